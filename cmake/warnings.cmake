@@ -1,0 +1,23 @@
+# Flags every target of ours gets: vramfit_target(NAME) after add_library / add_executable.
+function(vramfit_target name)
+  target_link_libraries(${name} PRIVATE vramfit_headers)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wno-sign-conversion)
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  if(VRAMFIT_SANITIZE)
+    string(REPLACE ";" "," sanitizers "${VRAMFIT_SANITIZE}")
+    target_compile_options(${name} PRIVATE -fsanitize=${sanitizers} -fno-omit-frame-pointer)
+    target_link_options(${name} PRIVATE -fsanitize=${sanitizers})
+  endif()
+endfunction()
+
+# One test executable from sources beside the code: vramfit_test(NAME SOURCES... LIBS...).
+function(vramfit_test name)
+  if(NOT VRAMFIT_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(T "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${T_SOURCES})
+  vramfit_target(${name})
+  target_link_libraries(${name} PRIVATE ${T_LIBS} GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()

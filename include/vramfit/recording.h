@@ -1,0 +1,101 @@
+/* The recording: what one process did with device memory, as a stream of 64-byte records.
+ *
+ * Written by recorder/ into VRAMFIT_RUN_DIR, read by src/ingest/recording. One process writes
+ *   recording.<pid>.vfr   a vf_recording_header, then vf_record after vf_record, mapped and grown in place, so that
+ *                         a killed process leaves everything up to its last event; unused tail records are all zero
+ *   strings.<pid>.txt     one UTF-8 string a line ('\n' and '\\' escaped); the id of a string is its line number from 1
+ *   notes.<pid>.jsonl     one JSON object a line, each with "kind": what the Python hooks know (docs/recording.md)
+ *
+ * Block events come from PyTorch's own allocator: it reports every block to c10::reportMemoryUsageToProfiler, an
+ * exported function with a plain C ABI in every release from 1.8 on, which the recorder interposes. Nothing is
+ * compiled against PyTorch.
+ */
+#ifndef VRAMFIT_RECORDING_H
+#define VRAMFIT_RECORDING_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VF_RECORDING_MAGIC 0x3130524345524656ull /* "VFRECR01" */
+
+typedef struct vf_recording_header {
+  uint64_t magic;
+  uint32_t record_bytes; /* 64 */
+  int32_t pid;
+  int64_t started_at_ns; /* CLOCK_MONOTONIC; every at_ns counts from here */
+  uint64_t reserved[5];
+} vf_recording_header;
+
+enum vf_phase { VF_PHASE_LOAD = 0, VF_PHASE_TRAIN = 1, VF_PHASE_VALIDATE = 2, VF_PHASE_TEST = 3, VF_PHASE_SAVE = 4 };
+
+/* Where inside a step: kept by the Python hooks, stamped on every event. */
+enum vf_stage {
+  VF_STAGE_OTHER = 0,
+  VF_STAGE_FORWARD = 1,
+  VF_STAGE_BACKWARD = 2,
+  VF_STAGE_OPTIMIZER = 3,
+  VF_STAGE_INPUT = 4 /* moving a batch to the device */
+};
+
+enum vf_record_kind {
+  VF_RECORD_BLOCK_ALLOC = 1,   /* address, size = block size (rounded); a = allocated, b = reserved after it */
+  VF_RECORD_BLOCK_FREE = 2,    /* as above */
+  VF_RECORD_SEGMENT_ALLOC = 3, /* the driver gave memory: address, size; a = card's used bytes after it */
+  VF_RECORD_SEGMENT_FREE = 4,
+  VF_RECORD_OOM = 5,           /* size = bytes PyTorch tried for; a = allocated, b = reserved */
+  VF_RECORD_PHASE = 6,         /* phase changed to `phase` */
+  VF_RECORD_MARK = 7,          /* text = string id of a mark */
+  VF_RECORD_TAG = 8,           /* the live block at address is a = enum vf_owner, named text */
+  VF_RECORD_STEP = 9,          /* one optimizer step (phase train) or one batch (others) ended; a = its number from 1 */
+  VF_RECORD_MATMUL = 10,       /* a = multiply-adds, b = bytes touched, size = enum vf_dtype: from cuBLAS */
+  VF_RECORD_CONVOLUTION = 11,  /* the same, from cuDNN */
+  VF_RECORD_LAUNCHES = 12,     /* a = kernel launches since the last such record */
+  VF_RECORD_COPY = 13,         /* size = bytes, a = cudaMemcpyKind */
+  VF_RECORD_CONTEXT = 14,      /* this process touched the card: size = context bytes; a = card's used bytes after it */
+  VF_RECORD_LIBRARY = 15,      /* a library took (size > 0) or gave back device memory; text names it */
+  VF_RECORD_PIN = 16,          /* pinned host memory: address, size; negative size = given back */
+  VF_RECORD_RETRY = 17,        /* PyTorch emptied its cache and asked the driver again (a burst of segment frees) */
+  VF_RECORD_WORKSPACE = 18     /* cuDNN plan workspace chosen: size; text names engine and source */
+};
+
+enum vf_owner {
+  VF_OWNER_UNKNOWN = 0,
+  VF_OWNER_WEIGHT = 1,
+  VF_OWNER_GRADIENT = 2,
+  VF_OWNER_OPTIMIZER = 3,
+  VF_OWNER_INPUT = 4,
+  VF_OWNER_ACTIVATION = 5,
+  VF_OWNER_WORKSPACE = 6,
+  VF_OWNER_BUFFER = 7 /* module buffers */
+};
+
+enum vf_dtype { VF_F32 = 0, VF_F64 = 1, VF_F16 = 2, VF_BF16 = 3, VF_TF32 = 4, VF_F8 = 5, VF_I8 = 6, VF_OTHER = 7 };
+
+typedef struct vf_record {
+  uint8_t kind;   /* enum vf_record_kind; 0 = end of the recording */
+  uint8_t device; /* card index; 255 = host */
+  uint8_t phase;  /* enum vf_phase at that moment */
+  uint8_t stage;  /* enum vf_stage at that moment */
+  uint32_t scope; /* string id of the module being run, "backbone.layer1.0.conv1"; 0 = none */
+  uint32_t line;  /* string id of the script's own line, "train.py:84 in train"; 0 = unknown */
+  uint32_t thread;
+  int64_t at_ns;
+  uint64_t address;
+  int64_t size;
+  int64_t a;
+  int64_t b;
+  uint32_t text;
+  uint32_t reserved;
+} vf_record;
+
+/* Environment: a folder for the recording; without it nothing is recorded. */
+#define VF_ENV_RUN_DIR "VRAMFIT_RUN_DIR"
+
+#ifdef __cplusplus
+}
+static_assert(sizeof(vf_record) == 64, "a record is one cache line");
+#endif
+#endif

@@ -1,0 +1,56 @@
+/* What a process under vramfit may ask of the recorder: the public C interface.
+ *
+ * libvramfit_recorder.so exports these; it is preloaded, so `dlsym(RTLD_DEFAULT, ...)` or `ctypes.CDLL(None)` finds
+ * them. Outside vramfit the symbols are absent: callers look them up and do without. All functions are thread-safe,
+ * return at once when nothing is being recorded, and never fail: text that cannot be kept becomes id 0.
+ */
+#ifndef VRAMFIT_VRAMFIT_H
+#define VRAMFIT_VRAMFIT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* 1 for this header. */
+int vramfit_api_version(void);
+
+/* The id of a string in this process's recording; the same text has the same id. 0 when nothing is recorded. */
+uint32_t vramfit_intern(const char *text);
+
+/* Names a moment: shown on the timeline. */
+void vramfit_mark(const char *text);
+
+/* Where the job is. phase is enum vf_phase, stage enum vf_stage; both hold for the whole process. */
+void vramfit_set_phase(uint32_t phase);
+void vramfit_set_stage(uint32_t stage);
+
+/* The module being run: process-wide, because autograd's threads work on its behalf. Returns the scope before it. */
+uint32_t vramfit_set_scope(uint32_t text_id);
+
+/* The script's own line, where the caller knows it better than the recorder's stack walk. 0 = walk the stack. */
+void vramfit_set_line(uint32_t text_id);
+
+/* The live block that holds `address` belongs to `owner` (enum vf_owner) under the name text_id. */
+void vramfit_tag(uint64_t address, uint32_t owner, uint32_t text_id);
+
+/* One step of the current phase ended. */
+void vramfit_step(uint64_t number);
+
+/* Adds a record of any kind: what the virtual GPU's stand-ins use. */
+struct vf_record;
+void vramfit_emit(uint8_t kind, uint8_t device, uint64_t address, int64_t size, int64_t a, int64_t b, const char *text);
+
+/* Appends one line to notes.<pid>.jsonl; `json` is one object without a line break. */
+void vramfit_note(const char *json);
+
+/* Called with (address, size) whenever PyTorch's allocator hands out a device block: the virtual GPU clears stale
+ * bytes there. One listener; a null pointer removes it. */
+typedef void (*vramfit_block_listener)(uint64_t address, int64_t size);
+void vramfit_set_block_listener(vramfit_block_listener listener);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
