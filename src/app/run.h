@@ -1,0 +1,56 @@
+// The use case behind `vramfit run`: one command on virtual cards (or on the real ones), observed from start to end.
+#ifndef VRAMFIT_APP_RUN_H
+#define VRAMFIT_APP_RUN_H
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "model/card.h"
+#include "model/recording.h"
+#include "model/run_result.h"
+
+namespace vramfit::app {
+
+enum class Values { kZeros, kCpu };
+
+struct RunRequest {
+  std::vector<model::EmulatedCard> cards;  // empty with `real`
+  bool real = false;                       // --gpu real: the machine's own cards, recorder only
+  std::vector<std::string> command;        // {"python", "train.py", ...}: what stood after --
+  std::string steps = "auto";              // auto, all, or a number of batches a pass
+  std::optional<std::filesystem::path> plan;
+  Values values = Values::kZeros;
+  std::optional<double> timeout_seconds;
+  std::optional<std::string> torch;   // --torch: which kept environment to use
+  bool quiet_child = false;           // its output goes to `child_output` (or nowhere): candidates, floor
+  std::filesystem::path child_output;
+};
+
+// The result and what it was computed from: a plan's facts come out of the notes and the recordings.
+struct RunOutcome {
+  model::RunResult result;
+  std::vector<model::Recording> recordings;  // one per process that recorded
+};
+
+// Anything that runs a request: cold (a new interpreter each time) or warm (forks of one that has imported torch).
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  // An error means that vramfit could not run the command; a command that fails is a result.
+  virtual base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink& progress) = 0;
+};
+
+// A new process for each run. Stateless.
+class ColdRunner final : public Runner {
+ public:
+  base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink& progress) override;
+};
+
+}  // namespace vramfit::app
+
+#endif

@@ -1,0 +1,24 @@
+// Time as something passed in, so that whatever waits or searches can be tested without waiting.
+#ifndef VRAMFIT_BASE_CLOCK_H
+#define VRAMFIT_BASE_CLOCK_H
+
+#include <cstdint>
+
+namespace vramfit::base {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual std::int64_t now_ns() const = 0;  // monotonic, from an arbitrary start
+};
+
+// CLOCK_MONOTONIC: the clock that recordings use too.
+const Clock& steady_clock();
+
+inline double seconds_between(std::int64_t start_ns, std::int64_t end_ns) {
+  return static_cast<double>(end_ns - start_ns) * 1e-9;
+}
+
+}  // namespace vramfit::base
+
+#endif

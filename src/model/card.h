@@ -1,0 +1,72 @@
+// A graphics card as the catalogue knows it, and as one run emulates it.
+#ifndef VRAMFIT_MODEL_CARD_H
+#define VRAMFIT_MODEL_CARD_H
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace vramfit::model {
+
+using base::Bytes;
+
+struct ComputeCapability {
+  int major = 0;
+  int minor = 0;
+  friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
+};
+
+// Peak dense rates in TFLOP/s (TOP/s for int8). A rate the card has no unit for is absent, not 0.
+struct PeakRates {
+  std::optional<double> fp64, fp32, tf32, fp16, fp16_tensor, bf16, int8, fp8;
+  friend bool operator==(const PeakRates&, const PeakRates&) = default;
+};
+
+// What a process holds on the card besides PyTorch's own memory. Recorded facts or estimates; `sources` says which.
+struct OverheadMemory {
+  Bytes context_lazy;         // CUDA_MODULE_LOADING=LAZY, the default from CUDA 11.7 on
+  Bytes context_eager;        // CUDA_MODULE_LOADING=EAGER
+  Bytes context_uncertainty;  // half-width
+  Bytes modules;              // lazily loaded kernels and library handles, once the libraries are used
+  friend bool operator==(const OverheadMemory&, const OverheadMemory&) = default;
+};
+
+struct Card {
+  std::string key;                   // "gtx1070", "a100-40gb"
+  std::string name;                  // as the driver reports it, "NVIDIA GeForce GTX 1070"
+  std::vector<std::string> aliases;  // other spellings, in no particular case
+  std::string category;              // "desktop", "laptop", "workstation", "datacenter", or empty
+  Bytes memory;                      // what cudaGetDeviceProperties reports
+  ComputeCapability capability;
+  int sm_count = 0;
+  int max_threads_per_sm = 0, max_blocks_per_sm = 0, registers_per_sm = 0;
+  int shared_bytes_per_sm = 0, shared_bytes_per_block_optin = 0;
+  int sm_clock_khz = 0, memory_clock_khz = 0, memory_bus_bits = 0;
+  Bytes l2;
+  double bandwidth_gbps = 0;  // 10^9 bytes a second
+  PeakRates rates;
+  int release_year = 0;
+  double price_factor = 0;  // RTX 3090 = 1
+  bool is_integrated = false;
+  std::map<int, OverheadMemory> overhead;      // by CUDA major version
+  std::map<std::string, std::string> sources;  // figure -> where it is from
+  friend bool operator==(const Card&, const Card&) = default;
+};
+
+// One card of a run: a catalogue entry with what the user changed about it.
+struct EmulatedCard {
+  Card card;
+  Bytes total;     // card.memory unless --gpu NAME:SIZE said otherwise
+  Bytes occupied;  // --occupied: held by somebody else
+  Bytes context;
+  Bytes context_uncertainty;
+  Bytes modules;
+  friend bool operator==(const EmulatedCard&, const EmulatedCard&) = default;
+};
+
+}  // namespace vramfit::model
+
+#endif

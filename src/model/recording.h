@@ -1,0 +1,52 @@
+// What one process of a job left behind: its records, its strings and the notes of the Python hooks.
+#ifndef VRAMFIT_MODEL_RECORDING_H
+#define VRAMFIT_MODEL_RECORDING_H
+
+#include <vramfit/recording.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramfit::model {
+
+// One line of notes.<pid>.jsonl; docs/recording.md lists the kinds and their fields.
+struct Note {
+  std::string kind;
+  nlohmann::json fields;  // the whole object, "kind" included
+};
+
+// Odd input is kept out and counted under a name, with what it costs the reader.
+enum class OddWeight { kInfo, kDataLost, kWrongAnswerPossible };
+struct OddInput {
+  OddWeight weight = OddWeight::kInfo;
+  std::int64_t count = 0;
+};
+
+struct Recording {
+  int pid = 0;
+  std::int64_t started_at_ns = 0;
+  std::span<const vf_record> records;  // lies in `storage`
+  std::vector<std::string> strings;    // strings[id - 1]
+  std::vector<Note> notes;
+  std::map<std::string, OddInput> odd;
+  std::shared_ptr<const void> storage;  // the mapped file, or a vector in tests
+
+  // The text of a string id; empty for 0 and for ids that were lost.
+  std::string_view text(std::uint32_t id) const {
+    return id == 0 || id > strings.size() ? std::string_view() : std::string_view(strings[id - 1]);
+  }
+};
+
+// The names of enum vf_phase as the result spells them: "load", "train", "validate", "test", "save".
+std::string_view phase_name(std::uint8_t phase);
+inline constexpr int kPhaseCount = 5;
+
+}  // namespace vramfit::model
+
+#endif

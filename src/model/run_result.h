@@ -1,0 +1,163 @@
+// What one run told: plain values, ready to be shown as text or JSON. docs/run.schema.json is the JSON's contract.
+#ifndef VRAMFIT_MODEL_RUN_RESULT_H
+#define VRAMFIT_MODEL_RUN_RESULT_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace vramfit::model {
+
+using base::Bytes;
+
+enum class Verdict {
+  kFits,
+  kBorderline,   // the card's limit lies within the uncertainty of the context model
+  kOutOfMemory,  // the job died of a CUDA out-of-memory error
+  kFailed        // the job died of something else, or never reached the card
+};
+std::string_view to_string(Verdict verdict);  // "fits", "borderline", "out_of_memory", "failed"
+
+// Three peaks that are never mixed: tensors, PyTorch's reservations, and the card with context and libraries.
+struct Peaks {
+  Bytes allocated;
+  Bytes reserved;
+  Bytes device;
+  friend bool operator==(const Peaks&, const Peaks&) = default;
+};
+
+// The smallest card on which the job runs (--floor).
+struct Needs {
+  Bytes bytes;                         // PyTorch may empty its cache and retry: slower
+  std::optional<Bytes> without_retry;  // no retry ever needed
+  Bytes resolution;                    // `bytes` is exact to this
+  int runs = 0;
+  friend bool operator==(const Needs&, const Needs&) = default;
+};
+
+struct DeviceResult {
+  std::string name;
+  int index = 0;
+  Bytes total;
+  Bytes occupied;
+  Bytes context;              // of all processes on this card
+  Bytes context_uncertainty;  // half-width, of all processes
+  Bytes libraries;            // modules, NCCL channels ...
+  Peaks peaks;
+  std::int64_t retries = 0;  // PyTorch emptied its cache and asked again
+  std::optional<Needs> needs;
+  friend bool operator==(const DeviceResult&, const DeviceResult&) = default;
+};
+
+struct PhaseResult {
+  std::string name;  // load, train, validate, test, save
+  int device = 0;
+  Peaks peaks;
+  std::int64_t steps = 0;
+  friend bool operator==(const PhaseResult&, const PhaseResult&) = default;
+};
+
+// One row of "what owns the peak". Rows of one device sum up to its peak.
+struct OwnerRow {
+  std::string owner;  // weights, gradients, optimizer, buffers, inputs, activations, workspaces, temporaries,
+                      // cached, fragmented, context, libraries, occupied, unexplained
+  std::string name;   // module for activations, tensor name where one row is one tensor; may be empty
+  std::string line;   // the script's own line that allocated most of it; may be empty
+  int device = 0;
+  Bytes bytes;
+  std::int64_t blocks = 0;
+  friend bool operator==(const OwnerRow&, const OwnerRow&) = default;
+};
+
+struct LineRow {
+  std::string line;
+  int device = 0;
+  Bytes bytes;  // live at the peak
+  std::int64_t blocks = 0;
+  friend bool operator==(const LineRow&, const LineRow&) = default;
+};
+
+struct StackFrame {
+  std::string file;
+  int line = 0;
+  std::string function;
+  std::string code;
+  friend bool operator==(const StackFrame&, const StackFrame&) = default;
+};
+
+struct Oom {
+  Bytes tried;
+  std::string message;
+  std::string phase;
+  bool caught = false;  // the script went on after it
+  std::vector<StackFrame> stack;
+  friend bool operator==(const Oom&, const Oom&) = default;
+};
+
+// Something to be told once, with how often it happened.
+struct Remark {
+  std::string text;
+  std::int64_t count = 1;
+  friend bool operator==(const Remark&, const Remark&) = default;
+};
+
+struct DataDependence {
+  std::string what;
+  std::string line;
+  std::int64_t count = 1;
+  friend bool operator==(const DataDependence&, const DataDependence&) = default;
+};
+
+struct TimelinePoint {
+  std::int64_t at_ns = 0;
+  int device = 0;
+  std::string phase;
+  Bytes allocated, reserved;
+  std::string mark;  // vramfit.mark(text); mostly empty
+  friend bool operator==(const TimelinePoint&, const TimelinePoint&) = default;
+};
+
+// An exception that ended the script and was not an out-of-memory error.
+struct ScriptError {
+  std::string type;
+  std::string message;
+  std::vector<StackFrame> stack;
+  friend bool operator==(const ScriptError&, const ScriptError&) = default;
+};
+
+struct RunResult {
+  Verdict verdict = Verdict::kFailed;
+  std::string reason;  // one sentence for failed and borderline; empty otherwise
+  int exit_code = 0;   // what a shell would see: 128 + signal for a killed child
+  bool timed_out = false;
+  bool interrupted = false;
+  std::string torch, cuda, python;
+  double wall_seconds = 0;
+  Bytes host_peak;                  // largest resident set of one process
+  std::optional<Bytes> margin;      // total - peak of the fullest card, for fits and borderline
+  std::vector<DeviceResult> devices;
+  std::vector<PhaseResult> phases;
+  int peak_device = 0;              // the fullest card
+  std::string peak_phase;
+  std::vector<OwnerRow> owners_at_peak;
+  std::vector<LineRow> lines_at_peak;
+  std::optional<Oom> oom;
+  std::optional<ScriptError> error;
+  std::vector<std::string> cuts;            // sentences: what was left out of the run
+  std::vector<std::string> plan_applied, plan_refused;
+  std::vector<DataDependence> depends_on_data;
+  std::vector<Remark> not_modelled;
+  std::vector<Remark> assumed;
+  std::vector<Remark> warnings;
+  std::vector<TimelinePoint> timeline;
+  int processes = 0;  // that touched a card
+  friend bool operator==(const RunResult&, const RunResult&) = default;
+};
+
+}  // namespace vramfit::model
+
+#endif
