@@ -1,0 +1,156 @@
+#include "client.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+extern char** environ;  // NOLINT: POSIX declares it nowhere
+
+namespace vramfit::cudnn_oracle {
+namespace {
+
+// The oracle's environment: this process's, without anything that would put our stand-ins in its way.
+std::vector<std::string> oracle_environment(const std::string& preload) {
+  std::vector<std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (text.starts_with("LD_PRELOAD=") || text.starts_with("LD_LIBRARY_PATH=") || text.starts_with("VRAMFIT_"))
+      continue;
+    variables.push_back(text);
+  }
+  if (!preload.empty()) variables.push_back("LD_PRELOAD=" + preload);
+  return variables;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  for (std::string& text : strings) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+// What an answer depends on: which cuDNN was asked, by its folder, and the whole question.
+std::string cache_key(const std::string& folder, const std::string& question) { return folder + '\0' + question; }
+
+}  // namespace
+
+Client::Client(std::string program, std::string folder, std::string preload, std::string cache_file)
+    : program_(std::move(program)),
+      folder_(std::move(folder)),
+      preload_(std::move(preload)),
+      cache_file_(std::move(cache_file)) {}
+
+Client::~Client() { stop(); }
+
+void Client::stop() {
+  if (to_ >= 0) close(to_);
+  if (from_ >= 0) close(from_);
+  to_ = from_ = -1;
+  if (process_ > 0 && owner_ == getpid()) waitpid(process_, nullptr, 0);
+  process_ = -1;
+}
+
+std::expected<void, std::string> Client::start() {
+  int question_pipe[2], answer_pipe[2];
+  if (pipe2(question_pipe, O_CLOEXEC) != 0) return std::unexpected("no pipe for the cuDNN oracle");
+  if (pipe2(answer_pipe, O_CLOEXEC) != 0) {
+    close(question_pipe[0]);
+    close(question_pipe[1]);
+    return std::unexpected("no pipe for the cuDNN oracle");
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, question_pipe[0], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, answer_pipe[1], STDOUT_FILENO);
+  std::vector<std::string> words{program_, folder_};
+  std::vector<std::string> variables = oracle_environment(preload_);
+  const int failed =
+      posix_spawn(&process_, program_.c_str(), &actions, nullptr, pointers(words).data(), pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  close(question_pipe[0]);
+  close(answer_pipe[1]);
+  to_ = question_pipe[1];
+  from_ = answer_pipe[0];
+  owner_ = getpid();
+  if (failed != 0) {
+    process_ = -1;
+    return std::unexpected(program_ + ": " + std::strerror(failed));
+  }
+  const auto frame = read_frame(from_);
+  if (!frame) return std::unexpected("the cuDNN oracle ended at once");
+  const auto hello = decode_answer(*frame);
+  if (!hello) return std::unexpected(hello.error());
+  if (hello->status != 0) return std::unexpected(hello->message);
+  return {};
+}
+
+std::expected<Answer, std::string> Client::exchange(const std::string& question) {
+  if (!write_frame(to_, question)) return std::unexpected("the cuDNN oracle went away");
+  const auto frame = read_frame(from_);
+  if (!frame) return std::unexpected("the cuDNN oracle went away while answering");
+  return decode_answer(*frame);
+}
+
+void Client::load_cache() {
+  cache_loaded_ = true;
+  if (cache_file_.empty()) return;
+  const int fd = open(cache_file_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  while (true) {  // a torn last pair, from a process killed while writing, ends the reading
+    auto key = read_frame(fd);
+    if (!key) break;
+    auto answer = read_frame(fd);
+    if (!answer) break;
+    answers_.emplace(std::move(*key), std::move(*answer));
+  }
+  close(fd);
+}
+
+void Client::keep(const std::string& key, const std::string& answer) {
+  answers_.emplace(key, answer);
+  if (cache_file_.empty()) return;
+  const int fd = open(cache_file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) return;
+  // One write a pair: appends of different processes do not mix.
+  const auto key_size = static_cast<uint32_t>(key.size());
+  const auto answer_size = static_cast<uint32_t>(answer.size());
+  std::string pair(reinterpret_cast<const char*>(&key_size), sizeof key_size);
+  pair += key;
+  pair.append(reinterpret_cast<const char*>(&answer_size), sizeof answer_size);
+  pair += answer;
+  // A cache that can't be kept costs time, nothing else.
+  [[maybe_unused]] const ssize_t written = write(fd, pair.data(), pair.size());
+  close(fd);
+}
+
+std::expected<Answer, std::string> Client::ask(const Question& question) {
+  const std::scoped_lock lock(mutex_);
+  if (!cache_loaded_) load_cache();
+  const std::string bytes = encode(question);
+  const std::string key = cache_key(folder_, bytes);
+  if (const auto known = answers_.find(key); known != answers_.end()) return decode_answer(known->second);
+  if (!refusal_.empty()) return std::unexpected(refusal_);
+  if (process_ > 0 && owner_ != getpid()) stop();
+  if (process_ <= 0) {
+    if (const auto started = start(); !started) {
+      refusal_ = started.error();
+      stop();
+      return std::unexpected(refusal_);
+    }
+  }
+  auto answer = exchange(bytes);
+  if (!answer) {
+    refusal_ = answer.error();
+    stop();
+    return answer;
+  }
+  keep(key, encode(*answer));
+  return answer;
+}
+
+}  // namespace vramfit::cudnn_oracle

@@ -1,0 +1,106 @@
+#include "client.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace vramfit::cudnn_oracle {
+namespace {
+
+// A folder that goes away with the test.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = testing::TempDir() + "/oracleXXXXXX";
+    path_ = mkdtemp(pattern.data());
+  }
+  ~Folder() { [[maybe_unused]] const int failed = std::system(("rm -rf '" + path_ + "'").c_str()); }
+  std::string at(const std::string& name) const { return path_ + "/" + name; }
+
+  // A program that says `hello`, then answers every question with `answer`, and counts its starts.
+  std::string program(const Answer& hello, const Answer& answer) const {
+    save("hello", frame(hello));
+    save("answer", frame(answer));
+    std::ofstream(at("oracle")) << "#!/bin/sh\necho start >>" << at("starts") << "\ncat " << at("hello")
+                                << "\nwhile dd bs=1 count=1 2>/dev/null | grep -q .; do cat " << at("answer")
+                                << "; dd bs=4096 count=1 of=/dev/null 2>/dev/null; done\n";
+    chmod(at("oracle").c_str(), 0755);
+    return at("oracle");
+  }
+  int starts() const {
+    std::ifstream in(at("starts"));
+    return static_cast<int>(std::count(std::istreambuf_iterator<char>(in), {}, '\n'));
+  }
+
+ private:
+  static std::string frame(const Answer& answer) {
+    const std::string body = encode(answer);
+    const auto size = static_cast<uint32_t>(body.size());
+    return std::string(reinterpret_cast<const char*>(&size), 4) + body;
+  }
+  void save(const std::string& name, const std::string& bytes) const {
+    std::ofstream(at(name), std::ios::binary) << bytes;
+  }
+  std::string path_;
+};
+
+Question question() {
+  Question q;
+  q.descriptors = {{.type = 15}};
+  q.most = 1;
+  return q;
+}
+
+const Answer kHello{.cudnn_version = 92000};
+const Answer kAnswer{.cudnn_version = 92000, .plans = {{.engine = 38, .workspace_bytes = 4096}}};
+
+TEST(Client, a_missing_program_is_a_final_refusal) {
+  Client client("/nonexistent/oracle", "/nowhere", "", "");
+  const auto first = client.ask(question());
+  ASSERT_FALSE(first.has_value());
+  EXPECT_NE(first.error().find("/nonexistent/oracle"), std::string::npos);
+  EXPECT_EQ(client.ask(question()).error(), first.error());
+}
+
+TEST(Client, an_oracle_that_refuses_says_why) {
+  const Folder folder;
+  Answer refusal;
+  refusal.status = -1;
+  refusal.message = "cuDNN 90100 answers only on a real device";
+  Client client(folder.program(refusal, kAnswer), "/cudnn", "", "");
+  EXPECT_EQ(client.ask(question()).error(), refusal.message);
+  EXPECT_EQ(client.ask(question()).error(), refusal.message);
+  EXPECT_EQ(folder.starts(), 1);
+}
+
+TEST(Client, an_answer_is_asked_for_once_and_outlives_the_process_in_the_cache) {
+  const Folder folder;
+  const std::string program = folder.program(kHello, kAnswer);
+  {
+    Client client(program, "/cudnn", "", folder.at("cache"));
+    EXPECT_EQ(client.ask(question()), kAnswer);
+    EXPECT_EQ(client.ask(question()), kAnswer);
+  }
+  EXPECT_EQ(folder.starts(), 1);
+  Client later(program, "/cudnn", "", folder.at("cache"));
+  EXPECT_EQ(later.ask(question()), kAnswer);
+  EXPECT_EQ(folder.starts(), 1);
+  Client other(program, "/another-cudnn", "", folder.at("cache"));
+  EXPECT_EQ(other.ask(question()), kAnswer);
+  EXPECT_EQ(folder.starts(), 2) << "an answer of one cuDNN is never given for another";
+}
+
+TEST(Client, a_torn_cache_file_is_used_up_to_the_tear) {
+  const Folder folder;
+  const std::string program = folder.program(kHello, kAnswer);
+  { EXPECT_EQ(Client(program, "/cudnn", "", folder.at("cache")).ask(question()), kAnswer); }
+  { std::ofstream(folder.at("cache"), std::ios::binary | std::ios::app) << "\x40\x00"; }
+  EXPECT_EQ(Client(program, "/cudnn", "", folder.at("cache")).ask(question()), kAnswer);
+  EXPECT_EQ(folder.starts(), 1);
+}
+
+}  // namespace
+}  // namespace vramfit::cudnn_oracle
