@@ -1,0 +1,48 @@
+// What a stand-in may ask of the emulated device: memory, copies and work on streams.
+//
+// A device address is a host address: memory is mapped lazily, so only bytes that somebody writes cost host memory.
+// Streams are those of cudart and of the driver alike: cudaStream_t and CUstream are passed on as `void*`, null and the
+// special handles 1 (legacy) and 2 (per thread) included.
+#ifndef VRAMFIT_VIRTUAL_GPU_DEVICE_DEVICE_H
+#define VRAMFIT_VIRTUAL_GPU_DEVICE_DEVICE_H
+
+#include <cstddef>
+#include <cstdint>
+
+#include "virtual_gpu/ledger/export.h"
+
+namespace vramfit::device {
+
+// cudaMalloc and cudaFree for libraries that take memory of their own (ncclMemAlloc). Null: out of memory.
+VF_EXPORT void* allocate(int card, size_t bytes);
+VF_EXPORT bool release(void* address);
+
+enum class Place { kUnknown, kPinned, kDevice, kManaged };
+struct Range {
+  Place place = Place::kUnknown;
+  int card = -1;
+  uintptr_t begin = 0;
+  size_t bytes = 0;
+};
+// Where an address lies. Host memory that CUDA was never told of is kUnknown.
+VF_EXPORT Range find_range(const void* address);
+
+// Copies and fills as the device would, under the session's policy for values.
+VF_EXPORT void copy(void* to, const void* from, size_t bytes);
+VF_EXPORT void fill(void* to, int byte, size_t bytes);
+
+// Work on a stream: takes `duration_ns` of the device's virtual time and counts as one launch. Captured by a graph when
+// the stream is being captured.
+VF_EXPORT void enqueue(void* stream, int64_t duration_ns);
+inline constexpr int64_t kKernelNs = 8000;  // a typical small kernel with its gap, when nothing better is known
+
+}  // namespace vramfit::device
+
+extern "C" {
+// How often the host read a few bytes of device memory that no host copy had written: what .item() and nonzero() do.
+VF_EXPORT uint64_t vramfit_gpu_device_reads(void);
+// Kernel launches of this process so far.
+VF_EXPORT uint64_t vramfit_gpu_launches(void);
+}
+
+#endif
