@@ -1,0 +1,16 @@
+// The recorder, when one is loaded. It is found by name, so that neither library needs the other.
+#include <dlfcn.h>
+
+#include "virtual_gpu/ledger/ledger.h"
+
+namespace vramfit::ledger {
+
+void emit(uint8_t kind, int ordinal, uint64_t address, int64_t size, int64_t a, int64_t b, const char* text) {
+  using Emit = void (*)(uint8_t, uint8_t, uint64_t, int64_t, int64_t, int64_t, const char*);
+  static const auto kEmit = reinterpret_cast<Emit>(dlsym(RTLD_DEFAULT, "vramfit_emit"));
+  if (kEmit == nullptr) return;
+  const int index = index_in_ledger(ordinal);
+  kEmit(kind, static_cast<uint8_t>(index < 0 ? 255 : index), address, size, a, b, text);
+}
+
+}  // namespace vramfit::ledger

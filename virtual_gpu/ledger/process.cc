@@ -1,0 +1,134 @@
+#include "virtual_gpu/ledger/process.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "virtual_gpu/ledger/accounts.h"
+#include "virtual_gpu/ledger/visible.h"
+
+namespace vramfit::ledger {
+namespace {
+
+// Never destroyed: other libraries' destructors may still call CUDA.
+struct Attachment {
+  std::mutex attaching;
+  std::atomic<State> state{State::kNoLedger};
+  std::atomic<vf_ledger*> observed{nullptr};
+  std::string observed_path;
+  std::string why = "no virtual card: VRAMFIT_LEDGER is not set (run the program with `vramfit run`)";
+  Process process;
+};
+
+Attachment& attachment() {
+  static auto* const kAttachment = new Attachment;
+  return *kAttachment;
+}
+
+// Only a process that had initialised CUDA is spoilt by a fork. Another may get a ledger of its own.
+void spoil_child() {
+  Attachment& self = attachment();
+  new (&self.attaching) std::mutex;  // another thread may have held it
+  if (self.state != State::kReady) return;
+  self.state = State::kForked;
+  self.why = "CUDA was initialised before this process was forked";
+}
+
+vf_ledger* map_ledger(const char* path, std::string& why) {
+  const int file = open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) {
+    why = std::string("no virtual card: cannot open the ledger ") + path;
+    return nullptr;
+  }
+  struct stat status = {};
+  void* address = MAP_FAILED;
+  if (fstat(file, &status) == 0 && status.st_size >= static_cast<off_t>(sizeof(vf_ledger))) {
+    address = mmap(nullptr, sizeof(vf_ledger), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  close(file);
+  auto* ledger = address == MAP_FAILED ? nullptr : static_cast<vf_ledger*>(address);
+  if (ledger == nullptr || ledger->magic != VF_LEDGER_MAGIC || ledger->version != VF_LEDGER_VERSION) {
+    why = std::string("no virtual card: not a ledger of this version: ") + path;
+    if (ledger != nullptr) munmap(address, sizeof(vf_ledger));
+    return nullptr;
+  }
+  return ledger;
+}
+
+// A forked child may have been given another ledger than the one its parent looked at.
+vf_ledger* map_current(Attachment& self) {
+  const char* path = std::getenv(VF_ENV_LEDGER);
+  if (path == nullptr || *path == '\0') return nullptr;
+  if (self.observed != nullptr && self.observed_path == path) return self.observed;
+  vf_ledger* ledger = map_ledger(path, self.why);
+  if (ledger == nullptr) return nullptr;
+  self.observed_path = path;
+  self.observed = ledger;  // an older mapping stays: another thread may be reading it
+  return ledger;
+}
+
+State attach(Attachment& self) {
+  vf_ledger* ledger = map_current(self);
+  if (ledger == nullptr) return State::kNoLedger;
+  std::vector<int> cards = visible_cards(*ledger, std::getenv("CUDA_VISIBLE_DEVICES"));
+  if (cards.empty()) {
+    self.why = "CUDA_VISIBLE_DEVICES hides every virtual card";
+    return State::kNoCard;
+  }
+  const Lock lock(*ledger);
+  const int slot = claim_slot(lock, *ledger, getpid());
+  if (slot == kNoSlot) {
+    self.why = "too many processes on the virtual card";
+    return State::kNoLedger;
+  }
+  self.process = Process{.ledger = ledger, .slot = slot, .cards = std::move(cards)};
+  self.why.clear();
+  return State::kReady;
+}
+
+// A process that ends in order gives its memory back at once; of any other, whoever needs room reclaims it.
+__attribute__((destructor)) void leave() {
+  Attachment& self = attachment();
+  if (self.state != State::kReady || self.process.ledger->processes[self.process.slot].pid != getpid()) return;
+  self.state = State::kNoLedger;
+  const Lock lock(*self.process.ledger);
+  release_slot(lock, *self.process.ledger, self.process.slot);
+  self.process.slot = -1;
+}
+
+}  // namespace
+
+State state() {
+  Attachment& self = attachment();
+  State now = self.state.load(std::memory_order_acquire);
+  if (now == State::kReady || now == State::kForked) return now;
+  const std::lock_guard guard(self.attaching);
+  now = self.state.load(std::memory_order_acquire);
+  if (now == State::kReady || now == State::kForked || self.process.ledger != nullptr) return now;
+  static const int kHandler = pthread_atfork(nullptr, nullptr, spoil_child);
+  (void)kHandler;
+  now = attach(self);
+  self.state.store(now, std::memory_order_release);
+  return now;
+}
+
+const char* why_unusable() { return state() == State::kReady ? "" : attachment().why.c_str(); }
+
+const Process* attached() { return state() == State::kReady ? &attachment().process : nullptr; }
+
+const vf_ledger* observe() { return mapped(); }
+
+vf_ledger* mapped() {
+  Attachment& self = attachment();
+  if (self.state.load(std::memory_order_acquire) == State::kReady) return self.process.ledger;
+  const std::lock_guard guard(self.attaching);
+  return map_current(self);
+}
+
+}  // namespace vramfit::ledger
