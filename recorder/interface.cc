@@ -1,0 +1,94 @@
+// The exported C interface of include/vramfit/vramfit.h.
+#include "block_listener.h"
+#include "recorder.h"
+#include "vramfit/recording.h"
+#include "vramfit/vramfit.h"
+
+namespace vr = vramfit::recorder;
+
+#define VRAMFIT_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+vf_record record_of(uint8_t kind) {
+  vf_record record{};
+  record.kind = kind;
+  record.device = 255;
+  return record;
+}
+
+}  // namespace
+
+VRAMFIT_EXPORT int vramfit_api_version(void) { return 1; }
+
+VRAMFIT_EXPORT uint32_t vramfit_intern(const char* text) {
+  vr::Recorder* recorder = vr::recorder();
+  return recorder != nullptr && text != nullptr ? recorder->intern(text) : 0;
+}
+
+VRAMFIT_EXPORT void vramfit_mark(const char* text) {
+  vr::Recorder* recorder = vr::recorder();
+  if (recorder == nullptr || text == nullptr) return;
+  vf_record record = record_of(VF_RECORD_MARK);
+  record.text = recorder->intern(text);
+  recorder->add(record, vr::Recorder::Line::kFind);
+}
+
+VRAMFIT_EXPORT void vramfit_set_phase(uint32_t phase) {
+  const auto next = static_cast<uint8_t>(phase);
+  if (vr::position().phase.exchange(next) == next) return;
+  if (vr::Recorder* recorder = vr::recorder()) recorder->add(record_of(VF_RECORD_PHASE), vr::Recorder::Line::kNone);
+}
+
+VRAMFIT_EXPORT void vramfit_set_stage(uint32_t stage) {
+  if (stage == VF_STAGE_BACKWARD) {
+    vr::Recorder* recorder = vr::recorder();
+    vr::position().backward_line = recorder != nullptr ? recorder->own_line() : 0;
+  }
+  vr::position().stage = static_cast<uint8_t>(stage);
+}
+
+VRAMFIT_EXPORT uint32_t vramfit_set_scope(uint32_t text_id) { return vr::position().scope.exchange(text_id); }
+
+VRAMFIT_EXPORT void vramfit_set_line(uint32_t text_id) { vr::position().line = text_id; }
+
+VRAMFIT_EXPORT void vramfit_tag(uint64_t address, uint32_t owner, uint32_t text_id) {
+  vr::Recorder* recorder = vr::recorder();
+  if (recorder == nullptr) return;
+  vf_record record = record_of(VF_RECORD_TAG);
+  record.address = address;
+  record.a = owner;
+  record.text = text_id;
+  recorder->add(record, vr::Recorder::Line::kNone);
+}
+
+VRAMFIT_EXPORT void vramfit_step(uint64_t number) {
+  vr::Recorder* recorder = vr::recorder();
+  if (recorder == nullptr) return;
+  vf_record record = record_of(VF_RECORD_STEP);
+  record.a = static_cast<int64_t>(number);
+  recorder->add(record, vr::Recorder::Line::kNone);
+}
+
+VRAMFIT_EXPORT void vramfit_emit(uint8_t kind, uint8_t device, uint64_t address, int64_t size, int64_t a, int64_t b,
+                                 const char* text) {
+  vr::Recorder* recorder = vr::recorder();
+  if (recorder == nullptr) return;
+  vf_record record = record_of(kind);
+  record.device = device;
+  record.address = address;
+  record.size = size;
+  record.a = a;
+  record.b = b;
+  record.text = text != nullptr ? recorder->intern(text) : 0;
+  // Segments are rare and worth a line; the streams of launches and multiply-adds are not.
+  const bool rare = kind == VF_RECORD_SEGMENT_ALLOC || kind == VF_RECORD_OOM || kind == VF_RECORD_PIN;
+  recorder->add(record, rare ? vr::Recorder::Line::kFind : vr::Recorder::Line::kNone);
+}
+
+VRAMFIT_EXPORT void vramfit_note(const char* json) {
+  vr::Recorder* recorder = vr::recorder();
+  if (recorder != nullptr && json != nullptr) recorder->note(json);
+}
+
+VRAMFIT_EXPORT void vramfit_set_block_listener(vramfit_block_listener listener) { vr::set_block_listener(listener); }

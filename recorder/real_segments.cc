@@ -1,0 +1,96 @@
+// On a real card (`--gpu real`) no stand-in reports what the driver gives, so this second preloaded library does: it
+// stands before cudaMalloc and cudaFree of the dynamic libcudart that PyTorch loads, passes the call on and records the
+// segment. It is never preloaded together with the virtual GPU, whose own cudaMalloc it would hide.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+#include "vramfit/recording.h"
+
+namespace {
+
+using Malloc = int (*)(void**, size_t);
+using Free = int (*)(void*);
+using GetDevice = int (*)(int*);
+using MemGetInfo = int (*)(size_t*, size_t*);
+using Emit = void (*)(uint8_t, uint8_t, uint64_t, int64_t, int64_t, int64_t, const char*);
+
+constexpr int kCudaErrorInitialization = 3;  // cudaErrorInitializationError
+
+void* cudart() {
+  for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}) {
+    if (void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) return library;
+  }
+  return nullptr;
+}
+
+template <typename Function>
+Function cudart_function(const char* name) {
+  static void* const library = cudart();
+  return library != nullptr ? reinterpret_cast<Function>(dlsym(library, name)) : nullptr;
+}
+
+struct Segment {
+  int64_t size;
+  uint8_t device;
+};
+
+struct Segments {
+  std::mutex lock;
+  std::unordered_map<void*, Segment> live;
+};
+
+// Never destroyed: PyTorch may free memory while the process ends.
+Segments& segments() {
+  static auto* const all = new Segments;
+  return *all;
+}
+
+void emit(uint8_t kind, void* address, const Segment& segment) {
+  static const auto call = reinterpret_cast<Emit>(dlsym(RTLD_DEFAULT, "vramfit_emit"));
+  if (call == nullptr) return;
+  static const auto mem_get_info = cudart_function<MemGetInfo>("cudaMemGetInfo");
+  size_t free_bytes = 0;
+  size_t total_bytes = 0;
+  const bool known = mem_get_info != nullptr && mem_get_info(&free_bytes, &total_bytes) == 0;
+  call(kind, segment.device, reinterpret_cast<uint64_t>(address), segment.size,
+       known ? static_cast<int64_t>(total_bytes - free_bytes) : -1, 0, nullptr);
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) int cudaMalloc(void** address, size_t size) {
+  static const auto next = cudart_function<Malloc>("cudaMalloc");
+  if (next == nullptr) return kCudaErrorInitialization;
+  const int result = next(address, size);
+  if (result != 0 || address == nullptr || *address == nullptr) return result;
+  static const auto get_device = cudart_function<GetDevice>("cudaGetDevice");
+  int device = 0;
+  if (get_device != nullptr) get_device(&device);
+  const Segment segment{static_cast<int64_t>(size), static_cast<uint8_t>(device)};
+  {
+    const std::lock_guard guard(segments().lock);
+    segments().live[*address] = segment;
+  }
+  emit(VF_RECORD_SEGMENT_ALLOC, *address, segment);
+  return result;
+}
+
+extern "C" __attribute__((visibility("default"))) int cudaFree(void* address) {
+  static const auto next = cudart_function<Free>("cudaFree");
+  if (next == nullptr) return kCudaErrorInitialization;
+  Segment segment{0, 0};
+  {
+    const std::lock_guard guard(segments().lock);
+    if (const auto found = segments().live.find(address); found != segments().live.end()) {
+      segment = found->second;
+      segments().live.erase(found);
+    }
+  }
+  const int result = next(address);
+  if (segment.size != 0) emit(VF_RECORD_SEGMENT_FREE, address, segment);
+  return result;
+}
