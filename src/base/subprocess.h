@@ -1,0 +1,67 @@
+// A child process in a group of its own, with its descendants: started, waited for, and cleared away.
+//
+//   vramfit ── child (group leader) ── workers ...      Ctrl-C, SIGTERM and the time limit go to the whole group
+//      └────── orphans                                   whoever leaves the group (torchrun's workers start sessions of
+//                                                        their own) falls to us when its parent dies, and is ended too
+#ifndef VRAMFIT_BASE_SUBPROCESS_H
+#define VRAMFIT_BASE_SUBPROCESS_H
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace vramfit::base {
+
+using Environment = std::map<std::string, std::string>;
+
+// This process's own environment.
+Environment current_environment();
+
+struct Launch {
+  std::vector<std::string> argv;  // argv[0] is looked up in the PATH of `environment`
+  Environment environment;
+  std::filesystem::path folder;              // empty: ours
+  std::filesystem::path output;              // stdout and stderr are appended here; empty: ours are inherited
+  std::optional<double> timeout_seconds;     // then SIGTERM, and SIGKILL after the grace period
+  double grace_seconds = 5;
+  bool takes_terminal = false;  // the child reads the terminal and hears Ctrl-C itself
+  int inherited_fd = -1;        // stays open in the child under the same number
+};
+
+struct Ended {
+  std::optional<int> exit_code;
+  std::optional<int> signal;  // that killed it
+  bool timed_out = false;
+  bool interrupted = false;  // Ctrl-C or SIGTERM came to us while it ran
+  double wall_seconds = 0;
+  std::int64_t peak_resident_bytes = 0;  // of the largest single process
+  int leftovers = 0;                     // descendants that had to be ended after it
+
+  // What a shell would report: 128 + signal for a killed child.
+  int shell_code() const { return exit_code ? *exit_code : 128 + signal.value_or(0); }
+};
+
+// Called about four times a second with the seconds since the start.
+using Tick = std::function<void(double seconds)>;
+
+// Runs it to its end. Needs an InterruptScope around it for Ctrl-C to be passed on.
+Result<Ended> run_to_end(const Launch& launch, const Tick& tick);
+
+// For a child that serves requests: started here, ended by end_process or when we die.
+Result<pid_t> start_process(const Launch& launch);
+// Ends a started process and every descendant; returns how many descendants were left.
+int end_process(pid_t child, double grace_seconds);
+
+// The path execvp would run, or nothing.
+std::optional<std::filesystem::path> find_program(const std::string& name, const Environment& environment);
+
+}  // namespace vramfit::base
+
+#endif
