@@ -1,0 +1,61 @@
+"""Building, the C++ unit tests, and the same under the sanitizers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from .section import ROOT, Outcome, Section, read_junit, run_check
+
+
+def count_jobs() -> int:
+    """One compiler per core, but no more than one per 1.5 GiB of free memory."""
+    available_kib = next(
+        int(line.split()[1])
+        for line in Path("/proc/meminfo").read_text().splitlines()
+        if line.startswith("MemAvailable")
+    )
+    return max(1, min(len(os.sched_getaffinity(0)), int(available_kib / (1.5 * 1024 * 1024))))
+
+
+def build(preset: str, targets: tuple[str, ...] = ()) -> Outcome:
+    configured = Outcome()
+    if not (ROOT / "build" / preset / "build.ninja").exists():
+        configured = run_check(["cmake", "--preset", preset])
+        if configured.failed:
+            return configured
+    chosen = [argument for target in targets for argument in ("--target", target)]
+    return run_check(["cmake", "--build", f"build/{preset}", "--parallel", str(count_jobs()), *chosen])
+
+
+def run_unit_tests(preset: str, label: str | None = None) -> Outcome:
+    """ctest runs the executables; each writes its cases as XML, so that cases are counted and not executables."""
+    reports = ROOT / "build" / preset / "reports" / "unit"
+    shutil.rmtree(reports, ignore_errors=True)
+    reports.mkdir(parents=True)
+    environment = dict(os.environ, GTEST_OUTPUT=f"xml:{reports}/", GTEST_COLOR="no")
+    command = ["ctest", "--test-dir", f"build/{preset}", "--parallel", str(count_jobs()), "--output-on-failure"]
+    command += ["--no-tests=error", "--timeout", "300"] + (["-L", label] if label else [])
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    outcome = read_junit(sorted(reports.glob("*.xml")))
+    if done.returncode and not outcome.failed:  # crashed before it could write, or no test at all
+        outcome.failed += 1
+        outcome.details += done.stdout.splitlines()[-60:]
+    return outcome
+
+
+def run_sanitized(preset: str) -> Outcome:
+    built = build(preset)
+    return built if built.failed else built + run_unit_tests(preset, label="virtual_gpu|recorder|ledger")
+
+
+SECTIONS = [
+    Section("build", lambda tier: build("dev"), is_required=True),
+    Section("unit tests", lambda tier: run_unit_tests("dev")),
+    Section("address and undefined-behaviour sanitizers", lambda tier: run_sanitized("asan"), tiers=("all",)),
+    Section("thread sanitizer", lambda tier: run_sanitized("tsan"), tiers=("all",)),
+]

@@ -1,0 +1,73 @@
+"""Gates on the sources: format, lint, layers, paths. Each has a known-bad case in tests/project that it must fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from . import python_environments
+from .building import count_jobs
+from .section import ROOT, Outcome, Section, run_check
+
+
+def tracked(*patterns: str) -> list[str]:
+    """Files git knows or would add, so that a new file is checked before it is committed."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
+    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    return sorted({name for name in names if (ROOT / name).is_file()})
+
+
+def check_format(tier: str) -> Outcome:
+    return run_check(["clang-format", "--dry-run", "-Werror", *tracked("*.h", "*.cc", "*.c")])
+
+
+def python_files() -> list[str]:
+    scripts = [name for name in tracked("tools/*") if "." not in Path(name).name and is_python(ROOT / name)]
+    return tracked("*.py") + scripts
+
+
+def is_python(path: Path) -> bool:
+    with path.open("rb") as stream:
+        first = stream.readline()
+    return first.startswith(b"#!") and b"python" in first
+
+
+def check_python(tier: str) -> Outcome:
+    ruff = python_environments.tool("ruff")
+    files = python_files()
+    return run_check([ruff, "check", "--quiet", *files]) + run_check([ruff, "format", "--check", "--quiet", *files])
+
+
+def check_tidy(tier: str) -> Outcome:
+    """clang-tidy with the cheap checks of .clang-tidy over our sources; tests are compiled with warnings as errors anyway."""
+    database = ROOT / "build" / "dev" / "compile_commands.json"
+    ours = {str(ROOT / name) for name in tracked("src/*.cc", "recorder/*.cc", "virtual_gpu/*.cc")}
+    # A stand-in is compiled once per CUDA major version; one of them is enough here.
+    files = sorted({entry["file"] for entry in json.loads(database.read_text())} & ours)
+    files = [name for name in files if not name.endswith("_test.cc")]
+
+    def tidy(name: str) -> Outcome:
+        return run_check(["clang-tidy", "--quiet", "-p", "build/dev", name], shown_lines=20)
+
+    with ThreadPoolExecutor(count_jobs()) as pool:
+        results = list(pool.map(tidy, files))
+    total = Outcome(passed=1) if not any(result.failed for result in results) else Outcome(failed=1)
+    total.details = [line for result in results for line in result.details]
+    return total
+
+
+def run_tool(name: str) -> Outcome:
+    return run_check([sys.executable, f"tools/{name}", os.fspath(ROOT)])
+
+
+SECTIONS = [
+    Section("layers", lambda tier: run_tool("check_layers")),
+    Section("machine paths", lambda tier: run_tool("check_paths")),
+    Section("format of C++", check_format),
+    Section("format and lint of Python", check_python),
+    Section("clang-tidy", check_tidy, tiers=("ci", "all")),
+]

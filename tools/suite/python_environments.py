@@ -1,0 +1,56 @@
+"""The Python environments the tests need, kept outside the repository and made on first use.
+
+    <cache>/tests/tools        pytest, ruff and a JSON schema validator: no torch
+    <cache>/tests/torch-2.12   torch's CUDA build and the libraries that tests/requirements/torch-2.12.txt names
+
+VRAMFIT_TEST_PYTHON_<name> (dots and dashes as underscores) names an interpreter to use instead of making one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from .section import ROOT
+
+REQUIREMENTS = ROOT / "tests" / "requirements"
+
+
+def cache() -> Path:
+    if os.environ.get("VRAMFIT_CACHE"):
+        return Path(os.environ["VRAMFIT_CACHE"])
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vramfit"
+
+
+def python(name: str) -> Path:
+    """The interpreter of environment `name`, made or renewed when its requirements changed."""
+    chosen = os.environ.get("VRAMFIT_TEST_PYTHON_" + re.sub(r"[^A-Za-z0-9]", "_", name))
+    if chosen:
+        return Path(chosen)
+    requirements = REQUIREMENTS / f"{name}.txt"
+    wanted = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()
+    folder = cache() / "tests" / name
+    stamp = folder / "requirements.sha256"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        make(folder, requirements)
+        stamp.write_text(wanted)
+    return folder / "bin" / "python"
+
+
+def make(folder: Path, requirements: Path) -> None:
+    """A fresh environment. Without dependencies: torch's own would pull in gigabytes of NVIDIA libraries."""
+    print(f"   making {folder} from {requirements.relative_to(ROOT)}", flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps", "-r", str(requirements)]
+    subprocess.run(install, check=True, stdin=subprocess.DEVNULL)
+
+
+def tool(name: str) -> str:
+    return str(python("tools").parent / name)

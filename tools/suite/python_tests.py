@@ -1,0 +1,64 @@
+"""The pytest suites, each in the environments it needs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from . import python_environments
+from .section import ROOT, Outcome, Section, read_junit
+
+
+def run_pytest(name: str, environment: str, folders: tuple[str, ...], tier: str) -> Outcome:
+    present = [folder for folder in folders if any((ROOT / folder).glob("test_*.py"))]
+    if not present:
+        return Outcome(skipped=1, details=[f"no tests in {', '.join(folders)}"])
+    interpreter = python_environments.python(environment)
+    report = ROOT / "build" / "dev" / "reports" / f"{name.replace(' ', '-')}.xml"
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.unlink(missing_ok=True)
+    marks = {"quick": "not slow and not every_version", "ci": "not every_version", "all": ""}[tier]
+    command = [
+        str(interpreter),
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--color=no",
+        f"--junitxml={report}",
+        "-m",
+        marks,
+    ]
+    variables = dict(os.environ, VRAMFIT_STAGE=str(ROOT / "build" / "dev" / "stage"), PYTHONDONTWRITEBYTECODE="1")
+    done = subprocess.run(
+        command + present,
+        cwd=ROOT,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    outcome = read_junit([report]) if report.exists() else Outcome()
+    if done.returncode not in (0, 5):  # 5: every test was left out by its mark
+        outcome.failed = max(outcome.failed, 1)
+        outcome.details = done.stdout.splitlines()[-80:]
+    return outcome
+
+
+def suite(name: str, environment: str, *folders: str, tiers: tuple[str, ...] = ("quick", "ci", "all")) -> Section:
+    return Section(name, lambda tier: run_pytest(name, environment, folders, tier), tiers=tiers)
+
+
+SECTIONS = [
+    suite("project tests", "tools", "tests/project"),
+    suite("hooks on torch 2.12", "torch-2.12", "tests/hooks"),
+    suite("command line on torch 2.12", "torch-2.12", "tests/cli"),
+    suite("faults on torch 2.12", "torch-2.12", "tests/faults", tiers=("ci", "all")),
+    suite("torch 2.12", "torch-2.12", "tests/torch", tiers=("ci", "all")),
+    suite("examples on torch 2.12", "torch-2.12", "tests/examples", tiers=("ci", "all")),
+    suite("hooks on torch 2.6", "torch-2.6", "tests/hooks", tiers=("ci", "all")),
+    suite("command line on torch 2.6", "torch-2.6", "tests/cli", tiers=("ci", "all")),
+    suite("torch 2.6", "torch-2.6", "tests/torch", tiers=("ci", "all")),
+]

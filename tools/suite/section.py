@@ -1,0 +1,62 @@
+"""What a section of the test run is, and what it comes to."""
+
+from __future__ import annotations
+
+import subprocess
+import xml.etree.ElementTree as xml
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass
+class Outcome:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    details: list[str] = field(default_factory=list)
+
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+
+    def __str__(self) -> str:
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {self.failed} failed{skipped}"
+
+
+@dataclass(frozen=True)
+class Section:
+    name: str
+    run: Callable[[str], Outcome]
+    tiers: tuple[str, ...] = ("quick", "ci", "all")
+    is_required: bool = False  # when it fails, nothing after it can tell anything
+
+
+def run_check(command: list[str], shown_lines: int = 40, **options) -> Outcome:
+    """One command as one check: its output is shown only when it fails."""
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    if done.returncode == 0:
+        return Outcome(passed=1)
+    shown = " ".join(command)[:160]
+    return Outcome(failed=1, details=done.stdout.splitlines()[-shown_lines:] + [f"exit {done.returncode}: {shown}"])
+
+
+def read_junit(paths: list[Path]) -> Outcome:
+    """Counts test cases of JUnit files as GoogleTest and pytest write them; failures are named."""
+    outcome = Outcome()
+    for path in paths:
+        for case in xml.parse(path).getroot().iter("testcase"):
+            bad = [child for child in case if child.tag in ("failure", "error")]
+            if bad:
+                outcome.failed += 1
+                first = (bad[0].get("message") or bad[0].text or "").strip().splitlines()
+                outcome.details.append(
+                    f"FAILED {case.get('classname')}.{case.get('name')}: {first[0] if first else ''}"
+                )
+            elif case.find("skipped") is not None or case.get("status") == "notrun":
+                outcome.skipped += 1
+            else:
+                outcome.passed += 1
+    return outcome
