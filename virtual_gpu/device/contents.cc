@@ -1,0 +1,139 @@
+#include "virtual_gpu/device/contents.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "virtual_gpu/device/backing.h"
+#include "virtual_gpu/device/ranges.h"
+#include "virtual_gpu/device/written.h"
+#include "virtual_gpu/ledger/ledger.h"
+#include "vramfit/recording.h"
+#include "vramfit/vramfit.h"
+
+namespace vramfit::device {
+namespace {
+
+constexpr size_t kReadByHost = 64;  // .item(), nonzero's count and the like; anything larger is data
+
+std::atomic<uint64_t> device_reads{0};
+
+WrittenBytes& written() {
+  static auto* const kWritten = new WrittenBytes;  // outlives other libraries' destructors
+  return *kWritten;
+}
+
+void on_block(uint64_t address, int64_t size) {
+  clear(reinterpret_cast<void*>(address), static_cast<size_t>(size));
+}
+
+// PyTorch hands out memory that it got back from another tensor: without this, a new tensor would show old bytes.
+void watch_blocks() {
+  using Register = void (*)(vramfit_block_listener);
+  static const bool kWatching = [] {
+    const auto watch = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "vramfit_set_block_listener"));
+    if (watch != nullptr) watch(on_block);
+    return watch != nullptr;
+  }();
+  (void)kWatching;
+}
+
+Span span_of(const void* address, size_t bytes) {
+  const auto begin = reinterpret_cast<uintptr_t>(address);
+  return {begin, begin + bytes};
+}
+
+void mark_written(const void* address, size_t bytes) {
+  watch_blocks();
+  written().add(span_of(address, bytes));
+}
+
+bool overlap(const void* a, const void* b, size_t bytes) {
+  const Span first = span_of(a, bytes);
+  const Span second = span_of(b, bytes);
+  return first.begin < second.end && second.begin < first.end;
+}
+
+// Moves only what differs from zero, so that copying an empty gigabyte costs nothing.
+void copy_on_device(void* to, const void* from, size_t bytes) {
+  if (overlap(to, from, bytes)) {
+    std::memmove(to, from, bytes);
+    mark_written(to, bytes);
+    return;
+  }
+  const std::vector<Span> source = written().inside(span_of(from, bytes));
+  clear(to, bytes);
+  for (const Span& span : source) {
+    char* target = static_cast<char*>(to) + (span.begin - reinterpret_cast<uintptr_t>(from));
+    std::memcpy(target, reinterpret_cast<const void*>(span.begin), span.end - span.begin);
+    mark_written(target, span.end - span.begin);
+  }
+}
+
+void copy_to_host(void* to, const void* from, size_t bytes) {
+  const std::vector<Span> source = written().inside(span_of(from, bytes));
+  if (source.empty() && bytes <= kReadByHost) device_reads.fetch_add(1, std::memory_order_relaxed);
+  std::memset(to, 0, bytes);
+  for (const Span& span : source) {
+    char* target = static_cast<char*>(to) + (span.begin - reinterpret_cast<uintptr_t>(from));
+    std::memcpy(target, reinterpret_cast<const void*>(span.begin), span.end - span.begin);
+  }
+}
+
+void copy_from_host(void* to, const void* from, size_t bytes) {
+  if (bytes > kKeptCopyBytes) return clear(to, bytes);
+  std::memcpy(to, from, bytes);
+  mark_written(to, bytes);
+}
+
+// enum cudaMemcpyKind, for the recording.
+int kind_of(bool from_device, bool to_device) {
+  if (from_device) return to_device ? 3 : 2;
+  return to_device ? 1 : 0;
+}
+
+}  // namespace
+
+void clear(void* address, size_t bytes) {
+  for (const Span& span : written().remove(span_of(address, bytes))) zero(span.begin, span.end);
+}
+
+void forget(const void* address, size_t bytes) { written().remove(span_of(address, bytes)); }
+
+void copy(void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
+  const Range source = find_range(from);
+  const Range target = find_range(to);
+  const bool from_device = source.place == Place::kDevice;
+  const bool to_device = target.place == Place::kDevice;
+  const int card = to_device ? target.card : from_device ? source.card : -1;
+  ledger::emit(VF_RECORD_COPY, card, reinterpret_cast<uint64_t>(to), static_cast<int64_t>(bytes),
+               kind_of(from_device, to_device), 0, nullptr);
+  if (ledger::keeps_all_values() || (!from_device && !to_device)) {
+    std::memmove(to, from, bytes);
+  } else if (from_device && to_device) {
+    copy_on_device(to, from, bytes);
+  } else if (from_device) {
+    copy_to_host(to, from, bytes);
+  } else {
+    copy_from_host(to, from, bytes);
+  }
+}
+
+void fill(void* to, int byte, size_t bytes) {
+  if (bytes == 0) return;
+  const bool on_device = find_range(to).place == Place::kDevice;
+  if (!on_device || ledger::keeps_all_values()) {
+    std::memset(to, byte, bytes);
+    return;
+  }
+  clear(to, bytes);
+  if (byte == 0 || bytes > kKeptCopyBytes) return;
+  std::memset(to, byte, bytes);
+  mark_written(to, bytes);
+}
+
+}  // namespace vramfit::device
+
+uint64_t vramfit_gpu_device_reads(void) { return vramfit::device::device_reads.load(std::memory_order_relaxed); }

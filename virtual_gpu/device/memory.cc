@@ -1,0 +1,211 @@
+#include "virtual_gpu/device/memory.h"
+
+#include <mutex>
+#include <unordered_map>
+
+#include "virtual_gpu/device/backing.h"
+#include "virtual_gpu/device/contents.h"
+#include "virtual_gpu/device/small_blocks.h"
+#include "virtual_gpu/ledger/ledger.h"
+#include "vramfit/recording.h"
+
+namespace vramfit::device {
+namespace {
+
+struct SmallMemory {
+  std::mutex lock;
+  std::unordered_map<int, SmallBlocks> by_card;
+};
+
+SmallMemory& small_memory() {
+  static auto* const kSmall = new SmallMemory;  // outlives other libraries' destructors
+  return *kSmall;
+}
+
+void record(uint8_t kind, const Allocation& allocation) {
+  const Range& range = allocation.range;
+  ledger::emit(kind, range.card, range.begin, static_cast<int64_t>(range.bytes), ledger::used_bytes(range.card), 0,
+               nullptr);
+}
+
+void* map_charged(int card, size_t bytes) {
+  if (!ledger::take(card, static_cast<int64_t>(bytes))) return nullptr;
+  void* address = map_lazily(bytes, kGranularity);
+  if (address == nullptr) ledger::give_back(card, static_cast<int64_t>(bytes));
+  return address;
+}
+
+uintptr_t allocate_small(int card, size_t bytes) {
+  SmallMemory& small = small_memory();
+  const std::lock_guard guard(small.lock);
+  SmallBlocks& blocks = small.by_card[card];
+  if (const uintptr_t found = blocks.allocate(bytes)) return found;
+  void* granule = map_charged(card, kGranularity);
+  if (granule == nullptr) return 0;
+  blocks.add_granule(reinterpret_cast<uintptr_t>(granule));
+  return blocks.allocate(bytes);
+}
+
+void release_small(const Allocation& allocation) {
+  const Range& range = allocation.range;
+  clear(reinterpret_cast<void*>(range.begin), range.bytes);
+  SmallMemory& small = small_memory();
+  const std::lock_guard guard(small.lock);
+  const uintptr_t granule = small.by_card[range.card].release(range.begin, range.bytes);
+  if (granule == 0) return;
+  unmap(reinterpret_cast<void*>(granule), kGranularity);
+  ledger::give_back(range.card, kGranularity);
+}
+
+void release_mapped(const Allocation& allocation) {
+  const Range& range = allocation.range;
+  forget(reinterpret_cast<void*>(range.begin), range.bytes);
+  unmap(reinterpret_cast<void*>(range.begin), range.bytes);
+  if (allocation.charged_bytes > 0) ledger::give_back(range.card, allocation.charged_bytes);
+}
+
+Error publish(Allocation allocation, void** address) {
+  add_range(allocation);
+  *address = reinterpret_cast<void*>(allocation.range.begin);
+  return Error::kNone;
+}
+
+// The address must begin a range of one of the given origins, or nothing is taken.
+std::optional<Allocation> take_if(void* address, std::initializer_list<Origin> origins) {
+  const auto found = find_allocation(address);
+  if (!found || found->range.begin != reinterpret_cast<uintptr_t>(address)) return std::nullopt;
+  for (const Origin origin : origins) {
+    if (found->origin == origin) return take_range(address);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Error allocate_device(int card, size_t bytes, void** address) {
+  *address = nullptr;
+  if (bytes == 0) return Error::kNone;
+  if (bytes > SIZE_MAX / 2) return Error::kOutOfMemory;
+  const bool is_small = bytes <= kLargestSmallBlock;
+  const size_t charged = round_up(bytes, kGranularity);
+  const uintptr_t begin =
+      is_small ? allocate_small(card, bytes) : reinterpret_cast<uintptr_t>(map_charged(card, charged));
+  if (begin == 0) return Error::kOutOfMemory;
+  Allocation allocation;
+  allocation.range = {Place::kDevice, card, begin, bytes};
+  allocation.origin = is_small ? Origin::kSmall : Origin::kAllocation;
+  allocation.charged_bytes = is_small ? 0 : static_cast<int64_t>(charged);
+  record(VF_RECORD_SEGMENT_ALLOC, allocation);
+  return publish(allocation, address);
+}
+
+Error release_device(void* address) {
+  if (address == nullptr) return Error::kNone;
+  const auto taken = take_if(address, {Origin::kAllocation, Origin::kSmall, Origin::kManaged});
+  if (!taken) return Error::kInvalidValue;
+  if (taken->origin == Origin::kSmall) {
+    release_small(*taken);
+  } else {
+    release_mapped(*taken);
+  }
+  if (taken->origin != Origin::kManaged) record(VF_RECORD_SEGMENT_FREE, *taken);
+  return Error::kNone;
+}
+
+Error allocate_host(size_t bytes, unsigned flags, void** address) {
+  *address = nullptr;
+  if (bytes == 0) return Error::kNone;
+  void* mapped = map_lazily(bytes, 4096);
+  if (mapped == nullptr) return Error::kOutOfMemory;
+  ledger::emit(VF_RECORD_PIN, -1, reinterpret_cast<uint64_t>(mapped), static_cast<int64_t>(bytes), 0, 0, nullptr);
+  Allocation allocation;
+  allocation.range = {Place::kPinned, ledger::current_card(), reinterpret_cast<uintptr_t>(mapped), bytes};
+  allocation.origin = Origin::kHost;
+  allocation.flags = flags;
+  return publish(allocation, address);
+}
+
+Error release_host(void* address) {
+  if (address == nullptr) return Error::kNone;
+  const auto taken = take_if(address, {Origin::kHost});
+  if (!taken) return Error::kInvalidValue;
+  unmap(address, taken->range.bytes);
+  ledger::emit(VF_RECORD_PIN, -1, taken->range.begin, -static_cast<int64_t>(taken->range.bytes), 0, 0, nullptr);
+  return Error::kNone;
+}
+
+Error register_host(void* address, size_t bytes, unsigned flags) {
+  if (address == nullptr || bytes == 0) return Error::kInvalidValue;
+  Allocation allocation;
+  allocation.range = {Place::kPinned, ledger::current_card(), reinterpret_cast<uintptr_t>(address), bytes};
+  allocation.origin = Origin::kRegistered;
+  allocation.flags = flags;
+  if (!add_range(allocation)) return Error::kAlreadyRegistered;
+  ledger::emit(VF_RECORD_PIN, -1, allocation.range.begin, static_cast<int64_t>(bytes), 0, 0, nullptr);
+  return Error::kNone;
+}
+
+Error unregister_host(void* address) {
+  const auto taken = take_if(address, {Origin::kRegistered});
+  if (!taken) return Error::kNotRegistered;
+  ledger::emit(VF_RECORD_PIN, -1, taken->range.begin, -static_cast<int64_t>(taken->range.bytes), 0, 0, nullptr);
+  return Error::kNone;
+}
+
+Error allocate_managed(int card, size_t bytes, unsigned flags, void** address) {
+  *address = nullptr;
+  if (bytes == 0) return Error::kInvalidValue;
+  const size_t charged = round_up(bytes, kGranularity);
+  if (!ledger::take_oversubscribed(card, static_cast<int64_t>(charged))) return Error::kOutOfMemory;
+  void* mapped = map_lazily(bytes, kGranularity);
+  if (mapped == nullptr) {
+    ledger::give_back(card, static_cast<int64_t>(charged));
+    return Error::kOutOfMemory;
+  }
+  Allocation allocation;
+  allocation.range = {Place::kManaged, card, reinterpret_cast<uintptr_t>(mapped), bytes};
+  allocation.origin = Origin::kManaged;
+  allocation.charged_bytes = static_cast<int64_t>(charged);
+  allocation.flags = flags;
+  return publish(allocation, address);
+}
+
+Error import_device(int card, size_t bytes, void** address) {
+  *address = nullptr;
+  if (!ledger::touch(card)) return Error::kOutOfMemory;
+  void* mapped = map_lazily(bytes, kGranularity);
+  if (mapped == nullptr) return Error::kOutOfMemory;
+  ledger::note_assumed("memory shared between processes: each process sees its own contents, zeros at first");
+  Allocation allocation;
+  allocation.range = {Place::kDevice, card, reinterpret_cast<uintptr_t>(mapped), bytes};
+  allocation.origin = Origin::kImport;
+  return publish(allocation, address);
+}
+
+Error release_import(void* address) {
+  const auto taken = take_if(address, {Origin::kImport});
+  if (!taken) return Error::kInvalidValue;
+  release_mapped(*taken);
+  return Error::kNone;
+}
+
+void release_all_on(int card) {
+  for (const Allocation& allocation : ranges_on_card(card)) {
+    auto* address = reinterpret_cast<void*>(allocation.range.begin);
+    if (allocation.origin == Origin::kImport) {
+      release_import(address);
+    } else {
+      release_device(address);  // refuses what pools, mappings and the host own
+    }
+  }
+}
+
+void* allocate(int card, size_t bytes) {
+  void* address = nullptr;
+  allocate_device(card, bytes, &address);
+  return address;
+}
+
+bool release(void* address) { return release_device(address) == Error::kNone; }
+
+}  // namespace vramfit::device
