@@ -1,5 +1,6 @@
 // The exported C interface of include/vramfit/vramfit.h.
 #include "block_listener.h"
+#include "memory_gauge.h"
 #include "recorder.h"
 #include "vramfit/recording.h"
 #include "vramfit/vramfit.h"
@@ -90,5 +91,9 @@ VRAMFIT_EXPORT void vramfit_note(const char* json) {
   vr::Recorder* recorder = vr::recorder();
   if (recorder != nullptr && json != nullptr) recorder->note(json);
 }
+
+VRAMFIT_EXPORT int64_t vramfit_memory(uint32_t device, uint32_t what) { return vr::memory_reading(device, what); }
+
+VRAMFIT_EXPORT void vramfit_reset_peaks(void) { vr::reset_peaks(); }
 
 VRAMFIT_EXPORT void vramfit_set_block_listener(vramfit_block_listener listener) { vr::set_block_listener(listener); }

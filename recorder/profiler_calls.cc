@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "block_listener.h"
+#include "memory_gauge.h"
 #include "recorder.h"
 
 namespace c10 {
@@ -52,6 +53,7 @@ vf_record block_record(uint8_t kind, uint64_t address, int64_t size, size_t allo
 
 void on_block(void* block, int64_t size, size_t allocated, size_t reserved, int8_t device) {
   const auto address = reinterpret_cast<uint64_t>(block);
+  set_gauge(static_cast<uint32_t>(device), allocated, reserved);
   if (size > 0) {
     if (const vramfit_block_listener call = listener.load(std::memory_order_acquire)) call(address, size);
   }

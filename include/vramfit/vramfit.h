@@ -45,6 +45,12 @@ void vramfit_emit(uint8_t kind, uint8_t device, uint64_t address, int64_t size, 
 /* Appends one line to notes.<pid>.jsonl; `json` is one object without a line break. */
 void vramfit_note(const char *json);
 
+/* What PyTorch's allocator last reported for a card, in bytes: cheap enough to ask around every module. -1 when it has
+ * reported nothing yet. Peaks are since the start or the last reset. */
+enum vf_memory { VF_MEMORY_ALLOCATED = 0, VF_MEMORY_PEAK_ALLOCATED = 1, VF_MEMORY_RESERVED = 2, VF_MEMORY_PEAK_RESERVED = 3 };
+int64_t vramfit_memory(uint32_t device, uint32_t what);
+void vramfit_reset_peaks(void);
+
 /* Called with (address, size) whenever PyTorch's allocator hands out a device block: the virtual GPU clears stale
  * bytes there. One listener; a null pointer removes it. */
 typedef void (*vramfit_block_listener)(uint64_t address, int64_t size);
