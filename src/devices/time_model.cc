@@ -1,0 +1,61 @@
+#include "devices/time_model.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace vramfit::devices {
+namespace {
+
+using model::Number;
+
+// A catalogue without rates (a user's own TOML file) still gives ratios: every type then has the same rate.
+constexpr double kUnknownTflops = 10.0;
+constexpr double kUnknownBandwidthGbps = 400.0;
+
+double tflops(const model::Card& card, Number number) {
+  const model::PeakRates& rates = card.rates;
+  const double fp32 = rates.fp32.value_or(kUnknownTflops);
+  switch (number) {
+    case Number::kF64:
+      return rates.fp64.value_or(fp32 / 32);
+    case Number::kF16:
+      // cuBLAS and cuDNN accumulate in fp32; without tensor cores they do not gain on hardware with a slow fp16 unit.
+      return rates.fp16_tensor.value_or(std::max(fp32, rates.fp16.value_or(fp32)));
+    case Number::kBf16:
+      return rates.bf16.value_or(fp32);
+    case Number::kTf32:
+      return rates.tf32.value_or(fp32);
+    case Number::kF8:
+      return rates.fp8.value_or(rates.fp16_tensor.value_or(fp32));
+    case Number::kI8:
+      return rates.int8.value_or(fp32);
+    case Number::kF32:
+    case Number::kOther:
+      break;
+  }
+  return fp32;
+}
+
+}  // namespace
+
+double multiply_adds_per_second(const model::Card& card, Number number) {
+  return tflops(card, number) * 1e12 / 2 * kMatmulEfficiency;
+}
+
+double estimate_step_seconds(const model::Card& card, const model::StepWork& work) {
+  const double gbps = card.bandwidth_gbps > 0 ? card.bandwidth_gbps : kUnknownBandwidthGbps;
+  const double bytes_per_second = gbps * 1e9 * kBandwidthEfficiency;
+  double compute = 0;
+  for (std::size_t i = 0; i < model::kNumberCount; ++i) {
+    compute += work.macs[i] / multiply_adds_per_second(card, static_cast<Number>(i));
+  }
+  const double matmuls = std::max(compute, work.matmul_bytes / bytes_per_second);
+  const double others = work.other_bytes / bytes_per_second;
+  return std::max(matmuls + others, work.launches * kSecondsPerLaunch);
+}
+
+bool speeds_up_half_precision(const model::Card& card, Number half) {
+  return multiply_adds_per_second(card, half) >= 1.5 * multiply_adds_per_second(card, Number::kF32);
+}
+
+}  // namespace vramfit::devices

@@ -1,0 +1,33 @@
+// How long a training step takes on a card: a roofline estimate. Only ratios between two of its answers are claimed.
+//
+//   step = max(matmuls + everything else, launches x launch cost)
+//   matmuls         = max(multiply-adds / peak rate of their type, bytes / bandwidth)
+//   everything else = bytes / bandwidth       (normalisation, activation functions, the optimizer)
+//
+// source: model. The efficiencies are the usual share of the data-sheet figures that cuBLAS, cuDNN and element-wise
+// kernels reach; they weigh compute against bandwidth and cancel out otherwise.
+#ifndef VRAMFIT_DEVICES_TIME_MODEL_H
+#define VRAMFIT_DEVICES_TIME_MODEL_H
+
+#include "model/card.h"
+#include "model/job.h"
+
+namespace vramfit::devices {
+
+inline constexpr double kMatmulEfficiency = 0.6;
+inline constexpr double kBandwidthEfficiency = 0.8;
+// From Python through the dispatcher to the device, one small operator costs 4 to 8 microseconds of host time.
+inline constexpr double kSecondsPerLaunch = 5e-6;
+
+// Multiply-adds a second that matmuls of this type reach at most on this card. A type without hardware of its own runs
+// at the rate of the type PyTorch's libraries compute it in.
+double multiply_adds_per_second(const model::Card& card, model::Number number);
+
+double estimate_step_seconds(const model::Card& card, const model::StepWork& work);
+
+// Whether half precision makes matmuls at least 1.5 times as fast on this card.
+bool speeds_up_half_precision(const model::Card& card, model::Number half);
+
+}  // namespace vramfit::devices
+
+#endif

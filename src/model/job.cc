@@ -1,0 +1,24 @@
+#include "model/job.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace vramfit::model {
+
+Bytes sum(const Holdings& h) {
+  return h.weights + h.buffers + h.gradients + h.optimizer + h.inputs + h.activations + h.workspaces + h.temporaries;
+}
+
+double total_macs(const StepWork& work) { return std::accumulate(work.macs.begin(), work.macs.end(), 0.0); }
+
+const LoaderFacts* find_loader(const Job& job, std::string_view phase) {
+  const auto found = std::ranges::find(job.loaders, phase, &LoaderFacts::phase);
+  return found == job.loaders.end() ? nullptr : &*found;
+}
+
+const PhaseFacts* find_phase(const Job& job, std::string_view phase) {
+  const auto found = std::ranges::find(job.phases, phase, &PhaseFacts::phase);
+  return found == job.phases.end() ? nullptr : &*found;
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,131 @@
+// What one run of a training job revealed: the facts that plans are made from. Built by plan/job_builder.
+//
+// Everything here is about one process and one card. Sizes were measured on the virtual card; work was counted there.
+// A fact that was not seen is absent or empty, never an invented 0.
+#ifndef VRAMFIT_MODEL_JOB_H
+#define VRAMFIT_MODEL_JOB_H
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace vramfit::model {
+
+using base::Bytes;
+
+struct LoaderFacts {
+  int ordinal = 0;  // the order in which loaders were first used; plans name loaders by it
+  std::int64_t batch_size = 0;
+  std::int64_t batches = 0;                       // a full pass, before any cut
+  std::string phase;                              // "train", "validate", "test"
+  std::vector<std::vector<std::int64_t>> shapes;  // of the tensors in one batch
+  bool operator==(const LoaderFacts&) const = default;
+};
+
+// A module that may be checkpointed. Blocks are disjoint and in the order in which they ran.
+struct Block {
+  std::string name;  // as in named_modules() of the root module
+  std::string class_name;
+  int depth = 0;  // level in the module tree, 1 = child of the root
+  std::int64_t parameters = 0;
+  Bytes saved;              // activations its forward left alive, its output included
+  Bytes output;             // of those, what stays alive when the block is checkpointed
+  double forward_macs = 0;  // multiply-adds of one forward
+  std::int64_t forward_launches = 0;
+  bool operator==(const Block&) const = default;
+};
+
+// One way to cut the root module into blocks: a coarse one (stages) and a fine one (their parts) are both useful.
+struct BlockLevel {
+  std::vector<Block> blocks;
+  bool operator==(const BlockLevel&) const = default;
+};
+
+struct OptimizerFacts {
+  std::string class_name;  // "AdamW"
+  std::optional<bool> foreach;
+  std::optional<bool> fused;
+  Bytes state;
+  bool operator==(const OptimizerFacts&) const = default;
+};
+
+struct PrecisionFacts {
+  std::optional<std::string> autocast;  // "bfloat16", "float16"
+  bool scaler = false;
+  bool checkpointing = false;
+  bool compiled = false;
+  bool tf32 = false;
+  bool operator==(const PrecisionFacts&) const = default;
+};
+
+// Who owns the allocated bytes at one instant.
+struct Holdings {
+  Bytes weights, buffers, gradients, optimizer, inputs, activations, workspaces, temporaries;
+  bool operator==(const Holdings&) const = default;
+};
+Bytes sum(const Holdings& holdings);
+
+// The instant at which one stage of one phase held most.
+struct Moment {
+  std::string phase;  // "train", "validate", ...
+  std::string stage;  // "forward", "backward", "optimizer", "input", "other"
+  Holdings holdings;
+  bool operator==(const Moment&) const = default;
+};
+
+struct PhaseFacts {
+  std::string phase;
+  Bytes peak_allocated, peak_reserved, peak_device;
+  std::int64_t steps = 0;
+  bool operator==(const PhaseFacts&) const = default;
+};
+
+enum class Number { kF32, kF64, kF16, kBf16, kTf32, kF8, kI8, kOther };
+inline constexpr std::size_t kNumberCount = 8;
+
+// What one optimizer step asks of a card.
+struct StepWork {
+  std::array<double, kNumberCount> macs{};  // multiply-adds of matmuls and convolutions, by Number
+  double matmul_bytes = 0;                  // touched by those
+  double other_bytes = 0;                   // touched by everything else: from allocation traffic
+  double launches = 0;                      // kernels
+  double optimizer_launches = 0;            // part of `launches`
+  double recomputed_macs = 0;               // part of `macs`: what checkpointing repeats
+  bool operator==(const StepWork&) const = default;
+};
+double total_macs(const StepWork& work);
+
+struct OomFacts {
+  std::string phase;
+  Bytes tried, allocated, reserved;
+  bool operator==(const OomFacts&) const = default;
+};
+
+struct Job {
+  std::string root_class;
+  std::int64_t parameters = 0;
+  Bytes parameter_bytes;
+  bool has_batch_norm = false;
+  std::vector<LoaderFacts> loaders;
+  std::vector<BlockLevel> levels;  // coarse to fine; empty when no module was seen
+  std::optional<OptimizerFacts> optimizer;
+  PrecisionFacts precision;
+  bool validates_with_gradients = false;  // evaluation left a graph alive
+  std::vector<Moment> moments;
+  std::vector<PhaseFacts> phases;
+  Bytes overhead;  // context, libraries, other processes: what the card lost before PyTorch asked
+  StepWork work;
+  std::optional<OomFacts> oom;  // from the run on the card itself
+  bool operator==(const Job&) const = default;
+};
+
+const LoaderFacts* find_loader(const Job& job, std::string_view phase);
+const PhaseFacts* find_phase(const Job& job, std::string_view phase);
+
+}  // namespace vramfit::model
+
+#endif

@@ -1,0 +1,111 @@
+#include "plan/forecast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "plan/checkpointing.h"
+
+namespace vramfit::plan {
+namespace {
+
+// Of what PyTorch caches beyond the allocated bytes, this share sits in partly used segments and can't be given back.
+constexpr double kStuckCache = 0.2;
+
+void apply_checkpoints(const model::Job& job, const Forecast& forecast, model::Moment& moment) {
+  if (forecast.recomputed.empty() || !holds_graph(moment)) return;
+  const Bytes freed = scaled(bytes_freed(job, forecast.recomputed), forecast.activation_scale);
+  Bytes& activations = moment.holdings.activations;
+  activations = std::max(activations - freed, Bytes(0));
+}
+
+}  // namespace
+
+std::string_view name(Effect effect) {
+  switch (effect) {
+    case Effect::kSame:
+      return "same";
+    case Effect::kRounding:
+      return "rounding";
+    case Effect::kStatistics:
+      return "statistics";
+    case Effect::kOptimizer:
+      return "optimizer";
+    case Effect::kInput:
+      return "input";
+  }
+  return "unknown";
+}
+
+Forecast start_forecast(const model::Job& job) {
+  Forecast forecast;
+  forecast.moments = job.moments;
+  forecast.work = job.work;
+  return forecast;
+}
+
+Bytes scaled(Bytes bytes, double factor) { return Bytes(std::llround(static_cast<double>(bytes.count()) * factor)); }
+
+bool holds_graph(const model::Moment& moment) {
+  return moment.phase == "train" && (moment.stage == "forward" || moment.stage == "backward");
+}
+
+void scale_batch(Forecast& forecast, std::string_view phase, double share) {
+  for (model::Moment& moment : forecast.moments) {
+    if (moment.phase != phase) continue;
+    model::Holdings& held = moment.holdings;
+    held.inputs = scaled(held.inputs, share);
+    held.activations = scaled(held.activations, share);
+    // The optimizer's temporaries follow the parameters, not the batch.
+    if (moment.stage != "optimizer") held.temporaries = scaled(held.temporaries, share);
+  }
+  if (phase == "train") forecast.activation_scale *= share;
+}
+
+void scale_work(model::StepWork& work, double factor) {
+  for (double& macs : work.macs) macs *= factor;
+  work.matmul_bytes *= factor;
+  work.other_bytes *= factor;
+  work.recomputed_macs *= factor;
+}
+
+void worsen(Forecast& forecast, Effect effect, std::string consequence) {
+  forecast.effect = std::max(forecast.effect, effect);
+  forecast.consequences.push_back(std::move(consequence));
+}
+
+Bytes find_cache(const model::Job& job) {
+  Bytes allocated, reserved;
+  for (const auto& phase : job.phases) {
+    allocated = std::max(allocated, phase.peak_allocated);
+    reserved = std::max(reserved, phase.peak_reserved);
+  }
+  return reserved - allocated;
+}
+
+Outlook add_up(const model::Job& job, const Forecast& forecast) {
+  Outlook outlook;
+  Bytes before, after;
+  for (const model::Moment& moment : job.moments) before = std::max(before, sum(moment.holdings));
+  for (model::Moment moment : forecast.moments) {
+    apply_checkpoints(job, forecast, moment);
+    const Bytes held = sum(moment.holdings);
+    after = std::max(after, held);
+    const auto known = std::ranges::find(outlook.phases, moment.phase, &PhaseOutlook::phase);
+    if (known == outlook.phases.end()) {
+      outlook.phases.push_back({moment.phase, held});
+    } else {
+      known->peak = std::max(known->peak, held);
+    }
+  }
+  const double shrink =
+      before > Bytes(0) ? static_cast<double>(after.count()) / static_cast<double>(before.count()) : 1;
+  const Bytes cache = scaled(find_cache(job), std::min(1.0, shrink) * forecast.cache_scale);
+  const Bytes added = job.overhead + scaled(cache, kStuckCache);
+  for (PhaseOutlook& phase : outlook.phases) phase.peak += added;
+  outlook.needs = after + added;
+  outlook.uses = after + job.overhead + cache;
+  return outlook;
+}
+
+}  // namespace vramfit::plan

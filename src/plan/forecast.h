@@ -1,0 +1,70 @@
+// What a job would hold and cost with changes applied: a copy of the measured facts that techniques transform.
+//
+// A forecast only decides what is worth running; the answer comes from the run. It is kept so that the order of
+// techniques does not matter: they multiply and add, and checkpointing, which subtracts, is worked out at the end.
+#ifndef VRAMFIT_PLAN_FORECAST_H
+#define VRAMFIT_PLAN_FORECAST_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "model/job.h"
+
+namespace vramfit::plan {
+
+using base::Bytes;
+
+// What a change does to what is learned, mildest first.
+enum class Effect {
+  kSame,        // the same sums, perhaps in another order
+  kRounding,    // the same steps in fewer bits
+  kStatistics,  // batch normalisation sees fewer samples at once
+  kOptimizer,   // other update steps: another optimizer, another effective batch
+  kInput,       // the network sees something else
+};
+std::string_view name(Effect effect);  // "same", "rounding", ...
+
+struct Forecast {
+  std::vector<model::Moment> moments;
+  double activation_scale = 1;          // what has been done to training activations: a block's share shrinks with it
+  std::vector<std::string> recomputed;  // checkpointed modules
+  double cache_scale = 1;               // of what PyTorch holds in reserve
+  model::StepWork work;
+  Effect effect = Effect::kSame;
+  std::vector<std::string> consequences;  // for convergence and accuracy, a sentence each
+  double uncertainty = 0.02;              // half-width, as a share of the peak
+};
+
+Forecast start_forecast(const model::Job& job);
+
+Bytes scaled(Bytes bytes, double factor);
+bool holds_graph(const model::Moment& moment);  // a training moment at which activations are alive
+
+// `share` of the samples (or of the pixels) at once: what grows with the batch shrinks with it.
+void scale_batch(Forecast& forecast, std::string_view phase, double share);
+void scale_work(model::StepWork& work, double factor);
+void worsen(Forecast& forecast, Effect effect, std::string consequence);
+
+// What PyTorch held in reserve beyond the allocated peak when memory was plenty. Phases are not looked at one by one:
+// evaluation inherits the cache that training leaves.
+Bytes find_cache(const model::Job& job);
+
+struct PhaseOutlook {
+  std::string phase;
+  Bytes peak;  // on the device, with the overhead, when PyTorch gives back what cache it can
+  bool operator==(const PhaseOutlook&) const = default;
+};
+
+struct Outlook {
+  std::vector<PhaseOutlook> phases;
+  Bytes needs;  // the largest of them: the smallest card it should run on
+  Bytes uses;   // what it takes when memory is plenty: with the cache
+  bool operator==(const Outlook&) const = default;
+};
+Outlook add_up(const model::Job& job, const Forecast& forecast);
+
+}  // namespace vramfit::plan
+
+#endif

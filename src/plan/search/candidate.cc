@@ -1,0 +1,131 @@
+#include "plan/search/candidate.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "devices/time_model.h"
+
+namespace vramfit::plan {
+namespace {
+
+constexpr double kCostPerChange = 0.02;
+// Beyond this the space is cut: the strongest levels of each axis stay, which keeps "nothing fits" provable.
+constexpr std::size_t kMostCandidates = 60000;
+constexpr std::size_t kMostLevels = 255;  // a level is one byte
+
+// Rounding is what every change of hardware does too: it is not held against a plan.
+int tier(Effect effect) { return effect <= Effect::kRounding ? 0 : static_cast<int>(effect); }
+
+double cost(const Candidate& candidate) { return candidate.time_factor * (1 + kCostPerChange * candidate.changes); }
+
+Forecast forecast_levels(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                         const std::vector<std::uint8_t>& levels) {
+  Forecast forecast = start_forecast(job);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (levels[i] == 0) continue;
+    axes[i].technique->predict(job, target, axes[i].options[levels[i] - 1], forecast);
+  }
+  return forecast;
+}
+
+bool respects_slots(const std::vector<Axis>& axes, const std::vector<std::uint8_t>& levels) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    for (std::size_t j = i + 1; j < axes.size(); ++j) {
+      if (levels[i] > 0 && levels[j] > 0 && axes[i].technique->slot() == axes[j].technique->slot()) return false;
+    }
+  }
+  return true;
+}
+
+// Counts up like an odometer; false after the last combination.
+bool advance(const std::vector<Axis>& axes, std::vector<std::uint8_t>& levels) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (levels[i] < axes[i].options.size()) {
+      ++levels[i];
+      return true;
+    }
+    levels[i] = 0;
+  }
+  return false;
+}
+
+// Drops every other option of the longest axis until the space is small enough; the strongest stays.
+std::vector<Axis> thin_out(std::vector<Axis> axes) {
+  const auto count = [&] {
+    std::size_t product = 1;
+    for (const Axis& axis : axes) product *= axis.options.size() + 1;
+    return product;
+  };
+  const auto longest = [&]() -> std::vector<model::Change>& {
+    return std::ranges::max_element(axes, {}, [](const Axis& axis) { return axis.options.size(); })->options;
+  };
+  while (count() > kMostCandidates || (!axes.empty() && longest().size() > kMostLevels)) {
+    auto& options = longest();
+    if (options.size() <= 1) break;
+    std::vector<model::Change> kept;
+    for (std::size_t i = options.size() % 2 == 0 ? 1 : 0; i < options.size(); i += 2) kept.push_back(options[i]);
+    options = std::move(kept);
+  }
+  return axes;
+}
+
+}  // namespace
+
+std::vector<Axis> build_axes(const model::Job& job, const Target& target,
+                             std::span<const Technique* const> techniques) {
+  std::vector<Axis> axes;
+  for (const Technique* technique : techniques) {
+    if (technique->applies_to(job, target).standing != Standing::kApplicable) continue;
+    Axis axis{technique, technique->options(job, target)};
+    if (!axis.options.empty()) axes.push_back(std::move(axis));
+  }
+  return thin_out(std::move(axes));
+}
+
+std::vector<Candidate> build_candidates(const model::Job& job, const Target& target, const std::vector<Axis>& axes) {
+  const double now = devices::estimate_step_seconds(target.card, job.work);
+  std::vector<Candidate> candidates;
+  std::vector<std::uint8_t> levels(axes.size(), 0);
+  while (advance(axes, levels)) {
+    if (!respects_slots(axes, levels)) continue;
+    const Forecast forecast = forecast_levels(job, target, axes, levels);
+    const double then = devices::estimate_step_seconds(target.card, forecast.work);
+    Candidate candidate;
+    candidate.levels = levels;
+    candidate.needs = add_up(job, forecast).needs;
+    candidate.effect = forecast.effect;
+    candidate.time_factor = now > 0 ? then / now : 1;
+    candidate.uncertainty = forecast.uncertainty;
+    candidate.changes = static_cast<int>(std::ranges::count_if(levels, [](auto level) { return level > 0; }));
+    candidates.push_back(std::move(candidate));
+  }
+  std::ranges::stable_sort(candidates, is_cheaper);
+  return candidates;
+}
+
+bool is_cheaper(const Candidate& left, const Candidate& right) {
+  const auto key = [](const Candidate& c) { return std::tuple(tier(c.effect), cost(c), c.changes, c.needs, c.levels); };
+  return key(left) < key(right);
+}
+
+bool is_at_most(const Candidate& weaker, const Candidate& stronger) {
+  return std::ranges::equal(weaker.levels, stronger.levels, std::ranges::less_equal());
+}
+
+Explained explain(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                  const Candidate& candidate) {
+  Explained explained;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (candidate.levels[i] == 0) continue;
+    const model::Change& change = axes[i].options[candidate.levels[i] - 1];
+    explained.plan.changes.push_back(change);
+    if (!explained.plan.name.empty()) explained.plan.name += ", ";
+    explained.plan.name += axes[i].technique->describe(change);
+  }
+  Forecast forecast = forecast_levels(job, target, axes, candidate.levels);
+  explained.outlook = add_up(job, forecast);
+  explained.consequences = std::move(forecast.consequences);
+  return explained;
+}
+
+}  // namespace vramfit::plan

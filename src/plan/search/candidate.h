@@ -1,0 +1,60 @@
+// The space of plans: one axis per technique, one level per option, level 0 for "leave it".
+//
+//   axis         level 1         level 2         level 3
+//   micro_batch  4 x 2           2 x 4           1 x 8
+//   checkpoint   1 block         2 blocks        all blocks
+//
+// Levels of an axis grow in strength (Technique::options), so a candidate that is at or above another on every axis
+// frees at least as much: when it does not fit, neither does the other. Search rests on this one law.
+#ifndef VRAMFIT_PLAN_SEARCH_CANDIDATE_H
+#define VRAMFIT_PLAN_SEARCH_CANDIDATE_H
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/technique.h"
+
+namespace vramfit::plan {
+
+struct Axis {
+  const Technique* technique = nullptr;
+  std::vector<model::Change> options;
+};
+
+struct Candidate {
+  std::vector<std::uint8_t> levels;  // one per axis
+  Bytes needs;                       // predicted
+  Effect effect = Effect::kSame;
+  double time_factor = 1;  // of a step, against the job as it is; from the time model
+  double uncertainty = 0;
+  int changes = 0;
+  bool operator==(const Candidate&) const = default;
+};
+
+// The axes of the techniques that are applicable. Very long axes are thinned out so that the space stays small enough
+// to be listed; the strongest option of each always stays.
+std::vector<Axis> build_axes(const model::Job& job, const Target& target, std::span<const Technique* const> techniques);
+
+// Every combination of options that respects slots, the empty one left out, cheapest first (see is_cheaper).
+std::vector<Candidate> build_candidates(const model::Job& job, const Target& target, const std::vector<Axis>& axes);
+
+// Plans that keep what is learned come before those that change it; among those, faster ones; of equals, fewer changes.
+// Each further change counts as 2 % of time: nobody wants five knobs turned for nothing.
+bool is_cheaper(const Candidate& left, const Candidate& right);
+
+bool is_at_most(const Candidate& weaker, const Candidate& stronger);
+
+// The full forecast of one candidate, with the text for people.
+struct Explained {
+  model::Plan plan;
+  Outlook outlook;
+  std::vector<std::string> consequences;
+};
+Explained explain(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                  const Candidate& candidate);
+
+}  // namespace vramfit::plan
+
+#endif

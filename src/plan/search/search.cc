@@ -1,0 +1,265 @@
+#include "plan/search/search.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace vramfit::plan {
+namespace {
+
+constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+class Search {
+ public:
+  Search(const model::Job& job, const Target& target, const std::vector<Axis>& axes, Prover& prover,
+         const SearchOptions& options, const base::Clock& clock, const OnTrial& on_trial)
+      : job_(job),
+        target_(target),
+        axes_(axes),
+        prover_(prover),
+        options_(options),
+        clock_(clock),
+        on_trial_(on_trial),
+        started_ns_(clock.now_ns()),
+        candidates_(build_candidates(job, target, axes)),
+        state_(candidates_.size(), State::kOpen) {
+    result_.candidates = candidates_.size();
+  }
+
+  SearchResult run() {
+    try_singles();
+    if (best_ == kNone) secure();
+    if (best_ != kNone) improve();
+    const bool cheapest_known = !stopped_ && best_ != kNone;
+    if (cheapest_known) widen();
+    result_.ending = ending(cheapest_known);
+    result_.ruled_out = static_cast<std::size_t>(std::ranges::count(state_, State::kRuledOut));
+    return std::move(result_);
+  }
+
+ private:
+  enum class State : std::uint8_t { kOpen, kTried, kRuledOut };
+
+  double elapsed() const { return base::seconds_between(started_ns_, clock_.now_ns()); }
+
+  bool may_run(double share = 1) {
+    if (stopped_) return false;
+    if (elapsed() + longest_run_ <= options_.budget_seconds * share) return true;
+    if (share >= 1) {
+      stopped_ = true;
+      result_.ending = Ending::kBudgetUsed;
+    }
+    return false;
+  }
+
+  Ending ending(bool cheapest_known) const {
+    if (result_.error) return result_.ending;
+    if (cheapest_known) return Ending::kCheapestProven;
+    return stopped_ ? Ending::kBudgetUsed : Ending::kNothingFits;
+  }
+
+  bool is_hopeless(const Candidate& candidate) const {
+    const double most = 1 + options_.hopeless_excess + candidate.uncertainty;
+    return static_cast<double>(candidate.needs.count()) > static_cast<double>(target_.limit.count()) * most;
+  }
+
+  // Runs one candidate and draws the conclusions; false when it did not fit or no run was possible.
+  bool try_candidate(std::size_t index, std::string_view stage) {
+    Explained explained = explain(job_, target_, axes_, candidates_[index]);
+    if (on_trial_) on_trial_(explained.plan, explained.outlook, result_.trials.size(), stage);
+    const double before = elapsed();
+    base::Result<Proof> proof = prover_.prove(explained.plan);
+    if (!proof) {
+      stopped_ = true;
+      result_.error = proof.error();
+      result_.ending = proof.error().code == base::ErrorCode::kInterrupted ? Ending::kInterrupted : Ending::kFailed;
+      return false;
+    }
+    longest_run_ = std::max(longest_run_, elapsed() - before);
+    state_[index] = State::kTried;
+    draw_conclusions(index, *proof);
+    result_.trials.push_back({candidates_[index], std::move(explained.plan), std::move(explained.outlook),
+                              std::move(explained.consequences), std::move(*proof)});
+    if (best_ == index) result_.best = result_.trials.size() - 1;
+    return result_.trials.back().proof.outcome == Outcome::kFits;
+  }
+
+  void draw_conclusions(std::size_t index, const Proof& proof) {
+    switch (proof.outcome) {
+      case Outcome::kFits:
+        if (best_ == kNone || index < best_) best_ = index;
+        break;
+      case Outcome::kOutOfMemory:
+      case Outcome::kBorderline:
+        rule_out([&](const Candidate& other) { return is_at_most(other, candidates_[index]); });
+        break;
+      case Outcome::kRefused:
+      case Outcome::kFailed:
+        rule_out_broken(candidates_[index], proof.refused);
+        break;
+    }
+  }
+
+  template <typename Predicate>
+  void rule_out(Predicate predicate) {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (state_[i] == State::kOpen && predicate(candidates_[i])) state_[i] = State::kRuledOut;
+    }
+  }
+
+  // A refused technique is out in every combination; so is one that broke the script on its own. A broken combination
+  // of several says nothing about the others.
+  void rule_out_broken(const Candidate& broken, const std::vector<std::string>& refused) {
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      if (broken.levels[axis] == 0) continue;
+      const std::string& id = axes_[axis].options[broken.levels[axis] - 1].technique;
+      if (broken.changes > 1 && std::ranges::find(refused, id) == refused.end()) continue;
+      rule_out([&](const Candidate& other) { return other.levels[axis] > 0; });
+    }
+  }
+
+  // One technique at a time: the mildest of its options that fits. Options that are hopeless are left alone.
+  void try_singles() {
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      const std::vector<std::size_t> chain = find_chain(axis);
+      std::size_t low = 0, high = chain.size();  // chain[high] is known to fit, chain[low - 1] not to
+      while (low < high && is_hopeless(candidates_[chain[low]])) ++low;
+      std::size_t probe = find_predicted(chain, low, high);
+      while (low < high && state_[chain[probe]] == State::kOpen && may_run(options_.singles_share)) {
+        if (try_candidate(chain[probe], "one change")) {
+          high = probe;
+        } else {
+          low = probe + 1;
+        }
+        probe = low + (high - low) / 2;
+        if (probe >= chain.size()) break;
+      }
+    }
+  }
+
+  // Indices of the candidates that change this axis alone, mildest first.
+  std::vector<std::size_t> find_chain(std::size_t axis) const {
+    std::vector<std::size_t> chain(axes_[axis].options.size(), kNone);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const auto level = candidates_[i].levels[axis];
+      if (candidates_[i].changes == 1 && level > 0) chain[level - 1U] = i;
+    }
+    return chain;
+  }
+
+  std::size_t find_predicted(const std::vector<std::size_t>& chain, std::size_t low, std::size_t high) const {
+    for (std::size_t i = low; i < high; ++i) {
+      if (candidates_[chain[i]].needs <= target_.limit) return i;
+    }
+    return high > low ? high - 1 : low;
+  }
+
+  // After each disappointment a little more is asked of the prediction; at the end, whatever frees most is run.
+  void secure() {
+    double spare = options_.safety;
+    while (best_ == kNone && may_run()) {
+      std::size_t next = find_first_open([&](std::size_t i) {
+        return static_cast<double>(candidates_[i].needs.count()) <=
+               static_cast<double>(target_.limit.count()) * (1 - spare);
+      });
+      if (next == kNone) next = find_smallest_open(candidates_.size(), /*skip_hopeless=*/false);
+      if (next == kNone) return;
+      if (!try_candidate(next, "combinations")) spare += 0.06;
+    }
+  }
+
+  void improve() {
+    while (true) {
+      const std::size_t next = find_smallest_open(best_, /*skip_hopeless=*/true);
+      if (next == kNone || !may_run()) return;
+      try_candidate(next, "cheaper ones");
+    }
+  }
+
+  // Other kinds of plan: a set of techniques not yet proven, none of which contains a proven one.
+  void widen() {
+    int wanted = options_.alternatives;
+    for (const Trial& trial : result_.trials) wanted -= trial.proof.outcome == Outcome::kFits ? 1 : 0;
+    while (wanted >= 0 && may_run()) {
+      const std::size_t next = find_first_open([&](std::size_t i) {
+        return static_cast<double>(candidates_[i].needs.count()) <=
+                   static_cast<double>(target_.limit.count()) * (1 - options_.safety) &&
+               is_another_kind(candidates_[i]);
+      });
+      if (next == kNone) return;
+      if (try_candidate(next, "alternatives")) --wanted;
+    }
+    // What is still open is not needed for the answer: running out of time here does not matter.
+    if (!result_.error) stopped_ = false;
+  }
+
+  bool is_another_kind(const Candidate& candidate) const {
+    return std::ranges::none_of(result_.trials, [&](const Trial& trial) {
+      if (trial.proof.outcome != Outcome::kFits) return false;
+      bool contains = true;
+      for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+        contains = contains && (trial.candidate.levels[axis] == 0 || candidate.levels[axis] > 0);
+      }
+      return contains;
+    });
+  }
+
+  template <typename Predicate>
+  std::size_t find_first_open(Predicate predicate) const {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (state_[i] == State::kOpen && predicate(i)) return i;
+    }
+    return kNone;
+  }
+
+  // Of the first `end` (the cheapest) candidates, the open one that is predicted to need least.
+  std::size_t find_smallest_open(std::size_t end, bool skip_hopeless) const {
+    std::size_t smallest = kNone;
+    for (std::size_t i = 0; i < end; ++i) {
+      if (state_[i] != State::kOpen || (skip_hopeless && is_hopeless(candidates_[i]))) continue;
+      if (smallest == kNone || candidates_[i].needs < candidates_[smallest].needs) smallest = i;
+    }
+    return smallest;
+  }
+
+  const model::Job& job_;
+  const Target& target_;
+  const std::vector<Axis>& axes_;
+  Prover& prover_;
+  const SearchOptions& options_;
+  const base::Clock& clock_;
+  const OnTrial& on_trial_;
+  const std::int64_t started_ns_;
+  const std::vector<Candidate> candidates_;  // cheapest first: an index is also a rank
+  std::vector<State> state_;
+  std::size_t best_ = kNone;
+  double longest_run_ = 0;
+  bool stopped_ = false;
+  SearchResult result_;
+};
+
+}  // namespace
+
+std::string_view name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kFits:
+      return "fits";
+    case Outcome::kBorderline:
+      return "borderline";
+    case Outcome::kOutOfMemory:
+      return "out_of_memory";
+    case Outcome::kRefused:
+      return "refused";
+    case Outcome::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+SearchResult search(const model::Job& job, const Target& target, const std::vector<Axis>& axes, Prover& prover,
+                    const SearchOptions& options, const base::Clock& clock, const OnTrial& on_trial) {
+  return Search(job, target, axes, prover, options, clock, on_trial).run();
+}
+
+}  // namespace vramfit::plan

@@ -1,0 +1,94 @@
+// Finds the cheapest plan that is proven to fit, by running as few candidates as possible.
+//
+//   singles    each technique alone: the mildest of its options that fits, by bisection
+//   secure     combinations predicted to fit, cheapest first, until one is proven
+//   improve    those cheaper than the best one proven: the strongest of them first, so that one failure rules out many
+//   widen      a few more kinds of plan, for people to choose from
+//
+// A prediction only orders the work and rules out the hopeless; the law of candidate.h rules out the rest.
+#ifndef VRAMFIT_PLAN_SEARCH_SEARCH_H
+#define VRAMFIT_PLAN_SEARCH_SEARCH_H
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "plan/search/candidate.h"
+
+namespace vramfit::plan {
+
+enum class Outcome {
+  kFits,
+  kBorderline,  // within the uncertainty of the context's size
+  kOutOfMemory,
+  kRefused,  // the script could not be changed that way
+  kFailed    // the script broke
+};
+std::string_view name(Outcome outcome);
+
+// What a run of the script with the plan applied showed.
+struct Proof {
+  Outcome outcome = Outcome::kFailed;
+  Bytes peak_device, peak_reserved, peak_allocated;
+  std::int64_t retries = 0;          // PyTorch emptied its cache to go on: slower
+  std::string phase;                 // of the peak, or of the failure
+  Bytes tried;                       // what it asked for when memory ran out
+  std::string detail;                // why it was refused or failed
+  std::vector<std::string> refused;  // change ids
+  double wall_seconds = 0;
+};
+
+class Prover {
+ public:
+  virtual ~Prover() = default;
+  // An error means that no run was possible (interrupted, no shared memory); a run that fails is a proof.
+  virtual base::Result<Proof> prove(const model::Plan& plan) = 0;
+};
+
+struct SearchOptions {
+  double budget_seconds = 60;
+  // Predicted to need more than limit x (1 + this + its own uncertainty): not worth a run. Infinite: leaves nothing
+  // to the prediction.
+  double hopeless_excess = 0.15;
+  double safety = 0.03;        // `secure` starts with candidates predicted to fit with this to spare
+  int alternatives = 4;        // fitting plans to look for beside the best
+  double singles_share = 0.4;  // of the budget
+};
+
+enum class Ending {
+  kCheapestProven,  // nothing cheaper is left that could fit
+  kBudgetUsed,      // ran out of time searching
+  kNothingFits,     // the strongest combination was run and does not fit
+  kInterrupted,     // Ctrl-C: what was proven so far
+  kFailed           // runs are not possible any more
+};
+
+struct Trial {
+  Candidate candidate;
+  model::Plan plan;
+  Outlook outlook;  // predicted
+  std::vector<std::string> consequences;
+  Proof proof;
+};
+
+struct SearchResult {
+  Ending ending = Ending::kNothingFits;
+  std::vector<Trial> trials;  // in the order in which they were run
+  std::optional<std::size_t> best;
+  std::size_t candidates = 0;
+  std::size_t ruled_out = 0;  // by the law, without a run
+  std::optional<base::Error> error;
+};
+
+// Called before each run with the plan's name and how many runs are done.
+using OnTrial = std::function<void(const model::Plan&, const Outlook&, std::size_t done, std::string_view stage)>;
+
+SearchResult search(const model::Job& job, const Target& target, const std::vector<Axis>& axes, Prover& prover,
+                    const SearchOptions& options, const base::Clock& clock, const OnTrial& on_trial = {});
+
+}  // namespace vramfit::plan
+
+#endif

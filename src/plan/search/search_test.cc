@@ -1,0 +1,222 @@
+#include "plan/search/search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "plan/techniques/example_job.h"
+#include "plan/techniques/registry.h"
+
+namespace vramfit::plan {
+namespace {
+
+class SteppedClock final : public base::Clock {
+ public:
+  std::int64_t now_ns() const override { return now_; }
+  void advance(double seconds) { now_ += static_cast<std::int64_t>(seconds * 1e9); }
+
+ private:
+  std::int64_t now_ = 0;
+};
+
+// A synthetic card: memory follows a law of its own, monotone as the real one, and not the forecast's.
+class LawProver final : public Prover {
+ public:
+  LawProver(Bytes limit, SteppedClock& clock) : limit_(limit), clock_(clock) {}
+
+  Bytes needed(const model::Plan& plan) const {
+    double activations = 2600 * activation_bias, fixed = 900;
+    for (const model::Change& change : plan.changes) {
+      if (change.technique == "micro_batch") activations *= share_of_batch(change);
+      if (change.technique == "autocast") activations *= 0.66;
+      if (change.technique == "checkpoint") {
+        activations *= 1 - checkpoint_gain * static_cast<double>(find_names(change, "modules").size()) / 12;
+      }
+      if (change.technique == "resize_input") activations *= std::pow(find_number(change, "scale").value_or(1), 2);
+      if (change.technique == "optimizer") fixed -= find_text(change, "name") == "AdamW" ? 20 : 150;
+    }
+    return Bytes(static_cast<std::int64_t>((activations + fixed) * (1 << 20)));
+  }
+
+  base::Result<Proof> prove(const model::Plan& plan) override {
+    if (runs == interrupt_after) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
+    ++runs;
+    clock_.advance(seconds_per_run);
+    Proof proof;
+    if (!refuses.empty() && model::find_change(plan, refuses) != nullptr) {
+      proof.outcome = Outcome::kRefused;
+      proof.refused = {refuses};
+      return proof;
+    }
+    proof.outcome = needed(plan) <= limit_ ? Outcome::kFits : Outcome::kOutOfMemory;
+    proof.peak_device = std::min(needed(plan), limit_);
+    return proof;
+  }
+
+  int runs = 0;
+  int interrupt_after = -1;
+  double seconds_per_run = 1;
+  double activation_bias = 1;
+  double checkpoint_gain = 0.8;
+  std::string refuses;
+
+ private:
+  static double share_of_batch(const model::Change& change) {
+    const bool training = std::get<std::vector<std::int64_t>>(change.settings.at("loaders"))[0] == 0;
+    return training ? static_cast<double>(find_integer(change, "micro_batch").value_or(8)) / 8 : 1;
+  }
+
+  Bytes limit_;
+  SteppedClock& clock_;
+};
+
+SearchOptions trusting_nothing() {
+  SearchOptions options;
+  options.budget_seconds = 1e9;
+  options.hopeless_excess = std::numeric_limits<double>::infinity();
+  options.alternatives = 0;
+  return options;
+}
+
+struct Setting {
+  model::Job job = example_job();
+  Target target = example_target();
+  std::vector<Axis> axes;
+  SteppedClock clock;
+
+  explicit Setting(std::int64_t limit_mib) : target(example_target(limit_mib)) {
+    axes = build_axes(job, target, all_techniques());
+  }
+  SearchResult search_with(LawProver& prover, const SearchOptions& options = {}) {
+    return search(job, target, axes, prover, options, clock);
+  }
+};
+
+// Independent of the search: run everything, take the cheapest.
+std::optional<Candidate> find_cheapest_by_force(const Setting& setting, const LawProver& prover) {
+  std::optional<Candidate> cheapest;
+  for (const Candidate& candidate : build_candidates(setting.job, setting.target, setting.axes)) {
+    const auto plan = explain(setting.job, setting.target, setting.axes, candidate).plan;
+    if (prover.needed(plan) > setting.target.limit) continue;
+    if (!cheapest || is_cheaper(candidate, *cheapest)) cheapest = candidate;
+  }
+  return cheapest;
+}
+
+TEST(Search, finds_what_brute_force_finds_on_many_cards_and_laws) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    Setting setting(std::uniform_int_distribution<std::int64_t>(700, 3400)(random));
+    LawProver prover(setting.target.limit, setting.clock);
+    prover.activation_bias = std::uniform_real_distribution<double>(0.6, 1.5)(random);
+    prover.checkpoint_gain = std::uniform_real_distribution<double>(0.1, 0.9)(random);
+    const auto expected = find_cheapest_by_force(setting, prover);
+    const SearchResult result = setting.search_with(prover, trusting_nothing());
+    ASSERT_EQ(result.best.has_value(), expected.has_value()) << "round " << round;
+    EXPECT_EQ(result.ending, expected ? Ending::kCheapestProven : Ending::kNothingFits);
+    if (expected) {
+      EXPECT_EQ(result.trials[*result.best].candidate, *expected) << "round " << round;
+    }
+    EXPECT_LT(prover.runs, 60) << "round " << round << ": of " << result.candidates;
+  }
+}
+
+TEST(Search, runs_a_small_part_of_what_there_is) {
+  Setting setting(2048);
+  LawProver prover(setting.target.limit, setting.clock);
+  const SearchResult result = setting.search_with(prover);
+  ASSERT_TRUE(result.best);
+  EXPECT_GT(result.candidates, 1000U);
+  EXPECT_LE(prover.runs, 25);
+}
+
+TEST(Search, keeps_only_what_was_proven) {
+  Setting setting(2048);
+  LawProver prover(setting.target.limit, setting.clock);
+  prover.activation_bias = 1.4;  // the forecast is far too hopeful
+  const SearchResult result = setting.search_with(prover);
+  ASSERT_TRUE(result.best);
+  EXPECT_EQ(result.trials[*result.best].proof.outcome, Outcome::kFits);
+  EXPECT_LE(prover.needed(result.trials[*result.best].plan), setting.target.limit);
+}
+
+TEST(Search, says_that_nothing_fits_only_after_the_strongest_was_run) {
+  Setting setting(500);
+  LawProver prover(setting.target.limit, setting.clock);
+  const SearchResult result = setting.search_with(prover);
+  EXPECT_EQ(result.ending, Ending::kNothingFits);
+  EXPECT_FALSE(result.best);
+  EXPECT_GE(prover.runs, 1);
+  EXPECT_EQ(result.trials.size() + result.ruled_out, result.candidates);
+}
+
+TEST(Search, running_out_of_time_is_not_the_same_as_nothing_fits) {
+  Setting setting(1400);
+  LawProver prover(setting.target.limit, setting.clock);
+  prover.seconds_per_run = 40;
+  prover.activation_bias = 1.5;
+  SearchOptions options;
+  options.budget_seconds = 60;
+  const SearchResult result = setting.search_with(prover, options);
+  EXPECT_EQ(result.ending, Ending::kBudgetUsed);
+  EXPECT_LE(base::seconds_between(0, setting.clock.now_ns()), 60.0);
+}
+
+TEST(Search, an_interrupt_keeps_what_was_proven) {
+  Setting setting(2048);
+  LawProver prover(setting.target.limit, setting.clock);
+  prover.interrupt_after = 4;
+  const SearchResult result = setting.search_with(prover);
+  EXPECT_EQ(result.ending, Ending::kInterrupted);
+  EXPECT_EQ(result.trials.size(), 4U);
+}
+
+TEST(Search, a_refused_technique_is_not_tried_again) {
+  Setting setting(2048);
+  LawProver prover(setting.target.limit, setting.clock);
+  prover.refuses = "autocast";
+  const SearchResult result = setting.search_with(prover);
+  ASSERT_TRUE(result.best);
+  EXPECT_EQ(
+      std::ranges::count_if(result.trials, [](const Trial& trial) { return trial.proof.outcome == Outcome::kRefused; }),
+      1);
+  EXPECT_EQ(model::find_change(result.trials[*result.best].plan, "autocast"), nullptr);
+}
+
+TEST(Search, alternatives_are_other_kinds_of_plan) {
+  Setting setting(2400);
+  LawProver prover(setting.target.limit, setting.clock);
+  const SearchResult result = setting.search_with(prover);
+  EXPECT_GE(
+      std::ranges::count_if(result.trials, [](const Trial& trial) { return trial.proof.outcome == Outcome::kFits; }),
+      3);
+}
+
+TEST(Candidates, are_sorted_from_cheap_to_dear_and_respect_slots) {
+  Setting setting(2048);
+  setting.target.keep_effective_batch = false;
+  const auto axes = build_axes(setting.job, setting.target, all_techniques());
+  const auto candidates = build_candidates(setting.job, setting.target, axes);
+  EXPECT_TRUE(std::ranges::is_sorted(candidates, is_cheaper));
+  for (const Candidate& candidate : candidates) {
+    int batch_changes = 0;
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      batch_changes += candidate.levels[axis] > 0 && axes[axis].technique->slot() == "micro_batch" ? 1 : 0;
+    }
+    ASSERT_LE(batch_changes, 1);
+  }
+}
+
+TEST(Candidates, a_space_too_large_is_thinned_but_keeps_its_strongest_options) {
+  Setting setting(2048);
+  setting.job.loaders[0].batch_size = 720720;  // 240 divisors
+  const auto axes = build_axes(setting.job, setting.target, all_techniques());
+  EXPECT_LT(build_candidates(setting.job, setting.target, axes).size(), 60001U);
+  EXPECT_EQ(model::find_integer(axes[0].options.back(), "micro_batch"), 1);
+}
+
+}  // namespace
+}  // namespace vramfit::plan

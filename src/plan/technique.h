@@ -1,0 +1,54 @@
+// One way to make a job smaller. Each lives in a file of its own under techniques/ and is listed in registry.cc;
+// nothing else has to know about it.
+#ifndef VRAMFIT_PLAN_TECHNIQUE_H
+#define VRAMFIT_PLAN_TECHNIQUE_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/card.h"
+#include "model/job.h"
+#include "model/plan.h"
+#include "plan/forecast.h"
+
+namespace vramfit::plan {
+
+// What the job has to fit, and what the user holds on to.
+struct Target {
+  model::Card card;
+  Bytes limit;                       // of the card, overhead included
+  bool keep_effective_batch = true;  // --keep effective-batch
+};
+
+enum class Standing { kApplicable, kInForce, kNotPossible };
+
+struct Applicability {
+  Standing standing = Standing::kApplicable;
+  std::string reason;  // why not; empty when applicable
+  bool operator==(const Applicability&) const = default;
+};
+
+inline Applicability applicable() { return {}; }
+inline Applicability in_force(std::string reason) { return {Standing::kInForce, std::move(reason)}; }
+inline Applicability not_possible(std::string reason) { return {Standing::kNotPossible, std::move(reason)}; }
+
+class Technique {
+ public:
+  virtual ~Technique() = default;
+  // What --only and --deny call it.
+  virtual std::string_view id() const = 0;
+  virtual Applicability applies_to(const model::Job& job, const Target& target) const = 0;
+  // Only asked when applicable. In order of strength: each frees at least as much memory as the one before it.
+  virtual std::vector<model::Change> options(const model::Job& job, const Target& target) const = 0;
+  virtual void predict(const model::Job& job, const Target& target, const model::Change& change,
+                       Forecast& forecast) const = 0;
+  // A few words: "micro-batch 2 x 4".
+  virtual std::string describe(const model::Change& change) const = 0;
+  // Two techniques that turn the same knob share a slot and are never combined.
+  virtual std::string_view slot() const { return id(); }
+};
+
+}  // namespace vramfit::plan
+
+#endif

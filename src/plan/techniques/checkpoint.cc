@@ -1,0 +1,112 @@
+// Activation checkpointing: chosen blocks keep only their output and are run again in backward.
+//
+// Which blocks: by bytes freed for work repeated, in sets that double in size, at the level of the module tree that
+// reaches deepest; checkpointing all blocks of that level is the "every block" end of the scale. The work repeated is
+// one forward of the chosen blocks.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/checkpointing.h"
+#include "plan/techniques/registry.h"
+
+namespace vramfit::plan {
+namespace {
+
+// A set that frees less than this share of the activations is not worth a run.
+constexpr double kWorthwhile = 0.03;
+// Forward, and the two matmuls of backward (for inputs and for weights): forward is a third of a step.
+constexpr double kForwardShare = 1.0 / 3;
+
+const model::BlockLevel* find_best_level(const model::Job& job) {
+  const model::BlockLevel* best = nullptr;
+  Bytes best_freed;
+  for (const model::BlockLevel& level : job.levels) {
+    const auto sets = growing_sets(level);
+    if (sets.empty()) continue;
+    const Bytes freed = bytes_freed(job, sets.back());
+    if (best == nullptr || freed > best_freed) {
+      best = &level;
+      best_freed = freed;
+    }
+  }
+  return best;
+}
+
+Bytes sum_saved(const model::BlockLevel& level) {
+  Bytes sum;
+  for (const model::Block& block : level.blocks) sum += block.saved;
+  return sum;
+}
+
+class Checkpoint final : public Technique {
+ public:
+  std::string_view id() const override { return "checkpoint"; }
+
+  Applicability applies_to(const model::Job& job, const Target&) const override {
+    if (job.precision.checkpointing) return in_force("the script already checkpoints activations");
+    if (job.precision.compiled) return not_possible("the model is compiled; torch.compile decides what it recomputes");
+    if (job.levels.empty()) return not_possible("no blocks were seen in the model");
+    if (options_of(job).empty()) return not_possible("no block holds enough activations to be worth running twice");
+    return applicable();
+  }
+
+  std::vector<model::Change> options(const model::Job& job, const Target&) const override {
+    std::vector<model::Change> changes;
+    for (auto& names : options_of(job)) changes.push_back({std::string(id()), {{"modules", std::move(names)}}});
+    return changes;
+  }
+
+  void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
+    forecast.recomputed = model::find_names(change, "modules");
+    forecast.uncertainty = std::max(forecast.uncertainty, 0.1);
+    add_recompute(job, forecast);
+  }
+
+  std::string describe(const model::Change& change) const override {
+    const auto names = model::find_names(change, "modules");
+    return names.size() == 1 ? "checkpoint " + names[0] : fmt::format("checkpoint {} blocks", names.size());
+  }
+
+ private:
+  static std::vector<std::vector<std::string>> options_of(const model::Job& job) {
+    const model::BlockLevel* level = find_best_level(job);
+    if (level == nullptr) return {};
+    auto sets = growing_sets(*level);
+    const Bytes least = scaled(sum_saved(*level), kWorthwhile);
+    std::erase_if(sets, [&](const auto& names) { return bytes_freed(job, names) < least; });
+    return sets;
+  }
+
+  // The blocks' forward once more. Without counted work, bytes saved stand for work: they go together.
+  static void add_recompute(const model::Job& job, Forecast& forecast) {
+    const model::BlockLevel* level = find_level(job, forecast.recomputed);
+    if (level == nullptr) return;
+    double macs = 0, all_macs = 0, bytes = 0, all_bytes = 0;
+    for (const model::Block& block : level->blocks) {
+      const bool again = std::ranges::find(forecast.recomputed, block.name) != forecast.recomputed.end();
+      const auto saved = static_cast<double>(block.saved.count());
+      macs += again ? block.forward_macs : 0;
+      all_macs += block.forward_macs;
+      bytes += again ? saved : 0;
+      all_bytes += saved;
+    }
+    const double share_of_bytes = all_bytes > 0 ? bytes / all_bytes : 0;
+    const double share_of_macs = all_macs > 0 ? macs / all_macs : share_of_bytes;
+    model::StepWork& work = forecast.work;
+    for (double& of_type : work.macs) of_type *= 1 + kForwardShare * share_of_macs;
+    work.recomputed_macs += total_macs(work) * kForwardShare * share_of_macs / (1 + kForwardShare * share_of_macs);
+    work.matmul_bytes *= 1 + kForwardShare * share_of_macs;
+    work.other_bytes *= 1 + kForwardShare * share_of_bytes;
+    work.launches += (work.launches - work.optimizer_launches) * kForwardShare * share_of_bytes;
+  }
+};
+
+}  // namespace
+
+const Technique& checkpoint() {
+  static const Checkpoint kTechnique;
+  return kTechnique;
+}
+
+}  // namespace vramfit::plan

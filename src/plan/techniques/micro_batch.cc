@@ -1,0 +1,81 @@
+// Fewer samples at once, the same number per optimizer step: gradients of k micro-batches are summed before each step.
+//
+// Activations and inputs shrink with the micro-batch; weights, optimizer state and gradients do not, and gradients now
+// stay alive through every forward but the first. So it never frees "1/k of all memory".
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/techniques/registry.h"
+
+namespace vramfit::plan {
+namespace {
+
+// Per micro-batch beyond the first, the weights are read and the gradients read and written once more.
+constexpr double kParameterPassesPerAccumulation = 4;
+
+class MicroBatch final : public Technique {
+ public:
+  std::string_view id() const override { return "micro_batch"; }
+
+  Applicability applies_to(const model::Job& job, const Target&) const override {
+    const model::LoaderFacts* loader = model::find_loader(job, "train");
+    if (loader == nullptr) return not_possible("no training DataLoader was seen: the script makes its batches itself");
+    if (loader->batch_size <= 0) return not_possible("the training DataLoader has no fixed batch size");
+    if (loader->batch_size == 1) return in_force("the training batch is 1 already");
+    return applicable();
+  }
+
+  std::vector<model::Change> options(const model::Job& job, const Target&) const override {
+    const model::LoaderFacts& loader = *model::find_loader(job, "train");
+    std::vector<model::Change> changes;
+    for (std::int64_t count = 2; count <= loader.batch_size; ++count) {
+      if (loader.batch_size % count != 0) continue;
+      changes.push_back({std::string(id()),
+                         {{"micro_batch", loader.batch_size / count},
+                          {"accumulate", count},
+                          {"loaders", std::vector<std::int64_t>{loader.ordinal}}}});
+    }
+    return changes;
+  }
+
+  void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
+    const auto count = static_cast<double>(model::find_integer(change, "accumulate").value_or(1));
+    scale_batch(forecast, "train", 1 / count);
+    keep_gradients(job, forecast);
+    model::StepWork& work = forecast.work;
+    work.launches += (work.launches - work.optimizer_launches) * (count - 1);
+    work.other_bytes +=
+        static_cast<double>(job.parameter_bytes.count()) * kParameterPassesPerAccumulation * (count - 1);
+    forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
+    if (job.has_batch_norm) {
+      worsen(forecast, Effect::kStatistics,
+             fmt::format("batch normalisation sees {} samples at once instead of {}",
+                         model::find_integer(change, "micro_batch").value_or(0),
+                         model::find_loader(job, "train")->batch_size));
+    }
+  }
+
+  std::string describe(const model::Change& change) const override {
+    return fmt::format("micro-batch {} x {}", model::find_integer(change, "micro_batch").value_or(0),
+                       model::find_integer(change, "accumulate").value_or(0));
+  }
+
+ private:
+  // From the second micro-batch on, all gradients are alive at every moment of the step.
+  static void keep_gradients(const model::Job& job, Forecast& forecast) {
+    for (model::Moment& moment : forecast.moments) {
+      if (moment.phase != "train") continue;
+      moment.holdings.gradients = std::max(moment.holdings.gradients, job.parameter_bytes);
+    }
+  }
+};
+
+}  // namespace
+
+const Technique& micro_batch() {
+  static const MicroBatch kTechnique;
+  return kTechnique;
+}
+
+}  // namespace vramfit::plan

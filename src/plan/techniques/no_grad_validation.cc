@@ -1,0 +1,46 @@
+// Evaluation without a graph: torch.no_grad() around every forward in eval mode. Results stay the same.
+#include "plan/techniques/registry.h"
+
+namespace vramfit::plan {
+namespace {
+
+// Without a graph only the tensors between two layers are alive; of a deep network's activations, a small part.
+constexpr double kAliveWithoutGraph = 0.15;
+
+bool is_evaluation(const model::Moment& moment) { return moment.phase == "validate" || moment.phase == "test"; }
+
+class NoGradValidation final : public Technique {
+ public:
+  std::string_view id() const override { return "no_grad_validation"; }
+
+  Applicability applies_to(const model::Job& job, const Target&) const override {
+    if (model::find_phase(job, "validate") == nullptr && model::find_phase(job, "test") == nullptr) {
+      return not_possible("the script does not evaluate");
+    }
+    if (!job.validates_with_gradients) return in_force("evaluation already runs without gradients");
+    return applicable();
+  }
+
+  std::vector<model::Change> options(const model::Job&, const Target&) const override {
+    return {{std::string(id()), {}}};
+  }
+
+  void predict(const model::Job&, const Target&, const model::Change&, Forecast& forecast) const override {
+    for (model::Moment& moment : forecast.moments) {
+      if (!is_evaluation(moment)) continue;
+      moment.holdings.activations = scaled(moment.holdings.activations, kAliveWithoutGraph);
+    }
+    forecast.uncertainty = std::max(forecast.uncertainty, 0.15);
+  }
+
+  std::string describe(const model::Change&) const override { return "no_grad in evaluation"; }
+};
+
+}  // namespace
+
+const Technique& no_grad_validation() {
+  static const NoGradValidation kTechnique;
+  return kTechnique;
+}
+
+}  // namespace vramfit::plan

@@ -1,0 +1,123 @@
+// The optimizer's own memory: temporaries of its step first (foreach=False, fused=True: the same updates), then other
+// optimizers that keep less state, which change what is learned.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "plan/techniques/registry.h"
+
+namespace vramfit::plan {
+namespace {
+
+// foreach updates all parameters at once and needs temporaries of that size; one by one, the largest tensor's.
+constexpr double kTemporariesOneByOne = 0.1;
+// torch.optim.Adafactor keeps a row and a column per matrix.
+constexpr double kAdafactorState = 0.02;
+constexpr std::array<std::string_view, 3> kHaveFused = {"Adam", "AdamW", "SGD"};
+constexpr std::array<std::string_view, 8> kHaveForeach = {"Adam",  "AdamW",  "SGD",     "NAdam",
+                                                          "RAdam", "Adamax", "RMSprop", "Adagrad"};
+
+bool keeps_two_moments(std::string_view name) {
+  return name == "Adam" || name == "AdamW" || name == "NAdam" || name == "RAdam" || name == "Adamax";
+}
+
+template <std::size_t N>
+bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+model::Change make_change(std::string name, model::Options options) {
+  return {"optimizer", {{"name", std::move(name)}, {"options", std::move(options)}}};
+}
+
+class Optimizer final : public Technique {
+ public:
+  std::string_view id() const override { return "optimizer"; }
+
+  Applicability applies_to(const model::Job& job, const Target& target) const override {
+    if (!job.optimizer) return not_possible("no optimizer of torch.optim was seen");
+    if (options(job, target).empty()) return in_force(job.optimizer->class_name + " already keeps as little as it can");
+    return applicable();
+  }
+
+  std::vector<model::Change> options(const model::Job& job, const Target&) const override {
+    const model::OptimizerFacts& facts = *job.optimizer;
+    std::vector<model::Change> changes;
+    const bool one_pass = facts.fused.value_or(false);
+    if (contains(kHaveForeach, facts.class_name) && facts.foreach.value_or(true) && !one_pass) {
+      changes.push_back(make_change(facts.class_name, {{"foreach", false}}));
+    }
+    if (contains(kHaveFused, facts.class_name) && !one_pass) {
+      changes.push_back(make_change(facts.class_name, {{"fused", true}}));
+    }
+    if (keeps_two_moments(facts.class_name)) {
+      changes.push_back(make_change("SGD", {{"momentum", 0.9}, {"foreach", false}}));
+      changes.push_back(make_change("Adafactor", {{"foreach", false}}));
+    }
+    return changes;
+  }
+
+  void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
+    const std::string name = model::find_text(change, "name").value_or("");
+    const double state = share_of_state(job.optimizer->class_name, name);
+    for (model::Moment& moment : forecast.moments) {
+      moment.holdings.optimizer = scaled(moment.holdings.optimizer, state);
+      if (moment.stage != "optimizer") continue;
+      moment.holdings.temporaries = scaled(moment.holdings.temporaries, kTemporariesOneByOne);
+    }
+    predict_launches(is_fused(change), forecast.work);
+    if (is_fused(change)) worsen(forecast, Effect::kRounding, "the optimizer's sums are rounded in another order");
+    if (name != job.optimizer->class_name) {
+      forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
+      worsen(forecast, Effect::kOptimizer,
+             fmt::format("{} instead of {}: learning rate and schedule have to be found again", name,
+                         job.optimizer->class_name));
+    }
+  }
+
+  std::string describe(const model::Change& change) const override {
+    const std::string name = model::find_text(change, "name").value_or("");
+    if (is_fused(change)) return name + " fused";
+    return name == "Adafactor" || is_swap_to_sgd(change) ? name : name + " foreach=False";
+  }
+
+ private:
+  static const model::Options* find_options(const model::Change& change) {
+    const auto found = change.settings.find("options");
+    return found == change.settings.end() ? nullptr : std::get_if<model::Options>(&found->second);
+  }
+
+  static bool is_fused(const model::Change& change) {
+    const model::Options* options = find_options(change);
+    return options != nullptr && options->contains("fused");
+  }
+
+  static bool is_swap_to_sgd(const model::Change& change) {
+    const model::Options* options = find_options(change);
+    return options != nullptr && options->contains("momentum");
+  }
+
+  static double share_of_state(std::string_view from, std::string_view to) {
+    if (from == to) return 1;
+    return to == "Adafactor" ? kAdafactorState : 0.5;  // SGD keeps one moment of the two
+  }
+
+  // One parameter at a time takes many launches where foreach takes a few; fused takes next to none.
+  static void predict_launches(bool fused, model::StepWork& work) {
+    const double now = work.optimizer_launches;
+    const double then = fused ? now * 0.2 : now * 8;
+    work.launches += then - now;
+    work.optimizer_launches = then;
+  }
+};
+
+}  // namespace
+
+const Technique& optimizer() {
+  static const Optimizer kTechnique;
+  return kTechnique;
+}
+
+}  // namespace vramfit::plan

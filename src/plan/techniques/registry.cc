@@ -1,0 +1,21 @@
+#include "plan/techniques/registry.h"
+
+#include <algorithm>
+#include <array>
+
+namespace vramfit::plan {
+
+std::span<const Technique* const> all_techniques() {
+  static const std::array<const Technique*, 10> kAll = {
+      &micro_batch(), &autocast(),           &checkpoint(),  &optimizer(),       &validation_batch(),
+      &allocator(),   &no_grad_validation(), &empty_cache(), &effective_batch(), &resize_input()};
+  return kAll;
+}
+
+const Technique* find_technique(std::string_view id) {
+  const auto all = all_techniques();
+  const auto found = std::ranges::find(all, id, [](const Technique* technique) { return technique->id(); });
+  return found == all.end() ? nullptr : *found;
+}
+
+}  // namespace vramfit::plan

@@ -1,0 +1,28 @@
+// All techniques, in the order in which they are listed to people. A new one: its file, a line here, a line in the .cc.
+#ifndef VRAMFIT_PLAN_TECHNIQUES_REGISTRY_H
+#define VRAMFIT_PLAN_TECHNIQUES_REGISTRY_H
+
+#include <span>
+#include <string_view>
+
+#include "plan/technique.h"
+
+namespace vramfit::plan {
+
+const Technique& micro_batch();
+const Technique& autocast();
+const Technique& checkpoint();
+const Technique& optimizer();
+const Technique& validation_batch();
+const Technique& no_grad_validation();
+const Technique& allocator();
+const Technique& empty_cache();
+const Technique& effective_batch();
+const Technique& resize_input();
+
+std::span<const Technique* const> all_techniques();
+const Technique* find_technique(std::string_view id);
+
+}  // namespace vramfit::plan
+
+#endif

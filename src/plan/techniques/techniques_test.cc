@@ -1,0 +1,247 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "devices/time_model.h"
+#include "plan/techniques/example_job.h"
+#include "plan/techniques/registry.h"
+
+namespace vramfit::plan {
+namespace {
+
+Forecast predict(const Technique& technique, const model::Job& job, const Target& target, const model::Change& change) {
+  Forecast forecast = start_forecast(job);
+  technique.predict(job, target, change, forecast);
+  return forecast;
+}
+
+Bytes needs_with(const Technique& technique, const model::Job& job, const Target& target, const model::Change& change) {
+  return add_up(job, predict(technique, job, target, change)).needs;
+}
+
+double seconds_with(const Technique& technique, const model::Job& job, const Target& target,
+                    const model::Change& change) {
+  return devices::estimate_step_seconds(target.card, predict(technique, job, target, change).work);
+}
+
+model::Job job_with_everything_applicable() {
+  model::Job job = example_job();
+  job.validates_with_gradients = true;
+  job.oom = model::OomFacts{"train", Bytes::mib(64), Bytes::mib(1200), Bytes::mib(1700)};
+  job.phases[1].peak_reserved = Bytes::mib(3200);
+  return job;
+}
+
+TEST(Techniques, have_distinct_ids_and_are_found_by_them) {
+  std::set<std::string_view> ids;
+  for (const Technique* technique : all_techniques()) {
+    EXPECT_TRUE(ids.insert(technique->id()).second) << technique->id();
+    EXPECT_EQ(find_technique(technique->id()), technique);
+  }
+  EXPECT_EQ(find_technique("wishful_thinking"), nullptr);
+}
+
+// The law the search rests on, for every technique.
+TEST(Techniques, options_grow_in_strength) {
+  const model::Job job = job_with_everything_applicable();
+  Target target = example_target();
+  target.keep_effective_batch = false;
+  for (const Technique* technique : all_techniques()) {
+    ASSERT_EQ(technique->applies_to(job, target).standing, Standing::kApplicable)
+        << technique->id() << ": " << technique->applies_to(job, target).reason;
+    Bytes before = add_up(job, start_forecast(job)).needs;
+    for (const model::Change& change : technique->options(job, target)) {
+      const Bytes needs = needs_with(*technique, job, target, change);
+      EXPECT_LE(needs, before) << technique->id() << ": " << technique->describe(change);
+      EXPECT_FALSE(technique->describe(change).empty());
+      before = needs;
+    }
+  }
+}
+
+TEST(Techniques, the_order_in_which_they_are_predicted_does_not_matter) {
+  const model::Job job = job_with_everything_applicable();
+  const Target target = example_target();
+  for (const Technique* first : all_techniques()) {
+    for (const Technique* second : all_techniques()) {
+      if (first->slot() == second->slot() || first->id() == "effective_batch" || second->id() == "effective_batch")
+        continue;
+      const auto one = first->options(job, target).back();
+      const auto two = second->options(job, target).back();
+      Forecast forth = predict(*first, job, target, one), back = predict(*second, job, target, two);
+      second->predict(job, target, two, forth);
+      first->predict(job, target, one, back);
+      EXPECT_NEAR(add_up(job, forth).needs.as_mib(), add_up(job, back).needs.as_mib(), 0.01)
+          << first->id() << " and " << second->id();
+    }
+  }
+}
+
+TEST(MicroBatch, frees_activations_only_and_keeps_gradients_alive) {
+  const model::Job job = example_job();
+  const auto change = micro_batch().options(job, example_target())[0];
+  EXPECT_EQ(micro_batch().describe(change), "micro-batch 4 x 2");
+  const Forecast forecast = predict(micro_batch(), job, example_target(), change);
+  EXPECT_EQ(forecast.moments[0].holdings.activations, Bytes::mib(1300));
+  EXPECT_EQ(forecast.moments[0].holdings.gradients, Bytes::mib(100));
+  EXPECT_EQ(forecast.moments[0].holdings.weights, Bytes::mib(100));
+  EXPECT_EQ(forecast.moments[3], job.moments[3]) << "evaluation is not touched";
+  EXPECT_EQ(forecast.effect, Effect::kSame);
+}
+
+TEST(MicroBatch, accumulates_to_the_same_batch_whatever_the_divisor) {
+  model::Job job = example_job();
+  job.loaders[0].batch_size = 12;
+  for (const auto& change : micro_batch().options(job, example_target())) {
+    EXPECT_EQ(*find_integer(change, "micro_batch") * *find_integer(change, "accumulate"), 12);
+  }
+  EXPECT_EQ(micro_batch().options(job, example_target()).size(), 5U);  // 6 4 3 2 1
+}
+
+TEST(MicroBatch, says_what_batch_normalisation_loses) {
+  model::Job job = example_job();
+  job.has_batch_norm = true;
+  const auto change = micro_batch().options(job, example_target()).back();
+  const Forecast forecast = predict(micro_batch(), job, example_target(), change);
+  EXPECT_EQ(forecast.effect, Effect::kStatistics);
+  EXPECT_EQ(forecast.consequences,
+            (std::vector<std::string>{"batch normalisation sees 1 samples at once instead of 8"}));
+}
+
+TEST(MicroBatch, needs_a_loader_and_more_than_one_sample) {
+  model::Job job = example_job();
+  job.loaders[0].batch_size = 1;
+  EXPECT_EQ(micro_batch().applies_to(job, example_target()).standing, Standing::kInForce);
+  job.loaders.clear();
+  EXPECT_EQ(micro_batch().applies_to(job, example_target()).standing, Standing::kNotPossible);
+}
+
+TEST(EffectiveBatch, is_only_given_up_on_request) {
+  const model::Job job = example_job();
+  Target target = example_target();
+  EXPECT_EQ(effective_batch().applies_to(job, target).standing, Standing::kNotPossible);
+  target.keep_effective_batch = false;
+  EXPECT_EQ(effective_batch().options(job, target).size(), 7U);
+  EXPECT_EQ(predict(effective_batch(), job, target, effective_batch().options(job, target)[0]).effect,
+            Effect::kOptimizer);
+}
+
+TEST(Autocast, takes_bf16_where_the_card_has_it_and_fp16_with_a_scaler_below) {
+  Target target = example_target();
+  EXPECT_EQ(autocast().describe(autocast().options(example_job(), target)[0]), "bf16 autocast");
+  target.card.capability = {7, 5};
+  const auto change = autocast().options(example_job(), target)[0];
+  EXPECT_EQ(find_text(change, "dtype"), "float16");
+  EXPECT_EQ(std::get<bool>(change.settings.at("scaler")), true);
+}
+
+TEST(Autocast, never_halves_everything) {
+  const model::Job job = example_job();
+  const Target target = example_target();
+  const Forecast forecast = predict(autocast(), job, target, autocast().options(job, target)[0]);
+  const model::Holdings& held = forecast.moments[0].holdings;
+  EXPECT_EQ(held.weights, Bytes::mib(100 + 50)) << "half copies of the weights come on top";
+  EXPECT_EQ(held.optimizer, Bytes::mib(200));
+  EXPECT_EQ(held.activations, Bytes::mib(2600 * 6 / 10));
+}
+
+TEST(Autocast, tells_a_card_without_tensor_cores_that_only_memory_is_saved) {
+  Target target = example_target();
+  target.card.capability = {6, 1};
+  target.card.rates = {
+      .fp64 = {}, .fp32 = 6.5, .tf32 = {}, .fp16 = 0.1, .fp16_tensor = {}, .bf16 = {}, .int8 = {}, .fp8 = {}};
+  const Forecast forecast = predict(autocast(), example_job(), target, autocast().options(example_job(), target)[0]);
+  ASSERT_EQ(forecast.consequences.size(), 1U);
+  EXPECT_NE(forecast.consequences[0].find("hardly any time"), std::string::npos);
+}
+
+TEST(Autocast, is_not_advised_where_it_is_in_force) {
+  model::Job job = example_job();
+  job.precision.autocast = "bfloat16";
+  EXPECT_EQ(autocast().applies_to(job, example_target()).standing, Standing::kInForce);
+  job = example_job();
+  job.work.macs = {};
+  job.work.macs[static_cast<std::size_t>(model::Number::kBf16)] = 1e12;
+  EXPECT_EQ(autocast().applies_to(job, example_target()).standing, Standing::kInForce);
+}
+
+TEST(Checkpoint, of_all_blocks_leaves_outputs_one_block_and_what_is_outside) {
+  const model::Job job = example_job();
+  const auto change = checkpoint().options(job, example_target()).back();
+  // 2600 - 12 x 200 outside the blocks, 11 outputs of 20, one block of 200
+  const Bytes needs = needs_with(checkpoint(), job, example_target(), change);
+  const Bytes activations = Bytes::mib(200 + 11 * 20 + 200);
+  EXPECT_NEAR(needs.as_mib(), (activations + Bytes::mib(100 + 200 + 20 + 300)).as_mib(), 20);
+  EXPECT_EQ(predict(checkpoint(), job, example_target(), change).effect, Effect::kSame);
+}
+
+TEST(Checkpoint, costs_about_one_more_forward_of_its_blocks) {
+  const model::Job job = example_job();
+  const Target target = example_target();
+  const double plain = devices::estimate_step_seconds(target.card, job.work);
+  const auto options = checkpoint().options(job, target);
+  EXPECT_NEAR(seconds_with(checkpoint(), job, target, options.back()) / plain, 4.0 / 3, 0.02);
+  EXPECT_LT(seconds_with(checkpoint(), job, target, options.front()) / plain, 1.1);
+}
+
+TEST(Checkpoint, is_not_advised_where_it_is_in_force_or_worthless) {
+  model::Job job = example_job();
+  job.precision.checkpointing = true;
+  EXPECT_EQ(checkpoint().applies_to(job, example_target()).standing, Standing::kInForce);
+  job = example_job();
+  job.levels = {example_level(4, 20, 20)};
+  EXPECT_EQ(checkpoint().applies_to(job, example_target()).standing, Standing::kNotPossible);
+}
+
+TEST(Optimizer, offers_the_same_updates_with_fewer_temporaries_first) {
+  const auto options = optimizer().options(example_job(), example_target());
+  std::vector<std::string> names;
+  for (const auto& change : options) names.push_back(optimizer().describe(change));
+  EXPECT_EQ(names, (std::vector<std::string>{"AdamW foreach=False", "AdamW fused", "SGD", "Adafactor"}));
+  EXPECT_EQ(predict(optimizer(), example_job(), example_target(), options[0]).effect, Effect::kSame);
+  EXPECT_EQ(predict(optimizer(), example_job(), example_target(), options[2]).effect, Effect::kOptimizer);
+}
+
+TEST(Optimizer, fused_sgd_already_keeps_as_little_as_it_can) {
+  model::Job job = example_job();
+  job.optimizer = model::OptimizerFacts{"SGD", std::nullopt, true, Bytes::mib(100)};
+  EXPECT_EQ(optimizer().applies_to(job, example_target()).standing, Standing::kInForce);
+}
+
+TEST(ValidationBatch, shrinks_evaluation_alone) {
+  const model::Job job = example_job();
+  const auto options = validation_batch().options(job, example_target());
+  ASSERT_EQ(options.size(), 2U);  // 2, 1
+  const Forecast forecast = predict(validation_batch(), job, example_target(), options[1]);
+  EXPECT_EQ(forecast.moments[0], job.moments[0]);
+  EXPECT_EQ(forecast.moments[3].holdings.activations, Bytes::mib(75));
+}
+
+TEST(NoGradValidation, is_only_possible_where_evaluation_left_a_graph) {
+  model::Job job = example_job();
+  EXPECT_EQ(no_grad_validation().applies_to(job, example_target()).standing, Standing::kInForce);
+  job.validates_with_gradients = true;
+  EXPECT_EQ(no_grad_validation().applies_to(job, example_target()).standing, Standing::kApplicable);
+  job.phases.pop_back();
+  EXPECT_EQ(no_grad_validation().applies_to(job, example_target()).standing, Standing::kNotPossible);
+}
+
+TEST(Allocator, is_left_alone_when_memory_is_not_fragmented) {
+  EXPECT_EQ(allocator().applies_to(example_job(), example_target()).standing, Standing::kNotPossible);
+  EXPECT_EQ(allocator().applies_to(job_with_everything_applicable(), example_target()).standing, Standing::kApplicable);
+}
+
+TEST(ResizeInput, scales_images_with_the_area_and_says_that_accuracy_changes) {
+  const auto options = resize_input().options(example_job(), example_target());
+  const Forecast forecast = predict(resize_input(), example_job(), example_target(), options.back());
+  EXPECT_EQ(forecast.moments[0].holdings.activations, Bytes::mib(650));
+  EXPECT_EQ(forecast.effect, Effect::kInput);
+  model::Job tabular = example_job();
+  tabular.loaders[0].shapes = {{8}};
+  EXPECT_EQ(resize_input().applies_to(tabular, example_target()).standing, Standing::kNotPossible);
+}
+
+}  // namespace
+}  // namespace vramfit::plan
