@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -248,9 +248,8 @@ Error export_to_fd(Handle handle, int* file) {
 Error import_from_fd(int file, Handle* handle) {
   Exported exported;
   if (pread(file, &exported, sizeof exported, 0) != sizeof exported) return Error::kInvalidValue;
-  if (!std::equal(std::begin(exported.magic), std::end(exported.magic), std::begin(Exported{}.magic))) {
-    return Error::kInvalidValue;
-  }
+  const Exported expected;
+  if (std::memcmp(exported.magic, expected.magic, sizeof expected.magic) != 0) return Error::kInvalidValue;
   int card = 0;
   while (card < ledger::card_count() && ledger::index_in_ledger(card) != exported.card_index) ++card;
   if (card == ledger::card_count()) return Error::kInvalidDevice;

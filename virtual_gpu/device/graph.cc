@@ -1,0 +1,196 @@
+#include "virtual_gpu/device/graph.h"
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "virtual_gpu/device/pool.h"
+#include "virtual_gpu/device/ranges.h"
+#include "virtual_gpu/device/stream.h"
+
+namespace vramfit::device {
+namespace {
+
+constexpr int64_t kNodeNs = 1500;  // between two kernels of one graph there is hardly a gap
+
+struct Registry {
+  std::mutex lock;
+  std::unordered_set<void*> graphs;
+  std::unordered_set<void*> executables;
+};
+
+Registry& registry() {
+  static auto* const kRegistry = new Registry;  // outlives other libraries' destructors
+  return *kRegistry;
+}
+
+void release_objects(std::vector<std::pair<UserObject*, unsigned>>& objects) {
+  for (auto& [object, count] : objects) release_object(object, count);
+  objects.clear();
+}
+
+void append_works(const Graph& graph, Executable& executable) {
+  for (const auto& node : graph.nodes) {
+    if (node->child) {
+      append_works(*node->child, executable);
+      continue;
+    }
+    executable.works.push_back(node->work);
+    executable.origins.push_back(node.get());
+  }
+}
+
+void sum_up(Executable& executable) {
+  executable.duration_ns = 0;
+  executable.kernels = 0;
+  for (const Work& work : executable.works) {
+    executable.duration_ns += std::max(work.duration_ns, kNodeNs);
+    executable.kernels += work.kind == WorkKind::kKernel ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+void retain_object(UserObject& object, unsigned count) { object.references += count; }
+
+Error release_object(UserObject* object, unsigned count) {
+  if (object == nullptr || count == 0 || object->references < count) return Error::kInvalidValue;
+  if (object->references.fetch_sub(count) != count) return Error::kNone;
+  if (object->destroy != nullptr) object->destroy(object->object);
+  delete object;
+  return Error::kNone;
+}
+
+GraphMemory::~GraphMemory() {
+  for (const auto& [address, id] : blocks) {
+    const auto found = find_allocation(address);
+    if (found && found->id == id) release_to_pool(address);
+  }
+}
+
+Graph::~Graph() { release_objects(objects); }
+Executable::~Executable() { release_objects(objects); }
+
+Graph* create_graph() {
+  auto* graph = new Graph;
+  const std::lock_guard guard(registry().lock);
+  registry().graphs.insert(graph);
+  return graph;
+}
+
+Graph* find_graph(void* handle) {
+  const std::lock_guard guard(registry().lock);
+  return registry().graphs.contains(handle) ? static_cast<Graph*>(handle) : nullptr;
+}
+
+Error destroy_graph(Graph* graph) {
+  {
+    const std::lock_guard guard(registry().lock);
+    if (registry().graphs.erase(graph) == 0) return Error::kInvalidValue;
+  }
+  delete graph;
+  return Error::kNone;
+}
+
+Graph* clone_graph(const Graph& graph) {
+  Graph* copy = create_graph();
+  std::unordered_map<const Node*, Node*> twin;
+  for (const auto& node : graph.nodes) {
+    std::vector<Node*> needs;
+    for (Node* need : node->needs) needs.push_back(twin.at(need));
+    Node* made = add_node(*copy, node->work, std::move(needs));
+    made->child = node->child;
+    made->event = node->event;
+    twin[node.get()] = made;
+  }
+  copy->memory = graph.memory;
+  for (const auto& [object, count] : graph.objects) keep_object(*copy, object, count, false);
+  return copy;
+}
+
+Node* add_node(Graph& graph, Work work, std::vector<Node*> needs) {
+  auto node = std::make_unique<Node>();
+  node->work = work;
+  node->graph = &graph;
+  node->needs = std::move(needs);
+  graph.nodes.push_back(std::move(node));
+  return graph.nodes.back().get();
+}
+
+Error destroy_node(Node* node) {
+  Graph& graph = *node->graph;
+  for (const auto& other : graph.nodes) std::erase(other->needs, node);
+  std::erase_if(graph.nodes, [&](const auto& one) { return one.get() == node; });
+  return Error::kNone;
+}
+
+Error keep_object(Graph& graph, UserObject* object, unsigned count, bool move) {
+  if (object == nullptr || count == 0) return Error::kInvalidValue;
+  if (!move) retain_object(*object, count);
+  graph.objects.emplace_back(object, count);
+  return Error::kNone;
+}
+
+Error let_go_of_object(Graph& graph, UserObject* object, unsigned count) {
+  for (auto entry = graph.objects.begin(); entry != graph.objects.end(); ++entry) {
+    if (entry->first != object || entry->second < count) continue;
+    entry->second -= count;
+    if (entry->second == 0) graph.objects.erase(entry);
+    return release_object(object, count);
+  }
+  return Error::kInvalidValue;
+}
+
+Executable* instantiate(const Graph& graph, unsigned long long flags) {
+  auto* executable = new Executable;
+  append_works(graph, *executable);
+  sum_up(*executable);
+  executable->flags = flags;
+  executable->memory = graph.memory;
+  for (const auto& [object, count] : graph.objects) {
+    retain_object(*object, count);
+    executable->objects.emplace_back(object, count);
+  }
+  const std::lock_guard guard(registry().lock);
+  registry().executables.insert(executable);
+  return executable;
+}
+
+Executable* find_executable(void* handle) {
+  const std::lock_guard guard(registry().lock);
+  return registry().executables.contains(handle) ? static_cast<Executable*>(handle) : nullptr;
+}
+
+Error destroy_executable(Executable* executable) {
+  {
+    const std::lock_guard guard(registry().lock);
+    if (registry().executables.erase(executable) == 0) return Error::kInvalidValue;
+  }
+  delete executable;
+  return Error::kNone;
+}
+
+Error update_executable(Executable& executable, const Graph& graph) {
+  Executable fresh;
+  append_works(graph, fresh);
+  const auto same_kind = [](const Work& a, const Work& b) { return a.kind == b.kind; };
+  if (!std::ranges::equal(fresh.works, executable.works, same_kind)) return Error::kGraphExecUpdateFailure;
+  executable.works = std::move(fresh.works);
+  executable.origins = std::move(fresh.origins);
+  executable.memory = graph.memory;
+  sum_up(executable);
+  return Error::kNone;
+}
+
+Error launch_graph(Executable& executable, void* stream) {
+  Work whole;
+  whole.kind = WorkKind::kGraph;
+  whole.duration_ns = executable.duration_ns;
+  if (const Error error = submit(stream, whole); error != Error::kNone) return error;
+  count_launches(executable.kernels);
+  for (const Work& work : executable.works) perform(work);
+  return Error::kNone;
+}
+
+}  // namespace vramfit::device

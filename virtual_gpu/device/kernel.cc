@@ -1,0 +1,195 @@
+#include "virtual_gpu/device/kernel.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "virtual_gpu/ledger/ledger.h"
+
+namespace vramfit::device {
+namespace {
+
+constexpr uint32_t kWrapperMagic = 0x466243b1;
+constexpr uint32_t kContainerMagic = 0xba55ed50;
+constexpr uint32_t kElfMagic = 0x464c457f;
+
+struct Wrapper {
+  uint32_t magic;
+  uint32_t version;
+  const void* data;
+  void* unused;
+};
+
+struct Container {
+  uint32_t magic;
+  uint16_t version;
+  uint16_t header_bytes;
+  uint64_t bytes;  // of the entries that follow
+};
+
+struct Entry {
+  uint16_t kind;  // 1 PTX, 2 ELF
+  uint16_t version;
+  uint32_t header_bytes;
+  uint64_t bytes;
+  uint32_t compressed_bytes;
+  uint32_t unused;
+  uint16_t minor;  // of the code format
+  uint16_t major;
+  uint32_t architecture;
+};
+
+constexpr uint16_t kPtx = 1;
+constexpr uint16_t kElf = 2;
+
+template <typename Header>
+Header read_header(const char* at) {
+  Header header;
+  std::memcpy(&header, at, sizeof header);
+  return header;
+}
+
+std::vector<Image> images_in_container(const char* data) {
+  const auto container = read_header<Container>(data);
+  std::vector<Image> images;
+  const char* at = data + container.header_bytes;
+  const char* end = at + container.bytes;
+  while (at + sizeof(Entry) <= end) {
+    const auto entry = read_header<Entry>(at);
+    if (entry.header_bytes < sizeof(Entry)) break;
+    if (entry.kind == kPtx || entry.kind == kElf) images.push_back({entry.kind == kPtx, entry.architecture});
+    at += entry.header_bytes + entry.bytes;
+  }
+  return images;
+}
+
+// e_flags of a CUDA ELF: bits 0-7 the architecture up to format version 7, bits 8-15 from version 8 on (CUDA 13).
+Image image_of_elf(const char* data) {
+  const auto flags = read_header<uint32_t>(data + 48);
+  const auto format = static_cast<unsigned char>(data[8]);
+  return {false, format >= 8 ? (flags >> 8) & 0xff : flags & 0xff};
+}
+
+std::vector<Image> images_in_ptx(const char* data) {
+  const std::string_view head(data, strnlen(data, 2048));
+  const size_t target = head.find(".target sm_");
+  if (target == std::string_view::npos) return {};
+  return {{true, static_cast<unsigned>(std::atoi(head.data() + target + 11))}};
+}
+
+// Registration happens while libraries load, so it only notes; the first launch sorts.
+struct Kernels {
+  std::mutex lock;
+  std::deque<Module> modules;
+  std::vector<std::pair<const void*, Module*>> by_function;
+  size_t sorted = 0;
+};
+
+Kernels& kernels() {
+  static auto* const kKernels = new Kernels;  // outlives other libraries' destructors
+  return *kKernels;
+}
+
+Module* find_module(const void* function) {
+  Kernels& all = kernels();
+  const std::lock_guard guard(all.lock);
+  if (all.sorted != all.by_function.size()) {
+    std::ranges::sort(all.by_function);
+    all.sorted = all.by_function.size();
+  }
+  const auto found = std::ranges::lower_bound(all.by_function, function, {}, [](const auto& one) { return one.first; });
+  return found == all.by_function.end() || found->first != function ? nullptr : found->second;
+}
+
+void read_images(Module& module) {
+  const std::lock_guard guard(kernels().lock);
+  if (module.is_read != 0) return;
+  module.images = images_of(module.data);
+  module.is_read.store(1, std::memory_order_release);
+}
+
+}  // namespace
+
+std::vector<Image> images_of(const void* data) {
+  if (data == nullptr) return {};
+  const auto* bytes = static_cast<const char*>(data);
+  switch (read_header<uint32_t>(bytes)) {
+    case kWrapperMagic:
+      return images_of(read_header<Wrapper>(bytes).data);
+    case kContainerMagic:
+      return images_in_container(bytes);
+    case kElfMagic:
+      return {image_of_elf(bytes)};
+    default:
+      return images_in_ptx(bytes);
+  }
+}
+
+bool runs_on(const std::vector<Image>& images, int major, int minor) {
+  const auto card = static_cast<unsigned>(10 * major + minor);
+  return std::ranges::any_of(images, [&](const Image& image) {
+    if (image.is_ptx) return image.architecture <= card;
+    return image.architecture / 10 == card / 10 && image.architecture <= card;
+  });
+}
+
+Module* register_module(const void* data) {
+  Kernels& all = kernels();
+  const std::lock_guard guard(all.lock);
+  Module& module = all.modules.emplace_back();
+  module.data = data;
+  return &module;
+}
+
+void register_kernel(Module* module, const void* host_function) {
+  Kernels& all = kernels();
+  const std::lock_guard guard(all.lock);
+  all.by_function.emplace_back(host_function, module);
+}
+
+Error check_module(Module& module, int card) {
+  if (module.is_read.load(std::memory_order_acquire) == 0) read_images(module);
+  const vf_card* facts = ledger::card(card);
+  if (facts == nullptr) return Error::kInvalidDevice;
+  if (module.images.empty()) return Error::kNone;  // a format we don't know is not the card's fault
+  return runs_on(module.images, facts->compute_major, facts->compute_minor) ? Error::kNone : Error::kNoKernelImage;
+}
+
+Error check_kernel(const void* host_function, int card) {
+  // One launch in a thousand is of a kernel not launched a moment ago.
+  struct Known {
+    const void* function;
+    int card;
+  };
+  constexpr size_t kKnown = 512;
+  thread_local Known known[kKnown] = {};
+  Known& slot = known[(reinterpret_cast<uintptr_t>(host_function) >> 4) % kKnown];
+  if (slot.function == host_function && slot.card == card) return Error::kNone;
+  Module* module = find_module(host_function);
+  if (module != nullptr) {
+    if (const Error error = check_module(*module, card); error != Error::kNone) return error;
+  }
+  slot = {host_function, card};
+  return Error::kNone;
+}
+
+// Limits of every card since compute capability 3.0 (CUDA programming guide, "Technical Specifications").
+Error check_launch(const Dim& grid, const Dim& block, size_t shared_bytes, int card) {
+  const vf_card* facts = ledger::card(card);
+  if (facts == nullptr) return Error::kInvalidDevice;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0) {
+    return Error::kInvalidConfiguration;
+  }
+  if (grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535) return Error::kInvalidConfiguration;
+  if (block.x > 1024 || block.y > 1024 || block.z > 64) return Error::kInvalidConfiguration;
+  if (uint64_t{block.x} * block.y * block.z > 1024) return Error::kInvalidConfiguration;
+  const int most = std::max(facts->shared_bytes_per_block_optin, 48 * 1024);
+  if (shared_bytes > static_cast<size_t>(most)) return Error::kInvalidValue;
+  return Error::kNone;
+}
+
+}  // namespace vramfit::device
