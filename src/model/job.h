@@ -30,7 +30,6 @@ struct LoaderFacts {
 struct Block {
   std::string name;  // as in named_modules() of the root module
   std::string class_name;
-  int depth = 0;  // level in the module tree, 1 = child of the root
   std::int64_t parameters = 0;
   Bytes saved;              // activations its forward left alive, its output included
   Bytes output;             // of those, what stays alive when the block is checkpointed

@@ -1,0 +1,105 @@
+#include "plan/job_builder.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace vramfit::plan {
+namespace {
+
+using base::Bytes;
+
+// Evaluation that keeps this share of training's activations per sample keeps a graph.
+constexpr double kGraphShare = 0.6;
+
+bool is_within(std::string_view scope, std::string_view module) {
+  return scope == module || (scope.starts_with(module) && scope.size() > module.size() && scope[module.size()] == '.');
+}
+
+// Multiply-adds and order of the modules' forwards, by scope, from the last recorded forward of training.
+struct ScopeWork {
+  double macs = 0;
+  std::size_t first_seen = 0;
+};
+
+std::map<std::string, ScopeWork> count_forward_by_scope(std::span<const model::Recording> recordings) {
+  std::map<std::string, ScopeWork> scopes;
+  std::size_t seen = 0;
+  double steps = 0;
+  for (const model::Recording& recording : recordings) {
+    for (const vf_record& record : recording.records) {
+      if (record.phase != VF_PHASE_TRAIN) continue;
+      if (record.kind == VF_RECORD_STEP) ++steps;
+      if (record.stage != VF_STAGE_FORWARD || record.scope == 0) continue;
+      ScopeWork& scope = scopes[std::string(recording.text(record.scope))];
+      if (scope.first_seen == 0) scope.first_seen = ++seen;
+      if (record.kind == VF_RECORD_MATMUL || record.kind == VF_RECORD_CONVOLUTION) {
+        scope.macs += static_cast<double>(record.a);
+      }
+    }
+  }
+  for (auto& [name, scope] : scopes) scope.macs /= std::max(1.0, steps);
+  return scopes;
+}
+
+// Adds the counted work to the blocks and puts them into the order in which they ran.
+void add_forward_work(std::span<const model::Recording> recordings, model::Job& job) {
+  const auto scopes = count_forward_by_scope(recordings);
+  for (model::BlockLevel& level : job.levels) {
+    std::map<std::string, std::size_t> order;
+    for (model::Block& block : level.blocks) {
+      std::size_t first = scopes.size() + 1;
+      for (const auto& [name, scope] : scopes) {
+        if (!is_within(name, block.name)) continue;
+        block.forward_macs += scope.macs;
+        first = std::min(first, scope.first_seen);
+      }
+      order[block.name] = first;
+    }
+    std::ranges::stable_sort(level.blocks, {}, [&](const model::Block& block) { return order.at(block.name); });
+  }
+}
+
+double activations_per_sample(const model::Job& job, std::string_view phase) {
+  const model::LoaderFacts* loader = find_loader(job, phase);
+  if (loader == nullptr || loader->batch_size <= 0) return 0;
+  Bytes most;
+  for (const model::Moment& moment : job.moments) {
+    if (moment.phase == phase) most = std::max(most, moment.holdings.activations);
+  }
+  return static_cast<double>(most.count()) / static_cast<double>(loader->batch_size);
+}
+
+void add_phases(const model::RunResult& result, model::Job& job) {
+  for (const model::PhaseResult& phase : result.phases) {
+    if (phase.device != result.peak_device) continue;
+    job.phases.push_back({phase.name, phase.peaks.allocated, phase.peaks.reserved, phase.peaks.device, phase.steps});
+  }
+  for (const model::DeviceResult& device : result.devices) {
+    if (device.index == result.peak_device) job.overhead = device.peaks.device - device.peaks.reserved;
+  }
+}
+
+}  // namespace
+
+model::Job build_job(std::span<const model::Recording> recordings, const model::RunResult& result) {
+  model::Job job;
+  read_notes(recordings, job);
+  add_phases(result, job);
+  job.moments = find_moments(recordings);
+  job.work = count_step_work(recordings);
+  add_forward_work(recordings, job);
+  if (job.parameter_bytes == Bytes(0)) {
+    for (const model::Moment& moment : job.moments) {
+      job.parameter_bytes = std::max(job.parameter_bytes, moment.holdings.weights);
+    }
+  }
+  const double training = activations_per_sample(job, "train");
+  job.validates_with_gradients =
+      training > 0 &&
+      std::max(activations_per_sample(job, "validate"), activations_per_sample(job, "test")) >= kGraphShare * training;
+  return job;
+}
+
+}  // namespace vramfit::plan

@@ -1,0 +1,241 @@
+#include "plan/job_builder.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/block_levels.h"
+
+namespace vramfit::plan {
+namespace {
+
+using base::Bytes;
+
+constexpr std::int64_t kMib = 1 << 20;
+
+// Writes a recording record by record, the way the recorder would.
+class Script {
+ public:
+  void at(std::uint8_t phase, std::uint8_t stage, std::string scope = "") {
+    phase_ = phase;
+    stage_ = stage;
+    scope_ = scope.empty() ? 0 : intern(std::move(scope));
+  }
+  std::uint64_t alloc(std::int64_t mib) {
+    const std::uint64_t address = next_address_;
+    next_address_ += static_cast<std::uint64_t>(mib * kMib);
+    allocated_ += mib * kMib;
+    push(VF_RECORD_BLOCK_ALLOC, address, mib * kMib, allocated_, allocated_);
+    return address;
+  }
+  void free(std::uint64_t address, std::int64_t mib) {
+    allocated_ -= mib * kMib;
+    push(VF_RECORD_BLOCK_FREE, address, mib * kMib, allocated_, allocated_);
+  }
+  void tag(std::uint64_t address, vf_owner owner) { push(VF_RECORD_TAG, address, 0, owner, 0); }
+  void matmul(std::int64_t macs, std::int64_t bytes, vf_dtype dtype) { push(VF_RECORD_MATMUL, 0, dtype, macs, bytes); }
+  void launches(std::int64_t count) { push(VF_RECORD_LAUNCHES, 0, 0, count, 0); }
+  void step() { push(VF_RECORD_STEP, 0, 0, ++steps_, 0); }
+  void note(const char* json) {
+    auto fields = nlohmann::json::parse(json);
+    recording_.notes.push_back({fields.at("kind").get<std::string>(), fields});
+  }
+  std::vector<model::Recording> take() {
+    auto storage = std::make_shared<std::vector<vf_record>>(std::move(records_));
+    recording_.records = *storage;
+    recording_.storage = storage;
+    return {recording_};
+  }
+
+ private:
+  std::uint32_t intern(std::string text) {
+    recording_.strings.push_back(std::move(text));
+    return static_cast<std::uint32_t>(recording_.strings.size());
+  }
+  void push(std::uint8_t kind, std::uint64_t address, std::int64_t size, std::int64_t a, std::int64_t b) {
+    vf_record record{};
+    record.kind = kind;
+    record.phase = phase_;
+    record.stage = stage_;
+    record.scope = scope_;
+    record.at_ns = ++now_;
+    record.address = address;
+    record.size = size;
+    record.a = a;
+    record.b = b;
+    records_.push_back(record);
+  }
+
+  model::Recording recording_;
+  std::vector<vf_record> records_;
+  std::uint8_t phase_ = 0, stage_ = 0;
+  std::uint32_t scope_ = 0;
+  std::uint64_t next_address_ = 1 << 30;
+  std::int64_t allocated_ = 0, now_ = 0, steps_ = 0;
+};
+
+//   load      weight 100 (tagged)
+//   forward   input 10 | stage1 300 | stage2 50     peak of forward: 460
+//   backward  gradient 100 (tagged) on top          peak of backward: 560
+//   optimizer 80 of temporaries after the activations are gone
+Script two_steps() {
+  Script script;
+  script.at(VF_PHASE_LOAD, VF_STAGE_OTHER);
+  script.tag(script.alloc(100), VF_OWNER_WEIGHT);
+  for (int step = 0; step < 2; ++step) {
+    script.at(VF_PHASE_TRAIN, VF_STAGE_INPUT);
+    const auto input = script.alloc(10);
+    script.tag(input, VF_OWNER_INPUT);
+    script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, "stage1.conv");
+    const auto first = script.alloc(300);
+    script.matmul(1000, 64, VF_F32);
+    script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, "stage2.conv");
+    const auto second = script.alloc(50);
+    script.matmul(3000, 64, VF_F32);
+    script.at(VF_PHASE_TRAIN, VF_STAGE_BACKWARD);
+    const auto gradient = script.alloc(100);
+    script.tag(gradient, VF_OWNER_GRADIENT);
+    script.matmul(8000, 128, VF_F32);
+    script.launches(40);
+    script.free(first, 300);
+    script.free(second, 50);
+    script.free(input, 10);
+    script.at(VF_PHASE_TRAIN, VF_STAGE_OPTIMIZER);
+    const auto temporary = script.alloc(80);
+    script.free(temporary, 80);
+    script.launches(2);
+    script.step();
+    script.free(gradient, 100);
+  }
+  return script;
+}
+
+const model::Moment* find_moment(const std::vector<model::Moment>& moments, std::string_view stage) {
+  for (const model::Moment& moment : moments) {
+    if (moment.phase == "train" && moment.stage == stage) return &moment;
+  }
+  return nullptr;
+}
+
+TEST(Moments, each_stage_has_its_own_fullest_one_with_its_owners) {
+  Script script = two_steps();
+  const auto moments = find_moments(script.take());
+  const model::Moment* forward = find_moment(moments, "forward");
+  ASSERT_NE(forward, nullptr);
+  EXPECT_EQ(forward->holdings.weights, Bytes(100 * kMib));
+  EXPECT_EQ(forward->holdings.inputs, Bytes(10 * kMib));
+  EXPECT_EQ(forward->holdings.activations, Bytes(350 * kMib));
+  EXPECT_EQ(sum(find_moment(moments, "backward")->holdings), Bytes(560 * kMib));
+  EXPECT_EQ(find_moment(moments, "backward")->holdings.gradients, Bytes(100 * kMib));
+  EXPECT_EQ(find_moment(moments, "optimizer")->holdings.temporaries, Bytes(80 * kMib));
+}
+
+TEST(StepWork, is_that_of_the_last_whole_step) {
+  Script script = two_steps();
+  script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
+  script.matmul(1, 1, VF_F32);  // the run was cut within the third
+  const model::StepWork work = count_step_work(script.take());
+  EXPECT_EQ(work.macs[0], 12000);
+  EXPECT_EQ(work.matmul_bytes, 256);
+  EXPECT_EQ(work.launches, 42);
+  EXPECT_EQ(work.optimizer_launches, 2);
+}
+
+TEST(StepWork, of_a_run_that_died_in_its_first_step_is_what_it_got_to) {
+  Script script;
+  script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
+  script.matmul(500, 8, VF_BF16);
+  EXPECT_EQ(count_step_work(script.take()).macs[static_cast<std::size_t>(model::Number::kBf16)], 500);
+}
+
+model::Job build(Script& script) {
+  model::RunResult result;
+  result.devices.push_back({});
+  result.devices[0].peaks = {Bytes::mib(560), Bytes::mib(600), Bytes::mib(900)};
+  result.phases.push_back({"train", 0, {Bytes::mib(560), Bytes::mib(600), Bytes::mib(900)}, 2});
+  const auto recordings = script.take();
+  return build_job(recordings, result);
+}
+
+TEST(JobBuilder, joins_notes_and_records) {
+  Script script = two_steps();
+  script.note(
+      R"({"kind":"loader","ordinal":0,"batch_size":8,"batches":100,"phase":"train","shapes":[[8,3,64,64],[8]]})");
+  script.note(R"({"kind":"root_module","name":"","class":"Loss","parameters":0,"parameter_bytes":0,"blocks":[]})");
+  script.note(R"({"kind":"root_module","name":"","class":"Net","parameters":25,"parameter_bytes":104857600,
+      "blocks":[{"name":"stage1","class":"Stage","parameters":5,"repeated":false},
+                {"name":"stage1.bn","class":"BatchNorm2d","parameters":5,"repeated":false}]})");
+  script.note(R"({"kind":"module_memory","name":"stage2","class":"Stage","saved_bytes":52428800,"calls":1})");
+  script.note(R"({"kind":"module_memory","name":"stage1","class":"Stage","saved_bytes":314572800,"calls":1})");
+  script.note(R"({"kind":"optimizer","class":"AdamW","options":{"foreach":null,"fused":false},"state_bytes":7})");
+  script.note(R"({"kind":"precision","autocast":null,"scaler":false,"checkpointing":false,"compiled":false})");
+  const model::Job job = build(script);
+  EXPECT_EQ(job.root_class, "Net");
+  EXPECT_TRUE(job.has_batch_norm);
+  ASSERT_EQ(job.loaders.size(), 1U);
+  EXPECT_EQ(job.loaders[0].batch_size, 8);
+  ASSERT_EQ(job.levels.size(), 1U);
+  EXPECT_EQ(job.levels[0].blocks[0].name, "stage1") << "in the order in which they ran, not of the notes";
+  EXPECT_EQ(job.levels[0].blocks[1].forward_macs, 3000);
+  EXPECT_EQ(job.optimizer->class_name, "AdamW");
+  EXPECT_FALSE(job.optimizer->foreach.has_value());
+  EXPECT_FALSE(job.precision.autocast.has_value());
+  EXPECT_EQ(job.overhead, Bytes::mib(300));
+}
+
+TEST(JobBuilder, notes_of_the_wrong_type_do_no_harm) {
+  Script script = two_steps();
+  script.note(R"({"kind":"loader","ordinal":"zero","batch_size":null,"shapes":{"a":1}})");
+  script.note(R"({"kind":"module_memory","name":7,"saved_bytes":"many"})");
+  script.note(R"({"kind":"root_module","blocks":[1,null]})");
+  script.note(R"({"kind":"precision","autocast":true})");
+  const model::Job job = build(script);
+  EXPECT_EQ(job.parameter_bytes, Bytes(100 * kMib)) << "from the weights that were tagged";
+  EXPECT_TRUE(job.levels.empty());
+}
+
+TEST(JobBuilder, evaluation_that_keeps_as_much_as_training_keeps_a_graph) {
+  Script script = two_steps();
+  script.note(R"({"kind":"loader","ordinal":0,"batch_size":8,"phase":"train"})");
+  script.note(R"({"kind":"loader","ordinal":1,"batch_size":4,"phase":"validate"})");
+  script.at(VF_PHASE_VALIDATE, VF_STAGE_FORWARD, "stage1.conv");
+  const auto kept = script.alloc(150);
+  EXPECT_TRUE(build(script).validates_with_gradients);
+
+  Script frugal = two_steps();
+  frugal.note(R"({"kind":"loader","ordinal":0,"batch_size":8,"phase":"train"})");
+  frugal.note(R"({"kind":"loader","ordinal":1,"batch_size":8,"phase":"validate"})");
+  frugal.at(VF_PHASE_VALIDATE, VF_STAGE_FORWARD, "stage1.conv");
+  frugal.alloc(50);
+  EXPECT_FALSE(build(frugal).validates_with_gradients);
+  EXPECT_GT(kept, 0U);
+}
+
+model::Block module(std::string name, std::int64_t saved_mib) {
+  model::Block block;
+  block.name = std::move(name);
+  block.saved = Bytes::mib(saved_mib);
+  return block;
+}
+
+std::vector<std::string> names(const model::BlockLevel& level) {
+  std::vector<std::string> result;
+  for (const model::Block& block : level.blocks) result.push_back(block.name);
+  return result;
+}
+
+TEST(BlockLevels, go_from_coarse_to_fine_and_stay_disjoint) {
+  const auto levels = build_levels({module("backbone.0", 40), module("backbone.1", 50), module("backbone", 100),
+                                    module("head.conv", 10), module("head", 50)});
+  ASSERT_EQ(levels.size(), 2U);
+  EXPECT_EQ(names(levels[0]), (std::vector<std::string>{"backbone", "head"}));
+  EXPECT_EQ(names(levels[1]), (std::vector<std::string>{"backbone.0", "backbone.1", "head"}))
+      << "head is not split: its part holds a fifth of it";
+}
+
+TEST(BlockLevels, a_container_that_never_ran_is_no_block) {
+  const auto levels = build_levels({module("layers.0", 40), module("layers.1", 40), module("layers.10", 40)});
+  ASSERT_EQ(levels.size(), 1U);
+  EXPECT_EQ(names(levels[0]), (std::vector<std::string>{"layers.0", "layers.1", "layers.10"}));
+}
+
+}  // namespace
+}  // namespace vramfit::plan

@@ -1,0 +1,92 @@
+// Who held the memory when each stage of each phase held most of it.
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <utility>
+
+#include "liveness/lifetimes.h"
+#include "liveness/owners.h"
+#include "plan/job_builder.h"
+
+namespace vramfit::plan {
+namespace {
+
+using base::Bytes;
+using liveness::Block;
+using liveness::EventIndex;
+using model::Holdings;
+
+std::string_view stage_name(std::uint8_t stage) {
+  switch (stage) {
+    case VF_STAGE_FORWARD:
+      return "forward";
+    case VF_STAGE_BACKWARD:
+      return "backward";
+    case VF_STAGE_OPTIMIZER:
+      return "optimizer";
+    case VF_STAGE_INPUT:
+      return "input";
+    default:
+      return "other";
+  }
+}
+
+Bytes& field_of(Holdings& holdings, const Block& block) {
+  const std::string_view owner = liveness::owner_name(block);
+  if (owner == "weights") return holdings.weights;
+  if (owner == "gradients") return holdings.gradients;
+  if (owner == "optimizer") return holdings.optimizer;
+  if (owner == "inputs") return holdings.inputs;
+  if (owner == "activations") return holdings.activations;
+  if (owner == "workspaces") return holdings.workspaces;
+  if (owner == "buffers" || owner == "loaded") return holdings.buffers;
+  return holdings.temporaries;
+}
+
+// Walks one card's blocks by birth; memory only grows at a birth, so that is where peaks are.
+std::vector<model::Moment> find_card_moments(const liveness::CardHistory& history) {
+  using Death = std::pair<EventIndex, const Block*>;
+  std::priority_queue<Death, std::vector<Death>, std::greater<>> deaths;
+  std::map<std::pair<std::uint8_t, std::uint8_t>, std::pair<Bytes, Holdings>> fullest;
+  Holdings now;
+  Bytes level;
+  for (const Block& block : history.blocks) {
+    while (!deaths.empty() && deaths.top().first <= block.born) {
+      field_of(now, *deaths.top().second) -= deaths.top().second->size;
+      level -= deaths.top().second->size;
+      deaths.pop();
+    }
+    field_of(now, block) += block.size;
+    level += block.size;
+    if (block.died != liveness::kNever) deaths.push({block.died, &block});
+    auto& [most, holdings] = fullest[{block.phase, block.stage}];
+    if (level <= most) continue;
+    most = level;
+    holdings = now;
+  }
+  std::vector<model::Moment> moments;
+  for (const auto& [where, peak] : fullest) {
+    moments.push_back(
+        {std::string(model::phase_name(where.first)), std::string(stage_name(where.second)), peak.second});
+  }
+  return moments;
+}
+
+Bytes highest(const std::vector<model::Moment>& moments) {
+  Bytes most;
+  for (const model::Moment& moment : moments) most = std::max(most, sum(moment.holdings));
+  return most;
+}
+
+}  // namespace
+
+std::vector<model::Moment> find_moments(std::span<const model::Recording> recordings) {
+  std::vector<model::Moment> fullest;
+  for (const liveness::CardHistory& history : liveness::build_histories(recordings)) {
+    auto moments = find_card_moments(history);
+    if (fullest.empty() || highest(moments) > highest(fullest)) fullest = std::move(moments);
+  }
+  return fullest;
+}
+
+}  // namespace vramfit::plan
