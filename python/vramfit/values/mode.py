@@ -1,0 +1,217 @@
+"""The dispatch mode that runs each operator twice: on the card for its memory, on the CPU for its values."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+
+from vramfit import notes
+from vramfit.values import randomness
+from vramfit.values.kernels import KERNELS
+from vramfit.values.memory import is_plain, over_same_bytes
+
+Tensor = torch.Tensor
+Operator = torch._ops.OpOverload
+
+# Operators that only make, name or resize memory: no value to compute.
+_NO_VALUES = frozenset(
+    "aten::" + name
+    for name in ["empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "set_", "resize_", "resize_as_", "detach", "lift_fresh", "record_stream", "is_pinned", "_pin_memory", "pin_memory", "_cudnn_rnn_flatten_weight", "_cudnn_init_dropout_state", "_local_scalar_dense", "_fused_sdp_choice", "_assert_async", "_assert_scalar", "_has_compatible_shallow_copy_type"]
+)
+
+# Operators whose result's size is in the data: the card's own answer has a size made from zeros.
+_SIZED_BY_DATA = frozenset(
+    ["aten::nonzero", "aten::nonzero_static", "aten::masked_select", "aten::_unique", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive", "aten::unique_dim_consecutive", "aten::repeat_interleave", "aten::bincount", "torchvision::nms"]
+)
+
+_INDEXED = frozenset(["aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index"])
+
+
+class CpuValues(TorchDispatchMode):
+    """Keeps the card's bytes as a real card would have them."""
+
+    def __torch_dispatch__(self, operator: Operator, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if any(kind not in (Tensor, torch.nn.Parameter) for kind in types):
+            return NotImplemented  # a tensor subclass (DTensor, fake) first takes its operator apart
+        leaves, shape = tree_flatten((args, kwargs))
+        name = operator._schema.name
+        if not _is_on_card(leaves) or operator.is_view or name in _NO_VALUES:
+            return operator(*args, **kwargs)
+        if not all(is_plain(leaf) for leaf in leaves if isinstance(leaf, Tensor)):
+            _say_inexact(name, "sparse or quantised tensors")
+            return operator(*args, **kwargs)
+        if name == "aten::copy_":
+            return _copy(operator, args, kwargs)
+        if name in _INDEXED and any(_is_mask(index) for index in args[1]):
+            if not _is_fill(name, args):
+                return self._index_by_position(operator, args, kwargs)
+        return _Twice(operator, name, leaves, shape).run()
+
+    def _index_by_position(self, operator: Operator, args: Any, kwargs: Any) -> Any:
+        """Boolean masks become positions, as the card does inside its own `index`, but with the true count."""
+        indices: list[Tensor | None] = []
+        for index in args[1]:
+            if _is_mask(index):
+                positions = self.__torch_dispatch__(torch.ops.aten.nonzero.default, (), (index,))
+                indices.extend(positions.select(1, column) for column in range(index.dim()))
+            else:
+                indices.append(index)
+        return self.__torch_dispatch__(operator, (), (args[0], indices, *args[2:]), kwargs)
+
+
+def _copy(operator: Operator, args: Any, kwargs: Any) -> Any:
+    result = operator(*args, **kwargs)
+    _host(args[0]).copy_(_host(args[1]))
+    return result
+
+
+class _Twice:
+    """One operator: its CPU run over the same bytes, its run on the card, and the values brought together."""
+
+    def __init__(self, operator: Operator, name: str, leaves: list[Any], shape: Any) -> None:
+        self.operator, self.name, self.leaves, self.shape = operator, name, leaves, shape
+        # A tensor that the operator writes is cloned for the CPU: on the card the operator may move real bytes there.
+        self.written: dict[int, Tensor] = {id(t): _host(t).clone() for t in self._find_written()}
+
+    def run(self) -> Any:
+        args, kwargs = tree_unflatten(self.leaves, self.shape)
+        try:
+            values = self._run_on_host()
+        except Exception as error:
+            _say_inexact(self.name, str(error).splitlines()[0] if str(error) else type(error).__name__)
+            return self.operator(*args, **kwargs)
+        if self.name in _SIZED_BY_DATA:
+            device = next(leaf.device for leaf in self.leaves if isinstance(leaf, Tensor) and leaf.is_cuda)
+            return tree_map(lambda value: value.to(device) if isinstance(value, Tensor) else value, values)
+        result = self.operator(*args, **kwargs)
+        self._write_back()
+        return self._join(result, values)
+
+    def _find_written(self) -> list[Tensor]:
+        args, kwargs = tree_unflatten(self.leaves, self.shape)
+        found: list[Tensor] = []
+        for position, argument in enumerate(self.operator._schema.arguments):
+            if argument.alias_info is None or not argument.alias_info.is_write:
+                continue
+            value = args[position] if position < len(args) else kwargs.get(argument.name)
+            found.extend(leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, Tensor))
+        return found
+
+    def _run_on_host(self) -> Any:
+        kernel = KERNELS.get(self.name, self.operator)
+        generator = self._generator() if randomness.is_random(self.operator) else None
+        seed = None if generator is None else randomness.drawn_seed(generator)
+        with randomness.seeded(seed) if seed is not None else contextlib.nullcontext():
+            try:
+                return self._call(kernel, self._on_host)
+            except (RuntimeError, NotImplementedError):
+                if not any(_is_half(leaf) for leaf in self.leaves):
+                    raise
+        with randomness.seeded(seed) if seed is not None else contextlib.nullcontext():
+            return self._call(kernel, self._on_host_in_float)
+
+    def _call(self, kernel: Any, convert: Any) -> Any:
+        args, kwargs = tree_unflatten([convert(leaf) for leaf in self.leaves], self.shape)
+        kwargs.pop("pin_memory", None)
+        return kernel(*args, **kwargs)
+
+    def _on_host(self, leaf: Any) -> Any:
+        if isinstance(leaf, Tensor):
+            return self.written.get(id(leaf), None) if id(leaf) in self.written else _host(leaf)
+        if isinstance(leaf, torch.device):
+            return torch.device("cpu")
+        return None if isinstance(leaf, torch.Generator) else leaf
+
+    def _on_host_in_float(self, leaf: Any) -> Any:
+        """For operators that the CPU lacks in half precision."""
+        if _is_half(leaf) and isinstance(leaf, Tensor) and id(leaf) in self.written:
+            self.written[id(leaf)] = self.written[id(leaf)].float()
+            return self.written[id(leaf)]
+        value = self._on_host(leaf)
+        if isinstance(leaf, torch.dtype) and _is_half(leaf):
+            return torch.float32
+        return value.float() if _is_half(value) else value
+
+    def _generator(self) -> torch.Generator:
+        for leaf in self.leaves:
+            if isinstance(leaf, torch.Generator) and leaf.device.type == "cuda":
+                return leaf
+        device = next(_card_of(leaf) for leaf in self.leaves if _card_of(leaf) is not None)
+        index = torch.cuda.current_device() if device.index is None else device.index
+        torch.cuda.init()
+        return torch.cuda.default_generators[index]
+
+    def _write_back(self) -> None:
+        for leaf in self.leaves:
+            if isinstance(leaf, Tensor) and id(leaf) in self.written:
+                _host(leaf).copy_(self.written[id(leaf)])
+
+    def _join(self, result: Any, values: Any) -> Any:
+        """`result` with the values of `values`; outputs that are plain numbers are the CPU's."""
+        outputs, shape = tree_flatten(result)
+        expected = tree_flatten(values)[0]
+        if len(outputs) != len(expected):
+            _say_inexact(self.name, "another number of outputs on the CPU")
+            return result
+        inputs = {id(leaf) for leaf in self.leaves}
+        joined = []
+        for output, value in zip(outputs, expected):
+            if isinstance(output, Tensor) and isinstance(value, Tensor) and id(output) not in inputs:
+                self._fill(output, value)
+            joined.append(value if isinstance(output, (bool, int, float)) and value is not None else output)
+        return tree_unflatten(joined, shape)
+
+    def _fill(self, output: Tensor, value: Tensor) -> None:
+        if output.numel() == 0 or not is_plain(output):
+            return
+        if output.shape != value.shape:
+            _say_inexact(self.name, f"{tuple(output.shape)} on the card, {tuple(value.shape)} on the CPU")
+            return
+        target = _host(output)
+        if target.data_ptr() != value.data_ptr():
+            target.copy_(value)
+
+
+def _host(tensor: Tensor) -> Tensor:
+    return over_same_bytes(tensor) if tensor.is_cuda else tensor
+
+
+def _card_of(leaf: Any) -> torch.device | None:
+    device = leaf.device if isinstance(leaf, Tensor) else leaf
+    return device if isinstance(device, torch.device) and device.type == "cuda" else None
+
+
+def _is_on_card(leaves: list[Any]) -> bool:
+    return any(_card_of(leaf) is not None for leaf in leaves)
+
+
+def _is_half(leaf: Any) -> bool:
+    kind = leaf.dtype if isinstance(leaf, Tensor) else leaf
+    return kind in (torch.half, torch.bfloat16)
+
+
+def _is_mask(index: Any) -> bool:
+    return isinstance(index, Tensor) and index.dtype in (torch.bool, torch.uint8)
+
+
+def _is_fill(name: str, args: Any) -> bool:
+    """`x[mask] = number`: the card runs masked_fill, whose size does not depend on data."""
+    if "index_put" not in name or (len(args) > 3 and args[3]):
+        return False
+    given = [index for index in args[1] if index is not None]
+    return len(given) == 1 and _is_mask(given[0]) and args[2].numel() == 1
+
+
+_inexact: set[str] = set()
+
+
+def _say_inexact(name: str, why: str) -> None:
+    """Once per operator: its results keep whatever bytes were there."""
+    if name not in _inexact:
+        _inexact.add(name)
+        notes.note("values", operator=name, text=f"{name} was not run on the CPU, its values are not exact: {why}")
