@@ -18,17 +18,26 @@ Tensor = torch.Tensor
 Operator = torch._ops.OpOverload
 
 # Operators that only make, name or resize memory: no value to compute.
-_NO_VALUES = frozenset(
-    "aten::" + name
-    for name in ["empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "set_", "resize_", "resize_as_", "detach", "lift_fresh", "record_stream", "is_pinned", "_pin_memory", "pin_memory", "_cudnn_rnn_flatten_weight", "_cudnn_init_dropout_state", "_local_scalar_dense", "_fused_sdp_choice", "_assert_async", "_assert_scalar", "_has_compatible_shallow_copy_type"]
-)
-
+_WITHOUT_VALUES = """
+    empty empty_like empty_strided empty_permuted new_empty new_empty_strided set_ resize_ resize_as_ detach lift_fresh
+    record_stream is_pinned _pin_memory pin_memory _cudnn_rnn_flatten_weight _cudnn_init_dropout_state
+    _local_scalar_dense _fused_sdp_choice _assert_async _assert_scalar
+"""
 # Operators whose result's size is in the data: the card's own answer has a size made from zeros.
-_SIZED_BY_DATA = frozenset(
-    ["aten::nonzero", "aten::nonzero_static", "aten::masked_select", "aten::_unique", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive", "aten::unique_dim_consecutive", "aten::repeat_interleave", "aten::bincount", "torchvision::nms"]
-)
+_SIZED = """
+    nonzero nonzero_static masked_select _unique _unique2 unique_dim unique_consecutive unique_dim_consecutive
+    repeat_interleave bincount
+"""
+_INDEXING = "index index_put index_put_ _index_put_impl_ _unsafe_index"
 
-_INDEXED = frozenset(["aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index"])
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset("aten::" + name for name in text.split())
+
+
+_NO_VALUES = _names(_WITHOUT_VALUES)
+_SIZED_BY_DATA = _names(_SIZED) | {"torchvision::nms"}
+_INDEXED = _names(_INDEXING)
 
 
 class CpuValues(TorchDispatchMode):
@@ -47,9 +56,8 @@ class CpuValues(TorchDispatchMode):
             return operator(*args, **kwargs)
         if name == "aten::copy_":
             return _copy(operator, args, kwargs)
-        if name in _INDEXED and any(_is_mask(index) for index in args[1]):
-            if not _is_fill(name, args):
-                return self._index_by_position(operator, args, kwargs)
+        if name in _INDEXED and any(_is_mask(index) for index in args[1]) and not _is_fill(name, args):
+            return self._index_by_position(operator, args, kwargs)
         return _Twice(operator, name, leaves, shape).run()
 
     def _index_by_position(self, operator: Operator, args: Any, kwargs: Any) -> Any:
