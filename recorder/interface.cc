@@ -1,6 +1,7 @@
 // The exported C interface of include/vramfit/vramfit.h.
 #include "block_listener.h"
 #include "memory_gauge.h"
+#include "python_frames.h"
 #include "recorder.h"
 #include "vramfit/recording.h"
 #include "vramfit/vramfit.h"
@@ -20,7 +21,11 @@ vf_record record_of(uint8_t kind) {
 
 }  // namespace
 
-VRAMFIT_EXPORT int vramfit_api_version(void) { return 1; }
+// Also the moment to check the reading of Python's frames: the hooks call it with the GIL held.
+VRAMFIT_EXPORT int vramfit_api_version(void) {
+  vr::PythonFrames::instance().ready();
+  return 1;
+}
 
 VRAMFIT_EXPORT uint32_t vramfit_intern(const char* text) {
   vr::Recorder* recorder = vr::recorder();

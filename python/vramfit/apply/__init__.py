@@ -1,0 +1,103 @@
+"""Applies a plan file (VRAMFIT_PLAN) to the unmodified script: one module per technique.
+
+Each technique module has `install(torch, options)`, called once torch is imported; `allocator` also has
+`before_torch(options)`. A technique says with `applied` or `refused` what became of it; one that says neither by the end
+of the process was never reached, which is a refusal too.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import json
+import os
+from typing import Any
+
+from vramfit import notes
+
+_KNOWN = (
+    "micro_batch",
+    "autocast",
+    "checkpoint",
+    "optimizer",
+    "resize_input",
+    "no_grad_validation",
+    "allocator",
+    "empty_cache",
+    "loader_options",
+)
+_plan: dict[str, Any] = {}
+_answered: set[str] = set()
+
+
+def plan() -> dict[str, Any]:
+    path = os.environ.get("VRAMFIT_PLAN")
+    if not path:
+        return {}
+    if _plan.get("path") != path:
+        _plan.clear()
+        _plan["path"] = path
+        _answered.clear()
+        try:
+            with open(path, encoding="utf-8") as file:
+                _plan["techniques"] = json.load(file).get("techniques", [])
+        except (OSError, ValueError) as error:
+            _plan["techniques"] = []
+            notes.note("plan_refused", id="plan", text=f"the plan file can't be read: {error}")
+    return _plan
+
+
+def applied(technique: str, text: str) -> None:
+    if technique not in _answered:
+        _answered.add(technique)
+        notes.note("plan_applied", id=technique, text=text)
+
+
+def refused(technique: str, text: str) -> None:
+    """A refusal counts even after an `applied`: the run is no proof."""
+    key = technique + " refused"
+    if key not in _answered:
+        _answered.update((technique, key))
+        notes.note("plan_refused", id=technique, text=text)
+
+
+def before_torch() -> None:
+    for options in plan().get("techniques", []):
+        if options.get("id") == "allocator":
+            from vramfit.apply import allocator
+
+            allocator.before_torch(options)
+
+
+def install(torch: Any) -> None:
+    techniques = plan().get("techniques", [])
+    for options in techniques:
+        name = str(options.get("id"))
+        if name not in _KNOWN:
+            refused(name, "this technique is not known here")
+            continue
+        try:
+            importlib.import_module(f"vramfit.apply.{name}").install(torch, options)
+        except Exception as error:
+            refused(name, f"it could not be installed: {error!r}")
+    if techniques:
+        _answer_at_exit([str(options.get("id")) for options in techniques])
+
+
+def _answer_at_exit(names: list[str]) -> None:
+    pid = os.getpid()
+
+    def answer() -> None:
+        if os.getpid() != pid:
+            return
+        for name in names:
+            if name not in _answered and _reached_training():
+                refused(name, "the script never came to a place where it could be applied")
+
+    atexit.register(answer)
+
+
+def _reached_training() -> bool:
+    from vramfit.phases import position
+
+    return position.root is not None

@@ -1,0 +1,249 @@
+"""Makes a job that trains for days answer in seconds: a few batches a pass, and an end once memory is steady.
+
+VRAMFIT_STEPS: `auto` (default) cuts and stops; `quick` does, without coasting; `all` does neither; a number keeps that many
+batches of every pass.
+
+Automatic stopping, in rounds. A round begins with a pass over training data (or, without a loader, with training again
+after an evaluation):
+
+    train 4 batches | validate 3 | save || train 4 | validate 3 | save || train 1 | validate 1 | ... | stop
+    `------------- round 1 ------------'  `---------- round 2 -------'    coasting
+    peaks of round 2 <= peaks of round 1: steady
+
+While coasting every pass gets one batch, so that what comes after the loop (a last test, a last save) is still reached
+if it is near. Growth from round to round is followed for a while: it may be a leak, and is noted.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from vramfit import events, loaders, notes, recorder
+from vramfit.loaders import Pass
+from vramfit.phases import position
+from vramfit.stop import RunComplete
+
+_TRAIN_BATCHES = 4
+_OTHER_BATCHES = 3
+_MAX_BATCHES = 300  # of one pass that needs them to come to its optimizer steps
+_STEPS_A_PASS = 2  # the first step allocates the optimizer's state, the second shows the steady peak
+_MAX_ROUNDS = 30
+_COAST_ROUNDS = 30
+_COAST_SECONDS = 3.0
+_LOOSE_STEPS = 6  # of a hand-written loop without a loader
+_MAX_LOOSE_STEPS = 30
+_GROWTH = 1.001  # a peak that grows less is steady: reserved memory may differ by one small segment
+
+
+class Cutter:
+    """What was seen so far, and whether it is enough."""
+
+    def __init__(self) -> None:
+        self.mode = os.environ.get("VRAMFIT_STEPS", "auto").strip() or "auto"
+        self.batches = int(self.mode) if self.mode.isdigit() and int(self.mode) > 0 else None
+        self.automatic = self.mode in ("auto", "quick")
+        self.paused = 0  # inside a trainer that is cut by its own means
+        self.rounds = 0  # completed
+        self.last_peaks: list[int] | None = None
+        self.round_open = False
+        self.evaluated_since_round = False
+        self.coasting_since: float | None = None
+        self.coasted = 0
+        self.loose_steps = 0
+        self.loose_peaks: list[list[int]] = []
+        self.told: set[tuple[str, int]] = set()
+        self.growing = 0
+
+    # -- loader passes
+
+    def before_pass(self, this_pass: Pass) -> None:
+        if self.paused:
+            return
+        if self.automatic:
+            if _looks_like_training(this_pass):
+                self.begin_round()
+            this_pass.wanted = self._wanted(this_pass)
+        elif self.batches is not None:
+            this_pass.wanted = self.batches
+        self._tell_cut(this_pass)
+
+    def _wanted(self, this_pass: Pass) -> int:
+        if self.coasting_since is not None:
+            return 1
+        return _TRAIN_BATCHES if _looks_like_training(this_pass) else _OTHER_BATCHES
+
+    def before_batch(self, this_pass: Pass) -> None:
+        """Raises what a pass wants, one batch ahead of its end, while it trains without having come to its steps."""
+        if not self.automatic or this_pass.wanted is None or self.paused:
+            return
+        needs_more = this_pass.trained and this_pass.steps < _STEPS_A_PASS and position.optimizers > 0
+        if self.coasting_since is not None:
+            needs_more = needs_more and this_pass.steps == 0
+        if needs_more and this_pass.delivered + 1 >= this_pass.wanted and this_pass.wanted < _MAX_BATCHES:
+            this_pass.wanted += 1
+
+    def _tell_cut(self, this_pass: Pass) -> None:
+        of = _length(this_pass.loader)
+        if this_pass.wanted is None or (of is not None and of <= this_pass.wanted):
+            return
+        if ("loader", this_pass.ordinal) in self.told:
+            return
+        self.told.add(("loader", this_pass.ordinal))
+        whole = f"of {of}" if of is not None else "(its length is not known)"
+        text = f"each pass over data loader {this_pass.ordinal + 1} was cut to {this_pass.wanted} batches {whole}"
+        notes.note("cut", what="loader", text=text, loader=this_pass.ordinal, kept=this_pass.wanted, of=of)
+
+    # -- rounds
+
+    def begin_round(self) -> None:
+        """At a safe point, before training goes on. Ends the run when the last round brought nothing new."""
+        if self.round_open:
+            self._end_round()
+        self.round_open = True
+        self.evaluated_since_round = False
+        recorder.reset_peaks()
+
+    def _end_round(self) -> None:
+        self.rounds += 1
+        peaks = read_peaks()
+        steady = self.last_peaks is not None and not has_grown(self.last_peaks, peaks)
+        if _world_size() > 1:  # ranks must agree without talking: the count of rounds is the same on all
+            steady = self.rounds >= 2
+        self.last_peaks = peaks if self.last_peaks is None else [max(a, b) for a, b in zip(self.last_peaks, peaks)]
+        if self.coasting_since is not None:
+            self.coasted += 1
+            if self.coasted >= _COAST_ROUNDS or time.monotonic() - self.coasting_since > _COAST_SECONDS:
+                self.stop(
+                    f"memory had been steady since round {self.rounds - self.coasted}; "
+                    f"what the script does after its training loop was not reached"
+                )
+        elif steady and self.mode == "quick":
+            self.stop(f"memory was steady after {self.rounds} rounds of training and evaluation")
+        elif steady:
+            self.coasting_since = time.monotonic()
+            notes.note(
+                "cut",
+                what="steps",
+                kept=self.rounds,
+                of=None,
+                loader=None,
+                text=f"memory was steady after {self.rounds} rounds of training and evaluation; "
+                f"passes after that got one batch",
+            )
+        elif self.rounds >= _MAX_ROUNDS:
+            notes.note(
+                "growth", text=f"memory was still growing after {self.rounds} rounds: perhaps a leak", peaks=peaks
+            )
+            self.stop(f"{self.rounds} rounds were run and memory was still growing")
+
+    # -- loops without a loader
+
+    def loose_step(self) -> None:
+        """An optimizer step outside any loader pass."""
+        self.loose_steps += 1
+        self.loose_peaks.append(read_peaks())
+        recorder.reset_peaks()
+        steps = self.loose_steps
+        if steps < _LOOSE_STEPS:
+            return
+        last = self.loose_peaks[-3:]
+        # The first step lacks the optimizer's state before it; the rest must agree.
+        steady = not has_grown(last[0], last[1]) and not has_grown(last[0], last[2])
+        if steady and position.evaluated:
+            self.stop(f"memory was steady over {steps} optimizer steps, evaluation included")
+        if steps >= _MAX_LOOSE_STEPS:
+            if not steady:
+                notes.note(
+                    "growth", text=f"memory was still growing after {steps} steps: perhaps a leak", peaks=last[-1]
+                )
+            seen = "" if position.evaluated else "; no evaluation came up to then"
+            self.stop(f"{steps} optimizer steps were run{seen}")
+
+    def stop(self, why: str) -> None:
+        notes.note(
+            "cut", what="stopped", text=f"the run was ended early: {why}", loader=None, kept=self.rounds, of=None
+        )
+        raise RunComplete
+
+
+def read_peaks() -> list[int]:
+    """Peak allocated and reserved bytes of every card since the peaks were last reset."""
+    peaks: list[int] = []
+    for device in range(16):
+        allocated = recorder.memory(device, recorder.PEAK_ALLOCATED)
+        if allocated < 0 and device > 0:
+            break
+        peaks += [allocated, recorder.memory(device, recorder.PEAK_RESERVED)]
+    return peaks
+
+
+def has_grown(before: list[int], after: list[int]) -> bool:
+    if len(after) > len(before):
+        return True
+    return any(new > old * _GROWTH for old, new in zip(before, after))
+
+
+def _world_size() -> int:
+    value = os.environ.get("WORLD_SIZE", "1")
+    return int(value) if value.isdigit() else 1
+
+
+def _length(loader: Any) -> int | None:
+    try:
+        return len(loader)
+    except (TypeError, NotImplementedError):
+        return None
+
+
+_training_loaders: set[int] = set()  # ordinals of loaders in whose passes a backward pass ran
+
+
+def _looks_like_training(this_pass: Pass) -> bool:
+    if this_pass.ordinal in _training_loaders:
+        return True
+    if this_pass.number > 1:
+        return False
+    sampler = getattr(this_pass.loader, "sampler", None)
+    if getattr(sampler, "shuffle", None) is not None:  # DistributedSampler
+        return bool(sampler.shuffle)
+    name = type(sampler).__name__
+    return "Random" in name or "Weighted" in name or "Repeat" in name
+
+
+cutter = Cutter()
+
+
+def _restart() -> None:
+    cutter.__init__()  # type: ignore[misc]
+    _training_loaders.clear()
+
+
+os.register_at_fork(after_in_child=_restart)
+
+
+def _on_backward(tensors: Any) -> None:
+    this_pass = loaders.innermost()
+    if this_pass is not None:
+        if not this_pass.trained and not cutter.round_open and not cutter.paused and cutter.automatic:
+            cutter.begin_round()
+        this_pass.trained = True
+        _training_loaders.add(this_pass.ordinal)
+
+
+def _on_step(optimizer: Any) -> None:
+    this_pass = loaders.innermost()
+    if this_pass is not None:
+        this_pass.steps += 1
+    # A script that holds a pass but draws no more from it trains on the same batch: nothing would ever end it.
+    left = this_pass is None or this_pass.steps > 30 + 10 * this_pass.delivered
+    if left and cutter.automatic and not cutter.paused:
+        cutter.loose_step()
+
+
+def install(torch: Any) -> None:
+    loaders.before_pass.append(cutter.before_pass)
+    loaders.before_batch.append(cutter.before_batch)
+    events.backward_begin.listen(_on_backward)
+    events.step_end.listen(_on_step)

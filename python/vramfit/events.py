@@ -1,0 +1,49 @@
+"""What happens in the job, for whoever wants to know: plain lists of listeners, called in order, guarded.
+
+root_enter(module, args, kwargs)   a module is called while none is running
+root_exit(module, result)          it returned; result is None when it raised
+backward_begin(tensors)            torch.autograd.backward or .grad
+backward_end()
+step_begin(optimizer)              before and after torch.optim.Optimizer.step
+step_end(optimizer)
+batch(loader_pass, batch)          a DataLoader yields
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vramfit import notes
+from vramfit.stop import RunComplete
+
+Listener = Callable[..., Any]
+
+
+class Event:
+    """A list of listeners. A failing one is noted and stays; RunComplete passes through."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._listeners: list[Listener] = []
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def __call__(self, *args: Any) -> None:
+        for listener in self._listeners:
+            try:
+                listener(*args)
+            except RunComplete:
+                raise
+            except Exception as error:
+                notes.hook_failed(f"{self._name}: {listener.__module__}.{listener.__qualname__}", error)
+
+
+root_enter = Event("root_enter")
+root_exit = Event("root_exit")
+backward_begin = Event("backward_begin")
+backward_end = Event("backward_end")
+step_begin = Event("step_begin")
+step_end = Event("step_end")
+batch = Event("batch")

@@ -1,0 +1,71 @@
+"""Calls us back when a module has been imported, without importing it ourselves."""
+
+from __future__ import annotations
+
+import importlib.abc
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from vramfit import notes
+
+_watched: dict[str, list[Callable[[ModuleType], None]]] = {}
+
+
+def after_import(name: str, callback: Callable[[ModuleType], None]) -> None:
+    """Calls back with the module once it is imported; at once when it already is. A failing callback is noted."""
+    module = sys.modules.get(name)
+    if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
+        _call(name, callback, module)
+    else:
+        _watched.setdefault(name, []).append(callback)
+
+
+def _call(name: str, callback: Callable[[ModuleType], None], module: ModuleType) -> None:
+    try:
+        callback(module)
+    except Exception as error:
+        notes.hook_failed(f"after importing {name}", error)
+
+
+class _Loader(importlib.abc.Loader):
+    """The module's own loader, with our callbacks after it."""
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._own.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The module must see its own loader: pkgutil, importlib.resources and inspect ask for it.
+        module.__loader__ = self._own
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._own
+        self._own.exec_module(module)
+        for callback in _watched.pop(module.__name__, []):
+            _call(module.__name__, callback, module)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in _watched:
+            return None
+        for finder in sys.meta_path:
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec = find(fullname, path, target) if find is not None else None
+            if spec is None:
+                continue
+            if spec.loader is not None and hasattr(spec.loader, "exec_module"):
+                spec.loader = _Loader(spec.loader)
+            return spec
+        return None
+
+
+def install() -> None:
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())

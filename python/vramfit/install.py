@@ -1,0 +1,45 @@
+"""Puts the hooks in place: prepare() at the start of Python, the rest once torch is imported."""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+
+from vramfit import importing, notes
+
+
+def _is_under_vramfit() -> bool:
+    return bool(os.environ.get("VRAMFIT_RUN_DIR") or os.environ.get("VRAMFIT_PLAN") or os.environ.get("VRAMFIT_ZYGOTE"))
+
+
+def prepare() -> None:
+    """Cheap: most Python processes of a job never import torch."""
+    if not _is_under_vramfit():
+        return
+    from vramfit import apply
+
+    apply.before_torch()
+    importing.install()
+    importing.after_import("torch", _after_torch)
+
+
+def _after_torch(torch: ModuleType) -> None:
+    from vramfit import apply, cut, errors, job, loaders, owners, phases, recorder, saves, trainers
+
+    recorder.check()
+    parts = (
+        ("phases", lambda: phases.install(torch)),
+        ("loaders", lambda: loaders.install(torch)),
+        ("owners", lambda: owners.install(torch)),
+        ("job", lambda: job.install(torch)),
+        ("apply", lambda: apply.install(torch)),
+        ("cut", lambda: cut.install(torch)),
+        ("saves", lambda: saves.install(torch)),
+        ("errors", errors.install),
+        ("trainers", trainers.install),
+    )
+    for name, put_in_place in parts:
+        try:
+            put_in_place()
+        except Exception as error:
+            notes.hook_failed(f"install {name}", error)

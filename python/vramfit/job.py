@@ -1,0 +1,302 @@
+"""What the planner needs to know of the job: loaders, models and their blocks, optimizers, precision, steps."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from vramfit import events, loaders, notes, owners, phases, recorder, scopes
+from vramfit.loaders import Pass
+from vramfit.phases import position
+from vramfit.recorder import FORWARD, TRAIN
+
+_MAX_DEPTH = 4  # of module names whose activations are measured
+_MAX_BLOCKS = 400
+_MEASURED_FORWARDS = 2  # the first also allocates workspaces; the later note counts
+
+_said: set[tuple[str, int]] = set()
+_steps: dict[int, int] = {}
+_facts: dict[str, Any] = {}
+_loaders: dict[int, list[dict[str, Any]]] = {}  # shapes of a loader's first batch, by its ordinal
+_order: list[int] = []  # id of the first optimizer that stepped
+_measured: dict[int, int] = {}  # id of a root -> training forwards measured
+
+
+def _restart() -> None:
+    _said.clear()
+    _steps.clear()
+    _facts.clear()
+    _loaders.clear()
+    _measured.clear()
+    phases.detail.clear()
+    _order.clear()
+
+
+os.register_at_fork(after_in_child=_restart)
+
+
+def _once(kind: str, key: int) -> bool:
+    if (kind, key) in _said:
+        return False
+    _said.add((kind, key))
+    return True
+
+
+# -- loaders
+
+
+def _shapes(batch: Any) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "shape": list(tensor.shape), "dtype": str(tensor.dtype).replace("torch.", "")}
+        for name, tensor in owners.tensors_in(batch)[:16]
+    ]
+
+
+def _on_batch(this_pass: Pass, batch: Any) -> None:
+    if _once("loader", this_pass.ordinal):
+        _loaders[this_pass.ordinal] = _shapes(batch)
+        _note_loader(this_pass, recorder.PHASE_NAMES[position.phase])
+
+
+def _after_pass(this_pass: Pass) -> None:
+    """The phase a loader serves is known once its pass is over: the later note counts."""
+    if this_pass.delivered and _once("loader_phase", this_pass.ordinal):
+        _note_loader(this_pass, "train" if this_pass.trained else recorder.PHASE_NAMES[position.phase])
+
+
+def _note_loader(this_pass: Pass, phase: str) -> None:
+    loader = this_pass.loader
+    notes.note(
+        "loader",
+        ordinal=this_pass.ordinal,
+        batch_size=_batch_size(loader),
+        batches=_length(loader),
+        samples=_length(getattr(loader, "dataset", None)),
+        num_workers=getattr(loader, "num_workers", None),
+        pin_memory=getattr(loader, "pin_memory", None),
+        shuffled="Random" in type(getattr(loader, "sampler", None)).__name__,
+        phase=phase,
+        shapes=_loaders.get(this_pass.ordinal, []),
+    )
+
+
+def _batch_size(loader: Any) -> int | None:
+    own = getattr(loader, "batch_size", None)
+    return own if own is not None else getattr(getattr(loader, "batch_sampler", None), "batch_size", None)
+
+
+def _length(value: Any) -> int | None:
+    try:
+        return len(value)
+    except (TypeError, NotImplementedError, AttributeError):
+        return None
+
+
+# -- models
+
+
+def _blocks(root: Any, prefix: str) -> list[dict[str, Any]]:
+    """Child modules worth a technique of their own: large ones, and those repeated in a list."""
+    total = sum(p.numel() for p in root.parameters()) or 1
+    blocks = []
+    for name, module in root.named_modules():
+        if not name or name.count(".") >= _MAX_DEPTH:
+            continue
+        children = [type(child).__name__ for child in module.children()]
+        parameters = sum(p.numel() for p in module.parameters())
+        parent = root.get_submodule(name.rpartition(".")[0])
+        siblings = sum(type(child) is type(module) for child in parent.children())
+        repeated = siblings if siblings > 1 and children else 1
+        if children and (parameters * 100 >= total or repeated > 1):
+            blocks.append(
+                {"name": prefix + name, "class": type(module).__name__, "parameters": parameters, "repeated": repeated}
+            )
+    return blocks[:_MAX_BLOCKS]
+
+
+def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    root = scopes.root_of(module)
+    if root is None or not root.parameters:
+        return
+    inner = scopes.unwrap(module)
+    if _once("root_module", id(inner)):
+        notes.note(
+            "root_module",
+            name=root.prefix.rstrip("/") or root.name,
+            **{"class": root.class_name},
+            parameters=root.parameters,
+            parameter_bytes=root.parameter_bytes,
+            blocks=_blocks(inner, root.prefix),
+        )
+    _note_precision(module is not inner and "Optimized" in type(module).__name__)
+    training = position.phase == TRAIN
+    if training and not phases.detail and _measured.get(id(inner), 0) < _MEASURED_FORWARDS:
+        _measured[id(inner)] = _measured.get(id(inner), 0) + 1
+        phases.detail.append(_Meter(root.prefix))
+
+
+def _on_root_exit(module: Any, result: Any) -> None:
+    if phases.detail:
+        phases.detail.pop().write()
+    if position.phase != TRAIN and position.stage == FORWARD:
+        _step(-position.phase)
+
+
+@dataclass
+class _Reading:
+    class_name: str
+    saved_bytes: int = 0
+    calls: int = 0
+
+
+class _Meter:
+    """What each module's forward leaves allocated, over one forward pass of a root in training."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._open: list[tuple[str, int]] = []
+        self._readings: dict[str, _Reading] = {}
+        self._device = _current_device()
+        self._autocast: str | None = None
+
+    def enter(self, module: Any) -> None:
+        name = scopes.name_of(module)
+        self._open.append((name, recorder.memory(self._device, recorder.ALLOCATED)))
+        if self._autocast is None:
+            self._autocast = autocast_dtype()
+        self._readings.setdefault(name, _Reading(type(module).__name__))
+
+    def leave(self, module: Any) -> None:
+        if not self._open:
+            return
+        name, before = self._open.pop()
+        reading = self._readings[name]
+        reading.saved_bytes += recorder.memory(self._device, recorder.ALLOCATED) - before
+        reading.calls += 1
+
+    def write(self) -> None:
+        if self._autocast is not None:
+            _precision(autocast=self._autocast)
+        for name, reading in self._readings.items():
+            if name.removeprefix(self._prefix).count(".") < _MAX_DEPTH and reading.saved_bytes > 0:
+                notes.note(
+                    "module_memory",
+                    name=name,
+                    **{"class": reading.class_name},
+                    saved_bytes=reading.saved_bytes,
+                    calls=reading.calls,
+                )
+
+
+def _current_device() -> int:
+    torch = sys.modules["torch"]
+    return torch.cuda.current_device() if torch.cuda.is_initialized() else 0
+
+
+# -- precision
+
+
+def autocast_dtype() -> str | None:
+    """The type autocast uses on the device right now; None when it is off."""
+    torch = sys.modules["torch"]
+    try:
+        if not torch.is_autocast_enabled("cuda"):
+            return None
+        return str(torch.get_autocast_dtype("cuda")).replace("torch.", "")
+    except TypeError:  # before 2.4
+        return str(torch.get_autocast_gpu_dtype()).replace("torch.", "") if torch.is_autocast_enabled() else None
+
+
+def _precision(**changed: Any) -> None:
+    """Notes the precision again whenever something about it is learnt."""
+    before = dict(_facts)
+    _facts.update(changed)
+    if _facts != before:
+        notes.note("precision", **_facts)
+
+
+def _note_precision(compiled: bool) -> None:
+    torch = sys.modules["torch"]
+    fixed = {
+        "autocast": _facts.get("autocast") or autocast_dtype(),
+        "scaler": _facts.get("scaler", False),
+        "checkpointing": position.recomputes,
+        "compiled": _facts.get("compiled", False) or compiled,
+        "tf32": torch.get_float32_matmul_precision() != "highest",
+        "cudnn_benchmark": bool(torch.backends.cudnn.benchmark),
+    }
+    _precision(**fixed)
+
+
+def _watch_scaler(torch: Any) -> None:
+    from torch.amp import grad_scaler
+
+    original = grad_scaler.GradScaler.scale
+
+    def scale(self: Any, outputs: Any) -> Any:
+        if self.is_enabled():
+            _precision(scaler=True)
+        return original(self, outputs)
+
+    grad_scaler.GradScaler.scale = scale
+
+
+# -- optimizers and steps
+
+
+def _step(key: int) -> None:
+    _steps[key] = _steps.get(key, 0) + 1
+    number = _steps[key]
+    recorder.step(number)
+    if number <= 3:
+        notes.note("step", number=number, phase=recorder.PHASE_NAMES[position.phase])
+
+
+def _on_step_end(optimizer: Any) -> None:
+    if _first_optimizer(optimizer):
+        _step(TRAIN)
+    if not _once("optimizer", id(optimizer)):
+        return
+    options = {
+        key: value
+        for key, value in optimizer.param_groups[0].items()
+        if key != "params" and isinstance(value, (int, float, bool, str, tuple, type(None)))
+    }
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    notes.note(
+        "optimizer",
+        **{"class": type(getattr(optimizer, "optimizer", optimizer)).__name__},
+        options=options,
+        parameters=sum(p.numel() for p in parameters),
+        tensors=len(parameters),
+        state_bytes=owners.tag_state(optimizer),
+    )
+
+
+def _first_optimizer(optimizer: Any) -> bool:
+    """A job with several optimizers is counted by the first."""
+    if not _order:
+        _order.append(id(optimizer))
+    return _order[0] == id(optimizer)
+
+
+def _count_optimizers(torch: Any) -> None:
+    original = torch.optim.Optimizer.__init__
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        position.optimizers += 1
+        original(self, *args, **kwargs)
+
+    torch.optim.Optimizer.__init__ = init
+
+
+def install(torch: Any) -> None:
+    events.batch.listen(_on_batch)
+    loaders.after_pass.append(_after_pass)
+    events.root_enter.listen(_on_root_enter)
+    events.root_exit.listen(_on_root_exit)
+    events.step_end.listen(_on_step_end)
+    _count_optimizers(torch)
+    _watch_scaler(torch)

@@ -1,0 +1,233 @@
+"""Passes over torch DataLoaders: numbered, announced, and cut short at their source.
+
+A pass is cut where its batches are drawn (the batch sampler), so that worker processes never read ahead of it, and not
+by abandoning the iterator: the loop ends as it would at the end of the data. len() stays what it was.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from vramfit import events, notes
+from vramfit.stop import RunComplete
+
+
+class Pass:
+    """One iteration over a loader."""
+
+    def __init__(self, loader: Any, ordinal: int, number: int) -> None:
+        self.loader = loader
+        self.ordinal = ordinal  # of the loader, by the order in which loaders were first iterated
+        self.number = number  # of this pass over it, from 1
+        self.wanted: int | None = None  # batches; None = all
+        self.endless = False  # the loader restarts one iterator for ever: it must not be cut
+        self.delivered = 0
+        self.iterator: weakref.ref[Any] | None = None  # what the script holds; gone = the script has left the pass
+        self.trained = False  # a backward pass ran in it
+        self.steps = 0  # optimizer steps in it
+
+
+# Called with a Pass before its iterator is made, and before each batch: they set `wanted`, or raise RunComplete.
+before_pass: list[Callable[[Pass], None]] = []
+before_batch: list[Callable[[Pass], None]] = []
+after_pass: list[Callable[[Pass], None]] = []
+# Called with a batch, they return the one the script gets (apply/resize_input).
+transforms: list[Callable[[Pass, Any], Any]] = []
+
+_ordinals: dict[tuple[Any, ...], tuple[int, weakref.ref[Any]]] = {}
+_counts: dict[int, int] = {}
+current: list[Pass] = []
+
+
+def _restart() -> None:
+    _ordinals.clear()
+    _counts.clear()
+    current.clear()
+
+
+os.register_at_fork(after_in_child=_restart)
+
+
+class _CutSampler:
+    """A batch sampler that yields as many batches as the pass wants, however far that is raised meanwhile."""
+
+    def __init__(self, own: Any, this_pass: Pass) -> None:
+        self._own = own
+        self._pass = this_pass
+
+    def __iter__(self) -> Iterator[Any]:
+        return _CutDraws(iter(self._own), self._pass)
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+
+class _CutDraws:
+    """Not a generator: a draw after the end works again once more is wanted."""
+
+    def __init__(self, own: Iterator[Any], this_pass: Pass) -> None:
+        self._own = own
+        self._pass = this_pass
+        self._drawn = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        wanted = self._pass.wanted
+        if wanted is not None and self._drawn >= wanted:
+            raise StopIteration
+        self._drawn += 1
+        return next(self._own)
+
+
+class _PassIterator:
+    """What a script gets from iter(loader): the loader's own iterator, announced and counted."""
+
+    def __init__(self, own: Any, this_pass: Pass) -> None:
+        self._own = own
+        self._pass = this_pass
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+    def __next__(self) -> Any:
+        this_pass = self._pass
+        _tell(before_batch, this_pass)
+        if this_pass.wanted is not None and this_pass.delivered >= this_pass.wanted:
+            _end(this_pass)
+            raise StopIteration
+        try:
+            batch = next(self._own)
+        except StopIteration:
+            _end(this_pass)
+            raise
+        this_pass.delivered += 1
+        for transform in transforms:
+            batch = transform(this_pass, batch)
+        events.batch(this_pass, batch)
+        return batch
+
+
+def innermost() -> Pass | None:
+    """The pass the script is in: the last one begun whose iterator it still holds."""
+    for this_pass in reversed(current):
+        if this_pass.iterator is not None and this_pass.iterator() is not None:
+            return this_pass
+    return None
+
+
+def _end(this_pass: Pass) -> None:
+    if this_pass in current:
+        current.remove(this_pass)
+        _tell(after_pass, this_pass)
+
+
+def _tell(listeners: list[Callable[[Pass], None]], this_pass: Pass) -> None:
+    for listener in listeners:
+        try:
+            listener(this_pass)
+        except RunComplete:
+            raise
+        except Exception as error:
+            notes.hook_failed(f"loaders: {listener.__module__}.{listener.__qualname__}", error)
+
+
+def _has_length(value: Any) -> bool:
+    try:
+        len(value)
+    except (TypeError, NotImplementedError, AttributeError):
+        return False
+    return True
+
+
+def _ordinal_of(loader: Any) -> int:
+    """The order of first iteration. A loader made anew over the same data takes the place of the one that is gone."""
+    own = loader.__dict__.get("_vramfit_ordinal")
+    if own is not None and own[1] == os.getpid():
+        return int(own[0])
+    sampler = type(getattr(loader, "sampler", None)).__name__
+    signature = (id(loader.dataset), getattr(loader, "batch_size", None), getattr(loader, "drop_last", None), sampler)
+    known = _ordinals.get(signature)
+    ordinal = known[0] if known is not None and known[1]() is None else len(_ordinals)
+    if known is not None and known[1]() is not None:
+        signature = (*signature, ordinal)
+    _ordinals[signature] = (ordinal, weakref.ref(loader))
+    loader.__dict__["_vramfit_ordinal"] = (ordinal, os.getpid())
+    return ordinal
+
+
+def _new_pass(loader: Any) -> Pass:
+    ordinal = _ordinal_of(loader)
+    _counts[ordinal] = _counts.get(ordinal, 0) + 1
+    this_pass = Pass(loader, ordinal, _counts[ordinal])
+    # A pass that was left with `break` ends when the next one begins.
+    for left in [p for p in current if p.loader is loader]:
+        _end(left)
+    this_pass.endless = _is_endless(loader)
+    _tell(before_pass, this_pass)
+    if this_pass.endless:
+        this_pass.wanted = None
+    current.append(this_pass)
+    return this_pass
+
+
+def _is_endless(loader: Any) -> bool:
+    """timm's MultiEpochsDataLoader and its like: one iterator over an endless sampler, counted off by themselves."""
+    own_loop = type(loader).__iter__ is not _base_loader[0].__iter__
+    sampler = getattr(loader, "batch_sampler", None) or getattr(loader, "sampler", None)
+    return own_loop and not _has_length(sampler) and type(sampler).__name__ != "_InfiniteConstantSampler"
+
+
+_base_loader: list[Any] = []
+
+
+def install(torch: Any) -> None:
+    from torch.utils.data import get_worker_info
+    from torch.utils.data.dataloader import DataLoader
+
+    _base_loader[:] = [DataLoader]
+    original_iter = DataLoader.__iter__
+    original_sampler = DataLoader._index_sampler.fget
+
+    def index_sampler(self: Any) -> Any:
+        own = original_sampler(self)
+        this_pass = self.__dict__.get("_vramfit_pass")
+        if this_pass is None or this_pass.endless:
+            return own
+        return _CutSampler(own, this_pass)
+
+    def iterate(self: Any) -> Any:
+        if get_worker_info() is not None:
+            return original_iter(self)
+        this_pass = _new_pass(self)
+        self.__dict__["_vramfit_pass"] = this_pass
+        try:
+            own = original_iter(self)
+            if getattr(self, "_iterator", None) is own and hasattr(own, "_index_sampler"):
+                # Persistent workers keep their iterator, and with it the sampler of the first pass.
+                sampler = own._index_sampler
+                if isinstance(sampler, _CutSampler) and sampler._pass is not this_pass:
+                    sampler._pass = this_pass
+                    if isinstance(own._sampler_iter, _CutDraws):
+                        own._sampler_iter._pass = this_pass
+            iterator = _PassIterator(own, this_pass)
+            this_pass.iterator = weakref.ref(iterator)
+            return iterator
+        finally:
+            self.__dict__.pop("_vramfit_pass", None)
+
+    DataLoader._index_sampler = property(index_sampler)
+    DataLoader.__iter__ = iterate

@@ -1,0 +1,83 @@
+"""Notes: what the hooks know, one JSON object a line (docs/architecture.md lists the kinds)."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from vramfit import recorder
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_state = {"process_said": False}
+_failed: set[str] = set()
+
+
+def _restart() -> None:
+    _state["process_said"] = False
+    _failed.clear()
+
+
+os.register_at_fork(after_in_child=_restart)
+
+
+def note(kind: str, **fields: Any) -> None:
+    """Writes one note; the first of a process is preceded by what process this is."""
+    if not _state["process_said"]:
+        _state["process_said"] = True
+        recorder.note(json.dumps(_process()))
+    recorder.note(json.dumps({"kind": kind, **fields}, default=str))
+
+
+def _process() -> dict[str, Any]:
+    torch = sys.modules.get("torch")
+    version = getattr(torch, "version", None)
+    return {
+        "kind": "process",
+        "torch": getattr(torch, "__version__", None) and str(torch.__version__),
+        "cuda": getattr(version, "cuda", None),
+        "python": sys.version.split()[0],
+        "argv": list(getattr(sys, "argv", [])),
+        "rank": _number("RANK", 0),
+        "world_size": _number("WORLD_SIZE", 1),
+        "pid": os.getpid(),
+    }
+
+
+def _number(variable: str, default: int) -> int:
+    try:
+        return int(os.environ.get(variable, default))
+    except ValueError:
+        return default
+
+
+def hook_failed(where: str, error: BaseException) -> None:
+    """A hook that fails is said once and never breaks the job."""
+    if where in _failed:
+        return
+    _failed.add(where)
+    last = traceback.extract_tb(error.__traceback__)[-1:] if error.__traceback__ else []
+    place = f"{os.path.basename(last[0].filename)}:{last[0].lineno}" if last else ""
+    note("hook_failed", where=where, type=type(error).__name__, message=str(error), at=place)
+
+
+def guarded(where: str) -> Callable[[Function], Function]:
+    """Decorates a hook: an exception in it becomes a note."""
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                hook_failed(where, error)
+                return None
+
+        return call  # type: ignore[return-value]
+
+    return decorate

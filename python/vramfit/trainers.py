@@ -1,0 +1,164 @@
+"""Trainers that own the loop: Hugging Face's and Lightning's.
+
+They are cut by their own means, since they count steps from the length of the data and evaluate when they say so.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from vramfit import importing, notes, phases
+from vramfit.cut import cutter
+
+_STEPS = 4  # optimizer steps of a Hugging Face training
+_BATCHES = 4  # of a Lightning epoch, per accumulated step
+_EVAL_BATCHES = 3
+_EPOCHS = 2
+
+
+@contextmanager
+def _cut_elsewhere() -> Iterator[None]:
+    cutter.paused += 1
+    try:
+        yield
+    finally:
+        cutter.paused -= 1
+
+
+def _hugging_face(module: ModuleType) -> None:
+    from transformers import TrainerCallback
+
+    class StopSoon(TrainerCallback):
+        """Ends training after a few steps, with the evaluation and the save that the user asked for."""
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+            if cutter.automatic and state.global_step >= _STEPS:
+                if state.global_step < state.max_steps:
+                    notes.note(
+                        "cut",
+                        what="steps",
+                        loader=None,
+                        kept=_STEPS,
+                        of=state.max_steps,
+                        text=f"the Trainer was ended after {_STEPS} of {state.max_steps} steps",
+                    )
+                strategy = getattr(args, "eval_strategy", None) or getattr(args, "evaluation_strategy", "no")
+                control.should_training_stop = True
+                control.should_evaluate = control.should_evaluate or _value(strategy) != "no"
+                control.should_save = control.should_save or _value(args.save_strategy) != "no"
+            return control
+
+    trainer = module.Trainer
+    original_init = trainer.__init__
+
+    @functools.wraps(original_init)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original_init(self, *args, **kwargs)
+        try:
+            self.add_callback(StopSoon())
+        except Exception as error:
+            notes.hook_failed("trainers.hugging_face", error)
+
+    trainer.__init__ = init
+    _wrap(trainer, "_inner_training_loop", _cut_elsewhere)
+    for name in ("evaluation_loop", "prediction_loop"):
+        _wrap(trainer, name, _evaluating)
+    for name in ("save_model", "_save_checkpoint"):
+        if hasattr(trainer, name):
+            setattr(trainer, name, phases.saving(getattr(trainer, name)))
+
+
+def _value(strategy: Any) -> str:
+    return str(getattr(strategy, "value", strategy))
+
+
+@contextmanager
+def _evaluating() -> Iterator[None]:
+    """An evaluation inside a training loop: its loader is cut like any other."""
+    before, cutter.paused = cutter.paused, 0
+    try:
+        yield
+    finally:
+        cutter.paused = before
+
+
+def _wrap(owner: Any, name: str, context: Callable[[], Any]) -> None:
+    original = getattr(owner, name, None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with context():
+            return original(*args, **kwargs)
+
+    setattr(owner, name, call)
+
+
+def _lightning(module: ModuleType) -> None:
+    trainer = module.Trainer
+
+    def limit(self: Any) -> None:
+        if not cutter.automatic:
+            return
+        accumulate = int(getattr(self, "accumulate_grad_batches", 1) or 1)
+        limits = {
+            "limit_train_batches": _BATCHES * accumulate,
+            "limit_val_batches": _EVAL_BATCHES,
+            "limit_test_batches": _EVAL_BATCHES,
+            "limit_predict_batches": _EVAL_BATCHES,
+        }
+        for name, count in limits.items():
+            setattr(self, name, _smaller(getattr(self, name, None), count))
+        epochs = getattr(self.fit_loop, "max_epochs", None)
+        if epochs is None or epochs < 0 or epochs > _EPOCHS:
+            self.fit_loop.max_epochs = _EPOCHS
+        if isinstance(self.val_check_interval, int) and self.val_check_interval > _BATCHES * accumulate:
+            self.val_check_interval = 1.0
+        if (self.check_val_every_n_epoch or 1) > 1:
+            self.check_val_every_n_epoch = 1
+        notes.note(
+            "cut",
+            what="loader",
+            loader=None,
+            kept=_BATCHES * accumulate,
+            of=None,
+            text=f"Lightning's epochs were cut to {_BATCHES * accumulate} batches, its training to "
+            f"{self.fit_loop.max_epochs} epochs, its evaluations to {_EVAL_BATCHES} batches",
+        )
+
+    def wrap(name: str) -> None:
+        original = getattr(trainer, name)
+
+        @functools.wraps(original)
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                limit(self)
+            except Exception as error:
+                notes.hook_failed("trainers.lightning", error)
+            with _cut_elsewhere():
+                return original(self, *args, **kwargs)
+
+        setattr(trainer, name, call)
+
+    for name in ("fit", "validate", "test", "predict"):
+        wrap(name)
+    if hasattr(trainer, "save_checkpoint"):
+        trainer.save_checkpoint = phases.saving(trainer.save_checkpoint)
+
+
+def _smaller(own: Any, count: int) -> Any:
+    """A trainer's limit is a number of batches, a fraction, or 1.0 for all. 0 stays 0: switched off."""
+    if own in (0, 0.0):
+        return own
+    return min(own, count) if isinstance(own, int) else count
+
+
+def install() -> None:
+    importing.after_import("transformers.trainer", _hugging_face)
+    importing.after_import("pytorch_lightning.trainer.trainer", _lightning)
+    importing.after_import("lightning.pytorch.trainer.trainer", _lightning)
