@@ -3,8 +3,8 @@
 #define VRAMFIT_APP_INTERPRETER_H
 
 #include <filesystem>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -13,21 +13,14 @@
 
 namespace vramfit::app {
 
-struct TorchInstall {
-  std::filesystem::path folder;  // .../site-packages/torch
-  std::string version;           // "2.12.1+cu130"
-  std::string cuda;              // "13.0"; empty: a build without CUDA
+struct Interpreter {
+  std::filesystem::path program;       // sys.executable: inside a virtual environment, the environment's own
+  std::string python;                  // "3.11.7"
+  std::string torch;                   // "2.12.1+cu130"; empty: there is none
+  std::string cuda;                    // "13.0"; empty: no torch, or a build without CUDA
+  std::filesystem::path torch_folder;  // .../site-packages/torch
   // Capabilities with kernels in this build, as torch.cuda.get_arch_list() has them. Empty: unknown.
   std::vector<model::ComputeCapability> architectures;
-  bool has_cuda() const { return !cuda.empty(); }
-  int cuda_major() const;  // 0 without CUDA
-  friend bool operator==(const TorchInstall&, const TorchInstall&) = default;
-};
-
-struct Interpreter {
-  std::filesystem::path path;  // sys.executable: inside a virtual environment, the environment's own
-  std::string version;         // "3.11.7"
-  std::optional<TorchInstall> torch;
   friend bool operator==(const Interpreter&, const Interpreter&) = default;
 };
 
@@ -47,8 +40,8 @@ base::Result<CommandShape> find_interpreter(const std::vector<std::string>& comm
 base::Result<Interpreter> inspect_interpreter(const std::filesystem::path& interpreter,
                                               const base::Environment& environment);
 
-// Reads torch/version.py and the architecture list in torch/lib/libtorch_python.so.
-base::Result<TorchInstall> read_torch(const std::filesystem::path& folder);
+// Fills in what torch/version.py and the architecture list in torch/lib/libtorch_python.so say.
+base::Result<void> read_torch(const std::filesystem::path& folder, Interpreter& interpreter);
 
 // "sm_75 sm_80 sm_90a" anywhere in the bytes of a library; the longest such list counts.
 std::vector<model::ComputeCapability> parse_architectures(std::string_view bytes);

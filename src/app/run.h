@@ -18,16 +18,25 @@ namespace vramfit::app {
 
 enum class Values { kZeros, kCpu };
 
+// A card as asked for. What a context takes on it is worked out per run: it depends on the job's CUDA version.
+struct CardChoice {
+  model::Card card;
+  std::optional<base::Bytes> total;  // NAME:SIZE; a raised card is the same card with a larger total
+  friend bool operator==(const CardChoice&, const CardChoice&) = default;
+};
+
 struct RunRequest {
-  std::vector<model::EmulatedCard> cards;  // empty with `real`
-  bool real = false;                       // --gpu real: the machine's own cards, recorder only
-  std::vector<std::string> command;        // {"python", "train.py", ...}: what stood after --
-  std::string steps = "auto";              // auto, all, or a number of batches a pass
+  std::vector<CardChoice> cards;       // empty with `real`
+  base::Bytes occupied;                // --occupied, on every card
+  std::optional<base::Bytes> context;  // --context, on every card
+  bool real = false;                   // --gpu real: the machine's own cards, recorder only
+  std::vector<std::string> command;    // {"python", "train.py", ...}: what stood after --
+  std::string steps = "auto";          // auto, all, or a number of batches a pass
   std::optional<std::filesystem::path> plan;
   Values values = Values::kZeros;
   std::optional<double> timeout_seconds;
-  std::optional<std::string> torch;   // --torch: which kept environment to use
-  bool quiet_child = false;           // its output goes to `child_output` (or nowhere): candidates, floor
+  std::optional<std::string> torch;  // --torch: which kept environment to use
+  bool quiet_child = false;          // its output goes to `child_output` (or nowhere): candidates, floor
   std::filesystem::path child_output;
 };
 

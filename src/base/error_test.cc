@@ -12,7 +12,9 @@ TEST(Error, text_names_what_where_and_remedy_on_lines_of_their_own) {
   EXPECT_EQ(to_string(error), "no card is called \"gtx 9999\"\n  where: --gpu\n  try:   vramfit gpus");
 }
 
-TEST(Error, empty_parts_are_left_out) { EXPECT_EQ(to_string(Error{ErrorCode::kSystem, "it broke", "", ""}), "it broke"); }
+TEST(Error, empty_parts_are_left_out) {
+  EXPECT_EQ(to_string(Error{ErrorCode::kSystem, "it broke", "", ""}), "it broke");
+}
 
 TEST(Error, the_systems_own_words_are_kept) {
   errno = ENOENT;

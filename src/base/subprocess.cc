@@ -126,7 +126,8 @@ void reap_orphans(const std::set<pid_t>& expected) {
 }
 
 void sleep_briefly(double seconds) {
-  const timespec pause{static_cast<time_t>(seconds), static_cast<long>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e9)};
+  const timespec pause{static_cast<time_t>(seconds),
+                       static_cast<long>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e9)};
   nanosleep(&pause, nullptr);
 }
 
@@ -165,22 +166,22 @@ class Shepherd {
       timed_out_ = true;
       ask(SIGTERM, seconds);
     }
-    const bool polite = asked_at_ && !killed_;
-    if (polite && (timed_out_ || interrupted_) && seconds > *asked_at_ + launch_.grace_seconds) ask(SIGKILL, seconds);
+    const bool polite = asked_at_ >= 0 && !killed_;
+    if (polite && (timed_out_ || interrupted_) && seconds > asked_at_ + launch_.grace_seconds) ask(SIGKILL, seconds);
   }
   bool timed_out() const { return timed_out_; }
   bool interrupted() const { return interrupted_; }
 
  private:
   void ask(int signal, double seconds) {
-    if (!asked_at_) asked_at_ = seconds;
+    if (asked_at_ < 0) asked_at_ = seconds;
     killed_ = killed_ || signal == SIGKILL;
     kill(-group_, signal);
   }
 
   pid_t group_;
   const Launch& launch_;
-  std::optional<double> asked_at_;
+  double asked_at_ = -1;  // seconds since the start; negative: nothing was asked yet
   int asked_ = 0;
   bool killed_ = false, timed_out_ = false, interrupted_ = false;
 };
@@ -231,13 +232,16 @@ Result<pid_t> start_process(const Launch& launch) {
 }
 
 int end_process(pid_t child, double grace_seconds) {
+  const std::set<pid_t> own = descendants(child);
+  std::set<pid_t> others = descendants(getpid());
+  for (const pid_t pid : own) others.erase(pid);
   kill(-child, SIGTERM);
   const std::int64_t start = steady_clock().now_ns();
   while (waitpid(child, nullptr, WNOHANG) == 0) {
     if (seconds_between(start, steady_clock().now_ns()) > grace_seconds) kill(-child, SIGKILL);
     sleep_briefly(0.01);
   }
-  return end_leftovers({}, grace_seconds);
+  return end_leftovers(others, grace_seconds);
 }
 
 Result<Ended> run_to_end(const Launch& launch, const Tick& tick) {

@@ -27,9 +27,9 @@ Environment current_environment();
 struct Launch {
   std::vector<std::string> argv;  // argv[0] is looked up in the PATH of `environment`
   Environment environment;
-  std::filesystem::path folder;              // empty: ours
-  std::filesystem::path output;              // stdout and stderr are appended here; empty: ours are inherited
-  std::optional<double> timeout_seconds;     // then SIGTERM, and SIGKILL after the grace period
+  std::filesystem::path folder;           // empty: ours
+  std::filesystem::path output;           // stdout and stderr are appended here; empty: ours are inherited
+  std::optional<double> timeout_seconds;  // then SIGTERM, and SIGKILL after the grace period
   double grace_seconds = 5;
   bool takes_terminal = false;  // the child reads the terminal and hears Ctrl-C itself
   int inherited_fd = -1;        // stays open in the child under the same number

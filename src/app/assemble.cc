@@ -1,0 +1,215 @@
+#include "app/assemble.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "app/notes.h"
+#include "app/verdict.h"
+#include "liveness/lifetimes.h"
+#include "liveness/owners.h"
+#include "liveness/peaks.h"
+
+namespace vramfit::app {
+
+using base::Bytes;
+using liveness::CardHistory;
+using liveness::EventIndex;
+using model::DeviceResult;
+using model::RunResult;
+
+namespace {
+
+constexpr std::size_t kTimelinePoints = 500;
+constexpr std::size_t kLineRows = 10;
+
+const CardHistory* history_of(const std::vector<CardHistory>& histories, int device) {
+  for (const CardHistory& history : histories) {
+    if (history.device == device) return &history;
+  }
+  return nullptr;
+}
+
+// How many processes hold a context on the card: each brings the model's uncertainty with it.
+int contexts_on(const std::vector<model::Recording>& recordings, int device) {
+  int count = 0;
+  for (const model::Recording& recording : recordings) {
+    count += std::any_of(recording.records.begin(), recording.records.end(), [&](const vf_record& record) {
+      return record.kind == VF_RECORD_CONTEXT && record.device == device;
+    });
+  }
+  return count;
+}
+
+DeviceResult describe_card(const Leftovers& left, int index, const CardHistory* history) {
+  DeviceResult device;
+  device.index = index;
+  if (history != nullptr) {
+    device.peaks = find_peaks(*history);
+    device.context = history->overheads.context;
+    device.libraries = history->overheads.libraries;
+  }
+  if (left.ledger == nullptr) {
+    device.name = "real card";
+    return device;
+  }
+  const vf_card_use& use = left.ledger->use[index];
+  const model::EmulatedCard& card = left.cards[static_cast<std::size_t>(index)];
+  device.name = card.card.name;
+  device.total = card.total;
+  device.occupied = card.occupied;
+  device.context_uncertainty =
+      Bytes(card.context_uncertainty.count() * std::max(1, contexts_on(*left.recordings, index)));
+  device.peaks.device = Bytes(use.peak_used_bytes);
+  device.retries = use.refused;
+  return device;
+}
+
+// The last uncaught OOM if there was one; else the fullest moment.
+EventIndex moment_to_explain(const CardHistory& history, bool out_of_memory) {
+  if (out_of_memory && !history.ooms.empty()) return history.ooms.back().at;
+  return find_peak_event(history);
+}
+
+// Of all cards, the one that ran out, or else the one with the least room left.
+int fullest_card(const RunResult& result, const std::vector<CardHistory>& histories, bool out_of_memory) {
+  int fullest = 0;
+  std::optional<Bytes> least;
+  for (const DeviceResult& device : result.devices) {
+    const CardHistory* history = history_of(histories, device.index);
+    if (out_of_memory && history != nullptr && !history->ooms.empty()) return device.index;
+    const Bytes room = device.total - device.peaks.device;
+    if (!least || room < *least) {
+      least = room;
+      fullest = device.index;
+    }
+  }
+  return fullest;
+}
+
+// An exception that is not PyTorch's own, yet says that the card was full: a context or a library found no room.
+bool tells_of_memory(const std::string& message) {
+  return message.find("out of memory") != std::string::npos || message.find("ALLOC_FAILED") != std::string::npos;
+}
+
+bool died_of_oom(const RunResult& result, const std::vector<CardHistory>& histories, const base::Ended& ended) {
+  if (ended.exit_code == 0 || ended.timed_out || ended.interrupted) return false;
+  if (result.oom) return true;
+  if (result.error) return tells_of_memory(result.error->message);
+  return std::any_of(histories.begin(), histories.end(),
+                     [](const CardHistory& history) { return !history.ooms.empty(); });
+}
+
+// Completes the hooks' words with the recorder's numbers; makes the whole of it when the hooks said nothing.
+void describe_oom(RunResult& result, const std::vector<CardHistory>& histories, bool died) {
+  const liveness::OomEvent* last = nullptr;
+  for (const CardHistory& history : histories) {
+    if (!history.ooms.empty()) last = &history.ooms.back();
+  }
+  if (!result.oom && last == nullptr && !died) return;
+  if (!result.oom) {
+    result.oom.emplace();
+    if (died && result.error) {
+      result.oom->message = result.error->message;
+      result.oom->stack = result.error->stack;
+    }
+  }
+  if (last != nullptr) {
+    result.oom->tried = last->tried;
+    if (result.oom->phase.empty()) result.oom->phase = model::phase_name(last->phase);
+  }
+  result.oom->caught = !died;
+}
+
+std::optional<Bytes> find_shortfall(const Leftovers& left, int device) {
+  if (left.ledger == nullptr) return std::nullopt;
+  const vf_card_use& use = left.ledger->use[device];
+  if (use.refused == 0 || use.smallest_free_bytes_at_refusal < 0) return std::nullopt;
+  return Bytes(use.largest_refused_bytes) - Bytes(use.smallest_free_bytes_at_refusal);
+}
+
+void explain_peak(RunResult& result, const Leftovers& left, const std::vector<CardHistory>& histories,
+                  bool out_of_memory) {
+  result.peak_device = fullest_card(result, histories, out_of_memory);
+  for (const CardHistory& history : histories) {
+    for (auto& row : find_phase_peaks(history)) result.phases.push_back(std::move(row));
+    const std::size_t share = kTimelinePoints / std::max<std::size_t>(1, histories.size());
+    for (auto& point : build_timeline(history, share)) result.timeline.push_back(std::move(point));
+    const EventIndex at = moment_to_explain(history, out_of_memory);
+    if (at == liveness::kNever) continue;
+    liveness::OwnerOptions options;
+    if (left.ledger != nullptr) options.occupied = Bytes(left.ledger->cards[history.device].occupied_bytes);
+    for (auto& row : find_owners(history, at, *left.recordings, options))
+      result.owners_at_peak.push_back(std::move(row));
+    for (auto& row : find_lines(history, at, *left.recordings, kLineRows))
+      result.lines_at_peak.push_back(std::move(row));
+    if (history.device == result.peak_device) result.peak_phase = model::phase_name(history.moments[at].phase);
+  }
+}
+
+Bytes cached_on(const RunResult& result, int device) {
+  for (const model::OwnerRow& row : result.owners_at_peak) {
+    if (row.device == device && row.owner == "cached") return row.bytes;
+  }
+  return Bytes(0);
+}
+
+Evidence gather_evidence(const RunResult& result, const Leftovers& left, bool died) {
+  Evidence evidence;
+  evidence.exit_zero = left.ended.exit_code == 0;
+  evidence.timed_out = left.ended.timed_out;
+  evidence.interrupted = left.ended.interrupted;
+  evidence.uncaught_oom = died;
+  evidence.plan_refused = !result.plan_refused.empty();
+  for (const DeviceResult& device : result.devices) {
+    if (device.peaks.device > device.occupied) evidence.reached_card = true;
+    if (left.ledger == nullptr && device.peaks.reserved.count() > 0) evidence.reached_card = true;
+    if (device.index != result.peak_device || left.ledger == nullptr) continue;
+    evidence.uncertainty = device.context_uncertainty;
+    evidence.margin = device.total - device.peaks.device + cached_on(result, device.index);
+    evidence.shortfall = find_shortfall(left, device.index);
+  }
+  return evidence;
+}
+
+}  // namespace
+
+RunResult assemble(const Leftovers& left) {
+  RunResult result;
+  result.torch = left.torch;
+  result.cuda = left.cuda;
+  result.python = left.python;
+  result.exit_code = left.ended.shell_code();
+  result.timed_out = left.ended.timed_out;
+  result.interrupted = left.ended.interrupted;
+  result.wall_seconds = left.ended.wall_seconds;
+  result.host_peak = Bytes(left.ended.peak_resident_bytes);
+  result.assumed = left.assumed;
+  apply_notes(*left.recordings, result);
+  apply_odd_input(*left.recordings, result);
+  if (left.ledger != nullptr) apply_ledger_notes(*left.ledger, result);
+
+  const std::vector<CardHistory> histories = liveness::build_histories(*left.recordings);
+  std::set<int> devices;
+  for (const CardHistory& history : histories) devices.insert(history.device);
+  if (left.ledger != nullptr) {
+    devices.clear();
+    for (std::size_t i = 0; i < left.cards.size(); ++i) devices.insert(static_cast<int>(i));
+  }
+  for (const int device : devices) result.devices.push_back(describe_card(left, device, history_of(histories, device)));
+  for (const model::Recording& recording : *left.recordings) result.processes += recording.records.empty() ? 0 : 1;
+
+  const bool died = died_of_oom(result, histories, left.ended);
+  explain_peak(result, left, histories, died);
+  describe_oom(result, histories, died);
+  const Evidence evidence = gather_evidence(result, left, died);
+  const Judgement judgement = judge(evidence);
+  result.verdict = judgement.verdict;
+  result.reason = judgement.reason;
+  const bool has_margin = result.verdict == model::Verdict::kFits || result.verdict == model::Verdict::kBorderline;
+  if (has_margin && !died && evidence.margin) result.margin = evidence.margin;
+  return result;
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,29 @@
+// Joins what a run left behind (ledger, recordings, notes, how the process ended) into a RunResult.
+#ifndef VRAMFIT_APP_ASSEMBLE_H
+#define VRAMFIT_APP_ASSEMBLE_H
+
+#include <vramfit/ledger.h>
+
+#include <vector>
+
+#include "base/subprocess.h"
+#include "model/card.h"
+#include "model/recording.h"
+#include "model/run_result.h"
+
+namespace vramfit::app {
+
+struct Leftovers {
+  base::Ended ended;
+  std::vector<model::EmulatedCard> cards;  // empty on a real card
+  const vf_ledger* ledger = nullptr;       // null on a real card
+  const std::vector<model::Recording>* recordings = nullptr;
+  std::string torch, cuda, python;     // of the interpreter; the notes' own words win
+  std::vector<model::Remark> assumed;  // by whoever set the run up: context sources and the like
+};
+
+model::RunResult assemble(const Leftovers& leftovers);
+
+}  // namespace vramfit::app
+
+#endif

@@ -1,0 +1,27 @@
+// The cards a user may name: the catalogue that ships with vramfit, and TOML files of the user's own.
+#ifndef VRAMFIT_APP_CATALOGUE_H
+#define VRAMFIT_APP_CATALOGUE_H
+
+#include <string>
+#include <vector>
+
+#include "app/run.h"
+#include "base/error.h"
+#include "model/card.h"
+
+namespace vramfit::app {
+
+base::Result<std::vector<model::Card>> load_catalogue();
+
+struct ChosenCards {
+  std::vector<CardChoice> cards;
+  bool real = false;               // --gpu real
+  std::vector<std::string> notes;  // for the user: which of several cards was taken
+};
+
+// `options` are the values of --gpu, each a list: "8xV100-32GB", "a100-40gb,t4", "rtx3090:20GiB", "mine.toml", "real".
+base::Result<ChosenCards> choose_cards(const std::vector<std::string>& options);
+
+}  // namespace vramfit::app
+
+#endif

@@ -1,0 +1,54 @@
+#include "app/child_environment.h"
+
+#include <fmt/format.h>
+
+namespace vramfit::app {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void put_first(base::Environment& environment, const std::string& name, const std::string& entry) {
+  std::string& value = environment[name];
+  value = value.empty() ? entry : entry + ":" + value;
+}
+
+}  // namespace
+
+base::Environment child_environment(base::Environment user, const Installation& installation, const RunRequest& request,
+                                    const ChildPlaces& places) {
+  base::Environment environment = std::move(user);
+  put_first(environment, "PYTHONPATH", installation.hook().string() + ":" + installation.python().string());
+  if (request.real) {
+    const bool has_real = fs::exists(installation.real_recorder());
+    if (has_real) put_first(environment, "LD_PRELOAD", installation.real_recorder().string());
+    environment["VRAMFIT_REAL"] = "1";
+  } else {
+    put_first(environment, "LD_PRELOAD", installation.preload(places.cuda_major).string());
+    put_first(environment, "LD_LIBRARY_PATH", installation.stand_ins(places.cuda_major).string());
+    environment["TRITON_LIBCUDA_PATH"] = installation.stand_ins(places.cuda_major).string();
+    environment["VRAMFIT_LEDGER"] = places.ledger.string();
+  }
+  put_first(environment, "LD_PRELOAD", installation.recorder().string());
+  environment["VRAMFIT_RUN_DIR"] = places.run_folder.string();
+  environment["VRAMFIT_STEPS"] = request.steps;
+  environment["VRAMFIT_VALUES"] = request.values == Values::kCpu ? "cpu" : "zeros";
+  environment.erase("VRAMFIT_PLAN");
+  if (request.plan) environment["VRAMFIT_PLAN"] = fs::absolute(*request.plan).string();
+  return environment;
+}
+
+base::Result<void> check_parts(const Installation& installation, bool real, int cuda_major) {
+  std::vector<fs::path> parts = {installation.recorder(), installation.hook()};
+  if (!real) parts.push_back(installation.preload(cuda_major));
+  for (const fs::path& part : parts) {
+    std::error_code problem;
+    if (!fs::exists(part, problem)) {
+      return base::fail(base::ErrorCode::kNotFound, "this installation of vramfit is incomplete", part.string(),
+                        "build or install vramfit again");
+    }
+  }
+  return {};
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,26 @@
+// The variables a job runs with: docs/architecture.md says what each is for.
+#ifndef VRAMFIT_APP_CHILD_ENVIRONMENT_H
+#define VRAMFIT_APP_CHILD_ENVIRONMENT_H
+
+#include "app/installation.h"
+#include "app/run.h"
+#include "base/subprocess.h"
+
+namespace vramfit::app {
+
+struct ChildPlaces {
+  std::filesystem::path ledger;  // empty on a real card
+  std::filesystem::path run_folder;
+  int cuda_major = 12;
+};
+
+// `user` with ours added; lists (LD_PRELOAD, PYTHONPATH ...) keep what the user had, behind ours.
+base::Environment child_environment(base::Environment user, const Installation& installation, const RunRequest& request,
+                                    const ChildPlaces& places);
+
+// Every library and folder that the environment names must be there.
+base::Result<void> check_parts(const Installation& installation, bool real, int cuda_major);
+
+}  // namespace vramfit::app
+
+#endif

@@ -1,0 +1,136 @@
+#include "app/notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace vramfit::app {
+
+using model::Note;
+using model::Recording;
+using model::Remark;
+using model::RunResult;
+using nlohmann::json;
+
+namespace {
+
+std::string text_of(const json& fields, const char* name) {
+  const auto field = fields.find(name);
+  if (field == fields.end() || field->is_null()) return "";
+  return field->is_string() ? field->get<std::string>() : field->dump();
+}
+
+std::int64_t number_of(const json& fields, const char* name, std::int64_t otherwise) {
+  const auto field = fields.find(name);
+  return field != fields.end() && field->is_number() ? field->get<std::int64_t>() : otherwise;
+}
+
+std::vector<model::StackFrame> stack_of(const json& fields) {
+  std::vector<model::StackFrame> stack;
+  const auto frames = fields.find("stack");
+  if (frames == fields.end() || !frames->is_array()) return stack;
+  for (const json& frame : *frames) {
+    if (!frame.is_object()) continue;
+    stack.push_back({text_of(frame, "file"), static_cast<int>(number_of(frame, "line", 0)), text_of(frame, "function"),
+                     text_of(frame, "code")});
+  }
+  return stack;
+}
+
+void add_once(std::vector<std::string>& list, std::string text) {
+  if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+}
+
+void add_remark(std::vector<Remark>& list, std::string text, std::int64_t count) {
+  const auto same = std::find_if(list.begin(), list.end(), [&](const Remark& remark) { return remark.text == text; });
+  if (same == list.end()) {
+    list.push_back({std::move(text), count});
+  } else {
+    same->count += count;
+  }
+}
+
+void add_data_read(RunResult& result, std::string what, std::string line, std::int64_t count) {
+  for (model::DataDependence& known : result.depends_on_data) {
+    if (known.what == what && known.line == line) {
+      known.count += count;
+      return;
+    }
+  }
+  result.depends_on_data.push_back({std::move(what), std::move(line), count});
+}
+
+void apply_process(const json& fields, RunResult& result) {
+  for (const auto& [name, into] :
+       {std::pair("torch", &result.torch), std::pair("cuda", &result.cuda), std::pair("python", &result.python)}) {
+    if (std::string text = text_of(fields, name); !text.empty()) *into = std::move(text);
+  }
+}
+
+void apply_note(const Note& note, RunResult& result) {
+  const json& fields = note.fields;
+  if (note.kind == "process") {
+    apply_process(fields, result);
+  } else if (note.kind == "cut") {
+    add_once(result.cuts, text_of(fields, "text"));
+  } else if (note.kind == "plan_applied" || note.kind == "plan_refused") {
+    const std::string text = fmt::format("{}: {}", text_of(fields, "id"), text_of(fields, "text"));
+    add_once(note.kind == "plan_applied" ? result.plan_applied : result.plan_refused, text);
+  } else if (note.kind == "data_read") {
+    add_data_read(result, text_of(fields, "what"), text_of(fields, "line"), number_of(fields, "count", 1));
+  } else if (note.kind == "hook_failed") {
+    add_remark(
+        result.warnings,
+        fmt::format("a hook failed and was left out: {} {}", text_of(fields, "where"), text_of(fields, "message")), 1);
+  } else if (note.kind == "oom" && !result.oom) {
+    model::Oom oom;
+    oom.message = text_of(fields, "message");
+    oom.phase = text_of(fields, "phase");
+    oom.stack = stack_of(fields);
+    result.oom = std::move(oom);
+  } else if (note.kind == "error" && !result.error) {
+    result.error = {text_of(fields, "type"), text_of(fields, "message"), stack_of(fields)};
+  }
+}
+
+}  // namespace
+
+void apply_notes(std::span<const Recording> recordings, RunResult& result) {
+  for (const Recording& recording : recordings) {
+    for (const Note& note : recording.notes) apply_note(note, result);
+  }
+}
+
+void apply_ledger_notes(const vf_ledger& ledger, RunResult& result) {
+  for (const vf_ledger_note& note : ledger.notes) {
+    std::string text(note.text, ::strnlen(note.text, sizeof note.text));
+    switch (note.kind) {
+      case VF_NOTE_NOT_MODELLED:
+        add_remark(result.not_modelled, std::move(text), note.count);
+        break;
+      case VF_NOTE_ASSUMED:
+        add_remark(result.assumed, std::move(text), note.count);
+        break;
+      case VF_NOTE_DATA_READ:
+        add_data_read(result, std::move(text), "", note.count);
+        break;
+      case VF_NOTE_WARNING:
+        add_remark(result.warnings, std::move(text), note.count);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void apply_odd_input(std::span<const Recording> recordings, RunResult& result) {
+  for (const Recording& recording : recordings) {
+    for (const auto& [name, odd] : recording.odd) {
+      if (odd.weight != model::OddWeight::kInfo) add_remark(result.warnings, "the recording: " + name, odd.count);
+    }
+  }
+}
+
+}  // namespace vramfit::app

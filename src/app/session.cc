@@ -1,0 +1,225 @@
+#include "app/session.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <utility>
+
+namespace vramfit::app {
+
+namespace fs = std::filesystem;
+using base::ErrorCode;
+using base::FileDescriptor;
+using base::Result;
+
+namespace {
+
+constexpr std::string_view kPrefix = "vramfit.";
+
+// Where glibc's shm_open would put it; a machine without it keeps ledgers with the other temporary files.
+fs::path shared_memory_folder() {
+  return ::access("/dev/shm", W_OK | X_OK) == 0 ? fs::path("/dev/shm") : fs::path("/tmp");
+}
+
+fs::path temporary_folder() {
+  for (const char* name : {"TMPDIR", "XDG_RUNTIME_DIR"}) {
+    const char* folder = std::getenv(name);
+    if (folder != nullptr && *folder != '\0' && ::access(folder, W_OK | X_OK) == 0) return folder;
+  }
+  return "/tmp";
+}
+
+std::string unique_name() {
+  std::random_device random;
+  return fmt::format("{}-{:08x}", ::getpid(), random());
+}
+
+bool lock_now(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0; }
+
+// Unlocked, ours, and old enough not to be one whose creator is about to lock it.
+bool is_abandoned(const fs::path& lock) {
+  const FileDescriptor file(::open(lock.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  struct stat status {};
+  if (!file || ::fstat(file.number(), &status) != 0 || status.st_uid != ::getuid()) return false;
+  constexpr time_t kSettlingSeconds = 10;
+  return ::time(nullptr) - status.st_ctime > kSettlingSeconds && lock_now(file.number());
+}
+
+int remove_stale_in(const fs::path& folder) {
+  int removed = 0;
+  std::error_code problem;
+  for (const auto& entry : fs::directory_iterator(folder, problem)) {
+    if (!entry.path().filename().string().starts_with(kPrefix)) continue;
+    std::error_code ignored;
+    const bool is_folder = entry.is_directory(ignored) && !entry.is_symlink(ignored);
+    if (!is_abandoned(is_folder ? entry.path() / "lock" : entry.path())) continue;
+    fs::remove_all(entry.path(), ignored);
+    ++removed;
+  }
+  return removed;
+}
+
+void copy_name(char* into, std::size_t room, std::string_view name) {
+  const std::size_t length = std::min(room - 1, name.size());
+  std::memcpy(into, name.data(), length);
+  into[length] = '\0';
+}
+
+// Settled by name and index, so that CUDA_VISIBLE_DEVICES=GPU-... means the same card in every run.
+void fill_uuid(std::uint8_t (&uuid)[16], std::string_view name, int index) {
+  std::uint64_t hash = 1469598103934665603ull + static_cast<std::uint64_t>(index);  // FNV-1a
+  for (std::uint8_t& byte : uuid) {
+    for (const char c : name) hash = (hash ^ static_cast<std::uint8_t>(c)) * 1099511628211ull;
+    byte = static_cast<std::uint8_t>(hash >> 32);
+  }
+}
+
+void init_lock(vf_ledger& ledger) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&ledger.lock, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+}  // namespace
+
+int remove_stale_sessions() {
+  const fs::path shared = shared_memory_folder(), temporary = temporary_folder();
+  int removed = remove_stale_in(shared);
+  if (temporary != shared) removed += remove_stale_in(temporary);
+  return removed;
+}
+
+int driver_version_for(const std::string& cuda) {
+  int major = 0, minor = 0;
+  if (std::sscanf(cuda.c_str(), "%d.%d", &major, &minor) < 1) return 13000;
+  return major * 1000 + minor * 10;
+}
+
+std::string driver_name_for(int driver_version) {
+  // The Linux driver each toolkit's release notes name as the one it ships with (update 1 where there is one).
+  constexpr std::pair<int, std::string_view> kDrivers[] = {
+      {13000, "580.82.07"}, {12090, "575.57.08"}, {12080, "570.124.06"}, {12060, "560.35.05"},
+      {12050, "555.42.06"}, {12040, "550.54.15"}, {12010, "530.30.02"},  {11080, "520.61.05"}};
+  for (const auto& [version, name] : kDrivers) {
+    if (driver_version >= version) return std::string(name);
+  }
+  return "470.57.02";
+}
+
+vf_card build_card(const model::EmulatedCard& emulated, int index) {
+  const model::Card& from = emulated.card;
+  const auto known = [](int figure, int usual) { return figure > 0 ? figure : usual; };
+  vf_card card{};
+  copy_name(card.name, sizeof card.name, from.name);
+  fill_uuid(card.uuid, from.name, index);
+  card.compute_major = from.capability.major;
+  card.compute_minor = from.capability.minor;
+  card.sm_count = from.sm_count;
+  card.max_threads_per_sm = known(from.max_threads_per_sm, 1024);
+  card.max_blocks_per_sm = known(from.max_blocks_per_sm, 16);
+  card.registers_per_sm = known(from.registers_per_sm, 65536);
+  card.shared_bytes_per_sm = known(from.shared_bytes_per_sm, 65536);
+  card.shared_bytes_per_block_optin = known(from.shared_bytes_per_block_optin, 49152);
+  card.sm_clock_khz = known(from.sm_clock_khz, -1);
+  card.memory_clock_khz = known(from.memory_clock_khz, -1);
+  card.memory_bus_bits = known(from.memory_bus_bits, -1);
+  card.is_integrated = from.is_integrated ? 1 : 0;
+  card.l2_bytes = from.l2.count() > 0 ? from.l2.count() : -1;
+  card.total_bytes = emulated.total.count();
+  card.occupied_bytes = emulated.occupied.count();
+  card.context_bytes = emulated.context.count();
+  card.context_uncertainty_bytes = emulated.context_uncertainty.count();
+  card.module_bytes = emulated.modules.count();
+  return card;
+}
+
+Result<void> Session::create_ledger(const SessionOptions& options, const std::string& name) {
+  ledger_path_ = shared_memory_folder() / (std::string(kPrefix) + name);
+  FileDescriptor file(::open(ledger_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file) {
+    auto failure = base::fail_errno("cannot create the ledger of the virtual cards", ledger_path_.string());
+    ledger_path_.clear();
+    return failure;
+  }
+  lock_now(file.number());
+  // Reserved now: a page that shared memory has no room for would kill whoever writes to it later.
+  if (const int problem = ::posix_fallocate(file.number(), 0, sizeof(vf_ledger)); problem != 0) {
+    errno = problem;
+    return base::fail_errno(fmt::format("shared memory has no room for the ledger ({} KiB)", sizeof(vf_ledger) / 1024),
+                            ledger_path_.parent_path().string(), "df -h /dev/shm; in a container, a larger --shm-size");
+  }
+  void* memory = ::mmap(nullptr, sizeof(vf_ledger), PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
+  if (memory == MAP_FAILED) return base::fail_errno("cannot map the ledger", ledger_path_.string());
+  ledger_ = static_cast<vf_ledger*>(memory);
+  ledger_->version = VF_LEDGER_VERSION;
+  ledger_->card_count = static_cast<std::uint32_t>(options.cards.size());
+  ledger_->driver_version = static_cast<std::uint32_t>(options.driver_version);
+  ledger_->values = options.keep_values ? 1 : 0;
+  copy_name(ledger_->driver_name, sizeof ledger_->driver_name, driver_name_for(options.driver_version));
+  init_lock(*ledger_);
+  for (std::size_t i = 0; i < options.cards.size(); ++i) {
+    ledger_->cards[i] = build_card(options.cards[i], static_cast<int>(i));
+    vf_card_use& use = ledger_->use[i];
+    use.used_bytes = use.peak_used_bytes = options.cards[i].occupied.count();
+    use.smallest_free_bytes_at_refusal = -1;
+  }
+  ledger_->magic = VF_LEDGER_MAGIC;  // last: readers look for it first
+  ledger_lock_ = std::move(file);
+  return {};
+}
+
+Result<void> Session::create_run_folder(const std::string& name) {
+  const fs::path folder = temporary_folder() / (std::string(kPrefix) + name);
+  if (::mkdir(folder.c_str(), 0700) != 0) {
+    return base::fail_errno("cannot create a folder for the recording", folder.string(), "TMPDIR=/a/folder/with/room");
+  }
+  run_folder_ = folder;
+  FileDescriptor lock(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) return base::fail_errno("cannot write to the folder for the recording", folder.string());
+  lock_now(lock.number());
+  folder_lock_ = std::move(lock);
+  return {};
+}
+
+Result<Session> Session::create(const SessionOptions& options) {
+  remove_stale_sessions();
+  if (options.cards.size() > VF_MAX_CARDS) {
+    return base::fail(ErrorCode::kUnsupported, fmt::format("at most {} cards", VF_MAX_CARDS), "--gpu");
+  }
+  Session session;
+  const std::string name = unique_name();
+  if (!options.cards.empty()) {
+    if (auto made = session.create_ledger(options, name); !made) return std::unexpected(made.error());
+  }
+  if (auto made = session.create_run_folder(name); !made) return std::unexpected(made.error());
+  return session;
+}
+
+Session::Session(Session&& other) noexcept
+    : ledger_path_(std::exchange(other.ledger_path_, {})),
+      run_folder_(std::exchange(other.run_folder_, {})),
+      ledger_lock_(std::move(other.ledger_lock_)),
+      folder_lock_(std::move(other.folder_lock_)),
+      ledger_(std::exchange(other.ledger_, nullptr)) {}
+
+Session::~Session() {
+  if (ledger_ != nullptr) ::munmap(ledger_, sizeof(vf_ledger));
+  std::error_code ignored;
+  if (!ledger_path_.empty()) fs::remove(ledger_path_, ignored);
+  if (!run_folder_.empty()) fs::remove_all(run_folder_, ignored);
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,87 @@
+#include "cli/job_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "app/catalogue.h"
+#include "base/file.h"
+
+namespace vramfit::cli {
+
+using base::ErrorCode;
+using base::Result;
+
+void add_job_options(CLI::App& parser, JobOptions& options) {
+  parser
+      .add_option("--gpu,-g", options.gpus,
+                  "The card: \"GTX 1070\", 8xV100-32GB, rtx3090:20GiB, a list, a TOML file, or real")
+      ->required();
+  parser.add_option("--steps", options.steps,
+                    "auto (a few batches a pass, the default), all, or a number of batches a pass");
+  parser.add_option("--values", options.values, "zeros (default: kernels compute nothing) or cpu (exact, slow)")
+      ->check(CLI::IsMember({"zeros", "cpu"}));
+  parser.add_option("--occupied", options.occupied, "Memory that others hold on each card, 2GiB");
+  parser.add_option("--context", options.context, "What a CUDA context takes on this card, if you know it: 1343MiB");
+  parser.add_option("--torch", options.torch, "Run in an environment of vramfit's own with this PyTorch: 2.6.0");
+  parser.add_option("--timeout", options.timeout_seconds, "Seconds after which a run is ended")
+      ->check(CLI::PositiveNumber);
+  parser.add_option("--json", options.json, "Write the result to this file");
+  parser.add_flag("--verbose,-v", options.verbose, "Show everything, not only what decides");
+}
+
+namespace {
+
+Result<std::optional<base::Bytes>> parse_size(const std::string& text, const char* option) {
+  if (text.empty()) return std::nullopt;
+  auto size = base::parse_bytes(text);
+  if (size) return *size;
+  size.error().where = option;
+  return std::unexpected(size.error());
+}
+
+bool is_steps(const std::string& text) {
+  if (text == "auto" || text == "all") return true;
+  return !text.empty() && text.size() < 9 && text != "0" &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+}  // namespace
+
+Result<app::RunRequest> build_request(const JobOptions& options, const std::vector<std::string>& command,
+                                      base::ProgressSink& progress) {
+  app::RunRequest request;
+  if (command.empty()) {
+    return base::fail(ErrorCode::kUsage, "there is no command to run", "",
+                      "put it behind --:  vramfit run --gpu \"GTX 1070\" -- python train.py --batch-size 8");
+  }
+  if (!is_steps(options.steps)) {
+    return base::fail(ErrorCode::kUsage, fmt::format("\"{}\" is not a number of steps", options.steps), "--steps",
+                      "auto, all, or a number from 1 on");
+  }
+  auto cards = app::choose_cards(options.gpus);
+  if (!cards) return std::unexpected(cards.error());
+  for (const std::string& note : cards->notes) progress.say(note);
+  const auto occupied = parse_size(options.occupied, "--occupied");
+  if (!occupied) return std::unexpected(occupied.error());
+  const auto context = parse_size(options.context, "--context");
+  if (!context) return std::unexpected(context.error());
+  request.cards = std::move(cards->cards);
+  request.real = cards->real;
+  request.command = command;
+  request.steps = options.steps;
+  request.occupied = occupied->value_or(base::Bytes(0));
+  request.context = *context;
+  request.values = options.values == "cpu" ? app::Values::kCpu : app::Values::kZeros;
+  if (!options.torch.empty()) request.torch = options.torch;
+  if (options.timeout_seconds > 0) request.timeout_seconds = options.timeout_seconds;
+  return request;
+}
+
+Result<void> write_json(const std::string& file, const std::string& text) {
+  if (file.empty()) return {};
+  return base::write_file(file, text);
+}
+
+}  // namespace vramfit::cli

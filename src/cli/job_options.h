@@ -1,0 +1,34 @@
+// The options that every verb which runs a job has, and the request they make.
+#ifndef VRAMFIT_CLI_JOB_OPTIONS_H
+#define VRAMFIT_CLI_JOB_OPTIONS_H
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "app/run.h"
+#include "base/error.h"
+#include "base/progress.h"
+
+namespace vramfit::cli {
+
+struct JobOptions {
+  std::vector<std::string> gpus;
+  std::string steps = "auto", values = "zeros", occupied, context, torch;
+  double timeout_seconds = 0;
+  std::string json;
+  bool verbose = false;
+};
+
+void add_job_options(CLI::App& parser, JobOptions& options);
+
+// Says on `progress` what was chosen where the user left it open.
+base::Result<app::RunRequest> build_request(const JobOptions& options, const std::vector<std::string>& command,
+                                            base::ProgressSink& progress);
+
+// Writes the --json file, if one was asked for.
+base::Result<void> write_json(const std::string& file, const std::string& text);
+
+}  // namespace vramfit::cli
+
+#endif

@@ -1,0 +1,60 @@
+// vramfit run: one command on virtual cards, or on the real ones. Returns the command's own exit code.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "app/run.h"
+#include "base/clock.h"
+#include "cli/job_options.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "report/run_json.h"
+#include "report/run_text.h"
+
+namespace vramfit::cli {
+
+namespace {
+
+struct RunOptions {
+  JobOptions job;
+  std::string plan;
+  bool floor = false;
+};
+
+base::Result<int> act(const RunOptions& options, const Command& command) {
+  TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
+  if (options.job.json == "-") {
+    return base::fail(base::ErrorCode::kUsage, "stdout belongs to the job", "--json",
+                      "a file's name, or /dev/fd/3 with 3>result.json");
+  }
+  auto request = build_request(options.job, command, progress);
+  if (!request) return std::unexpected(request.error());
+  if (!options.plan.empty()) request->plan = options.plan;
+  app::ColdRunner runner;
+  const auto outcome = runner.run(*request, progress);
+  progress.clear();
+  if (!outcome) return std::unexpected(outcome.error());
+  talk("\n" + report::run_to_text(outcome->result, {options.job.verbose, false}));
+  const auto written =
+      write_json(options.job.json, report::run_to_json(outcome->result, VRAMFIT_VERSION).dump(1) + "\n");
+  if (!written) return std::unexpected(written.error());
+  return outcome->result.exit_code;
+}
+
+}  // namespace
+
+Verb add_run_verb(CLI::App& parser) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* verb =
+      parser.add_subcommand("run", "Run a command on virtual cards and say what it used, needed and why it ran out");
+  add_job_options(*verb, options->job);
+  verb->add_option("--plan", options->plan, "Apply this plan file to the job")->check(CLI::ExistingFile);
+  verb->add_flag("--floor", options->floor, "Find the smallest card on which the job runs");
+  return {verb, [options](const Command& command) {
+            const auto code = act(*options, command);
+            return code ? *code : report_error(code.error());
+          }};
+}
+
+}  // namespace vramfit::cli

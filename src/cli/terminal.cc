@@ -1,0 +1,51 @@
+#include "cli/terminal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace vramfit::cli {
+
+bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
+
+void talk(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void TerminalProgress::update(std::string_view line) {
+  const std::int64_t now = clock_.now_ns();
+  if (is_terminal_) {
+    talk(fmt::format("\r\033[K{}", line.substr(0, 79)));
+    shown_ = true;
+    return;
+  }
+  constexpr double kPlainSeconds = 5;
+  if (line == last_ || (last_ns_ != 0 && base::seconds_between(last_ns_, now) < kPlainSeconds)) return;
+  last_ns_ = now;
+  last_ = line;
+  talk(fmt::format("vramfit: {}\n", line));
+}
+
+void TerminalProgress::say(std::string_view line) {
+  clear();
+  talk(fmt::format("vramfit: {}\n", line));
+}
+
+void TerminalProgress::clear() {
+  if (shown_) talk("\r\033[K");
+  shown_ = false;
+}
+
+int report_error(const base::Error& error) {
+  talk(fmt::format("vramfit: error: {}\n", to_string(error)));
+  return error.code == base::ErrorCode::kInterrupted ? 130 : 2;
+}
+
+}  // namespace vramfit::cli

@@ -1,0 +1,44 @@
+// What the command line shows on stderr while a use case works, and how it shows errors.
+#ifndef VRAMFIT_CLI_TERMINAL_H
+#define VRAMFIT_CLI_TERMINAL_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/progress.h"
+
+namespace vramfit::cli {
+
+// On a terminal one line that is rewritten; elsewhere a plain line every few seconds at most.
+class TerminalProgress final : public base::ProgressSink {
+ public:
+  TerminalProgress(bool is_terminal, const base::Clock& clock) : is_terminal_(is_terminal), clock_(clock) {}
+  ~TerminalProgress() override { clear(); }
+  void update(std::string_view line) override;
+  void say(std::string_view line) override;
+  void clear() override;
+
+ private:
+  bool is_terminal_;
+  const base::Clock& clock_;
+  bool shown_ = false;
+  std::int64_t last_ns_ = 0;
+  std::string last_;
+};
+
+bool stderr_is_terminal();
+
+// Whole text to stderr.
+void talk(std::string_view text);
+// Whole text to stdout.
+void print(std::string_view text);
+
+// Shows the error and returns the exit code it stands for (2: usage or tool error).
+int report_error(const base::Error& error);
+
+}  // namespace vramfit::cli
+
+#endif

@@ -1,0 +1,25 @@
+// One file for each verb: each adds its options to the parser and, when chosen, runs and returns an exit code.
+#ifndef VRAMFIT_CLI_VERBS_H
+#define VRAMFIT_CLI_VERBS_H
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace vramfit::cli {
+
+// What stood after --.
+using Command = std::vector<std::string>;
+
+struct Verb {
+  CLI::App* parser = nullptr;
+  std::function<int(const Command&)> act;
+};
+
+Verb add_run_verb(CLI::App& parser);
+Verb add_gpus_verb(CLI::App& parser);
+
+}  // namespace vramfit::cli
+
+#endif

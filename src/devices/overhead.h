@@ -1,0 +1,33 @@
+// What a process holds on a card besides PyTorch's own memory: its CUDA context and what libraries load.
+#ifndef VRAMFIT_DEVICES_OVERHEAD_H
+#define VRAMFIT_DEVICES_OVERHEAD_H
+
+#include <optional>
+#include <string>
+
+#include "model/card.h"
+
+namespace vramfit::devices {
+
+struct OverheadOptions {
+  int cuda_major = 12;
+  bool eager_loading = false;          // CUDA_MODULE_LOADING=EAGER
+  std::optional<base::Bytes> context;  // --context: measured by the user, so no uncertainty is left
+  std::optional<base::Bytes> total;    // NAME:SIZE
+  base::Bytes occupied;                // --occupied
+};
+
+struct Overhead {
+  base::Bytes context, uncertainty, modules;
+  std::string source;  // in words: which figures were used
+  friend bool operator==(const Overhead&, const Overhead&) = default;
+};
+
+Overhead find_overhead(const model::Card& card, const OverheadOptions& options);
+
+// The card of one run.
+model::EmulatedCard emulate(const model::Card& card, const OverheadOptions& options);
+
+}  // namespace vramfit::devices
+
+#endif

@@ -1,0 +1,181 @@
+#include "ingest/recording.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/file.h"
+
+namespace vramfit::ingest {
+
+namespace fs = std::filesystem;
+using base::ErrorCode;
+using base::Result;
+using model::OddInput;
+using model::OddWeight;
+using model::Recording;
+
+namespace {
+
+constexpr std::uint8_t kLastKind = VF_RECORD_WORKSPACE;
+
+void count(std::map<std::string, OddInput>& odd, std::string name, OddWeight weight, std::int64_t times = 1) {
+  OddInput& entry = odd[std::move(name)];
+  entry.weight = weight;
+  entry.count += times;
+}
+
+// The file grows in steps, so it ends in zero records: the recording is what lies before them.
+std::span<const vf_record> without_unused_tail(std::span<const vf_record> records) {
+  std::size_t used = records.size();
+  while (used > 0 && records[used - 1].kind == 0) --used;
+  return records.first(used);
+}
+
+void count_odd_records(Recording& recording) {
+  for (const vf_record& record : recording.records) {
+    if (record.kind == 0) {
+      count(recording.odd, "record begun and never finished", OddWeight::kDataLost);
+    } else if (record.kind > kLastKind) {
+      count(recording.odd, fmt::format("record of unknown kind {}", record.kind), OddWeight::kInfo);
+    } else if (record.phase >= model::kPhaseCount) {
+      count(recording.odd, "record of an unknown phase", OddWeight::kWrongAnswerPossible);
+    }
+  }
+}
+
+// Calls `use` with each line; the last one counts even without its line break.
+template <class Use>
+void for_each_line(std::string_view text, Use use) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    use(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+std::string unescape(std::string_view line) {
+  std::string text;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\\' && i + 1 < line.size()) {
+      ++i;
+      text += line[i] == 'n' ? '\n' : line[i];
+    } else {
+      text += line[i];
+    }
+  }
+  return text;
+}
+
+// "recording.123.vfr" -> 123
+std::optional<int> pid_in_name(const std::string& name, std::string_view prefix, std::string_view suffix) {
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size())
+    return std::nullopt;
+  int pid = 0;
+  const char* end = name.data() + name.size() - suffix.size();
+  const auto [stop, problem] = std::from_chars(name.data() + prefix.size(), end, pid);
+  return problem == std::errc{} && stop == end ? std::optional(pid) : std::nullopt;
+}
+
+Result<Recording> read_process(const fs::path& folder, int pid) {
+  Recording recording;
+  const fs::path records = folder / fmt::format("recording.{}.vfr", pid);
+  if (fs::exists(records)) {
+    const auto file = base::MappedFile::open(records);
+    if (!file) return std::unexpected(file.error());
+    auto parsed = parse_recording((*file)->bytes(), *file, records.filename().string());
+    if (parsed) {
+      recording = std::move(*parsed);
+    } else {
+      count(recording.odd, parsed.error().what, OddWeight::kDataLost);
+    }
+  }
+  recording.pid = pid;
+  if (const auto text = base::read_file(folder / fmt::format("strings.{}.txt", pid)))
+    recording.strings = parse_strings(*text);
+  if (const auto text = base::read_file(folder / fmt::format("notes.{}.jsonl", pid)))
+    recording.notes = parse_notes(*text, recording.odd);
+  return recording;
+}
+
+}  // namespace
+
+bool sniff_recording(std::span<const std::byte> bytes) {
+  std::uint64_t magic = 0;
+  if (bytes.size() < sizeof magic) return false;
+  std::memcpy(&magic, bytes.data(), sizeof magic);
+  return magic == VF_RECORDING_MAGIC;
+}
+
+Result<Recording> parse_recording(std::span<const std::byte> bytes, std::shared_ptr<const void> storage,
+                                  std::string_view name) {
+  vf_recording_header header{};
+  if (bytes.size() < sizeof header || !sniff_recording(bytes)) {
+    return base::fail(ErrorCode::kCorrupt, "not a recording of vramfit", std::string(name));
+  }
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.record_bytes != sizeof(vf_record)) {
+    return base::fail(ErrorCode::kUnsupported,
+                      fmt::format("records of {} bytes, not {}", header.record_bytes, sizeof(vf_record)),
+                      std::string(name), "the recorder and the command line must come from the same vramfit");
+  }
+  static_assert(sizeof(vf_recording_header) % alignof(vf_record) == 0);
+  const std::size_t records = (bytes.size() - sizeof header) / sizeof(vf_record);
+  const auto* first = reinterpret_cast<const vf_record*>(bytes.data() + sizeof header);
+  Recording recording;
+  recording.pid = header.pid;
+  recording.started_at_ns = header.started_at_ns;
+  recording.records = without_unused_tail({first, records});
+  recording.storage = std::move(storage);
+  if ((bytes.size() - sizeof header) % sizeof(vf_record) != 0) {
+    count(recording.odd, "file cut within a record", OddWeight::kDataLost);
+  }
+  count_odd_records(recording);
+  return recording;
+}
+
+std::vector<std::string> parse_strings(std::string_view text) {
+  std::vector<std::string> strings;
+  for_each_line(text, [&](std::string_view line) { strings.push_back(unescape(line)); });
+  return strings;
+}
+
+std::vector<model::Note> parse_notes(std::string_view text, std::map<std::string, OddInput>& odd) {
+  std::vector<model::Note> notes;
+  for_each_line(text, [&](std::string_view line) {
+    if (line.empty()) return;
+    auto object = nlohmann::json::parse(line, nullptr, false);
+    if (!object.is_object()) return count(odd, "note that is not a JSON object", OddWeight::kDataLost);
+    if (!object.contains("kind") || !object["kind"].is_string())
+      return count(odd, "note without a kind", OddWeight::kInfo);
+    std::string kind = object["kind"];
+    notes.push_back({std::move(kind), std::move(object)});
+  });
+  return notes;
+}
+
+Result<std::vector<Recording>> read_run_folder(const fs::path& folder) {
+  std::set<int> pids;
+  std::error_code problem;
+  for (const auto& entry : fs::directory_iterator(folder, problem)) {
+    const std::string name = entry.path().filename().string();
+    if (const auto pid = pid_in_name(name, "recording.", ".vfr")) pids.insert(*pid);
+    if (const auto pid = pid_in_name(name, "notes.", ".jsonl")) pids.insert(*pid);
+  }
+  if (problem)
+    return base::fail(ErrorCode::kSystem, "cannot list the run folder: " + problem.message(), folder.string());
+  std::vector<Recording> recordings;
+  for (const int pid : pids) {
+    auto recording = read_process(folder, pid);
+    if (!recording) return std::unexpected(recording.error());
+    recordings.push_back(std::move(*recording));
+  }
+  return recordings;
+}
+
+}  // namespace vramfit::ingest

@@ -1,0 +1,201 @@
+#include "liveness/lifetimes.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <utility>
+
+namespace vramfit::liveness {
+
+using model::Recording;
+
+namespace {
+
+constexpr std::uint8_t kHost = 255;
+
+// Builds one card's history from its events in the order of time.
+class HistoryBuilder {
+ public:
+  HistoryBuilder(int device, std::span<const Recording> recordings)
+      : recordings_(recordings), processes_(recordings.size()) {
+    history_.device = device;
+    history_.steps.resize(model::kPhaseCount);
+  }
+
+  void apply(const vf_record& record, int process, std::int64_t at_ns) {
+    if (history_.moments.empty()) start_ns_ = at_ns;
+    now_ = static_cast<EventIndex>(history_.moments.size());
+    apply_kind(record, process);
+    Bytes allocated, reserved;
+    for (const Process& each : processes_) {
+      allocated += each.allocated;
+      reserved += each.reserved;
+    }
+    history_.moments.push_back({at_ns - start_ns_, allocated, reserved, device_, record.phase, process});
+  }
+
+  CardHistory take() && {
+    for (const Process& each : processes_) {
+      history_.overheads.context += each.context;
+      history_.overheads.libraries += each.libraries;
+    }
+    return std::move(history_);
+  }
+
+ private:
+  struct Process {
+    Bytes allocated, reserved, context, libraries;
+    std::map<std::uint64_t, std::size_t> blocks;    // address -> living block
+    std::map<std::uint64_t, std::size_t> segments;  // address -> living segment
+  };
+
+  void apply_kind(const vf_record& record, int process) {
+    Process& of = processes_[static_cast<std::size_t>(process)];
+    switch (record.kind) {
+      case VF_RECORD_BLOCK_ALLOC:
+        give_birth(record, of, process);
+        set_levels(record, of);
+        break;
+      case VF_RECORD_BLOCK_FREE:
+        end_life(record, of);
+        set_levels(record, of);
+        break;
+      case VF_RECORD_SEGMENT_ALLOC:
+        of.segments[record.address] = history_.segments.size();
+        history_.segments.push_back({record.address, Bytes(record.size), now_, kNever, process});
+        device_ = Bytes(record.a);
+        break;
+      case VF_RECORD_SEGMENT_FREE:
+        end_segment(record, of);
+        device_ = Bytes(record.a);
+        break;
+      case VF_RECORD_CONTEXT:
+        of.context += Bytes(record.size);
+        device_ = Bytes(record.a);
+        break;
+      case VF_RECORD_LIBRARY:
+        of.libraries += Bytes(record.size);
+        if (device_.count() >= 0) device_ += Bytes(record.size);
+        break;
+      case VF_RECORD_OOM:
+        history_.ooms.push_back({now_, Bytes(record.size), record.phase, process});
+        break;
+      case VF_RECORD_TAG:
+        tag(record, of);
+        break;
+      case VF_RECORD_MARK:
+        history_.marks.push_back({now_, std::string(recordings_[static_cast<std::size_t>(process)].text(record.text))});
+        break;
+      case VF_RECORD_STEP:
+        if (record.phase < history_.steps.size()) ++history_.steps[record.phase];
+        break;
+      default:
+        break;
+    }
+  }
+
+  void set_levels(const vf_record& record, Process& of) {
+    of.allocated = Bytes(record.a);
+    of.reserved = Bytes(record.b);
+  }
+
+  void give_birth(const vf_record& record, Process& of, int process) {
+    if (const auto before = of.blocks.find(record.address); before != of.blocks.end()) {
+      history_.blocks[before->second].died = now_;
+      ++history_.odd_events;
+    }
+    of.blocks[record.address] = history_.blocks.size();
+    Block block{record.address, Bytes(record.size), now_, kNever, process, record.phase, record.stage};
+    block.scope = record.scope;
+    block.line = record.line;
+    history_.blocks.push_back(block);
+  }
+
+  void end_life(const vf_record& record, Process& of) {
+    const auto living = of.blocks.find(record.address);
+    if (living == of.blocks.end()) {
+      ++history_.odd_events;
+      return;
+    }
+    history_.blocks[living->second].died = now_;
+    of.blocks.erase(living);
+  }
+
+  // Expandable segments are given back piece by piece: what is left keeps living.
+  void end_segment(const vf_record& record, Process& of) {
+    const auto living = of.segments.find(record.address);
+    if (living == of.segments.end()) {
+      ++history_.odd_events;
+      return;
+    }
+    history_.segments[living->second].died = now_;
+    of.segments.erase(living);
+  }
+
+  void tag(const vf_record& record, Process& of) {
+    auto after = of.blocks.upper_bound(record.address);
+    if (after == of.blocks.begin()) return;
+    Block& block = history_.blocks[std::prev(after)->second];
+    if (record.address >= block.address + static_cast<std::uint64_t>(block.size.count())) return;
+    block.owner = static_cast<std::uint8_t>(record.a);
+    block.tag = record.text;
+  }
+
+  std::span<const Recording> recordings_;
+  std::vector<Process> processes_;
+  CardHistory history_;
+  EventIndex now_ = 0;
+  std::int64_t start_ns_ = 0;
+  Bytes device_{-1};
+};
+
+// Steps and marks belong to the process, not to one card: they go to every card.
+bool concerns_every_card(const vf_record& record) {
+  return record.kind == VF_RECORD_STEP || record.kind == VF_RECORD_MARK;
+}
+
+struct Cursor {
+  std::int64_t at_ns;
+  int process;
+  std::size_t next;
+  friend bool operator>(const Cursor& left, const Cursor& right) {
+    return std::pair(left.at_ns, left.process) > std::pair(right.at_ns, right.process);
+  }
+};
+
+// Calls use(record, process, absolute time) for every record of every process, by time.
+template <class Use>
+void for_each_by_time(std::span<const Recording> recordings, Use use) {
+  std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> cursors;
+  const auto push = [&](int process, std::size_t next) {
+    const Recording& recording = recordings[static_cast<std::size_t>(process)];
+    if (next < recording.records.size())
+      cursors.push({recording.started_at_ns + recording.records[next].at_ns, process, next});
+  };
+  for (std::size_t i = 0; i < recordings.size(); ++i) push(static_cast<int>(i), 0);
+  while (!cursors.empty()) {
+    const Cursor cursor = cursors.top();
+    cursors.pop();
+    use(recordings[static_cast<std::size_t>(cursor.process)].records[cursor.next], cursor.process, cursor.at_ns);
+    push(cursor.process, cursor.next + 1);
+  }
+}
+
+}  // namespace
+
+std::vector<CardHistory> build_histories(std::span<const Recording> recordings) {
+  std::map<int, HistoryBuilder> builders;
+  for_each_by_time(recordings, [&](const vf_record& record, int process, std::int64_t at_ns) {
+    if (record.kind == 0) return;
+    if (concerns_every_card(record)) {
+      for (auto& [device, builder] : builders) builder.apply(record, process, at_ns);
+    } else if (record.device != kHost && record.device < VF_PHASE_SAVE + 64) {
+      builders.try_emplace(record.device, record.device, recordings).first->second.apply(record, process, at_ns);
+    }
+  });
+  std::vector<CardHistory> histories;
+  for (auto& [device, builder] : builders) histories.push_back(std::move(builder).take());
+  return histories;
+}
+
+}  // namespace vramfit::liveness

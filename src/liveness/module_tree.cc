@@ -1,0 +1,35 @@
+#include "liveness/module_tree.h"
+
+#include <algorithm>
+
+namespace vramfit::liveness {
+
+std::string cut_name(const std::string& name, std::size_t depth) {
+  std::size_t end = 0;
+  for (std::size_t part = 0; part < depth; ++part) {
+    end = name.find('.', part == 0 ? 0 : end + 1);
+    if (end == std::string::npos) return name;
+  }
+  return name.substr(0, end);
+}
+
+ModuleSums fold_modules(const ModuleSums& sums, std::size_t rows) {
+  std::size_t depth = 1;
+  for (const auto& [name, sum] : sums) {
+    depth = std::max(depth, 1 + static_cast<std::size_t>(std::count(name.begin(), name.end(), '.')));
+  }
+  ModuleSums folded = sums;
+  while (folded.size() > rows && depth > 1) {
+    --depth;
+    folded.clear();
+    for (const auto& [name, sum] : sums) {
+      ModuleSum& into = folded[cut_name(name, depth)];
+      into.bytes += sum.bytes;
+      into.blocks += sum.blocks;
+      for (const auto& [line, bytes] : sum.lines) into.lines[line] += bytes;
+    }
+  }
+  return folded;
+}
+
+}  // namespace vramfit::liveness

@@ -1,0 +1,161 @@
+#include "liveness/owners.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "liveness/module_tree.h"
+
+namespace vramfit::liveness {
+
+using model::OwnerRow;
+using model::Recording;
+
+namespace {
+
+// PyTorch's cuBLAS workspace: one block a handle and stream that is never given back, of the size that
+// CUBLAS_WORKSPACE_CONFIG's default ":4096:2:16:8" (32 MiB from Hopper on) says; ATen getChosenWorkspaceSize.
+bool is_cublas_workspace(const Block& block) {
+  constexpr std::int64_t kDefault = (4096 * 2 + 16 * 8) * 1024, kHopper = 4096 * 8 * 1024;
+  const bool kept = block.died == kNever;
+  return kept && (block.size == Bytes(kDefault) || block.size == Bytes(kHopper)) && block.owner == VF_OWNER_UNKNOWN;
+}
+
+std::string_view untagged_name(const Block& block) {
+  if (is_cublas_workspace(block)) return "workspaces";
+  switch (block.stage) {
+    case VF_STAGE_FORWARD:
+      return "activations";
+    case VF_STAGE_INPUT:
+      return "inputs";
+    case VF_STAGE_BACKWARD:
+    case VF_STAGE_OPTIMIZER:
+      return "temporaries";
+    default:
+      break;
+  }
+  if (block.scope != 0) return "activations";
+  return block.phase == VF_PHASE_LOAD ? "loaded" : "other tensors";
+}
+
+bool is_by_module(std::string_view owner) { return owner == "activations"; }
+
+std::string main_line(const std::map<std::string, Bytes>& lines) {
+  const auto most =
+      std::max_element(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == lines.end() ? "" : most->first;
+}
+
+struct SegmentUse {
+  Bytes cached, fragmented;
+};
+
+// Free space within the living segments; blocks and segments of one process never overlap.
+SegmentUse measure_free_space(const CardHistory& history, EventIndex at) {
+  std::map<std::pair<int, std::uint64_t>, std::pair<const Segment*, Bytes>> segments;
+  for (const Segment& segment : history.segments) {
+    if (segment.lives_at(at)) segments[{segment.process, segment.address}] = {&segment, Bytes(0)};
+  }
+  for (const Block& block : history.blocks) {
+    if (!block.lives_at(at)) continue;
+    auto after = segments.upper_bound({block.process, block.address});
+    if (after == segments.begin()) continue;
+    auto& [segment, used] = std::prev(after)->second;
+    if (segment->process == block.process) used += block.size;
+  }
+  SegmentUse use;
+  for (const auto& [where, entry] : segments) {
+    const auto& [segment, used] = entry;
+    if (used.count() == 0) {
+      use.cached += segment->size;
+    } else if (segment->size > used) {
+      use.fragmented += segment->size - used;
+    }
+  }
+  return use;
+}
+
+}  // namespace
+
+std::string_view owner_name(const Block& block) {
+  switch (block.owner) {
+    case VF_OWNER_WEIGHT:
+      return "weights";
+    case VF_OWNER_GRADIENT:
+      return "gradients";
+    case VF_OWNER_OPTIMIZER:
+      return "optimizer";
+    case VF_OWNER_INPUT:
+      return "inputs";
+    case VF_OWNER_ACTIVATION:
+      return "activations";
+    case VF_OWNER_WORKSPACE:
+      return "workspaces";
+    case VF_OWNER_BUFFER:
+      return "buffers";
+    default:
+      return untagged_name(block);
+  }
+}
+
+std::vector<OwnerRow> find_owners(const CardHistory& history, EventIndex at, std::span<const Recording> recordings,
+                                  const OwnerOptions& options) {
+  std::map<std::string, ModuleSums> by_owner;
+  Bytes blocks;
+  for (const Block& block : history.blocks) {
+    if (!block.lives_at(at)) continue;
+    const Recording& recording = recordings[static_cast<std::size_t>(block.process)];
+    const std::string owner(owner_name(block));
+    ModuleSum& sum = by_owner[owner][is_by_module(owner) ? std::string(recording.text(block.scope)) : std::string()];
+    sum.bytes += block.size;
+    ++sum.blocks;
+    if (block.line != 0) sum.lines[std::string(recording.text(block.line))] += block.size;
+    blocks += block.size;
+  }
+  std::vector<OwnerRow> rows;
+  for (const auto& [owner, sums] : by_owner) {
+    for (const auto& [name, sum] : fold_modules(sums, options.module_rows)) {
+      rows.push_back({owner, name, main_line(sum.lines), history.device, sum.bytes, sum.blocks});
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const OwnerRow& a, const OwnerRow& b) { return a.bytes > b.bytes; });
+  const auto add = [&](std::string owner, Bytes bytes) {
+    if (bytes.count() != 0) rows.push_back({std::move(owner), "", "", history.device, bytes, 0});
+  };
+  if (at >= history.moments.size()) return rows;
+  const Moment& moment = history.moments[at];
+  const Bytes unused = moment.reserved - blocks;
+  const SegmentUse use = measure_free_space(history, at);
+  // Without segment events (a real card) the two can't be told apart: it is all called cached.
+  const Bytes fragmented = std::clamp(use.fragmented, Bytes(0), std::max(unused, Bytes(0)));
+  add("cached", unused - fragmented);
+  add("fragmented", fragmented);
+  add("context", history.overheads.context);
+  add("libraries", history.overheads.libraries);
+  add("occupied", options.occupied);
+  if (moment.device.count() >= 0) {
+    add("unexplained",
+        moment.device - moment.reserved - history.overheads.context - history.overheads.libraries - options.occupied);
+  }
+  return rows;
+}
+
+std::vector<model::LineRow> find_lines(const CardHistory& history, EventIndex at, std::span<const Recording> recordings,
+                                       std::size_t limit) {
+  std::map<std::string, std::pair<Bytes, std::int64_t>> lines;
+  for (const Block& block : history.blocks) {
+    if (!block.lives_at(at) || block.line == 0) continue;
+    auto& [bytes, count] = lines[std::string(recordings[static_cast<std::size_t>(block.process)].text(block.line))];
+    bytes += block.size;
+    ++count;
+  }
+  std::vector<model::LineRow> rows;
+  for (const auto& [line, sum] : lines) rows.push_back({line, history.device, sum.first, sum.second});
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  if (rows.size() > limit) rows.resize(limit);
+  return rows;
+}
+
+}  // namespace vramfit::liveness

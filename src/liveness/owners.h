@@ -1,0 +1,36 @@
+// Who holds the card's memory at one moment: rows whose bytes sum up to the card's level there.
+//
+//   device |  occupied | context | libraries |            reserved by PyTorch             | unexplained
+//                                            | allocated: one row an owner | cached | fragmented
+//
+// cached: segments without any living block, which PyTorch gives back before it dies of OOM. fragmented: free space in
+// segments that something lives in, which it can't give back.
+#ifndef VRAMFIT_LIVENESS_OWNERS_H
+#define VRAMFIT_LIVENESS_OWNERS_H
+
+#include <span>
+#include <vector>
+
+#include "liveness/lifetimes.h"
+#include "model/run_result.h"
+
+namespace vramfit::liveness {
+
+struct OwnerOptions {
+  std::size_t module_rows = 12;  // activations are summed up the module tree until they fit this many rows
+  Bytes occupied;                // --occupied
+};
+
+std::vector<model::OwnerRow> find_owners(const CardHistory& history, EventIndex at,
+                                         std::span<const model::Recording> recordings, const OwnerOptions& options);
+
+// The script's own lines that allocated what lives at that moment, largest first, at most `limit`.
+std::vector<model::LineRow> find_lines(const CardHistory& history, EventIndex at,
+                                       std::span<const model::Recording> recordings, std::size_t limit);
+
+// "weights", "gradients", ... : what the result calls the owner of a block.
+std::string_view owner_name(const Block& block);
+
+}  // namespace vramfit::liveness
+
+#endif

@@ -1,0 +1,73 @@
+#include "liveness/peaks.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+
+namespace vramfit::liveness {
+
+namespace {
+
+void raise(model::Peaks& peaks, const Moment& moment) {
+  peaks.allocated = std::max(peaks.allocated, moment.allocated);
+  peaks.reserved = std::max(peaks.reserved, moment.reserved);
+  peaks.device = std::max(peaks.device, moment.device);
+}
+
+}  // namespace
+
+model::Peaks find_peaks(const CardHistory& history) {
+  model::Peaks peaks;
+  for (const Moment& moment : history.moments) raise(peaks, moment);
+  return peaks;
+}
+
+std::vector<model::PhaseResult> find_phase_peaks(const CardHistory& history) {
+  std::map<std::uint8_t, model::Peaks> by_phase;
+  for (const Moment& moment : history.moments) raise(by_phase[moment.phase], moment);
+  std::vector<model::PhaseResult> rows;
+  for (const auto& [phase, peaks] : by_phase) {
+    const std::int64_t steps = phase < history.steps.size() ? history.steps[phase] : 0;
+    rows.push_back({std::string(model::phase_name(phase)), history.device, peaks, steps});
+  }
+  return rows;
+}
+
+EventIndex find_peak_event(const CardHistory& history) {
+  EventIndex best = kNever;
+  for (EventIndex at = 0; at < history.moments.size(); ++at) {
+    const Moment& moment = history.moments[at];
+    if (best == kNever) {
+      best = at;
+      continue;
+    }
+    const Moment& highest = history.moments[best];
+    if (std::pair(moment.reserved, moment.allocated) > std::pair(highest.reserved, highest.allocated)) best = at;
+  }
+  return best;
+}
+
+std::vector<model::TimelinePoint> build_timeline(const CardHistory& history, std::size_t limit) {
+  std::vector<model::TimelinePoint> points;
+  const auto add = [&](EventIndex at, std::string mark) {
+    const Moment& moment = history.moments[at];
+    points.push_back({moment.at_ns, history.device, std::string(model::phase_name(moment.phase)), moment.allocated,
+                      moment.reserved, std::move(mark)});
+  };
+  const std::size_t marks = std::min(history.marks.size(), limit / 2);
+  for (std::size_t i = 0; i < marks; ++i) add(history.marks[i].at, history.marks[i].text);
+  const std::size_t count = history.moments.size();
+  const std::size_t stretches = std::min(count, limit - marks);
+  for (std::size_t i = 0; i < stretches; ++i) {
+    const std::size_t first = i * count / stretches, last = (i + 1) * count / stretches;
+    const auto highest = std::max_element(history.moments.begin() + static_cast<std::ptrdiff_t>(first),
+                                          history.moments.begin() + static_cast<std::ptrdiff_t>(last),
+                                          [](const Moment& a, const Moment& b) { return a.allocated < b.allocated; });
+    add(static_cast<EventIndex>(highest - history.moments.begin()), "");
+  }
+  std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
+  return points;
+}
+
+}  // namespace vramfit::liveness

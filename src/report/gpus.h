@@ -1,0 +1,18 @@
+// The card catalogue as a table and as JSON.
+#ifndef VRAMFIT_REPORT_GPUS_H
+#define VRAMFIT_REPORT_GPUS_H
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "model/card.h"
+
+namespace vramfit::report {
+
+std::string gpus_to_text(const std::vector<model::Card>& cards);
+nlohmann::ordered_json gpus_to_json(const std::vector<model::Card>& cards, std::string_view version);
+
+}  // namespace vramfit::report
+
+#endif

@@ -1,0 +1,80 @@
+#include "report/layout.h"
+
+#include <algorithm>
+
+namespace vramfit::report {
+
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
+  std::string wrapped;
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (word.empty()) continue;
+    if (used > 0 && used + 1 + columns(word) > width) {
+      wrapped += "\n" + std::string(indent, ' ');
+      used = indent;
+    } else if (!wrapped.empty()) {
+      wrapped += ' ';
+      ++used;
+    }
+    wrapped += word;
+    used += columns(word);
+  }
+  return wrapped;
+}
+
+namespace {
+
+// The first or last `count` columns.
+std::string_view first_columns(std::string_view text, std::size_t count) {
+  std::size_t end = 0;
+  while (end < text.size() && columns(text.substr(0, end)) < count) ++end;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+  return text.substr(0, end);
+}
+
+std::string_view last_columns(std::string_view text, std::size_t count) {
+  std::size_t start = text.size();
+  while (start > 0 && columns(text.substr(start)) < count) --start;
+  while (start > 0 && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) --start;
+  return text.substr(start);
+}
+
+}  // namespace
+
+std::string shorten(std::string_view text, std::size_t width) {
+  if (columns(text) <= width) return std::string(text);
+  const std::size_t tail = (width - 1) / 2, head = width - 1 - tail;
+  return std::string(first_columns(text, head)) + "…" + std::string(last_columns(text, tail));
+}
+
+std::string table(const std::vector<Column>& format, const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(format.size(), 0);
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size() && i < format.size(); ++i) {
+      widths[i] = std::max(widths[i], std::min(columns(row[i]), format[i].most));
+    }
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size() && i < format.size(); ++i) {
+      const std::string cell = shorten(row[i], format[i].most);
+      const std::string padding(widths[i] - columns(cell), ' ');
+      line += "  ";
+      line += format[i].align == Align::kRight ? padding + cell : cell + padding;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace vramfit::report

@@ -1,0 +1,34 @@
+// Plain text in 80 columns: wrapped sentences and tables whose columns line up.
+#ifndef VRAMFIT_REPORT_LAYOUT_H
+#define VRAMFIT_REPORT_LAYOUT_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramfit::report {
+
+inline constexpr std::size_t kPageWidth = 80;
+
+// Breaks at spaces; continuation lines are indented by `indent`. A word longer than a line is left whole.
+std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
+
+// Columns as a person reads UTF-8 text: continuation bytes take no room.
+std::size_t columns(std::string_view text);
+
+// Shortens in the middle: "backbone…conv1".
+std::string shorten(std::string_view text, std::size_t width);
+
+enum class Align { kLeft, kRight };
+
+struct Column {
+  Align align = Align::kLeft;
+  std::size_t most = 40;  // longer cells are shortened
+};
+
+// Two spaces before the first column and between columns; no trailing spaces. The first row may be a heading.
+std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace vramfit::report
+
+#endif

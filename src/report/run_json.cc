@@ -1,0 +1,134 @@
+#include "report/run_json.h"
+
+namespace vramfit::report {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json peaks_json(const model::Peaks& peaks) {
+  return {{"peak_allocated_bytes", peaks.allocated.count()},
+          {"peak_reserved_bytes", peaks.reserved.count()},
+          {"peak_device_bytes", peaks.device.count()}};
+}
+
+ordered_json or_null(const std::string& text) { return text.empty() ? ordered_json(nullptr) : ordered_json(text); }
+
+ordered_json device_json(const model::DeviceResult& device) {
+  ordered_json json = {{"name", device.name},
+                       {"index", device.index},
+                       {"total_bytes", device.total.count()},
+                       {"occupied_bytes", device.occupied.count()},
+                       {"context_bytes", device.context.count()},
+                       {"context_uncertainty_bytes", device.context_uncertainty.count()},
+                       {"library_bytes", device.libraries.count()}};
+  json.update(peaks_json(device.peaks));
+  json["allocation_retries"] = device.retries;
+  if (device.needs) {
+    json["needs_bytes"] = device.needs->bytes.count();
+    json["needs_without_retry_bytes"] =
+        device.needs->without_retry ? ordered_json(device.needs->without_retry->count()) : ordered_json(nullptr);
+    json["needs_resolution_bytes"] = device.needs->resolution.count();
+    json["needs_runs"] = device.needs->runs;
+  }
+  return json;
+}
+
+ordered_json phase_json(const model::PhaseResult& phase) {
+  ordered_json json = {{"name", phase.name}, {"device", phase.device}, {"steps", phase.steps}};
+  json.update(peaks_json(phase.peaks));
+  return json;
+}
+
+ordered_json stack_json(const std::vector<model::StackFrame>& stack) {
+  ordered_json frames = ordered_json::array();
+  for (const model::StackFrame& frame : stack) {
+    frames.push_back({{"file", frame.file}, {"line", frame.line}, {"function", frame.function}, {"code", frame.code}});
+  }
+  return frames;
+}
+
+ordered_json oom_json(const model::Oom& oom) {
+  return {{"tried_bytes", oom.tried.count()},
+          {"message", oom.message},
+          {"phase", or_null(oom.phase)},
+          {"caught", oom.caught},
+          {"stack", stack_json(oom.stack)}};
+}
+
+ordered_json error_json(const model::ScriptError& error) {
+  return {{"type", error.type}, {"message", error.message}, {"stack", stack_json(error.stack)}};
+}
+
+ordered_json remarks_json(const std::vector<model::Remark>& remarks) {
+  ordered_json list = ordered_json::array();
+  for (const model::Remark& remark : remarks) list.push_back({{"text", remark.text}, {"count", remark.count}});
+  return list;
+}
+
+// A JSON list of what `convert` makes of each element.
+template <class Elements, class Convert>
+ordered_json list_json(const Elements& elements, Convert convert) {
+  ordered_json list = ordered_json::array();
+  for (const auto& element : elements) list.push_back(convert(element));
+  return list;
+}
+
+ordered_json owner_json(const model::OwnerRow& row) {
+  return {{"owner", row.owner},         {"name", or_null(row.name)}, {"device", row.device},
+          {"bytes", row.bytes.count()}, {"blocks", row.blocks},      {"line", or_null(row.line)}};
+}
+
+ordered_json line_json(const model::LineRow& row) {
+  return {{"line", row.line}, {"device", row.device}, {"bytes", row.bytes.count()}, {"blocks", row.blocks}};
+}
+
+ordered_json dependence_json(const model::DataDependence& read) {
+  return {{"what", read.what}, {"line", or_null(read.line)}, {"count", read.count}};
+}
+
+ordered_json point_json(const model::TimelinePoint& point) {
+  return {{"at_ns", point.at_ns},
+          {"device", point.device},
+          {"phase", point.phase},
+          {"allocated_bytes", point.allocated.count()},
+          {"reserved_bytes", point.reserved.count()},
+          {"mark", or_null(point.mark)}};
+}
+
+}  // namespace
+
+ordered_json run_to_json(const model::RunResult& result, std::string_view version) {
+  ordered_json json = {{"vramfit", version},
+                       {"verdict", to_string(result.verdict)},
+                       {"reason", or_null(result.reason)},
+                       {"exit_code", result.exit_code},
+                       {"timed_out", result.timed_out},
+                       {"interrupted", result.interrupted},
+                       {"torch", or_null(result.torch)},
+                       {"cuda", or_null(result.cuda)},
+                       {"python", or_null(result.python)},
+                       {"wall_seconds", result.wall_seconds},
+                       {"host_peak_bytes", result.host_peak.count()},
+                       {"processes", result.processes}};
+  json["margin_bytes"] = result.margin ? ordered_json(result.margin->count()) : ordered_json(nullptr);
+  json["peak_device"] = result.peak_device;
+  json["peak_phase"] = or_null(result.peak_phase);
+  json["devices"] = list_json(result.devices, device_json);
+  json["phases"] = list_json(result.phases, phase_json);
+  json["owners_at_peak"] = list_json(result.owners_at_peak, owner_json);
+  json["lines_at_peak"] = list_json(result.lines_at_peak, line_json);
+  json["oom"] = result.oom ? oom_json(*result.oom) : ordered_json(nullptr);
+  json["error"] = result.error ? error_json(*result.error) : ordered_json(nullptr);
+  json["cuts"] = result.cuts;
+  json["plan_applied"] = result.plan_applied;
+  json["plan_refused"] = result.plan_refused;
+  json["depends_on_data"] = list_json(result.depends_on_data, dependence_json);
+  json["not_modelled"] = remarks_json(result.not_modelled);
+  json["assumed"] = remarks_json(result.assumed);
+  json["warnings"] = remarks_json(result.warnings);
+  json["timeline"] = list_json(result.timeline, point_json);
+  return json;
+}
+
+}  // namespace vramfit::report

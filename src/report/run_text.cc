@@ -1,0 +1,243 @@
+#include "report/run_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/layout.h"
+
+namespace vramfit::report {
+
+using model::RunResult;
+using model::Verdict;
+
+namespace {
+
+std::string_view mark_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFits:
+      return "[✓]";
+    case Verdict::kBorderline:
+      return "[!]";
+    default:
+      return "[✗]";
+  }
+}
+
+std::string percent(base::Bytes part, base::Bytes whole) {
+  if (whole.count() <= 0) return "";
+  return fmt::format("{:.0f} %", 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count()));
+}
+
+const model::DeviceResult* fullest(const RunResult& result) {
+  for (const model::DeviceResult& device : result.devices) {
+    if (device.index == result.peak_device) return &device;
+  }
+  return nullptr;
+}
+
+// How the job ended where it did not simply succeed.
+std::string ending(const RunResult& result) {
+  if (result.exit_code > 128) return fmt::format("killed by signal {}", result.exit_code - 128);
+  return fmt::format("exit code {}", result.exit_code);
+}
+
+std::string describe_verdict(const RunResult& result) {
+  const model::DeviceResult* device = fullest(result);
+  const std::string name = device != nullptr ? device->name : "the card";
+  switch (result.verdict) {
+    case Verdict::kFits:
+      if (device == nullptr || device->total.count() == 0) return "it ran";
+      return fmt::format("fits {}: {} of {} at the peak{}", name, to_string(device->peaks.device),
+                         to_string(device->total), result.peak_phase.empty() ? "" : " (" + result.peak_phase + ")");
+    case Verdict::kBorderline:
+      return fmt::format("borderline on {}: {}", name, result.reason);
+    case Verdict::kOutOfMemory:
+      return fmt::format(
+          "out of memory on {}{}{}", name,
+          result.oom && !result.oom->phase.empty() ? " while in phase " + result.oom->phase : "",
+          result.oom && result.oom->tried.count() > 0 ? ": tried to allocate " + to_string(result.oom->tried) : "");
+    case Verdict::kFailed:
+      break;
+  }
+  return fmt::format("failed: {} ({})", result.reason, ending(result));
+}
+
+void section(std::string& text, std::string_view title) { text += fmt::format("\n{}\n", title); }
+
+void add_stack(std::string& text, const std::vector<model::StackFrame>& stack) {
+  for (const model::StackFrame& frame : stack) {
+    text += fmt::format("  {}:{} in {}\n", shorten(frame.file, 50), frame.line, shorten(frame.function, 20));
+    if (!frame.code.empty()) text += fmt::format("      {}\n", shorten(frame.code, kPageWidth - 6));
+  }
+}
+
+void add_oom(std::string& text, const RunResult& result) {
+  if (!result.oom) return;
+  if (result.oom->caught) {
+    text += "\n" +
+            wrap(fmt::format("[!] The script ran out of memory ({} asked for) and went on by itself.",
+                             to_string(result.oom->tried)),
+                 kPageWidth, 4) +
+            "\n";
+    return;
+  }
+  section(text, "Where it ran out");
+  add_stack(text, result.oom->stack);
+  if (!result.oom->message.empty()) text += "  " + wrap(result.oom->message, kPageWidth - 2, 2) + "\n";
+}
+
+void add_error(std::string& text, const RunResult& result) {
+  if (!result.error || result.verdict != Verdict::kFailed) return;
+  section(text, "Where it failed");
+  add_stack(text, result.error->stack);
+  text += "  " + wrap(fmt::format("{}: {}", result.error->type, result.error->message), kPageWidth - 2, 2) + "\n";
+}
+
+void add_devices(std::string& text, const RunResult& result) {
+  std::vector<std::vector<std::string>> rows = {{"card", "allocated", "reserved", "device", "of", "used"}};
+  for (const model::DeviceResult& device : result.devices) {
+    rows.push_back({fmt::format("{} {}", device.index, device.name), to_string(device.peaks.allocated),
+                    to_string(device.peaks.reserved), to_string(device.peaks.device),
+                    device.total.count() > 0 ? to_string(device.total) : "?",
+                    percent(device.peaks.device, device.total)});
+  }
+  section(text, "Peaks");
+  const Column number{Align::kRight, 12};
+  text += table({{Align::kLeft, 30}, number, number, number, number, number}, rows);
+  for (const model::DeviceResult& device : result.devices) {
+    if (device.needs) {
+      std::string line = fmt::format("card {} needs at least {}", device.index, to_string(device.needs->bytes));
+      line += device.needs->without_retry ? fmt::format("; {} to never have to empty PyTorch's cache, which costs time",
+                                                        to_string(*device.needs->without_retry))
+                                          : "";
+      text += "  " +
+              wrap(fmt::format("{} (to {}, {} runs)", line, to_string(device.needs->resolution), device.needs->runs),
+                   kPageWidth - 2, 2) +
+              "\n";
+    }
+    if (device.retries > 0 && result.verdict == Verdict::kFits) {
+      text += "  " +
+              wrap(fmt::format("card {} was full {} times: PyTorch emptied its cache and went on, which costs time",
+                               device.index, device.retries),
+                   kPageWidth - 2, 2) +
+              "\n";
+    }
+  }
+}
+
+void add_phases(std::string& text, const RunResult& result) {
+  if (result.phases.empty()) return;
+  const bool several = result.devices.size() > 1;
+  std::vector<std::vector<std::string>> rows = {
+      {"phase", several ? "card" : "", "steps", "allocated", "reserved", "device"}};
+  for (const model::PhaseResult& phase : result.phases) {
+    rows.push_back({phase.name, several ? fmt::format("{}", phase.device) : "",
+                    phase.steps > 0 ? fmt::format("{}", phase.steps) : "", to_string(phase.peaks.allocated),
+                    to_string(phase.peaks.reserved), to_string(phase.peaks.device)});
+  }
+  section(text, "Phases");
+  const Column number{Align::kRight, 12};
+  text += table({{Align::kLeft, 10}, {Align::kRight, 4}, {Align::kRight, 6}, number, number, number}, rows);
+}
+
+void add_owners(std::string& text, const RunResult& result, std::size_t most) {
+  base::Bytes whole;
+  std::vector<const model::OwnerRow*> rows;
+  for (const model::OwnerRow& row : result.owners_at_peak) {
+    if (row.device != result.peak_device) continue;
+    whole += row.bytes;
+    rows.push_back(&row);
+  }
+  if (rows.empty()) return;
+  section(text, result.verdict == Verdict::kOutOfMemory
+                    ? fmt::format("What held card {} when it ran out", result.peak_device)
+                    : fmt::format("What held card {} at the peak", result.peak_device));
+  std::vector<std::vector<std::string>> cells;
+  base::Bytes rest;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i >= most && rows[i]->blocks > 0) {
+      rest += rows[i]->bytes;
+      continue;
+    }
+    cells.push_back(
+        {to_string(rows[i]->bytes), percent(rows[i]->bytes, whole), rows[i]->owner, rows[i]->name, rows[i]->line});
+  }
+  if (rest.count() != 0) cells.push_back({to_string(rest), percent(rest, whole), "smaller ones", "", ""});
+  text += table({{Align::kRight, 12}, {Align::kRight, 5}, {Align::kLeft, 13}, {Align::kLeft, 18}, {Align::kLeft, 24}},
+                cells);
+}
+
+void add_lines(std::string& text, const RunResult& result, std::size_t most) {
+  std::vector<std::vector<std::string>> cells;
+  for (const model::LineRow& row : result.lines_at_peak) {
+    if (row.device == result.peak_device && cells.size() < most) cells.push_back({to_string(row.bytes), row.line});
+  }
+  if (cells.empty()) return;
+  section(text, "Your lines behind it");
+  text += table({{Align::kRight, 12}, {Align::kLeft, 62}}, cells);
+}
+
+void add_sentences(std::string& text, std::string_view title, const std::vector<std::string>& sentences) {
+  if (sentences.empty()) return;
+  section(text, title);
+  for (const std::string& sentence : sentences) text += "  - " + wrap(sentence, kPageWidth - 4, 4) + "\n";
+}
+
+std::vector<std::string> sentences_of(const std::vector<model::Remark>& remarks) {
+  std::vector<std::string> sentences;
+  for (const model::Remark& remark : remarks) {
+    sentences.push_back(remark.count > 1 ? fmt::format("{} ({} times)", remark.text, remark.count) : remark.text);
+  }
+  return sentences;
+}
+
+std::vector<std::string> sentences_of(const std::vector<model::DataDependence>& reads, std::size_t most) {
+  std::vector<std::string> sentences;
+  for (const model::DataDependence& read : reads) {
+    if (sentences.size() == most) {
+      sentences.push_back(fmt::format("and {} more places", reads.size() - most));
+      break;
+    }
+    sentences.push_back(read.line.empty() ? read.what : fmt::format("{} at {}", read.what, read.line));
+  }
+  return sentences;
+}
+
+void add_context(std::string& text, const RunResult& result) {
+  text += fmt::format("\ntorch {}, Python {}, {:.1f} s, at most {} of host memory a process\n",
+                      result.torch.empty() ? "?" : result.torch, result.python.empty() ? "?" : result.python,
+                      result.wall_seconds, to_string(result.host_peak));
+}
+
+}  // namespace
+
+std::string verdict_line(const RunResult& result) {
+  return wrap(fmt::format("{} {}", mark_of(result.verdict), describe_verdict(result)), kPageWidth, 4);
+}
+
+std::string run_to_text(const RunResult& result, const TextOptions& options) {
+  std::string text = verdict_line(result) + "\n";
+  add_oom(text, result);
+  add_error(text, result);
+  const bool reached = !result.phases.empty();
+  if (reached) {
+    add_devices(text, result);
+    add_phases(text, result);
+    add_owners(text, result, options.verbose ? 100 : 12);
+    add_lines(text, result, options.verbose ? 10 : 4);
+  }
+  add_sentences(text, "Plan applied", result.plan_applied);
+  add_sentences(text, "[!] Parts of the plan that this script refuses", result.plan_refused);
+  add_sentences(text, "Left out of the run (--steps all runs everything)", result.cuts);
+  add_sentences(text, "[!] Depends on values that a virtual card does not compute (--values cpu does)",
+                sentences_of(result.depends_on_data, options.verbose ? 1000 : 3));
+  add_sentences(text, "[!] Not modelled", sentences_of(result.not_modelled));
+  add_sentences(text, "Assumed", sentences_of(result.assumed));
+  add_sentences(text, "[!] Warnings", sentences_of(result.warnings));
+  add_context(text, result);
+  if (reached) text += "\n" + verdict_line(result) + "\n";
+  return text;
+}
+
+}  // namespace vramfit::report

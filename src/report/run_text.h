@@ -1,0 +1,23 @@
+// A run's result for a person: the verdict first and again last, 80 columns, binary units.
+#ifndef VRAMFIT_REPORT_RUN_TEXT_H
+#define VRAMFIT_REPORT_RUN_TEXT_H
+
+#include <string>
+
+#include "model/run_result.h"
+
+namespace vramfit::report {
+
+struct TextOptions {
+  bool verbose = false;  // everything, not only what decides
+  bool color = false;
+};
+
+std::string run_to_text(const model::RunResult& result, const TextOptions& options);
+
+// One line: "[✗] out of memory on NVIDIA GeForce GTX 1070 ..."
+std::string verdict_line(const model::RunResult& result);
+
+}  // namespace vramfit::report
+
+#endif
