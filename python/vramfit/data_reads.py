@@ -1,0 +1,191 @@
+"""Sizes and branches that the script takes from device memory.
+
+Under `--values zeros` device memory reads as zeros, so a size that depends on data is too small and a branch may go the
+other way: the result must say so, with the script's line. What counts is a read that decides something: positions and
+masks (a size), a tensor used as a condition (a branch), and whole numbers (often a size or an index). A floating-point
+number that is read (a loss to print) is not noted. Data that came from the host is known, and reading it is no news:
+the virtual GPU counts the reads of memory that only a kernel wrote.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import os
+import re
+import sys
+from collections.abc import Callable
+from types import FrameType, ModuleType
+from typing import Any
+
+from vramfit import notes
+
+SIZE, BRANCH, NUMBER = "a size", "a branch", "a whole number"
+
+_TENSOR_METHODS = {
+    "nonzero": SIZE,
+    "masked_select": SIZE,
+    "unique_consecutive": SIZE,
+    "repeat_interleave": SIZE,
+    "bincount": SIZE,
+    "equal": BRANCH,
+    "__bool__": BRANCH,
+    "__int__": NUMBER,
+    "__index__": NUMBER,
+    "item": NUMBER,
+    "tolist": NUMBER,
+}
+# `_unique2` is what torch.unique and Tensor.unique call; torch.unique itself is built into TorchScript.
+_FUNCTIONS = {
+    "nonzero": SIZE,
+    "masked_select": SIZE,
+    "_unique2": SIZE,
+    "repeat_interleave": SIZE,
+    "bincount": SIZE,
+    "where": SIZE,
+    "equal": BRANCH,
+}
+
+_INSTALLED = re.compile(r"/site-packages/|/dist-packages/|/torchinductor_|/lib/python3\.\d+t?/")
+_OUR_FOLDER = __file__.rsplit("/", 1)[0] + "/"
+_seen: set[tuple[Any, int, str]] = set()
+_noted: set[tuple[str, str]] = set()
+_originals: list[tuple[Any, str, Any]] = []
+
+
+def _find_counter() -> Callable[[], int] | None:
+    """How often small device memory that no host copy wrote was read back; None where there is no virtual GPU."""
+    for name in (None, "libvramfit_virtual_gpu.so"):
+        try:
+            counter = ctypes.CDLL(name).vramfit_gpu_device_reads
+        except (OSError, AttributeError):
+            continue
+        counter.restype = ctypes.c_uint64
+        return counter
+    return None
+
+
+def install(torch: ModuleType) -> None:
+    counter = _find_counter()
+    if counter is None:
+        return
+    watch = functools.partial(_watched, counter=counter, tensor=torch.Tensor)
+    for name, decides in _TENSOR_METHODS.items():
+        _replace(torch.Tensor, name, watch(getattr(torch.Tensor, name), name.strip("_"), decides))
+    for name, decides in _FUNCTIONS.items():
+        original = getattr(torch, name)
+        _replace(torch, name, watch(original, name.strip("_"), decides))
+        _keep_scriptable(torch, original, getattr(torch, name))
+    for name in ("__getitem__", "__setitem__"):
+        _replace(torch.Tensor, name, _watched_indexing(torch, getattr(torch.Tensor, name), counter))
+    _replace(torch, "compile", _stopping_before(torch.compile, counter))
+
+
+def _replace(place: Any, name: str, replacement: Any) -> None:
+    _originals.append((place, name, getattr(place, name)))
+    setattr(place, name, replacement)
+
+
+def _stopping_before(compiler: Any, counter: Callable[[], int]) -> Any:
+    """torch.compile traces Python and stumbles over replaced functions: from then on reads are only counted."""
+
+    @functools.wraps(compiler)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        while _originals:
+            setattr(*_originals.pop())
+            if not _originals:
+                atexit.register(_note_unwatched, counter, counter())
+        return compiler(*args, **kwargs)
+
+    return call
+
+
+def _note_unwatched(counter: Callable[[], int], before: int) -> None:
+    if reads := counter() - before:
+        notes.note("data_read", what="device memory (after torch.compile the line is not known)", line="", count=reads)
+
+
+def _keep_scriptable(torch: ModuleType, original: Any, replacement: Any) -> None:
+    """TorchScript knows torch's functions by identity (torch.jit._builtins): the replacement means the same operator."""
+    table = torch.jit._builtins._get_builtin_table()
+    if id(original) in table:
+        table[id(replacement)] = table[id(original)]
+
+
+def _watched(original: Any, name: str, decides: str, *, counter: Callable[[], int], tensor: type) -> Any:
+    """`original`, noting where it was called when it read device data."""
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        first = args[0] if args else None
+        if not (isinstance(first, tensor) and first.is_cuda):  # type: ignore[attr-defined]
+            return original(*args, **kwargs)
+        before = counter()
+        result = original(*args, **kwargs)
+        if counter() != before and not (decides is NUMBER and _is_fractional(result)):
+            _note(sys._getframe(1), decides, name)
+        return result
+
+    return call
+
+
+def _watched_indexing(torch: ModuleType, original: Any, counter: Callable[[], int]) -> Any:
+    masks = (torch.bool, torch.uint8)
+    tensor = torch.Tensor
+
+    @functools.wraps(original)
+    def call(self: Any, key: Any, *value: Any) -> Any:
+        if not self.is_cuda or not _has_mask(key, tensor, masks):
+            return original(self, key, *value)
+        before = counter()
+        result = original(self, key, *value)
+        if counter() != before:
+            _note(sys._getframe(1), SIZE, "boolean mask")
+        return result
+
+    return call
+
+
+def _has_mask(key: Any, tensor: type, masks: tuple[Any, ...]) -> bool:
+    if isinstance(key, tensor):
+        return key.dtype in masks  # type: ignore[attr-defined]
+    if type(key) is tuple:
+        return any(isinstance(part, tensor) and part.dtype in masks for part in key)  # type: ignore[attr-defined]
+    return False
+
+
+def _is_fractional(result: Any) -> bool:
+    while isinstance(result, list) and result:
+        result = result[0]
+    return isinstance(result, (float, complex))
+
+
+def _note(frame: FrameType, decides: str, name: str) -> None:
+    caller = (frame.f_code, frame.f_lineno, name)
+    if caller in _seen:
+        return
+    _seen.add(caller)
+    what, line = f"{decides} ({name})", _own_line(frame)
+    if (what, line) not in _noted:
+        _noted.add((what, line))
+        notes.note("data_read", what=what, line=line)
+
+
+def _own_line(frame: FrameType | None) -> str:
+    """`train.py:84 in train`: the innermost frame of the user's own; without one, the innermost that isn't ours."""
+    outside = ""
+    while frame is not None:
+        file, code = frame.f_code.co_filename, frame.f_code
+        if not file.startswith((_OUR_FOLDER, "<")):
+            text = f"{_relative(file)}:{frame.f_lineno} in {code.co_name}"
+            if not _INSTALLED.search(file):
+                return text
+            outside = outside or text
+        frame = frame.f_back
+    return outside
+
+
+def _relative(file: str) -> str:
+    folder = os.getcwd() + "/"
+    return file[len(folder) :] if file.startswith(folder) else file
