@@ -107,7 +107,7 @@ def _note_unwatched(counter: Callable[[], int], before: int) -> None:
 
 
 def _keep_scriptable(torch: ModuleType, original: Any, replacement: Any) -> None:
-    """TorchScript knows torch's functions by identity (torch.jit._builtins): the replacement means the same operator."""
+    """TorchScript knows torch's functions by identity: the replacement means the same operator."""
     table = torch.jit._builtins._get_builtin_table()
     if id(original) in table:
         table[id(replacement)] = table[id(original)]

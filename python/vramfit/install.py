@@ -24,7 +24,7 @@ def prepare() -> None:
 
 
 def _after_torch(torch: ModuleType) -> None:
-    from vramfit import apply, cut, errors, job, loaders, owners, phases, recorder, saves, trainers
+    from vramfit import apply, cut, data_reads, errors, job, loaders, owners, phases, recorder, saves, trainers, values
 
     recorder.check()
     parts = (
@@ -37,6 +37,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("saves", lambda: saves.install(torch)),
         ("errors", errors.install),
         ("trainers", trainers.install),
+        ("values", values.install if values.are_wanted() else lambda: data_reads.install(torch)),
     )
     for name, put_in_place in parts:
         try:

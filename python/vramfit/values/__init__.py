@@ -16,6 +16,10 @@ from vramfit import importing, notes
 _COMPILE_NOTE = "torch.compile was switched off: compiled kernels cannot be run on the CPU, so operators run one by one"
 
 
+def are_wanted() -> bool:
+    return os.environ.get("VRAMFIT_VALUES") == "cpu"
+
+
 def install() -> None:
     """Switches exact values on in this process, once torch has been imported. Compiled code is run eagerly."""
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
@@ -34,12 +38,15 @@ def _enter(torch: ModuleType) -> None:
 
 def _enter_in_new_threads() -> None:
     """Dispatch modes belong to a thread; DataParallel and user threads run operators of their own."""
+    from vramfit.values.aside import THREAD_NAME
+
     start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
 
     def start_with_values(self: threading.Thread) -> None:
         from vramfit.values.mode import CpuValues
 
-        CpuValues().__enter__()
+        if self.name != THREAD_NAME:
+            CpuValues().__enter__()
         start(self)
 
     threading.Thread._bootstrap_inner = start_with_values  # type: ignore[attr-defined]
