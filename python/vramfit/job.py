@@ -128,6 +128,7 @@ def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             **{"class": root.class_name},
             parameters=root.parameters,
             parameter_bytes=root.parameter_bytes,
+            has_batch_norm=any("BatchNorm" in type(part).__name__ and part.training for part in inner.modules()),
             blocks=_blocks(inner, root.prefix),
         )
     _note_precision(module is not inner and "Optimized" in type(module).__name__)
@@ -148,6 +149,7 @@ def _on_root_exit(module: Any, result: Any) -> None:
 class _Reading:
     class_name: str
     saved_bytes: int = 0
+    output_bytes: int = 0  # of the saved, what it handed on: all that is left of it under checkpointing
     calls: int = 0
 
 
@@ -168,12 +170,13 @@ class _Meter:
             self._autocast = autocast_dtype()
         self._readings.setdefault(name, _Reading(type(module).__name__))
 
-    def leave(self, module: Any) -> None:
+    def leave(self, module: Any, result: Any) -> None:
         if not self._open:
             return
         name, before = self._open.pop()
         reading = self._readings[name]
         reading.saved_bytes += recorder.memory(self._device, recorder.ALLOCATED) - before
+        reading.output_bytes += sum(t.numel() * t.element_size() for _, t in owners.tensors_in(result) if t.is_cuda)
         reading.calls += 1
 
     def write(self) -> None:
@@ -186,6 +189,7 @@ class _Meter:
                     name=name,
                     **{"class": reading.class_name},
                     saved_bytes=reading.saved_bytes,
+                    output_bytes=reading.output_bytes,
                     calls=reading.calls,
                 )
 

@@ -164,7 +164,7 @@ def _make_module_hooks(torch: Any) -> tuple[Callable[..., None], Callable[..., N
             return
         set_scope(calls.pop())
         if detail:
-            detail[-1].leave(module)
+            detail[-1].leave(module, result)
         if not calls and position.stage != BACKWARD:
             events.root_exit(module, result)
 

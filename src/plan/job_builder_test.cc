@@ -158,7 +158,7 @@ model::Job build(Script& script) {
 TEST(JobBuilder, joins_notes_and_records) {
   Script script = two_steps();
   script.note(
-      R"({"kind":"loader","ordinal":0,"batch_size":8,"batches":100,"phase":"train","shapes":[[8,3,64,64],[8]]})");
+      R"({"kind":"loader","ordinal":0,"batch_size":8,"batches":100,"phase":"train","shapes":[{"name":"0","shape":[8,3,64,64],"dtype":"float32"},{"name":"1","shape":[8],"dtype":"int64"}]})");
   script.note(R"({"kind":"root_module","name":"","class":"Loss","parameters":0,"parameter_bytes":0,"blocks":[]})");
   script.note(R"({"kind":"root_module","name":"","class":"Net","parameters":25,"parameter_bytes":104857600,
       "blocks":[{"name":"stage1","class":"Stage","parameters":5,"repeated":false},
@@ -172,6 +172,7 @@ TEST(JobBuilder, joins_notes_and_records) {
   EXPECT_TRUE(job.has_batch_norm);
   ASSERT_EQ(job.loaders.size(), 1U);
   EXPECT_EQ(job.loaders[0].batch_size, 8);
+  EXPECT_EQ(job.loaders[0].shapes, (std::vector<std::vector<std::int64_t>>{{8, 3, 64, 64}, {8}}));
   ASSERT_EQ(job.levels.size(), 1U);
   EXPECT_EQ(job.levels[0].blocks[0].name, "stage1") << "in the order in which they ran, not of the notes";
   EXPECT_EQ(job.levels[0].blocks[1].forward_macs, 3000);

@@ -43,7 +43,8 @@ std::vector<std::vector<std::int64_t>> shapes_of(const json& fields) {
   std::vector<std::vector<std::int64_t>> shapes;
   const auto found = fields.find("shapes");
   if (found == fields.end() || !found->is_array()) return shapes;
-  for (const json& shape : *found) {
+  for (const json& tensor : *found) {
+    const json& shape = tensor.is_object() && tensor.contains("shape") ? tensor["shape"] : tensor;
     if (!shape.is_array()) continue;
     std::vector<std::int64_t> sizes;
     for (const json& size : shape) sizes.push_back(size.is_number() ? size.get<std::int64_t>() : -1);

@@ -28,6 +28,11 @@ Forecast forecast_levels(const model::Job& job, const Target& target, const std:
   return forecast;
 }
 
+double time_factor_of(const model::Job& job, const Target& target, const Forecast& forecast) {
+  const double now = devices::estimate_step_seconds(target.card, job.work);
+  return now > 0 ? devices::estimate_step_seconds(target.card, forecast.work) / now : 1;
+}
+
 bool respects_slots(const std::vector<Axis>& axes, const std::vector<std::uint8_t>& levels) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     for (std::size_t j = i + 1; j < axes.size(); ++j) {
@@ -83,18 +88,16 @@ std::vector<Axis> build_axes(const model::Job& job, const Target& target,
 }
 
 std::vector<Candidate> build_candidates(const model::Job& job, const Target& target, const std::vector<Axis>& axes) {
-  const double now = devices::estimate_step_seconds(target.card, job.work);
   std::vector<Candidate> candidates;
   std::vector<std::uint8_t> levels(axes.size(), 0);
   while (advance(axes, levels)) {
     if (!respects_slots(axes, levels)) continue;
     const Forecast forecast = forecast_levels(job, target, axes, levels);
-    const double then = devices::estimate_step_seconds(target.card, forecast.work);
     Candidate candidate;
     candidate.levels = levels;
     candidate.needs = add_up(job, forecast).needs;
     candidate.effect = forecast.effect;
-    candidate.time_factor = now > 0 ? then / now : 1;
+    candidate.time_factor = time_factor_of(job, target, forecast);
     candidate.uncertainty = forecast.uncertainty;
     candidate.changes = static_cast<int>(std::ranges::count_if(levels, [](auto level) { return level > 0; }));
     candidates.push_back(std::move(candidate));
@@ -124,6 +127,8 @@ Explained explain(const model::Job& job, const Target& target, const std::vector
   }
   Forecast forecast = forecast_levels(job, target, axes, candidate.levels);
   explained.outlook = add_up(job, forecast);
+  explained.effect = forecast.effect;
+  explained.time_factor = time_factor_of(job, target, forecast);
   explained.consequences = std::move(forecast.consequences);
   return explained;
 }

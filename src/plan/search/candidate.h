@@ -50,6 +50,8 @@ bool is_at_most(const Candidate& weaker, const Candidate& stronger);
 struct Explained {
   model::Plan plan;
   Outlook outlook;
+  Effect effect = Effect::kSame;
+  double time_factor = 1;
   std::vector<std::string> consequences;
 };
 Explained explain(const model::Job& job, const Target& target, const std::vector<Axis>& axes,

@@ -1,0 +1,263 @@
+#include "app/fit.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "app/fit_prover.h"
+#include "app/fit_summary.h"
+#include "app/session.h"
+#include "base/interrupt.h"
+#include "ingest/plan_file.h"
+#include "plan/job_builder.h"
+#include "plan/search/search.h"
+#include "plan/techniques/registry.h"
+
+namespace vramfit::app {
+namespace {
+
+using base::Bytes;
+using base::ErrorCode;
+using base::Result;
+using model::FitResult;
+using model::FitVerdict;
+
+// Far beyond any card, and free: memory of a virtual card that nothing touches takes no host memory.
+constexpr std::int64_t kFreeRunGib = 512;
+
+bool contains(const std::vector<std::string>& list, std::string_view id) {
+  return std::ranges::find(list, id) != list.end();
+}
+
+Result<void> check_ids(const std::vector<std::string>& ids, std::string_view option) {
+  for (const std::string& id : ids) {
+    if (plan::find_technique(id) != nullptr) continue;
+    std::vector<std::string_view> known;
+    for (const plan::Technique* technique : plan::all_techniques()) known.push_back(technique->id());
+    return base::fail(ErrorCode::kUsage, fmt::format("there is no technique \"{}\"", id), std::string(option),
+                      fmt::format("known are: {}", fmt::join(known, ", ")));
+  }
+  return {};
+}
+
+Result<void> check_request(const FitRequest& request) {
+  if (request.run.real || request.run.cards.empty()) {
+    return base::fail(ErrorCode::kUsage, "fit works on virtual cards: it has to run the job dozens of times", "--gpu",
+                      "name the card, as in --gpu \"RTX 3060\"");
+  }
+  if (auto only = check_ids(request.only, "--only"); !only) return only;
+  return check_ids(request.deny, "--deny");
+}
+
+// One fit from start to end; holds what its steps share.
+class Fit {
+ public:
+  Fit(const FitRequest& request, Runner& cold, Runner& warm, base::ProgressSink& progress, const base::Clock& clock)
+      : request_(request), cold_(cold), warm_(warm), progress_(progress), clock_(clock), started_ns_(clock.now_ns()) {
+    const CardChoice& card = request.run.cards.front();
+    target_.card = card.card;
+    target_.limit = card.total.value_or(card.card.memory);
+    target_.keep_effective_batch = request.keep_effective_batch;
+    result_.card = card.card.name;
+    result_.limit = target_.limit;
+    result_.budget_seconds = request.budget_seconds;
+  }
+
+  Result<FitResult> run() {
+    auto as_is = run_as_is();
+    if (!as_is) return std::unexpected(as_is.error());
+    if (!*as_is) return finish();
+    auto job = run_free();
+    if (!job) return std::unexpected(job.error());
+    if (!*job) return finish();
+    if (auto searched = search_plans(**job); !searched) return std::unexpected(searched.error());
+    return finish();
+  }
+
+ private:
+  double elapsed() const { return base::seconds_between(started_ns_, clock_.now_ns()); }
+
+  FitResult finish() {
+    progress_.clear();
+    result_.seconds = elapsed();
+    return std::move(result_);
+  }
+
+  RunRequest quiet_request() const {
+    RunRequest request = request_.run;
+    request.plan.reset();
+    request.quiet_child = true;
+    return request;
+  }
+
+  // True when there is something to do: the job ran out of memory.
+  Result<bool> run_as_is() {
+    progress_.update(fmt::format("running the job as it is on {}", result_.card));
+    auto outcome = cold_.run(quiet_request(), progress_);
+    if (!outcome) return std::unexpected(outcome.error());
+    ++result_.runs;
+    result_.as_is = std::move(outcome->result);
+    if (result_.as_is.interrupted) return conclude(FitVerdict::kInterrupted, "");
+    switch (result_.as_is.verdict) {
+      case model::Verdict::kFits:
+        return conclude(FitVerdict::kFitsAlready, "");
+      case model::Verdict::kFailed:
+        return conclude(FitVerdict::kJobFailed,
+                        result_.as_is.error ? result_.as_is.error->message : result_.as_is.reason);
+      case model::Verdict::kBorderline:
+      case model::Verdict::kOutOfMemory:
+        break;
+    }
+    return true;
+  }
+
+  bool conclude(FitVerdict verdict, std::string reason) {
+    result_.verdict = verdict;
+    result_.reason = std::move(reason);
+    return false;
+  }
+
+  // The job's facts, from a run that memory does not stop; nothing when even that run did not work.
+  Result<std::optional<model::Job>> run_free() {
+    progress_.update(fmt::format("running it on the same card with {} GiB, to see the whole of it", kFreeRunGib));
+    RunRequest request = quiet_request();
+    for (CardChoice& card : request.cards) card.total = std::max(Bytes::gib(kFreeRunGib), target_.limit);
+    auto outcome = warm_.run(request, progress_);
+    if (!outcome) return std::unexpected(outcome.error());
+    ++result_.runs;
+    const model::RunResult& free = outcome->result;
+    if (free.interrupted) {
+      conclude(FitVerdict::kInterrupted, "");
+      return std::nullopt;
+    }
+    if (free.verdict == model::Verdict::kFailed || free.verdict == model::Verdict::kOutOfMemory) {
+      conclude(FitVerdict::kJobFailed, fmt::format("with {} GiB of memory it ends badly too: {}", kFreeRunGib,
+                                                   free.error ? free.error->message : free.reason));
+      return std::nullopt;
+    }
+    model::Job job = plan::build_job(outcome->recordings, free);
+    if (result_.as_is.oom) {
+      const auto& device = fullest(result_.as_is);
+      job.oom = model::OomFacts{result_.as_is.oom->phase, result_.as_is.oom->tried, device.peaks.allocated,
+                                device.peaks.reserved};
+    }
+    result_.free_run = std::move(outcome->result);
+    return job;
+  }
+
+  static const model::DeviceResult& fullest(const model::RunResult& result) {
+    static const model::DeviceResult kNone;
+    const auto found = std::ranges::find(result.devices, result.peak_device, &model::DeviceResult::index);
+    return found == result.devices.end() ? kNone : *found;
+  }
+
+  std::vector<const plan::Technique*> choose_techniques(const model::Job& job) {
+    std::vector<const plan::Technique*> chosen;
+    for (const plan::Technique* technique : plan::all_techniques()) {
+      model::TechniqueRow row{std::string(technique->id()), "applicable", ""};
+      const bool wanted = request_.only.empty() || contains(request_.only, technique->id());
+      const plan::Applicability applicability = technique->applies_to(job, target_);
+      row.reason = applicability.reason;
+      if (!wanted || contains(request_.deny, technique->id())) {
+        row.standing = "denied";
+        row.reason = wanted ? "--deny" : "not among --only";
+      } else if (applicability.standing == plan::Standing::kInForce) {
+        row.standing = "in_force";
+      } else if (applicability.standing == plan::Standing::kNotPossible) {
+        row.standing = "not_possible";
+      } else {
+        chosen.push_back(technique);
+      }
+      result_.techniques.push_back(std::move(row));
+    }
+    return chosen;
+  }
+
+  Result<void> search_plans(const model::Job& job) {
+    const auto axes = plan::build_axes(job, target_, choose_techniques(job));
+    const auto session = Session::create({});  // only for its folder, which goes with it, or with the next run
+    if (!session) return std::unexpected(session.error());
+    RunProver prover(quiet_request(), phases_of(job), session->run_folder(), warm_);
+    plan::SearchOptions options;
+    options.budget_seconds = std::max(0.0, request_.budget_seconds - elapsed());
+    const auto on_trial = [&](const model::Plan& plan, const plan::Outlook& outlook, std::size_t done,
+                              std::string_view stage) {
+      progress_.update(fmt::format("{}: {} (predicted {}) - {} run, at most {:.0f} s left", stage, plan.name,
+                                   to_string(outlook.needs), done, std::max(0.0, request_.budget_seconds - elapsed())));
+    };
+    const plan::SearchResult found = plan::search(job, target_, axes, prover, options, clock_, on_trial);
+    if (found.ending == plan::Ending::kFailed && !found.best) return std::unexpected(*found.error);
+    add_search(job, target_, axes, found, result_);
+    set_verdict(found, axes.empty());
+    if (!result_.plans.empty()) write_answer();
+    return {};
+  }
+
+  // Phases with steps of their own: a run that is a proof must go through them. Saving may be rarer than a cut run.
+  static std::set<std::string> phases_of(const model::Job& job) {
+    std::set<std::string> phases;
+    for (const model::PhaseFacts& facts : job.phases) {
+      if (facts.phase == "train" || facts.phase == "validate" || facts.phase == "test") phases.insert(facts.phase);
+    }
+    return phases;
+  }
+
+  void set_verdict(const plan::SearchResult& found, bool no_techniques) {
+    if (!result_.plans.empty()) {
+      result_.verdict = FitVerdict::kPlanFits;
+    } else if (found.ending == plan::Ending::kInterrupted) {
+      result_.verdict = FitVerdict::kInterrupted;
+    } else if (found.ending == plan::Ending::kBudgetUsed) {
+      result_.verdict = FitVerdict::kOutOfTime;
+    } else {
+      result_.verdict = FitVerdict::kNothingFits;
+      if (no_techniques) result_.reason = "none of the techniques can be applied to this script";
+    }
+  }
+
+  // The user's file is never overwritten unless it is a plan itself.
+  void write_answer() {
+    const auto& path = request_.plan_out;
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored) && !ingest::read_plan(path)) {
+      result_.reason =
+          fmt::format("{} exists and is not a plan: nothing was written; --plan-out names another file", path.string());
+      return;
+    }
+    if (auto written = ingest::write_plan(path, result_.plans.front().plan); !written) {
+      result_.reason = to_string(written.error());
+      return;
+    }
+    result_.plan_file = path.string();
+    std::string command;
+    for (const std::string& argument : request_.run.command) command += " " + quote_for_shell(argument);
+    const std::string file = quote_for_shell(result_.plan_file);
+    result_.prove_command =
+        fmt::format("vramfit run --gpu {} --plan {} --{}", quote_for_shell(request_.gpu), file, command);
+    result_.train_command = fmt::format("vramfit run --gpu real --steps all --plan {} --{}", file, command);
+  }
+
+  const FitRequest& request_;
+  Runner& cold_;
+  Runner& warm_;
+  base::ProgressSink& progress_;
+  const base::Clock& clock_;
+  const std::int64_t started_ns_;
+  plan::Target target_;
+  FitResult result_;
+};
+
+}  // namespace
+
+Result<FitResult> fit(const FitRequest& request, Runner& cold, Runner& warm, base::ProgressSink& progress,
+                      const base::Clock& clock) {
+  if (auto checked = check_request(request); !checked) return std::unexpected(checked.error());
+  base::InterruptScope interrupts;
+  return Fit(request, cold, warm, progress, clock).run();
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,37 @@
+// The use case behind `vramfit fit`: the cheapest changes that make a job fit a card, each proven by running it.
+//
+//   1 as is      the job on the card: it fits already, or it runs out
+//   2 free run   the same card with far more memory: the whole step, its owners, its work (virtual memory is free)
+//   3 search     plans by predicted cost, each run on the card itself (plan/search)
+//   4 answer     ranked plans, the winner's plan file and the command that applies it
+#ifndef VRAMFIT_APP_FIT_H
+#define VRAMFIT_APP_FIT_H
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "app/run.h"
+#include "base/clock.h"
+#include "model/fit_result.h"
+
+namespace vramfit::app {
+
+struct FitRequest {
+  RunRequest run;                    // the card, the command; `plan` stays empty
+  std::string gpu;                   // as typed after --gpu, for the commands in the answer
+  bool keep_effective_batch = true;  // --keep effective-batch | any
+  std::vector<std::string> only;     // --only: technique ids; empty = all
+  std::vector<std::string> deny;     // --deny
+  double budget_seconds = 60;        // for everything, the two first runs included
+  std::filesystem::path plan_out = "vramfit-plan.json";
+};
+
+// `warm` runs the candidates and may be the same as `cold`. Errors are those of usage and of vramfit itself; whatever
+// happens to the job is a result.
+base::Result<model::FitResult> fit(const FitRequest& request, Runner& cold, Runner& warm, base::ProgressSink& progress,
+                                   const base::Clock& clock);
+
+}  // namespace vramfit::app
+
+#endif

@@ -1,0 +1,107 @@
+#include "app/fit_prover.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ingest/plan_file.h"
+
+namespace vramfit::app {
+namespace {
+
+std::vector<std::string> ids_of_notes(const RunOutcome& outcome, std::string_view kind) {
+  std::vector<std::string> ids;
+  for (const model::Recording& recording : outcome.recordings) {
+    for (const model::Note& note : recording.notes) {
+      if (note.kind != kind) continue;
+      const auto id = note.fields.find("id");
+      if (id != note.fields.end() && id->is_string()) ids.push_back(*id);
+    }
+  }
+  return ids;
+}
+
+plan::Outcome outcome_of(model::Verdict verdict) {
+  switch (verdict) {
+    case model::Verdict::kFits:
+      return plan::Outcome::kFits;
+    case model::Verdict::kBorderline:
+      return plan::Outcome::kBorderline;
+    case model::Verdict::kOutOfMemory:
+      return plan::Outcome::kOutOfMemory;
+    case model::Verdict::kFailed:
+      break;
+  }
+  return plan::Outcome::kFailed;
+}
+
+// Why a run that ended well proves nothing; empty when it does.
+std::string find_gap(const RunOutcome& outcome, const model::Plan& plan, const std::set<std::string>& phases) {
+  const auto applied = ids_of_notes(outcome, "plan_applied");
+  for (const model::Change& change : plan.changes) {
+    if (std::ranges::find(applied, change.technique) == applied.end()) {
+      return fmt::format("{} never came into force in this run", change.technique);
+    }
+  }
+  for (const std::string& phase : phases) {
+    const auto& seen = outcome.result.phases;
+    if (std::ranges::find(seen, phase, &model::PhaseResult::name) == seen.end()) {
+      return fmt::format("the run ended before phase {}", phase);
+    }
+  }
+  return "";
+}
+
+void add_peaks(const model::RunResult& result, plan::Proof& proof) {
+  for (const model::DeviceResult& device : result.devices) {
+    if (device.index != result.peak_device) continue;
+    proof.peak_device = device.peaks.device;
+    proof.peak_reserved = device.peaks.reserved;
+    proof.peak_allocated = device.peaks.allocated;
+    proof.retries = device.retries;
+  }
+}
+
+std::string first_of(const std::vector<std::string>& sentences) { return sentences.empty() ? "" : sentences.front(); }
+
+}  // namespace
+
+plan::Proof judge(const RunOutcome& outcome, const model::Plan& plan, const std::set<std::string>& phases) {
+  const model::RunResult& result = outcome.result;
+  plan::Proof proof;
+  proof.outcome = outcome_of(result.verdict);
+  proof.phase = result.oom ? result.oom->phase : result.peak_phase;
+  proof.tried = result.oom ? result.oom->tried : base::Bytes(0);
+  proof.wall_seconds = result.wall_seconds;
+  proof.refused = ids_of_notes(outcome, "plan_refused");
+  add_peaks(result, proof);
+  if (!proof.refused.empty()) {
+    proof.outcome = plan::Outcome::kRefused;
+    proof.detail = first_of(result.plan_refused);
+  } else if (proof.outcome == plan::Outcome::kFailed) {
+    proof.detail = result.error ? fmt::format("{}: {}", result.error->type, result.error->message) : result.reason;
+  } else if (proof.outcome != plan::Outcome::kOutOfMemory) {
+    if (std::string gap = find_gap(outcome, plan, phases); !gap.empty()) {
+      proof.outcome = plan::Outcome::kFailed;
+      proof.detail = std::move(gap);
+    }
+  }
+  return proof;
+}
+
+RunProver::RunProver(RunRequest request, std::set<std::string> phases, std::filesystem::path folder, Runner& runner)
+    : request_(std::move(request)), phases_(std::move(phases)), folder_(std::move(folder)), runner_(runner) {}
+
+base::Result<plan::Proof> RunProver::prove(const model::Plan& plan) {
+  const std::filesystem::path file = folder_ / fmt::format("plan-{}.json", ++number_);
+  if (auto written = ingest::write_plan(file, plan); !written) return std::unexpected(written.error());
+  request_.plan = file;
+  // The run's own progress would hide which plan is being tried.
+  auto outcome = runner_.run(request_, base::silent_progress());
+  if (!outcome) return std::unexpected(outcome.error());
+  if (outcome->result.interrupted) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
+  return judge(*outcome, plan, phases_);
+}
+
+}  // namespace vramfit::app

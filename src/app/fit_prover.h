@@ -1,0 +1,34 @@
+// Runs the user's script with a plan applied, on the card itself.
+#ifndef VRAMFIT_APP_FIT_PROVER_H
+#define VRAMFIT_APP_FIT_PROVER_H
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "app/run.h"
+#include "plan/search/search.h"
+
+namespace vramfit::app {
+
+// A run counts as a proof when every change of the plan said that it was applied, and the run went through every phase
+// that the job has.
+plan::Proof judge(const RunOutcome& outcome, const model::Plan& plan, const std::set<std::string>& phases);
+
+class RunProver final : public plan::Prover {
+ public:
+  // `folder` is where plan files for the runs are written; the caller removes it.
+  RunProver(RunRequest request, std::set<std::string> phases, std::filesystem::path folder, Runner& runner);
+  base::Result<plan::Proof> prove(const model::Plan& plan) override;
+
+ private:
+  RunRequest request_;
+  const std::set<std::string> phases_;
+  const std::filesystem::path folder_;
+  Runner& runner_;
+  int number_ = 0;
+};
+
+}  // namespace vramfit::app
+
+#endif

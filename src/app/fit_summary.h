@@ -1,0 +1,21 @@
+// What a search found -> the rows of the answer, with the reason each loser lost.
+#ifndef VRAMFIT_APP_FIT_SUMMARY_H
+#define VRAMFIT_APP_FIT_SUMMARY_H
+
+#include <string>
+#include <vector>
+
+#include "model/fit_result.h"
+#include "plan/search/search.h"
+
+namespace vramfit::app {
+
+void add_search(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
+                const plan::SearchResult& found, model::FitResult& result);
+
+// One argument as a POSIX shell reads it back.
+std::string quote_for_shell(const std::string& argument);
+
+}  // namespace vramfit::app
+
+#endif

@@ -1,0 +1,41 @@
+#include "model/fit_result.h"
+
+namespace vramfit::model {
+
+std::string_view to_string(FitVerdict verdict) {
+  switch (verdict) {
+    case FitVerdict::kFitsAlready:
+      return "fits_already";
+    case FitVerdict::kPlanFits:
+      return "plan_fits";
+    case FitVerdict::kNothingFits:
+      return "nothing_fits";
+    case FitVerdict::kOutOfTime:
+      return "out_of_time";
+    case FitVerdict::kInterrupted:
+      return "interrupted";
+    case FitVerdict::kJobFailed:
+      return "job_failed";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(PlanStanding standing) {
+  switch (standing) {
+    case PlanStanding::kFits:
+      return "fits";
+    case PlanStanding::kBorderline:
+      return "borderline";
+    case PlanStanding::kDoesNotFit:
+      return "does_not_fit";
+    case PlanStanding::kRefused:
+      return "refused";
+    case PlanStanding::kBroke:
+      return "broke";
+    case PlanStanding::kNotRun:
+      return "not_run";
+  }
+  return "unknown";
+}
+
+}  // namespace vramfit::model

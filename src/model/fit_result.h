@@ -1,0 +1,74 @@
+// What `vramfit fit` found: plain values, ready to be shown as text or JSON.
+#ifndef VRAMFIT_MODEL_FIT_RESULT_H
+#define VRAMFIT_MODEL_FIT_RESULT_H
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/plan.h"
+#include "model/run_result.h"
+
+namespace vramfit::model {
+
+enum class FitVerdict {
+  kFitsAlready,
+  kPlanFits,     // at least one plan was proven
+  kNothingFits,  // everything together was run, and is too large still
+  kOutOfTime,    // the budget was used before anything was proven: nothing is known
+  kInterrupted,  // Ctrl-C before anything was proven
+  kJobFailed     // the job does not run, for a reason other than memory
+};
+std::string_view to_string(FitVerdict verdict);  // "fits_already", "plan_fits", ...
+
+enum class PlanStanding {
+  kFits,        // proven
+  kBorderline,  // within the uncertainty of the context's size
+  kDoesNotFit,  // proven not to
+  kRefused,     // the script could not be changed that way
+  kBroke,       // the script failed with it
+  kNotRun       // predicted to be hopeless
+};
+std::string_view to_string(PlanStanding standing);  // "fits", "does_not_fit", ...
+
+struct PlanRow {
+  Plan plan;
+  PlanStanding standing = PlanStanding::kNotRun;
+  Bytes predicted;              // source: model
+  std::optional<Peaks> proven;  // source: run; of a run that died, the highest it got to
+  std::int64_t retries = 0;
+  double time_factor = 1;  // of a training step, against the job as it is; source: model
+  std::string effect;      // "same", "rounding", "statistics", "optimizer", "input"
+  std::vector<std::string> consequences;
+  std::string reason;       // why it is not the answer; empty for the winner
+  double wall_seconds = 0;  // of the run
+};
+
+struct TechniqueRow {
+  std::string id;
+  std::string standing;  // "applicable", "in_force", "not_possible", "denied"
+  std::string reason;
+};
+
+struct FitResult {
+  FitVerdict verdict = FitVerdict::kJobFailed;
+  std::string reason;  // one sentence, for verdicts that need one
+  std::string card;
+  Bytes limit;                        // the card's memory
+  RunResult as_is;                    // the job on the card
+  std::optional<RunResult> free_run;  // the job on the same card with far more memory: what it would take
+  std::vector<PlanRow> plans;         // those that fit, best first
+  std::vector<PlanRow> lost;
+  std::vector<TechniqueRow> techniques;
+  bool cheapest_known = false;  // nothing cheaper is left that could fit
+  std::string plan_file;        // where the best plan was written; empty when it was not
+  std::string prove_command, train_command;
+  double seconds = 0, budget_seconds = 0;
+  int runs = 0;
+  std::size_t candidates = 0, ruled_out = 0;
+};
+
+}  // namespace vramfit::model
+
+#endif
