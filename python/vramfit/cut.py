@@ -1,7 +1,7 @@
 """Makes a job that trains for days answer in seconds: a few batches a pass, and an end once memory is steady.
 
-VRAMFIT_STEPS: `auto` (default) cuts and stops; `quick` does, without coasting; `all` does neither; a number keeps that many
-batches of every pass.
+VRAMFIT_STEPS: `auto` (default) cuts and stops; `quick` does, without coasting; `all` does neither; a number keeps that
+many batches of every pass.
 
 Automatic stopping, in rounds. A round begins with a pass over training data (or, without a loader, with training again
 after an evaluation):

@@ -7,6 +7,8 @@ backward_end()
 step_begin(optimizer)              before and after torch.optim.Optimizer.step
 step_end(optimizer)
 batch(loader_pass, batch)          a DataLoader yields
+phase_begin(phase)                 the phase changed
+optimizer_made(optimizer)          a torch optimizer was constructed
 """
 
 from __future__ import annotations
@@ -47,3 +49,5 @@ backward_end = Event("backward_end")
 step_begin = Event("step_begin")
 step_end = Event("step_end")
 batch = Event("batch")
+phase_begin = Event("phase_begin")
+optimizer_made = Event("optimizer_made")

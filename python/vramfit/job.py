@@ -292,6 +292,7 @@ def _count_optimizers(torch: Any) -> None:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         position.optimizers += 1
         original(self, *args, **kwargs)
+        events.optimizer_made(self)
 
     torch.optim.Optimizer.__init__ = init
 

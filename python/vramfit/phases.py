@@ -54,6 +54,7 @@ class Position:
             if phase in (VALIDATE, TEST):
                 self.evaluated = True
             recorder.set_phase(phase)
+            events.phase_begin(phase)
 
     def set_stage(self, stage: int) -> None:
         if stage != self.stage:

@@ -1,8 +1,8 @@
 """Applies a plan file (VRAMFIT_PLAN) to the unmodified script: one module per technique.
 
 Each technique module has `install(torch, options)`, called once torch is imported; `allocator` also has
-`before_torch(options)`. A technique says with `applied` or `refused` what became of it; one that says neither by the end
-of the process was never reached, which is a refusal too.
+`before_torch(options)`. A technique says with `applied` or `refused` what became of it; one that says neither by the
+end of the process was never reached, which is a refusal too.
 """
 
 from __future__ import annotations

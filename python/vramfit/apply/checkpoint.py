@@ -1,0 +1,92 @@
+"""Activation checkpointing of chosen modules: their forward runs again in backward instead of keeping its activations.
+
+Random state is restored for the second run, so dropout repeats. Batch norm would update its running statistics twice; in
+the second run they are left alone. Results equal those without checkpointing.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from vramfit import apply, events, scopes
+
+ID = "checkpoint"
+
+
+@contextmanager
+def _frozen_statistics(norms: list[Any]) -> Iterator[None]:
+    """Batch norms that normalise with the batch's statistics and leave the running ones as they are."""
+    tracking = [norm for norm in norms if norm.training and norm.track_running_stats]
+    for norm in tracking:
+        norm.track_running_stats = False
+    try:
+        yield
+    finally:
+        for norm in tracking:
+            norm.track_running_stats = True
+
+
+def wrap(torch: Any, module: Any) -> None:
+    """Makes one module checkpointed while it trains. Its hooks and its place in the model stay as they are."""
+    checkpoint = torch.utils.checkpoint.checkpoint
+    original = module.forward
+    norms = [m for m in module.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+
+    def contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+        return nullcontext(), _frozen_statistics(norms)
+
+    extra = {"context_fn": contexts} if norms else {}
+
+    @functools.wraps(original)
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        if not (module.training and torch.is_grad_enabled()):
+            return original(*args, **kwargs)
+        return checkpoint(original, *args, use_reentrant=False, **extra, **kwargs)
+
+    module.forward = forward
+
+
+class Checkpoint:
+    def __init__(self, torch: Any, options: dict[str, Any]) -> None:
+        self._torch = torch
+        self._names = [str(name) for name in options.get("modules", [])]
+        self._done: set[int] = set()
+
+    def restart(self) -> None:
+        self._done.clear()
+
+    def enter(self, module: Any, args: Any, kwargs: Any) -> None:
+        root = scopes.root_of(module)
+        inner = scopes.unwrap(module)
+        if root is None or not root.parameters or id(inner) in self._done:
+            return
+        self._done.add(id(inner))
+        named = {root.prefix + name: child for name, child in inner.named_modules() if name}
+        found = [name for name in self._names if name in named]
+        if not found:
+            return
+        if type(module).__name__ == "OptimizedModule":
+            apply.refused(ID, "the model is compiled: checkpoint its blocks in the script, before torch.compile")
+            return
+        missing = sorted(set(self._names) - set(named))
+        if missing:
+            apply.refused(ID, f"the model has no module {missing[0]}")
+            return
+        for name in found:
+            wrap(self._torch, named[name])
+        config = getattr(inner, "config", None)
+        if getattr(config, "use_cache", None):
+            config.use_cache = False  # a cache filled twice would be wrong; transformers does the same
+        apply.applied(ID, f"{len(found)} modules run again in backward: {', '.join(found[:8])}")
+
+
+def install(torch: Any, options: dict[str, Any]) -> None:
+    import torch.utils.checkpoint
+
+    technique = Checkpoint(torch, options)
+    os.register_at_fork(after_in_child=technique.restart)
+    events.root_enter.listen(technique.enter)

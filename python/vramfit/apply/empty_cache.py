@@ -1,0 +1,20 @@
+"""torch.cuda.empty_cache() when a phase begins: cached blocks of the last one go back to the driver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vramfit import apply, events, recorder
+
+ID = "empty_cache"
+
+
+def install(torch: Any, options: dict[str, Any]) -> None:
+    phases = {recorder.PHASE_NAMES.index(name) for name in options.get("before", ["validate"])}
+
+    def phase_begins(phase: int) -> None:
+        if phase in phases and torch.cuda.is_initialized():
+            torch.cuda.empty_cache()
+            apply.applied(ID, f"the cache is emptied before {recorder.PHASE_NAMES[phase]}")
+
+    events.phase_begin.listen(phase_begins)

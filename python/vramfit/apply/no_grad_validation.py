@@ -1,0 +1,50 @@
+"""No graph for forward passes in eval mode: what `with torch.no_grad():` around a validation loop does."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from vramfit import apply, events, scopes
+from vramfit.phases import position
+from vramfit.recorder import TRAIN
+
+ID = "no_grad_validation"
+
+
+class NoGradValidation:
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+        self._module: Any = None  # id() of the root whose gradients are off
+        self._last_was_ours = False
+
+    def restart(self) -> None:
+        self._module = None
+
+    def enter(self, module: Any, args: Any, kwargs: Any) -> None:
+        root = scopes.root_of(module)
+        if root is None or not root.parameters:
+            return
+        self._last_was_ours = False
+        if position.phase != TRAIN and not module.training and self._torch.is_grad_enabled():
+            self._torch._C._set_grad_enabled(False)
+            self._module = id(module)
+            self._last_was_ours = True
+            apply.applied(ID, "gradients are off in evaluation")
+
+    def leave(self, module: Any, result: Any) -> None:
+        if self._module == id(module):
+            self._module = None
+            self._torch._C._set_grad_enabled(True)
+
+    def before_backward(self, tensors: Any) -> None:
+        if self._last_was_ours:
+            apply.refused(ID, "the script calls backward() on the output of a model in eval mode")
+
+
+def install(torch: Any, options: dict[str, Any]) -> None:
+    technique = NoGradValidation(torch)
+    os.register_at_fork(after_in_child=technique.restart)
+    events.root_enter.listen(technique.enter)
+    events.root_exit.listen(technique.leave)
+    events.backward_begin.listen(technique.before_backward)

@@ -1,0 +1,79 @@
+"""Another optimizer class or other options, where the script constructs its own."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
+
+from vramfit import apply
+
+ID = "optimizer"
+# What a replacement takes over from the script's own arguments, where its class has the same argument.
+_CARRIED = ("lr", "betas", "eps", "weight_decay", "maximize")
+
+
+def _accepted(kind: Any) -> set[str]:
+    return set(inspect.signature(kind.__init__).parameters) - {"self", "args", "kwargs"}
+
+
+def _own_arguments(kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The script's arguments by name, positional ones included."""
+    names = [name for name in inspect.signature(kind.__init__).parameters if name != "self"]
+    return {**dict(zip(names, args)), **kwargs}
+
+
+def _change_options(torch: Any, kind: Any, options: dict[str, Any]) -> None:
+    accepted = _accepted(kind)
+    if not options or not set(options) <= accepted:
+        return
+    original = kind.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        arguments = {**_own_arguments(kind, args, kwargs), **options} if type(self) is kind else kwargs
+        if type(self) is kind:
+            if arguments.get("fused") and arguments.get("foreach"):
+                arguments["foreach"] = None
+            original(self, **arguments)
+            apply.applied(ID, f"{kind.__name__} with " + ", ".join(f"{k}={v}" for k, v in options.items()))
+        else:
+            original(self, *args, **kwargs)
+
+    kind.__init__ = init
+
+
+def _replace(torch: Any, target: Any, options: dict[str, Any]) -> None:
+    """Every optimizer of another class becomes one of `target`, which is what isinstance() then sees."""
+    base = torch.optim.Optimizer
+    accepted = _accepted(target)
+
+    def new(kind: Any, *args: Any, **kwargs: Any) -> Any:
+        # Wrappers (accelerate's, sharding ones) hold an optimizer; they are not one to replace.
+        is_wrapper = kind.__module__.split(".")[0] in ("accelerate", "deepspeed") or "Zero" in kind.__name__
+        if issubclass(kind, target) or is_wrapper:
+            return object.__new__(kind)
+        own = _own_arguments(kind, args, kwargs)
+        carried = {name: own[name] for name in _CARRIED if name in own and name in accepted}
+        made = object.__new__(target)
+        made.__init__(own["params"], **{**carried, **options})
+        apply.applied(ID, f"{target.__name__} instead of {kind.__name__}")
+        return made
+
+    base.__new__ = staticmethod(new)
+
+
+def install(torch: Any, options: dict[str, Any]) -> None:
+    name = options.get("name")
+    changed = dict(options.get("options") or {})
+    if name is None:
+        for kind in {k for k in vars(torch.optim).values() if isinstance(k, type)}:
+            if issubclass(kind, torch.optim.Optimizer) and kind is not torch.optim.Optimizer:
+                _change_options(torch, kind, changed)
+        return
+    target = getattr(torch.optim, str(name), None)
+    if target is None:
+        apply.refused(ID, f"this PyTorch has no torch.optim.{name}")
+        return
+    _change_options(torch, target, changed)
+    _replace(torch, target, changed)
