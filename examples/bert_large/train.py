@@ -25,7 +25,7 @@ except ImportError:
 
 def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--batch-size", type=int, default=24)
+    parser.add_argument("--batch-size", type=int, default=20)
     parser.add_argument("--accumulate", type=int, default=1, help="batches per optimizer step")
     parser.add_argument("--sequence", type=int, default=512, help="tokens per text")
     parser.add_argument("--amp", action="store_true", help="fp16 autocast with loss scaling")
@@ -33,7 +33,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--texts", type=int, default=2000)
     parser.add_argument("--lr", type=float, default=2e-5)
-    parser.add_argument("--layers", type=int, default=24)
+    parser.add_argument("--layers", type=int, default=20)
     parser.add_argument("--hidden", type=int, default=1024)
     parser.add_argument("--pretrained", help="for example bert-large-uncased")
     parser.add_argument("--device", default="cuda")

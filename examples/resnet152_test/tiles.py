@@ -33,7 +33,7 @@ def tiles(image: Tensor, tile: int, overlap: int, stride: int) -> Iterator[tuple
 
 
 class Stitcher:
-    """Adds up tile results on a map of the whole image; where tiles overlap, what is nearer to a tile's middle counts more.
+    """Adds up tile results on a map of the whole image; where tiles overlap, a tile's middle counts most.
 
     Lives on the host: only one tile's result is ever on the GPU.
     """
