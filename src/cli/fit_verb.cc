@@ -1,0 +1,76 @@
+// vramfit fit: the cheapest changes that make a job fit a card. 0 = a plan fits, or the job fits already; 1 = none
+// does.
+#include <memory>
+#include <utility>
+
+#include "app/fit.h"
+#include "base/clock.h"
+#include "cli/job_options.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "report/fit_json.h"
+#include "report/fit_text.h"
+
+namespace vramfit::cli {
+
+namespace {
+
+struct FitOptions {
+  JobOptions job;
+  std::string keep = "effective-batch";
+  std::string plan_out = "vramfit-plan.json";
+  std::vector<std::string> only, deny;
+  double budget_seconds = 60;
+};
+
+std::string join(const std::vector<std::string>& parts) {
+  std::string joined;
+  for (const std::string& part : parts) joined += (joined.empty() ? "" : ",") + part;
+  return joined;
+}
+
+base::Result<int> act(const FitOptions& options, const Command& command) {
+  TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
+  auto run = build_request(options.job, command, progress);
+  if (!run) return std::unexpected(run.error());
+  app::FitRequest request;
+  request.run = std::move(*run);
+  request.gpu = join(options.job.gpus);
+  request.keep_effective_batch = options.keep == "effective-batch";
+  request.only = options.only;
+  request.deny = options.deny;
+  request.budget_seconds = options.budget_seconds;
+  request.plan_out = options.plan_out;
+  app::ColdRunner cold;
+  const auto result = app::fit(request, cold, cold, progress, base::steady_clock());
+  progress.clear();
+  if (!result) return std::unexpected(result.error());
+  print(report::fit_to_text(*result, {options.job.verbose, false}));
+  const auto written = write_json(options.job.json, report::fit_to_json(*result, VRAMFIT_VERSION).dump(1) + "\n");
+  if (!written) return std::unexpected(written.error());
+  using model::FitVerdict;
+  return result->verdict == FitVerdict::kPlanFits || result->verdict == FitVerdict::kFitsAlready ? 0 : 1;
+}
+
+}  // namespace
+
+Verb add_fit_verb(CLI::App& parser) {
+  auto options = std::make_shared<FitOptions>();
+  CLI::App* verb = parser.add_subcommand("fit", "Find and prove the cheapest changes that make a job fit a card");
+  add_job_options(*verb, options->job);
+  verb->add_option("--keep", options->keep,
+                   "effective-batch (default: a smaller batch is made up for by accumulation) or any")
+      ->check(CLI::IsMember({"effective-batch", "any"}));
+  verb->add_option("--only,--allow", options->only,
+                   "Consider these techniques alone: micro_batch,autocast,checkpoint,resize")
+      ->delimiter(',');
+  verb->add_option("--deny", options->deny, "Leave these techniques out")->delimiter(',');
+  verb->add_option("--plan-out", options->plan_out, "Where the best plan is written");
+  verb->add_option("--budget", options->budget_seconds, "Seconds for the whole search")->check(CLI::PositiveNumber);
+  return {verb, [options](const Command& command) {
+            const auto code = act(*options, command);
+            return code ? *code : report_error(code.error());
+          }};
+}
+
+}  // namespace vramfit::cli

@@ -1,0 +1,101 @@
+#include "report/fit_json.h"
+
+#include <string>
+#include <variant>
+
+#include "report/run_json.h"
+
+namespace vramfit::report {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json or_null(const std::string& text) { return text.empty() ? ordered_json(nullptr) : ordered_json(text); }
+
+ordered_json setting_json(const model::Setting& setting) {
+  return std::visit(
+      [](const auto& value) -> ordered_json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, model::Options>) {
+          ordered_json object = ordered_json::object();
+          for (const auto& [key, option] : value) {
+            object[key] = std::visit([](const auto& plain) { return ordered_json(plain); }, option);
+          }
+          return object;
+        } else {
+          return ordered_json(value);
+        }
+      },
+      setting);
+}
+
+ordered_json changes_json(const model::Plan& plan) {
+  ordered_json changes = ordered_json::array();
+  for (const model::Change& change : plan.changes) {
+    ordered_json object = {{"id", change.technique}};
+    for (const auto& [key, setting] : change.settings) object[key] = setting_json(setting);
+    changes.push_back(std::move(object));
+  }
+  return changes;
+}
+
+ordered_json row_json(const model::PlanRow& row) {
+  ordered_json proven = nullptr;
+  if (row.proven) {
+    proven = {{"peak_allocated_bytes", row.proven->allocated.count()},
+              {"peak_reserved_bytes", row.proven->reserved.count()},
+              {"peak_device_bytes", row.proven->device.count()},
+              {"allocation_retries", row.retries},
+              {"wall_seconds", row.wall_seconds},
+              {"source", "run"}};
+  }
+  return {{"name", row.plan.name},
+          {"techniques", changes_json(row.plan)},
+          {"standing", to_string(row.standing)},
+          {"predicted", {{"needs_bytes", row.predicted.count()}, {"source", "model"}}},
+          {"proven", std::move(proven)},
+          {"time", {{"factor", row.time_factor}, {"source", "model"}}},
+          {"effect", row.effect},
+          {"consequences", row.consequences},
+          {"reason", or_null(row.reason)}};
+}
+
+ordered_json rows_json(const std::vector<model::PlanRow>& rows) {
+  ordered_json list = ordered_json::array();
+  for (const model::PlanRow& row : rows) list.push_back(row_json(row));
+  return list;
+}
+
+ordered_json techniques_json(const model::FitResult& result) {
+  ordered_json list = ordered_json::array();
+  for (const model::TechniqueRow& row : result.techniques) {
+    list.push_back({{"id", row.id}, {"standing", row.standing}, {"reason", or_null(row.reason)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+ordered_json fit_to_json(const model::FitResult& result, std::string_view version) {
+  ordered_json json = run_to_json(result.as_is, version);
+  ordered_json fit = {{"verdict", to_string(result.verdict)},
+                      {"reason", or_null(result.reason)},
+                      {"card", result.card},
+                      {"limit_bytes", result.limit.count()},
+                      {"plans", rows_json(result.plans)},
+                      {"lost", rows_json(result.lost)},
+                      {"techniques", techniques_json(result)},
+                      {"cheapest_known", result.cheapest_known},
+                      {"plan_file", or_null(result.plan_file)},
+                      {"prove_command", or_null(result.prove_command)},
+                      {"train_command", or_null(result.train_command)},
+                      {"seconds", result.seconds},
+                      {"budget_seconds", result.budget_seconds},
+                      {"runs", result.runs},
+                      {"candidates", result.candidates},
+                      {"ruled_out", result.ruled_out}};
+  fit["free_run"] = result.free_run ? run_to_json(*result.free_run, version) : ordered_json(nullptr);
+  json["fit"] = std::move(fit);
+  return json;
+}
+
+}  // namespace vramfit::report

@@ -1,0 +1,175 @@
+#include "report/fit_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "report/layout.h"
+
+namespace vramfit::report {
+namespace {
+
+using base::Bytes;
+using model::FitResult;
+using model::FitVerdict;
+using model::PlanRow;
+using model::PlanStanding;
+
+constexpr std::size_t kShownLosers = 8;
+
+// "  1    3.12 GiB    3.30 GiB  x1.08  rounding    " before the plan's name.
+constexpr std::size_t kNameColumn = 48;
+
+std::string describe_verdict(const FitResult& result) {
+  const std::string card = fmt::format("{} ({})", result.card, to_string(result.limit));
+  switch (result.verdict) {
+    case FitVerdict::kFitsAlready:
+      return fmt::format("fits already: the job runs on {} as it is", card);
+    case FitVerdict::kPlanFits: {
+      const PlanRow& best = result.plans.front();
+      return fmt::format("{} fits {}: {} at the peak, proven by a run", best.plan.name, card,
+                         to_string(best.proven->device));
+    }
+    case FitVerdict::kNothingFits:
+      return fmt::format("no plan fits {}: {}", card,
+                         result.reason.empty() ? "everything together was run and is still too large" : result.reason);
+    case FitVerdict::kOutOfTime:
+      return fmt::format("ran out of time searching: nothing was proven for {} in {:.0f} s; a plan may exist", card,
+                         result.budget_seconds);
+    case FitVerdict::kInterrupted:
+      return "interrupted before a plan was proven";
+    case FitVerdict::kJobFailed:
+      return fmt::format("the job itself does not run: {}", result.reason);
+  }
+  return "";
+}
+
+std::string_view mark_of(FitVerdict verdict) {
+  if (verdict == FitVerdict::kPlanFits || verdict == FitVerdict::kFitsAlready) return "[✓]";
+  return verdict == FitVerdict::kOutOfTime || verdict == FitVerdict::kInterrupted ? "[!]" : "[✗]";
+}
+
+const model::DeviceResult* fullest(const model::RunResult& run) {
+  const auto found = std::ranges::find(run.devices, run.peak_device, &model::DeviceResult::index);
+  return found == run.devices.end() ? nullptr : &*found;
+}
+
+void add_demand(std::string& text, const FitResult& result) {
+  if (!result.free_run) return;
+  const model::DeviceResult* device = fullest(*result.free_run);
+  if (device == nullptr) return;
+  text += "\n" +
+          wrap(fmt::format("As it is, the job takes {} at its peak ({}): {} on a card with room for it, of which {} "
+                           "PyTorch's tensors.",
+                           to_string(device->peaks.device), result.free_run->peak_phase,
+                           to_string(device->peaks.reserved) + " reserved", to_string(device->peaks.allocated)),
+               kPageWidth, 0) +
+          "\n";
+}
+
+std::string numbers_of(const PlanRow& row, std::size_t rank) {
+  const std::string proven = row.proven ? to_string(row.proven->device) : "-";
+  return fmt::format("{:>3} {:>11} {:>11}  x{:<5.2f} {:<11}  ", rank, to_string(row.predicted), proven, row.time_factor,
+                     row.effect);
+}
+
+void add_plans(std::string& text, const FitResult& result) {
+  if (result.plans.empty()) return;
+  text += "\nPlans that fit, best first\n";
+  text += fmt::format("{:>3} {:>11} {:>11}  {:<6} {:<11}  {}\n", "", "predicted", "proven", "time", "results", "plan");
+  for (std::size_t i = 0; i < result.plans.size(); ++i) {
+    const PlanRow& row = result.plans[i];
+    const std::string numbers = numbers_of(row, i + 1);
+    const std::string name = row.plan.name + (row.reason.empty() ? "" : " (" + row.reason + ")");
+    text += numbers + wrap(name, kPageWidth - kNameColumn, kNameColumn) + "\n";
+  }
+  text += wrap(
+              "predicted, proven: peak on the device. time: of a training step against now, from a model of the card. "
+              "results: what changes for what is learned.",
+              kPageWidth, 2) +
+          "\n";
+}
+
+void add_consequences(std::string& text, const FitResult& result) {
+  if (result.plans.empty()) return;
+  const PlanRow& best = result.plans.front();
+  text += "\nWhat the best plan changes\n";
+  if (best.consequences.empty()) text += "  - nothing that is learned: the same sums, in another order at most\n";
+  for (const std::string& sentence : best.consequences) {
+    text += "  - " + wrap(sentence, kPageWidth - 4, 4) + "\n";
+  }
+  if (best.retries > 0) {
+    text += "  - " +
+            wrap("memory is tight: PyTorch emptied its cache and asked again, which costs time", kPageWidth - 4, 4) +
+            "\n";
+  }
+}
+
+void add_losers(std::string& text, const FitResult& result, bool verbose) {
+  if (result.lost.empty()) return;
+  text += "\nPlans that lost\n";
+  std::size_t shown = 0;
+  for (const PlanRow& row : result.lost) {
+    const bool alone = row.plan.changes.size() == 1;
+    if (!verbose && (shown == kShownLosers || (!alone && shown + 2 > kShownLosers))) continue;
+    ++shown;
+    text += "  - " + wrap(fmt::format("{}: {}", row.plan.name, row.reason), kPageWidth - 4, 4) + "\n";
+  }
+  if (shown < result.lost.size()) text += fmt::format("  and {} more (-v shows all)\n", result.lost.size() - shown);
+}
+
+void add_techniques(std::string& text, const FitResult& result) {
+  bool heading = false;
+  for (const model::TechniqueRow& row : result.techniques) {
+    if (row.standing == "applicable") continue;
+    if (!heading) text += "\nNot tried\n";
+    heading = true;
+    const std::string standing = row.standing == "in_force" ? "already in force: " : "";
+    text += "  - " + wrap(fmt::format("{}: {}{}", row.id, standing, row.reason), kPageWidth - 4, 4) + "\n";
+  }
+}
+
+// Commands are for copying: never wrapped.
+void add_commands(std::string& text, const FitResult& result) {
+  if (result.plan_file.empty()) {
+    if (!result.plans.empty() && !result.reason.empty())
+      text += "\n" + wrap("[!] " + result.reason, kPageWidth, 4) + "\n";
+    return;
+  }
+  text += fmt::format("\nThe best plan is in {}. To train with it on the real card:\n\n  {}\n", result.plan_file,
+                      result.train_command);
+  text += fmt::format("\nTo see the proof again:\n\n  {}\n", result.prove_command);
+}
+
+void add_effort(std::string& text, const FitResult& result) {
+  std::string line = fmt::format("{} runs in {:.1f} s", result.runs, result.seconds);
+  if (result.candidates > 0) {
+    line += fmt::format("; {} combinations, {} ruled out without a run", result.candidates, result.ruled_out);
+  }
+  if (result.verdict == FitVerdict::kPlanFits) {
+    line += result.cheapest_known ? "; nothing cheaper is left that could fit"
+                                  : "; the search ended early, so a cheaper plan may exist (--budget SECONDS)";
+  }
+  text += "\n" + wrap(line, kPageWidth, 0) + "\n";
+}
+
+}  // namespace
+
+std::string fit_verdict_line(const FitResult& result) {
+  return wrap(fmt::format("{} {}", mark_of(result.verdict), describe_verdict(result)), kPageWidth, 4);
+}
+
+std::string fit_to_text(const FitResult& result, const TextOptions& options) {
+  std::string text = fit_verdict_line(result) + "\n";
+  add_demand(text, result);
+  add_plans(text, result);
+  add_consequences(text, result);
+  add_losers(text, result, options.verbose);
+  add_techniques(text, result);
+  add_commands(text, result);
+  add_effort(text, result);
+  return text + "\n" + fit_verdict_line(result) + "\n";
+}
+
+}  // namespace vramfit::report
