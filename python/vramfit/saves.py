@@ -1,8 +1,8 @@
 """Saving: its phase, and that a run on a virtual card never overwrites what the user trained.
 
 On the virtual GPU device memory holds no trained values, so a checkpoint written there is worthless, and writing it
-over a real one would destroy it. torch.save to a path therefore goes to the run folder, which is removed at the end, and
-torch.load of that path reads it back from there.
+over a real one would destroy it. torch.save to a path therefore goes to the run folder, which is removed at the end,
+and torch.load of that path reads it back from there.
 """
 
 from __future__ import annotations

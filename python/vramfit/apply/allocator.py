@@ -32,7 +32,9 @@ def before_torch(options: dict[str, Any]) -> None:
 def install(torch: Any, options: dict[str, Any]) -> None:
     conf = merged(os.environ.get(_NEWER_VARIABLE, os.environ.get(_VARIABLE, "")), str(options.get("conf", "")))
     # In a warm process torch was imported, and may have read its settings, before this job was known.
-    set_now = getattr(torch.cuda.memory, "_set_allocator_settings", None)
+    set_now = getattr(torch._C, "_accelerator_setAllocatorSettings", None) or getattr(
+        torch.cuda.memory, "_set_allocator_settings", None
+    )
     if set_now is not None:
         set_now(conf)
     apply.applied(ID, conf)

@@ -1,7 +1,7 @@
 """Activation checkpointing of chosen modules: their forward runs again in backward instead of keeping its activations.
 
-Random state is restored for the second run, so dropout repeats. Batch norm would update its running statistics twice; in
-the second run they are left alone. Results equal those without checkpointing.
+Random state is restored for the second run, so dropout repeats. Batch norm would update its running statistics twice;
+in the second run they are left alone. Results equal those without checkpointing.
 """
 
 from __future__ import annotations
@@ -17,17 +17,25 @@ from vramfit import apply, events, scopes
 ID = "checkpoint"
 
 
+_STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
+
+
 @contextmanager
 def _frozen_statistics(norms: list[Any]) -> Iterator[None]:
-    """Batch norms that normalise with the batch's statistics and leave the running ones as they are."""
-    tracking = [norm for norm in norms if norm.training and norm.track_running_stats]
-    for norm in tracking:
-        norm.track_running_stats = False
+    """Batch norms update copies of their running statistics. (Without any they would save fewer tensors than before,
+    which checkpoint() takes for a different computation.)"""
+    kept = []
+    for norm in norms:
+        for name in _STATISTICS:
+            buffer = norm._buffers.get(name)
+            if norm.training and buffer is not None:
+                kept.append((norm, name, buffer))
+                norm._buffers[name] = buffer.clone()
     try:
         yield
     finally:
-        for norm in tracking:
-            norm.track_running_stats = True
+        for norm, name, buffer in kept:
+            norm._buffers[name] = buffer
 
 
 def wrap(torch: Any, module: Any) -> None:
