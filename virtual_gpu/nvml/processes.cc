@@ -1,0 +1,72 @@
+// Who uses a card. PyTorch's out-of-memory text is written from this list.
+#include <vector>
+
+#include "virtual_gpu/nvml/nvml.h"
+
+namespace vramfit::nvml {
+namespace {
+
+// The three versions of the call differ in the layout of an entry. PyTorch declares the second but looks up the first
+// by name, which is why with two processes a real machine can say "Process 17 has 17179869184.00 GiB memory in use".
+struct ProcessV1 {
+  uint32_t pid;
+  uint64_t used_bytes;
+};
+struct ProcessV2 {
+  uint32_t pid;
+  uint64_t used_bytes;
+  uint32_t gpu_instance, compute_instance;
+};
+static_assert(sizeof(ProcessV1) == 16 && sizeof(ProcessV2) == 24);
+
+constexpr uint32_t kNoInstance = 0xffffffff;
+
+void fill(ProcessV1& entry, const vf_process& process, int card) {
+  entry = {static_cast<uint32_t>(process.pid), static_cast<uint64_t>(process.used_bytes[card])};
+}
+
+void fill(ProcessV2& entry, const vf_process& process, int card) {
+  entry = {static_cast<uint32_t>(process.pid), static_cast<uint64_t>(process.used_bytes[card]), kNoInstance,
+           kNoInstance};
+}
+
+template <typename Entry>
+int list(Handle handle, unsigned* count, Entry* entries) {
+  if (count == nullptr) return kInvalidArgument;
+  const int card = index_of(handle);
+  if (card < 0) return ledger_if_initialised() == nullptr ? why_no_ledger() : kInvalidArgument;
+  std::vector<const vf_process*> users;
+  for (const vf_process& process : ledger_if_initialised()->processes) {
+    if (process.pid != 0 && process.used_bytes[card] > 0) users.push_back(&process);
+  }
+  const unsigned room = *count;
+  *count = static_cast<unsigned>(users.size());
+  if (room < users.size() || (entries == nullptr && !users.empty())) return kInsufficientSize;
+  for (size_t i = 0; i < users.size(); ++i) fill(entries[i], *users[i], card);
+  return kSuccess;
+}
+
+}  // namespace
+}  // namespace vramfit::nvml
+
+using vramfit::nvml::Handle;
+namespace nvml = vramfit::nvml;
+
+VF_ABI int nvmlDeviceGetComputeRunningProcesses(Handle handle, unsigned* count, nvml::ProcessV1* entries) {
+  return nvml::list(handle, count, entries);
+}
+
+VF_ABI int nvmlDeviceGetComputeRunningProcesses_v2(Handle handle, unsigned* count, nvml::ProcessV2* entries) {
+  return nvml::list(handle, count, entries);
+}
+
+VF_ABI int nvmlDeviceGetComputeRunningProcesses_v3(Handle handle, unsigned* count, nvml::ProcessV2* entries) {
+  return nvml::list(handle, count, entries);
+}
+
+// No card draws pictures.
+VF_ABI int nvmlDeviceGetGraphicsRunningProcesses(Handle handle, unsigned* count, void*) {
+  if (count == nullptr || nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
+  *count = 0;
+  return nvml::kSuccess;
+}
