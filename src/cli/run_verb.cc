@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <memory>
 
+#include "app/floor.h"
 #include "app/run.h"
+#include "app/warm_runner.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
@@ -22,6 +24,20 @@ struct RunOptions {
   bool floor = false;
 };
 
+// A floor that can't be found is a warning of the result, not the end of it.
+base::Result<void> add_floor(const app::RunRequest& request, model::RunResult& result, base::ProgressSink& progress) {
+  app::WarmRunner warm;
+  const auto needs = app::find_floor(warm, request, {}, progress);
+  progress.clear();
+  if (!needs) {
+    if (needs.error().code == base::ErrorCode::kInterrupted) return std::unexpected(needs.error());
+    result.warnings.push_back({"--floor: " + needs.error().what, 1});
+    return {};
+  }
+  for (std::size_t i = 0; i < needs->size() && i < result.devices.size(); ++i) result.devices[i].needs = (*needs)[i];
+  return {};
+}
+
 base::Result<int> act(const RunOptions& options, const Command& command) {
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   if (options.job.json == "-") {
@@ -32,9 +48,12 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   if (!request) return std::unexpected(request.error());
   if (!options.plan.empty()) request->plan = options.plan;
   app::ColdRunner runner;
-  const auto outcome = runner.run(*request, progress);
+  auto outcome = runner.run(*request, progress);
   progress.clear();
   if (!outcome) return std::unexpected(outcome.error());
+  if (options.floor) {
+    if (auto found = add_floor(*request, outcome->result, progress); !found) return std::unexpected(found.error());
+  }
   talk("\n" + report::run_to_text(outcome->result, {options.job.verbose, false}));
   const auto written =
       write_json(options.job.json, report::run_to_json(outcome->result, VRAMFIT_VERSION).dump(1) + "\n");

@@ -1,0 +1,32 @@
+// The smallest card on which a job runs: what it *needs*, which is less than what it *uses*, because PyTorch gives
+// cached memory back before it dies.
+//
+//        fails          runs, emptying its cache (slower)        runs without ever being refused
+//   ----------------|--------------------------------------|------------------------------------> total memory
+//              needs_bytes                          needs_without_retry
+//
+// The second limit is the peak of a run on a card with plenty: below it, some request is refused. The first one is
+// found by bisection; that a job which runs on one card also runs on every larger one is taken for granted.
+#ifndef VRAMFIT_APP_FLOOR_H
+#define VRAMFIT_APP_FLOOR_H
+
+#include <vector>
+
+#include "app/run.h"
+
+namespace vramfit::app {
+
+struct FloorOptions {
+  base::Bytes resolution = base::Bytes::mib(8);
+  int most_runs = 24;
+};
+
+// One element for each card of the request. All cards are made equally large; those the job never touched get no
+// answer.
+base::Result<std::vector<std::optional<model::Needs>>> find_floor(Runner& runner, const RunRequest& request,
+                                                                  const FloorOptions& options,
+                                                                  base::ProgressSink& progress);
+
+}  // namespace vramfit::app
+
+#endif

@@ -1,0 +1,108 @@
+#include "app/job_run.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "app/assemble.h"
+#include "app/child_environment.h"
+#include "devices/overhead.h"
+#include "ingest/recording.h"
+
+namespace vramfit::app {
+
+using base::Result;
+
+namespace {
+
+int cuda_major_of(const std::string& cuda) {
+  const int major = std::atoi(cuda.c_str());
+  return major > 0 ? major : 12;
+}
+
+devices::OverheadOptions overhead_options(const RunRequest& request, const JobSetup& setup) {
+  devices::OverheadOptions options;
+  options.cuda_major = setup.cuda_major;
+  const auto loading = setup.job.environment.find("CUDA_MODULE_LOADING");
+  options.eager_loading = loading != setup.job.environment.end() && loading->second == "EAGER";
+  options.context = request.context;
+  options.occupied = request.occupied;
+  return options;
+}
+
+// One sentence for each kind of card: which figures for context and libraries the run stands on.
+std::vector<model::Remark> context_remarks(const RunRequest& request, const JobSetup& setup) {
+  std::vector<model::Remark> remarks;
+  std::string last;
+  for (const CardChoice& choice : request.cards) {
+    if (choice.card.key == last) continue;
+    last = choice.card.key;
+    const devices::Overhead overhead = devices::find_overhead(choice.card, overhead_options(request, setup));
+    std::string text = fmt::format("CUDA context on {}: {}", choice.card.name, to_string(overhead.context));
+    if (overhead.uncertainty.count() > 0) text += fmt::format(" ± {}", to_string(overhead.uncertainty));
+    text +=
+        fmt::format(" a process, and {} for kernels and handles ({})", to_string(overhead.modules), overhead.source);
+    remarks.push_back({std::move(text), 1});
+  }
+  return remarks;
+}
+
+}  // namespace
+
+Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& progress) {
+  auto installation = find_installation();
+  if (!installation) return std::unexpected(installation.error());
+  EnvironmentRequest wanted;
+  wanted.command = request.command;
+  wanted.torch = request.torch;
+  for (const CardChoice& choice : request.cards) wanted.cards.push_back(choice.card);
+  wanted.environment = base::current_environment();
+  auto job = choose_environment(wanted, progress);
+  if (!job) return std::unexpected(job.error());
+  for (const std::string& note : job->notes) progress.say(note);
+  JobSetup setup{std::move(*installation), std::move(*job), 12};
+  setup.cuda_major = cuda_major_of(setup.job.interpreter.cuda);
+  if (auto parts = check_parts(setup.installation, request.real, setup.cuda_major); !parts) {
+    return std::unexpected(parts.error());
+  }
+  return setup;
+}
+
+Result<JobRun> JobRun::open(const JobSetup& setup, const RunRequest& request) {
+  SessionOptions options;
+  devices::OverheadOptions overhead = overhead_options(request, setup);
+  for (const CardChoice& choice : request.cards) {
+    overhead.total = choice.total;
+    options.cards.push_back(devices::emulate(choice.card, overhead));
+  }
+  options.driver_version = driver_version_for(setup.job.interpreter.cuda);
+  options.keep_values = request.values == Values::kCpu;
+  auto session = Session::create(options);
+  if (!session) return std::unexpected(session.error());
+  return JobRun(setup, request, options.cards, std::move(*session));
+}
+
+base::Environment JobRun::environment() const {
+  return child_environment(setup_->job.environment, setup_->installation, request_,
+                           {session_.ledger_path(), session_.run_folder(), setup_->cuda_major});
+}
+
+Result<RunOutcome> JobRun::read(const base::Ended& ended) const {
+  auto recordings = ingest::read_run_folder(session_.run_folder());
+  if (!recordings) return std::unexpected(recordings.error());
+  RunOutcome outcome;
+  outcome.recordings = std::move(*recordings);
+  Leftovers left;
+  left.ended = ended;
+  left.cards = cards_;
+  left.ledger = session_.ledger();
+  left.recordings = &outcome.recordings;
+  left.torch = setup_->job.interpreter.torch;
+  left.cuda = setup_->job.interpreter.cuda;
+  left.python = setup_->job.interpreter.python;
+  left.assumed = context_remarks(request_, *setup_);
+  outcome.result = assemble(left);
+  return outcome;
+}
+
+}  // namespace vramfit::app

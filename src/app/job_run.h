@@ -1,0 +1,47 @@
+// What the cold and the warm way of running a job share: finding its Python, setting a session up, and reading it.
+#ifndef VRAMFIT_APP_JOB_RUN_H
+#define VRAMFIT_APP_JOB_RUN_H
+
+#include <string>
+#include <vector>
+
+#include "app/environment.h"
+#include "app/installation.h"
+#include "app/run.h"
+#include "app/session.h"
+#include "base/subprocess.h"
+
+namespace vramfit::app {
+
+// What holds for every run of one command.
+struct JobSetup {
+  Installation installation;
+  JobEnvironment job;
+  int cuda_major = 12;
+};
+
+base::Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& progress);
+
+// One run: its session lives as long as this does.
+class JobRun {
+ public:
+  static base::Result<JobRun> open(const JobSetup& setup, const RunRequest& request);
+
+  base::Environment environment() const;  // for the child
+  const Session& session() const { return session_; }
+  // Reads everything the job left. The session may go afterwards.
+  base::Result<RunOutcome> read(const base::Ended& ended) const;
+
+ private:
+  JobRun(const JobSetup& setup, RunRequest request, std::vector<model::EmulatedCard> cards, Session session)
+      : setup_(&setup), request_(std::move(request)), cards_(std::move(cards)), session_(std::move(session)) {}
+
+  const JobSetup* setup_;
+  RunRequest request_;
+  std::vector<model::EmulatedCard> cards_;
+  Session session_;
+};
+
+}  // namespace vramfit::app
+
+#endif

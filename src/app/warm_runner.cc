@@ -1,0 +1,71 @@
+#include "app/warm_runner.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/interrupt.h"
+
+namespace vramfit::app {
+
+using base::Result;
+
+Result<RunOutcome> WarmRunner::run_cold(const RunRequest& request, base::ProgressSink& progress, std::string reason) {
+  cold_reason_ = std::move(reason);
+  RunRequest quiet = request;
+  quiet.quiet_child = true;
+  return cold_.run(quiet, progress);
+}
+
+Result<void> WarmRunner::get_ready(const RunRequest& request, const JobRun& run) {
+  if (zygote_) return {};
+  // The zygote belongs to no session: its forks are told theirs one by one.
+  base::Environment environment = run.environment();
+  for (const char* name : {"VRAMFIT_LEDGER", "VRAMFIT_RUN_DIR", "VRAMFIT_PLAN"}) environment.erase(name);
+  (void)request;
+  auto zygote = Zygote::start(*python_, environment);
+  if (!zygote) return std::unexpected(zygote.error());
+  zygote_.emplace(std::move(*zygote));
+  return {};
+}
+
+Result<RunOutcome> WarmRunner::run_warm(const RunRequest& request, base::ProgressSink& progress) {
+  const auto run = JobRun::open(*setup_, request);
+  if (!run) return std::unexpected(run.error());
+  if (auto ready = get_ready(request, *run); !ready) return std::unexpected(ready.error());
+  ZygoteJob job;
+  job.command = *python_;
+  job.folder = std::filesystem::current_path().string();
+  job.environment = run->environment();
+  job.output = request.child_output.empty() ? "/dev/null" : request.child_output.string();
+  job.timeout_seconds = request.timeout_seconds;
+  const auto ended = zygote_->run(job, [&](double seconds) {
+    progress.update(fmt::format("running {} ({:.0f} s)", python_->argv.front(), seconds));
+  });
+  if (!ended) return std::unexpected(ended.error());
+  return run->read(*ended);
+}
+
+Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink& progress) {
+  const base::InterruptScope interrupts;
+  if (!setup_ || command_ != request.command) {
+    zygote_.reset();
+    auto setup = prepare_job(request, progress);
+    if (!setup) return std::unexpected(setup.error());
+    setup_ = std::move(*setup);
+    command_ = request.command;
+    python_ = parse_python_command(setup_->job.command);
+  }
+  if (request.real) return run_cold(request, progress, "a real card");
+  if (!python_) return run_cold(request, progress, "the command is not a Python script");
+  auto outcome = run_warm(request, progress);
+  if (outcome) {
+    cold_reason_.clear();
+    return outcome;
+  }
+  zygote_.reset();
+  if (outcome.error().code == base::ErrorCode::kInterrupted) return outcome;
+  return run_cold(request, progress, outcome.error().what);
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,54 @@
+// A Python process that has imported torch once and runs each job in a fork of itself (python/vramfit/zygote.py).
+//
+// Requests and answers are JSON, one object a line, over a socket pair:
+//   -> {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script"|"module", "timeout"}
+//   <- {"id", "exit_code" | "signal", "wall_seconds", "maxrss", "timed_out"}
+#ifndef VRAMFIT_APP_ZYGOTE_H
+#define VRAMFIT_APP_ZYGOTE_H
+
+#include <sys/types.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/python_command.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/subprocess.h"
+
+namespace vramfit::app {
+
+struct ZygoteJob {
+  PythonCommand command;
+  std::string folder;
+  base::Environment environment;
+  std::string output;  // path; stdout and stderr go there
+  std::optional<double> timeout_seconds;
+};
+
+class Zygote {
+ public:
+  // `environment` must hold the preloads: they belong to the process, and its forks inherit them.
+  static base::Result<Zygote> start(const PythonCommand& command, const base::Environment& environment);
+  Zygote(Zygote&& other) noexcept;
+  Zygote& operator=(Zygote&&) = delete;
+  ~Zygote();
+
+  // Runs one job and waits for it. An error means the zygote itself is gone.
+  base::Result<base::Ended> run(const ZygoteJob& job, const base::Tick& tick);
+
+ private:
+  Zygote(pid_t process, base::FileDescriptor socket) : process_(process), socket_(std::move(socket)) {}
+  base::Result<std::string> read_line(const base::Tick& tick, std::optional<double> limit_seconds);
+
+  pid_t process_ = -1;
+  base::FileDescriptor socket_;
+  std::string received_;
+  int last_id_ = 0;
+};
+
+}  // namespace vramfit::app
+
+#endif
