@@ -56,8 +56,8 @@ Result<void> check_request(const FitRequest& request) {
 // One fit from start to end; holds what its steps share.
 class Fit {
  public:
-  Fit(const FitRequest& request, Runner& cold, Runner& warm, base::ProgressSink& progress, const base::Clock& clock)
-      : request_(request), cold_(cold), warm_(warm), progress_(progress), clock_(clock), started_ns_(clock.now_ns()) {
+  Fit(const FitRequest& request, Runner& runner, base::ProgressSink& progress, const base::Clock& clock)
+      : request_(request), runner_(runner), progress_(progress), clock_(clock), started_ns_(clock.now_ns()) {
     const CardChoice& card = request.run.cards.front();
     target_.card = card.card;
     target_.limit = card.total.value_or(card.card.memory);
@@ -91,13 +91,14 @@ class Fit {
     RunRequest request = request_.run;
     request.plan.reset();
     request.quiet_child = true;
+    if (request.steps == "auto") request.steps = "quick";  // ends as soon as memory is steady
     return request;
   }
 
   // True when there is something to do: the job ran out of memory.
   Result<bool> run_as_is() {
     progress_.update(fmt::format("running the job as it is on {}", result_.card));
-    auto outcome = cold_.run(quiet_request(), progress_);
+    auto outcome = runner_.run(quiet_request(), progress_);
     if (!outcome) return std::unexpected(outcome.error());
     ++result_.runs;
     result_.as_is = std::move(outcome->result);
@@ -126,7 +127,7 @@ class Fit {
     progress_.update(fmt::format("running it on the same card with {} GiB, to see the whole of it", kFreeRunGib));
     RunRequest request = quiet_request();
     for (CardChoice& card : request.cards) card.total = std::max(Bytes::gib(kFreeRunGib), target_.limit);
-    auto outcome = warm_.run(request, progress_);
+    auto outcome = runner_.run(request, progress_);
     if (!outcome) return std::unexpected(outcome.error());
     ++result_.runs;
     const model::RunResult& free = outcome->result;
@@ -181,7 +182,7 @@ class Fit {
     const auto axes = plan::build_axes(job, target_, choose_techniques(job));
     const auto session = Session::create({});  // only for its folder, which goes with it, or with the next run
     if (!session) return std::unexpected(session.error());
-    RunProver prover(quiet_request(), phases_of(job), session->run_folder(), warm_);
+    RunProver prover(quiet_request(), phases_of(job), session->run_folder(), runner_);
     plan::SearchOptions options;
     options.budget_seconds = std::max(0.0, request_.budget_seconds - elapsed());
     const auto on_trial = [&](const model::Plan& plan, const plan::Outlook& outlook, std::size_t done,
@@ -242,8 +243,7 @@ class Fit {
   }
 
   const FitRequest& request_;
-  Runner& cold_;
-  Runner& warm_;
+  Runner& runner_;
   base::ProgressSink& progress_;
   const base::Clock& clock_;
   const std::int64_t started_ns_;
@@ -253,11 +253,11 @@ class Fit {
 
 }  // namespace
 
-Result<FitResult> fit(const FitRequest& request, Runner& cold, Runner& warm, base::ProgressSink& progress,
+Result<FitResult> fit(const FitRequest& request, Runner& runner, base::ProgressSink& progress,
                       const base::Clock& clock) {
   if (auto checked = check_request(request); !checked) return std::unexpected(checked.error());
   base::InterruptScope interrupts;
-  return Fit(request, cold, warm, progress, clock).run();
+  return Fit(request, runner, progress, clock).run();
 }
 
 }  // namespace vramfit::app

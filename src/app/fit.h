@@ -27,9 +27,9 @@ struct FitRequest {
   std::filesystem::path plan_out = "vramfit-plan.json";
 };
 
-// `warm` runs the candidates and may be the same as `cold`. Errors are those of usage and of vramfit itself; whatever
-// happens to the job is a result.
-base::Result<model::FitResult> fit(const FitRequest& request, Runner& cold, Runner& warm, base::ProgressSink& progress,
+// Errors are those of usage and of vramfit itself; whatever happens to the job is a result. A warm runner makes it
+// several times faster.
+base::Result<model::FitResult> fit(const FitRequest& request, Runner& runner, base::ProgressSink& progress,
                                    const base::Clock& clock);
 
 }  // namespace vramfit::app

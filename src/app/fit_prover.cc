@@ -45,10 +45,12 @@ std::string find_gap(const RunOutcome& outcome, const model::Plan& plan, const s
     }
   }
   for (const std::string& phase : phases) {
-    const auto& seen = outcome.result.phases;
-    if (std::ranges::find(seen, phase, &model::PhaseResult::name) == seen.end()) {
-      return fmt::format("the run ended before phase {}", phase);
+    std::int64_t steps = -1;
+    for (const model::PhaseResult& seen : outcome.result.phases) {
+      if (seen.name == phase) steps = std::max(steps, seen.steps);
     }
+    if (steps < 0) return fmt::format("the run ended before phase {}", phase);
+    if (steps == 0 && phase == "train") return "no optimizer step was taken in this run";
   }
   return "";
 }

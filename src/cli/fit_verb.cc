@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/fit.h"
+#include "app/warm_runner.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
@@ -41,8 +42,8 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   request.deny = options.deny;
   request.budget_seconds = options.budget_seconds;
   request.plan_out = options.plan_out;
-  app::ColdRunner cold;
-  const auto result = app::fit(request, cold, cold, progress, base::steady_clock());
+  app::WarmRunner runner;
+  const auto result = app::fit(request, runner, progress, base::steady_clock());
   progress.clear();
   if (!result) return std::unexpected(result.error());
   print(report::fit_to_text(*result, {options.job.verbose, false}));

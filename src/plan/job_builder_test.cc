@@ -3,81 +3,19 @@
 #include <gtest/gtest.h>
 
 #include "plan/block_levels.h"
+#include "plan/testing/recording_script.h"
 
 namespace vramfit::plan {
 namespace {
 
 using base::Bytes;
 
-constexpr std::int64_t kMib = 1 << 20;
-
-// Writes a recording record by record, the way the recorder would.
-class Script {
- public:
-  void at(std::uint8_t phase, std::uint8_t stage, std::string scope = "") {
-    phase_ = phase;
-    stage_ = stage;
-    scope_ = scope.empty() ? 0 : intern(std::move(scope));
-  }
-  std::uint64_t alloc(std::int64_t mib) {
-    const std::uint64_t address = next_address_;
-    next_address_ += static_cast<std::uint64_t>(mib * kMib);
-    allocated_ += mib * kMib;
-    push(VF_RECORD_BLOCK_ALLOC, address, mib * kMib, allocated_, allocated_);
-    return address;
-  }
-  void free(std::uint64_t address, std::int64_t mib) {
-    allocated_ -= mib * kMib;
-    push(VF_RECORD_BLOCK_FREE, address, mib * kMib, allocated_, allocated_);
-  }
-  void tag(std::uint64_t address, vf_owner owner) { push(VF_RECORD_TAG, address, 0, owner, 0); }
-  void matmul(std::int64_t macs, std::int64_t bytes, vf_dtype dtype) { push(VF_RECORD_MATMUL, 0, dtype, macs, bytes); }
-  void launches(std::int64_t count) { push(VF_RECORD_LAUNCHES, 0, 0, count, 0); }
-  void step() { push(VF_RECORD_STEP, 0, 0, ++steps_, 0); }
-  void note(const char* json) {
-    auto fields = nlohmann::json::parse(json);
-    recording_.notes.push_back({fields.at("kind").get<std::string>(), fields});
-  }
-  std::vector<model::Recording> take() {
-    auto storage = std::make_shared<std::vector<vf_record>>(std::move(records_));
-    recording_.records = *storage;
-    recording_.storage = storage;
-    return {recording_};
-  }
-
- private:
-  std::uint32_t intern(std::string text) {
-    recording_.strings.push_back(std::move(text));
-    return static_cast<std::uint32_t>(recording_.strings.size());
-  }
-  void push(std::uint8_t kind, std::uint64_t address, std::int64_t size, std::int64_t a, std::int64_t b) {
-    vf_record record{};
-    record.kind = kind;
-    record.phase = phase_;
-    record.stage = stage_;
-    record.scope = scope_;
-    record.at_ns = ++now_;
-    record.address = address;
-    record.size = size;
-    record.a = a;
-    record.b = b;
-    records_.push_back(record);
-  }
-
-  model::Recording recording_;
-  std::vector<vf_record> records_;
-  std::uint8_t phase_ = 0, stage_ = 0;
-  std::uint32_t scope_ = 0;
-  std::uint64_t next_address_ = 1 << 30;
-  std::int64_t allocated_ = 0, now_ = 0, steps_ = 0;
-};
-
 //   load      weight 100 (tagged)
 //   forward   input 10 | stage1 300 | stage2 50     peak of forward: 460
 //   backward  gradient 100 (tagged) on top          peak of backward: 560
 //   optimizer 80 of temporaries after the activations are gone
-Script two_steps() {
-  Script script;
+RecordingScript two_steps() {
+  RecordingScript script;
   script.at(VF_PHASE_LOAD, VF_STAGE_OTHER);
   script.tag(script.alloc(100), VF_OWNER_WEIGHT);
   for (int step = 0; step < 2; ++step) {
@@ -116,7 +54,7 @@ const model::Moment* find_moment(const std::vector<model::Moment>& moments, std:
 }
 
 TEST(Moments, each_stage_has_its_own_fullest_one_with_its_owners) {
-  Script script = two_steps();
+  RecordingScript script = two_steps();
   const auto moments = find_moments(script.take());
   const model::Moment* forward = find_moment(moments, "forward");
   ASSERT_NE(forward, nullptr);
@@ -129,7 +67,7 @@ TEST(Moments, each_stage_has_its_own_fullest_one_with_its_owners) {
 }
 
 TEST(StepWork, is_that_of_the_last_whole_step) {
-  Script script = two_steps();
+  RecordingScript script = two_steps();
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
   script.matmul(1, 1, VF_F32);  // the run was cut within the third
   const model::StepWork work = count_step_work(script.take());
@@ -140,13 +78,13 @@ TEST(StepWork, is_that_of_the_last_whole_step) {
 }
 
 TEST(StepWork, of_a_run_that_died_in_its_first_step_is_what_it_got_to) {
-  Script script;
+  RecordingScript script;
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
   script.matmul(500, 8, VF_BF16);
   EXPECT_EQ(count_step_work(script.take()).macs[static_cast<std::size_t>(model::Number::kBf16)], 500);
 }
 
-model::Job build(Script& script) {
+model::Job build(RecordingScript& script) {
   model::RunResult result;
   result.devices.push_back({});
   result.devices[0].peaks = {Bytes::mib(560), Bytes::mib(600), Bytes::mib(900)};
@@ -156,7 +94,7 @@ model::Job build(Script& script) {
 }
 
 TEST(JobBuilder, joins_notes_and_records) {
-  Script script = two_steps();
+  RecordingScript script = two_steps();
   script.note(
       R"({"kind":"loader","ordinal":0,"batch_size":8,"batches":100,"phase":"train","shapes":[{"name":"0","shape":[8,3,64,64],"dtype":"float32"},{"name":"1","shape":[8],"dtype":"int64"}]})");
   script.note(R"({"kind":"root_module","name":"","class":"Loss","parameters":0,"parameter_bytes":0,"blocks":[]})");
@@ -183,7 +121,7 @@ TEST(JobBuilder, joins_notes_and_records) {
 }
 
 TEST(JobBuilder, notes_of_the_wrong_type_do_no_harm) {
-  Script script = two_steps();
+  RecordingScript script = two_steps();
   script.note(R"({"kind":"loader","ordinal":"zero","batch_size":null,"shapes":{"a":1}})");
   script.note(R"({"kind":"module_memory","name":7,"saved_bytes":"many"})");
   script.note(R"({"kind":"root_module","blocks":[1,null]})");
@@ -194,14 +132,14 @@ TEST(JobBuilder, notes_of_the_wrong_type_do_no_harm) {
 }
 
 TEST(JobBuilder, evaluation_that_keeps_as_much_as_training_keeps_a_graph) {
-  Script script = two_steps();
+  RecordingScript script = two_steps();
   script.note(R"({"kind":"loader","ordinal":0,"batch_size":8,"phase":"train"})");
   script.note(R"({"kind":"loader","ordinal":1,"batch_size":4,"phase":"validate"})");
   script.at(VF_PHASE_VALIDATE, VF_STAGE_FORWARD, "stage1.conv");
   const auto kept = script.alloc(150);
   EXPECT_TRUE(build(script).validates_with_gradients);
 
-  Script frugal = two_steps();
+  RecordingScript frugal = two_steps();
   frugal.note(R"({"kind":"loader","ordinal":0,"batch_size":8,"phase":"train"})");
   frugal.note(R"({"kind":"loader","ordinal":1,"batch_size":8,"phase":"validate"})");
   frugal.at(VF_PHASE_VALIDATE, VF_STAGE_FORWARD, "stage1.conv");

@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "plan/techniques/example_job.h"
+#include "plan/testing/example_job.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {

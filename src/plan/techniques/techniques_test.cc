@@ -5,7 +5,7 @@
 #include <set>
 
 #include "devices/time_model.h"
-#include "plan/techniques/example_job.h"
+#include "plan/testing/example_job.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {

@@ -1,6 +1,6 @@
 // A small convolutional job in one literal, for the tests of this room: batch 8 in fp32 under AdamW, 12 equal blocks.
-#ifndef VRAMFIT_PLAN_TECHNIQUES_EXAMPLE_JOB_H
-#define VRAMFIT_PLAN_TECHNIQUES_EXAMPLE_JOB_H
+#ifndef VRAMFIT_PLAN_TESTING_EXAMPLE_JOB_H
+#define VRAMFIT_PLAN_TESTING_EXAMPLE_JOB_H
 
 #include <string>
 

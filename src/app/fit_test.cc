@@ -1,0 +1,283 @@
+#include "app/fit.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "app/fit_prover.h"
+#include "app/fit_summary.h"
+#include "base/file.h"
+#include "ingest/plan_file.h"
+#include "plan/testing/recording_script.h"
+
+namespace vramfit::app {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Bytes;
+using model::FitVerdict;
+using plan::RecordingScript;
+
+// A job of 2500 MiB in training (2000 of activations in 10 equal blocks) and 700 MiB in evaluation, on any card.
+class FakeRunner final : public Runner {
+ public:
+  base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink&) override {
+    ++runs;
+    model::Plan plan;
+    if (request.plan) plan = *ingest::read_plan(*request.plan);
+    const Bytes limit = request.cards[0].total.value_or(request.cards[0].card.memory);
+    RunOutcome outcome = answer(limit, needed(plan));
+    for (const model::Change& change : plan.changes) {
+      const bool refuses = change.technique == refused;
+      add_note(outcome, {{"kind", refuses ? "plan_refused" : "plan_applied"}, {"id", change.technique}, {"text", "x"}});
+      if (refuses) outcome.result.plan_refused.push_back(change.technique + ": x");
+    }
+    outcome.result.interrupted = runs == interrupt_at;
+    return outcome;
+  }
+
+  int runs = 0;
+  int interrupt_at = -1;
+  bool breaks = false;
+  std::string refused;
+
+ private:
+  static Bytes needed(const model::Plan& plan) {
+    double activations = 2000;
+    for (const model::Change& change : plan.changes) {
+      if (change.technique == "micro_batch" && model::find_integer(change, "accumulate").value_or(1) > 1) {
+        activations *= static_cast<double>(*model::find_integer(change, "micro_batch")) / 8;
+      }
+      if (change.technique == "autocast") activations *= 0.6;
+      if (change.technique == "checkpoint") {
+        activations *= 1 - 0.08 * static_cast<double>(model::find_names(change, "modules").size());
+      }
+    }
+    return Bytes::mib(500 + static_cast<std::int64_t>(activations));
+  }
+
+  RunOutcome answer(Bytes limit, Bytes needed) const {
+    RecordingScript script;
+    describe(script);
+    RunOutcome outcome;
+    outcome.recordings = script.take();
+    model::RunResult& result = outcome.result;
+    const bool fits = needed <= limit;
+    result.verdict = fits ? model::Verdict::kFits : model::Verdict::kOutOfMemory;
+    if (breaks) {
+      result.verdict = model::Verdict::kFailed;
+      result.reason = "No module named dataset";
+    }
+    const Bytes peak = std::min(needed, limit);
+    const model::Peaks peaks{peak - Bytes::mib(300), peak - Bytes::mib(300), peak};
+    model::DeviceResult device;
+    device.name = "Example";
+    device.total = limit;
+    device.peaks = peaks;
+    result.devices = {device};
+    result.phases = {{"train", 0, peaks, 3}};
+    if (fits) result.phases.push_back({"validate", 0, {Bytes::mib(400), Bytes::mib(400), Bytes::mib(700)}, 3});
+    result.peak_phase = "train";
+    if (!fits) result.oom = model::Oom{Bytes::mib(64), "CUDA out of memory", "train", false, {}};
+    return outcome;
+  }
+
+  static void describe(RecordingScript& script) {
+    script.note(R"({"kind":"loader","ordinal":0,"batch_size":8,"batches":9,"phase":"train","shapes":[[8,3,64,64]]})");
+    script.note(R"({"kind":"root_module","class":"Net","parameters":1,"parameter_bytes":104857600})");
+    script.at(VF_PHASE_LOAD, VF_STAGE_OTHER);
+    script.tag(script.alloc(200), VF_OWNER_WEIGHT);
+    for (int i = 0; i < 10; ++i) {
+      const std::string name = "layers." + std::to_string(i);
+      script.note((R"({"kind":"module_memory","name":")" + name +
+                   R"(","class":"L","saved_bytes":209715200,"output_bytes":20971520})")
+                      .c_str());
+      script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, name);
+      script.alloc(200);
+      script.matmul(1000000000, 1000, VF_F32);
+    }
+    script.at(VF_PHASE_TRAIN, VF_STAGE_OPTIMIZER);
+    script.launches(100);
+    script.step();
+  }
+
+  static void add_note(RunOutcome& outcome, const nlohmann::json& fields) {
+    outcome.recordings[0].notes.push_back({fields["kind"], fields});
+  }
+};
+
+class FitTest : public ::testing::Test {
+ protected:
+  FitTest() : folder_(fs::temp_directory_path() / ("vramfit_fit_test." + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+    model::Card card;
+    card.name = "Example";
+    card.memory = Bytes::mib(1536);
+    card.capability = {8, 6};
+    request.run.cards = {{card, std::nullopt}};
+    request.run.command = {"python", "my train.py", "--batch-size", "8"};
+    request.gpu = "example 86";
+    request.plan_out = folder_ / "plan.json";
+  }
+  ~FitTest() override { fs::remove_all(folder_); }
+
+  base::Result<model::FitResult> run() { return fit(request, runner, base::silent_progress(), base::steady_clock()); }
+
+  FitRequest request;
+  FakeRunner runner;
+  fs::path folder_;
+};
+
+TEST_F(FitTest, ends_in_a_proven_plan_and_the_command_that_applies_it) {
+  const auto result = run();
+  ASSERT_TRUE(result) << result.error().what;
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  EXPECT_TRUE(result->cheapest_known);
+  EXPECT_LE(result->plans.front().proven->device, Bytes::mib(1536));
+  EXPECT_TRUE(result->plans.front().reason.empty());
+  const auto written = ingest::read_plan(request.plan_out);
+  ASSERT_TRUE(written);
+  EXPECT_EQ(*written, result->plans.front().plan);
+  EXPECT_EQ(result->train_command, "vramfit run --gpu real --steps all --plan " + request.plan_out.string() +
+                                       " -- python 'my train.py' --batch-size 8");
+  EXPECT_TRUE(result->prove_command.starts_with("vramfit run --gpu 'example 86' --plan "));
+}
+
+TEST_F(FitTest, a_job_that_fits_is_left_alone) {
+  request.run.cards[0].total = Bytes::gib(8);
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kFitsAlready);
+  EXPECT_EQ(runner.runs, 1);
+  EXPECT_FALSE(fs::exists(request.plan_out));
+}
+
+TEST_F(FitTest, says_when_nothing_fits_and_why_each_plan_lost) {
+  request.run.cards[0].total = Bytes::mib(520);
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kNothingFits);
+  ASSERT_FALSE(result->lost.empty());
+  for (const auto& row : result->lost) EXPECT_FALSE(row.reason.empty()) << row.plan.name;
+  EXPECT_FALSE(fs::exists(request.plan_out));
+}
+
+TEST_F(FitTest, a_job_that_fails_for_another_reason_is_not_searched) {
+  runner.breaks = true;
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kJobFailed);
+  EXPECT_EQ(result->reason, "No module named dataset");
+}
+
+TEST_F(FitTest, an_interrupt_keeps_and_writes_what_was_proven) {
+  ASSERT_TRUE(run());
+  const int whole = runner.runs;
+  runner = {};
+  runner.interrupt_at = whole - 1;
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kPlanFits);
+  EXPECT_FALSE(result->cheapest_known && result->plans.size() < 2);
+  EXPECT_TRUE(fs::exists(request.plan_out));
+}
+
+TEST_F(FitTest, a_refusal_is_reported_and_the_next_best_plan_taken) {
+  runner.refused = "checkpoint";
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits);
+  EXPECT_EQ(model::find_change(result->plans.front().plan, "checkpoint"), nullptr);
+  EXPECT_TRUE(std::ranges::any_of(result->lost, [](const model::PlanRow& row) {
+    return row.standing == model::PlanStanding::kRefused && row.reason.starts_with("refused: checkpoint");
+  }));
+}
+
+TEST_F(FitTest, denied_techniques_are_listed_and_not_used) {
+  request.deny = {"autocast", "checkpoint"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits);
+  EXPECT_EQ(model::find_change(result->plans.front().plan, "autocast"), nullptr);
+  EXPECT_EQ(std::ranges::count(result->techniques, "denied", &model::TechniqueRow::standing), 2);
+}
+
+TEST_F(FitTest, an_unknown_technique_is_a_usage_error_that_lists_the_known) {
+  request.deny = {"magic"};
+  const auto result = run();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, base::ErrorCode::kUsage);
+  EXPECT_NE(result.error().remedy.find("micro_batch"), std::string::npos);
+  EXPECT_EQ(runner.runs, 0);
+}
+
+TEST_F(FitTest, a_file_that_is_no_plan_is_never_overwritten) {
+  ASSERT_TRUE(base::write_file(request.plan_out, "my notes"));
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kPlanFits);
+  EXPECT_TRUE(result->plan_file.empty());
+  EXPECT_EQ(*base::read_file(request.plan_out), "my notes");
+}
+
+TEST_F(FitTest, no_time_at_all_is_out_of_time_and_not_nothing_fits) {
+  request.budget_seconds = 1e-9;
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kOutOfTime);
+}
+
+RunOutcome fitting_run() {
+  RunOutcome outcome;
+  outcome.result.verdict = model::Verdict::kFits;
+  outcome.result.phases = {{"train", 0, {}, 2}, {"validate", 0, {}, 2}};
+  outcome.recordings.resize(1);
+  outcome.recordings[0].notes.push_back({"plan_applied", {{"kind", "plan_applied"}, {"id", "autocast"}}});
+  return outcome;
+}
+
+const model::Plan kAutocast{"bf16", {{"autocast", {{"dtype", std::string("bfloat16")}}}}};
+
+TEST(Judge, a_complete_run_is_a_proof) {
+  EXPECT_EQ(judge(fitting_run(), kAutocast, {"train", "validate"}).outcome, plan::Outcome::kFits);
+}
+
+TEST(Judge, a_change_that_left_no_trace_is_none) {
+  RunOutcome outcome = fitting_run();
+  outcome.recordings[0].notes.clear();
+  const auto proof = judge(outcome, kAutocast, {});
+  EXPECT_EQ(proof.outcome, plan::Outcome::kFailed);
+  EXPECT_EQ(proof.detail, "autocast never came into force in this run");
+}
+
+TEST(Judge, a_run_that_missed_a_phase_or_took_no_step_is_none) {
+  EXPECT_EQ(judge(fitting_run(), kAutocast, {"test"}).detail, "the run ended before phase test");
+  RunOutcome outcome = fitting_run();
+  outcome.result.phases[0].steps = 0;
+  EXPECT_EQ(judge(outcome, kAutocast, {"train"}).detail, "no optimizer step was taken in this run");
+}
+
+TEST(Judge, running_out_of_memory_is_told_with_what_was_asked_for) {
+  RunOutcome outcome = fitting_run();
+  outcome.result.verdict = model::Verdict::kOutOfMemory;
+  outcome.result.oom = model::Oom{Bytes::mib(20), "CUDA out of memory", "validate", false, {}};
+  const auto proof = judge(outcome, kAutocast, {"train"});
+  EXPECT_EQ(proof.outcome, plan::Outcome::kOutOfMemory);
+  EXPECT_EQ(proof.phase, "validate");
+  EXPECT_EQ(proof.tried, Bytes::mib(20));
+}
+
+TEST(QuoteForShell, keeps_plain_words_and_quotes_the_rest) {
+  EXPECT_EQ(quote_for_shell("--lr=0.1"), "--lr=0.1");
+  EXPECT_EQ(quote_for_shell("GTX 1650"), "'GTX 1650'");
+  EXPECT_EQ(quote_for_shell("it's"), "'it'\\''s'");
+  EXPECT_EQ(quote_for_shell(""), "''");
+}
+
+}  // namespace
+}  // namespace vramfit::app
