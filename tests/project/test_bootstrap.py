@@ -1,0 +1,166 @@
+"""./vramfit and tools/set_up: on machines that lack things, and on those that lack nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+TOOLS = (
+    "bash",
+    "env",
+    "sh",
+    "dirname",
+    "readlink",
+    "id",
+    "find",
+    "rm",
+    "cat",
+    "mktemp",
+    "tail",
+    "mkdir",
+    "touch",
+    "mv",
+    "awk",
+)
+
+
+@pytest.fixture
+def bare_path(tmp_path: Path) -> Path:
+    """A PATH with the shell's own tools and none of a developer's."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in TOOLS:
+        found = shutil.which(name)
+        assert found, name
+        (folder / name).symlink_to(found)
+    return folder
+
+
+def add_program(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(f"#!/bin/bash\n{text}\n")
+    (folder / name).chmod(0o755)
+
+
+def set_up(root: Path, path: Path) -> subprocess.CompletedProcess[str]:
+    command = [str(root / "tools" / "set_up"), "test"]
+    return subprocess.run(command, env={"PATH": str(path), "HOME": "/"}, capture_output=True, text=True)
+
+
+def test_without_apt_the_missing_packages_are_named(root: Path, bare_path: Path) -> None:
+    done = set_up(root, bare_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "there is no apt-get to install them with: g++ cmake ninja-build" in done.stderr
+    assert "libcli11-dev" in done.stderr and "libgtest-dev" in done.stderr
+
+
+def test_without_root_or_sudo_the_command_for_somebody_else_is_given(root: Path, bare_path: Path) -> None:
+    add_program(bare_path, "apt-get", "exit 1")
+    (bare_path / "id").unlink()
+    add_program(bare_path, "id", "echo 1000")
+    done = set_up(root, bare_path)
+    assert done.returncode == 2
+    assert "ask somebody who may to run: apt-get install g++ cmake" in done.stderr
+
+
+def test_the_lists_are_fetched_when_the_first_install_fails(root: Path, bare_path: Path, tmp_path: Path) -> None:
+    log = tmp_path / "apt.log"
+    marker = tmp_path / "updated"
+    add_program(
+        bare_path, "apt-get", f'echo "$1" >>{log}\n[ "$1" = update ] && {{ touch {marker}; exit 0; }}\n[ -e {marker} ]'
+    )
+    (bare_path / "id").unlink()
+    add_program(bare_path, "id", "echo 0")
+    done = set_up(root, bare_path)
+    assert done.returncode == 0, done.stderr
+    assert log.read_text().split() == ["install", "update", "install"]
+    assert "installing with apt-get: g++ cmake" in done.stderr
+
+
+def test_a_failed_install_shows_apts_own_words(root: Path, bare_path: Path) -> None:
+    add_program(bare_path, "apt-get", 'echo "E: Unable to locate package g++"; exit 100')
+    (bare_path / "id").unlink()
+    add_program(bare_path, "id", "echo 0")
+    done = set_up(root, bare_path)
+    assert done.returncode == 2
+    assert "E: Unable to locate package g++" in done.stderr
+
+
+@pytest.fixture
+def small_clone(root: Path, tmp_path: Path) -> Path:
+    """The bootstrap script beside a source tree whose "build" writes a program: nothing is compiled."""
+    clone = tmp_path / "a clone"
+    (clone / "tools").mkdir(parents=True)
+    shutil.copy(root / "vramfit", clone / "vramfit")
+    add_program(clone / "tools", "set_up", 'echo set_up >>"$(dirname "$0")/../calls"')
+    for name in ("cmake", "include", "abi", "virtual_gpu", "recorder", "src", "python"):
+        (clone / name).mkdir()
+    (clone / "CMakeLists.txt").write_text("")
+    (clone / "CMakePresets.json").write_text("{}")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    add_program(
+        tools,
+        "cmake",
+        'echo "cmake $*" >>"$CLONE/calls"\n[ -z "$FAIL" ] || { echo "error: no good"; exit 1; }\n'
+        'mkdir -p "$CLONE/build/release/stage/bin" && touch "$CLONE/build/release/build.ninja"\n'
+        'printf \'#!/bin/bash\\necho "ran $*"; exit 7\\n\' >"$CLONE/build/release/stage/bin/vramfit"\n'
+        'chmod +x "$CLONE/build/release/stage/bin/vramfit"',
+    )
+    return clone
+
+
+def run_clone(clone: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    path = f"{clone.parent / 'tools'}:{os.environ['PATH']}"
+    environment = dict(os.environ, PATH=path, CLONE=str(clone), **variables)
+    return subprocess.run([str(clone / "vramfit"), *words], cwd="/", env=environment, capture_output=True, text=True)
+
+
+def test_first_use_builds_and_then_becomes_the_program(small_clone: Path) -> None:
+    done = run_clone(small_clone, "run", "--gpu", "GTX 1650")
+    assert (done.returncode, done.stdout) == (7, "ran run --gpu GTX 1650\n")
+    assert "first use" in done.stderr
+    calls = (small_clone / "calls").read_text().splitlines()
+    assert [call.split()[0] for call in calls] == ["set_up", "cmake", "cmake"]
+
+
+def test_second_use_builds_nothing_and_is_quick(small_clone: Path) -> None:
+    run_clone(small_clone)
+    (small_clone / "calls").unlink()
+    began = time.monotonic()
+    done = run_clone(small_clone)
+    assert time.monotonic() - began < 0.5
+    assert (done.returncode, done.stderr) == (7, "")
+    assert not (small_clone / "calls").exists()
+
+
+def test_changed_sources_are_built_again(small_clone: Path) -> None:
+    run_clone(small_clone)
+    (small_clone / "calls").unlink()
+    time.sleep(0.02)
+    (small_clone / "src" / "new.cc").write_text("")
+    done = run_clone(small_clone)
+    assert "the sources changed: rebuilding" in done.stderr
+    assert "cmake --build" in (small_clone / "calls").read_text()
+
+
+def test_a_failed_build_shows_its_end_and_is_tried_again(small_clone: Path) -> None:
+    done = run_clone(small_clone, FAIL="1")
+    assert done.returncode == 2
+    assert "error: no good" in done.stderr and "build/release.log" in done.stderr
+    assert run_clone(small_clone).returncode == 7
+
+
+def test_two_first_uses_at_once_build_once(small_clone: Path) -> None:
+    path = f"{small_clone.parent / 'tools'}:{os.environ['PATH']}"
+    environment = dict(os.environ, PATH=path, CLONE=str(small_clone))
+    both = [
+        subprocess.Popen([str(small_clone / "vramfit")], env=environment, stderr=subprocess.DEVNULL) for _ in range(2)
+    ]
+    assert [process.wait(timeout=30) for process in both] == [7, 7]
+    assert (small_clone / "calls").read_text().count("set_up") == 1

@@ -1,0 +1,138 @@
+"""Every gate on a case that it must pass and on a known-bad one that it must fail."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def run_gate(root: Path, name: str, tree: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, root / "tools" / name, tree], capture_output=True, text=True)
+
+
+def write(tree: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    return tree
+
+
+HEADERS = {
+    "src/base/bytes.h": "",
+    "src/model/card.h": '#include "base/bytes.h"\n',
+    "src/app/run.h": '#include "model/card.h"\n#include <vector>\n',
+    "include/vramfit/ledger.h": "#include <stdint.h>\n",
+    "virtual_gpu/ledger/ledger.h": "#include <vramfit/ledger.h>\n",
+    "recorder/recorder.h": "",
+}
+
+
+def test_includes_that_follow_the_rooms_pass(root: Path, tmp_path: Path) -> None:
+    done = run_gate(root, "check_layers", write(tmp_path, HEADERS))
+    assert (done.returncode, done.stdout) == (0, "includes follow the rooms\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "include", "target"),
+    [
+        ("src/base/clock.cc", '"app/run.h"', "src/app"),
+        ("src/model/plan.cc", '"../app/run.h"', "src/app"),
+        ("src/report/text.cc", '"app/run.h"', "src/app"),
+        ("src/verify/check.cc", '"app/run.h"', "src/app"),
+        ("virtual_gpu/cudart/memory.cc", '"../../src/base/bytes.h"', "src/base"),
+        ("recorder/recorder.cc", '"base/bytes.h"', "src/base"),
+        ("recorder/recorder.cc", '"ledger/ledger.h"', "virtual_gpu"),
+        ("src/app/run.cc", '"virtual_gpu/ledger/ledger.h"', "virtual_gpu"),
+    ],
+)
+def test_an_include_against_the_rooms_fails(root: Path, tmp_path: Path, source: str, include: str, target: str) -> None:
+    tree = write(tmp_path, HEADERS | {source: f"// first line\n#include {include}\n"})
+    done = run_gate(root, "check_layers", tree)
+    assert done.returncode == 1
+    room = "/".join(source.split("/")[:2]) if source.startswith("src") else source.split("/")[0]
+    assert f"{source}:2: {room} may not include" in done.stdout
+    assert f"({target})" in done.stdout
+
+
+def test_a_room_that_the_documentation_does_not_know_fails(root: Path, tmp_path: Path) -> None:
+    done = run_gate(root, "check_layers", write(tmp_path, HEADERS | {"src/misc/all.cc": ""}))
+    assert done.returncode == 1
+    assert "src/misc is not a room" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "folder", ["/ro" + "ot/cache", "/wo" + "rk/main", "/ho" + "me/anna/x", "../sha" + "red/design.md"]
+)
+def test_a_machines_own_folder_fails(root: Path, tmp_path: Path, folder: str) -> None:
+    done = run_gate(root, "check_paths", write(tmp_path, {"docs/x.md": f"first\nsee {folder}\n"}))
+    assert done.returncode == 1
+    assert done.stdout.startswith("docs/x.md:2: names ")
+
+
+def test_folders_that_every_machine_has_pass(root: Path, tmp_path: Path) -> None:
+    text = "/dev/shm/vramfit.1 /usr/bin/env $HOME/.cache net/work/x ~/x /home/me/train.py https://a.org/root/x"
+    assert run_gate(root, "check_paths", write(tmp_path, {"a.py": text})).returncode == 0
+
+
+def test_badly_formatted_cpp_fails(root: Path, tmp_path: Path) -> None:
+    style = f"--style=file:{root / '.clang-format'}"
+    good, bad = tmp_path / "good.cc", tmp_path / "bad.cc"
+    good.write_text("int f(int* p) { return *p; }\n")
+    bad.write_text("int f(int *p)\n{ return *p ; }\n")
+    assert subprocess.run(["clang-format", style, "--dry-run", "-Werror", good], capture_output=True).returncode == 0
+    assert subprocess.run(["clang-format", style, "--dry-run", "-Werror", bad], capture_output=True).returncode != 0
+
+
+def test_a_use_after_move_fails_clang_tidy(root: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.cc"
+    bad.write_text(
+        "#include <string>\n#include <utility>\n"
+        "unsigned long f(std::string text) {\n  std::string other = std::move(text);\n  return text.size();\n}\n"
+    )
+    command = ["clang-tidy", "--quiet", f"--config-file={root / '.clang-tidy'}", str(bad), "--", "-std=c++20"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "bugprone-use-after-move" in done.stdout
+
+
+def test_badly_written_python_fails(root: Path, tmp_path: Path) -> None:
+    ruff = Path(sys.executable).parent / "ruff"
+    config = ["--config", str(root / "ruff.toml"), "--no-cache"]
+    bad = tmp_path / "bad.py"
+    bad.write_text("import os\nx = undefined_name\n")
+    done = subprocess.run([ruff, "check", *config, bad], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "F401" in done.stdout and "F821" in done.stdout
+    ugly = tmp_path / "ugly.py"
+    ugly.write_text("x = { 'a':1 }\n")
+    assert subprocess.run([ruff, "format", "--check", *config, ugly], capture_output=True).returncode == 1
+
+
+RUNNER_PROBE = """
+import sys
+sys.path.insert(0, {tools!r})
+from suite.section import read_junit, run_check
+from pathlib import Path
+print(read_junit([Path({report!r})]))
+print(run_check(["false"]), run_check(["true"]))
+"""
+
+
+def test_the_runner_counts_failures_errors_and_skips(root: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    report.write_text(
+        '<testsuites><testsuite><testcase classname="a" name="good"/>'
+        '<testcase classname="a" name="bad"><failure message="boom"/></testcase>'
+        '<testcase classname="a" name="broken"><error message="no fixture"/></testcase>'
+        '<testcase classname="a" name="later"><skipped/></testcase>'
+        '<testcase classname="a" name="off" status="notrun"/></testsuite></testsuites>'
+    )
+    probe = RUNNER_PROBE.format(tools=str(root / "tools"), report=str(report))
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, env=dict(os.environ))
+    assert done.stdout.splitlines() == ["1 passed, 2 failed, 2 skipped", "0 passed, 1 failed 1 passed, 0 failed"], (
+        done.stderr
+    )
