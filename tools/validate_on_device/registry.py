@@ -1,0 +1,33 @@
+"""The list of workloads: each is a function that uses the card through PyTorch and leaves nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+    run: Callable[[], None]
+    benchmark: bool = False
+    """cudnn.benchmark is on: workspaces are chosen by time, so sizes may differ between equal cards."""
+    settings: dict[str, str] = field(default_factory=dict)
+    """Environment of the process it runs in."""
+
+
+WORKLOADS: dict[str, Workload] = {}
+
+
+def workload(
+    name: str, *, benchmark: bool = False, settings: dict[str, str] | None = None
+) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """Registers a function under ``name``. Several names may share one function."""
+
+    def register(function: Callable[[], None]) -> Callable[[], None]:
+        if name in WORKLOADS:
+            raise ValueError(f"two workloads are called {name}")
+        WORKLOADS[name] = Workload(name, function, benchmark, settings or {})
+        return function
+
+    return register
