@@ -1,0 +1,85 @@
+"""Several cards: data, sharded, tensor and pipeline parallelism under the real torchrun, and every collective."""
+
+from __future__ import annotations
+
+import pytest
+from card_run import MIB, run_ranks, run_script
+
+COLLECTIVES = 22  # checks in scripts/collectives.py, counted there by name
+SLACK = 6 * MIB  # inputs, activations of 16 rows, the allocator's 512-byte and 2-MiB roundings, cuBLAS workspaces differ
+
+
+@pytest.fixture(scope="module")
+def plain() -> dict:
+    return run_script("plain.py").line()
+
+
+@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_every_collective_gives_what_it_must(ranks: int) -> None:
+    lines = run_ranks(ranks, "collectives.py").lines()
+    assert [line["rank"] for line in lines] == list(range(ranks))
+    for line in lines:
+        assert len(set(line["done"])) == len(line["done"]) == COLLECTIVES
+
+
+def test_ddp_holds_one_more_copy_of_the_gradients(plain: dict) -> None:
+    for line in run_ranks(2, "ddp.py").lines():
+        buckets = line["allocated"] - plain["allocated"]
+        assert abs(buckets - line["parameter_bytes"]) < MIB
+        assert abs(line["peak_allocated"] - plain["peak_allocated"] - line["parameter_bytes"]) < SLACK
+
+
+def test_ddp_with_gradients_as_views_holds_no_second_copy(plain: dict) -> None:
+    for line in run_ranks(2, "ddp.py", "--view").lines():
+        assert line["peak_allocated"] - plain["peak_allocated"] < SLACK
+
+
+def test_ranks_on_one_card_are_processes_of_their_own(plain: dict) -> None:
+    run = run_ranks(2, "ddp.py", "--share", gpu="rtx3090")
+    (card,) = run.result["devices"]
+    both = sum(line["peak_reserved"] for line in run.lines()) + 2 * card["context_bytes"]
+    assert card["peak_device_bytes"] >= both
+    assert card["peak_device_bytes"] <= both + 512 * MIB  # library memory beside the contexts
+
+
+@pytest.mark.parametrize("kind", ["1", "2"])
+def test_fsdp_keeps_its_share_of_weights_and_state(kind: str) -> None:
+    for line in run_ranks(2, "fsdp.py", kind).lines():
+        share = line["parameter_bytes"] / 2
+        assert abs(line["after_sharding"] - share) < MIB
+        # after a step: the shard and AdamW's two moments of it
+        assert abs(line["allocated"] - 3 * share) < SLACK + (line["parameter_bytes"] / 8 if kind == "1" else 0)
+        # at the peak: also the shard's gradients, and some layers gathered whole (4 MiB each)
+        assert line["peak_allocated"] < 4 * share + line["parameter_bytes"] + SLACK
+
+
+def test_tensor_parallelism_splits_the_weights() -> None:
+    for line in run_ranks(2, "tensor_parallel.py").lines():
+        assert abs(line["after_splitting"] - line["parameter_bytes"] / 2) < MIB
+        assert line["shape"] == [4, 1024]
+
+
+def test_a_pipeline_stage_holds_its_own_layers() -> None:
+    first, last = run_ranks(2, "pipeline.py").lines()
+    assert first["parameter_bytes"] == last["parameter_bytes"] == 16 * MIB
+    assert (first["losses"], last["losses"]) == (0, 4)
+    for line in (first, last):
+        assert 2 * line["parameter_bytes"] <= line["peak_allocated"] < 2 * line["parameter_bytes"] + 4 * SLACK
+
+
+def test_data_parallel_puts_a_replica_on_each_card() -> None:
+    line = run_script("data_parallel.py", gpu="2xrtx3090").line()
+    first, second = line["peaks"]
+    assert first >= 2 * line["parameter_bytes"]  # weights and gradients
+    assert line["parameter_bytes"] <= second < first + SLACK
+
+
+@pytest.mark.slow
+def test_eight_ranks_share_eight_cards() -> None:
+    run = run_ranks(8, "ddp.py", gpu="8xV100-32GB")
+    lines = run.lines()
+    assert [line["card"] for line in lines] == list(range(8))
+    assert len({line["peak_allocated"] for line in lines}) == 1
+    assert len(run.result["devices"]) == 8
+    assert {card["name"] for card in run.result["devices"]} == {run.result["devices"][0]["name"]}
+    assert "V100" in run.result["devices"][0]["name"]
