@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "vramfit/ledger.h"
+#include "vramfit/recording.h"
 
 namespace vramfit::nccl {
 namespace {
@@ -76,9 +77,13 @@ std::optional<std::string> Mailbox::fetch(const std::string& key, std::chrono::m
 void Mailbox::remove(const std::string& key) const { ::unlink(path_of(key).c_str()); }
 
 const Mailbox* session_mailbox() {
-  static const std::unique_ptr<Mailbox> mailbox = [] {
-    const char* ledger = std::getenv(VF_ENV_LEDGER);
-    return ledger == nullptr ? nullptr : std::make_unique<Mailbox>(std::string(ledger) + ".mail");
+  // In the run folder, which goes with the session; a ledger made by hand has none, and keeps its mail beside it.
+  static const std::unique_ptr<Mailbox> mailbox = []() -> std::unique_ptr<Mailbox> {
+    if (const char* folder = std::getenv(VF_ENV_RUN_DIR))
+      return std::make_unique<Mailbox>(std::string(folder) + "/mail");
+    if (const char* ledger = std::getenv(VF_ENV_LEDGER))
+      return std::make_unique<Mailbox>(std::string(ledger) + ".mail");
+    return nullptr;
   }();
   return mailbox.get();
 }

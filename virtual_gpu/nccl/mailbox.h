@@ -1,6 +1,6 @@
-// How ranks of one session hand each other small buffers: one file per message beside the ledger.
+// How ranks of one session hand each other small buffers: one file per message in the run folder.
 //
-//   rank 0  post("c41f-7-0", bytes)   ──►  LEDGER.mail/c41f-7-0  ──►  fetch("c41f-7-0")  ranks 1, 2, 3
+//   rank 0  post("c41f-7-0", bytes)   ──►  RUN/mail/c41f-7-0  ──►  fetch("c41f-7-0")  ranks 1, 2, 3
 //
 // Posting never waits. Fetching waits for the message, up to a limit: a peer that has died or has stopped early must
 // not hang the others. The creator of the session removes the folder with the ledger.
