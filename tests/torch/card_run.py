@@ -1,4 +1,4 @@
-"""Runs a script on virtual cards through the product's own command and brings back what it said and what was measured."""
+"""Runs a script on virtual cards through the product's own command: what it printed and what was measured."""
 
 from __future__ import annotations
 

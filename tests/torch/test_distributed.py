@@ -6,7 +6,9 @@ import pytest
 from card_run import MIB, run_ranks, run_script
 
 COLLECTIVES = 22  # checks in scripts/collectives.py, counted there by name
-SLACK = 6 * MIB  # inputs, activations of 16 rows, the allocator's 512-byte and 2-MiB roundings, cuBLAS workspaces differ
+SLACK = (
+    6 * MIB
+)  # inputs, activations of 16 rows, the allocator's 512-byte and 2-MiB roundings, cuBLAS workspaces differ
 
 
 @pytest.fixture(scope="module")
