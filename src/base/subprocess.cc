@@ -87,9 +87,14 @@ Prepared prepare(const Launch& launch, const fs::path& program) {
   _exit(127);
 }
 
-// Parents of all processes: pid -> parent, from /proc.
-std::map<pid_t, pid_t> read_parents() {
-  std::map<pid_t, pid_t> parents;
+struct Kin {
+  std::map<pid_t, pid_t> parents;  // of every running process
+  std::set<pid_t> zombies;         // children of ours that ended and were not waited for
+};
+
+// From /proc.
+Kin read_kin() {
+  Kin kin;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename().string();
@@ -100,17 +105,20 @@ std::map<pid_t, pid_t> read_parents() {
     const std::size_t close = line.rfind(')');  // the command before it may hold anything
     char state = 0;
     int parent = 0;
-    if (close != std::string::npos && std::sscanf(line.c_str() + close + 1, " %c %d", &state, &parent) == 2 &&
-        state != 'Z') {
-      parents[std::atoi(name.c_str())] = parent;
+    if (close == std::string::npos || std::sscanf(line.c_str() + close + 1, " %c %d", &state, &parent) != 2) continue;
+    const pid_t pid = std::atoi(name.c_str());
+    if (state != 'Z') {
+      kin.parents[pid] = parent;
+    } else if (parent == getpid()) {
+      kin.zombies.insert(pid);
     }
   }
-  return parents;
+  return kin;
 }
 
 // All descendants of `root`, `root` itself not included.
 std::set<pid_t> descendants(pid_t root) {
-  const auto parents = read_parents();
+  const auto parents = read_kin().parents;
   std::set<pid_t> found;
   for (bool grew = true; grew;) {
     grew = false;
@@ -121,8 +129,11 @@ std::set<pid_t> descendants(pid_t root) {
   return found;
 }
 
-void reap_orphans(const std::set<pid_t>& expected) {
-  for (const pid_t pid : expected) waitpid(pid, nullptr, WNOHANG);
+// Orphans that fell to us and ended.
+void reap_orphans(const std::set<pid_t>& others) {
+  for (const pid_t pid : read_kin().zombies) {
+    if (!others.contains(pid)) waitpid(pid, nullptr, WNOHANG);
+  }
 }
 
 void sleep_briefly(double seconds) {
@@ -144,11 +155,11 @@ int end_leftovers(const std::set<pid_t>& before, double grace_seconds) {
   const std::int64_t start = steady_clock().now_ns();
   while (!remaining.empty() && seconds_between(start, steady_clock().now_ns()) < grace_seconds) {
     sleep_briefly(0.02);
-    reap_orphans(remaining);
     remaining = left();
   }
   for (const pid_t pid : remaining) kill(pid, SIGKILL);
-  for (const pid_t pid : remaining) waitpid(pid, nullptr, 0);  // ECHILD for those that are not our own children
+  if (!remaining.empty()) sleep_briefly(0.02);
+  reap_orphans(before);
   return count;
 }
 

@@ -17,7 +17,8 @@ void add_job_options(CLI::App& parser, JobOptions& options) {
   parser
       .add_option("--gpu,-g", options.gpus,
                   "The card: \"GTX 1070\", 8xV100-32GB, rtx3090:20GiB, a list, a TOML file, or real")
-      ->required();
+      ->required()
+      ->allow_extra_args(false);
   parser.add_option("--steps", options.steps,
                     "auto (a few batches a pass, the default), all, or a number of batches a pass");
   parser.add_option("--values", options.values, "zeros (default: kernels compute nothing) or cpu (exact, slow)")

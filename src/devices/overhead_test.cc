@@ -1,0 +1,61 @@
+#include "devices/overhead.h"
+
+#include <gtest/gtest.h>
+
+namespace vramfit::devices {
+namespace {
+
+using base::Bytes;
+
+model::Card known_card() {
+  model::Card card;
+  card.memory = Bytes::gib(8);
+  card.overhead[12] = {Bytes::mib(100), Bytes::mib(1000), Bytes::mib(30), Bytes::mib(28)};
+  card.sources["context"] = "measured";
+  return card;
+}
+
+TEST(Overhead, lazy_and_eager_loading_take_their_own_figures) {
+  OverheadOptions options;
+  EXPECT_EQ(find_overhead(known_card(), options),
+            (Overhead{Bytes::mib(100), Bytes::mib(30), Bytes::mib(28), "measured"}));
+  options.eager_loading = true;
+  EXPECT_EQ(find_overhead(known_card(), options).context, Bytes::mib(1000));
+}
+
+TEST(Overhead, figures_of_another_cuda_are_used_and_named) {
+  OverheadOptions options;
+  options.cuda_major = 13;
+  const Overhead overhead = find_overhead(known_card(), options);
+  EXPECT_EQ(overhead.context, Bytes::mib(100));
+  EXPECT_NE(overhead.source.find("CUDA 12, not 13"), std::string::npos);
+}
+
+TEST(Overhead, the_users_own_figure_leaves_no_uncertainty) {
+  OverheadOptions options;
+  options.context = Bytes::mib(1343);
+  const Overhead overhead = find_overhead(known_card(), options);
+  EXPECT_EQ(overhead.context, Bytes::mib(1343));
+  EXPECT_EQ(overhead.uncertainty, Bytes(0));
+}
+
+TEST(Overhead, a_card_without_figures_gets_an_estimate_with_a_wide_margin) {
+  const Overhead overhead = find_overhead(model::Card(), {});
+  EXPECT_GT(overhead.context, Bytes(0));
+  EXPECT_GE(overhead.uncertainty, Bytes::mib(200));
+  EXPECT_NE(overhead.source.find("estimate"), std::string::npos);
+}
+
+TEST(Overhead, a_card_of_a_run_carries_what_the_user_changed) {
+  OverheadOptions options;
+  options.total = Bytes::gib(20);
+  options.occupied = Bytes::gib(2);
+  const model::EmulatedCard card = emulate(known_card(), options);
+  EXPECT_EQ(card.total, Bytes::gib(20));
+  EXPECT_EQ(card.card.memory, Bytes::gib(8));
+  EXPECT_EQ(card.occupied, Bytes::gib(2));
+  EXPECT_EQ(card.modules, Bytes::mib(28));
+}
+
+}  // namespace
+}  // namespace vramfit::devices
