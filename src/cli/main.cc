@@ -42,7 +42,7 @@ int main_checked(int argc, char** argv) {
   parser.require_subcommand(1);
   parser.footer("vramfit VERB [options] -- python script.py its own arguments");
   const std::vector<Verb> verbs = {vramfit::cli::add_run_verb(parser), vramfit::cli::add_fit_verb(parser),
-                                   vramfit::cli::add_gpus_verb(parser)};
+                                   vramfit::cli::add_gpus_verb(parser), vramfit::cli::add_env_verb(parser)};
   Words words = split(argc, argv);
   try {
     parser.parse(words.own);

@@ -20,6 +20,7 @@ struct Verb {
 Verb add_run_verb(CLI::App& parser);
 Verb add_fit_verb(CLI::App& parser);
 Verb add_gpus_verb(CLI::App& parser);
+Verb add_env_verb(CLI::App& parser);
 
 }  // namespace vramfit::cli
 
