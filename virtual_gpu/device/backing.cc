@@ -46,9 +46,7 @@ void* reserve_addresses(size_t bytes, size_t alignment, void* hint) {
   return address;
 }
 
-bool make_accessible(void* address, size_t bytes) {
-  return mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0;
-}
+bool make_accessible(void* address, size_t bytes) { return mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0; }
 
 bool make_inaccessible(void* address, size_t bytes) {
   madvise(address, bytes, MADV_DONTNEED);

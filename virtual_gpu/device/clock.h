@@ -12,9 +12,9 @@
 
 namespace vramfit::device {
 
-inline constexpr int64_t kHostCallNs = 4000;   // a launch as seen by the host: about 4 us on CUDA 12
-inline constexpr int64_t kQueryNs = 500;       // cudaEventQuery
-inline constexpr int64_t kQueueDepth = 1024;   // launches a stream takes before the host blocks
+inline constexpr int64_t kHostCallNs = 4000;  // a launch as seen by the host: about 4 us on CUDA 12
+inline constexpr int64_t kQueryNs = 500;      // cudaEventQuery
+inline constexpr int64_t kQueueDepth = 1024;  // launches a stream takes before the host blocks
 
 VF_EXPORT int64_t host_now();
 VF_EXPORT void advance_host(int64_t by_ns);

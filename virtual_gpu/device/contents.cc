@@ -24,9 +24,7 @@ WrittenBytes& written() {
   return *kWritten;
 }
 
-void on_block(uint64_t address, int64_t size) {
-  clear(reinterpret_cast<void*>(address), static_cast<size_t>(size));
-}
+void on_block(uint64_t address, int64_t size) { clear(reinterpret_cast<void*>(address), static_cast<size_t>(size)); }
 
 // PyTorch hands out memory that it got back from another tensor: without this, a new tensor would show old bytes.
 void watch_blocks() {

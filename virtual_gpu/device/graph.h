@@ -48,7 +48,7 @@ struct VF_EXPORT Graph {
 
 struct VF_EXPORT Executable {
   uint32_t magic = 0;
-  std::vector<Work> works;  // in an order that respects the dependencies
+  std::vector<Work> works;           // in an order that respects the dependencies
   std::vector<const Node*> origins;  // the node each came from, for updates by node
   std::vector<std::pair<UserObject*, unsigned>> objects;
   std::shared_ptr<GraphMemory> memory;

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <mutex>
 #include <string_view>
 #include <utility>
 
+#include "virtual_gpu/device/limits.h"
 #include "virtual_gpu/ledger/ledger.h"
 
 namespace vramfit::device {
@@ -187,8 +189,7 @@ Error check_launch(const Dim& grid, const Dim& block, size_t shared_bytes, int c
   if (grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535) return Error::kInvalidConfiguration;
   if (block.x > 1024 || block.y > 1024 || block.z > 64) return Error::kInvalidConfiguration;
   if (uint64_t{block.x} * block.y * block.z > 1024) return Error::kInvalidConfiguration;
-  const int most = std::max(facts->shared_bytes_per_block_optin, 48 * 1024);
-  if (shared_bytes > static_cast<size_t>(most)) return Error::kInvalidValue;
+  if (shared_bytes > static_cast<size_t>(limits_of(*facts).shared_bytes_per_block_optin)) return Error::kInvalidValue;
   return Error::kNone;
 }
 

@@ -36,7 +36,7 @@ struct Memory {
   std::mutex lock;
   Handle next_handle = 0x100000000;  // not a pointer, so that a mixed-up argument shows
   std::unordered_map<Handle, Physical> physical;
-  std::map<uintptr_t, size_t> reserved;    // begin -> bytes
+  std::map<uintptr_t, size_t> reserved;   // begin -> bytes
   std::map<uintptr_t, Mapping> mappings;  // begin -> what is there
 };
 

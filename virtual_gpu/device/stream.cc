@@ -113,7 +113,7 @@ Stream* find_stream(void* handle) {
   }
   auto* stream = static_cast<Stream*>(handle);
   return number % alignof(Stream) == 0 && stream->magic.load(std::memory_order_acquire) == kStreamMagic ? stream
-                                                                                                         : nullptr;
+                                                                                                        : nullptr;
 }
 
 Event* find_event(void* handle) {
@@ -259,7 +259,7 @@ Error query_event(void* handle) {
   if (const Error error = check_unsafe_call(); error != Error::kNone) return error;
   if (const Error error = refuse_captured_event(*event); error != Error::kNone) return error;
   return has_passed(event->completes_at.load(std::memory_order_relaxed), event->impatience) ? Error::kNone
-                                                                                             : Error::kNotReady;
+                                                                                            : Error::kNotReady;
 }
 
 Error synchronize_event(void* handle) {
