@@ -1,0 +1,137 @@
+#include "liveness/lifetimes.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "liveness/peaks.h"
+#include "liveness/testing/recording_builder.h"
+
+namespace vramfit::liveness {
+namespace {
+
+using testing::RecordingBuilder;
+
+//  address
+//    300 |         +--C--+
+//    100 |   +--B--+     |
+//      0 | +---A---------+---
+//          0  1    2  3  4    event
+TEST(Lifetimes, blocks_live_from_their_allocation_to_their_free) {
+  RecordingBuilder builder;
+  builder.alloc(1000, 100).alloc(1100, 200).free(1100).alloc(1300, 50).free(1300);
+  const std::vector recordings = {builder.build()};
+  const auto histories = build_histories(recordings);
+  ASSERT_EQ(histories.size(), 1u);
+  const CardHistory& history = histories[0];
+  ASSERT_EQ(history.blocks.size(), 3u);
+  EXPECT_EQ(history.blocks[0].died, kNever);
+  EXPECT_EQ(history.blocks[1].born, 1u);
+  EXPECT_EQ(history.blocks[1].died, 2u);
+  EXPECT_TRUE(history.blocks[2].lives_at(3));
+  EXPECT_FALSE(history.blocks[2].lives_at(4));
+  EXPECT_EQ(history.odd_events, 0);
+}
+
+TEST(Lifetimes, an_address_used_again_is_another_block) {
+  RecordingBuilder builder;
+  builder.alloc(1000, 100).free(1000).alloc(1000, 300);
+  const std::vector recordings = {builder.build()};
+  const auto history = build_histories(recordings).at(0);
+  ASSERT_EQ(history.blocks.size(), 2u);
+  EXPECT_EQ(history.blocks[1].size, Bytes(300));
+}
+
+TEST(Lifetimes, a_tag_inside_a_block_names_it_even_after_the_peak) {
+  RecordingBuilder builder;
+  builder.alloc(1000, 100)
+      .alloc(2000, 100)
+      .free(2000)
+      .tag(1060, VF_OWNER_GRADIENT, "fc.weight")
+      .tag(5000, VF_OWNER_INPUT);
+  const std::vector recordings = {builder.build()};
+  const auto history = build_histories(recordings).at(0);
+  EXPECT_EQ(history.blocks[0].owner, VF_OWNER_GRADIENT);
+  EXPECT_EQ(recordings[0].text(history.blocks[0].tag), "fc.weight");
+  EXPECT_EQ(history.blocks[1].owner, VF_OWNER_UNKNOWN);
+}
+
+TEST(Lifetimes, processes_on_one_card_are_merged_by_time_and_added) {
+  RecordingBuilder first, second;
+  first.at(0).alloc(1000, 100).at(10).free(1000);
+  second.at(5).alloc(1000, 30).at(20).alloc(2000, 7);
+  const std::vector recordings = {first.build(1), second.build(2)};
+  const auto history = build_histories(recordings).at(0);
+  ASSERT_EQ(history.moments.size(), 4u);
+  EXPECT_EQ(history.moments[1].allocated, Bytes(130));
+  EXPECT_EQ(history.moments[2].allocated, Bytes(30));
+  EXPECT_EQ(history.odd_events, 0) << "the same address in two processes is no clash";
+  EXPECT_EQ(find_peaks(history).allocated, Bytes(130));
+}
+
+TEST(Lifetimes, cards_are_kept_apart) {
+  RecordingBuilder builder;
+  builder.alloc(1000, 100);
+  builder.device = 3;
+  builder.alloc(1000, 50);
+  builder.device = 255;
+  builder.emit(VF_RECORD_PIN, 4096);
+  const std::vector recordings = {builder.build()};
+  const auto histories = build_histories(recordings);
+  ASSERT_EQ(histories.size(), 2u);
+  EXPECT_EQ(histories[1].device, 3);
+  EXPECT_EQ(histories[1].blocks.size(), 1u);
+}
+
+TEST(Lifetimes, frees_of_blocks_nobody_saw_are_counted) {
+  RecordingBuilder builder;
+  builder.free(77).alloc(1000, 10).alloc(1000, 20);
+  const std::vector recordings = {builder.build()};
+  EXPECT_EQ(build_histories(recordings).at(0).odd_events, 2);
+}
+
+// The slow and obvious way: walk all events up to a moment and keep what was not freed.
+std::int64_t live_bytes_by_hand(const model::Recording& recording, std::size_t events) {
+  std::map<std::uint64_t, std::int64_t> live;
+  for (std::size_t i = 0; i < events; ++i) {
+    const vf_record& record = recording.records[i];
+    if (record.kind == VF_RECORD_BLOCK_ALLOC) live[record.address] = record.size;
+    if (record.kind == VF_RECORD_BLOCK_FREE) live.erase(record.address);
+  }
+  std::int64_t sum = 0;
+  for (const auto& [address, size] : live) sum += size;
+  return sum;
+}
+
+TEST(Lifetimes, the_live_set_equals_a_walk_by_hand_at_every_moment_of_random_recordings) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(seed);
+    RecordingBuilder builder;
+    std::vector<std::uint64_t> live;
+    for (int i = 0; i < 150; ++i) {
+      const std::uint64_t address = 4096 * (random() % 40 + 1);
+      const auto known = std::find(live.begin(), live.end(), address);
+      if (known == live.end()) {
+        builder.alloc(address, 1 + random() % 4096);
+        live.push_back(address);
+      } else {
+        builder.free(address);
+        live.erase(known);
+      }
+    }
+    const std::vector recordings = {builder.build()};
+    const CardHistory history = build_histories(recordings).at(0);
+    std::int64_t highest = 0;
+    for (EventIndex at = 0; at < history.moments.size(); ++at) {
+      std::int64_t bytes = 0;
+      for (const Block& block : history.blocks) bytes += block.lives_at(at) ? block.size.count() : 0;
+      ASSERT_EQ(bytes, live_bytes_by_hand(recordings[0], at + 1)) << "seed " << seed << " event " << at;
+      ASSERT_EQ(bytes, history.moments[at].allocated.count());
+      highest = std::max(highest, bytes);
+    }
+    EXPECT_EQ(find_peaks(history).allocated.count(), highest);
+  }
+}
+
+}  // namespace
+}  // namespace vramfit::liveness

@@ -1,0 +1,132 @@
+#include "liveness/owners.h"
+
+#include <gtest/gtest.h>
+
+#include "liveness/module_tree.h"
+#include "liveness/peaks.h"
+#include "liveness/testing/recording_builder.h"
+
+namespace vramfit::liveness {
+namespace {
+
+using testing::RecordingBuilder;
+
+Bytes bytes_of(const std::vector<model::OwnerRow>& rows, std::string_view owner) {
+  Bytes sum;
+  for (const auto& row : rows) sum += row.owner == owner ? row.bytes : Bytes(0);
+  return sum;
+}
+
+// One training step of a two-layer net on two segments, the second one partly free, and a third one unused.
+RecordingBuilder step() {
+  RecordingBuilder builder;
+  builder.phase = VF_PHASE_LOAD;
+  builder.stage = VF_STAGE_OTHER;
+  builder.context(5000)
+      .segment(10'000, 1000)
+      .alloc(10'000, 400, "", "train.py:5 in main")
+      .tag(10'000, VF_OWNER_WEIGHT, "fc.weight");
+  builder.phase = VF_PHASE_TRAIN;
+  builder.stage = VF_STAGE_INPUT;
+  builder.alloc(10'400, 100, "", "train.py:9 in main");
+  builder.stage = VF_STAGE_FORWARD;
+  builder.segment(20'000, 2000)
+      .alloc(20'000, 600, "net.0.conv", "train.py:12 in step")
+      .alloc(20'600, 300, "net.1.fc", "train.py:12 in step");
+  builder.segment(30'000, 700);
+  builder.stage = VF_STAGE_BACKWARD;
+  builder.alloc(10'500, 400, "", "train.py:13 in step").alloc(21'000, 50);
+  return builder;
+}
+
+TEST(Owners, rows_sum_up_to_the_level_of_the_card) {
+  RecordingBuilder builder = step();
+  builder.tag(10'500, VF_OWNER_GRADIENT);
+  const std::vector recordings = {builder.build()};
+  const CardHistory history = build_histories(recordings).at(0);
+  const EventIndex at = find_peak_event(history);
+  const auto rows = find_owners(history, at, recordings, {});
+  EXPECT_EQ(bytes_of(rows, "weights"), Bytes(400));
+  EXPECT_EQ(bytes_of(rows, "inputs"), Bytes(100));
+  EXPECT_EQ(bytes_of(rows, "activations"), Bytes(900));
+  EXPECT_EQ(bytes_of(rows, "gradients"), Bytes(400)) << "tagged after the peak";
+  EXPECT_EQ(bytes_of(rows, "temporaries"), Bytes(50));
+  EXPECT_EQ(bytes_of(rows, "cached"), Bytes(700)) << "the segment without a living block";
+  EXPECT_EQ(bytes_of(rows, "fragmented"), Bytes(100 + 1050)) << "free space beside living blocks";
+  EXPECT_EQ(bytes_of(rows, "context"), Bytes(5000));
+  Bytes sum;
+  for (const auto& row : rows) sum += row.bytes;
+  EXPECT_EQ(sum, history.moments[at].device);
+  EXPECT_EQ(sum, find_peaks(history).device);
+}
+
+TEST(Owners, activations_are_named_by_module_and_carry_their_line) {
+  const std::vector recordings = {step().build()};
+  const CardHistory history = build_histories(recordings).at(0);
+  const auto rows = find_owners(history, find_peak_event(history), recordings, {});
+  const auto conv = std::ranges::find(rows, "net.0.conv", &model::OwnerRow::name);
+  ASSERT_NE(conv, rows.end());
+  EXPECT_EQ(conv->bytes, Bytes(600));
+  EXPECT_EQ(conv->line, "train.py:12 in step");
+}
+
+TEST(Owners, lines_are_summed_over_everything_that_lives) {
+  const std::vector recordings = {step().build()};
+  const CardHistory history = build_histories(recordings).at(0);
+  const auto lines = find_lines(history, find_peak_event(history), recordings, 2);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].line, "train.py:12 in step");
+  EXPECT_EQ(lines[0].bytes, Bytes(900));
+  EXPECT_EQ(lines[0].blocks, 2);
+}
+
+TEST(Owners, a_cublas_workspace_is_told_from_activations_by_its_size_and_its_long_life) {
+  RecordingBuilder builder;
+  builder.segment(0, 100 << 20).alloc(0, 8519680, "fc").alloc(9 << 20, 8519680, "fc").free(9 << 20);
+  const std::vector recordings = {builder.build()};
+  const CardHistory history = build_histories(recordings).at(0);
+  EXPECT_EQ(owner_name(history.blocks[0]), "workspaces");
+  EXPECT_EQ(owner_name(history.blocks[1]), "activations");
+}
+
+TEST(Owners, memory_nobody_explains_is_said_to_be_unexplained) {
+  RecordingBuilder builder;
+  builder.context(100).segment(0, 1000).alloc(0, 1000);
+  model::Recording recording = builder.build();
+  auto storage = std::make_shared<std::vector<vf_record>>(recording.records.begin(), recording.records.end());
+  (*storage)[1].a += 64;  // the card says 64 bytes more than any record tells
+  recording.records = *storage;
+  recording.storage = storage;
+  const std::vector recordings = {recording};
+  const CardHistory history = build_histories(recordings).at(0);
+  EXPECT_EQ(bytes_of(find_owners(history, 2, recordings, {}), "unexplained"), Bytes(64));
+}
+
+TEST(ModuleTree, names_are_cut_to_the_deepest_level_that_can_be_read) {
+  ModuleSums sums;
+  for (int layer = 0; layer < 4; ++layer) {
+    for (int block = 0; block < 5; ++block) {
+      ModuleSum& sum = sums["backbone.layer" + std::to_string(layer) + "." + std::to_string(block) + ".conv"];
+      sum.bytes = Bytes(10);
+      sum.blocks = 1;
+    }
+  }
+  sums["head"].bytes = Bytes(3);
+  const ModuleSums folded = fold_modules(sums, 6);
+  ASSERT_EQ(folded.size(), 5u);
+  EXPECT_EQ(folded.at("backbone.layer2").bytes, Bytes(50));
+  EXPECT_EQ(folded.at("backbone.layer2").blocks, 5);
+  EXPECT_EQ(folded.at("head").bytes, Bytes(3));
+  EXPECT_EQ(fold_modules(sums, 100).size(), 21u);
+  EXPECT_EQ(fold_modules(sums, 0).size(), 2u) << "the top level always stays";
+}
+
+TEST(ModuleTree, a_name_is_cut_at_its_dots) {
+  EXPECT_EQ(cut_name("a.b.c", 1), "a");
+  EXPECT_EQ(cut_name("a.b.c", 2), "a.b");
+  EXPECT_EQ(cut_name("a.b.c", 9), "a.b.c");
+  EXPECT_EQ(cut_name("", 1), "");
+}
+
+}  // namespace
+}  // namespace vramfit::liveness
