@@ -41,6 +41,10 @@ class Cutter:
     """What was seen so far, and whether it is enough."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Afresh, as the environment says now."""
         self.mode = os.environ.get("VRAMFIT_STEPS", "auto").strip() or "auto"
         self.batches = int(self.mode) if self.mode.isdigit() and int(self.mode) > 0 else None
         self.automatic = self.mode in ("auto", "quick")
@@ -216,7 +220,7 @@ cutter = Cutter()
 
 
 def _restart() -> None:
-    cutter.__init__()  # type: ignore[misc]
+    cutter.begin()
     _training_loaders.clear()
 
 

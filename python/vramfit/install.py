@@ -9,12 +9,12 @@ from vramfit import importing, notes
 
 
 def _is_under_vramfit() -> bool:
-    return bool(os.environ.get("VRAMFIT_RUN_DIR") or os.environ.get("VRAMFIT_PLAN") or os.environ.get("VRAMFIT_ZYGOTE"))
+    return bool(os.environ.get("VRAMFIT_RUN_DIR") or os.environ.get("VRAMFIT_PLAN"))
 
 
-def prepare() -> None:
-    """Cheap: most Python processes of a job never import torch."""
-    if not _is_under_vramfit():
+def prepare(always: bool = False) -> None:
+    """Cheap: most Python processes of a job never import torch. A warm process has no run of its own: `always`."""
+    if not always and not _is_under_vramfit():
         return
     from vramfit import apply
 
@@ -44,3 +44,14 @@ def _after_torch(torch: ModuleType) -> None:
             put_in_place()
         except Exception as error:
             notes.hook_failed(f"install {name}", error)
+
+
+def begin_job() -> None:
+    """In a fork of a warm process, where torch is imported already: what the job's environment asks for."""
+    import sys
+
+    from vramfit import apply, cut
+
+    cut.cutter.begin()
+    apply.before_torch()
+    apply.install(sys.modules["torch"])

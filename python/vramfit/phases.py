@@ -38,6 +38,9 @@ class Position:
     """Where the job is. One per process; a forked child starts afresh."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
         self.phase = LOAD
         self.stage = OTHER
         self.trained = False  # a backward pass has run
@@ -66,7 +69,7 @@ position = Position()
 
 
 def _restart() -> None:
-    position.__init__()  # type: ignore[misc]
+    position.begin()
     _running.calls = []
 
 

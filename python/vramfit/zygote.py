@@ -1,0 +1,278 @@
+"""A warm process: torch is imported once, and every job runs in a fork of it.
+
+    python -m vramfit.zygote FD
+
+reads requests from the socket FD, one JSON object a line, and answers each when its job has ended, in the order of
+ending:
+
+    {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script" or "module", "timeout": seconds or null}
+    {"id", "exit_code" or "signal", "timed_out", "wall_seconds", "maxrss": KiB}
+
+`env` is the job's whole environment. Jobs may overlap. The parent never touches CUDA: a fork could not use it then, and
+the ledger of a job is only known in its fork. Modules of well-known libraries that a job imported are imported here too,
+while nothing runs, so that the next job finds them. It ends when its socket does.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+# Importing these ahead of a job has no effect of its own: no threads, no network, no output.
+_PRELOADED = {
+    "accelerate", "datasets", "einops", "huggingface_hub", "lightning", "lightning_fabric", "lightning_utilities",
+    "numpy", "packaging", "pandas", "peft", "PIL", "pytorch_lightning", "safetensors", "scipy", "sklearn", "sympy",
+    "timm", "tokenizers", "torch", "torchmetrics", "torchvision", "tqdm", "transformers", "triton", "yaml",
+}  # fmt: skip
+_MAX_PRELOADED = 4000
+_POLL_SECONDS = 0.02
+
+
+@dataclass
+class Job:
+    """One running fork."""
+
+    id: Any
+    pid: int
+    started: float
+    timeout: float | None
+    modules: int  # a memory file in which it leaves the names of the modules it imported
+    timed_out: bool = False
+    answer: dict[str, Any] = field(default_factory=dict)
+
+
+class Zygote:
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._received = b""
+        self._jobs: list[Job] = []
+        self._wanted: list[str] = []  # modules to import while idle
+        self._real_count: Any = None
+
+    def warm_up(self) -> None:
+        from vramfit import install
+
+        install.prepare(always=True)
+        import torch
+        import torch.utils.data
+
+        # Libraries that ask for devices while they are imported would make the CUDA runtime answer once and for all.
+        self._real_count = torch._C._cuda_getDeviceCount
+        torch._C._cuda_getDeviceCount = lambda: 1
+        gc.collect()
+        gc.freeze()
+
+    def serve(self) -> None:
+        """Until the socket closes; jobs that still run are then killed."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._connection, selectors.EVENT_READ)
+            while True:
+                wait = _POLL_SECONDS if self._jobs else 0.0 if self._wanted else None
+                if selector.select(wait) and not self._receive():
+                    break
+                self._collect()
+                if not self._jobs:
+                    self._preload_some()
+        for job in self._jobs:
+            _kill(job.pid)
+
+    def _receive(self) -> bool:
+        data = self._connection.recv(1 << 16)
+        self._received += data
+        while b"\n" in self._received:
+            line, _, self._received = self._received.partition(b"\n")
+            if line.strip():
+                self._start(json.loads(line))
+        return bool(data)
+
+    def _start(self, request: dict[str, Any]) -> None:
+        modules = os.memfd_create("vramfit-modules")
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid == 0:
+            self._become(request, modules)
+        try:
+            os.setpgid(pid, pid)
+        except OSError:  # the child has done it, or is gone
+            pass
+        timeout = request.get("timeout")
+        self._jobs.append(Job(request.get("id"), pid, time.monotonic(), timeout, modules))
+
+    def _become(self, request: dict[str, Any], modules: int) -> None:
+        """In the fork: turns into the job, and never returns."""
+        code = 1
+        try:
+            os.setpgid(0, 0)
+            self._connection.close()
+            import torch
+
+            torch._C._cuda_getDeviceCount = self._real_count
+            _enter_place(request)
+            code = _run(request)
+        except BaseException:  # noqa: B036 - nothing may reach the parent's loop
+            sys.excepthook(*sys.exc_info())
+        finally:
+            _leave(code, modules)
+
+    def _collect(self) -> None:
+        for job in list(self._jobs):
+            pid, status, usage = os.wait4(job.pid, os.WNOHANG)
+            seconds = time.monotonic() - job.started
+            if pid == 0:
+                if job.timeout is not None and seconds > job.timeout and not job.timed_out:
+                    job.timed_out = True
+                    _kill(job.pid)
+                continue
+            _kill(job.pid)  # what it left in its group: workers of a job that was killed
+            self._jobs.remove(job)
+            answer: dict[str, Any] = {"id": job.id, "timed_out": job.timed_out, "wall_seconds": seconds}
+            answer["maxrss"] = usage.ru_maxrss
+            if os.WIFSIGNALED(status):
+                answer["signal"] = os.WTERMSIG(status)
+            else:
+                answer["exit_code"] = os.WEXITSTATUS(status)
+            self._wanted = _names_in(job.modules)
+            self._send(answer)
+
+    def _send(self, answer: dict[str, Any]) -> None:
+        try:
+            self._connection.sendall(json.dumps(answer).encode() + b"\n")
+        except OSError:  # nobody listens any more; the loop ends at its next read
+            pass
+
+    def _preload_some(self) -> None:
+        """A few modules at a time, so that a request never waits long."""
+        deadline = time.monotonic() + 0.1
+        while self._wanted and time.monotonic() < deadline:
+            name = self._wanted.pop(0)
+            if name in sys.modules:
+                continue
+            try:
+                importlib.import_module(name)
+            except BaseException:  # noqa: B036 - it worked in the job, whatever keeps it from working here
+                pass
+        if not self._wanted:
+            gc.collect()
+            gc.freeze()
+
+
+def _names_in(memory_file: int) -> list[str]:
+    with os.fdopen(memory_file, "rb") as file:
+        file.seek(0)
+        try:
+            names = json.loads(file.read() or b"[]")
+        except ValueError:
+            return []
+    return [name for name in names if name not in sys.modules][:_MAX_PRELOADED]
+
+
+def _kill(group: int) -> None:
+    for kill, target in ((os.killpg, group), (os.kill, group)):
+        try:
+            kill(target, signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def _enter_place(request: dict[str, Any]) -> None:
+    """The job's environment, folder and output, and the plan that its environment names."""
+    os.environ.clear()
+    os.environ.update(request.get("env") or {})
+    os.chdir(request["cwd"])
+    _redirect("/dev/null", os.O_RDONLY, 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    _redirect(request.get("stdout_path") or "/dev/null", flags, 1)
+    _redirect(request.get("stderr_path") or "/dev/null", flags, 2)
+    from vramfit import install
+
+    install.begin_job()
+
+
+def _redirect(path: str, flags: int, number: int) -> None:
+    opened = os.open(path, flags, 0o600)
+    os.dup2(opened, number)
+    os.close(opened)
+
+
+def _run(request: dict[str, Any]) -> int:
+    """Runs the job as Python would run it as its main program. Returns its exit code."""
+    argv = [str(word) for word in request["argv"]]
+    try:
+        if request.get("run_as") == "module":
+            import runpy
+
+            sys.argv = argv
+            sys.path[0] = os.getcwd()
+            runpy.run_module(argv[0], run_name="__main__", alter_sys=True)
+        else:
+            _run_script(argv)
+    except SystemExit as ended:
+        return _exit_code(ended)
+    except BaseException:  # noqa: B036
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
+def _run_script(argv: list[str]) -> None:
+    path = argv[0]
+    sys.argv = argv
+    sys.path[0] = os.path.dirname(os.path.realpath(path))
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec")
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=path, __builtins__=__builtins__, __annotations__={})
+    sys.modules["__main__"] = main
+    exec(code, main.__dict__)
+
+
+def _exit_code(ended: SystemExit) -> int:
+    if ended.code is None:
+        return 0
+    if isinstance(ended.code, int):
+        return ended.code & 0xFF
+    print(ended.code, file=sys.stderr)
+    return 1
+
+
+def _leave(code: int, modules: int) -> None:
+    """Ends the fork as Python would, short of taking the interpreter apart."""
+    import atexit
+    import threading
+
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+    except BaseException:  # noqa: B036
+        pass
+    try:
+        names = [name for name in list(sys.modules) if name.partition(".")[0] in _PRELOADED]
+        os.write(modules, json.dumps(names[: 4 * _MAX_PRELOADED]).encode())
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BaseException:  # noqa: B036
+        pass
+    os._exit(code)
+
+
+def main() -> None:
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    os.set_inheritable(connection.fileno(), False)
+    zygote = Zygote(connection)
+    zygote.warm_up()
+    zygote.serve()
+
+
+if __name__ == "__main__":
+    main()
