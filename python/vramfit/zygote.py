@@ -5,12 +5,12 @@
 reads requests from the socket FD, one JSON object a line, and answers each when its job has ended, in the order of
 ending:
 
-    {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script" or "module", "timeout": seconds or null}
+    {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script" | "module", "timeout": seconds | null}
     {"id", "exit_code" or "signal", "timed_out", "wall_seconds", "maxrss": KiB}
 
 `env` is the job's whole environment. Jobs may overlap. The parent never touches CUDA: a fork could not use it then, and
-the ledger of a job is only known in its fork. Modules of well-known libraries that a job imported are imported here too,
-while nothing runs, so that the next job finds them. It ends when its socket does.
+the ledger of a job is only known in its fork. Modules of well-known libraries that a job imported are imported here
+too, while nothing runs, so that the next job finds them. It ends when its socket does.
 """
 
 from __future__ import annotations

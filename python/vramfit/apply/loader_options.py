@@ -24,4 +24,4 @@ def install(torch: Any, options: dict[str, Any]) -> None:
             object.__setattr__(loader, "prefetch_factor", 2)
         apply.applied(ID, ", ".join(f"{name}={value}" for name, value in wanted.items()))
 
-    loaders.before_pass.append(before_pass)
+    loaders.before_pass.insert(0, before_pass)

@@ -105,7 +105,7 @@ class MicroBatch:
 def install(torch: Any, options: dict[str, Any]) -> None:
     technique = MicroBatch(options)
     os.register_at_fork(after_in_child=technique.calls.clear)
-    loaders.before_pass.append(technique.before_pass)
+    loaders.before_pass.insert(0, technique.before_pass)  # before the cutter asks how long the pass is
     if technique.accumulate > 1:
         training_loop.install(torch)
         training_loop.loss_filters.append(technique.scale_loss)
