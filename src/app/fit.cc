@@ -29,6 +29,10 @@ using model::FitVerdict;
 // Far beyond any card, and free: memory of a virtual card that nothing touches takes no host memory.
 constexpr std::int64_t kFreeRunGib = 512;
 
+// A candidate's time limit: these seconds, and so many times what the free run took.
+constexpr double kShortestLimit = 10;
+constexpr double kLimitFactor = 3;
+
 bool contains(const std::vector<std::string>& list, std::string_view id) {
   return std::ranges::find(list, id) != list.end();
 }
@@ -182,7 +186,10 @@ class Fit {
     const auto axes = plan::build_axes(job, target_, choose_techniques(job));
     const auto session = Session::create({});  // only for its folder, which goes with it, or with the next run
     if (!session) return std::unexpected(session.error());
-    RunProver prover(quiet_request(), phases_of(job), session->run_folder(), runner_);
+    RunRequest trial = quiet_request();
+    // A plan that makes the script hang must not take the whole budget.
+    if (!trial.timeout_seconds) trial.timeout_seconds = kShortestLimit + kLimitFactor * result_.free_run->wall_seconds;
+    RunProver prover(std::move(trial), phases_of(job), session->run_folder(), runner_);
     plan::SearchOptions options;
     options.budget_seconds = std::max(0.0, request_.budget_seconds - elapsed());
     const auto on_trial = [&](const model::Plan& plan, const plan::Outlook& outlook, std::size_t done,
@@ -193,9 +200,37 @@ class Fit {
     const plan::SearchResult found = plan::search(job, target_, axes, prover, options, clock_, on_trial);
     if (found.ending == plan::Ending::kFailed && !found.best) return std::unexpected(*found.error);
     add_search(job, target_, axes, found, result_);
+    confirm_best(session->run_folder());
+    explain_ranks(result_);
     set_verdict(found, axes.empty());
     if (!result_.plans.empty()) write_answer();
     return {};
+  }
+
+  // The search stops its runs as soon as memory is steady. The best plan is run on beyond that, to what the script does
+  // after its training loop; a plan that runs out there makes way for the next.
+  void confirm_best(const std::filesystem::path& folder) {
+    if (request_.run.steps != "auto") return;
+    RunRequest request = quiet_request();
+    request.steps = "auto";
+    RunProver prover(std::move(request), {}, folder, runner_);
+    while (!result_.plans.empty() && elapsed() < request_.budget_seconds) {
+      model::PlanRow& best = result_.plans.front();
+      progress_.update(fmt::format("confirming {}", best.plan.name));
+      const auto proof = prover.prove(best.plan);
+      if (!proof) return;
+      ++result_.runs;
+      if (proof->outcome == plan::Outcome::kFits) {
+        best.proven = model::Peaks{proof->peak_allocated, proof->peak_reserved, proof->peak_device};
+        best.retries = proof->retries;
+        return;
+      }
+      best.standing = model::PlanStanding::kDoesNotFit;
+      best.reason = "after its training loop: " + why_unproven(*proof);
+      result_.lost.push_back(std::move(best));
+      result_.plans.erase(result_.plans.begin());
+      result_.cheapest_known = false;
+    }
   }
 
   // Phases with steps of their own: a run that is a proof must go through them. Saving may be rarer than a cut run.

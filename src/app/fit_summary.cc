@@ -10,6 +10,7 @@ namespace vramfit::app {
 namespace {
 
 using base::Bytes;
+using model::FitResult;
 using model::PlanRow;
 using model::PlanStanding;
 using plan::Outcome;
@@ -31,30 +32,12 @@ PlanStanding standing_of(Outcome outcome) {
   return PlanStanding::kBroke;
 }
 
-std::string why_unproven(const plan::Proof& proof) {
-  switch (proof.outcome) {
-    case Outcome::kOutOfMemory:
-      return fmt::format("ran out in {}{}", proof.phase.empty() ? "its run" : proof.phase,
-                         proof.tried > Bytes(0) ? fmt::format(", asking for {} more", to_string(proof.tried)) : "");
-    case Outcome::kBorderline:
-      return "within the uncertainty of the context's size";
-    case Outcome::kRefused:
-      return "refused: " + proof.detail;
-    case Outcome::kFailed:
-      return "the script broke: " + proof.detail;
-    case Outcome::kFits:
-      break;
-  }
-  return "";
-}
-
 // Why a plan that fits is not the best one.
-std::string why_not_best(const plan::Candidate& candidate, const plan::Candidate& best) {
-  if (candidate.effect > plan::Effect::kRounding && candidate.effect > best.effect) return "changes what is learned";
-  if (candidate.time_factor > best.time_factor * 1.005) {
-    return fmt::format("slower: x{:.2f} against x{:.2f}", candidate.time_factor, best.time_factor);
-  }
-  return candidate.changes > best.changes ? "more changes for nothing" : "no better";
+std::string why_not_best(const PlanRow& row, const PlanRow& best) {
+  const bool keeps_results = row.effect == name(plan::Effect::kSame) || row.effect == name(plan::Effect::kRounding);
+  if (!keeps_results && row.effect != best.effect) return "changes what is learned";
+  if (row.time_factor > best.time_factor * 1.005) return "slower";
+  return row.plan.changes.size() > best.plan.changes.size() ? "more changes for nothing" : "no better";
 }
 
 PlanRow row_of(const Trial& trial) {
@@ -113,16 +96,35 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
     }
   }
   std::ranges::sort(fitting, [](const Trial* a, const Trial* b) { return is_cheaper(a->candidate, b->candidate); });
-  for (const Trial* trial : fitting) {
-    PlanRow row = row_of(*trial);
-    if (trial != fitting.front()) row.reason = why_not_best(trial->candidate, fitting.front()->candidate);
-    result.plans.push_back(std::move(row));
-  }
+  for (const Trial* trial : fitting) result.plans.push_back(row_of(*trial));
   add_hopeless_singles(job, target, axes, found, result);
   result.cheapest_known = found.ending == plan::Ending::kCheapestProven;
   result.candidates = found.candidates;
   result.ruled_out = found.ruled_out;
   result.runs += static_cast<int>(found.trials.size());
+}
+
+std::string why_unproven(const plan::Proof& proof) {
+  switch (proof.outcome) {
+    case Outcome::kOutOfMemory:
+      return fmt::format("ran out in {}{}", proof.phase.empty() ? "its run" : proof.phase,
+                         proof.tried > Bytes(0) ? fmt::format(", asking for {} more", to_string(proof.tried)) : "");
+    case Outcome::kBorderline:
+      return "within the uncertainty of the context's size";
+    case Outcome::kRefused:
+      return "refused: " + proof.detail;
+    case Outcome::kFailed:
+      return "the script broke: " + proof.detail;
+    case Outcome::kFits:
+      break;
+  }
+  return "";
+}
+
+void explain_ranks(FitResult& result) {
+  for (std::size_t i = 1; i < result.plans.size(); ++i) {
+    result.plans[i].reason = why_not_best(result.plans[i], result.plans.front());
+  }
 }
 
 std::string quote_for_shell(const std::string& argument) {

@@ -13,6 +13,12 @@ namespace vramfit::app {
 void add_search(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
                 const plan::SearchResult& found, model::FitResult& result);
 
+// Why a run did not prove its plan; empty when it did.
+std::string why_unproven(const plan::Proof& proof);
+
+// Tells the plans that fit why they are not the first.
+void explain_ranks(model::FitResult& result);
+
 // One argument as a POSIX shell reads it back.
 std::string quote_for_shell(const std::string& argument);
 

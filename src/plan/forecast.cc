@@ -4,17 +4,15 @@
 #include <cmath>
 #include <utility>
 
-#include "plan/checkpointing.h"
-
 namespace vramfit::plan {
 namespace {
 
 // Of what PyTorch caches beyond the allocated bytes, this share sits in partly used segments and can't be given back.
 constexpr double kStuckCache = 0.2;
 
-void apply_checkpoints(const model::Job& job, const Forecast& forecast, model::Moment& moment) {
-  if (forecast.recomputed.empty() || !holds_graph(moment)) return;
-  const Bytes freed = scaled(bytes_freed(job, forecast.recomputed), forecast.activation_scale);
+void apply_checkpoints(const Forecast& forecast, model::Moment& moment) {
+  if (!holds_graph(moment)) return;
+  const Bytes freed = scaled(forecast.recomputed, forecast.activation_scale);
   Bytes& activations = moment.holdings.activations;
   activations = std::max(activations - freed, Bytes(0));
 }
@@ -88,7 +86,7 @@ Outlook add_up(const model::Job& job, const Forecast& forecast) {
   Bytes before, after;
   for (const model::Moment& moment : job.moments) before = std::max(before, sum(moment.holdings));
   for (model::Moment moment : forecast.moments) {
-    apply_checkpoints(job, forecast, moment);
+    apply_checkpoints(forecast, moment);
     const Bytes held = sum(moment.holdings);
     after = std::max(after, held);
     const auto known = std::ranges::find(outlook.phases, moment.phase, &PhaseOutlook::phase);

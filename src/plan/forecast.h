@@ -28,9 +28,9 @@ std::string_view name(Effect effect);  // "same", "rounding", ...
 
 struct Forecast {
   std::vector<model::Moment> moments;
-  double activation_scale = 1;          // what has been done to training activations: a block's share shrinks with it
-  std::vector<std::string> recomputed;  // checkpointed modules
-  double cache_scale = 1;               // of what PyTorch holds in reserve
+  double activation_scale = 1;  // what has been done to training activations: a block's share shrinks with it
+  Bytes recomputed;             // what checkpointing frees at the peak, before that scale
+  double cache_scale = 1;       // of what PyTorch holds in reserve
   model::StepWork work;
   Effect effect = Effect::kSame;
   std::vector<std::string> consequences;  // for convergence and accuracy, a sentence each

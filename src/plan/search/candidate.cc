@@ -33,26 +33,59 @@ double time_factor_of(const model::Job& job, const Target& target, const Forecas
   return now > 0 ? devices::estimate_step_seconds(target.card, forecast.work) / now : 1;
 }
 
-bool respects_slots(const std::vector<Axis>& axes, const std::vector<std::uint8_t>& levels) {
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    for (std::size_t j = i + 1; j < axes.size(); ++j) {
-      if (levels[i] > 0 && levels[j] > 0 && axes[i].technique->slot() == axes[j].technique->slot()) return false;
-    }
-  }
-  return true;
-}
+// Walks the product of all axes, the last one fastest, and carries the forecast along: what the first axes change is
+// predicted once for all combinations of the others.
+class Enumeration {
+ public:
+  Enumeration(const model::Job& job, const Target& target, const std::vector<Axis>& axes)
+      : job_(job), target_(target), axes_(axes), levels_(axes.size(), 0) {}
 
-// Counts up like an odometer; false after the last combination.
-bool advance(const std::vector<Axis>& axes, std::vector<std::uint8_t>& levels) {
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (levels[i] < axes[i].options.size()) {
-      ++levels[i];
-      return true;
-    }
-    levels[i] = 0;
+  std::vector<Candidate> run() && {
+    extend(0, 0, start_forecast(job_));
+    return std::move(candidates_);
   }
-  return false;
-}
+
+ private:
+  void extend(std::size_t axis, int changes, const Forecast& forecast) {
+    if (axis == axes_.size()) {
+      if (changes > 0) add(changes, forecast);
+      return;
+    }
+    extend(axis + 1, changes, forecast);
+    if (is_slot_taken(axis)) return;
+    for (std::size_t level = 1; level <= axes_[axis].options.size(); ++level) {
+      levels_[axis] = static_cast<std::uint8_t>(level);
+      Forecast further = forecast;
+      axes_[axis].technique->predict(job_, target_, axes_[axis].options[level - 1], further);
+      extend(axis + 1, changes + 1, further);
+    }
+    levels_[axis] = 0;
+  }
+
+  bool is_slot_taken(std::size_t axis) const {
+    for (std::size_t i = 0; i < axis; ++i) {
+      if (levels_[i] > 0 && axes_[i].technique->slot() == axes_[axis].technique->slot()) return true;
+    }
+    return false;
+  }
+
+  void add(int changes, const Forecast& forecast) {
+    Candidate candidate;
+    candidate.levels = levels_;
+    candidate.needs = add_up(job_, forecast).needs;
+    candidate.effect = forecast.effect;
+    candidate.time_factor = time_factor_of(job_, target_, forecast);
+    candidate.uncertainty = forecast.uncertainty;
+    candidate.changes = changes;
+    candidates_.push_back(std::move(candidate));
+  }
+
+  const model::Job& job_;
+  const Target& target_;
+  const std::vector<Axis>& axes_;
+  std::vector<std::uint8_t> levels_;
+  std::vector<Candidate> candidates_;
+};
 
 // Drops every other option of the longest axis until the space is small enough; the strongest stays.
 std::vector<Axis> thin_out(std::vector<Axis> axes) {
@@ -88,27 +121,15 @@ std::vector<Axis> build_axes(const model::Job& job, const Target& target,
 }
 
 std::vector<Candidate> build_candidates(const model::Job& job, const Target& target, const std::vector<Axis>& axes) {
-  std::vector<Candidate> candidates;
-  std::vector<std::uint8_t> levels(axes.size(), 0);
-  while (advance(axes, levels)) {
-    if (!respects_slots(axes, levels)) continue;
-    const Forecast forecast = forecast_levels(job, target, axes, levels);
-    Candidate candidate;
-    candidate.levels = levels;
-    candidate.needs = add_up(job, forecast).needs;
-    candidate.effect = forecast.effect;
-    candidate.time_factor = time_factor_of(job, target, forecast);
-    candidate.uncertainty = forecast.uncertainty;
-    candidate.changes = static_cast<int>(std::ranges::count_if(levels, [](auto level) { return level > 0; }));
-    candidates.push_back(std::move(candidate));
-  }
-  std::ranges::stable_sort(candidates, is_cheaper);
+  std::vector<Candidate> candidates = Enumeration(job, target, axes).run();
+  std::ranges::sort(candidates, is_cheaper);
   return candidates;
 }
 
 bool is_cheaper(const Candidate& left, const Candidate& right) {
-  const auto key = [](const Candidate& c) { return std::tuple(tier(c.effect), cost(c), c.changes, c.needs, c.levels); };
-  return key(left) < key(right);
+  const auto key = [](const Candidate& c) { return std::tuple(tier(c.effect), cost(c), c.changes, c.needs); };
+  const auto left_key = key(left), right_key = key(right);
+  return left_key != right_key ? left_key < right_key : left.levels < right.levels;
 }
 
 bool is_at_most(const Candidate& weaker, const Candidate& stronger) {

@@ -7,8 +7,8 @@
 #include <limits>
 #include <random>
 
-#include "plan/testing/example_job.h"
 #include "plan/techniques/registry.h"
+#include "plan/testing/example_job.h"
 
 namespace vramfit::plan {
 namespace {

@@ -58,9 +58,10 @@ class Checkpoint final : public Technique {
   }
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
-    forecast.recomputed = model::find_names(change, "modules");
+    const auto names = model::find_names(change, "modules");
+    forecast.recomputed = bytes_freed(job, names);
     forecast.uncertainty = std::max(forecast.uncertainty, 0.1);
-    add_recompute(job, forecast);
+    add_recompute(job, names, forecast);
   }
 
   std::string describe(const model::Change& change) const override {
@@ -79,12 +80,12 @@ class Checkpoint final : public Technique {
   }
 
   // The blocks' forward once more. Without counted work, bytes saved stand for work: they go together.
-  static void add_recompute(const model::Job& job, Forecast& forecast) {
-    const model::BlockLevel* level = find_level(job, forecast.recomputed);
+  static void add_recompute(const model::Job& job, const std::vector<std::string>& names, Forecast& forecast) {
+    const model::BlockLevel* level = find_level(job, names);
     if (level == nullptr) return;
     double macs = 0, all_macs = 0, bytes = 0, all_bytes = 0;
     for (const model::Block& block : level->blocks) {
-      const bool again = std::ranges::find(forecast.recomputed, block.name) != forecast.recomputed.end();
+      const bool again = std::ranges::find(names, block.name) != names.end();
       const auto saved = static_cast<double>(block.saved.count());
       macs += again ? block.forward_macs : 0;
       all_macs += block.forward_macs;

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "devices/time_model.h"
-#include "plan/testing/example_job.h"
 #include "plan/techniques/registry.h"
+#include "plan/testing/example_job.h"
 
 namespace vramfit::plan {
 namespace {
