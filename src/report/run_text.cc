@@ -103,8 +103,8 @@ void add_devices(std::string& text, const RunResult& result) {
                     percent(device.peaks.device, device.total)});
   }
   section(text, "Peaks");
-  const Column number{Align::kRight, 12};
-  text += table({{Align::kLeft, 30}, number, number, number, number, number}, rows);
+  const Column number{Align::kRight, 10};
+  text += table({{Align::kLeft, 26}, number, number, number, number, number}, rows);
   for (const model::DeviceResult& device : result.devices) {
     if (device.needs) {
       std::string line = fmt::format("card {} needs at least {}", device.index, to_string(device.needs->bytes));
@@ -137,7 +137,7 @@ void add_phases(std::string& text, const RunResult& result) {
                     to_string(phase.peaks.reserved), to_string(phase.peaks.device)});
   }
   section(text, "Phases");
-  const Column number{Align::kRight, 12};
+  const Column number{Align::kRight, 10};
   text += table({{Align::kLeft, 10}, {Align::kRight, 4}, {Align::kRight, 6}, number, number, number}, rows);
 }
 
@@ -164,7 +164,7 @@ void add_owners(std::string& text, const RunResult& result, std::size_t most) {
         {to_string(rows[i]->bytes), percent(rows[i]->bytes, whole), rows[i]->owner, rows[i]->name, rows[i]->line});
   }
   if (rest.count() != 0) cells.push_back({to_string(rest), percent(rest, whole), "smaller ones", "", ""});
-  text += table({{Align::kRight, 12}, {Align::kRight, 5}, {Align::kLeft, 13}, {Align::kLeft, 18}, {Align::kLeft, 24}},
+  text += table({{Align::kRight, 10}, {Align::kRight, 5}, {Align::kLeft, 13}, {Align::kLeft, 18}, {Align::kLeft, 22}},
                 cells);
 }
 
@@ -205,9 +205,8 @@ std::vector<std::string> sentences_of(const std::vector<model::DataDependence>& 
 }
 
 void add_context(std::string& text, const RunResult& result) {
-  text += fmt::format("\ntorch {}, Python {}, {:.1f} s, at most {} of host memory a process\n",
-                      result.torch.empty() ? "?" : result.torch, result.python.empty() ? "?" : result.python,
-                      result.wall_seconds, to_string(result.host_peak));
+  text += fmt::format("\ntorch {}, Python {}, {:.1f} s, {} of host memory\n", result.torch.empty() ? "?" : result.torch,
+                      result.python.empty() ? "?" : result.python, result.wall_seconds, to_string(result.host_peak));
 }
 
 }  // namespace

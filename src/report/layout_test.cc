@@ -1,0 +1,34 @@
+#include "report/layout.h"
+
+#include <gtest/gtest.h>
+
+namespace vramfit::report {
+namespace {
+
+TEST(Layout, text_is_broken_at_spaces_and_continued_with_an_indent) {
+  EXPECT_EQ(wrap("one two three four", 9, 2), "one two\n  three\n  four");
+  EXPECT_EQ(wrap("averyveryverylongword x", 5, 1), "averyveryverylongword\n x");
+  EXPECT_EQ(wrap("", 10, 2), "");
+}
+
+TEST(Layout, width_is_counted_in_characters_not_bytes) {
+  EXPECT_EQ(columns("[✓] ±"), 5u);
+  EXPECT_EQ(shorten("ääääääääää", 5), "ää…ää");
+}
+
+TEST(Layout, long_texts_lose_their_middle) {
+  EXPECT_EQ(shorten("backbone.layer1.conv1", 11), "backb…conv1");
+  EXPECT_EQ(shorten("short", 11), "short");
+}
+
+TEST(Layout, table_columns_line_up) {
+  const std::string text =
+      table({{Align::kLeft, 6}, {Align::kRight, 8}}, {{"card", "used"}, {"a", "1"}, {"longer than six", "22"}});
+  EXPECT_EQ(text,
+            "  card    used\n"
+            "  a          1\n"
+            "  lon…ix    22\n");
+}
+
+}  // namespace
+}  // namespace vramfit::report

@@ -1,0 +1,65 @@
+#include "report/run_text.h"
+
+#include <gtest/gtest.h>
+
+#include "report/layout.h"
+#include "report/testing/results.h"
+
+namespace vramfit::report {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    lines.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return lines;
+}
+
+TEST(RunText, the_verdict_comes_first_and_last) {
+  const auto lines = lines_of(run_to_text(testing::fitting_run(), {}));
+  const std::string verdict = "[✓] fits NVIDIA GeForce RTX 3060: 6.33 GiB of 12.00 GiB at the peak (train)";
+  EXPECT_EQ(lines.front(), verdict);
+  EXPECT_EQ(lines.back(), verdict);
+}
+
+TEST(RunText, every_line_keeps_within_the_page_and_has_no_trailing_space) {
+  for (const auto& result : {testing::fitting_run(), testing::dying_run(), testing::failing_run()}) {
+    for (const bool verbose : {false, true}) {
+      for (const std::string& line : lines_of(run_to_text(result, {verbose, false}))) {
+        EXPECT_LE(columns(line), kPageWidth) << line;
+        EXPECT_TRUE(line.empty() || line.back() != ' ') << "'" << line << "'";
+      }
+    }
+  }
+}
+
+TEST(RunText, an_oom_shows_the_line_the_owners_and_pytorchs_words) {
+  const std::string text = run_to_text(testing::dying_run(), {});
+  for (const char* part :
+       {"[✗] out of memory on NVIDIA GeForce RTX 3060 while in phase train: tried to", "train.py:84 in step",
+        "loss = model(batch)", "CUDA out of memory. Tried to allocate 512.00 MiB", "What held card 0 when it ran out",
+        "activations"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(RunText, what_was_cut_assumed_and_not_modelled_is_said) {
+  const std::string text = run_to_text(testing::fitting_run(), {});
+  for (const char* part : {"cut to 4 of 5000 batches", "cusolverDnXgeev_bufferSize (3 times)", "± 40 MiB",
+                           "a size (nonzero) at train.py:90", "something odd", "needs at least 5.96 GiB"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(RunText, a_failure_names_the_exception_and_no_peaks) {
+  const std::string text = run_to_text(testing::failing_run(), {});
+  EXPECT_NE(text.find("ModuleNotFoundError: No module named 'datasets'"), std::string::npos);
+  EXPECT_EQ(text.find("Peaks"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace vramfit::report
