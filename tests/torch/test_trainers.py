@@ -1,0 +1,82 @@
+"""Training code as people run it, unmodified, cut short by vramfit: every phase is seen and the answer is there."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+import pytest
+from card_run import SCRIPTS, CardRun, finished, run_on_card
+
+CUT: tuple[str, ...] = ()  # vramfit's default: cut to a few batches
+
+
+def needs(package: str) -> pytest.MarkDecorator:
+    missing = importlib.util.find_spec(package) is None
+    return pytest.mark.skipif(missing, reason=f"this environment has no {package}")
+
+
+def run_cut(*command: str, gpu: str = "rtx3090") -> CardRun:
+    return finished(run_on_card(sys.executable, *command, gpu=gpu, options=CUT))
+
+
+def phases_of(run: CardRun) -> dict[str, dict]:
+    return {phase["name"]: phase for phase in run.result["phases"]}
+
+
+def check_trained_and_validated(run: CardRun) -> None:
+    assert run.result["verdict"] == "fits", run.tail()
+    phases = phases_of(run)
+    assert {"train", "validate"} <= set(phases), run.tail()
+    assert phases["train"]["peak_allocated_bytes"] > 0
+    assert phases["validate"]["peak_allocated_bytes"] > 0
+    assert run.result["cuts"], "nothing is said to have been cut short"
+
+
+@needs("transformers")
+@needs("accelerate")
+@pytest.mark.parametrize("switches", [(), ("bf16",), ("fp16",), ("ckpt",)], ids=lambda s: "-".join(s) or "plain")
+def test_hugging_face_trainer(switches: tuple[str, ...]) -> None:
+    check_trained_and_validated(run_cut(str(SCRIPTS / "hf_trainer.py"), *switches))
+
+
+@needs("transformers")
+@needs("accelerate")
+def test_checkpointing_under_the_trainer_lowers_the_training_peak() -> None:
+    plain, checkpointed = (run_cut(str(SCRIPTS / "hf_trainer.py"), *switch) for switch in ((), ("ckpt",)))
+    saved = [phases_of(run)["train"]["peak_allocated_bytes"] for run in (plain, checkpointed)]
+    assert saved[1] < saved[0]
+
+
+@needs("lightning")
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed", "16-mixed"])
+def test_lightning_trainer(precision: str) -> None:
+    check_trained_and_validated(run_cut(str(SCRIPTS / "lightning_trainer.py"), precision))
+
+
+@needs("accelerate")
+@pytest.mark.parametrize("precision", ["no", "bf16", "fp16"])
+def test_accelerate_launch(precision: str) -> None:
+    launch = ("-m", "accelerate.commands.launch", "--num_processes", "1", "--mixed_precision", precision)
+    check_trained_and_validated(run_cut(*launch, str(SCRIPTS / "accelerate_loop.py")))
+
+
+@needs("accelerate")
+def test_accelerate_launch_on_two_cards() -> None:
+    launch = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--mixed_precision", "no")
+    run = run_cut(*launch, str(SCRIPTS / "accelerate_loop.py"), gpu="2xrtx3090")
+    check_trained_and_validated(run)
+    assert [card["peak_allocated_bytes"] > 0 for card in run.result["devices"]] == [True, True]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_a_loop_without_loaders_that_would_run_for_days(dtype: str) -> None:
+    run = run_cut(str(SCRIPTS / "language_loop.py"), "--dtype", dtype)
+    check_trained_and_validated(run)
+
+
+def test_the_same_loop_under_torchrun() -> None:
+    launch = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    run = run_cut(*launch, str(SCRIPTS / "language_loop.py"), gpu="2xrtx3090")
+    assert run.result["verdict"] == "fits", run.tail()
+    assert "train" in phases_of(run)
