@@ -1,6 +1,6 @@
-"""Pre-training of a small language model as single-file repositories write it: batches from a memory-mapped token file,
-no DataLoader, an endless loop with gradient accumulation, a GradScaler, losses estimated over many batches, checkpoints,
-and DistributedDataParallel when torchrun started it.
+"""Pre-training of a small language model as single-file repositories write it: batches from a memory-mapped token
+file, no DataLoader, an endless loop with gradient accumulation, a GradScaler, losses estimated over many batches,
+checkpoints, and DistributedDataParallel when torchrun started it.
 """
 
 from __future__ import annotations
