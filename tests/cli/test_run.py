@@ -1,0 +1,199 @@
+"""`vramfit run` as a user meets it: verdicts, exit codes, what goes to which stream, the JSON result."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from product import ROOT, Product
+
+MIB = 1 << 20
+
+FITS = """
+    import sys
+    import torch
+    x = torch.zeros(64 * 2**20, device="cuda")  # 256 MiB
+    print("sum", (x @ x).shape, flush=True)
+    print("not for stdout", file=sys.stderr)
+"""
+
+RUNS_OUT = """
+    import torch
+
+    def hold(count):
+        return [torch.empty(2**30, dtype=torch.uint8, device="cuda") for _ in range(count)]
+
+    kept = hold(64)
+"""
+
+TRAINS = """
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    data = TensorDataset(torch.zeros(4096, 256), torch.zeros(4096, dtype=torch.long))
+    loader, held_out = DataLoader(data, batch_size=64), DataLoader(data, batch_size=512)
+    model = nn.Sequential(nn.Linear(256, 1024), nn.ReLU(), nn.Linear(1024, 10)).cuda()
+    optimizer = torch.optim.AdamW(model.parameters())
+    for epoch in range(1000):
+        model.train()
+        for x, y in loader:
+            loss = nn.functional.cross_entropy(model(x.cuda()), y.cuda())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            for x, y in held_out:
+                model(x.cuda())
+        torch.save(model.state_dict(), "model.pt")
+"""
+
+
+def validate(result: dict[str, Any]) -> None:
+    schema = json.loads((ROOT / "docs" / "run.schema.json").read_text())
+    jsonschema.validate(result, schema)
+
+
+def test_a_job_that_fits_says_so_and_leaves_stdout_alone(product: Product) -> None:
+    done = product.run(FITS)
+    assert done.exit_code == 0, str(done)
+    assert done.stdout == "sum torch.Size([])\n"
+    assert "not for stdout" in done.stderr
+    validate(done.result)
+    assert done.result["verdict"] == "fits"
+    assert done.result["exit_code"] == 0
+    (card,) = done.result["devices"]
+    assert card["index"] == 0 and "3060" in card["name"]
+    assert card["peak_allocated_bytes"] >= 256 * MIB
+    assert card["peak_allocated_bytes"] <= card["peak_reserved_bytes"] < card["peak_device_bytes"] < card["total_bytes"]
+    assert card["peak_device_bytes"] >= card["peak_reserved_bytes"] + card["context_bytes"]
+    assert done.result["oom"] is None
+
+
+@pytest.mark.parametrize("code", [3, 77])
+def test_the_childs_exit_code_is_returned(product: Product, code: int) -> None:
+    done = product.run(f"import sys, torch\nsys.exit({code})\n")
+    assert done.exit_code == code
+    assert done.result["verdict"] == "failed" and done.result["exit_code"] == code
+
+
+def test_running_out_of_memory_is_explained_with_the_scripts_own_lines(product: Product) -> None:
+    done = product.run(RUNS_OUT)
+    assert done.exit_code == 1, str(done)
+    validate(done.result)
+    assert done.result["verdict"] == "out_of_memory"
+    oom = done.result["oom"]
+    assert oom["tried_bytes"] == 1 << 30
+    assert "CUDA out of memory. Tried to allocate 1024.00 MiB" in oom["message"] or "1.00 GiB" in oom["message"]
+    assert [frame["function"] for frame in oom["stack"] if frame["file"].endswith("train.py")][-1] == "hold"
+    assert "torch.OutOfMemoryError" in done.stderr, "the script's own traceback is kept"
+
+
+def test_an_oom_that_the_script_handles_is_no_failure(product: Product) -> None:
+    done = product.run("""
+        import torch
+        try:
+            torch.empty(2**40, dtype=torch.uint8, device="cuda")
+        except torch.OutOfMemoryError:
+            print("smaller, then")
+        torch.zeros(1000, device="cuda")
+    """)
+    assert (done.exit_code, done.stdout) == (0, "smaller, then\n"), str(done)
+    assert done.result["verdict"] == "fits"
+
+
+def test_another_exception_is_a_failure_and_no_oom(product: Product) -> None:
+    done = product.run("import torch\nraise ValueError('wrong shape')\n")
+    assert done.exit_code == 1
+    assert done.result["verdict"] == "failed" and done.result["oom"] is None
+
+
+def test_a_job_that_trains_for_days_answers_in_seconds_with_its_phases(product: Product) -> None:
+    done = product.run(TRAINS, timeout=90)
+    assert done.exit_code == 0, str(done)
+    validate(done.result)
+    peaks = {phase["name"]: phase for phase in done.result["phases"]}
+    assert {"train", "validate"} <= set(peaks)
+    assert peaks["train"]["peak_allocated_bytes"] > 0
+    assert done.result["wall_seconds"] < 60
+    owners = {owner["owner"] if "owner" in owner else owner["name"] for owner in done.result["owners_at_peak"]}
+    assert any("weight" in name.lower() for name in owners)
+    assert "batches" in done.stderr or "steps" in done.stderr, "what was cut is said"
+
+
+def test_occupied_memory_is_not_there_for_the_job(product: Product) -> None:
+    text = "import torch\nprint(torch.cuda.mem_get_info()[0])\n"
+    free = int(product.run(text).stdout)
+    left = int(product.run(text, options=("--occupied", "2GiB")).stdout)
+    assert free - left == 2048 * MIB
+
+
+def test_a_smaller_card_of_the_same_name_can_be_asked_for(product: Product) -> None:
+    done = product.run("import torch\nprint(torch.cuda.get_device_properties(0).total_memory)\n", gpu="rtx3090:20GiB")
+    assert int(done.stdout) == 20480 * MIB, str(done)
+
+
+def test_several_cards(product: Product) -> None:
+    done = product.run(
+        "import torch\nprint([torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())])\n",
+        gpu="gtx1650,2xT4",
+    )
+    assert done.stdout.count("T4") == 2 and done.stdout.count("1650") == 1, str(done)
+    assert len(done.result["devices"]) == 3
+
+
+@pytest.mark.parametrize("name", ["GTX 1650", "gtx1650", "NVIDIA GeForce GTX 1650", "GeForce GTX1650"])
+def test_a_card_is_found_in_any_spelling(product: Product, name: str) -> None:
+    done = product.run("import torch\nprint(torch.cuda.get_device_name())\n", gpu=name)
+    assert done.stdout == "NVIDIA GeForce GTX 1650\n", str(done)
+
+
+def test_an_unknown_card_is_a_usage_error_with_near_names(product: Product) -> None:
+    done = product.run("", gpu="GTX 1660 Superb")
+    assert done.exit_code == 2
+    assert "1660" in done.stderr
+    assert done.stdout == "" and done.result == {}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--gpu", "t4"),
+        ("run", "--gpu", "t4", "--", "no-such-program"),
+        ("run", "--", "python", "x.py"),
+        ("run", "--gpu", "t4", "--steps", "some", "--", "python", "x.py"),
+        ("run", "--gpu", "t4", "--plan", "none.json", "--", "python", "x.py"),
+        ("run", "--gpu", "t4", "--occupied", "much", "--", "python", "x.py"),
+        ("frobnicate",),
+        (),
+    ],
+)
+def test_usage_errors_exit_with_2_and_talk_on_stderr(product: Product, words: tuple[str, ...]) -> None:
+    done = product.call(*words)
+    assert done.exit_code == 2, str(done)
+    assert done.stdout == "" and done.stderr != ""
+
+
+def test_the_catalogue_lists_at_least_45_cards(product: Product) -> None:
+    done = product.call("gpus", "--json", "-")
+    assert done.exit_code == 0, str(done)
+    listed = json.loads(done.stdout)
+    cards = listed.get("cards") or listed.get("gpus")
+    assert len(cards) >= 45
+    assert product.call("gpus").stdout.count("\n") >= 45
+
+
+def test_version_and_help(product: Product) -> None:
+    assert product.call("--version").stdout.startswith("vramfit 0.")
+    for words in (("--help",), ("run", "--help"), ("fit", "--help"), ("gpus", "--help"), ("env", "--help")):
+        done = product.call(*words)
+        assert done.exit_code == 0 and "Usage" in done.stdout, words
+
+
+def test_a_module_the_script_lacks_is_told_how_to_get(product: Product) -> None:
+    done = product.run("import torch\nimport no_such_module_anywhere\n")
+    assert done.exit_code == 1
+    assert "no_such_module_anywhere" in done.stderr
