@@ -1,5 +1,5 @@
-// Cards: finding them, what they are called, how much memory they have. Readings that a card without silicon does not
-// have (temperature, power, clocks, utilisation) answer "Not Supported" through the generated defaults.
+// Cards: finding them, what they are called, how much memory they have. Readings that only silicon would really
+// have are in readings.cc.
 #include <cstdio>
 #include <cstring>
 
