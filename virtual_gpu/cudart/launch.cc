@@ -1,12 +1,12 @@
 // Kernels: what the compiler registers at load time, launches, occupancy.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "virtual_gpu/cudart/runtime.h"
-#include "virtual_gpu/device/backing.h"
 #include "virtual_gpu/device/device.h"
 #include "virtual_gpu/device/kernel.h"
 #include "virtual_gpu/device/limits.h"
@@ -123,7 +123,7 @@ void __cudaRegisterVar(void**, char* host_variable, char*, const char*, int, siz
 
 // The host reads such a variable through a pointer, which must point somewhere from the start.
 void __cudaRegisterManagedVar(void**, void** host_variable, char*, const char*, int, size_t bytes, int, int) {
-  *host_variable = device::map_lazily(bytes, 4096);
+  *host_variable = std::calloc(1, std::max<size_t>(bytes, 1));
 }
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, CUstream_st* stream) {
