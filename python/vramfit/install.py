@@ -38,6 +38,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("errors", errors.install),
         ("trainers", trainers.install),
         ("values", values.install if values.are_wanted() else lambda: data_reads.install(torch)),
+        ("objects", lambda: values.keep_objects(torch)),
     )
     for name, put_in_place in parts:
         try:
@@ -50,8 +51,10 @@ def begin_job() -> None:
     """In a fork of a warm process, where torch is imported already: what the job's environment asks for."""
     import sys
 
-    from vramfit import apply, cut
+    from vramfit import apply, cut, values
 
+    if values.are_wanted():
+        values.install()
     cut.cutter.begin()
     apply.before_torch()
     apply.install(sys.modules["torch"])

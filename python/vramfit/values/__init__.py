@@ -20,13 +20,27 @@ def are_wanted() -> bool:
     return os.environ.get("VRAMFIT_VALUES") == "cpu"
 
 
+_state = {"installed": False}
+
+
 def install() -> None:
     """Switches exact values on in this process, once torch has been imported. Compiled code is run eagerly."""
+    if _state["installed"]:
+        return
+    _state["installed"] = True
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
     importing.after_import("torch", _enter)
     importing.after_import(
         "torch._dynamo", lambda _: notes.note("values", operator="torch.compile", text=_COMPILE_NOTE)
     )
+
+
+def keep_objects(torch: ModuleType) -> None:
+    """Under either policy the object collectives of torch.distributed keep their contents."""
+    if not are_wanted():
+        from vramfit.values import objects
+
+        objects.install(torch)
 
 
 def _enter(torch: ModuleType) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -41,7 +42,15 @@ _INDEXED = _names(_INDEXING)
 
 
 class CpuValues(TorchDispatchMode):
-    """Keeps the card's bytes as a real card would have them."""
+    """Keeps the card's bytes as a real card would have them.
+
+    `tells_device`: values reach the card by copies from the host, as under `--values zeros` only bytes that a copy
+    brought are kept (virtual_gpu/device/contents.h).
+    """
+
+    def __init__(self, tells_device: bool = False) -> None:
+        super().__init__()
+        self.tells_device = tells_device
 
     def __torch_dispatch__(self, operator: Operator, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -55,10 +64,10 @@ class CpuValues(TorchDispatchMode):
             _say_inexact(name, "sparse or quantised tensors")
             return operator(*args, **kwargs)
         if name == "aten::copy_":
-            return _copy(operator, args, kwargs)
+            return self._copy(operator, args, kwargs)
         if name in _INDEXED and any(_is_mask(index) for index in args[1]) and not _is_fill(name, args):
             return self._index_by_position(operator, args, kwargs)
-        return _Twice(operator, name, leaves, shape).run()
+        return _Twice(operator, name, leaves, shape, self.put).run()
 
     def _index_by_position(self, operator: Operator, args: Any, kwargs: Any) -> Any:
         """Boolean masks become positions, as the card does inside its own `index`, but with the true count."""
@@ -71,18 +80,28 @@ class CpuValues(TorchDispatchMode):
                 indices.append(index)
         return self.__torch_dispatch__(operator, (), (args[0], indices, *args[2:]), kwargs)
 
+    def _copy(self, operator: Operator, args: Any, kwargs: Any) -> Any:
+        result = operator(*args, **kwargs)
+        self.put(args[0], _host(args[1]))
+        return result
 
-def _copy(operator: Operator, args: Any, kwargs: Any) -> Any:
-    result = operator(*args, **kwargs)
-    _host(args[0]).copy_(_host(args[1]))
-    return result
+    def put(self, target: Tensor, value: Tensor) -> None:
+        """Writes a host tensor's values into a tensor of the card (or of the host)."""
+        if self.tells_device and target.is_cuda and target.is_contiguous():
+            target.copy_(value.to(target.dtype).expand(target.shape).contiguous())
+            return
+        seen = _host(target)
+        if seen.data_ptr() != value.data_ptr():
+            seen.copy_(value)
 
 
 class _Twice:
     """One operator: its CPU run over the same bytes, its run on the card, and the values brought together."""
 
-    def __init__(self, operator: Operator, name: str, leaves: list[Any], shape: Any) -> None:
-        self.operator, self.name, self.leaves, self.shape = operator, name, leaves, shape
+    def __init__(
+        self, operator: Operator, name: str, leaves: list[Any], shape: Any, put: Callable[[Tensor, Tensor], None]
+    ) -> None:
+        self.operator, self.name, self.leaves, self.shape, self.put = operator, name, leaves, shape, put
         # A tensor that the operator writes is cloned for the CPU: on the card the operator may move real bytes there.
         self.written: dict[int, Tensor] = {id(t): _host(t).clone() for t in self._find_written()}
 
@@ -157,7 +176,7 @@ class _Twice:
     def _write_back(self) -> None:
         for leaf in self.leaves:
             if isinstance(leaf, Tensor) and id(leaf) in self.written:
-                _host(leaf).copy_(self.written[id(leaf)])
+                self.put(leaf, self.written[id(leaf)])
 
     def _join(self, result: Any, values: Any) -> Any:
         """`result` with the values of `values`; outputs that are plain numbers are the CPU's."""
@@ -180,9 +199,7 @@ class _Twice:
         if output.shape != value.shape:
             _say_inexact(self.name, f"{tuple(output.shape)} on the card, {tuple(value.shape)} on the CPU")
             return
-        target = _host(output)
-        if target.data_ptr() != value.data_ptr():
-            target.copy_(value)
+        self.put(output, value)
 
 
 def _host(tensor: Tensor) -> Tensor:
