@@ -18,6 +18,11 @@ constexpr int64_t kWrittenBytes = 1 << 20;
 // PCIe host. It only orders events on streams.
 int64_t duration_ns(int64_t bytes) { return std::max<int64_t>(device::kKernelNs, bytes / 20); }
 
+constexpr bool is_exchanged(int64_t bytes, int type) {
+  constexpr int kUint8 = 1;  // ncclInt8 is 0
+  return bytes <= (type <= kUint8 ? kExchangedObjectBytes : kExchangedBytes);
+}
+
 struct Shape {
   int64_t count = 0;  // elements of one contribution
   int type = 0;
@@ -40,11 +45,11 @@ void write(void* to, const void* from, int64_t bytes) {
 }
 
 // Every rank's contribution in rank order: exchanged, or this rank's own in place of those that are not known.
-std::vector<std::string> contributions(Communicator& communicator, uint64_t call, const std::string& mine) {
+std::vector<std::string> contributions(Communicator& communicator, uint64_t call, const std::string& mine, int type) {
   std::vector<std::string> all;
   for (int rank = 0; rank < communicator.ranks; ++rank) {
     std::optional<std::string> part;
-    if (rank != communicator.rank && static_cast<int64_t>(mine.size()) <= kExchangedBytes) {
+    if (rank != communicator.rank && is_exchanged(static_cast<int64_t>(mine.size()), type)) {
       part = fetch_part(communicator, call, rank);
     }
     all.push_back(part && part->size() == mine.size() ? std::move(*part) : mine);
@@ -63,12 +68,13 @@ std::string reduce(const std::vector<std::string>& parts, const Shape& shape, in
 
 // Exchanges `bytes` at `from` among all ranks and hands the parts to `use`. Nothing happens for contents too large.
 template <typename Use>
-void with_all(Communicator& communicator, const void* from, int64_t bytes, Use use) {
+void with_all(Communicator& communicator, const void* from, int64_t bytes, int type, Use use) {
   const uint64_t call = communicator.collectives++;
   if (bytes > kWrittenBytes) return;
   std::string mine(static_cast<const char*>(from), static_cast<size_t>(bytes));  // a device address is a host address
-  if (bytes <= kExchangedBytes && communicator.ranks > 1) post_part(communicator, call, mine.data(), bytes);
-  run_in_order([&communicator, call, mine = std::move(mine), use] { use(contributions(communicator, call, mine)); });
+  if (is_exchanged(bytes, type) && communicator.ranks > 1) post_part(communicator, call, mine.data(), bytes);
+  run_in_order(
+      [&communicator, call, type, mine = std::move(mine), use] { use(contributions(communicator, call, mine, type)); });
 }
 
 int finish(void* stream, int64_t bytes) {
@@ -99,7 +105,7 @@ VF_ABI int ncclAllReduce(const void* from, void* to, size_t count, int type, int
                          Stream stream) {
   const Shape shape = nccl::shape_of(communicator, count, type);
   if (!shape.valid) return nccl::kInvalidArgument;
-  nccl::with_all(*communicator, from, shape.bytes, [=](const Parts& parts) {
+  nccl::with_all(*communicator, from, shape.bytes, type, [=](const Parts& parts) {
     nccl::write(to, nccl::reduce(parts, shape, operation).data(), shape.bytes);
   });
   return nccl::finish(stream, 2 * shape.bytes);
@@ -109,7 +115,7 @@ VF_ABI int ncclReduce(const void* from, void* to, size_t count, int type, int op
                       Communicator* communicator, Stream stream) {
   const Shape shape = nccl::shape_of(communicator, count, type);
   if (!shape.valid) return nccl::kInvalidArgument;
-  nccl::with_all(*communicator, from, shape.bytes, [=](const Parts& parts) {
+  nccl::with_all(*communicator, from, shape.bytes, type, [=](const Parts& parts) {
     if (communicator->rank == root) nccl::write(to, nccl::reduce(parts, shape, operation).data(), shape.bytes);
   });
   return nccl::finish(stream, shape.bytes);
@@ -120,7 +126,7 @@ VF_ABI int ncclBroadcast(const void* from, void* to, size_t count, int type, int
   const Shape shape = nccl::shape_of(communicator, count, type);
   if (!shape.valid) return nccl::kInvalidArgument;
   const uint64_t call = communicator->collectives++;
-  const bool small = shape.bytes <= nccl::kExchangedBytes && communicator->ranks > 1;
+  const bool small = nccl::is_exchanged(shape.bytes, type) && communicator->ranks > 1;
   if (communicator->rank == root) {
     if (small) nccl::post_part(*communicator, call, from, shape.bytes);
     if (shape.bytes <= nccl::kWrittenBytes) nccl::write(to, from, shape.bytes);
@@ -141,7 +147,7 @@ VF_ABI int ncclAllGather(const void* from, void* to, size_t count, int type, Com
                          Stream stream) {
   const Shape shape = nccl::shape_of(communicator, count, type);
   if (!shape.valid) return nccl::kInvalidArgument;
-  nccl::with_all(*communicator, from, shape.bytes, [=](const Parts& parts) {
+  nccl::with_all(*communicator, from, shape.bytes, type, [=](const Parts& parts) {
     if (shape.bytes * communicator->ranks > nccl::kWrittenBytes) return;
     for (int rank = 0; rank < communicator->ranks; ++rank) {
       nccl::write(static_cast<char*>(to) + rank * shape.bytes, parts[static_cast<size_t>(rank)].data(), shape.bytes);
@@ -155,7 +161,7 @@ VF_ABI int ncclReduceScatter(const void* from, void* to, size_t count, int type,
   const Shape shape = nccl::shape_of(communicator, count, type);
   if (!shape.valid) return nccl::kInvalidArgument;
   const Shape whole = nccl::shape_of(communicator, count * static_cast<size_t>(communicator->ranks), type);
-  nccl::with_all(*communicator, from, whole.bytes, [=](const Parts& parts) {
+  nccl::with_all(*communicator, from, whole.bytes, type, [=](const Parts& parts) {
     const std::string sum = nccl::reduce(parts, whole, operation);
     nccl::write(to, sum.data() + communicator->rank * shape.bytes, shape.bytes);
   });
@@ -166,7 +172,7 @@ VF_ABI int ncclAlltoAll(const void* from, void* to, size_t count, int type, Comm
   const Shape shape = nccl::shape_of(communicator, count, type);
   if (!shape.valid) return nccl::kInvalidArgument;
   const int64_t whole = shape.bytes * communicator->ranks;
-  nccl::with_all(*communicator, from, whole, [=](const Parts& parts) {
+  nccl::with_all(*communicator, from, whole, type, [=](const Parts& parts) {
     for (int rank = 0; rank < communicator->ranks; ++rank) {
       const char* sent = parts[static_cast<size_t>(rank)].data() + communicator->rank * shape.bytes;
       nccl::write(static_cast<char*>(to) + rank * shape.bytes, sent, shape.bytes);
@@ -179,7 +185,7 @@ VF_ABI int ncclGather(const void* from, void* to, size_t count, int type, int ro
                       Stream stream) {
   const Shape shape = nccl::shape_of(communicator, count, type);
   if (!shape.valid) return nccl::kInvalidArgument;
-  nccl::with_all(*communicator, from, shape.bytes, [=](const Parts& parts) {
+  nccl::with_all(*communicator, from, shape.bytes, type, [=](const Parts& parts) {
     if (communicator->rank != root || shape.bytes * communicator->ranks > nccl::kWrittenBytes) return;
     for (int rank = 0; rank < communicator->ranks; ++rank) {
       nccl::write(static_cast<char*>(to) + rank * shape.bytes, parts[static_cast<size_t>(rank)].data(), shape.bytes);
@@ -194,7 +200,7 @@ VF_ABI int ncclScatter(const void* from, void* to, size_t count, int type, int r
   if (!shape.valid) return nccl::kInvalidArgument;
   const int64_t whole = shape.bytes * communicator->ranks;
   const uint64_t call = communicator->collectives++;
-  if (whole <= nccl::kExchangedBytes) {
+  if (nccl::is_exchanged(whole, type)) {
     if (communicator->rank == root) nccl::post_part(*communicator, call, from, whole);
     nccl::run_in_order([=] {
       const auto part = nccl::fetch_part(*communicator, call, root);
@@ -211,14 +217,14 @@ VF_ABI int ncclScatter(const void* from, void* to, size_t count, int type, int r
 VF_ABI int ncclSend(const void* from, size_t count, int type, int peer, Communicator* communicator, Stream stream) {
   const Shape shape = nccl::shape_of(communicator, count, type);
   if (!shape.valid) return nccl::kInvalidArgument;
-  if (shape.bytes <= nccl::kExchangedBytes) nccl::post_message(*communicator, peer, from, shape.bytes);
+  if (nccl::is_exchanged(shape.bytes, type)) nccl::post_message(*communicator, peer, from, shape.bytes);
   return nccl::finish(stream, shape.bytes);
 }
 
 VF_ABI int ncclRecv(void* to, size_t count, int type, int peer, Communicator* communicator, Stream stream) {
   const Shape shape = nccl::shape_of(communicator, count, type);
   if (!shape.valid) return nccl::kInvalidArgument;
-  if (shape.bytes <= nccl::kExchangedBytes) {
+  if (nccl::is_exchanged(shape.bytes, type)) {
     nccl::run_in_order([=, message = nccl::expect_message(*communicator, peer)] {
       const auto bytes = message();
       if (bytes && static_cast<int64_t>(bytes->size()) == shape.bytes) nccl::write(to, bytes->data(), shape.bytes);

@@ -20,6 +20,8 @@ namespace vramfit::nccl {
 
 // Contributions up to this are exchanged; larger ones are taken to be equal on all ranks, for speed.
 inline constexpr int64_t kExchangedBytes = 64 << 10;
+// Byte tensors carry pickled objects (c10d's object collectives), which nobody can read in part.
+inline constexpr int64_t kExchangedObjectBytes = 1 << 20;
 
 // Runs `work` now, or when the outermost group of this thread ends.
 void run_in_order(std::function<void()> work);
