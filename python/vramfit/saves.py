@@ -2,7 +2,8 @@
 
 On the virtual GPU device memory holds no trained values, so a checkpoint written there is worthless, and writing it
 over a real one would destroy it. torch.save to a path therefore goes to the run folder, which is removed at the end,
-and torch.load of that path reads it back from there.
+and torch.load of that path reads it back from there. Scripts that save to a temporary name and then rename it see the
+same: the rename moves the redirection.
 """
 
 from __future__ import annotations
@@ -72,6 +73,32 @@ def _reading_back(original: Callable[..., Any]) -> Callable[..., Any]:
     return load
 
 
+def _moving(original: Callable[..., Any]) -> Callable[..., Any]:
+    """os.replace and its kin: a script that saves beside its file and renames moves the shadow."""
+
+    @functools.wraps(original)
+    def move(source: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+        path = _path_of(source)
+        if path is None or path not in _shadows or os.path.exists(path):
+            return original(source, target, *args, **kwargs)
+        _shadows[_path_of(target) or path] = _shadows.pop(path)
+        return Path(target) if isinstance(source, Path) else None
+
+    return move
+
+
+def _renaming(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def rename(source: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+        before, after = _path_of(source), _path_of(target)
+        if before in _shadows and after is not None and not os.path.exists(before):
+            _shadows[after] = _shadows.pop(before)
+            return None
+        return original(source, target, *args, **kwargs)
+
+    return rename
+
+
 def _safetensors(module: ModuleType) -> None:
     for name in ("save_file", "save_model"):
         if hasattr(module, name):
@@ -82,4 +109,9 @@ def install(torch: Any) -> None:
     save, load = _redirected(torch.save), _reading_back(torch.load)
     torch.save = torch.serialization.save = save
     torch.load = torch.serialization.load = load
+    # Before 3.11 pathlib keeps its own references to os.replace and os.rename.
+    for owner in (os, Path):
+        for name in ("replace", "rename"):
+            setattr(owner, name, _moving(getattr(owner, name)))
+    os.replace, os.rename = _renaming(os.replace), _renaming(os.rename)
     importing.after_import("safetensors.torch", _safetensors)
