@@ -186,7 +186,7 @@ def read_peaks() -> list[int]:
 def has_grown(before: list[int], after: list[int]) -> bool:
     if len(after) > len(before):
         return True
-    return any(new > old * _GROWTH for old, new in zip(before, after))
+    return any(new > max(old, 0) * _GROWTH for old, new in zip(before, after))
 
 
 def _world_size() -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -77,10 +78,13 @@ def _parameters(optimizer: Any) -> Iterator[Any]:
 def tag_gradients(parameters: Iterable[Any]) -> None:
     """Gradients are new blocks in every step that set them to None."""
     tag, gradient, names = recorder.tag, recorder.GRADIENT, _names
+    plain = sys.modules["torch"].Tensor
     for parameter in parameters:
         grad = parameter.grad
         if grad is not None and grad.is_cuda:
-            tag(address_of(grad), gradient, names.get(id(parameter), 0))
+            # Anywhere inside the block will do; a storage object would cost more than all the rest.
+            address = grad.data_ptr() if type(grad) is plain else address_of(grad)
+            tag(address, gradient, names.get(id(parameter), 0))
 
 
 def tag_state(optimizer: Any) -> int:

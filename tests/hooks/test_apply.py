@@ -1,0 +1,191 @@
+"""Techniques applied to scripts that know nothing of them; where results are claimed equal, they are compared."""
+
+from __future__ import annotations
+
+import pytest
+from hooked_job import Job
+
+# Trains a small model on fixed data and prints its parameters, buffers and the shapes it saw.
+TRAINING = """
+    import json, torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    torch.use_deterministic_algorithms(True)
+    data = TensorDataset(torch.randn(16, 6), torch.randn(16, 3))
+    layers = [nn.Linear(6, 12), nn.Tanh(), {middle} nn.Linear(12, 3)]
+    model = nn.Sequential(*layers)
+    optimizer = torch.optim.{optimizer}
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+    shapes = []
+    for epoch in range(2):
+        for x, y in DataLoader(data, batch_size=8):
+            shapes.append(list(x.shape))
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+            optimizer.step()
+            scheduler.step()
+    values = {{name: value.tolist() for name, value in model.state_dict().items()}}
+    print(json.dumps({{"values": values, "shapes": shapes, "lr": scheduler.get_last_lr()[0],
+                       "optimizer": type(optimizer).__name__}}))
+"""
+SGD = "SGD(model.parameters(), lr=0.1, momentum=0.9)"
+
+
+def training(middle: str = "", optimizer: str = SGD) -> str:
+    return TRAINING.format(middle=middle, optimizer=optimizer)
+
+
+def assert_close(left: dict, right: dict) -> None:
+    assert left.keys() == right.keys()
+    for name in left:
+        assert (
+            left[name] == pytest.approx(right[name], rel=1e-4, abs=1e-6)
+            if not isinstance(left[name][0], list)
+            else [row == pytest.approx(other, rel=1e-4, abs=1e-6) for row, other in zip(left[name], right[name])].count(
+                False
+            )
+            == 0
+        ), name
+
+
+def test_accumulated_micro_batches_train_as_the_whole_batch(job: Job) -> None:
+    plain = job.run(training()).output()
+    finished = job.run(training(), {"id": "micro_batch", "micro_batch": 2, "accumulate": 4, "loaders": [0]})
+    small = finished.output()
+    assert plain["shapes"] == [[8, 6]] * 4
+    assert small["shapes"] == [[2, 6]] * 16
+    assert small["lr"] == plain["lr"]
+    assert_close(small["values"], plain["values"])
+    assert finished.only("plan_applied")["id"] == "micro_batch"
+
+
+def test_accumulation_leaves_a_script_with_a_scaler_as_it_was(job: Job) -> None:
+    # On the CPU the scaler is a real one with a real scale.
+    scaled = training().replace("loss.backward()", "scaler.scale(loss).backward(); scaler.unscale_(optimizer)")
+    scaled = scaled.replace("            optimizer.step()", "            scaler.step(optimizer); scaler.update()")
+    scaled = scaled.replace("    shapes = []", "    shapes = []; scaler = torch.amp.GradScaler('cpu', init_scale=64.0)")
+    plain = job.run(scaled).output()
+    small = job.run(scaled, {"id": "micro_batch", "micro_batch": 4, "accumulate": 2, "loaders": [0]}).output()
+    assert_close(small["values"], plain["values"])
+
+
+def test_checkpointing_gives_the_same_weights_dropout_and_batch_statistics(job: Job) -> None:
+    middle = "nn.Sequential(nn.Linear(12, 12), nn.BatchNorm1d(12), nn.Dropout(0.3)),"
+    plain = job.run(training(middle)).output()
+    finished = job.run(training(middle), {"id": "checkpoint", "modules": ["2"]})
+    assert finished.output()["values"] == plain["values"]
+    assert finished.only("plan_applied")["id"] == "checkpoint"
+    assert finished.of_kind("precision")[-1]["checkpointing"] is True
+
+
+def test_a_module_that_is_not_there_is_a_refusal(job: Job) -> None:
+    finished = job.run(training(), {"id": "checkpoint", "modules": ["0", "backbone"]})
+    assert "no module backbone" in finished.only("plan_refused")["text"]
+
+
+def test_another_optimizer_takes_over_the_learning_rate(job: Job) -> None:
+    adam = "AdamW(model.parameters(), 0.125)"
+    finished = job.run(training(optimizer=adam), {"id": "optimizer", "name": "SGD", "options": {"momentum": 0.5}})
+    assert finished.output()["optimizer"] == "SGD"
+    note = finished.only("optimizer")
+    assert (note["class"], note["options"]["momentum"]) == ("SGD", 0.5)
+    assert finished.output()["lr"] == pytest.approx(0.125 / 4)
+
+
+def test_options_of_the_same_optimizer_do_not_change_results(job: Job) -> None:
+    adam = "AdamW(model.parameters(), lr=0.01)"
+    plain = job.run(training(optimizer=adam)).output()
+    finished = job.run(training(optimizer=adam), {"id": "optimizer", "name": "AdamW", "options": {"foreach": False}})
+    assert finished.output()["values"] == plain["values"]
+    assert finished.only("optimizer")["options"]["foreach"] is False
+
+
+IMAGES = """
+    import json, torch
+    from torch.utils.data import DataLoader, Dataset
+
+    class Images(Dataset):
+        def __len__(self): return 4
+        def __getitem__(self, i):
+            return {item}
+
+    for batch in DataLoader(Images(), batch_size=2):
+        print(json.dumps([[list(t.shape), str(t.dtype), t.unique().numel()] for t in batch]))
+        break
+"""
+
+
+def test_images_and_label_maps_are_scaled_together(job: Job) -> None:
+    item = "torch.rand(3, 64, 128), torch.randint(0, 5, (64, 128)), 7"
+    finished = job.run(IMAGES.format(item=item), {"id": "resize_input", "scale": 0.5})
+    image, labels, number = finished.output()
+    assert image[:2] == [[2, 3, 32, 64], "torch.float32"]
+    assert labels[:2] == [[2, 32, 64], "torch.int64"]
+    assert labels[2] <= 5  # nearest: no label that was not there
+    assert number[0] == [2]
+
+
+def test_token_sequences_are_cut(job: Job) -> None:
+    finished = job.run(
+        IMAGES.format(item="torch.zeros(100, dtype=torch.long), torch.ones(5)"), {"id": "resize_input", "scale": 0.75}
+    )
+    tokens, other = finished.output()
+    assert (tokens[0], other[0]) == ([2, 75], [2, 5])
+
+
+def test_evaluation_without_no_grad_is_run_without_a_graph(job: Job) -> None:
+    script = """
+        import json, torch
+        from torch import nn
+        model = nn.Linear(4, 4)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        def step(): loss = model(torch.ones(2, 4)).sum(); loss.backward(); optimizer.step()
+        def validate():
+            model.eval(); out = model(torch.ones(2, 4)); model.train(); return out.requires_grad
+        step(); seen = validate(); step()
+        print(json.dumps([seen, torch.is_grad_enabled()]))
+    """
+    assert job.run(script).output() == [True, True]
+    finished = job.run(script, {"id": "no_grad_validation"})
+    assert finished.output() == [False, True]
+    assert finished.only("plan_applied")["id"] == "no_grad_validation"
+
+
+def test_allocator_settings_are_merged_with_the_users(job: Job) -> None:
+    script = "import os, json, torch; print(json.dumps(os.environ['PYTORCH_CUDA_ALLOC_CONF']))"
+    finished = job.run(
+        script,
+        {"id": "allocator", "conf": "expandable_segments:True"},
+        PYTORCH_CUDA_ALLOC_CONF="max_split_size_mb:64,expandable_segments:False",
+    )
+    assert finished.output() == "max_split_size_mb:64,expandable_segments:True"
+
+
+def test_loader_options_take_effect(job: Job) -> None:
+    script = """
+        import json, torch
+        from torch.utils.data import DataLoader, get_worker_info
+        class Data(torch.utils.data.Dataset):
+            def __len__(self): return 4
+            def __getitem__(self, i): return int(get_worker_info() is not None)
+        loader = DataLoader(Data(), batch_size=4, num_workers=2, persistent_workers=True)
+        print(json.dumps([batch.tolist() for batch in loader]))
+    """
+    finished = job.run(script, {"id": "loader_options", "num_workers": 0, "pin_memory": False})
+    assert finished.output() == [[0, 0, 0, 0]]
+
+
+def test_a_technique_that_never_found_its_place_is_a_refusal(job: Job) -> None:
+    script = "import torch; m = torch.nn.Linear(2, 2); m(torch.ones(1, 2)).sum().backward()"
+    finished = job.run(script, {"id": "micro_batch", "micro_batch": 2, "accumulate": 2, "loaders": [0]})
+    assert finished.only("plan_refused")["id"] == "micro_batch"
+
+
+def test_an_unknown_technique_and_an_unreadable_plan_are_refusals(job: Job) -> None:
+    assert job.run("import torch", {"id": "magic"}).only("plan_refused")["id"] == "magic"
+    finished = job.run("import torch", VRAMFIT_PLAN="/nonexistent/plan.json")
+    assert finished.only("plan_refused")["id"] == "plan"
