@@ -22,8 +22,9 @@ def check(name: str, got: object, expected: object) -> None:
     done.append(name)
 
 
-def on_card(*values: float) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float32).to(device)
+def on_card(*values: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Made on the host: what a kernel computes on a virtual card reads as zeros."""
+    return torch.tensor(values, dtype=dtype).to(device)
 
 
 def reductions() -> None:
@@ -40,7 +41,7 @@ def reductions() -> None:
     whole = torch.tensor([rank, 1]).to(device)
     dist.all_reduce(whole)
     check("all_reduce int64", whole, [int(total), ranks])
-    half = on_card(rank).half()
+    half = on_card(rank, dtype=torch.half)
     dist.all_reduce(half)
     check("all_reduce half", half, [total])
     x = on_card(rank)
