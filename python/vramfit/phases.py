@@ -18,7 +18,8 @@ from typing import Any
 from vramfit import events, notes, recorder, scopes
 from vramfit.recorder import BACKWARD, FORWARD, INPUT, LOAD, OPTIMIZER, OTHER, SAVE, TEST, TRAIN, VALIDATE
 
-_TEST_WORDS = {"test", "testing", "predict", "prediction", "infer", "inference", "generate"}
+# Not "prediction": transformers calls prediction_step() in every evaluation.
+_TEST_WORDS = {"test", "testing", "predict", "infer", "inference"}
 _VALIDATE_WORDS = {
     "validate",
     "validation",
@@ -94,15 +95,17 @@ def _hint_of(code: CodeType) -> int | None:
 
 
 def caller_hint(frame: FrameType | None) -> int | None:
-    """VALIDATE or TEST when a function on the stack is called so; the innermost decides."""
+    """TEST when any function on the stack is called so (Trainer.predict() runs an evaluation loop), else VALIDATE."""
+    found: int | None = None
     for _ in range(_MAX_DEPTH):
         if frame is None:
-            return None
+            break
         hint = _hint_of(frame.f_code)
-        if hint is not None:
-            return hint
+        if hint == TEST:
+            return TEST
+        found = found or hint
         frame = frame.f_back
-    return None
+    return found
 
 
 def _phase_of_forward(module: Any, grad_enabled: bool, frame: FrameType | None) -> int:
@@ -253,8 +256,12 @@ def _batch_arrives(loader_pass: Any, batch: Any) -> None:
 
 
 def install(torch: Any) -> None:
+    import warnings
+
     from torch.nn.modules import module
 
+    # Ours do nothing in compiled regions; the user could do nothing about them.
+    warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
     enter, leave = _make_module_hooks(torch)
     module.register_module_forward_pre_hook(enter)
     module.register_module_forward_hook(leave, always_call=True)

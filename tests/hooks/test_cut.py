@@ -1,0 +1,169 @@
+"""Passes cut short, and runs that end by themselves, in scripts of several shapes."""
+
+from __future__ import annotations
+
+from hooked_job import Job
+
+DATA = """
+    import json, torch
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset, IterableDataset
+    class Data(Dataset):
+        def __init__(self, n): self.n = n
+        def __len__(self): return self.n
+        def __getitem__(self, i):
+            print("read", flush=True)
+            return torch.ones(4), i % 2
+    model = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    def train_on(x, y):
+        optimizer.zero_grad(); nn.functional.cross_entropy(model(x), y).backward(); optimizer.step()
+    def validate(loader):
+        model.eval()
+        with torch.no_grad(): seen = [len(model(x)) for x, _ in loader]
+        model.train()
+        return len(seen)
+"""
+
+
+def test_a_pass_gets_a_few_batches_and_keeps_its_length(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    train, val = DataLoader(Data(1000), 10, shuffle=True), DataLoader(Data(500), 10)
+    count = 0
+    for x, y in train: train_on(x, y); count += 1
+    print(json.dumps([count, len(train), validate(val)]))
+    """,
+        steps="auto",
+    )
+    assert finished.output() == [4, 100, 3]
+    assert finished.stdout.count("read") == 70  # and not one sample more was read
+    assert [(note["kept"], note["of"]) for note in finished.of_kind("cut")] == [(4, 100), (3, 50)]
+    loaders = {note["ordinal"]: note for note in finished.of_kind("loader")}
+    assert [loaders[i]["phase"] for i in (0, 1)] == ["train", "validate"]
+    assert loaders[0]["shapes"][0]["shape"] == [10, 4]
+
+
+def test_workers_read_no_more_than_the_pass_gets(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    for _ in range(2):
+        loader = DataLoader(Data(1000), 5, shuffle=True, num_workers=2, persistent_workers=True)
+        print("batches", [sum(1 for x, y in loader if train_on(x, y) is None) for _ in range(2)])
+    """,
+        steps="auto",
+    )
+    assert finished.exit_code == 0, finished.stderr
+    assert finished.stdout.count("batches [4, 4]") == 1
+    assert finished.stdout.count("read") <= 4 * 4 * 5
+
+
+def test_a_number_keeps_that_many_and_all_keeps_everything(job: Job) -> None:
+    script = (
+        DATA
+        + """
+    print(json.dumps(sum(1 for _ in DataLoader(Data(40), 5))))
+    """
+    )
+    assert job.run(script, steps="2").output() == 2
+    finished = job.run(script, steps="all")
+    assert finished.output() == 8
+    assert finished.of_kind("cut") == []
+
+
+def test_a_pass_goes_on_until_the_script_comes_to_its_optimizer_steps(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    count = 0
+    for i, (x, y) in enumerate(DataLoader(Data(1000), 5, shuffle=True)):
+        nn.functional.cross_entropy(model(x), y).backward(); count += 1
+        if i % 8 == 7: optimizer.step(); optimizer.zero_grad()
+    print(json.dumps(count))
+    """,
+        steps="auto",
+    )
+    assert 16 <= finished.output() <= 18
+
+
+def test_an_iterable_dataset_is_cut_too(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    class Stream(IterableDataset):
+        def __iter__(self):
+            while True: yield torch.ones(4)
+    print(json.dumps(sum(1 for _ in DataLoader(Stream(), 5))))
+    """,
+        steps="auto",
+    )
+    assert finished.output() == 3
+
+
+def test_a_long_training_ends_once_rounds_repeat(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    for epoch in range(10000):
+        for x, y in DataLoader(Data(1000), 5, shuffle=True): train_on(x, y)
+        validate(DataLoader(Data(100), 5))
+        print("epoch", epoch, flush=True)
+    print("never reached")
+    """,
+        steps="quick",
+    )
+    assert finished.exit_code == 0, finished.stderr
+    assert finished.stdout.count("epoch") == 2
+    assert "never reached" not in finished.stdout
+    assert "steady after 2 rounds" in finished.of_kind("cut")[-1]["text"]
+    assert finished.phases()[:4] == ["train", "validate", "train", "validate"]
+
+
+def test_a_short_training_runs_to_its_end_with_what_comes_after_it(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    for epoch in range(6):
+        for x, y in DataLoader(Data(1000), 5, shuffle=True): train_on(x, y)
+    def test(): return validate(DataLoader(Data(100), 5))
+    print(json.dumps(test()))
+    """,
+        steps="auto",
+    )
+    assert finished.output() == 1
+    assert finished.phases() == ["train", "test"]
+
+
+def test_a_hand_written_loop_ends_once_it_is_steady_and_has_evaluated(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    x, y = torch.ones(3, 4), torch.zeros(3, dtype=torch.long)
+    for step in range(100000):
+        if step % 1000 == 0:
+            model.eval()
+            with torch.no_grad(): model(x)
+            model.train()
+        train_on(x, y)
+    """,
+        steps="auto",
+        timeout=60,
+    )
+    assert finished.exit_code == 0, finished.stderr
+    assert "steady over 6 optimizer steps" in finished.of_kind("cut")[-1]["text"]
+
+
+def test_a_loop_over_one_batch_of_a_loader_ends_too(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    x, y = next(iter(DataLoader(Data(100), 5)))
+    while True: train_on(x, y)
+    """,
+        steps="auto",
+        timeout=60,
+    )
+    assert finished.exit_code == 0, finished.stderr
+    assert finished.of_kind("cut")[-1]["what"] == "stopped"

@@ -1,0 +1,156 @@
+"""The hooks themselves: that they are there, that they stay out of the way, and what they say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from hooked_job import STAGE, Job, variables
+
+GIB = 1 << 30
+
+
+def test_a_process_without_torch_leaves_nothing(job: Job) -> None:
+    finished = job.run("print('hello')")
+    assert (finished.stdout, finished.stderr) == ("hello\n", "")
+    assert (finished.notes, finished.records) == ([], [])
+
+
+def test_the_users_own_sitecustomize_runs_and_our_folder_hides_nothing(job: Job) -> None:
+    own = job.folder / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text("import builtins; builtins.own_ran = True")
+    folder = job.run_folder()
+    environment = variables(folder)
+    environment["PYTHONPATH"] += f":{own}"
+    code = "import sys, sitecustomize; print(own_ran, sitecustomize.__file__, any('/hook' in p for p in sys.path))"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == ["True", str(own / "sitecustomize.py"), "False"], done.stderr
+
+
+def test_phases_and_saves_are_told_apart(job: Job) -> None:
+    finished = job.run("""
+        import torch
+        from torch import nn
+        model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+        optimizer = torch.optim.AdamW(model.parameters())
+        def train(): model.train(); model(torch.ones(2, 4)).sum().backward(); optimizer.step()
+        def evaluate(): model.eval(); model(torch.ones(2, 4))
+        for _ in range(2): train(); evaluate(); torch.save(model.state_dict(), "best.pt")
+        print(torch.load("best.pt").keys() == model.state_dict().keys())
+    """)
+    assert finished.stdout == "True\n"
+    assert finished.phases() == ["train", "validate", "save", "validate", "train", "validate", "save", "validate"]
+    steps = [record.a for record in finished.records if record.kind == "step" and record.phase == "train"]
+    assert steps == [1, 2]
+    root = finished.only("root_module")
+    assert (root["name"], root["parameters"]) == ("Sequential", 30)
+    optimizer = finished.only("optimizer")
+    assert (optimizer["class"], optimizer["tensors"]) == ("AdamW", 4)
+
+
+def test_a_script_that_only_evaluates_is_a_test(job: Job) -> None:
+    finished = job.run("import torch; torch.nn.Linear(2, 2).eval()(torch.ones(1, 2))")
+    assert finished.phases() == ["test"]
+
+
+def test_an_uncaught_error_is_noted_with_the_scripts_stack(job: Job) -> None:
+    finished = job.run("""
+        import torch
+        def broken(): raise ValueError("no such thing")
+        broken()
+    """)
+    assert finished.exit_code == 1
+    note = finished.only("error")
+    assert (note["type"], note["message"]) == ("ValueError", "no such thing")
+    assert note["stack"][-1]["function"] == "broken"
+    assert "vramfit" not in finished.stderr
+
+
+def test_a_hook_that_fails_is_noted_and_the_job_goes_on(job: Job) -> None:
+    finished = job.run("""
+        import torch
+        from vramfit import events
+        def broken(module, args, kwargs): raise RuntimeError("a bug of ours")
+        events.root_enter.listen(broken)
+        torch.nn.Linear(2, 2)(torch.ones(1, 2))
+        print("done")
+    """)
+    assert finished.stdout == "done\n"
+    assert "a bug of ours" in finished.only("hook_failed")["message"]
+
+
+def test_compiled_models_keep_whole_graphs(job: Job) -> None:
+    finished = job.run("""
+        import json, torch
+        from torch import nn
+        layers = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
+        model = torch.compile(layers, backend="eager", fullgraph=True)
+        for _ in range(3): model(torch.ones(2, 4)).sum().backward()
+        from torch._dynamo.utils import counters
+        print(json.dumps([counters["stats"]["unique_graphs"], len(counters["graph_break"])]))
+    """)
+    assert finished.output() == [1, 0]
+    assert finished.of_kind("precision")[-1]["compiled"] is True
+
+
+def test_marks_and_names_reach_the_recording(job: Job) -> None:
+    finished = job.run("""
+        import torch, vramfit
+        def here(): vramfit.mark("after loading")
+        here()
+    """)
+    (mark,) = [record for record in finished.records if record.kind == "mark"]
+    assert (mark.text, mark.line) == ("after loading", "train.py:3 in here")
+
+
+def test_on_a_card_blocks_carry_owner_scope_and_line(job: Job) -> None:
+    finished = job.run(
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self): super().__init__(); self.first = nn.Linear(512, 512)
+            def forward(self, x):
+                return torch.relu(self.first(x))
+        net = Net().cuda()
+        optimizer = torch.optim.AdamW(net.parameters())
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss = net(torch.ones(512, 512, device="cuda")).sum()
+            loss.backward()
+            optimizer.step()
+    """,
+        card=8 * GIB,
+    )
+    assert finished.exit_code == 0, finished.stderr
+    forward = [r for r in finished.records if r.kind == "alloc" and r.stage == "forward" and r.size == 1 << 20]
+    assert {(r.scope, r.line) for r in forward} >= {
+        ("first", "train.py:7 in Net.forward"),
+        ("Net", "train.py:7 in Net.forward"),
+    }
+    backward = {r.line for r in finished.records if r.kind == "alloc" and r.stage == "backward"}
+    assert backward == {"train.py:13 in <module>"}
+    tagged = {(r.a, r.text) for r in finished.records if r.kind == "tag"}
+    assert {(1, "first.weight"), (2, "first.weight"), (3, "exp_avg"), (4, "input")} <= tagged
+
+
+def test_an_oom_is_noted_with_its_phase_and_the_real_message(job: Job) -> None:
+    finished = job.run(
+        """
+        import torch
+        def grab(): return torch.empty(3 << 30, dtype=torch.uint8, device="cuda")
+        grab()
+    """,
+        card=2 * GIB,
+    )
+    assert finished.exit_code == 1
+    note = finished.only("oom")
+    assert "CUDA out of memory. Tried to allocate 3.00 GiB" in note["message"]
+    assert (note["phase"], note["stack"][-1]["function"]) == ("load", "grab")
+    assert [r.line for r in finished.records if r.kind == "oom"] == ["train.py:3 in grab"]
+
+
+def test_the_stage_has_the_recorder_and_the_package() -> None:
+    assert (STAGE / "lib" / "libvramfit_recorder.so").exists()
+    assert (STAGE / "python" / "vramfit" / "hook" / "sitecustomize.py").exists()

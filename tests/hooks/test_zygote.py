@@ -1,0 +1,126 @@
+"""The warm process: jobs in forks of it behave as cold ones."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hooked_job import Finished, Job, read_run, variables
+
+
+class Warm:
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        ours, theirs = socket.socketpair()
+        environment = variables(job.folder)
+        del environment["VRAMFIT_RUN_DIR"]
+        words = [sys.executable, "-m", "vramfit.zygote", str(theirs.fileno())]
+        self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment, cwd=job.folder)
+        theirs.close()
+        self.socket = ours
+        self.socket.settimeout(60)
+        self.lines = ours.makefile("rb")
+
+    def send(self, number: int, argv: list[str], folder: Path, **extra: Any) -> None:
+        own = {"VRAMFIT_STEPS": "all", **extra.pop("env", {})}
+        request = {
+            "id": number,
+            "argv": argv,
+            "cwd": str(self.job.folder),
+            "env": variables(folder, **own),
+            "stdout_path": str(folder / "out"),
+            "stderr_path": str(folder / "err"),
+            "run_as": "script",
+            "timeout": None,
+            **extra,
+        }
+        self.socket.sendall(json.dumps(request).encode() + b"\n")
+
+    def answer(self) -> dict[str, Any]:
+        return json.loads(self.lines.readline())
+
+    def run(self, text: str, **extra: Any) -> tuple[dict[str, Any], Finished]:
+        folder = self.job.run_folder()
+        self.send(1, [str(self.job.write(text)), "--word"], folder, **extra)
+        answer = self.answer()
+        return answer, read_run(
+            folder, answer.get("exit_code", -1), (folder / "out").read_text(), (folder / "err").read_text()
+        )
+
+    def close(self) -> int:
+        self.lines.close()
+        self.socket.close()
+        return self.process.wait(timeout=30)
+
+
+@pytest.fixture
+def warm(job: Job) -> Iterator[Warm]:
+    process = Warm(job)
+    yield process
+    assert process.close() == 0
+
+
+def test_jobs_run_as_the_main_program_one_after_another(warm: Warm) -> None:
+    script = """
+        import os, pickle, sys, torch
+        class Thing: pass
+        print(__name__, sys.argv[1:], type(pickle.loads(pickle.dumps(Thing()))).__name__, os.path.basename(__file__))
+        torch.nn.Linear(2, 2).eval()(torch.ones(1, 2))
+    """
+    for _ in range(2):
+        answer, finished = warm.run(script)
+        assert (answer["id"], answer["exit_code"]) == (1, 0), finished.stderr
+        assert finished.stdout == "__main__ ['--word'] Thing train.py\n"
+        assert finished.phases() == ["test"]
+        assert len(finished.of_kind("process")) == 1
+
+
+def test_exit_codes_errors_and_signals_come_back(warm: Warm) -> None:
+    assert warm.run("import sys; sys.exit(3)")[0]["exit_code"] == 3
+    answer, finished = warm.run("import torch\nraise ValueError('x')")
+    assert answer["exit_code"] == 1
+    assert "ValueError: x" in finished.stderr
+    assert finished.only("error")["type"] == "ValueError"
+    assert warm.run("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")[0]["signal"] == signal.SIGKILL
+
+
+def test_a_job_that_hangs_is_ended_with_its_children(warm: Warm) -> None:
+    answer, finished = warm.run(
+        """
+        import subprocess, time
+        print(subprocess.Popen(["sleep", "600"]).pid, flush=True)
+        time.sleep(600)
+    """,
+        timeout=1.0,
+    )
+    assert answer["timed_out"] is True
+    assert (
+        not Path(f"/proc/{finished.stdout.strip()}/cmdline").exists()
+        or not Path(f"/proc/{finished.stdout.strip()}/cmdline").read_bytes()
+    )
+
+
+def test_a_plan_of_one_job_is_not_applied_to_the_next(warm: Warm) -> None:
+    plan = warm.job.plan({"id": "micro_batch", "micro_batch": 2, "accumulate": 2, "loaders": [0]})
+    script = """
+        import torch
+        from torch.utils.data import DataLoader
+        print([len(x) for x in DataLoader(torch.ones(8, 1), batch_size=4)])
+    """
+    assert warm.run(script, env={"VRAMFIT_PLAN": plan})[1].stdout == "[2, 2, 2, 2]\n"
+    assert warm.run(script)[1].stdout == "[4, 4]\n"
+
+
+def test_two_jobs_at_once_are_both_answered(warm: Warm) -> None:
+    script = str(warm.job.write("import sys, time; time.sleep(float(sys.argv[1]))"))
+    folders = [warm.job.run_folder(), warm.job.run_folder()]
+    warm.send(7, [script, "1"], folders[0])
+    warm.send(8, [script, "0"], folders[1])
+    assert [warm.answer()["id"] for _ in range(2)] == [8, 7]
