@@ -37,7 +37,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("saves", lambda: saves.install(torch)),
         ("errors", errors.install),
         ("trainers", trainers.install),
-        ("values", values.install if values.are_wanted() else lambda: data_reads.install(torch)),
+        ("values", lambda: (values if values.are_wanted() else data_reads).install(torch)),
         ("objects", lambda: values.keep_objects(torch)),
     )
     for name, put_in_place in parts:
@@ -54,7 +54,7 @@ def begin_job() -> None:
     from vramfit import apply, cut, values
 
     if values.are_wanted():
-        values.install()
+        values.install(sys.modules["torch"])
     cut.cutter.begin()
     apply.before_torch()
     apply.install(sys.modules["torch"])

@@ -23,13 +23,13 @@ def are_wanted() -> bool:
 _state = {"installed": False}
 
 
-def install() -> None:
-    """Switches exact values on in this process, once torch has been imported. Compiled code is run eagerly."""
+def install(torch: ModuleType) -> None:
+    """Switches exact values on in this process. Compiled code is run eagerly."""
     if _state["installed"]:
         return
     _state["installed"] = True
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
-    importing.after_import("torch", _enter)
+    _enter()
     importing.after_import(
         "torch._dynamo", lambda _: notes.note("values", operator="torch.compile", text=_COMPILE_NOTE)
     )
@@ -43,7 +43,7 @@ def keep_objects(torch: ModuleType) -> None:
         objects.install(torch)
 
 
-def _enter(torch: ModuleType) -> None:
+def _enter() -> None:
     from vramfit.values.mode import CpuValues
 
     CpuValues().__enter__()
