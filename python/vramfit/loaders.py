@@ -116,8 +116,16 @@ class _PassIterator:
             raise
         this_pass.delivered += 1
         for transform in transforms:
-            batch = transform(this_pass, batch)
+            batch = _transformed(transform, this_pass, batch)
         events.batch(this_pass, batch)
+        return batch
+
+
+def _transformed(transform: Callable[[Pass, Any], Any], this_pass: Pass, batch: Any) -> Any:
+    try:
+        return transform(this_pass, batch)
+    except Exception as error:
+        notes.hook_failed(f"loaders: {type(transform).__qualname__}", error)
         return batch
 
 
@@ -186,9 +194,13 @@ def _new_pass(loader: Any) -> Pass:
 
 def _is_endless(loader: Any) -> bool:
     """timm's MultiEpochsDataLoader and its like: one iterator over an endless sampler, counted off by themselves."""
-    own_loop = type(loader).__iter__ is not _base_loader[0].__iter__
-    sampler = getattr(loader, "batch_sampler", None) or getattr(loader, "sampler", None)
-    return own_loop and not _has_length(sampler) and type(sampler).__name__ != "_InfiniteConstantSampler"
+    if type(loader).__iter__ is _base_loader[0].__iter__:
+        return False
+    sampler = getattr(loader, "batch_sampler", None)
+    if sampler is None:
+        sampler = getattr(loader, "sampler", None)
+    is_stream = getattr(loader, "_dataset_kind", None) == 1  # _DatasetKind.Iterable
+    return not is_stream and not _has_length(sampler)
 
 
 _base_loader: list[Any] = []
@@ -212,7 +224,13 @@ def install(torch: Any) -> None:
     def iterate(self: Any) -> Any:
         if get_worker_info() is not None:
             return original_iter(self)
-        this_pass = _new_pass(self)
+        try:
+            this_pass = _new_pass(self)
+        except RunComplete:
+            raise
+        except Exception as error:
+            notes.hook_failed("loaders.new_pass", error)
+            return original_iter(self)
         self.__dict__["_vramfit_pass"] = this_pass
         try:
             own = original_iter(self)
