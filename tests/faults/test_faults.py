@@ -242,7 +242,8 @@ def test_spawned_workers_share_the_card(product: Product) -> None:
 def test_a_script_that_execs_goes_on_recording(product: Product) -> None:
     done = product.run("""
         import os, sys
-        os.execv(sys.executable, [sys.executable, "-c", "import torch; torch.zeros(2**28, device='cuda'); print('second')"])
+        text = "import torch; torch.zeros(2**28, device='cuda'); print('second')"
+        os.execv(sys.executable, [sys.executable, "-c", text])
     """)
     assert (done.exit_code, done.stdout) == (0, "second\n"), str(done)
     assert done.result["devices"][0]["peak_allocated_bytes"] >= 2**30
