@@ -32,6 +32,8 @@ constexpr std::int64_t kFreeRunGib = 512;
 // A candidate's time limit: these seconds, and so many times what the free run took.
 constexpr double kShortestLimit = 10;
 constexpr double kLimitFactor = 3;
+// A run that goes on beyond the training loop takes longer than one that ends when memory is steady.
+constexpr double kConfirmFactor = 1.5;
 
 bool contains(const std::vector<std::string>& list, std::string_view id) {
   return std::ranges::find(list, id) != list.end();
@@ -214,7 +216,8 @@ class Fit {
     RunRequest request = quiet_request();
     request.steps = "auto";
     RunProver prover(std::move(request), {}, folder, runner_);
-    while (!result_.plans.empty() && elapsed() < request_.budget_seconds) {
+    const double expected = kConfirmFactor * result_.free_run->wall_seconds;
+    while (!result_.plans.empty() && elapsed() + expected < request_.budget_seconds) {
       model::PlanRow& best = result_.plans.front();
       progress_.update(fmt::format("confirming {}", best.plan.name));
       const auto proof = prover.prove(best.plan);

@@ -19,8 +19,9 @@ double tflops(const model::Card& card, Number number) {
     case Number::kF64:
       return rates.fp64.value_or(fp32 / 32);
     case Number::kF16:
-      // cuBLAS and cuDNN accumulate in fp32; without tensor cores they do not gain on hardware with a slow fp16 unit.
-      return rates.fp16_tensor.value_or(std::max(fp32, rates.fp16.value_or(fp32)));
+      // cuBLAS and cuDNN accumulate in fp32: without tensor cores the fp16 rate of a data sheet (twice fp32 on GTX 16,
+      // 1/64 on GTX 10) is never seen in training.
+      return rates.fp16_tensor.value_or(fp32);
     case Number::kBf16:
       return rates.bf16.value_or(fp32);
     case Number::kTf32:

@@ -39,7 +39,10 @@ TEST(TimeModel, twice_the_multiply_adds_take_twice_as_long) {
                    2 * estimate_step_seconds(pascal(), matmuls(Number::kF32, 1e12)));
 }
 
-TEST(TimeModel, half_precision_gains_nothing_where_its_unit_is_slow) {
+TEST(TimeModel, half_precision_gains_nothing_without_tensor_cores) {
+  model::Card turing = pascal();
+  turing.rates.fp16 = 2 * *turing.rates.fp32;
+  EXPECT_FALSE(speeds_up_half_precision(turing, Number::kF16));
   EXPECT_DOUBLE_EQ(multiply_adds_per_second(pascal(), Number::kF16), multiply_adds_per_second(pascal(), Number::kF32));
   EXPECT_FALSE(speeds_up_half_precision(pascal(), Number::kF16));
 }

@@ -59,11 +59,17 @@ void add_demand(std::string& text, const FitResult& result) {
   if (!result.free_run) return;
   const model::DeviceResult* device = fullest(*result.free_run);
   if (device == nullptr) return;
+  std::string as_is = "does not fit";
+  if (result.as_is.oom) {
+    as_is = fmt::format("runs out of memory in phase {}, asking for {}", result.as_is.oom->phase,
+                        to_string(result.as_is.oom->tried));
+  }
   text += "\n" +
-          wrap(fmt::format("As it is, the job takes {} at its peak ({}): {} on a card with room for it, of which {} "
-                           "PyTorch's tensors.",
+          wrap(fmt::format("As it is, the job {}{}. With room for it, it takes {} at its peak ({}), of which {} are "
+                           "tensors.",
+                           as_is, result.as_is.verdict == model::Verdict::kBorderline ? " (a close call)" : "",
                            to_string(device->peaks.device), result.free_run->peak_phase,
-                           to_string(device->peaks.reserved) + " reserved", to_string(device->peaks.allocated)),
+                           to_string(device->peaks.allocated)),
                kPageWidth, 0) +
           "\n";
 }

@@ -1,7 +1,7 @@
 // Mixed precision: matmuls and convolutions in half precision, weights and optimizer state still fp32.
 //
-// Activations come out at about 0.6 of their size rather than 0.5, because normalisation statistics, softmax and losses
-// stay fp32; and autocast keeps a half copy of every weight it has cast until the end of the step.
+// Activations come out at about 0.65 of their size rather than 0.5, because normalisation statistics, softmax and
+// losses stay fp32; and autocast keeps a half copy of every weight it has cast until the end of the step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace vramfit::plan {
 namespace {
 
-constexpr double kActivationShare = 0.6;
+constexpr double kActivationShare = 0.65;
 constexpr double kHalfCopies = 0.5;      // of the weights' bytes
 constexpr double kMatmulsInHalf = 0.95;  // of the multiply-adds
 constexpr double kCastLaunches = 1.15;
@@ -51,7 +51,7 @@ class Autocast final : public Technique {
       moment.holdings.weights += scaled(moment.holdings.weights, kHalfCopies);
     }
     forecast.activation_scale *= kActivationShare;
-    forecast.uncertainty = std::max(forecast.uncertainty, 0.15);
+    forecast.uncertainty = std::max(forecast.uncertainty, 0.2);
     const bool bf16 = model::find_text(change, "dtype") == "bfloat16";
     halve_work(bf16 ? model::Number::kBf16 : model::Number::kF16, forecast.work);
     worsen(forecast, Effect::kRounding, explain(target, bf16));

@@ -144,7 +144,7 @@ TEST(Autocast, never_halves_everything) {
   const model::Holdings& held = forecast.moments[0].holdings;
   EXPECT_EQ(held.weights, Bytes::mib(100 + 50)) << "half copies of the weights come on top";
   EXPECT_EQ(held.optimizer, Bytes::mib(200));
-  EXPECT_EQ(held.activations, Bytes::mib(2600 * 6 / 10));
+  EXPECT_EQ(held.activations, Bytes::mib(2600 * 65 / 100));
 }
 
 TEST(Autocast, tells_a_card_without_tensor_cores_that_only_memory_is_saved) {
