@@ -1,9 +1,8 @@
 """Saving: its phase, and that a run on a virtual card never overwrites what the user trained.
 
 On the virtual GPU device memory holds no trained values, so a checkpoint written there is worthless, and writing it
-over a real one would destroy it. torch.save to a path therefore goes to the run folder, which is removed at the end,
-and torch.load of that path reads it back from there. Scripts that save to a temporary name and then rename it see the
-same: the rename moves the redirection.
+over a real one would destroy it. torch.save to a path therefore goes to the run folder, which is removed at the end;
+safetensors files go there only when one of that name exists, since other libraries read them by themselves.
 """
 
 from __future__ import annotations
@@ -15,49 +14,51 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from vramfit import importing, notes, phases
+from vramfit import importing, notes, phases, shadow_files
 
-_MAX_SHADOW_BYTES = 1 << 30  # of all shadow files: beyond that, contents are dropped
-_shadows: dict[str, str] = {}
-_state = {"bytes": 0, "said": False}
+_MAX_SHADOW_BYTES = 1 << 30  # of all shadows: beyond that they are cut to nothing
+_state = {"bytes": 0, "said": False, "count": 0}
 
 
 def _is_virtual() -> bool:
     return bool(os.environ.get("VRAMFIT_LEDGER")) and os.environ.get("VRAMFIT_REAL") != "1"
 
 
-def _path_of(target: Any) -> str | None:
-    return os.path.abspath(os.fspath(target)) if isinstance(target, (str, os.PathLike)) else None
-
-
-def _shadow_for(path: str) -> str | None:
+def _shadow_place() -> str | None:
     folder = os.environ.get("VRAMFIT_RUN_DIR")
-    if not folder or _state["bytes"] > _MAX_SHADOW_BYTES:
+    if not folder:
         return None
     shadows = Path(folder) / f"saved.{os.getpid()}"
     shadows.mkdir(exist_ok=True)
-    return _shadows.setdefault(path, str(shadows / str(len(_shadows))))
+    _state["count"] += 1
+    return str(shadows / str(_state["count"]))
 
 
-def _say_once(path: str) -> None:
+def _account(path: str, shadow: str) -> None:
+    size = os.path.getsize(shadow)
+    if _state["bytes"] + size > _MAX_SHADOW_BYTES:
+        os.truncate(shadow, 0)
+    else:
+        _state["bytes"] += size
     if not _state["said"]:
         _state["said"] = True
         text = "checkpoints were not written to their own paths, so that no real one is overwritten"
         notes.note("cut", what="saves", text=text, path=path, loader=None, kept=None, of=None)
 
 
-def _redirected(original: Callable[..., Any]) -> Callable[..., Any]:
+def _redirected(original: Callable[..., Any], only_existing: bool) -> Callable[..., Any]:
     @functools.wraps(original)
-    def save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
-        path = _path_of(f)
-        if path is None or not _is_virtual():
-            return original(obj, f, *args, **kwargs)
-        _say_once(path)
-        shadow = _shadow_for(path)
+    def save(what: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+        path = shadow_files.path_of(target) if _is_virtual() else None
+        if path is None or (only_existing and not os.path.exists(path)):
+            return original(what, target, *args, **kwargs)
+        # The error that the script would have got, it gets.
+        shadow = _shadow_place() if os.path.isdir(os.path.dirname(path)) else None
         if shadow is None:
-            return original(obj, os.devnull, *args, **kwargs)
-        result = original(obj, shadow, *args, **kwargs)
-        _state["bytes"] += os.path.getsize(shadow)
+            return original(what, target, *args, **kwargs)
+        result = original(what, shadow, *args, **kwargs)
+        _account(path, shadow)
+        shadow_files.add(path, shadow)
         return result
 
     return phases.saving(save)
@@ -65,53 +66,22 @@ def _redirected(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _reading_back(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def load(f: Any, *args: Any, **kwargs: Any) -> Any:
-        path = _path_of(f)
-        shadow = _shadows.get(path) if path is not None else None
-        return original(shadow if shadow is not None and os.path.exists(shadow) else f, *args, **kwargs)
+    def load(source: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(shadow_files.find(source) or source, *args, **kwargs)
 
     return load
-
-
-def _moving(original: Callable[..., Any]) -> Callable[..., Any]:
-    """os.replace and its kin: a script that saves beside its file and renames moves the shadow."""
-
-    @functools.wraps(original)
-    def move(source: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
-        path = _path_of(source)
-        if path is None or path not in _shadows or os.path.exists(path):
-            return original(source, target, *args, **kwargs)
-        _shadows[_path_of(target) or path] = _shadows.pop(path)
-        return Path(target) if isinstance(source, Path) else None
-
-    return move
-
-
-def _renaming(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def rename(source: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
-        before, after = _path_of(source), _path_of(target)
-        if before in _shadows and after is not None and not os.path.exists(before):
-            _shadows[after] = _shadows.pop(before)
-            return None
-        return original(source, target, *args, **kwargs)
-
-    return rename
 
 
 def _safetensors(module: ModuleType) -> None:
     for name in ("save_file", "save_model"):
         if hasattr(module, name):
-            setattr(module, name, phases.saving(getattr(module, name)))
+            setattr(module, name, _redirected(getattr(module, name), only_existing=True))
+    for name in ("load_file",):
+        setattr(module, name, _reading_back(getattr(module, name)))
 
 
 def install(torch: Any) -> None:
-    save, load = _redirected(torch.save), _reading_back(torch.load)
+    save, load = _redirected(torch.save, only_existing=False), _reading_back(torch.load)
     torch.save = torch.serialization.save = save
     torch.load = torch.serialization.load = load
-    # Before 3.11 pathlib keeps its own references to os.replace and os.rename.
-    for owner in (os, Path):
-        for name in ("replace", "rename"):
-            setattr(owner, name, _moving(getattr(owner, name)))
-    os.replace, os.rename = _renaming(os.replace), _renaming(os.rename)
     importing.after_import("safetensors.torch", _safetensors)
