@@ -24,7 +24,21 @@ def prepare(always: bool = False) -> None:
 
 
 def _after_torch(torch: ModuleType) -> None:
-    from vramfit import apply, cut, data_reads, errors, job, loaders, owners, phases, recorder, saves, trainers, values
+    from vramfit import (
+        apply,
+        collectives,
+        cut,
+        data_reads,
+        errors,
+        job,
+        loaders,
+        owners,
+        phases,
+        recorder,
+        saves,
+        trainers,
+        values,
+    )
 
     recorder.check()
     parts = (
@@ -39,6 +53,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("trainers", trainers.install),
         ("values", lambda: (values if values.are_wanted() else data_reads).install(torch)),
         ("objects", lambda: values.keep_objects(torch)),
+        ("collectives", lambda: collectives.install(torch)),
     )
     for name, put_in_place in parts:
         try:

@@ -18,7 +18,7 @@ TORCH = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:
 
 
 def since(major: int, minor: int) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(TORCH < (major, minor), reason=f"torch {major}.{minor} brought it")
+    return pytest.mark.skipif((major, minor) > TORCH, reason=f"torch {major}.{minor} brought it")
 
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:

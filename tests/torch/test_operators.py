@@ -79,7 +79,9 @@ def test_products_backward(function, shapes) -> None:
 def test_a_product_with_a_gelu_epilogue() -> None:
     net = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.GELU()).to(DEVICE).half()
     assert net(torch.ones(64, 512, device=DEVICE, dtype=f16)).shape == (64, 512)
-    out = torch._addmm_activation(*(torch.ones(s, device=DEVICE, dtype=f16) for s in [(64,), (8, 32), (32, 64)]), use_gelu=True)
+    out = torch._addmm_activation(
+        *(torch.ones(s, device=DEVICE, dtype=f16) for s in [(64,), (8, 32), (32, 64)]), use_gelu=True
+    )
     assert out.shape == (8, 64) and out.dtype == f16
 
 

@@ -33,7 +33,9 @@ def test_dense(name, dtype) -> None:
     same_kind(found, expected)
 
 
-@pytest.mark.parametrize("name", ["cholesky", "inv", "det", "qr", "svd", "eigh", "solve", "lu_factor", "cholesky_solve"])
+@pytest.mark.parametrize(
+    "name", ["cholesky", "inv", "det", "qr", "svd", "eigh", "solve", "lu_factor", "cholesky_solve"]
+)
 def test_dense_in_batches(name) -> None:
     function = DENSE[name]
     same_kind(function(well_conditioned((5, 8, 8), f32, DEVICE)), function(well_conditioned((5, 8, 8), f32, "cpu")))
