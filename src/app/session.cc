@@ -51,7 +51,7 @@ bool is_abandoned(const fs::path& lock) {
   const FileDescriptor file(::open(lock.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat status {};
   if (!file || ::fstat(file.number(), &status) != 0 || status.st_uid != ::getuid()) return false;
-  constexpr time_t kSettlingSeconds = 10;
+  constexpr time_t kSettlingSeconds = 1;
   return ::time(nullptr) - status.st_ctime > kSettlingSeconds && lock_now(file.number());
 }
 

@@ -70,7 +70,10 @@ Prepared prepare(const Launch& launch, const fs::path& program) {
   return result;
 }
 
-[[noreturn]] void become_child(const Launch& launch, const Prepared& prepared, int failure_pipe) {
+[[noreturn]] void become_child(const Launch& launch, const Prepared& prepared, int failure_pipe, pid_t parent) {
+  // A killed vramfit can end nobody any more: the kernel does it. Who died before this call left us to another parent.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(127);
   setpgid(0, 0);
   if (launch.takes_terminal) tcsetpgrp(STDIN_FILENO, getpgrp());
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTTOU, SIGPIPE}) ::signal(signal, SIG_DFL);
@@ -228,9 +231,10 @@ Result<pid_t> start_process(const Launch& launch) {
   if (pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
   FileDescriptor read_end(ends[0]), write_end(ends[1]);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) return fail_errno("cannot start a process");
-  if (child == 0) become_child(launch, prepared, write_end.number());
+  if (child == 0) become_child(launch, prepared, write_end.number(), parent);
   setpgid(child, child);  // in both, whoever is first
   write_end.close();
   int number = 0;

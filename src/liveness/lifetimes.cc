@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <queue>
+#include <set>
 #include <utility>
 
 namespace vramfit::liveness {
@@ -35,6 +36,7 @@ class HistoryBuilder {
   }
 
   CardHistory take() && {
+    mark_cublas_workspaces();
     for (const Process& each : processes_) {
       history_.overheads.context += each.context;
       history_.overheads.libraries += each.libraries;
@@ -108,6 +110,7 @@ class HistoryBuilder {
     Block block{record.address, Bytes(record.size), now_, kNever, process, record.phase, record.stage};
     block.scope = record.scope;
     block.line = record.line;
+    block.thread = record.thread;
     history_.blocks.push_back(block);
   }
 
@@ -141,6 +144,22 @@ class HistoryBuilder {
     block.tag = record.text;
   }
 
+  // PyTorch allocates a cuBLAS workspace like a tensor, once a thread and stream, and never gives it back. Its size is
+  // what CUBLAS_WORKSPACE_CONFIG's default ":4096:2:16:8" says, 32 MiB on Hopper (ATen, getChosenWorkspaceSize); the
+  // block may be up to 1 MiB larger, because less than that is not split off.
+  void mark_cublas_workspaces() {
+    constexpr std::int64_t kSizes[] = {(4096 * 2 + 16 * 8) * 1024, 4096 * 8 * 1024};
+    constexpr std::int64_t kUnsplit = 1 << 20;
+    std::set<std::pair<int, std::uint32_t>> seen;
+    for (Block& block : history_.blocks) {
+      if (block.died != kNever || block.owner != VF_OWNER_UNKNOWN || block.phase == VF_PHASE_LOAD) continue;
+      const bool fits = std::any_of(std::begin(kSizes), std::end(kSizes), [&](std::int64_t size) {
+        return block.size >= Bytes(size) && block.size < Bytes(size + kUnsplit);
+      });
+      if (fits && seen.emplace(block.process, block.thread).second) block.owner = VF_OWNER_WORKSPACE;
+    }
+  }
+
   std::span<const Recording> recordings_;
   std::vector<Process> processes_;
   CardHistory history_;
@@ -149,9 +168,9 @@ class HistoryBuilder {
   Bytes device_{-1};
 };
 
-// Steps and marks belong to the process, not to one card: they go to every card.
+// Steps and marks belong to the process, not to one card; a tag names an address, which only one card knows.
 bool concerns_every_card(const vf_record& record) {
-  return record.kind == VF_RECORD_STEP || record.kind == VF_RECORD_MARK;
+  return record.kind == VF_RECORD_STEP || record.kind == VF_RECORD_MARK || record.kind == VF_RECORD_TAG;
 }
 
 struct Cursor {

@@ -35,6 +35,7 @@ struct Block {
   EventIndex born = 0, died = kNever;
   int process = 0;  // index of its recording
   std::uint8_t phase = 0, stage = 0;
+  std::uint32_t thread = 0;
   std::uint8_t owner = 0;                      // enum vf_owner: the last tag of its life
   std::uint32_t scope = 0, line = 0, tag = 0;  // string ids of its recording
 

@@ -15,16 +15,7 @@ using model::Recording;
 
 namespace {
 
-// PyTorch's cuBLAS workspace: one block a handle and stream that is never given back, of the size that
-// CUBLAS_WORKSPACE_CONFIG's default ":4096:2:16:8" (32 MiB from Hopper on) says; ATen getChosenWorkspaceSize.
-bool is_cublas_workspace(const Block& block) {
-  constexpr std::int64_t kDefault = (4096 * 2 + 16 * 8) * 1024, kHopper = 4096 * 8 * 1024;
-  const bool kept = block.died == kNever;
-  return kept && (block.size == Bytes(kDefault) || block.size == Bytes(kHopper)) && block.owner == VF_OWNER_UNKNOWN;
-}
-
 std::string_view untagged_name(const Block& block) {
-  if (is_cublas_workspace(block)) return "workspaces";
   switch (block.stage) {
     case VF_STAGE_FORWARD:
       return "activations";

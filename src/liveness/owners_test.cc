@@ -82,11 +82,13 @@ TEST(Owners, lines_are_summed_over_everything_that_lives) {
 
 TEST(Owners, a_cublas_workspace_is_told_from_activations_by_its_size_and_its_long_life) {
   RecordingBuilder builder;
-  builder.segment(0, 100 << 20).alloc(0, 8519680, "fc").alloc(9 << 20, 8519680, "fc").free(9 << 20);
+  builder.segment(0, 100 << 20).alloc(0, 8519680 + 4096, "fc").alloc(9 << 20, 8519680, "fc").free(9 << 20);
+  builder.alloc(30 << 20, 8519680, "fc");
   const std::vector recordings = {builder.build()};
   const CardHistory history = build_histories(recordings).at(0);
   EXPECT_EQ(owner_name(history.blocks[0]), "workspaces");
   EXPECT_EQ(owner_name(history.blocks[1]), "activations");
+  EXPECT_EQ(owner_name(history.blocks[2]), "activations") << "one a thread";
 }
 
 TEST(Owners, memory_nobody_explains_is_said_to_be_unexplained) {

@@ -13,6 +13,8 @@ using model::Verdict;
 
 namespace {
 
+constexpr std::size_t kOwnerLineWidth = 22;
+
 std::string_view mark_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::kFits:
@@ -61,6 +63,13 @@ std::string describe_verdict(const RunResult& result) {
       break;
   }
   return fmt::format("failed: {} ({})", result.reason, ending(result));
+}
+
+// "/home/me/project/train.py:84 in step": where room is short, the file's own name and the line matter most.
+std::string shorten_line(const std::string& line, std::size_t width) {
+  if (columns(line) <= width) return line;
+  const std::size_t slash = line.rfind('/', line.find(':'));
+  return slash == std::string::npos ? line : line.substr(slash + 1);
 }
 
 void section(std::string& text, std::string_view title) { text += fmt::format("\n{}\n", title); }
@@ -160,11 +169,15 @@ void add_owners(std::string& text, const RunResult& result, std::size_t most) {
       rest += rows[i]->bytes;
       continue;
     }
-    cells.push_back(
-        {to_string(rows[i]->bytes), percent(rows[i]->bytes, whole), rows[i]->owner, rows[i]->name, rows[i]->line});
+    cells.push_back({to_string(rows[i]->bytes), percent(rows[i]->bytes, whole), rows[i]->owner, rows[i]->name,
+                     shorten_line(rows[i]->line, kOwnerLineWidth)});
   }
   if (rest.count() != 0) cells.push_back({to_string(rest), percent(rest, whole), "smaller ones", "", ""});
-  text += table({{Align::kRight, 10}, {Align::kRight, 5}, {Align::kLeft, 13}, {Align::kLeft, 18}, {Align::kLeft, 22}},
+  text += table({{Align::kRight, 10},
+                 {Align::kRight, 5},
+                 {Align::kLeft, 13},
+                 {Align::kLeft, 18},
+                 {Align::kLeft, kOwnerLineWidth}},
                 cells);
 }
 

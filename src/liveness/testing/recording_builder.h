@@ -53,7 +53,9 @@ class RecordingBuilder {
     return *this;
   }
   RecordingBuilder& tag(std::uint64_t address, vf_owner owner, const std::string& name = "") {
-    push(VF_RECORD_TAG, address, 0, owner, 0).text = intern(name);
+    vf_record& record = push(VF_RECORD_TAG, address, 0, owner, 0);
+    record.text = intern(name);
+    record.device = 255;  // whoever tags knows an address, not a card
     return *this;
   }
   RecordingBuilder& emit(std::uint8_t kind, std::int64_t size = 0, std::int64_t a = 0, const std::string& text = "") {

@@ -1,0 +1,47 @@
+#include "app/child_environment.h"
+
+#include <gtest/gtest.h>
+
+namespace vramfit::app {
+namespace {
+
+const Installation kInstallation{"/opt/vf"};
+
+TEST(ChildEnvironment, ours_come_first_and_the_users_stay) {
+  RunRequest request;
+  request.steps = "3";
+  const auto environment = child_environment(
+      {{"LD_PRELOAD", "/usr/lib/theirs.so"}, {"PYTHONPATH", "/home/x"}, {"KEEP", "1"}, {"VRAMFIT_PLAN", "/old"}},
+      kInstallation, request, {"/dev/shm/ledger", "/run/folder", 13});
+  EXPECT_EQ(environment.at("LD_PRELOAD"),
+            "/opt/vf/lib/libvramfit_recorder.so:/opt/vf/lib/cu13/libvramfit_preload.so:/usr/lib/theirs.so");
+  EXPECT_EQ(environment.at("PYTHONPATH"), "/opt/vf/python/vramfit/hook:/opt/vf/python:/home/x");
+  EXPECT_EQ(environment.at("LD_LIBRARY_PATH"), "/opt/vf/lib/cu13");
+  EXPECT_EQ(environment.at("VRAMFIT_LEDGER"), "/dev/shm/ledger");
+  EXPECT_EQ(environment.at("VRAMFIT_RUN_DIR"), "/run/folder");
+  EXPECT_EQ(environment.at("VRAMFIT_STEPS"), "3");
+  EXPECT_EQ(environment.at("VRAMFIT_VALUES"), "zeros");
+  EXPECT_EQ(environment.at("KEEP"), "1");
+  EXPECT_FALSE(environment.contains("VRAMFIT_PLAN")) << "a plan of an outer run is not this one's";
+}
+
+TEST(ChildEnvironment, a_real_card_gets_the_recorder_only) {
+  RunRequest request;
+  request.real = true;
+  request.plan = "plan.json";
+  const auto environment = child_environment({}, kInstallation, request, {"", "/run/folder", 12});
+  EXPECT_EQ(environment.at("LD_PRELOAD"), "/opt/vf/lib/libvramfit_recorder.so");
+  EXPECT_EQ(environment.at("VRAMFIT_REAL"), "1");
+  EXPECT_FALSE(environment.contains("VRAMFIT_LEDGER"));
+  EXPECT_FALSE(environment.contains("LD_LIBRARY_PATH"));
+  EXPECT_TRUE(std::filesystem::path(environment.at("VRAMFIT_PLAN")).is_absolute());
+}
+
+TEST(ChildEnvironment, a_missing_part_is_named) {
+  const auto parts = check_parts(kInstallation, false, 12);
+  ASSERT_FALSE(parts);
+  EXPECT_EQ(parts.error().where, "/opt/vf/lib/libvramfit_recorder.so");
+}
+
+}  // namespace
+}  // namespace vramfit::app

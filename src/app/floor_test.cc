@@ -1,0 +1,57 @@
+#include "app/floor.h"
+
+#include <gtest/gtest.h>
+
+namespace vramfit::app {
+namespace {
+
+using base::Bytes;
+
+// A job that uses `peak` when it may, and runs on anything from `least` on.
+class FakeJob final : public Runner {
+ public:
+  FakeJob(Bytes least, Bytes peak) : least_(least), peak_(peak) {}
+  base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink&) override {
+    const Bytes total = request.cards.at(0).total.value();
+    ++runs;
+    RunOutcome outcome;
+    outcome.result.verdict = total >= least_ ? model::Verdict::kFits : model::Verdict::kOutOfMemory;
+    outcome.result.exit_code = total >= least_ ? 0 : 1;
+    model::DeviceResult device;
+    device.peaks = {least_ - Bytes::mib(150), peak_ - Bytes::mib(100), peak_};
+    outcome.result.devices = {device};
+    return outcome;
+  }
+  int runs = 0;
+
+ private:
+  Bytes least_, peak_;
+};
+
+RunRequest on_one_card() {
+  RunRequest request;
+  request.cards.resize(1);
+  return request;
+}
+
+TEST(Floor, both_needs_are_found_to_the_resolution) {
+  for (const int least : {300, 1111, 2714, 3280}) {
+    FakeJob job(Bytes::mib(least), Bytes::mib(3280));
+    const auto needs = find_floor(job, on_one_card(), {}, base::silent_progress());
+    ASSERT_TRUE(needs);
+    const model::Needs& found = needs->at(0).value();
+    EXPECT_GE(found.bytes, Bytes::mib(least));
+    EXPECT_LE(found.bytes, Bytes::mib(least + 8));
+    EXPECT_EQ(found.without_retry, Bytes::mib(3280));
+    EXPECT_EQ(found.runs, job.runs);
+    EXPECT_LE(job.runs, 12);
+  }
+}
+
+TEST(Floor, a_job_that_never_runs_has_none) {
+  FakeJob job(Bytes::gib(5000), Bytes::gib(5000));
+  EXPECT_FALSE(find_floor(job, on_one_card(), {}, base::silent_progress()));
+}
+
+}  // namespace
+}  // namespace vramfit::app
