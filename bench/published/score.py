@@ -1,7 +1,9 @@
 """Scores what the ladders gave against what was measured, and prints the table of the documentation.
 
     python bench/published/score.py --timm timm.json --bert bert.json
-    python bench/published/score.py --run ./vramfit --python PYTHON     runs both ladders first
+    python bench/published/score.py --run ./vramfit --python PYTHON --python-v100 PYTHON12     runs both ladders first
+
+PyTorch for CUDA 13 refuses a V100, on a virtual one too: PYTHON12 has a build for CUDA 12.
 
 timm: exact (the same largest batch), one step (the neighbouring rung, too small), unsafe (larger than what ran). Two
 measurements with neighbouring PyTorch versions agree exactly on 92 % of rows and within one step on 99 %.
@@ -94,14 +96,16 @@ def main() -> None:
     parser.add_argument("--timm", type=Path)
     parser.add_argument("--bert", type=Path)
     parser.add_argument("--run", metavar="VRAMFIT", help="the vramfit command")
-    parser.add_argument("--python", default=sys.executable, help="with torch, timm and transformers")
+    parser.add_argument("--python", default=sys.executable, help="with torch and timm")
+    parser.add_argument("--python-v100", help="with transformers and a torch for CUDA 12 (default: --python)")
     args = parser.parse_args()
     files = {"timm": args.timm, "bert": args.bert}
+    interpreters = {"timm": args.python, "bert": args.python_v100 or args.python}
     with tempfile.TemporaryDirectory() as scratch:
         for name, file in files.items():
             if args.run and file is None:
                 files[name] = Path(scratch) / f"{name}.json"
-                seconds = run_ladder(name, args.run, args.python, files[name])
+                seconds = run_ladder(name, args.run, interpreters[name], files[name])
                 print(f"{name}: {seconds:.0f} s", file=sys.stderr)
         for name, score in (("timm", score_timm), ("bert", score_bert)):
             if files[name] is not None:
