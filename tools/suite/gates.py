@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -42,6 +43,14 @@ def check_python(tier: str) -> Outcome:
     return run_check([ruff, "check", "--quiet", *files]) + run_check([ruff, "format", "--check", "--quiet", *files])
 
 
+def find_clang_tidy() -> str:
+    """The newest of those that understand C++23 together with g++ 12's library: 17 and later."""
+    for version in range(25, 16, -1):
+        if found := shutil.which(f"clang-tidy-{version}"):
+            return found
+    raise FileNotFoundError("clang-tidy 17 or later is not installed; tools/set_up test installs it")
+
+
 def check_tidy(tier: str) -> Outcome:
     """clang-tidy with the cheap checks of .clang-tidy over our sources; tests are left out."""
     database = ROOT / "build" / "dev" / "compile_commands.json"
@@ -51,7 +60,9 @@ def check_tidy(tier: str) -> Outcome:
     files = [name for name in files if not name.endswith("_test.cc")]
 
     def tidy(name: str) -> Outcome:
-        return run_check(["clang-tidy", "--quiet", "-p", "build/dev", name], shown_lines=20)
+        return run_check([program, "--quiet", "-p", "build/dev", name], 20)
+
+    program = find_clang_tidy()
 
     with ThreadPoolExecutor(count_jobs()) as pool:
         results = list(pool.map(tidy, files))
