@@ -20,12 +20,11 @@ int card_of_stream(cudaStream_t stream) {
   return device::stream_facts(stream, &facts) == device::Error::kNone ? facts.card : -1;
 }
 
-// During capture the memory belongs to the graph: it is there from now on, and goes when the graph goes.
+// A captured allocation is there from the capture on; the address is the same at every launch, as on a card.
 device::Error allocate_on_stream(device::Pool* pool, size_t bytes, cudaStream_t stream, void** address) {
   if (const auto error = device::allocate_from(pool, bytes, address); error != device::Error::kNone) return error;
   device::Graph* graph = device::capturing_graph(stream);
   if (graph == nullptr || *address == nullptr) return device::Error::kNone;
-  graph->memory->blocks.emplace_back(*address, device::find_allocation(*address)->id);
   device::Work work;
   work.kind = device::WorkKind::kAllocate;
   work.to = *address;
@@ -56,7 +55,10 @@ cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
   VF_NEED_CARD();
   if (address == nullptr) return cudaSuccess;
   if (card_of_stream(stream) < 0) return answer(cudaErrorInvalidResourceHandle);
-  if (device::capturing_graph(stream) != nullptr) {
+  if (device::Graph* graph = device::capturing_graph(stream)) {
+    const auto found = device::find_allocation(address);
+    if (!found) return answer(cudaErrorInvalidValue);
+    graph->memory->blocks.emplace_back(address, found->id);
     device::Work work;
     work.kind = device::WorkKind::kRelease;
     work.to = address;

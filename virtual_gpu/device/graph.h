@@ -32,7 +32,8 @@ struct UserObject {
 VF_EXPORT void retain_object(UserObject& object, unsigned count);
 VF_EXPORT Error release_object(UserObject* object, unsigned count);
 
-// Memory allocated by cudaMallocAsync during capture: lives as long as a graph or an executable that uses it.
+// Memory that a captured cudaFreeAsync gives back: it is needed at every launch, so it lives as long as the graph and
+// its executables. What the graph allocates and does not free outlives it, until somebody frees it.
 struct VF_EXPORT GraphMemory {
   std::vector<std::pair<void*, uint64_t>> blocks;  // address and its allocation's id
   ~GraphMemory();

@@ -1,0 +1,24 @@
+# Unit tests of the core, through its own interfaces and through the public ones of both CUDA majors.
+function(vramfit_gpu_test name)
+  cmake_parse_arguments(T "" "MAJOR" "SOURCES;LIBS" ${ARGN})
+  vramfit_test(${name} SOURCES ${T_SOURCES} testing/session.cc LIBS ${T_LIBS} vramfit_virtual_gpu pthread)
+  target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
+  set_target_properties(${name} PROPERTIES BUILD_RPATH "${VRAMFIT_STAGE}/lib")
+  if(T_MAJOR)
+    target_include_directories(${name} SYSTEM PRIVATE "${VRAMFIT_CUDA${T_MAJOR}_INCLUDE}" "${CMAKE_SOURCE_DIR}/abi/shim")
+    set_target_properties(${name} PROPERTIES BUILD_RPATH "${VRAMFIT_STAGE}/lib/cu${T_MAJOR};${VRAMFIT_STAGE}/lib")
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS virtual_gpu TIMEOUT 60)
+endfunction()
+
+vramfit_gpu_test(virtual_gpu_ledger_test SOURCES ledger/accounts_test.cc)
+vramfit_gpu_test(virtual_gpu_device_test SOURCES device/written_test.cc device/small_blocks_test.cc device/kernel_test.cc)
+foreach(major 12 13)
+  vramfit_gpu_test(virtual_gpu_memory_cu${major}_test MAJOR ${major} SOURCES cudart/memory_test.cc
+                   LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
+  vramfit_gpu_test(virtual_gpu_ipc_cu${major}_test MAJOR ${major} SOURCES cudart/ipc_test.cc
+                   LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
+  vramfit_gpu_test(virtual_gpu_stream_cu${major}_test MAJOR ${major} SOURCES cudart/stream_test.cc
+                   LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
+endforeach()
+vramfit_gpu_test(virtual_gpu_driver_test MAJOR 13 SOURCES driver/physical_test.cc LIBS vramfit_driver_cu13)
