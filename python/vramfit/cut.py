@@ -123,7 +123,9 @@ class Cutter:
                     f"memory had been steady since round {self.rounds - self.coasted}; "
                     f"what the script does after its training loop was not reached"
                 )
-        elif steady and self.mode == "quick":
+        elif steady and (
+            self.mode == "quick" or _world_size() > 1
+        ):  # coasting is timed, and ranks have no common clock
             self.stop(f"memory was steady after {self.rounds} rounds of training and evaluation")
         elif steady:
             self.coasting_since = time.monotonic()
