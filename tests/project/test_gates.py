@@ -88,8 +88,9 @@ def test_badly_formatted_cpp_fails(root: Path, tmp_path: Path) -> None:
 
 
 def find_clang_tidy(root: Path) -> str:
-    probe = f"import sys; sys.path.insert(0, {str(root / 'tools')!r})\nfrom suite import gates\nprint(gates.find_clang_tidy())"
-    return subprocess.run([sys.executable, "-c", probe], check=True, capture_output=True, text=True).stdout.strip()
+    probe = "import sys\nsys.path.insert(0, sys.argv[1])\nfrom suite import gates\nprint(gates.find_clang_tidy())"
+    command = [sys.executable, "-c", probe, str(root / "tools")]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def test_a_use_after_move_fails_clang_tidy(root: Path, tmp_path: Path) -> None:
