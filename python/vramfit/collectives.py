@@ -26,6 +26,7 @@ def install(torch: ModuleType) -> None:
         if left[0] > 0 and distributed.is_available() and distributed.is_initialized():
             left[0] -= 1
             if "nccl" in str(distributed.get_backend()):
+                torch.cuda.synchronize()  # virtual time moves with CUDA calls only: a sleep alone finishes nothing
                 time.sleep(WAIT_SECONDS)
 
     events.step_end.listen(wait_for_watchdog)
