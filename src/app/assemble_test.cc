@@ -61,7 +61,7 @@ class Assemble : public testing::Test {
 
 TEST_F(Assemble, a_run_that_fits_has_peaks_phases_and_a_margin) {
   use(Bytes::mib(600), Bytes::mib(500));
-  note(R"({"kind":"process","torch":"2.6.0+cu124","cuda":"12.4","python":"3.11.7"})");
+  note(R"J({"kind":"process","torch":"2.6.0+cu124","cuda":"12.4","python":"3.11.7"})J");
   const auto run = result();
   EXPECT_EQ(run.verdict, Verdict::kFits);
   EXPECT_EQ(run.devices.at(0).peaks, (model::Peaks{Bytes::mib(500), Bytes::mib(600), Bytes::mib(700)}));
@@ -78,8 +78,9 @@ TEST_F(Assemble, within_the_contexts_uncertainty_of_the_limit_it_is_borderline) 
 }
 
 TEST_F(Assemble, cache_that_pytorch_would_give_back_counts_as_room) {
+  const std::uint64_t elsewhere = 1ll << 40;
+  builder_.segment(elsewhere, Bytes::mib(395).count()).alloc(elsewhere, Bytes::mib(395).count()).free(elsewhere);
   use(Bytes::mib(500), Bytes::mib(500));
-  builder_.segment(1ll << 40, Bytes::mib(395).count());  // nothing lives in it
   ledger_->use[0].peak_used_bytes = Bytes::mib(995).count();
   const auto run = result();
   EXPECT_EQ(run.verdict, Verdict::kFits);
@@ -89,16 +90,15 @@ TEST_F(Assemble, cache_that_pytorch_would_give_back_counts_as_room) {
 TEST_F(Assemble, an_uncaught_oom_is_out_of_memory_with_its_words_and_numbers) {
   use(Bytes::mib(800), Bytes::mib(800));
   die_of_oom(Bytes::mib(300), Bytes::mib(100));
-  note(R"({"kind":"oom","message":"CUDA out of memory.","phase":"train","stack":[{"file":"a.py","line":3,"function":"f","code":"x()"
-}]
-})");
+  note(
+      R"J({"kind":"oom","message":"CUDA out of memory.","phase":"train","stack":[{"file":"a.py","line":3,"function":"f","code":"x()"}]})J");
   const auto run = result();
-EXPECT_EQ(run.verdict, Verdict::kOutOfMemory);
-ASSERT_TRUE(run.oom);
-EXPECT_EQ(run.oom->tried, Bytes::mib(300));
-EXPECT_EQ(run.oom->stack.at(0).code, "x()");
-EXPECT_FALSE(run.oom->caught);
-EXPECT_EQ(run.margin, std::nullopt);
+  EXPECT_EQ(run.verdict, Verdict::kOutOfMemory);
+  ASSERT_TRUE(run.oom);
+  EXPECT_EQ(run.oom->tried, Bytes::mib(300));
+  EXPECT_EQ(run.oom->stack.at(0).code, "x()");
+  EXPECT_FALSE(run.oom->caught);
+  EXPECT_EQ(run.margin, std::nullopt);
 }
 
 TEST_F(Assemble, an_oom_that_missed_by_less_than_the_uncertainty_is_borderline) {
@@ -120,7 +120,7 @@ TEST_F(Assemble, an_oom_that_the_script_caught_is_no_failure) {
 TEST_F(Assemble, another_error_after_a_caught_oom_is_a_failure) {
   use(Bytes::mib(500), Bytes::mib(500));
   die_of_oom(Bytes::mib(800), Bytes::mib(400));
-  note(R"({"kind":"error","type":"ValueError","message":"no batch size fits","stack":[]})");
+  note(R"J({"kind":"error","type":"ValueError","message":"no batch size fits","stack":[]})J");
   const auto run = result();
   EXPECT_EQ(run.verdict, Verdict::kFailed);
   EXPECT_EQ(run.error->type, "ValueError");
@@ -130,26 +130,25 @@ TEST_F(Assemble, an_error_of_a_library_that_found_no_room_is_out_of_memory) {
   use(Bytes::mib(500), Bytes::mib(500));
   left_.ended.exit_code = 1;
   note(
-      R"({"kind":"error","type":"RuntimeError","message":"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate","stack":[]})");
+      R"J({"kind":"error","type":"RuntimeError","message":"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate","stack":[]})J");
   EXPECT_EQ(result().verdict, Verdict::kOutOfMemory);
 }
 
 TEST_F(Assemble, what_the_ledger_and_the_hooks_have_to_say_is_told_once_each) {
   use(Bytes::mib(500), Bytes::mib(500));
-  note(R"({"kind":"cut","text":"cut to 4 batches"})");
-  note(R"({"kind":"cut","text":"cut to 4 batches"})");
-  note(R"({"kind":"plan_refused","id":"micro_batch","text":"no loader"})");
-  note(R"({"kind":"data_read","what":"a size (nonzero)","line":"a.py:3 in f"
-})");
+  note(R"J({"kind":"cut","text":"cut to 4 batches"})J");
+  note(R"J({"kind":"cut","text":"cut to 4 batches"})J");
+  note(R"J({"kind":"plan_refused","id":"micro_batch","text":"no loader"})J");
+  note(R"J({"kind":"data_read","what":"a size (nonzero)","line":"a.py:3 in f"})J");
   ledger_->notes[3].kind = VF_NOTE_NOT_MODELLED;
-ledger_->notes[3].count = 7;
-std::strcpy(ledger_->notes[3].text, "cusolverX");
-const auto run = result();
-EXPECT_EQ(run.cuts, std::vector<std::string>{"cut to 4 batches"});
-EXPECT_EQ(run.plan_refused, std::vector<std::string>{"micro_batch: no loader"});
-EXPECT_EQ(run.verdict, Verdict::kFailed) << "a refused plan proves nothing";
-EXPECT_EQ(run.depends_on_data.at(0).line, "a.py:3 in f");
-EXPECT_EQ(run.not_modelled, (std::vector<model::Remark>{{"cusolverX", 7}}));
+  ledger_->notes[3].count = 7;
+  std::strcpy(ledger_->notes[3].text, "cusolverX");
+  const auto run = result();
+  EXPECT_EQ(run.cuts, std::vector<std::string>{"cut to 4 batches"});
+  EXPECT_EQ(run.plan_refused, std::vector<std::string>{"micro_batch: no loader"});
+  EXPECT_EQ(run.verdict, Verdict::kFailed) << "a refused plan proves nothing";
+  EXPECT_EQ(run.depends_on_data.at(0).line, "a.py:3 in f");
+  EXPECT_EQ(run.not_modelled, (std::vector<model::Remark>{{"cusolverX", 7}}));
 }
 
 TEST_F(Assemble, a_killed_job_has_the_shells_exit_code) {
