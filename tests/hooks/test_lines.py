@@ -1,0 +1,31 @@
+"""The script's own line, read from Python's frames: right with and without the GIL, in any text."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from hooked_job import STAGE
+
+SCRIPT = """import ctypes
+class Ü:
+    def gen(self):
+        yield from (recorder.vramfit_mark(b"m") for _ in range(1))
+recorder = ctypes.PyDLL(None); recorder.vramfit_api_version()
+def outer():
+    return list(Ü().gen())
+outer(); sorted([1], key=lambda _: recorder.vramfit_mark(b"sorted") or 0)
+ctypes.CDLL(None).vramfit_mark(b"without the GIL")
+"""
+
+
+def test_the_innermost_line_of_the_users_own_is_found(tmp_path: Path) -> None:
+    script = tmp_path / "größe.py"
+    script.write_text(SCRIPT)
+    environment = {"LD_PRELOAD": str(STAGE / "lib" / "libvramfit_recorder.so"), "VRAMFIT_RUN_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-I", script.name], cwd=tmp_path, env=environment, check=True)
+    (strings,) = tmp_path.glob("strings.*.txt")
+    lines = [line for line in strings.read_text().splitlines() if line.startswith("größe.py")]
+    inside = "Ü.gen.<locals>.<genexpr>" if sys.version_info >= (3, 11) else "<genexpr>"
+    assert lines == [f"größe.py:4 in {inside}", "größe.py:8 in <lambda>", "größe.py:9 in <module>"]
