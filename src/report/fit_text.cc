@@ -80,6 +80,16 @@ std::string numbers_of(const PlanRow& row, std::size_t rank) {
                      row.effect);
 }
 
+// Wrapped to the last column, whose lines all begin at the same place.
+std::string in_name_column(const std::string& text) {
+  std::string column;
+  for (const char character : wrap(text, kPageWidth - kNameColumn, 0)) {
+    column += character;
+    if (character == '\n') column += std::string(kNameColumn, ' ');
+  }
+  return column;
+}
+
 void add_plans(std::string& text, const FitResult& result) {
   if (result.plans.empty()) return;
   text += "\nPlans that fit, best first\n";
@@ -87,8 +97,10 @@ void add_plans(std::string& text, const FitResult& result) {
   for (std::size_t i = 0; i < result.plans.size(); ++i) {
     const PlanRow& row = result.plans[i];
     const std::string numbers = numbers_of(row, i + 1);
-    const std::string name = row.plan.name + (row.reason.empty() ? "" : " (" + row.reason + ")");
-    text += numbers + wrap(name, kPageWidth - kNameColumn, kNameColumn) + "\n";
+    text += numbers + in_name_column(row.plan.name) + "\n";
+    if (!row.reason.empty()) {
+      text += std::string(kNameColumn, ' ') + in_name_column("(" + row.reason + ")") + "\n";
+    }
   }
   text += wrap(
               "predicted, proven: peak on the device. time: of a training step against now, from a model of the card. "

@@ -80,7 +80,15 @@ TEST(FitText, predicted_stands_beside_proven_in_the_table) {
   EXPECT_NE(text.find("  1    3.12 GiB    3.22 GiB  x1.08  rounding     fp16 autocast + GradScaler,"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("micro-batch 2 x 4 (changes what"), std::string::npos);
+  EXPECT_NE(text.find("  micro-batch 2 x 4\n" + std::string(48, ' ') + "(changes what is learned)\n"),
+            std::string::npos);
+}
+
+TEST(FitText, a_long_plan_is_wrapped_within_its_column) {
+  const std::string text = fit_to_text(found(), {});
+  EXPECT_NE(text.find("fp16 autocast + GradScaler,\n" + std::string(48, ' ') + "checkpoint 4 blocks\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST(FitText, losers_say_why_and_what_was_not_tried_is_told) {
