@@ -49,7 +49,11 @@ def make(folder: Path, requirements: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps", "-r", str(requirements)]
-    subprocess.run(install, check=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        install, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    if done.returncode:
+        raise RuntimeError(f"pip could not install {requirements.name}:\n{done.stdout[-2000:]}")
 
 
 def tool(name: str) -> str:

@@ -61,4 +61,5 @@ SECTIONS = [
     suite("hooks on torch 2.6", "torch-2.6", "tests/hooks", tiers=("ci", "all")),
     suite("command line on torch 2.6", "torch-2.6", "tests/cli", tiers=("ci", "all")),
     suite("torch 2.6", "torch-2.6", "tests/torch", tiers=("ci", "all")),
+    suite("every version of torch", "tools", "tests/versions", tiers=("all",)),
 ]
