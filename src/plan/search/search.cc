@@ -108,9 +108,10 @@ class Search {
     }
   }
 
-  // A refused technique is out in every combination; so is one that broke the script on its own. A broken combination
-  // of several says nothing about the others.
+  // A refused technique is out in every combination; so is one that broke the script on its own. What broke it in
+  // combination breaks it with more on top, and says nothing about less.
   void rule_out_broken(const Candidate& broken, const std::vector<std::string>& refused) {
+    rule_out([&](const Candidate& other) { return is_at_most(broken, other); });
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
       if (broken.levels[axis] == 0) continue;
       const std::string& id = axes_[axis].options[broken.levels[axis] - 1].technique;
@@ -155,25 +156,32 @@ class Search {
     return high > low ? high - 1 : low;
   }
 
-  // After each disappointment a little more is asked of the prediction; at the end, whatever frees most is run.
+  // The cheapest of the first `end` candidates that is predicted to fit. After each disappointment a little more is
+  // asked of the prediction.
+  std::size_t find_promising(std::size_t end) const {
+    const double most = static_cast<double>(target_.limit.count()) * (1 - options_.safety - 0.06 * disappointments_);
+    return find_first_open(end,
+                           [&](std::size_t i) { return static_cast<double>(candidates_[i].needs.count()) <= most; });
+  }
+
+  // When nothing promising is left, whatever frees most is run: only that can prove that nothing fits.
   void secure() {
-    double spare = options_.safety;
     while (best_ == kNone && may_run()) {
-      std::size_t next = find_first_open([&](std::size_t i) {
-        return static_cast<double>(candidates_[i].needs.count()) <=
-               static_cast<double>(target_.limit.count()) * (1 - spare);
-      });
+      std::size_t next = find_promising(candidates_.size());
       if (next == kNone) next = find_smallest_open(candidates_.size(), /*skip_hopeless=*/false);
       if (next == kNone) return;
-      if (!try_candidate(next, "combinations")) spare += 0.06;
+      if (!try_candidate(next, "combinations")) ++disappointments_;
     }
   }
 
+  // Those cheaper than the best: the promising ones in the order of cost, so that the first to fit ends it; then the
+  // strongest of the doubtful ones, so that one failure rules out many.
   void improve() {
     while (true) {
-      const std::size_t next = find_smallest_open(best_, /*skip_hopeless=*/true);
+      std::size_t next = find_promising(best_);
+      if (next == kNone) next = find_smallest_open(best_, /*skip_hopeless=*/true);
       if (next == kNone || !may_run()) return;
-      try_candidate(next, "cheaper ones");
+      if (!try_candidate(next, "cheaper ones")) ++disappointments_;
     }
   }
 
@@ -182,7 +190,7 @@ class Search {
     int wanted = options_.alternatives;
     for (const Trial& trial : result_.trials) wanted -= trial.proof.outcome == Outcome::kFits ? 1 : 0;
     while (wanted >= 0 && may_run()) {
-      const std::size_t next = find_first_open([&](std::size_t i) {
+      const std::size_t next = find_first_open(candidates_.size(), [&](std::size_t i) {
         return static_cast<double>(candidates_[i].needs.count()) <=
                    static_cast<double>(target_.limit.count()) * (1 - options_.safety) &&
                is_another_kind(candidates_[i]);
@@ -206,8 +214,8 @@ class Search {
   }
 
   template <typename Predicate>
-  std::size_t find_first_open(Predicate predicate) const {
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+  std::size_t find_first_open(std::size_t end, Predicate predicate) const {
+    for (std::size_t i = 0; i < end; ++i) {
       if (state_[i] == State::kOpen && predicate(i)) return i;
     }
     return kNone;
@@ -234,6 +242,7 @@ class Search {
   const std::vector<Candidate> candidates_;  // cheapest first: an index is also a rank
   std::vector<State> state_;
   std::size_t best_ = kNone;
+  int disappointments_ = 0;
   double longest_run_ = 0;
   bool stopped_ = false;
   SearchResult result_;

@@ -29,7 +29,9 @@ class MicroBatch final : public Technique {
   std::vector<model::Change> options(const model::Job& job, const Target&) const override {
     const model::LoaderFacts& loader = *model::find_loader(job, "train");
     std::vector<model::Change> changes;
-    for (std::int64_t count = 2; count <= loader.batch_size; ++count) {
+    // Batch normalisation over one sample is refused by PyTorch where a map is one pixel, and learns little elsewhere.
+    const std::int64_t least = job.has_batch_norm && smallest_factor(loader.batch_size) < loader.batch_size ? 2 : 1;
+    for (std::int64_t count = 2; count * least <= loader.batch_size; ++count) {
       if (loader.batch_size % count != 0) continue;
       changes.push_back({std::string(id()),
                          {{"micro_batch", loader.batch_size / count},
@@ -62,6 +64,13 @@ class MicroBatch final : public Technique {
   }
 
  private:
+  static std::int64_t smallest_factor(std::int64_t number) {
+    for (std::int64_t factor = 2; factor * factor <= number; ++factor) {
+      if (number % factor == 0) return factor;
+    }
+    return number;
+  }
+
   // From the second micro-batch on, all gradients are alive at every moment of the step.
   static void keep_gradients(const model::Job& job, Forecast& forecast) {
     for (model::Moment& moment : forecast.moments) {

@@ -107,7 +107,15 @@ TEST(MicroBatch, says_what_batch_normalisation_loses) {
   const Forecast forecast = predict(micro_batch(), job, example_target(), change);
   EXPECT_EQ(forecast.effect, Effect::kStatistics);
   EXPECT_EQ(forecast.consequences,
-            (std::vector<std::string>{"batch normalisation sees 1 samples at once instead of 8"}));
+            (std::vector<std::string>{"batch normalisation sees 2 samples at once instead of 8"}));
+}
+
+TEST(MicroBatch, leaves_batch_normalisation_at_least_two_samples_where_it_can) {
+  model::Job job = example_job();
+  job.has_batch_norm = true;
+  EXPECT_EQ(micro_batch().describe(micro_batch().options(job, example_target()).back()), "micro-batch 2 x 4");
+  job.loaders[0].batch_size = 3;
+  EXPECT_EQ(micro_batch().describe(micro_batch().options(job, example_target()).back()), "micro-batch 1 x 3");
 }
 
 TEST(MicroBatch, needs_a_loader_and_more_than_one_sample) {
