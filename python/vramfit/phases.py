@@ -136,7 +136,8 @@ def _frames_arguments(frame: FrameType | None) -> dict[str, Any]:
 @notes.guarded("phases.root")
 def _enter_root(module: Any, args: tuple[Any, ...], grad_enabled: bool, frame: FrameType | None) -> None:
     root = scopes.root_of(module)
-    if root is not None and root.parameters:
+    # A part of a known root may be called by itself: timm trains model and loss as one module and validates the model.
+    if root.parameters if root is not None else next(module.parameters(), None) is not None:
         position.set_phase(_phase_of_forward(module, grad_enabled, frame))
         position.root = id(module)
     position.set_stage(FORWARD)
