@@ -25,6 +25,7 @@ using base::Result;
 namespace {
 
 constexpr std::string_view kPrefix = "vramfit.";
+constexpr std::string_view kNewPrefix = "vramfit-new.";  // until it is locked
 
 // Where glibc's shm_open would put it; a machine without it keeps ledgers with the other temporary files.
 fs::path shared_memory_folder() {
@@ -46,13 +47,12 @@ std::string unique_name() {
 
 bool lock_now(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0; }
 
-// Unlocked, ours, and old enough not to be one whose creator is about to lock it.
+// Unlocked and ours. A session is locked before it gets its name, so one that is not locked has no owner any more.
 bool is_abandoned(const fs::path& lock) {
   const FileDescriptor file(::open(lock.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat status {};
   if (!file || ::fstat(file.number(), &status) != 0 || status.st_uid != ::getuid()) return false;
-  constexpr time_t kSettlingSeconds = 1;
-  return ::time(nullptr) - status.st_ctime > kSettlingSeconds && lock_now(file.number());
+  return lock_now(file.number());
 }
 
 int remove_stale_in(const fs::path& folder) {
@@ -147,14 +147,18 @@ vf_card build_card(const model::EmulatedCard& emulated, int index) {
 }
 
 Result<void> Session::create_ledger(const SessionOptions& options, const std::string& name) {
-  ledger_path_ = shared_memory_folder() / (std::string(kPrefix) + name);
+  const fs::path path = shared_memory_folder() / (std::string(kPrefix) + name);
+  ledger_path_ = shared_memory_folder() / (std::string(kNewPrefix) + name);
   FileDescriptor file(::open(ledger_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) {
-    auto failure = base::fail_errno("cannot create the ledger of the virtual cards", ledger_path_.string());
+    auto failure = base::fail_errno("cannot create the ledger of the virtual cards", path.string());
     ledger_path_.clear();
     return failure;
   }
-  lock_now(file.number());
+  if (!lock_now(file.number()) || ::rename(ledger_path_.c_str(), path.c_str()) != 0) {
+    return base::fail_errno("cannot lock the ledger of the virtual cards", path.string());
+  }
+  ledger_path_ = path;
   // Reserved now: a page that shared memory has no room for would kill whoever writes to it later.
   if (const int problem = ::posix_fallocate(file.number(), 0, sizeof(vf_ledger)); problem != 0) {
     errno = problem;
@@ -183,13 +187,16 @@ Result<void> Session::create_ledger(const SessionOptions& options, const std::st
 
 Result<void> Session::create_run_folder(const std::string& name) {
   const fs::path folder = temporary_folder() / (std::string(kPrefix) + name);
-  if (::mkdir(folder.c_str(), 0700) != 0) {
+  const fs::path fresh = temporary_folder() / (std::string(kNewPrefix) + name);
+  if (::mkdir(fresh.c_str(), 0700) != 0) {
     return base::fail_errno("cannot create a folder for the recording", folder.string(), "TMPDIR=/a/folder/with/room");
   }
+  run_folder_ = fresh;
+  FileDescriptor lock(::open((fresh / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock || !lock_now(lock.number()) || ::rename(fresh.c_str(), folder.c_str()) != 0) {
+    return base::fail_errno("cannot write to the folder for the recording", folder.string());
+  }
   run_folder_ = folder;
-  FileDescriptor lock(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) return base::fail_errno("cannot write to the folder for the recording", folder.string());
-  lock_now(lock.number());
   folder_lock_ = std::move(lock);
   return {};
 }

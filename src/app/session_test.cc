@@ -90,21 +90,17 @@ TEST_F(SessionTest, what_a_dead_session_left_is_removed) {
   fs::create_directories(folder_ / "vramfit.dead");
   std::ofstream(folder_ / "vramfit.dead" / "lock") << "";
   fs::create_directories(folder_ / "vramfit-of-somebody-else");
-  usleep(2'100'000);  // old enough that its creator would have locked it
   EXPECT_GE(remove_stale_sessions(), 1);
   EXPECT_FALSE(fs::exists(folder_ / "vramfit.dead"));
   EXPECT_TRUE(fs::exists(folder_ / "vramfit-of-somebody-else"));
 }
 
-TEST_F(SessionTest, living_and_brand_new_sessions_are_not_taken_for_stale_ones) {
+TEST_F(SessionTest, living_sessions_are_not_taken_for_stale_ones) {
   const auto session = Session::create({{toy_card()}, 13000, false});
   ASSERT_TRUE(session);
-  fs::create_directories(folder_ / "vramfit.newcomer");
-  std::ofstream(folder_ / "vramfit.newcomer" / "lock") << "";
   remove_stale_sessions();
   EXPECT_TRUE(fs::exists(session->ledger_path()));
   EXPECT_TRUE(fs::exists(session->run_folder()));
-  EXPECT_TRUE(fs::exists(folder_ / "vramfit.newcomer"));
 }
 
 TEST_F(SessionTest, drivers_match_the_cuda_a_torch_was_built_with) {
