@@ -1,4 +1,4 @@
-"""Dense linear algebra through cuSOLVER, cuBLAS and MAGMA, and sparse matrices through cuSPARSE, on the virtual card."""
+"""Dense linear algebra through cuSOLVER, cuBLAS and MAGMA, and sparse matrices through cuSPARSE on the card."""
 
 from __future__ import annotations
 
@@ -11,13 +11,33 @@ f32, f64, c64, c128 = torch.float32, torch.float64, torch.complex64, torch.compl
 L = torch.linalg
 
 DENSE = {
-    "cholesky": L.cholesky, "cholesky_ex": L.cholesky_ex, "inv": L.inv, "det": L.det, "slogdet": L.slogdet, "qr": L.qr,
-    "qr r": lambda a: L.qr(a, mode="r")[1], "svd": L.svd, "svdvals": L.svdvals, "eigh": L.eigh, "eigvalsh": L.eigvalsh, "lu_factor": L.lu_factor,
-    "lu": L.lu, "solve": lambda a: L.solve(a, a), "solve_triangular": lambda a: L.solve_triangular(a, a, upper=False), "matrix_exp": L.matrix_exp,
-    "cholesky_solve": lambda a: torch.cholesky_solve(a, a), "cholesky_inverse": torch.cholesky_inverse, "ldl_factor": L.ldl_factor, "lstsq": lambda a: L.lstsq(a, a)[0],
-    "householder_product": lambda a: L.householder_product(a, a[..., 0]), "ormqr": lambda a: torch.ormqr(a, a[..., 0], a), "matrix_power": lambda a: L.matrix_power(a, 3),
-    "pinv hermitian": lambda a: L.pinv(a, hermitian=True), "lu_solve": lambda a: L.lu_solve(*L.lu_factor(a), a), "cross": lambda a: L.cross(a[..., :3, :], a[..., :3, :], dim=-2),
-}  # fmt: skip
+    "cholesky": L.cholesky,
+    "cholesky_ex": L.cholesky_ex,
+    "inv": L.inv,
+    "det": L.det,
+    "slogdet": L.slogdet,
+    "qr": L.qr,
+    "qr r": lambda a: L.qr(a, mode="r")[1],
+    "svd": L.svd,
+    "svdvals": L.svdvals,
+    "eigh": L.eigh,
+    "eigvalsh": L.eigvalsh,
+    "lu_factor": L.lu_factor,
+    "lu": L.lu,
+    "solve": lambda a: L.solve(a, a),
+    "solve_triangular": lambda a: L.solve_triangular(a, a, upper=False),
+    "matrix_exp": L.matrix_exp,
+    "cholesky_solve": lambda a: torch.cholesky_solve(a, a),
+    "cholesky_inverse": torch.cholesky_inverse,
+    "ldl_factor": L.ldl_factor,
+    "lstsq": lambda a: L.lstsq(a, a)[0],
+    "householder_product": lambda a: L.householder_product(a, a[..., 0]),
+    "ormqr": lambda a: torch.ormqr(a, a[..., 0], a),
+    "matrix_power": lambda a: L.matrix_power(a, 3),
+    "pinv hermitian": lambda a: L.pinv(a, hermitian=True),
+    "lu_solve": lambda a: L.lu_solve(*L.lu_factor(a), a),
+    "cross": lambda a: L.cross(a[..., :3, :], a[..., :3, :], dim=-2),
+}
 
 
 def well_conditioned(shape: tuple[int, ...], dtype: torch.dtype, device: str) -> torch.Tensor:
@@ -67,8 +87,11 @@ def test_dense_backward(name) -> None:
 
 
 LAYOUTS = {
-    "coo": lambda a: a.to_sparse(), "csr": lambda a: a.to_sparse_csr(), "csc": lambda a: a.to_sparse_csc(), "bsr": lambda a: a.to_sparse_bsr((2, 2)),
-}  # fmt: skip
+    "coo": lambda a: a.to_sparse(),
+    "csr": lambda a: a.to_sparse_csr(),
+    "csc": lambda a: a.to_sparse_csc(),
+    "bsr": lambda a: a.to_sparse_bsr((2, 2)),
+}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -19,7 +19,19 @@ optim = torch.optim
 MIB = 1 << 20
 
 # State tensors the size of a parameter that each optimizer keeps.
-STATES = {"Adam": 2, "AdamW": 2, "SGD": 0, "RMSprop": 1, "Adagrad": 1, "NAdam": 2, "RAdam": 2, "Adadelta": 2, "Adamax": 2, "ASGD": 1, "Rprop": 2}
+STATES = {
+    "Adam": 2,
+    "AdamW": 2,
+    "SGD": 0,
+    "RMSprop": 1,
+    "Adagrad": 1,
+    "NAdam": 2,
+    "RAdam": 2,
+    "Adadelta": 2,
+    "Adamax": 2,
+    "ASGD": 1,
+    "Rprop": 2,
+}
 WAYS = {"loop": {"foreach": False}, "foreach": {"foreach": True}, "fused": {"fused": True}}
 FUSED = {"Adam", "AdamW", "SGD", "Adagrad"}
 
@@ -39,7 +51,12 @@ def test_optimizers_keep_the_state_they_are_known_for(name, way) -> None:
     optimizer = getattr(optim, name)(model.parameters(), lr=1e-3, **WAYS[way])
     one_step(model, optimizer)
     one_step(model, optimizer)
-    state = [t for s in optimizer.state.values() for t in s.values() if isinstance(t, torch.Tensor) and t.numel() == 256 * 256]
+    state = [
+        t
+        for s in optimizer.state.values()
+        for t in s.values()
+        if isinstance(t, torch.Tensor) and t.numel() == 256 * 256
+    ]
     assert len(state) == STATES[name]
 
 
@@ -77,7 +94,9 @@ def test_autocast_and_the_gradient_scaler(dtype) -> None:
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_checkpointing_keeps_less(reentrant) -> None:
     def kept(wrapped: bool) -> int:
-        layers = nn.Sequential(*(nn.Sequential(nn.Linear(256, 1024), nn.GELU(), nn.Linear(1024, 256)) for _ in range(4))).to(DEVICE)
+        layers = nn.Sequential(
+            *(nn.Sequential(nn.Linear(256, 1024), nn.GELU(), nn.Linear(1024, 256)) for _ in range(4))
+        ).to(DEVICE)
         x = torch.ones(64, 256, device=DEVICE, requires_grad=True)
         before, out = torch.cuda.memory_allocated(), x
         for layer in layers:
@@ -128,7 +147,9 @@ def test_graphs_replay_and_keep_a_pool_of_their_own() -> None:
         y = model(x)
     graph.replay()
     assert y.shape == (8, 64)
-    graphed = torch.cuda.make_graphed_callables(nn.Linear(64, 64, device=DEVICE), (torch.ones(8, 64, device=DEVICE, requires_grad=True),))
+    graphed = torch.cuda.make_graphed_callables(
+        nn.Linear(64, 64, device=DEVICE), (torch.ones(8, 64, device=DEVICE, requires_grad=True),)
+    )
     graphed(torch.ones(8, 64, device=DEVICE, requires_grad=True)).sum().backward()
 
 
