@@ -137,17 +137,17 @@ struct RunResult {
   bool interrupted = false;
   std::string torch, cuda, python;
   double wall_seconds = 0;
-  Bytes host_peak;                  // largest resident set of one process
-  std::optional<Bytes> margin;      // total - peak of the fullest card, for fits and borderline
+  Bytes host_peak;              // largest resident set of one process
+  std::optional<Bytes> margin;  // total - peak of the fullest card, for fits and borderline
   std::vector<DeviceResult> devices;
   std::vector<PhaseResult> phases;
-  int peak_device = 0;              // the fullest card
+  int peak_device = 0;  // the fullest card
   std::string peak_phase;
   std::vector<OwnerRow> owners_at_peak;
   std::vector<LineRow> lines_at_peak;
   std::optional<Oom> oom;
   std::optional<ScriptError> error;
-  std::vector<std::string> cuts;            // sentences: what was left out of the run
+  std::vector<std::string> cuts;  // sentences: what was left out of the run
   std::vector<std::string> plan_applied, plan_refused;
   std::vector<DataDependence> depends_on_data;
   std::vector<Remark> not_modelled;
