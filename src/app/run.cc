@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/borderline.h"
 #include "app/job_run.h"
 #include "base/interrupt.h"
 #include "base/subprocess.h"
@@ -10,14 +11,13 @@ namespace vramfit::app {
 
 using base::Result;
 
-Result<RunOutcome> ColdRunner::run(const RunRequest& request, base::ProgressSink& progress) {
-  const base::InterruptScope interrupts;
-  const auto setup = prepare_job(request, progress);
-  if (!setup) return std::unexpected(setup.error());
-  const auto run = JobRun::open(*setup, request);
+namespace {
+
+Result<RunOutcome> run_once(const JobSetup& setup, const RunRequest& request, base::ProgressSink& progress) {
+  const auto run = JobRun::open(setup, request);
   if (!run) return std::unexpected(run.error());
   base::Launch launch;
-  launch.argv = setup->job.command;
+  launch.argv = setup.job.command;
   launch.environment = run->environment();
   launch.timeout_seconds = request.timeout_seconds;
   launch.takes_terminal = !request.quiet_child;
@@ -29,6 +29,19 @@ Result<RunOutcome> ColdRunner::run(const RunRequest& request, base::ProgressSink
   progress.clear();
   if (!ended) return std::unexpected(ended.error());
   return run->read(*ended);
+}
+
+}  // namespace
+
+Result<RunOutcome> ColdRunner::run(const RunRequest& request, base::ProgressSink& progress) {
+  const base::InterruptScope interrupts;
+  const auto setup = prepare_job(request, progress);
+  if (!setup) return std::unexpected(setup.error());
+  auto outcome = run_once(*setup, request, progress);
+  if (outcome) {
+    settle_borderline(request, *outcome, [&](const RunRequest& again) { return run_once(*setup, again, progress); });
+  }
+  return outcome;
 }
 
 }  // namespace vramfit::app

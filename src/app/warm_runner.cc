@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "app/borderline.h"
 #include "base/interrupt.h"
 
 namespace vramfit::app {
@@ -61,6 +62,7 @@ Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink
   auto outcome = run_warm(request, progress);
   if (outcome) {
     cold_reason_.clear();
+    settle_borderline(request, *outcome, [&](const RunRequest& again) { return run_warm(again, progress); });
     return outcome;
   }
   zygote_.reset();

@@ -69,6 +69,7 @@ class HistoryBuilder {
         break;
       case VF_RECORD_SEGMENT_FREE:
         end_segment(record, of);
+        of.reserved = std::max(Bytes(0), of.reserved - Bytes(record.size));  // until the next block event says it
         device_ = Bytes(record.a);
         break;
       case VF_RECORD_CONTEXT:
