@@ -26,6 +26,7 @@ def prepare(always: bool = False) -> None:
 def _after_torch(torch: ModuleType) -> None:
     from vramfit import (
         apply,
+        autograd_threads,
         collectives,
         cut,
         data_reads,
@@ -53,6 +54,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("trainers", trainers.install),
         ("values", lambda: (values if values.are_wanted() else data_reads).install(torch)),
         ("objects", lambda: values.keep_objects(torch)),
+        ("autograd_threads", autograd_threads.install),
         ("collectives", lambda: collectives.install(torch)),
     )
     for name, put_in_place in parts:
