@@ -1,11 +1,8 @@
-"""Operators on the virtual card. Outside a virtual card this file starts itself and its neighbours inside one, in one
-process; inside, it checks elementwise operators, matrix products, reductions, indexing and sorting."""
+"""Operators on the virtual card: elementwise, matrix products, reductions, indexing, sorting, transforms, random numbers.
+
+These files run inside a virtual card; test_operator_suite.py starts them there."""
 
 from __future__ import annotations
-
-import os
-import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,16 +12,6 @@ from operator_check import DEVICE, check_backward, check_forward, make, needs_ca
 f16, bf16, f32, f64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
 c64, c128, i8, i32, i64, boolean = torch.complex64, torch.complex128, torch.int8, torch.int32, torch.int64, torch.bool
 FLOATS = [f16, bf16, f32, f64]
-
-if not os.environ.get("VRAMFIT_LEDGER"):
-    from card_run import finished, run_on_card
-
-    def test_every_operator_on_a_virtual_h100() -> None:
-        """All of test_operators*.py in one process on the card; its report is shown when something fails."""
-        files = sorted(str(path) for path in Path(__file__).resolve().parent.glob("test_operators*.py"))
-        options = ("-q", "--no-header", "-p", "no:cacheprovider", "--maxfail=20")
-        run = finished(run_on_card(sys.executable, "-m", "pytest", *options, *files, gpu="h100", timeout=900))
-        assert " passed" in run.stdout, run.tail()
 
 
 def named(cases: dict[str, tuple]) -> list:

@@ -1,0 +1,15 @@
+"""Runs test_operators*.py inside a virtual H100, all of them in one process."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from card_run import finished, run_on_card
+
+
+def test_every_operator_on_a_virtual_h100() -> None:
+    files = sorted(str(path) for path in Path(__file__).resolve().parent.glob("test_operators*.py"))
+    options = ("-q", "--no-header", "-p", "no:cacheprovider", "--tb=short")
+    run = finished(run_on_card(sys.executable, "-m", "pytest", *options, *files, gpu="h100", timeout=900))
+    assert " passed" in run.stdout, run.tail()
