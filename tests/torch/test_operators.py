@@ -1,4 +1,4 @@
-"""Operators on the virtual card: elementwise, matrix products, reductions, indexing, sorting, transforms, random numbers.
+"""Operators on the virtual card: elementwise, matrix products, reductions, indexing, transforms, random numbers.
 
 These files run inside a virtual card; test_operator_suite.py starts them there."""
 
