@@ -31,18 +31,24 @@ def build(preset: str, targets: tuple[str, ...] = ()) -> Outcome:
 
 
 def run_unit_tests(preset: str, label: str | None = None) -> Outcome:
-    """ctest runs the executables; each writes its cases as XML, so that cases are counted and not executables."""
+    """ctest runs the executables; GoogleTest's write their cases as XML, so that cases are counted."""
     reports = ROOT / "build" / preset / "reports" / "unit"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
     environment = dict(os.environ, GTEST_OUTPUT=f"xml:{reports}/", GTEST_COLOR="no")
     command = ["ctest", "--test-dir", f"build/{preset}", "--parallel", str(count_jobs()), "--output-on-failure"]
-    command += ["--no-tests=error", "--timeout", "300"] + (["-L", label] if label else [])
+    summary = reports.parent / "ctest.xml"
+    summary.unlink(missing_ok=True)
+    command += ["--no-tests=error", "--timeout", "300", "--output-junit", str(summary)]
+    command += ["-L", label] if label else []
     done = subprocess.run(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    outcome = read_junit(sorted(reports.glob("*.xml")))
-    if done.returncode and not outcome.failed:  # crashed before it could write, or no test at all
+    written = sorted(reports.glob("*.xml"))
+    outcome = read_junit(written)
+    if summary.exists():  # tests of other kinds, and executables that crashed before they could write
+        outcome += read_junit([summary], leave_out=frozenset(path.stem for path in written))
+    if done.returncode and not outcome.failed:
         outcome.failed += 1
         outcome.details += done.stdout.splitlines()[-60:]
     return outcome
