@@ -65,16 +65,16 @@ def test_a_job_that_fits_already_needs_no_plan(product: Product) -> None:
 
 @pytest.mark.slow
 def test_a_job_that_runs_out_gets_a_proven_plan_and_the_plan_works(product: Product) -> None:
-    before = product.run(product.script(SCRIPT), "--batch-size", "512", gpu="gtx1650")
+    before = product.run(product.script(SCRIPT), "--batch-size", "720", gpu="gtx1650")
     assert before.result["verdict"] == "out_of_memory", str(before)
     plan = product.folder / "plan.json"
-    done = fit(product, "--batch-size", "512", gpu="gtx1650", options=("--plan-out", str(plan)))
+    done = fit(product, "--batch-size", "720", gpu="gtx1650", options=("--plan-out", str(plan)))
     assert done.exit_code == 0, str(done)
     assert "--plan" in done.stderr + done.stdout, "the command that applies the winner is given"
     techniques = json.loads(Path(plan).read_text())["techniques"]
     assert techniques
     after = product.run(
-        product.folder / "train.py", "--batch-size", "512", gpu="gtx1650", options=("--plan", str(plan))
+        product.folder / "train.py", "--batch-size", "720", gpu="gtx1650", options=("--plan", str(plan))
     )
     assert after.result["verdict"] == "fits", str(after)
 
