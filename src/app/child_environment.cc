@@ -28,6 +28,10 @@ base::Environment child_environment(base::Environment user, const Installation& 
     put_first(environment, "LD_LIBRARY_PATH", installation.stand_ins(places.cuda_major).string());
     environment["TRITON_LIBCUDA_PATH"] = installation.stand_ins(places.cuda_major).string();
     environment["VRAMFIT_LEDGER"] = places.ledger.string();
+    if (places.cudnn) {
+      environment["VRAMFIT_CUDNN_LIBRARY"] = places.cudnn->folder.string();
+      environment["VRAMFIT_CUDNN_CACHE"] = places.cudnn->answers.string();
+    }
   }
   put_first(environment, "LD_PRELOAD", installation.recorder().string());
   environment["VRAMFIT_RUN_DIR"] = places.run_folder.string();

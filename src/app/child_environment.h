@@ -2,6 +2,7 @@
 #ifndef VRAMFIT_APP_CHILD_ENVIRONMENT_H
 #define VRAMFIT_APP_CHILD_ENVIRONMENT_H
 
+#include "app/cudnn_source.h"
 #include "app/installation.h"
 #include "app/run.h"
 #include "base/subprocess.h"
@@ -12,6 +13,7 @@ struct ChildPlaces {
   std::filesystem::path ledger;  // empty on a real card
   std::filesystem::path run_folder;
   int cuda_major = 12;
+  std::optional<CudnnSource> cudnn;
 };
 
 // `user` with ours added; lists (LD_PRELOAD, PYTHONPATH ...) keep what the user had, behind ours.

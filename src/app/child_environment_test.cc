@@ -12,7 +12,7 @@ TEST(ChildEnvironment, ours_come_first_and_the_users_stay) {
   request.steps = "3";
   const auto environment = child_environment(
       {{"LD_PRELOAD", "/usr/lib/theirs.so"}, {"PYTHONPATH", "/home/x"}, {"KEEP", "1"}, {"VRAMFIT_PLAN", "/old"}},
-      kInstallation, request, {"/dev/shm/ledger", "/run/folder", 13});
+      kInstallation, request, {"/dev/shm/ledger", "/run/folder", 13, CudnnSource{"/cudnn/lib", "/cache/answers"}});
   EXPECT_EQ(environment.at("LD_PRELOAD"),
             "/opt/vf/lib/libvramfit_recorder.so:/opt/vf/lib/cu13/libvramfit_preload.so:/usr/lib/theirs.so");
   EXPECT_EQ(environment.at("PYTHONPATH"), "/opt/vf/python/vramfit/hook:/opt/vf/python:/home/x");
@@ -21,6 +21,8 @@ TEST(ChildEnvironment, ours_come_first_and_the_users_stay) {
   EXPECT_EQ(environment.at("VRAMFIT_RUN_DIR"), "/run/folder");
   EXPECT_EQ(environment.at("VRAMFIT_STEPS"), "3");
   EXPECT_EQ(environment.at("VRAMFIT_VALUES"), "zeros");
+  EXPECT_EQ(environment.at("VRAMFIT_CUDNN_LIBRARY"), "/cudnn/lib");
+  EXPECT_EQ(environment.at("VRAMFIT_CUDNN_CACHE"), "/cache/answers");
   EXPECT_EQ(environment.at("KEEP"), "1");
   EXPECT_FALSE(environment.contains("VRAMFIT_PLAN")) << "a plan of an outer run is not this one's";
 }
@@ -29,7 +31,7 @@ TEST(ChildEnvironment, a_real_card_gets_the_recorder_only) {
   RunRequest request;
   request.real = true;
   request.plan = "plan.json";
-  const auto environment = child_environment({}, kInstallation, request, {"", "/run/folder", 12});
+  const auto environment = child_environment({}, kInstallation, request, {"", "/run/folder", 12, {}});
   EXPECT_EQ(environment.at("LD_PRELOAD"), "/opt/vf/lib/libvramfit_recorder.so");
   EXPECT_EQ(environment.at("VRAMFIT_REAL"), "1");
   EXPECT_FALSE(environment.contains("VRAMFIT_LEDGER"));

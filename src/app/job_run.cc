@@ -60,11 +60,14 @@ Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& prog
   auto job = choose_environment(wanted, progress);
   if (!job) return std::unexpected(job.error());
   for (const std::string& note : job->notes) progress.say(note);
-  JobSetup setup{std::move(*installation), std::move(*job), 12};
+  JobSetup setup{std::move(*installation), std::move(*job), 12, {}};
   setup.cuda_major = cuda_major_of(setup.job.interpreter.cuda);
   if (auto parts = check_parts(setup.installation, request.real, setup.cuda_major); !parts) {
     return std::unexpected(parts.error());
   }
+  auto cudnn = find_cudnn(request.cudnn, setup.job.interpreter, setup.job.environment);
+  if (!cudnn) return std::unexpected(cudnn.error());
+  setup.cudnn = *cudnn;
   return setup;
 }
 
@@ -77,6 +80,9 @@ Result<JobRun> JobRun::open(const JobSetup& setup, const RunRequest& request) {
   }
   options.driver_version = driver_version_for(setup.job.interpreter.cuda);
   options.keep_values = request.values == Values::kCpu;
+  options.ask_cudnn = setup.cudnn.has_value();
+  options.nccl_channels =
+      devices::estimate_nccl_channels(request.cards.empty() ? model::Card{} : request.cards[0].card);
   auto session = Session::create(options);
   if (!session) return std::unexpected(session.error());
   return JobRun(setup, request, options.cards, std::move(*session));
@@ -84,7 +90,7 @@ Result<JobRun> JobRun::open(const JobSetup& setup, const RunRequest& request) {
 
 base::Environment JobRun::environment() const {
   return child_environment(setup_->job.environment, setup_->installation, request_,
-                           {session_.ledger_path(), session_.run_folder(), setup_->cuda_major});
+                           {session_.ledger_path(), session_.run_folder(), setup_->cuda_major, setup_->cudnn});
 }
 
 Result<RunOutcome> JobRun::read(const base::Ended& ended) const {

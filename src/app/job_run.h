@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cudnn_source.h"
 #include "app/environment.h"
 #include "app/installation.h"
 #include "app/run.h"
@@ -18,6 +19,7 @@ struct JobSetup {
   Installation installation;
   JobEnvironment job;
   int cuda_major = 12;
+  std::optional<CudnnSource> cudnn;  // whom to ask about workspaces
 };
 
 base::Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& progress);

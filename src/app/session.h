@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "model/card.h"
@@ -23,6 +24,8 @@ struct SessionOptions {
   std::vector<model::EmulatedCard> cards;  // none: no ledger (a run on a real card)
   int driver_version = 13000;              // as cuDriverGetVersion spells it
   bool keep_values = false;                // --values cpu
+  bool ask_cudnn = false;                  // workspaces from a real cuDNN; otherwise they are taken to be 0
+  base::Bytes nccl_channels;               // what one communicator of several ranks takes of each card
 };
 
 class Session {

@@ -14,7 +14,7 @@ namespace vramfit::cli {
 
 struct JobOptions {
   std::vector<std::string> gpus;
-  std::string steps = "auto", values = "zeros", occupied, context, torch;
+  std::string steps = "auto", values = "zeros", occupied, context, torch, cudnn = "auto";
   double timeout_seconds = 0;
   std::string json;
   bool verbose = false;

@@ -47,6 +47,14 @@ Overhead find_overhead(const model::Card& card, const OverheadOptions& options) 
   return {options.eager_loading ? eager : figures.context_lazy, figures.context_uncertainty, figures.modules, source};
 }
 
+base::Bytes estimate_nccl_channels(const model::Card& card) {
+  constexpr std::int64_t kConnection = (4 << 20) + 4915200 + (512 << 10), kAlgorithms = 2;
+  constexpr std::int64_t kOverPcie = 2, kOverNvlink = 24;
+  const bool nvlink = card.name.find("SXM") != std::string::npos || card.name.find("HBM3") != std::string::npos ||
+                      card.name.find("H200") != std::string::npos || card.name.find("B200") != std::string::npos;
+  return base::Bytes((nvlink ? kOverNvlink : kOverPcie) * kAlgorithms * kConnection);
+}
+
 model::EmulatedCard emulate(const model::Card& card, const OverheadOptions& options) {
   const Overhead overhead = find_overhead(card, options);
   model::EmulatedCard emulated;

@@ -25,6 +25,12 @@ struct Overhead {
 
 Overhead find_overhead(const model::Card& card, const OverheadOptions& options);
 
+// Device memory of one NCCL communicator on a card of this kind. From NCCL's source (2.21 to 2.29, computeBuffSizes in
+// init.cc): a connection's buffers are 4 MiB (simple) + 4.6875 MiB (LL128) + 0.5 MiB (LL); a ring and a tree each hold
+// one connection a channel; 2 channels are usual over PCIe and 24 over NVLink. What is really used depends on the
+// machine's links and on which algorithms run: an estimate, and said to be one.
+base::Bytes estimate_nccl_channels(const model::Card& card);
+
 // The card of one run.
 model::EmulatedCard emulate(const model::Card& card, const OverheadOptions& options);
 

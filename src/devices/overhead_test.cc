@@ -57,5 +57,13 @@ TEST(Overhead, a_card_of_a_run_carries_what_the_user_changed) {
   EXPECT_EQ(card.modules, Bytes::mib(28));
 }
 
+TEST(Overhead, a_communicator_over_nvlink_holds_more_channels_than_one_over_pcie) {
+  model::Card pcie, nvlink;
+  pcie.name = "NVIDIA GeForce RTX 3090";
+  nvlink.name = "NVIDIA A100-SXM4-80GB";
+  EXPECT_EQ(estimate_nccl_channels(pcie).count(), 4 * 9633792);
+  EXPECT_EQ(estimate_nccl_channels(nvlink).count(), 48 * 9633792);
+}
+
 }  // namespace
 }  // namespace vramfit::devices

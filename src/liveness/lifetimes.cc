@@ -28,19 +28,30 @@ class HistoryBuilder {
     now_ = static_cast<EventIndex>(history_.moments.size());
     apply_kind(record, process);
     Bytes allocated, reserved;
+    Overheads overheads;
     for (const Process& each : processes_) {
       allocated += each.allocated;
       reserved += each.reserved;
+      overheads.context += each.context;
+      overheads.libraries += each.libraries;
     }
-    history_.moments.push_back({at_ns - start_ns_, allocated, reserved, device_, record.phase, process});
+    history_.overheads.context = std::max(history_.overheads.context, overheads.context);
+    history_.overheads.libraries = std::max(history_.overheads.libraries, overheads.libraries);
+    history_.moments.push_back({at_ns - start_ns_, allocated, reserved, device_, record.phase, process, overheads});
+  }
+
+  // A process is gone after its last event: from the next event on nothing of it is on the card.
+  void end_process(int process) {
+    Process& of = processes_[static_cast<std::size_t>(process)];
+    const auto next = static_cast<EventIndex>(history_.moments.size());
+    for (const auto& [address, index] : of.blocks) history_.blocks[index].died = next;
+    for (const auto& [address, index] : of.segments) history_.segments[index].died = next;
+    if (device_.count() >= 0) device_ -= of.reserved + of.context + of.libraries;
+    of = Process{};
   }
 
   CardHistory take() && {
     mark_cublas_workspaces();
-    for (const Process& each : processes_) {
-      history_.overheads.context += each.context;
-      history_.overheads.libraries += each.libraries;
-    }
     return std::move(history_);
   }
 
@@ -105,6 +116,7 @@ class HistoryBuilder {
   void give_birth(const vf_record& record, Process& of, int process) {
     if (const auto before = of.blocks.find(record.address); before != of.blocks.end()) {
       history_.blocks[before->second].died = now_;
+      history_.blocks[before->second].freed = true;
       ++history_.odd_events;
     }
     of.blocks[record.address] = history_.blocks.size();
@@ -122,6 +134,7 @@ class HistoryBuilder {
       return;
     }
     history_.blocks[living->second].died = now_;
+    history_.blocks[living->second].freed = true;
     of.blocks.erase(living);
   }
 
@@ -153,7 +166,7 @@ class HistoryBuilder {
     constexpr std::int64_t kUnsplit = 1 << 20;
     std::set<std::pair<int, std::uint32_t>> seen;
     for (Block& block : history_.blocks) {
-      if (block.died != kNever || block.owner != VF_OWNER_UNKNOWN || block.phase == VF_PHASE_LOAD) continue;
+      if (block.freed || block.owner != VF_OWNER_UNKNOWN || block.phase == VF_PHASE_LOAD) continue;
       const bool fits = std::any_of(std::begin(kSizes), std::end(kSizes), [&](std::int64_t size) {
         return block.size >= Bytes(size) && block.size < Bytes(size + kUnsplit);
       });
@@ -183,9 +196,10 @@ struct Cursor {
   }
 };
 
-// Calls use(record, process, absolute time) for every record of every process, by time.
-template <class Use>
-void for_each_by_time(std::span<const Recording> recordings, Use use) {
+// Calls use(record, process, absolute time) for every record of every process, by time, and ended(process) after the
+// last one of a process that others outlive.
+template <class Use, class Ended>
+void for_each_by_time(std::span<const Recording> recordings, Use use, Ended ended) {
   std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> cursors;
   const auto push = [&](int process, std::size_t next) {
     const Recording& recording = recordings[static_cast<std::size_t>(process)];
@@ -196,7 +210,10 @@ void for_each_by_time(std::span<const Recording> recordings, Use use) {
   while (!cursors.empty()) {
     const Cursor cursor = cursors.top();
     cursors.pop();
-    use(recordings[static_cast<std::size_t>(cursor.process)].records[cursor.next], cursor.process, cursor.at_ns);
+    const Recording& recording = recordings[static_cast<std::size_t>(cursor.process)];
+    use(recording.records[cursor.next], cursor.process, cursor.at_ns);
+    const bool others_go_on = !cursors.empty();
+    if (cursor.next + 1 == recording.records.size() && others_go_on) ended(cursor.process);
     push(cursor.process, cursor.next + 1);
   }
 }
@@ -205,14 +222,18 @@ void for_each_by_time(std::span<const Recording> recordings, Use use) {
 
 std::vector<CardHistory> build_histories(std::span<const Recording> recordings) {
   std::map<int, HistoryBuilder> builders;
-  for_each_by_time(recordings, [&](const vf_record& record, int process, std::int64_t at_ns) {
+  const auto ended = [&](int process) {
+    for (auto& [device, builder] : builders) builder.end_process(process);
+  };
+  const auto use = [&](const vf_record& record, int process, std::int64_t at_ns) {
     if (record.kind == 0) return;
     if (concerns_every_card(record)) {
       for (auto& [device, builder] : builders) builder.apply(record, process, at_ns);
     } else if (record.device != kHost && record.device < VF_PHASE_SAVE + 64) {
       builders.try_emplace(record.device, record.device, recordings).first->second.apply(record, process, at_ns);
     }
-  });
+  };
+  for_each_by_time(recordings, use, ended);
   std::vector<CardHistory> histories;
   for (auto& [device, builder] : builders) histories.push_back(std::move(builder).take());
   return histories;

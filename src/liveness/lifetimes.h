@@ -39,6 +39,8 @@ struct Block {
   std::uint8_t owner = 0;                      // enum vf_owner: the last tag of its life
   std::uint32_t scope = 0, line = 0, tag = 0;  // string ids of its recording
 
+  bool freed = false;  // by PyTorch, not by the end of its process
+
   bool lives_at(EventIndex at) const { return born <= at && at < died; }
 };
 
@@ -51,6 +53,12 @@ struct Segment {
   bool lives_at(EventIndex at) const { return born <= at && at < died; }
 };
 
+// What processes took from the card besides PyTorch's memory.
+struct Overheads {
+  Bytes context, libraries;
+  friend bool operator==(const Overheads&, const Overheads&) = default;
+};
+
 // How full the card was after an event. `device` is -1 where no event told it yet.
 struct Moment {
   std::int64_t at_ns = 0;  // since the first event of the card
@@ -58,12 +66,7 @@ struct Moment {
   Bytes device;
   std::uint8_t phase = 0;
   int process = 0;
-};
-
-// What a process took from the card besides PyTorch's memory.
-struct Overheads {
-  Bytes context, libraries;
-  friend bool operator==(const Overheads&, const Overheads&) = default;
+  Overheads overheads;  // of the processes that live at this moment
 };
 
 struct OomEvent {
@@ -86,7 +89,7 @@ struct CardHistory {
   std::vector<OomEvent> ooms;
   std::vector<Mark> marks;
   std::vector<std::int64_t> steps;  // by phase
-  Overheads overheads;              // at the end; contexts are never given back while a process lives
+  Overheads overheads;              // the most there was of each at one moment
   std::int64_t odd_events = 0;      // frees of unknown blocks, births on top of living ones
 };
 

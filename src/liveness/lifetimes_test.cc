@@ -133,5 +133,22 @@ TEST(Lifetimes, the_live_set_equals_a_walk_by_hand_at_every_moment_of_random_rec
   }
 }
 
+//  process 1   |--context--A-----|                   what it held is gone when it ends,
+//  process 2          |--context------B---------|    and never added to what came later
+TEST(Lifetimes, a_process_that_ended_holds_nothing_any_more) {
+  RecordingBuilder first, second;
+  first.context(50).alloc(1000, 100);
+  second.at(10).context(50).alloc(1000, 200).free(1000);
+  const std::vector recordings = {first.build(), second.build()};
+  const auto history = build_histories(recordings).at(0);
+  ASSERT_EQ(history.moments.size(), 5u);
+  EXPECT_EQ(history.moments[1].overheads.context, Bytes(50));
+  EXPECT_EQ(history.moments[2].overheads.context, Bytes(50));
+  EXPECT_EQ(history.moments[3].allocated, Bytes(200));
+  EXPECT_FALSE(history.blocks[0].lives_at(2));
+  EXPECT_FALSE(history.blocks[0].freed);
+  EXPECT_EQ(history.overheads.context, Bytes(50));
+}
+
 }  // namespace
 }  // namespace vramfit::liveness

@@ -123,12 +123,12 @@ std::vector<OwnerRow> find_owners(const CardHistory& history, EventIndex at, std
   const Bytes fragmented = std::clamp(use.fragmented, Bytes(0), std::max(unused, Bytes(0)));
   add("cached", unused - fragmented);
   add("fragmented", fragmented);
-  add("context", history.overheads.context);
-  add("libraries", history.overheads.libraries);
+  add("context", moment.overheads.context);
+  add("libraries", moment.overheads.libraries);
   add("occupied", options.occupied);
   if (moment.device.count() >= 0) {
     add("unexplained",
-        moment.device - moment.reserved - history.overheads.context - history.overheads.libraries - options.occupied);
+        moment.device - moment.reserved - moment.overheads.context - moment.overheads.libraries - options.occupied);
   }
   return rows;
 }
