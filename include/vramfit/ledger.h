@@ -55,11 +55,11 @@ typedef struct vf_card_use {
 /* One process on the virtual GPU. A slot is free when pid is 0. */
 typedef struct vf_process {
   int32_t pid;
-  uint32_t started;                        /* low bits of the start time in /proc/PID/stat: tells a recycled pid */
-  int64_t used_bytes[VF_MAX_CARDS];        /* context included */
+  uint32_t started;                 /* low bits of the start time in /proc/PID/stat: tells a recycled pid */
+  int64_t used_bytes[VF_MAX_CARDS]; /* context included */
   int64_t peak_used_bytes[VF_MAX_CARDS];
-  int64_t context_bytes[VF_MAX_CARDS];     /* 0 until the process touches the card */
-  int64_t library_bytes[VF_MAX_CARDS];     /* module_bytes, NCCL channels, other library-held memory */
+  int64_t context_bytes[VF_MAX_CARDS]; /* 0 until the process touches the card */
+  int64_t library_bytes[VF_MAX_CARDS]; /* module_bytes, NCCL channels, other library-held memory */
 } vf_process;
 
 /* Something a user must be told once per session: how often it happened is counted. */
@@ -88,8 +88,8 @@ typedef struct vf_ledger {
   vf_card_use use[VF_MAX_CARDS];
   vf_process processes[VF_MAX_PROCESSES];
   vf_ledger_note notes[VF_MAX_LEDGER_NOTES];
-  int64_t nccl_channel_bytes;        /* per communicator, device memory NCCL takes for its channels */
-  int64_t cudnn_workspace_policy;    /* 0 = zero workspaces, 1 = ask the oracle */
+  int64_t nccl_channel_bytes;     /* per communicator, device memory NCCL takes for its channels */
+  int64_t cudnn_workspace_policy; /* 0 = zero workspaces, 1 = ask the oracle */
   int64_t reserved[62];
 } vf_ledger;
 

@@ -45,20 +45,20 @@ enum vf_record_kind {
   VF_RECORD_BLOCK_FREE = 2,    /* as above */
   VF_RECORD_SEGMENT_ALLOC = 3, /* the driver gave memory: address, size; a = card's used bytes after it */
   VF_RECORD_SEGMENT_FREE = 4,
-  VF_RECORD_OOM = 5,           /* size = bytes PyTorch tried for; a = allocated, b = reserved */
-  VF_RECORD_PHASE = 6,         /* phase changed to `phase` */
-  VF_RECORD_MARK = 7,          /* text = string id of a mark */
-  VF_RECORD_TAG = 8,           /* the live block at address is a = enum vf_owner, named text */
-  VF_RECORD_STEP = 9,          /* one optimizer step (phase train) or one batch (others) ended; a = its number from 1 */
-  VF_RECORD_MATMUL = 10,       /* a = multiply-adds, b = bytes touched, size = enum vf_dtype: from cuBLAS */
-  VF_RECORD_CONVOLUTION = 11,  /* the same, from cuDNN */
-  VF_RECORD_LAUNCHES = 12,     /* a = kernel launches since the last such record */
-  VF_RECORD_COPY = 13,         /* size = bytes, a = cudaMemcpyKind */
-  VF_RECORD_CONTEXT = 14,      /* this process touched the card: size = context bytes; a = card's used bytes after it */
-  VF_RECORD_LIBRARY = 15,      /* a library took (size > 0) or gave back device memory; text names it */
-  VF_RECORD_PIN = 16,          /* pinned host memory: address, size; negative size = given back */
-  VF_RECORD_RETRY = 17,        /* PyTorch emptied its cache and asked the driver again (a burst of segment frees) */
-  VF_RECORD_WORKSPACE = 18     /* cuDNN plan workspace chosen: size; text names engine and source */
+  VF_RECORD_OOM = 5,          /* size = bytes PyTorch tried for; a = allocated, b = reserved */
+  VF_RECORD_PHASE = 6,        /* phase changed to `phase` */
+  VF_RECORD_MARK = 7,         /* text = string id of a mark */
+  VF_RECORD_TAG = 8,          /* the live block at address is a = enum vf_owner, named text */
+  VF_RECORD_STEP = 9,         /* one optimizer step (phase train) or one batch (others) ended; a = its number from 1 */
+  VF_RECORD_MATMUL = 10,      /* a = multiply-adds, b = bytes touched, size = enum vf_dtype: from cuBLAS */
+  VF_RECORD_CONVOLUTION = 11, /* the same, from cuDNN */
+  VF_RECORD_LAUNCHES = 12,    /* a = kernel launches since the last such record */
+  VF_RECORD_COPY = 13,        /* size = bytes, a = cudaMemcpyKind */
+  VF_RECORD_CONTEXT = 14,     /* this process touched the card: size = context bytes; a = card's used bytes after it */
+  VF_RECORD_LIBRARY = 15,     /* a library took (size > 0) or gave back device memory; text names it */
+  VF_RECORD_PIN = 16,         /* pinned host memory: address, size; negative size = given back */
+  VF_RECORD_RETRY = 17,       /* PyTorch emptied its cache and asked the driver again (a burst of segment frees) */
+  VF_RECORD_WORKSPACE = 18    /* cuDNN plan workspace chosen: size; text names engine and source */
 };
 
 enum vf_owner {

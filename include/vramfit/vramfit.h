@@ -17,10 +17,10 @@ extern "C" {
 int vramfit_api_version(void);
 
 /* The id of a string in this process's recording; the same text has the same id. 0 when nothing is recorded. */
-uint32_t vramfit_intern(const char *text);
+uint32_t vramfit_intern(const char* text);
 
 /* Names a moment: shown on the timeline. */
-void vramfit_mark(const char *text);
+void vramfit_mark(const char* text);
 
 /* Where the job is. phase is enum vf_phase, stage enum vf_stage; both hold for the whole process. */
 void vramfit_set_phase(uint32_t phase);
@@ -40,14 +40,19 @@ void vramfit_step(uint64_t number);
 
 /* Adds a record of any kind: what the virtual GPU's stand-ins use. */
 struct vf_record;
-void vramfit_emit(uint8_t kind, uint8_t device, uint64_t address, int64_t size, int64_t a, int64_t b, const char *text);
+void vramfit_emit(uint8_t kind, uint8_t device, uint64_t address, int64_t size, int64_t a, int64_t b, const char* text);
 
 /* Appends one line to notes.<pid>.jsonl; `json` is one object without a line break. */
-void vramfit_note(const char *json);
+void vramfit_note(const char* json);
 
 /* What PyTorch's allocator last reported for a card, in bytes: cheap enough to ask around every module. -1 when it has
  * reported nothing yet. Peaks are since the start or the last reset. */
-enum vf_memory { VF_MEMORY_ALLOCATED = 0, VF_MEMORY_PEAK_ALLOCATED = 1, VF_MEMORY_RESERVED = 2, VF_MEMORY_PEAK_RESERVED = 3 };
+enum vf_memory {
+  VF_MEMORY_ALLOCATED = 0,
+  VF_MEMORY_PEAK_ALLOCATED = 1,
+  VF_MEMORY_RESERVED = 2,
+  VF_MEMORY_PEAK_RESERVED = 3
+};
 int64_t vramfit_memory(uint32_t device, uint32_t what);
 void vramfit_reset_peaks(void);
 

@@ -3,7 +3,7 @@
 torch.autograd keeps a copy of the Python context with every backward pass (torch.autograd.graph, _engine_run_backward),
 and a device thread drops its share of it, for which it needs the GIL, only after the main thread has gone on. A script
 that ends right after backward() may then reach the end of Python first, and the thread's wait for the GIL ends the
-process: "terminate called without an active exception". A real card hides this; a virtual one is fast enough to show it.
+process: "terminate called without an active exception". A virtual card is fast enough to show it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-/* The few compiler words that the public CUDA headers expect from crt/host_defines.h, which the runtime's header package
- * does not carry. Written from their documented meaning for a host compiler (GCC or Clang). */
+/* The few compiler words that the public CUDA headers expect from crt/host_defines.h, which the runtime's header
+ * package does not carry. Written from their documented meaning for a host compiler (GCC or Clang). */
 #ifndef VRAMFIT_ABI_SHIM_HOST_DEFINES_H
 #define VRAMFIT_ABI_SHIM_HOST_DEFINES_H
 

@@ -112,8 +112,13 @@ def reports() -> dict[str, Any]:
     x = torch.zeros(4 * MIB, device="cuda")
     snapshot = torch.cuda.memory._snapshot()
     owned = sum(segment["total_size"] for segment in snapshot["segments"])
-    return {"segments": owned, "reserved": torch.cuda.memory_reserved(), "summary": torch.cuda.memory_summary(),
-            "actions": [entry["action"] for entry in snapshot["device_traces"][0]], "bytes": x.nbytes}
+    return {
+        "segments": owned,
+        "reserved": torch.cuda.memory_reserved(),
+        "summary": torch.cuda.memory_summary(),
+        "actions": [entry["action"] for entry in snapshot["device_traces"][0]],
+        "bytes": x.nbytes,
+    }
 
 
 def fork() -> dict[str, Any]:
