@@ -9,23 +9,41 @@ std::size_t columns(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
+namespace {
+
+std::string wrap_line(std::string_view text, std::size_t width, std::size_t indent, std::size_t used) {
   std::string wrapped;
-  std::size_t used = 0;
+  bool first = true;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (word.empty()) continue;
-    if (used > 0 && used + 1 + columns(word) > width) {
+    if (!first && used + 1 + columns(word) > width) {
       wrapped += "\n" + std::string(indent, ' ');
       used = indent;
-    } else if (!wrapped.empty()) {
+    } else if (!first) {
       wrapped += ' ';
       ++used;
     }
     wrapped += word;
     used += columns(word);
+    first = false;
+  }
+  return wrapped;
+}
+
+}  // namespace
+
+std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
+  std::string wrapped;
+  for (std::size_t used = 0; !text.empty(); used = indent) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string line = wrap_line(text.substr(0, end), width, indent, used);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty()) continue;
+    if (!wrapped.empty()) wrapped += "\n" + std::string(indent, ' ');
+    wrapped += line;
   }
   return wrapped;
 }
