@@ -10,6 +10,10 @@ after an evaluation):
     `------------- round 1 ------------'  `---------- round 2 -------'    coasting
     peaks of round 2 <= peaks of round 1: steady
 
+An evaluation whose memory grows with every batch (predictions are gathered on the card) is not cut: it goes on, with its
+last batch again and again, for as long as memory grows. So does every evaluation under VRAMFIT_EVALUATION=whole, with
+which a script is run again that failed because it counts what it has seen.
+
 While coasting every pass gets one batch, so that what comes after the loop (a last test, a last save) is still reached
 if it is near. Growth from round to round is followed for a while: it may be a leak, and is noted.
 """
@@ -34,6 +38,7 @@ _COAST_ROUNDS = 30
 _COAST_SECONDS = 3.0
 _LOOSE_STEPS = 6  # of a hand-written loop without a loader
 _MAX_LOOSE_STEPS = 30
+_LEAK_BYTES = 16 << 20  # what a pass would have to pile up by its end to be followed there
 _GROWTH = 1.001  # a peak that grows less is steady: reserved memory may differ by one small segment
 
 
@@ -59,6 +64,9 @@ class Cutter:
         self.loose_peaks: list[list[int]] = []
         self.told: set[tuple[str, int]] = set()
         self.growing = 0
+        self.whole_evaluation = os.environ.get("VRAMFIT_EVALUATION") == "whole"
+        self.levels: tuple[Pass | None, list[int]] = (None, [])  # allocated before each batch of a pass
+        self.after_cut_evaluation = False  # an evaluation was cut, and no training came since
 
     # -- loader passes
 
@@ -69,6 +77,8 @@ class Cutter:
             if _looks_like_training(this_pass):
                 self.begin_round()
             this_pass.wanted = self._wanted(this_pass)
+            if self.whole_evaluation and not _looks_like_training(this_pass):
+                this_pass.repeat_to = _length(this_pass.loader) or 0
         elif self.batches is not None:
             this_pass.wanted = self.batches
         self._tell_cut(this_pass)
@@ -82,11 +92,39 @@ class Cutter:
         """Raises what a pass wants, one batch ahead of its end, while it trains without having come to its steps."""
         if not self.automatic or this_pass.wanted is None or self.paused:
             return
+        if not this_pass.trained:
+            self._follow_growth(this_pass)
         needs_more = this_pass.trained and this_pass.steps < _STEPS_A_PASS and position.optimizers > 0
         if self.coasting_since is not None:
             needs_more = needs_more and this_pass.steps == 0
         if needs_more and this_pass.delivered + 1 >= this_pass.wanted and this_pass.wanted < _MAX_BATCHES:
             this_pass.wanted += 1
+
+    def _follow_growth(self, this_pass: Pass) -> None:
+        """Lets an evaluation go on past its cut while every batch leaves more memory behind."""
+        if self.levels[0] is not this_pass:
+            self.levels = (this_pass, [])
+        levels = self.levels[1]
+        levels.append(_allocated())
+        length = _length(this_pass.loader)
+        if self.whole_evaluation or length is None or len(levels) < _OTHER_BATCHES + 1:
+            return
+        left = length - this_pass.delivered
+        growths = [after - before for before, after in zip(levels[-3:], levels[-2:])]
+        if min(growths) * length >= _LEAK_BYTES:
+            this_pass.repeat_to = min(length, this_pass.delivered + 1)
+            if left > 0 and ("growth", this_pass.ordinal) not in self.told:
+                self.told.add(("growth", this_pass.ordinal))
+                text = (
+                    f"memory grew with every batch of data loader {this_pass.ordinal + 1}: its passes were followed "
+                    f"to their end, with one batch again and again"
+                )
+                notes.note("cut", what="repeated", text=text, loader=this_pass.ordinal, kept=None, of=length)
+
+    def after_pass(self, this_pass: Pass) -> None:
+        length = _length(this_pass.loader)
+        if not this_pass.trained and self.automatic and length is not None and this_pass.delivered < length:
+            self.after_cut_evaluation = True
 
     def _tell_cut(self, this_pass: Pass) -> None:
         of = _length(this_pass.loader)
@@ -94,10 +132,21 @@ class Cutter:
             return
         if ("loader", this_pass.ordinal) in self.told:
             return
+        if this_pass.repeat_to:
+            self._tell_whole(this_pass, of)
+            return
         self.told.add(("loader", this_pass.ordinal))
         whole = f"of {of}" if of is not None else "(its length is not known)"
         text = f"each pass over data loader {this_pass.ordinal + 1} was cut to {this_pass.wanted} batches {whole}"
         notes.note("cut", what="loader", text=text, loader=this_pass.ordinal, kept=this_pass.wanted, of=of)
+
+    def _tell_whole(self, this_pass: Pass, of: int | None) -> None:
+        self.told.add(("loader", this_pass.ordinal))
+        text = (
+            f"of each pass over data loader {this_pass.ordinal + 1} only {this_pass.wanted} batches of {of} were read; "
+            f"the others repeat the last (the script failed when they were left out)"
+        )
+        notes.note("cut", what="repeated", text=text, loader=this_pass.ordinal, kept=this_pass.wanted, of=of)
 
     # -- rounds
 
@@ -185,6 +234,17 @@ def read_peaks() -> list[int]:
     return peaks
 
 
+def _allocated() -> int:
+    """Bytes in tensors, on all cards."""
+    total = 0
+    for device in range(16):
+        allocated = recorder.memory(device, recorder.ALLOCATED)
+        if allocated < 0 and device > 0:
+            break
+        total += max(allocated, 0)
+    return total
+
+
 def has_grown(before: list[int], after: list[int]) -> bool:
     if len(after) > len(before):
         return True
@@ -230,6 +290,7 @@ os.register_at_fork(after_in_child=_restart)
 
 
 def _on_backward(tensors: Any) -> None:
+    cutter.after_cut_evaluation = False
     this_pass = loaders.innermost()
     if this_pass is not None:
         if not this_pass.trained and not cutter.round_open and not cutter.paused and cutter.automatic:
@@ -251,5 +312,6 @@ def _on_step(optimizer: Any) -> None:
 def install(torch: Any) -> None:
     loaders.before_pass.append(cutter.before_pass)
     loaders.before_batch.append(cutter.before_batch)
+    loaders.after_pass.append(cutter.after_pass)
     events.backward_begin.listen(_on_backward)
     events.step_end.listen(_on_step)

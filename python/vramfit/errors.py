@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from vramfit import notes, recorder
+from vramfit.cut import cutter
 from vramfit.phases import position
 
 _MAX_FRAMES = 60
@@ -40,7 +41,13 @@ def note_error(error: BaseException) -> None:
     if is_oom(error):
         notes.note("oom", message=str(error), phase=recorder.PHASE_NAMES[position.phase], stack=stack)
     else:
-        notes.note("error", type=type(error).__name__, message=str(error)[:4000], stack=stack)
+        notes.note(
+            "error",
+            type=type(error).__name__,
+            message=str(error)[:4000],
+            stack=stack,
+            after_cut=cutter.after_cut_evaluation,
+        )
 
 
 def install() -> None:

@@ -21,6 +21,7 @@ _steps: dict[int, int] = {}
 _facts: dict[str, Any] = {}
 _loaders: dict[int, list[dict[str, Any]]] = {}  # shapes of a loader's first batch, by its ordinal
 _order: list[int] = []  # id of the first optimizer that stepped
+_counted: list[tuple[int, int, int, int]] = []  # the batch of an evaluation that was counted last
 _measured: dict[int, int] = {}  # id of a root -> training forwards measured
 
 
@@ -32,6 +33,7 @@ def _restart() -> None:
     _measured.clear()
     phases.detail.clear()
     _order.clear()
+    _counted.clear()
 
 
 os.register_at_fork(after_in_child=_restart)
@@ -141,8 +143,26 @@ def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def _on_root_exit(module: Any, result: Any) -> None:
     if phases.detail:
         phases.detail.pop().write()
-    if position.phase != TRAIN and position.stage == FORWARD:
+    if position.phase != TRAIN and position.stage == FORWARD and _is_model(module) and _is_next_batch():
         _step(-position.phase)
+
+
+def _is_model(module: Any) -> bool:
+    """Not a loss or a transform of the input: those are modules too, but have no parameters."""
+    root = scopes.root_of(module)
+    return root.parameters > 0 if root is not None else next(module.parameters(), None) is not None
+
+
+def _is_next_batch() -> bool:
+    """False for a second model that is called on the batch of a loader that was counted already."""
+    this_pass = loaders.innermost()
+    if this_pass is None:
+        return True
+    batch = (position.phase, this_pass.ordinal, this_pass.number, this_pass.delivered)
+    if _counted == [batch]:
+        return False
+    _counted[:] = [batch]
+    return True
 
 
 @dataclass

@@ -2,6 +2,9 @@
 
 A pass is cut where its batches are drawn (the batch sampler), so that worker processes never read ahead of it, and not
 by abandoning the iterator: the loop ends as it would at the end of the data. len() stays what it was.
+
+Where the script has to see as many batches as there are (it counts samples, or memory grows with each), the pass goes
+on past its cut with its last batch again and again (`Pass.repeat_to`): that costs no reading of data.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from vramfit import events, notes
+from vramfit import events, notes, repeat
 from vramfit.stop import RunComplete
 
 
@@ -25,6 +28,8 @@ class Pass:
         self.wanted: int | None = None  # batches; None = all
         self.endless = False  # the loader restarts one iterator for ever: it must not be cut
         self.delivered = 0
+        self.repeat_to = 0  # batches: past `wanted`, the last one is repeated up to here
+        self.last_batch: Any = None  # kept while it may be repeated
         self.iterator: weakref.ref[Any] | None = None  # what the script holds; gone = the script has left the pass
         self.trained = False  # a backward pass ran in it
         self.steps = 0  # optimizer steps in it
@@ -107,13 +112,18 @@ class _PassIterator:
         this_pass = self._pass
         _tell(before_batch, this_pass)
         if this_pass.wanted is not None and this_pass.delivered >= this_pass.wanted:
-            _end(this_pass)
-            raise StopIteration
-        try:
-            batch = next(self._own)
-        except StopIteration:
-            _end(this_pass)
-            raise
+            if this_pass.delivered >= this_pass.repeat_to or this_pass.last_batch is None:
+                _end(this_pass)
+                raise StopIteration
+            batch = repeat.again(this_pass.loader, this_pass.last_batch, this_pass.delivered)
+        else:
+            try:
+                batch = next(self._own)
+            except StopIteration:
+                _end(this_pass)
+                raise
+            if this_pass.wanted is not None and this_pass.delivered + 1 >= this_pass.wanted:
+                this_pass.last_batch = repeat.containers_of(batch)
         this_pass.delivered += 1
         for transform in transforms:
             batch = _transformed(transform, this_pass, batch)
@@ -138,6 +148,7 @@ def innermost() -> Pass | None:
 
 
 def _end(this_pass: Pass) -> None:
+    this_pass.last_batch = None
     if this_pass in current:
         current.remove(this_pass)
         _tell(after_pass, this_pass)

@@ -16,6 +16,8 @@ using nlohmann::json;
 
 namespace {
 
+constexpr std::string_view kLaunchersError = "ChildFailedError";  // of torchrun
+
 std::string text_of(const json& fields, const char* name) {
   const auto field = fields.find(name);
   if (field == fields.end() || field->is_null()) return "";
@@ -69,6 +71,17 @@ void apply_process(const json& fields, RunResult& result) {
   }
 }
 
+// Of several processes' errors the first counts, but a launcher's only when no rank of it said more.
+void apply_error(const json& fields, RunResult& result) {
+  const auto cut = fields.find("after_cut");
+  const bool after_cut = cut != fields.end() && cut->is_boolean() && cut->get<bool>();
+  if (!result.error || result.error->type == kLaunchersError) {
+    const bool before = result.error && result.error->after_cut;
+    result.error = {text_of(fields, "type"), text_of(fields, "message"), stack_of(fields), before};
+  }
+  result.error->after_cut |= after_cut;
+}
+
 void apply_note(const Note& note, RunResult& result) {
   const json& fields = note.fields;
   if (note.kind == "process") {
@@ -92,8 +105,8 @@ void apply_note(const Note& note, RunResult& result) {
     oom.phase = text_of(fields, "phase");
     oom.stack = stack_of(fields);
     result.oom = std::move(oom);
-  } else if (note.kind == "error" && !result.error) {
-    result.error = {text_of(fields, "type"), text_of(fields, "message"), stack_of(fields)};
+  } else if (note.kind == "error") {
+    apply_error(fields, result);
   }
 }
 

@@ -33,13 +33,24 @@ Result<RunOutcome> run_once(const JobSetup& setup, const RunRequest& request, ba
 
 }  // namespace
 
+bool fails_for_cut(const RunRequest& request, const RunOutcome& outcome) {
+  return !request.whole_evaluation && outcome.result.verdict == model::Verdict::kFailed && outcome.result.error &&
+         outcome.result.error->after_cut;
+}
+
 Result<RunOutcome> ColdRunner::run(const RunRequest& request, base::ProgressSink& progress) {
   const base::InterruptScope interrupts;
   const auto setup = prepare_job(request, progress);
   if (!setup) return std::unexpected(setup.error());
-  auto outcome = run_once(*setup, request, progress);
+  RunRequest asked = request;
+  auto outcome = run_once(*setup, asked, progress);
+  if (outcome && fails_for_cut(asked, *outcome)) {
+    if (!request.quiet_child) progress.say("the script failed after an evaluation that was cut: again, with all of it");
+    asked.whole_evaluation = true;
+    outcome = run_once(*setup, asked, progress);
+  }
   if (outcome) {
-    settle_borderline(request, *outcome, [&](const RunRequest& again) { return run_once(*setup, again, progress); });
+    settle_borderline(asked, *outcome, [&](const RunRequest& again) { return run_once(*setup, again, progress); });
   }
   return outcome;
 }

@@ -32,6 +32,7 @@ struct RunRequest {
   bool real = false;                   // --gpu real: the machine's own cards, recorder only
   std::vector<std::string> command;    // {"python", "train.py", ...}: what stood after --
   std::string steps = "auto";          // auto, all, or a number of batches a pass
+  bool whole_evaluation = false;       // evaluations deliver all their batches, the last one read again and again
   std::optional<std::filesystem::path> plan;
   Values values = Values::kZeros;
   std::optional<double> timeout_seconds;
@@ -40,6 +41,10 @@ struct RunRequest {
   bool quiet_child = false;          // its output goes to `child_output` (or nowhere): candidates, floor
   std::filesystem::path child_output;
 };
+
+struct RunOutcome;
+// Whether the script may have failed only because an evaluation was cut: it is worth running with whole ones.
+bool fails_for_cut(const RunRequest& request, const RunOutcome& outcome);
 
 // The result and what it was computed from: a plan's facts come out of the notes and the recordings.
 struct RunOutcome {

@@ -51,6 +51,7 @@ Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink
   const base::InterruptScope interrupts;
   if (!setup_ || command_ != request.command) {
     zygote_.reset();
+    whole_evaluation_ = false;
     auto setup = prepare_job(request, progress);
     if (!setup) return std::unexpected(setup.error());
     setup_ = std::move(*setup);
@@ -59,10 +60,16 @@ Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink
   }
   if (request.real) return run_cold(request, progress, "a real card");
   if (!python_) return run_cold(request, progress, "the command is not a Python script");
-  auto outcome = run_warm(request, progress);
+  RunRequest asked = request;
+  asked.whole_evaluation |= whole_evaluation_;
+  auto outcome = run_warm(asked, progress);
+  if (outcome && fails_for_cut(asked, *outcome)) {
+    whole_evaluation_ = asked.whole_evaluation = true;
+    outcome = run_warm(asked, progress);
+  }
   if (outcome) {
     cold_reason_.clear();
-    settle_borderline(request, *outcome, [&](const RunRequest& again) { return run_warm(again, progress); });
+    settle_borderline(asked, *outcome, [&](const RunRequest& again) { return run_warm(again, progress); });
     return outcome;
   }
   zygote_.reset();

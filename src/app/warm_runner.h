@@ -28,6 +28,7 @@ class WarmRunner final : public Runner {
   std::vector<std::string> command_;  // that setup_ is for
   std::optional<PythonCommand> python_;
   std::optional<Zygote> zygote_;
+  bool whole_evaluation_ = false;  // this command failed with evaluations that were cut
   ColdRunner cold_;
   std::string cold_reason_;
 };

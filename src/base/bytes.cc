@@ -17,7 +17,7 @@ std::optional<std::int64_t> unit_bytes(std::string_view unit) {
   if (lower.empty() || lower == "b") return 1;
   const std::size_t place = std::string_view("kmgt").find(lower.front());
   const std::string_view rest = std::string_view(lower).substr(1);
-  if (place == std::string_view::npos || (rest != "" && rest != "b" && rest != "ib")) return std::nullopt;
+  if (place == std::string_view::npos || (!rest.empty() && rest != "b" && rest != "ib")) return std::nullopt;
   return std::int64_t{1} << (10 * (place + 1));
 }
 

@@ -62,7 +62,9 @@ struct Prepared {
 Prepared prepare(const Launch& launch, const fs::path& program) {
   Prepared result;
   result.program = program.string();
-  for (const auto& [name, value] : launch.environment) result.assignments.push_back(name + "=" + value);
+  for (const auto& [name, value] : launch.environment) {
+    result.assignments.push_back(std::string(name).append("=").append(value));
+  }
   for (const auto& word : launch.argv) result.argv.push_back(const_cast<char*>(word.c_str()));
   for (auto& assignment : result.assignments) result.envp.push_back(assignment.data());
   result.argv.push_back(nullptr);

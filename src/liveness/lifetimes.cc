@@ -12,7 +12,7 @@ using model::Recording;
 
 namespace {
 
-constexpr std::uint8_t kHost = 255;
+constexpr std::uint8_t kMostCards = 64;  // 255 is the host; anything else from here on is no card of any machine
 
 // Builds one card's history from its events in the order of time.
 class HistoryBuilder {
@@ -229,7 +229,7 @@ std::vector<CardHistory> build_histories(std::span<const Recording> recordings) 
     if (record.kind == 0) return;
     if (concerns_every_card(record)) {
       for (auto& [device, builder] : builders) builder.apply(record, process, at_ns);
-    } else if (record.device != kHost && record.device < VF_PHASE_SAVE + 64) {
+    } else if (record.device < kMostCards) {
       builders.try_emplace(record.device, record.device, recordings).first->second.apply(record, process, at_ns);
     }
   };

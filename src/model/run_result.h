@@ -126,6 +126,7 @@ struct ScriptError {
   std::string type;
   std::string message;
   std::vector<StackFrame> stack;
+  bool after_cut = false;  // after an evaluation that was cut, before any more training: the cut may be the cause
   friend bool operator==(const ScriptError&, const ScriptError&) = default;
 };
 

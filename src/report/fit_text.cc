@@ -10,11 +10,9 @@
 namespace vramfit::report {
 namespace {
 
-using base::Bytes;
 using model::FitResult;
 using model::FitVerdict;
 using model::PlanRow;
-using model::PlanStanding;
 
 constexpr std::size_t kShownLosers = 8;
 

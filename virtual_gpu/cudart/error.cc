@@ -38,8 +38,6 @@ device::Error touch_current() {
 
 }  // namespace vramfit::cudart
 
-using vramfit::cudart::answer;
-
 cudaError_t cudaGetLastError() {
   const cudaError_t error = vramfit::cudart::last_error;
   vramfit::cudart::last_error = cudaSuccess;

@@ -52,7 +52,11 @@ std::vector<std::string> contributions(Communicator& communicator, uint64_t call
     if (rank != communicator.rank && is_exchanged(static_cast<int64_t>(mine.size()), type)) {
       part = fetch_part(communicator, call, rank);
     }
-    all.push_back(part && part->size() == mine.size() ? std::move(*part) : mine);
+    if (part && part->size() == mine.size()) {
+      all.push_back(std::move(*part));
+    } else {
+      all.push_back(mine);
+    }
   }
   return all;
 }

@@ -71,7 +71,7 @@ class Checker {
     const bool closed = schema.contains("additionalProperties") && schema["additionalProperties"] == false;
     for (const auto& [name, field] : value.items()) {
       if (properties.contains(name)) {
-        check(field, properties[name], path + "/" + name);
+        check(field, properties[name], std::string(path).append("/").append(name));
       } else if (closed) {
         complain(path, "has the undocumented field " + name);
       }
