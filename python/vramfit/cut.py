@@ -116,8 +116,8 @@ class Cutter:
             if left > 0 and ("growth", this_pass.ordinal) not in self.told:
                 self.told.add(("growth", this_pass.ordinal))
                 text = (
-                    f"memory grew with every batch of data loader {this_pass.ordinal + 1}: its passes were followed "
-                    f"to their end, with one batch again and again"
+                    f"memory grew with every batch of data loader {this_pass.ordinal + 1}: past the cut they "
+                    f"were followed on, with one batch again and again"
                 )
                 notes.note("cut", what="repeated", text=text, loader=this_pass.ordinal, kept=None, of=length)
 

@@ -12,6 +12,15 @@ using model::Recording;
 
 namespace {
 
+// Times of a damaged recording may be anything: nonsense in, nonsense out, but no undefined sum.
+std::int64_t add_wrapping(std::int64_t left, std::int64_t right) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) + static_cast<std::uint64_t>(right));
+}
+
+std::int64_t subtract_wrapping(std::int64_t left, std::int64_t right) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) - static_cast<std::uint64_t>(right));
+}
+
 constexpr std::uint8_t kMostCards = 64;  // 255 is the host; anything else from here on is no card of any machine
 
 // Builds one card's history from its events in the order of time.
@@ -37,7 +46,8 @@ class HistoryBuilder {
     }
     history_.overheads.context = std::max(history_.overheads.context, overheads.context);
     history_.overheads.libraries = std::max(history_.overheads.libraries, overheads.libraries);
-    history_.moments.push_back({at_ns - start_ns_, allocated, reserved, device_, record.phase, process, overheads});
+    history_.moments.push_back(
+        {subtract_wrapping(at_ns, start_ns_), allocated, reserved, device_, record.phase, process, overheads});
   }
 
   // A process is gone after its last event: from the next event on nothing of it is on the card.
@@ -101,6 +111,8 @@ class HistoryBuilder {
         history_.marks.push_back({now_, std::string(recordings_[static_cast<std::size_t>(process)].text(record.text))});
         break;
       case VF_RECORD_STEP:
+        // A step is of no card: it counts on those that its process uses.
+        if (of.context.count() == 0 && of.segments.empty() && of.blocks.empty()) break;
         if (record.phase < history_.steps.size()) ++history_.steps[record.phase];
         break;
       default:
@@ -187,6 +199,14 @@ bool concerns_every_card(const vf_record& record) {
   return record.kind == VF_RECORD_STEP || record.kind == VF_RECORD_MARK || record.kind == VF_RECORD_TAG;
 }
 
+// No card and no sum over cards comes near 1 PiB: such a figure is damage, and would only overflow what is added up.
+bool is_possible(const vf_record& record) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  const auto small = [](std::int64_t figure) { return figure > -kMost && figure < kMost; };
+  const bool counts_bytes = record.kind != VF_RECORD_MATMUL && record.kind != VF_RECORD_CONVOLUTION;
+  return !counts_bytes || (small(record.size) && small(record.a) && small(record.b));
+}
+
 struct Cursor {
   std::int64_t at_ns;
   int process;
@@ -204,7 +224,7 @@ void for_each_by_time(std::span<const Recording> recordings, Use use, Ended ende
   const auto push = [&](int process, std::size_t next) {
     const Recording& recording = recordings[static_cast<std::size_t>(process)];
     if (next < recording.records.size())
-      cursors.push({recording.started_at_ns + recording.records[next].at_ns, process, next});
+      cursors.push({add_wrapping(recording.started_at_ns, recording.records[next].at_ns), process, next});
   };
   for (std::size_t i = 0; i < recordings.size(); ++i) push(static_cast<int>(i), 0);
   while (!cursors.empty()) {
@@ -226,7 +246,7 @@ std::vector<CardHistory> build_histories(std::span<const Recording> recordings) 
     for (auto& [device, builder] : builders) builder.end_process(process);
   };
   const auto use = [&](const vf_record& record, int process, std::int64_t at_ns) {
-    if (record.kind == 0) return;
+    if (record.kind == 0 || !is_possible(record)) return;
     if (concerns_every_card(record)) {
       for (auto& [device, builder] : builders) builder.apply(record, process, at_ns);
     } else if (record.device < kMostCards) {

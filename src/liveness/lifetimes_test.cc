@@ -150,5 +150,14 @@ TEST(Lifetimes, a_process_that_ended_holds_nothing_any_more) {
   EXPECT_EQ(history.overheads.context, Bytes(50));
 }
 
+TEST(Lifetimes, figures_that_no_card_can_have_are_left_out) {
+  RecordingBuilder builder;
+  builder.alloc(1000, 100).emit(VF_RECORD_CONTEXT, std::numeric_limits<std::int64_t>::max()).alloc(2000, 100);
+  const std::vector recordings = {builder.build(), builder.build()};
+  const auto history = build_histories(recordings).at(0);
+  EXPECT_EQ(history.overheads.context, Bytes(0));
+  EXPECT_EQ(history.moments.back().allocated, Bytes(200));
+}
+
 }  // namespace
 }  // namespace vramfit::liveness

@@ -167,3 +167,65 @@ def test_a_loop_over_one_batch_of_a_loader_ends_too(job: Job) -> None:
     )
     assert finished.exit_code == 0, finished.stderr
     assert finished.of_kind("cut")[-1]["what"] == "stopped"
+
+
+def test_a_whole_evaluation_counts_every_sample_and_reads_few(job: Job) -> None:
+    script = (
+        DATA
+        + """
+    train, val = DataLoader(Data(100), 10, shuffle=True), DataLoader(Data(95), 10)
+    for x, y in train: train_on(x, y)
+    seen = 0
+    with torch.no_grad():
+        for batch in val:
+            x, y = batch
+            batch.clear()
+            model(x)
+            seen += len(y)
+    print(json.dumps(seen))
+    if seen != 95: raise ValueError("not all of it")
+    """
+    )
+    cut = job.run(script, steps="auto")
+    assert cut.exit_code == 1
+    assert [note["after_cut"] for note in cut.of_kind("error")] == [True]
+    whole = job.run(script, steps="auto", VRAMFIT_EVALUATION="whole")
+    assert whole.exit_code == 0, whole.stderr
+    assert whole.output() == 95
+    assert whole.stdout.count("read") == 70
+    assert [note["what"] for note in whole.of_kind("cut")][:2] == ["loader", "repeated"]
+
+
+def test_an_evaluation_that_gathers_on_the_card_is_followed(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    model = model.cuda()
+    big = DataLoader(Data(200), 10)
+    with torch.no_grad():
+        kept = [model(x.cuda()).new_empty(1 << 20) for x, _ in big]
+        counts = [len(kept), sum(1 for x, _ in big if model(x.cuda()) is not None)]
+    print(json.dumps(counts))
+    """,
+        steps="auto",
+        card=2 << 30,
+    )
+    assert finished.exit_code == 0, finished.stderr
+    assert finished.output() == [20, 3]
+    assert finished.stdout.count("read") == 60
+
+
+def test_a_loss_and_a_transform_are_no_steps_of_an_evaluation(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    loss, scale = nn.CrossEntropyLoss(), nn.Softplus()
+    second = nn.Linear(4, 2)
+    for x, y in DataLoader(Data(40), 10, shuffle=True): train_on(scale(x), y)
+    with torch.no_grad():
+        for x, y in DataLoader(Data(20), 10): loss(model(scale(x)), y), second(x)
+    """,
+    )
+    assert finished.exit_code == 0, finished.stderr
+    steps = [(note["phase"], note["number"]) for note in finished.of_kind("step")]
+    assert steps == [("train", 1), ("train", 2), ("train", 3), ("validate", 1), ("validate", 2)]

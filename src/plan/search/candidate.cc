@@ -16,7 +16,10 @@ constexpr std::size_t kMostLevels = 255;  // a level is one byte
 // Rounding is what every change of hardware does too: it is not held against a plan.
 int tier(Effect effect) { return effect <= Effect::kRounding ? 0 : static_cast<int>(effect); }
 
-double cost(const Candidate& candidate) { return candidate.time_factor * (1 + kCostPerChange * candidate.changes); }
+// Time lost, not time won: a change that the job does not need is no better for making it faster.
+double cost(const Candidate& candidate) {
+  return std::max(1.0, candidate.time_factor) * (1 + kCostPerChange * candidate.changes);
+}
 
 Forecast forecast_levels(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                          const std::vector<std::uint8_t>& levels) {
@@ -127,7 +130,7 @@ std::vector<Candidate> build_candidates(const model::Job& job, const Target& tar
 }
 
 bool is_cheaper(const Candidate& left, const Candidate& right) {
-  const auto key = [](const Candidate& c) { return std::tuple(tier(c.effect), cost(c), c.changes, c.needs); };
+  const auto key = [](const Candidate& c) { return std::tuple(tier(c.effect), cost(c), c.effect, c.time_factor, c.needs); };
   const auto left_key = key(left), right_key = key(right);
   return left_key != right_key ? left_key < right_key : left.levels < right.levels;
 }

@@ -1,0 +1,16 @@
+// A plan file is written by hand too: a wrong one is an error with a place, and a right one survives the round trip.
+#include "ingest/plan_file.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace ingest = vramfit::ingest;
+  const auto plan = ingest::parse_plan({reinterpret_cast<const char*>(data), size}, "fuzz");
+  if (!plan) return 0;
+  const auto text = ingest::to_json(*plan).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (!ingest::parse_plan(text, "again")) std::abort();
+  return 0;
+}

@@ -1,0 +1,41 @@
+"""Fuzzing of everything that reads bytes from outside, from the kept corpora on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from . import building
+from .section import ROOT, Outcome, Section, run_check
+
+SECONDS = int(os.environ.get("VRAMFIT_FUZZ_SECONDS", "120"))  # for each fuzzer
+SEEDS = {"cards": [ROOT / "src" / "devices" / "cards.toml"]}  # besides fuzz/corpus/NAME
+
+
+def run_fuzzer(name: str) -> Outcome:
+    """What it finds anew lands in build/fuzz; a crashing input is named in the output and can join the corpus."""
+    folder = ROOT / "build" / "fuzz" / "corpus" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = ROOT / "fuzz" / "corpus" / name
+    for seed in [*(kept.iterdir() if kept.exists() else []), *SEEDS.get(name, [])]:
+        shutil.copy(seed, folder / seed.name)
+    program = ROOT / "build" / "fuzz" / "fuzzers" / f"fuzz_{name}"
+    limits = [
+        f"-max_total_time={SECONDS}",
+        "-rss_limit_mb=2048",
+        "-timeout=10",
+        f"-artifact_prefix={folder}/../{name}-",
+    ]
+    return run_check([str(program), *limits, str(folder)])
+
+
+def run_fuzzers(_tier: str) -> Outcome:
+    total = run_check(["tools/set_up", "fuzz"]) + building.build("fuzz", ("fuzzers",))
+    for source in sorted((ROOT / "fuzz").glob("*.cc")):
+        if total.failed:
+            break
+        total += run_fuzzer(source.stem)
+    return total
+
+
+SECTIONS = [Section("fuzzers", run_fuzzers, tiers=("all",))]
