@@ -10,7 +10,8 @@ namespace vramfit::report {
 
 inline constexpr std::size_t kPageWidth = 80;
 
-// Breaks at spaces and keeps the line breaks it is given; continuation lines are indented by `indent`. A word longer than a line is left whole.
+// Breaks at spaces and keeps the line breaks it is given; continuation lines are indented by `indent`. A word longer
+// than a line is left whole.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
 
 // Columns as a person reads UTF-8 text: continuation bytes take no room.

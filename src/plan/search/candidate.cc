@@ -130,7 +130,9 @@ std::vector<Candidate> build_candidates(const model::Job& job, const Target& tar
 }
 
 bool is_cheaper(const Candidate& left, const Candidate& right) {
-  const auto key = [](const Candidate& c) { return std::tuple(tier(c.effect), cost(c), c.effect, c.time_factor, c.needs); };
+  const auto key = [](const Candidate& c) {
+    return std::tuple(tier(c.effect), cost(c), c.effect, c.time_factor, c.needs);
+  };
   const auto left_key = key(left), right_key = key(right);
   return left_key != right_key ? left_key < right_key : left.levels < right.levels;
 }
