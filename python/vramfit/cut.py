@@ -10,7 +10,7 @@ after an evaluation):
     `------------- round 1 ------------'  `---------- round 2 -------'    coasting
     peaks of round 2 <= peaks of round 1: steady
 
-An evaluation whose memory grows with every batch (predictions are gathered on the card) is not cut: it goes on, with its
+An evaluation whose memory grows with every batch (predictions are gathered on card) is not cut: it goes on, with its
 last batch again and again, for as long as memory grows. So does every evaluation under VRAMFIT_EVALUATION=whole, with
 which a script is run again that failed because it counts what it has seen.
 
