@@ -47,6 +47,13 @@ std::vector<model::Remark> context_remarks(const RunRequest& request, const JobS
   return remarks;
 }
 
+// "No module named 'datasets'" is the most usual end of a script in an environment it does not know.
+std::string remedy_for(const model::ScriptError& error, const JobEnvironment& job) {
+  const std::size_t begin = error.message.find('\''), end = error.message.rfind('\'');
+  if (error.type != "ModuleNotFoundError" || begin >= end) return "";
+  return remedy_for_missing_module(job, error.message.substr(begin + 1, end - begin - 1));
+}
+
 }  // namespace
 
 Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& progress) {
@@ -108,6 +115,7 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) const {
   left.python = setup_->job.interpreter.python;
   left.assumed = context_remarks(request_, *setup_);
   outcome.result = assemble(left);
+  if (outcome.result.error) outcome.result.error->remedy = remedy_for(*outcome.result.error, setup_->job);
   return outcome;
 }
 

@@ -57,7 +57,9 @@ ordered_json oom_json(const model::Oom& oom) {
 }
 
 ordered_json error_json(const model::ScriptError& error) {
-  return {{"type", error.type}, {"message", error.message}, {"stack", stack_json(error.stack)}};
+  ordered_json json = {{"type", error.type}, {"message", error.message}, {"stack", stack_json(error.stack)}};
+  if (!error.remedy.empty()) json["remedy"] = error.remedy;
+  return json;
 }
 
 ordered_json remarks_json(const std::vector<model::Remark>& remarks) {

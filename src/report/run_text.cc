@@ -101,6 +101,7 @@ void add_error(std::string& text, const RunResult& result) {
   section(text, "Where it failed");
   add_stack(text, result.error->stack);
   text += "  " + wrap(fmt::format("{}: {}", result.error->type, result.error->message), kPageWidth - 2, 2) + "\n";
+  if (!result.error->remedy.empty()) text += "  " + wrap("try: " + result.error->remedy, kPageWidth - 2, 4) + "\n";
 }
 
 void add_devices(std::string& text, const RunResult& result) {
