@@ -62,6 +62,13 @@ def _on_batch(this_pass: Pass, batch: Any) -> None:
         _note_loader(this_pass, recorder.PHASE_NAMES[position.phase])
 
 
+def _on_backward(tensors: Any) -> None:
+    """A training loader is known at its first backward pass: a trainer may leave its last pass before the end."""
+    this_pass = loaders.innermost()
+    if this_pass is not None and this_pass.ordinal in _loaders and _once("loader_trains", this_pass.ordinal):
+        _note_loader(this_pass, "train")
+
+
 def _after_pass(this_pass: Pass) -> None:
     """The phase a loader serves is known once its pass is over: the later note counts."""
     if this_pass.delivered and _once("loader_phase", this_pass.ordinal):
@@ -203,7 +210,7 @@ class _Meter:
         if self._autocast is not None:
             _precision(autocast=self._autocast)
         for name, reading in self._readings.items():
-            if name.removeprefix(self._prefix).count(".") < _MAX_DEPTH and reading.saved_bytes > 0:
+            if name and name.removeprefix(self._prefix).count(".") < _MAX_DEPTH and reading.saved_bytes > 0:
                 notes.note(
                     "module_memory",
                     name=name,
@@ -320,6 +327,7 @@ def _count_optimizers(torch: Any) -> None:
 def install(torch: Any) -> None:
     events.batch.listen(_on_batch)
     loaders.after_pass.append(_after_pass)
+    events.backward_begin.listen(_on_backward)
     events.root_enter.listen(_on_root_enter)
     events.root_exit.listen(_on_root_exit)
     events.step_end.listen(_on_step_end)

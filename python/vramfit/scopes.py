@@ -66,10 +66,12 @@ def scope_of(module: Any, is_root: bool) -> int:
         learn_root(module)
     else:
         _learn(module, type(module).__name__)  # not registered under any root we know
+        _names[id(module)] = ""
     return _scopes[id(module)][1]
 
 
 def name_of(module: Any) -> str:
+    """Empty for a module that no root has: a loss made within a forward."""
     known = _scopes.get(id(module))
     if known is not None and known[0]() is module:
         return _names.get(id(module), "")
