@@ -127,7 +127,7 @@ struct ScriptError {
   std::string message;
   std::vector<StackFrame> stack;
   bool after_cut = false;  // after an evaluation that was cut, before any more training: the cut may be the cause
-  std::string remedy;  // what to try; empty: nothing is known
+  std::string remedy;      // what to try; empty: nothing is known
   friend bool operator==(const ScriptError&, const ScriptError&) = default;
 };
 
