@@ -120,6 +120,12 @@ class Cutter:
                     f"were followed on, with one batch again and again"
                 )
                 notes.note("cut", what="repeated", text=text, loader=this_pass.ordinal, kept=None, of=length)
+                notes.note(
+                    "growth",
+                    text=f"every batch of data loader {this_pass.ordinal + 1} leaves {min(growths) >> 20} MiB more on "
+                    f"the card, in an evaluation: what the script gathers there could go to the CPU, or be summed up",
+                    peaks=[],
+                )
 
     def after_pass(self, this_pass: Pass) -> None:
         length = _length(this_pass.loader)

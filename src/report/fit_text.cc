@@ -70,6 +70,9 @@ void add_demand(std::string& text, const FitResult& result) {
                            to_string(device->peaks.allocated)),
                kPageWidth, 0) +
           "\n";
+  // What the run with room warned of is often the cause, and something that no technique changes: memory that grows.
+  for (const model::Remark& warning : result.free_run->warnings)
+    text += wrap("[!] " + warning.text, kPageWidth, 4) + "\n";
 }
 
 std::string numbers_of(const PlanRow& row, std::size_t rank) {
