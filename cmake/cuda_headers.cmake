@@ -1,6 +1,6 @@
 # Where each CUDA major's public headers lie: VRAMFIT_CUDA12_INCLUDE, VRAMFIT_CUDA13_INCLUDE. They are only compiled
 # against, never shipped; tools/fetch_cuda_headers downloads them once into the user's cache.
-if(DEFINED ENV{XDG_CACHE_HOME})
+if(NOT "$ENV{XDG_CACHE_HOME}" STREQUAL "")
   set(vramfit_cache "$ENV{XDG_CACHE_HOME}/vramfit/headers")
 else()
   set(vramfit_cache "$ENV{HOME}/.cache/vramfit/headers")
