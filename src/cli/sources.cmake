@@ -1,0 +1,7 @@
+set(vramfit_cli_sources main.cc env_verb.cc fit_verb.cc gpus_verb.cc job_options.cc run_verb.cc terminal.cc)
+list(TRANSFORM vramfit_cli_sources PREPEND "cli/")
+add_executable(vramfit ${vramfit_cli_sources})
+vramfit_target(vramfit)
+target_link_libraries(vramfit PRIVATE vramfit_app)
+target_compile_definitions(vramfit PRIVATE VRAMFIT_VERSION="${PROJECT_VERSION}")
+set_target_properties(vramfit PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${VRAMFIT_STAGE}/bin")

@@ -1,0 +1,4 @@
+vramfit_room(report
+  SOURCES fit_json.cc fit_text.cc gpus.cc layout.cc run_json.cc run_text.cc
+  TESTS fit_text_test.cc layout_test.cc run_json_test.cc run_text_test.cc testing/schema_check.cc
+  ROOMS model)
