@@ -38,6 +38,8 @@ base::Environment child_environment(base::Environment user, const Installation& 
   environment["VRAMFIT_STEPS"] = request.steps;
   environment["VRAMFIT_EVALUATION"] = request.whole_evaluation ? "whole" : "cut";
   environment["VRAMFIT_VALUES"] = request.values == Values::kCpu ? "cpu" : "zeros";
+  environment.erase("VRAMFIT_DIAGNOSE");
+  if (request.diagnose) environment["VRAMFIT_DIAGNOSE"] = "1";
   environment.erase("VRAMFIT_PLAN");
   if (request.plan) environment["VRAMFIT_PLAN"] = fs::absolute(*request.plan).string();
   return environment;

@@ -38,6 +38,7 @@ struct RunRequest {
   std::optional<double> timeout_seconds;
   std::string cudnn = "auto";        // --cudnn: auto, zero or a folder: whom to ask about workspaces
   std::optional<std::string> torch;  // --torch: which kept environment to use
+  bool diagnose = false;             // the hooks look for causes too (RunResult::evidence)
   bool quiet_child = false;          // its output goes to `child_output` (or nowhere): candidates, floor
   std::filesystem::path child_output;
 };

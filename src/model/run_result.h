@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "model/runtime_evidence.h"
 
 namespace vramfit::model {
 
@@ -157,6 +158,7 @@ struct RunResult {
   std::vector<Remark> warnings;
   std::vector<TimelinePoint> timeline;
   int processes = 0;  // that touched a card
+  RuntimeEvidence evidence;
   friend bool operator==(const RunResult&, const RunResult&) = default;
 };
 
