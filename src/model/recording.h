@@ -13,19 +13,14 @@
 #include <string_view>
 #include <vector>
 
+#include "model/odd_input.h"
+
 namespace vramfit::model {
 
 // One line of notes.<pid>.jsonl; docs/recording.md lists the kinds and their fields.
 struct Note {
   std::string kind;
   nlohmann::json fields;  // the whole object, "kind" included
-};
-
-// Odd input is kept out and counted under a name, with what it costs the reader.
-enum class OddWeight { kInfo, kDataLost, kWrongAnswerPossible };
-struct OddInput {
-  OddWeight weight = OddWeight::kInfo;
-  std::int64_t count = 0;
 };
 
 struct Recording {

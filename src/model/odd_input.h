@@ -1,0 +1,18 @@
+// Odd input is kept out and counted under a name, with what it costs the reader.
+#ifndef VRAMFIT_MODEL_ODD_INPUT_H
+#define VRAMFIT_MODEL_ODD_INPUT_H
+
+#include <cstdint>
+
+namespace vramfit::model {
+
+enum class OddWeight { kInfo, kDataLost, kWrongAnswerPossible };
+struct OddInput {
+  OddWeight weight = OddWeight::kInfo;
+  std::int64_t count = 0;
+  friend bool operator==(const OddInput&, const OddInput&) = default;
+};
+
+}  // namespace vramfit::model
+
+#endif
