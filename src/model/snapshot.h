@@ -23,7 +23,7 @@ namespace vramfit::model {
 enum class StringId : std::uint32_t { kEmpty = 0 };
 // Index into Snapshot::frames.
 enum class FrameId : std::uint32_t {};
-// Index into the stacks of a snapshot. kNone: no stack was recorded, which is not the same as an empty one.
+// Index into the stacks of a snapshot. kNone: no stack was recorded; the file then has no `frames`, or an empty list.
 enum class StackId : std::uint32_t { kNone = 0 };
 // Index into Snapshot::contexts. Entries of files before 2.7 all have context 0, whose fields are empty.
 enum class ContextId : std::uint32_t { kNone = 0 };
@@ -102,7 +102,7 @@ enum class TraceAction : std::uint8_t {
   kSnapshot,      // a snapshot was taken; `size` is what was active then
   kOom,
   kUserDefined,  // 2.6
-  kAnnotate,     // 2.15: torch.cuda.memory._annotate_tensor; the text is the context's user_metadata
+  kAnnotate,     // 2.14: torch.cuda.memory._annotate_tensor; the text is the context's user_metadata
   kFree,         // nightly builds before 2.0: requested and completed in one
   kUnknown,      // a word that this reader does not know; counted in Snapshot::odd
 };
@@ -148,6 +148,8 @@ struct AllocatorSettings {
   bool pinned_use_cuda_host_register = false;
   bool graph_capture_record_stream_reuse = false;  // 2.9
   std::int64_t pinned_num_register_threads = 1;
+  std::optional<std::int64_t> max_round_threshold;                // 2.14, bytes; none: unlimited (-1)
+  std::optional<std::int64_t> max_cached_size;                    // 2.14, bytes; none: unlimited (-1)
   std::map<std::int64_t, std::int64_t> roundup_power2_divisions;  // MiB, a power of two -> divisions
   std::map<std::string, std::string> raw;                         // every key of the file, its value as JSON
   friend bool operator==(const AllocatorSettings&, const AllocatorSettings&) = default;
@@ -161,12 +163,12 @@ struct UnknownField {
 };
 
 struct Snapshot {
-  std::vector<Segment> segments;                     // in the file's order, which is that of addresses per device
-  std::vector<std::vector<TraceEntry>> traces;       // per device index, oldest first; the ring buffer loses the start
-  std::optional<AllocatorSettings> settings;         // 2.2
-  std::vector<Annotation> annotations;               // 2.6
-  std::vector<Segment> host_segments;                // 2.14: the pinned host allocator
-  std::vector<std::vector<TraceEntry>> host_traces;  // 2.14
+  std::vector<Segment> segments;                // in the file's order, which is that of addresses per device
+  std::vector<std::vector<TraceEntry>> traces;  // per device index, oldest first; the ring buffer loses the start
+  std::optional<AllocatorSettings> settings;    // 2.2
+  std::vector<Annotation> annotations;          // 2.6
+  std::vector<Segment> host_segments;           // 2.14: the pinned host allocator
+  std::vector<TraceEntry> host_trace;           // 2.14: `host_traces`, which is one list
 
   // The tables that the ids above point into.
   std::vector<std::string> strings{std::string()};
