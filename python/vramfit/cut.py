@@ -21,10 +21,11 @@ if it is near. Growth from round to round is followed for a while: it may be a l
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import Any
 
-from vramfit import events, loaders, notes, recorder
+from vramfit import events, gathering, loaders, notes, recorder
 from vramfit.loaders import Pass
 from vramfit.phases import position
 from vramfit.stop import RunComplete
@@ -74,10 +75,10 @@ class Cutter:
         if self.paused:
             return
         if self.automatic:
-            if _looks_like_training(this_pass):
+            if looks_like_training(this_pass):
                 self.begin_round()
             this_pass.wanted = self._wanted(this_pass)
-            if self.whole_evaluation and not _looks_like_training(this_pass):
+            if self.whole_evaluation and not looks_like_training(this_pass):
                 this_pass.repeat_to = _length(this_pass.loader) or 0
         elif self.batches is not None:
             this_pass.wanted = self.batches
@@ -86,7 +87,7 @@ class Cutter:
     def _wanted(self, this_pass: Pass) -> int:
         if self.coasting_since is not None:
             return 1
-        return _TRAIN_BATCHES if _looks_like_training(this_pass) else _OTHER_BATCHES
+        return _TRAIN_BATCHES if looks_like_training(this_pass) else _OTHER_BATCHES
 
     def before_batch(self, this_pass: Pass) -> None:
         """Raises what a pass wants, one batch ahead of its end, while it trains without having come to its steps."""
@@ -105,7 +106,7 @@ class Cutter:
         if self.levels[0] is not this_pass:
             self.levels = (this_pass, [])
         levels = self.levels[1]
-        levels.append(_allocated())
+        levels.append(allocated())
         length = _length(this_pass.loader)
         if self.whole_evaluation or length is None or len(levels) < _OTHER_BATCHES + 1:
             return
@@ -120,12 +121,7 @@ class Cutter:
                     f"were followed on, with one batch again and again"
                 )
                 notes.note("cut", what="repeated", text=text, loader=this_pass.ordinal, kept=None, of=length)
-                notes.note(
-                    "growth",
-                    text=f"every batch of data loader {this_pass.ordinal + 1} leaves {min(growths) >> 20} MiB more on "
-                    f"the card, in an evaluation: what the script gathers there could go to the CPU, or be summed up",
-                    peaks=[],
-                )
+                _note_gathering(this_pass, min(growths), length)
 
     def after_pass(self, this_pass: Pass) -> None:
         length = _length(this_pass.loader)
@@ -229,6 +225,23 @@ class Cutter:
         raise RunComplete
 
 
+def _note_gathering(this_pass: Pass, bytes_per_batch: int, length: int) -> None:
+    found = gathering.find(sys._getframe(1), _OTHER_BATCHES)
+    where = f" (`{found.name}`, {found.line})" if found is not None else ""
+    notes.note(
+        "growth",
+        text=f"every batch of data loader {this_pass.ordinal + 1} leaves {bytes_per_batch >> 20} MiB more on the card, "
+        f"in an evaluation: what the script gathers there{where} could go to the CPU, or be summed up",
+        peaks=[],
+        phase=recorder.PHASE_NAMES[position.phase],
+        bytes_per_batch=bytes_per_batch,
+        batches=length,
+        variable=found.name if found is not None else "",
+        line=found.line if found is not None else "",
+        movable=found is not None and (bool(found.lists) or found.moves_itself),
+    )
+
+
 def read_peaks() -> list[int]:
     """Peak allocated and reserved bytes of every card since the peaks were last reset."""
     peaks: list[int] = []
@@ -240,14 +253,14 @@ def read_peaks() -> list[int]:
     return peaks
 
 
-def _allocated() -> int:
+def allocated() -> int:
     """Bytes in tensors, on all cards."""
     total = 0
     for device in range(16):
-        allocated = recorder.memory(device, recorder.ALLOCATED)
-        if allocated < 0 and device > 0:
+        level = recorder.memory(device, recorder.ALLOCATED)
+        if level < 0 and device > 0:
             break
-        total += max(allocated, 0)
+        total += max(level, 0)
     return total
 
 
@@ -272,7 +285,7 @@ def _length(loader: Any) -> int | None:
 _training_loaders: set[int] = set()  # ordinals of loaders in whose passes a backward pass ran
 
 
-def _looks_like_training(this_pass: Pass) -> bool:
+def looks_like_training(this_pass: Pass) -> bool:
     if this_pass.ordinal in _training_loaders:
         return True
     if this_pass.number > 1:

@@ -10,7 +10,7 @@ from typing import Any
 from vramfit import events, loaders, notes, owners, phases, recorder, scopes
 from vramfit.loaders import Pass
 from vramfit.phases import position
-from vramfit.recorder import FORWARD, TRAIN
+from vramfit.recorder import FORWARD, TEST, TRAIN, VALIDATE
 
 _MAX_DEPTH = 4  # of module names whose activations are measured
 _MAX_BLOCKS = 400
@@ -140,11 +140,21 @@ def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             has_batch_norm=any("BatchNorm" in type(part).__name__ and part.training for part in inner.modules()),
             blocks=_blocks(inner, root.prefix),
         )
+    if position.phase in (VALIDATE, TEST):
+        _note_evaluation(inner)
     _note_precision(module is not inner and "Optimized" in type(module).__name__)
     training = position.phase == TRAIN
     if training and not phases.detail and _measured.get(id(inner), 0) < _MEASURED_FORWARDS:
         _measured[id(inner)] = _measured.get(id(inner), 0) + 1
         phases.detail.append(_Meter(root.prefix))
+
+
+def _note_evaluation(module: Any) -> None:
+    """Whether an evaluation's forwards run with gradients on, so that each keeps its activations."""
+    if not _once("evaluation", position.phase):
+        return
+    gradients = sys.modules["torch"].is_grad_enabled() and any(p.requires_grad for p in module.parameters())
+    notes.note("evaluation", phase=recorder.PHASE_NAMES[position.phase], gradients=gradients)
 
 
 def _on_root_exit(module: Any, result: Any) -> None:
@@ -283,6 +293,7 @@ def _step(key: int) -> None:
     recorder.step(number)
     if number <= 3:
         notes.note("step", number=number, phase=recorder.PHASE_NAMES[position.phase])
+    events.step_counted(number)
 
 
 def _on_step_end(optimizer: Any) -> None:

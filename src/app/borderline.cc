@@ -20,6 +20,7 @@ void settle_borderline(const RunRequest& request, RunOutcome& outcome, const Run
     result.reason += "; with that much more room it runs";
     return;
   }
+  if (second && second->result.timed_out) return;  // it says nothing about memory
   result.verdict = model::Verdict::kOutOfMemory;
   result.reason.clear();
 }

@@ -13,6 +13,7 @@
 #include "app/session.h"
 #include "base/interrupt.h"
 #include "ingest/plan_file.h"
+#include "plan/cause.h"
 #include "plan/job_builder.h"
 #include "plan/search/search.h"
 #include "plan/techniques/registry.h"
@@ -64,13 +65,10 @@ class Fit {
  public:
   Fit(const FitRequest& request, Runner& runner, base::ProgressSink& progress, const base::Clock& clock)
       : request_(request), runner_(runner), progress_(progress), clock_(clock), started_ns_(clock.now_ns()) {
-    const CardChoice& card = request.run.cards.front();
-    target_.card = card.card;
-    target_.limit = card.total.value_or(card.card.memory);
     target_.keep_effective_batch = request.keep_effective_batch;
-    result_.card = card.card.name;
-    result_.limit = target_.limit;
+    result_.cards = static_cast<int>(request.run.cards.size());
     result_.budget_seconds = request.budget_seconds;
+    aim_at(0);
   }
 
   Result<FitResult> run() {
@@ -80,12 +78,26 @@ class Fit {
     auto job = run_free();
     if (!job) return std::unexpected(job.error());
     if (!*job) return finish();
+    if (!is_search_of_use(**job)) return finish();
     if (auto searched = search_plans(**job); !searched) return std::unexpected(searched.error());
     return finish();
   }
 
  private:
   double elapsed() const { return base::seconds_between(started_ns_, clock_.now_ns()); }
+  double left() const { return std::max(0.0, request_.budget_seconds - elapsed()); }
+
+  static Bytes limit_of(const CardChoice& card) { return card.total.value_or(card.card.memory); }
+
+  // Predictions are for one card: that which is shortest of memory.
+  void aim_at(int card) {
+    const CardChoice& choice = request_.run.cards[static_cast<std::size_t>(card)];
+    target_.card = choice.card;
+    target_.limit = limit_of(choice);
+    result_.card = choice.card.name;
+    result_.card_index = card;
+    result_.limit = target_.limit;
+  }
 
   FitResult finish() {
     progress_.clear();
@@ -98,6 +110,7 @@ class Fit {
     request.plan.reset();
     request.quiet_child = true;
     if (request.steps == "auto") request.steps = "quick";  // ends as soon as memory is steady
+    request.whole_seconds = left();
     return request;
   }
 
@@ -109,6 +122,8 @@ class Fit {
     ++result_.runs;
     result_.as_is = std::move(outcome->result);
     if (result_.as_is.interrupted) return conclude(FitVerdict::kInterrupted, "");
+    if (is_out_of_time(result_.as_is))
+      return conclude(FitVerdict::kOutOfTime, "the job as it is had not ended by then");
     switch (result_.as_is.verdict) {
       case model::Verdict::kFits:
         return conclude(FitVerdict::kFitsAlready, "");
@@ -121,6 +136,8 @@ class Fit {
     }
     return true;
   }
+
+  bool is_out_of_time(const model::RunResult& run) const { return run.timed_out && left() <= 0; }
 
   bool conclude(FitVerdict verdict, std::string reason) {
     result_.verdict = verdict;
@@ -136,9 +153,13 @@ class Fit {
     auto outcome = runner_.run(request, progress_);
     if (!outcome) return std::unexpected(outcome.error());
     ++result_.runs;
-    const model::RunResult& free = outcome->result;
+    model::RunResult& free = outcome->result;
     if (free.interrupted) {
       conclude(FitVerdict::kInterrupted, "");
+      return std::nullopt;
+    }
+    if (is_out_of_time(free)) {
+      conclude(FitVerdict::kOutOfTime, "the job on a card with plenty had not ended by then");
       return std::nullopt;
     }
     if (free.verdict == model::Verdict::kFailed || free.verdict == model::Verdict::kOutOfMemory) {
@@ -146,6 +167,7 @@ class Fit {
                                                    free.error ? free.error->message : free.reason));
       return std::nullopt;
     }
+    look_at_shortest_card(free);
     model::Job job = plan::build_job(outcome->recordings, free);
     if (result_.as_is.oom) {
       const auto& device = fullest(result_.as_is);
@@ -154,6 +176,38 @@ class Fit {
     }
     result_.free_run = std::move(outcome->result);
     return job;
+  }
+
+  // With plenty everywhere the fullest card is not always the one that lacks most: cards may differ in size.
+  void look_at_shortest_card(model::RunResult& free) {
+    std::optional<Bytes> most;
+    for (const model::DeviceResult& device : free.devices) {
+      const auto index = static_cast<std::size_t>(device.index);
+      if (index >= request_.run.cards.size()) continue;
+      const Bytes lacking = device.peaks.device - limit_of(request_.run.cards[index]);
+      if (most && lacking <= *most) continue;
+      most = lacking;
+      free.peak_device = device.index;
+    }
+    Bytes highest;
+    for (const model::PhaseResult& phase : free.phases) {
+      if (phase.device != free.peak_device || phase.peaks.device <= highest) continue;
+      highest = phase.peaks.device;
+      free.peak_phase = phase.name;
+    }
+    aim_at(free.peak_device);
+  }
+
+  // Where the script itself is at fault and nothing around it can mend that, a search would only take time.
+  bool is_search_of_use(const model::Job& job) {
+    result_.cause = plan::find_cause(job, target_.limit);
+    if (!result_.cause) return true;
+    for (const plan::Technique* technique : plan::all_techniques()) {
+      const bool wanted = request_.only.empty() || contains(request_.only, technique->id());
+      if (!wanted || contains(request_.deny, technique->id()) || !technique->mends_cause(job)) continue;
+      if (technique->applies_to(job, target_).standing == plan::Standing::kApplicable) return true;
+    }
+    return conclude(FitVerdict::kNeedsEdit, "");
   }
 
   static const model::DeviceResult& fullest(const model::RunResult& result) {
@@ -193,11 +247,11 @@ class Fit {
     if (!trial.timeout_seconds) trial.timeout_seconds = kShortestLimit + kLimitFactor * result_.free_run->wall_seconds;
     RunProver prover(std::move(trial), phases_of(job), session->run_folder(), runner_);
     plan::SearchOptions options;
-    options.budget_seconds = std::max(0.0, request_.budget_seconds - elapsed());
+    options.budget_seconds = left();
     const auto on_trial = [&](const model::Plan& plan, const plan::Outlook& outlook, std::size_t done,
                               std::string_view stage) {
       progress_.update(fmt::format("{}: {} (predicted {}) - {} run, at most {:.0f} s left", stage, plan.name,
-                                   to_string(outlook.needs), done, std::max(0.0, request_.budget_seconds - elapsed())));
+                                   to_string(outlook.needs), done, left()));
     };
     const plan::SearchResult found = plan::search(job, target_, axes, prover, options, clock_, on_trial);
     if (found.ending == plan::Ending::kFailed && !found.best) return std::unexpected(*found.error);
@@ -220,9 +274,10 @@ class Fit {
     while (!result_.plans.empty() && elapsed() + expected < request_.budget_seconds) {
       model::PlanRow& best = result_.plans.front();
       progress_.update(fmt::format("confirming {}", best.plan.name));
-      const auto proof = prover.prove(best.plan);
+      const auto proof = prover.prove(best.plan, left());
       if (!proof) return;
       ++result_.runs;
+      if (proof->outcome == plan::Outcome::kTimedOut) return;  // what was proven before stands
       if (proof->outcome == plan::Outcome::kFits) {
         best.proven = model::Peaks{proof->peak_allocated, proof->peak_reserved, proof->peak_device};
         best.retries = proof->retries;
@@ -252,10 +307,24 @@ class Fit {
       result_.verdict = FitVerdict::kInterrupted;
     } else if (found.ending == plan::Ending::kBudgetUsed) {
       result_.verdict = FitVerdict::kOutOfTime;
+    } else if (found.ending == plan::Ending::kNothingProven) {
+      result_.verdict = FitVerdict::kNotProven;
+      result_.reason = nearest_miss();
     } else {
       result_.verdict = FitVerdict::kNothingFits;
       if (no_techniques) result_.reason = "none of the techniques can be applied to this script";
     }
+  }
+
+  // Of the plans that might fit and were not shown to, the most telling one.
+  std::string nearest_miss() const {
+    for (const auto standing :
+         {model::PlanStanding::kBorderline, model::PlanStanding::kTimedOut, model::PlanStanding::kBroke}) {
+      for (const model::PlanRow& row : result_.lost) {
+        if (row.standing == standing) return fmt::format("{}: {}", row.plan.name, row.reason);
+      }
+    }
+    return "none of those that might fit could be run";
   }
 
   // The user's file is never overwritten unless it is a plan itself.
@@ -295,6 +364,7 @@ Result<FitResult> fit(const FitRequest& request, Runner& runner, base::ProgressS
                       const base::Clock& clock) {
   if (auto checked = check_request(request); !checked) return std::unexpected(checked.error());
   base::InterruptScope interrupts;
+  if (auto prepared = runner.prepare(request.run, progress); !prepared) return std::unexpected(prepared.error());
   return Fit(request, runner, progress, clock).run();
 }
 

@@ -23,7 +23,7 @@ struct FitRequest {
   bool keep_effective_batch = true;  // --keep effective-batch | any
   std::vector<std::string> only;     // --only: technique ids; empty = all
   std::vector<std::string> deny;     // --deny
-  double budget_seconds = 60;        // for everything, the two first runs included
+  double budget_seconds = 60;        // for everything, the two first runs included; setting an environment up is not
   std::filesystem::path plan_out = "vramfit-plan.json";
 };
 

@@ -81,6 +81,9 @@ plan::Proof judge(const RunOutcome& outcome, const model::Plan& plan, const std:
   if (!proof.refused.empty()) {
     proof.outcome = plan::Outcome::kRefused;
     proof.detail = first_of(result.plan_refused);
+  } else if (result.timed_out) {
+    proof.outcome = plan::Outcome::kTimedOut;
+    proof.detail = fmt::format("it had not ended after {:.0f} s", result.wall_seconds);
   } else if (proof.outcome == plan::Outcome::kFailed) {
     proof.detail = result.error ? fmt::format("{}: {}", result.error->type, result.error->message) : result.reason;
   } else if (proof.outcome != plan::Outcome::kOutOfMemory) {
@@ -95,10 +98,11 @@ plan::Proof judge(const RunOutcome& outcome, const model::Plan& plan, const std:
 RunProver::RunProver(RunRequest request, std::set<std::string> phases, std::filesystem::path folder, Runner& runner)
     : request_(std::move(request)), phases_(std::move(phases)), folder_(std::move(folder)), runner_(runner) {}
 
-base::Result<plan::Proof> RunProver::prove(const model::Plan& plan) {
+base::Result<plan::Proof> RunProver::prove(const model::Plan& plan, double seconds_left) {
   const std::filesystem::path file = folder_ / fmt::format("plan-{}.json", ++number_);
   if (auto written = ingest::write_plan(file, plan); !written) return std::unexpected(written.error());
   request_.plan = file;
+  request_.whole_seconds = seconds_left;
   // The run's own progress would hide which plan is being tried.
   auto outcome = runner_.run(request_, base::silent_progress());
   if (!outcome) return std::unexpected(outcome.error());

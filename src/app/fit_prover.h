@@ -19,7 +19,7 @@ class RunProver final : public plan::Prover {
  public:
   // `folder` is where plan files for the runs are written; the caller removes it.
   RunProver(RunRequest request, std::set<std::string> phases, std::filesystem::path folder, Runner& runner);
-  base::Result<plan::Proof> prove(const model::Plan& plan) override;
+  base::Result<plan::Proof> prove(const model::Plan& plan, double seconds_left) override;
 
  private:
   RunRequest request_;

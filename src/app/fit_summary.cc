@@ -26,6 +26,8 @@ PlanStanding standing_of(Outcome outcome) {
       return PlanStanding::kDoesNotFit;
     case Outcome::kRefused:
       return PlanStanding::kRefused;
+    case Outcome::kTimedOut:
+      return PlanStanding::kTimedOut;
     case Outcome::kFailed:
       break;
   }
@@ -115,6 +117,8 @@ std::string why_unproven(const plan::Proof& proof) {
       return "refused: " + proof.detail;
     case Outcome::kFailed:
       return "the script broke: " + proof.detail;
+    case Outcome::kTimedOut:
+      return "not proven: " + proof.detail;
     case Outcome::kFits:
       break;
   }

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/borderline.h"
 #include "app/job_run.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/subprocess.h"
 
@@ -33,6 +36,13 @@ Result<RunOutcome> run_once(const JobSetup& setup, const RunRequest& request, ba
 
 }  // namespace
 
+RunRequest limit_run(RunRequest request, double seconds_used) {
+  if (!request.whole_seconds) return request;
+  const double left = std::max(0.0, *request.whole_seconds - seconds_used);
+  request.timeout_seconds = std::min(request.timeout_seconds.value_or(left), left);
+  return request;
+}
+
 bool fails_for_cut(const RunRequest& request, const RunOutcome& outcome) {
   return !request.whole_evaluation && outcome.result.verdict == model::Verdict::kFailed && outcome.result.error &&
          outcome.result.error->after_cut;
@@ -43,14 +53,19 @@ Result<RunOutcome> ColdRunner::run(const RunRequest& request, base::ProgressSink
   const auto setup = prepare_job(request, progress);
   if (!setup) return std::unexpected(setup.error());
   RunRequest asked = request;
-  auto outcome = run_once(*setup, asked, progress);
+  const std::int64_t started_ns = base::steady_clock().now_ns();
+  const auto run_next = [&](const RunRequest& next) {
+    const double used = base::seconds_between(started_ns, base::steady_clock().now_ns());
+    return run_once(*setup, limit_run(next, used), progress);
+  };
+  auto outcome = run_next(asked);
   if (outcome && fails_for_cut(asked, *outcome)) {
     if (!request.quiet_child) progress.say("the script failed after an evaluation that was cut: again, with all of it");
     asked.whole_evaluation = true;
-    outcome = run_once(*setup, asked, progress);
+    outcome = run_next(asked);
   }
   if (outcome) {
-    settle_borderline(asked, *outcome, [&](const RunRequest& again) { return run_once(*setup, again, progress); });
+    settle_borderline(asked, *outcome, run_next);
   }
   return outcome;
 }

@@ -35,13 +35,17 @@ struct RunRequest {
   bool whole_evaluation = false;       // evaluations deliver all their batches, the last one read again and again
   std::optional<std::filesystem::path> plan;
   Values values = Values::kZeros;
-  std::optional<double> timeout_seconds;
-  std::string cudnn = "auto";        // --cudnn: auto, zero or a folder: whom to ask about workspaces
-  std::optional<std::string> torch;  // --torch: which kept environment to use
-  bool diagnose = false;             // the hooks look for causes too (RunResult::evidence)
-  bool quiet_child = false;          // its output goes to `child_output` (or nowhere): candidates, floor
+  std::optional<double> timeout_seconds;  // of each process
+  std::optional<double> whole_seconds;    // of everything the request takes: a run may have to be repeated
+  std::string cudnn = "auto";             // --cudnn: auto, zero or a folder: whom to ask about workspaces
+  std::optional<std::string> torch;       // --torch: which kept environment to use
+  bool diagnose = false;                  // the hooks look for causes too (RunResult::evidence)
+  bool quiet_child = false;               // its output goes to `child_output` (or nowhere): candidates, floor
   std::filesystem::path child_output;
 };
+
+// The request as its next run is made: within what is left of `whole_seconds` after `seconds_used`.
+RunRequest limit_run(RunRequest request, double seconds_used);
 
 struct RunOutcome;
 // Whether the script may have failed only because an evaluation was cut: it is worth running with whole ones.
@@ -57,6 +61,8 @@ struct RunOutcome {
 class Runner {
  public:
   virtual ~Runner() = default;
+  // Whatever is done once for a command and may take minutes: its environment. run() does it too when nobody has.
+  virtual base::Result<void> prepare(const RunRequest&, base::ProgressSink&) { return {}; }
   // An error means that vramfit could not run the command; a command that fails is a result.
   virtual base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink& progress) = 0;
 };

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "app/borderline.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 
 namespace vramfit::app {
@@ -18,12 +19,11 @@ Result<RunOutcome> WarmRunner::run_cold(const RunRequest& request, base::Progres
   return cold_.run(quiet, progress);
 }
 
-Result<void> WarmRunner::get_ready(const RunRequest& request, const JobRun& run) {
+Result<void> WarmRunner::start_zygote(const JobRun& run) {
   if (zygote_) return {};
   // The zygote belongs to no session: its forks are told theirs one by one.
   base::Environment environment = run.environment();
   for (const char* name : {"VRAMFIT_LEDGER", "VRAMFIT_RUN_DIR", "VRAMFIT_PLAN"}) environment.erase(name);
-  (void)request;
   auto zygote = Zygote::start(*python_, environment);
   if (!zygote) return std::unexpected(zygote.error());
   zygote_.emplace(std::move(*zygote));
@@ -33,7 +33,7 @@ Result<void> WarmRunner::get_ready(const RunRequest& request, const JobRun& run)
 Result<RunOutcome> WarmRunner::run_warm(const RunRequest& request, base::ProgressSink& progress) {
   const auto run = JobRun::open(*setup_, request);
   if (!run) return std::unexpected(run.error());
-  if (auto ready = get_ready(request, *run); !ready) return std::unexpected(ready.error());
+  if (auto ready = start_zygote(*run); !ready) return std::unexpected(ready.error());
   ZygoteJob job;
   job.command = *python_;
   job.folder = std::filesystem::current_path().string();
@@ -47,29 +47,37 @@ Result<RunOutcome> WarmRunner::run_warm(const RunRequest& request, base::Progres
   return run->read(*ended);
 }
 
+Result<void> WarmRunner::prepare(const RunRequest& request, base::ProgressSink& progress) {
+  if (setup_ && command_ == request.command) return {};
+  zygote_.reset();
+  whole_evaluation_ = false;
+  auto setup = prepare_job(request, progress);
+  if (!setup) return std::unexpected(setup.error());
+  setup_ = std::move(*setup);
+  command_ = request.command;
+  python_ = parse_python_command(setup_->job.command);
+  return {};
+}
+
 Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink& progress) {
   const base::InterruptScope interrupts;
-  if (!setup_ || command_ != request.command) {
-    zygote_.reset();
-    whole_evaluation_ = false;
-    auto setup = prepare_job(request, progress);
-    if (!setup) return std::unexpected(setup.error());
-    setup_ = std::move(*setup);
-    command_ = request.command;
-    python_ = parse_python_command(setup_->job.command);
-  }
+  if (auto prepared = prepare(request, progress); !prepared) return std::unexpected(prepared.error());
   if (request.real) return run_cold(request, progress, "a real card");
   if (!python_) return run_cold(request, progress, "the command is not a Python script");
   RunRequest asked = request;
   asked.whole_evaluation |= whole_evaluation_;
-  auto outcome = run_warm(asked, progress);
+  const std::int64_t started_ns = base::steady_clock().now_ns();
+  const auto run_next = [&](const RunRequest& next) {
+    return run_warm(limit_run(next, base::seconds_between(started_ns, base::steady_clock().now_ns())), progress);
+  };
+  auto outcome = run_next(asked);
   if (outcome && fails_for_cut(asked, *outcome)) {
     whole_evaluation_ = asked.whole_evaluation = true;
-    outcome = run_warm(asked, progress);
+    outcome = run_next(asked);
   }
   if (outcome) {
     cold_reason_.clear();
-    settle_borderline(asked, *outcome, [&](const RunRequest& again) { return run_warm(again, progress); });
+    settle_borderline(asked, *outcome, run_next);
     return outcome;
   }
   zygote_.reset();

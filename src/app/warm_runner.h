@@ -15,6 +15,7 @@ namespace vramfit::app {
 // in a fork (torchrun, python -c) and a zygote that died are served cold.
 class WarmRunner final : public Runner {
  public:
+  base::Result<void> prepare(const RunRequest& request, base::ProgressSink& progress) override;
   base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink& progress) override;
   // Why the last run was a cold one; empty when it was warm.
   const std::string& cold_reason() const { return cold_reason_; }
@@ -22,7 +23,7 @@ class WarmRunner final : public Runner {
  private:
   base::Result<RunOutcome> run_cold(const RunRequest& request, base::ProgressSink& progress, std::string reason);
   base::Result<RunOutcome> run_warm(const RunRequest& request, base::ProgressSink& progress);
-  base::Result<void> get_ready(const RunRequest& request, const JobRun& run);
+  base::Result<void> start_zygote(const JobRun& run);
 
   std::optional<JobSetup> setup_;
   std::vector<std::string> command_;  // that setup_ is for

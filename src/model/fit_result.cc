@@ -10,6 +10,10 @@ std::string_view to_string(FitVerdict verdict) {
       return "plan_fits";
     case FitVerdict::kNothingFits:
       return "nothing_fits";
+    case FitVerdict::kNeedsEdit:
+      return "needs_edit";
+    case FitVerdict::kNotProven:
+      return "not_proven";
     case FitVerdict::kOutOfTime:
       return "out_of_time";
     case FitVerdict::kInterrupted:
@@ -32,6 +36,8 @@ std::string_view to_string(PlanStanding standing) {
       return "refused";
     case PlanStanding::kBroke:
       return "broke";
+    case PlanStanding::kTimedOut:
+      return "timed_out";
     case PlanStanding::kNotRun:
       return "not_run";
   }

@@ -16,6 +16,8 @@ enum class FitVerdict {
   kFitsAlready,
   kPlanFits,     // at least one plan was proven
   kNothingFits,  // everything together was run, and is too large still
+  kNeedsEdit,    // `cause`: no change around the script can help
+  kNotProven,    // what might fit broke the script, took too long or is borderline: nothing was proven
   kOutOfTime,    // the budget was used before anything was proven: nothing is known
   kInterrupted,  // Ctrl-C before anything was proven
   kJobFailed     // the job does not run, for a reason other than memory
@@ -28,6 +30,7 @@ enum class PlanStanding {
   kDoesNotFit,  // proven not to
   kRefused,     // the script could not be changed that way
   kBroke,       // the script failed with it
+  kTimedOut,    // its run had not ended when its time was over
   kNotRun       // predicted to be hopeless
 };
 std::string_view to_string(PlanStanding standing);  // "fits", "does_not_fit", ...
@@ -45,6 +48,14 @@ struct PlanRow {
   double wall_seconds = 0;  // of the run
 };
 
+// What in the script itself makes it run out.
+struct Cause {
+  std::string text;
+  std::string line;    // of the script; may be empty
+  std::string remedy;  // what to write instead
+  bool operator==(const Cause&) const = default;
+};
+
 struct TechniqueRow {
   std::string id;
   std::string standing;  // "applicable", "in_force", "not_possible", "denied"
@@ -55,9 +66,12 @@ struct FitResult {
   FitVerdict verdict = FitVerdict::kJobFailed;
   std::string reason;  // one sentence, for verdicts that need one
   std::string card;
-  Bytes limit;                        // the card's memory
+  int card_index = 0;  // of the card that is shortest of memory: what is predicted is predicted for it
+  int cards = 1;       // proofs are by all of them
+  Bytes limit;                        // that card's memory
   RunResult as_is;                    // the job on the card
   std::optional<RunResult> free_run;  // the job on the same card with far more memory: what it would take
+  std::optional<Cause> cause;
   std::vector<PlanRow> plans;         // those that fit, best first
   std::vector<PlanRow> lost;
   std::vector<TechniqueRow> techniques;

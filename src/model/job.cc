@@ -9,6 +9,8 @@ Bytes sum(const Holdings& h) {
   return h.weights + h.buffers + h.gradients + h.optimizer + h.inputs + h.activations + h.workspaces + h.temporaries;
 }
 
+Bytes sum(const GatheredFacts& gathered) { return Bytes(gathered.per_batch.count() * gathered.batches); }
+
 double total_macs(const StepWork& work) { return std::accumulate(work.macs.begin(), work.macs.end(), 0.0); }
 
 const LoaderFacts* find_loader(const Job& job, std::string_view phase) {

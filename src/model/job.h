@@ -98,6 +98,18 @@ struct StepWork {
 };
 double total_macs(const StepWork& work);
 
+// What an evaluation gathers on the card, batch by batch.
+struct GatheredFacts {
+  std::string phase;
+  std::string variable;  // of the script: "predictions"; empty when it was not found
+  std::string line;      // "train.py:112 in validate"; empty when it was not found
+  Bytes per_batch;
+  std::int64_t batches = 0;  // of the whole pass
+  bool movable = false;      // it lies where the hooks can move it to the CPU
+  bool operator==(const GatheredFacts&) const = default;
+};
+Bytes sum(const GatheredFacts& gathered);
+
 struct OomFacts {
   std::string phase;
   Bytes tried, allocated, reserved;
@@ -105,6 +117,7 @@ struct OomFacts {
 };
 
 struct Job {
+  int device = 0;  // the card that the facts about memory are of
   std::string root_class;
   std::int64_t parameters = 0;
   Bytes parameter_bytes;
@@ -113,7 +126,8 @@ struct Job {
   std::vector<BlockLevel> levels;  // coarse to fine; empty when no module was seen
   std::optional<OptimizerFacts> optimizer;
   PrecisionFacts precision;
-  bool validates_with_gradients = false;  // evaluation left a graph alive
+  bool validates_with_gradients = false;  // forwards of evaluation ran with gradients on
+  std::optional<GatheredFacts> gathered;
   std::vector<Moment> moments;
   std::vector<PhaseFacts> phases;
   Bytes overhead;  // context, libraries, other processes: what the card lost before PyTorch asked

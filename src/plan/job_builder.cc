@@ -10,9 +10,6 @@ namespace {
 
 using base::Bytes;
 
-// Evaluation that keeps this share of training's activations per sample keeps a graph.
-constexpr double kGraphShare = 0.6;
-
 bool is_within(std::string_view scope, std::string_view module) {
   return scope == module || (scope.starts_with(module) && scope.size() > module.size() && scope[module.size()] == '.');
 }
@@ -61,16 +58,6 @@ void add_forward_work(std::span<const model::Recording> recordings, model::Job& 
   }
 }
 
-double activations_per_sample(const model::Job& job, std::string_view phase) {
-  const model::LoaderFacts* loader = find_loader(job, phase);
-  if (loader == nullptr || loader->batch_size <= 0) return 0;
-  Bytes most;
-  for (const model::Moment& moment : job.moments) {
-    if (moment.phase == phase) most = std::max(most, moment.holdings.activations);
-  }
-  return static_cast<double>(most.count()) / static_cast<double>(loader->batch_size);
-}
-
 void add_phases(const model::RunResult& result, model::Job& job) {
   for (const model::PhaseResult& phase : result.phases) {
     if (phase.device != result.peak_device) continue;
@@ -87,18 +74,15 @@ model::Job build_job(std::span<const model::Recording> recordings, const model::
   model::Job job;
   read_notes(recordings, job);
   add_phases(result, job);
-  job.moments = find_moments(recordings);
-  job.work = count_step_work(recordings);
+  job.device = result.peak_device;
+  job.moments = find_moments(recordings, job.device);
+  job.work = count_step_work(recordings, job.device);
   add_forward_work(recordings, job);
   if (job.parameter_bytes == Bytes(0)) {
     for (const model::Moment& moment : job.moments) {
       job.parameter_bytes = std::max(job.parameter_bytes, moment.holdings.weights);
     }
   }
-  const double training = activations_per_sample(job, "train");
-  job.validates_with_gradients =
-      training > 0 &&
-      std::max(activations_per_sample(job, "validate"), activations_per_sample(job, "test")) >= kGraphShare * training;
   return job;
 }
 

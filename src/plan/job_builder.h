@@ -13,13 +13,13 @@
 
 namespace vramfit::plan {
 
-// `recordings` are those of the run that `result` came from.
+// `recordings` are those of the run that `result` came from; the facts about memory are of its fullest card.
 model::Job build_job(std::span<const model::Recording> recordings, const model::RunResult& result);
 
 // The parts, each from one source.
 void read_notes(std::span<const model::Recording> recordings, model::Job& job);
-std::vector<model::Moment> find_moments(std::span<const model::Recording> recordings);
-model::StepWork count_step_work(std::span<const model::Recording> recordings);
+std::vector<model::Moment> find_moments(std::span<const model::Recording> recordings, int device);
+model::StepWork count_step_work(std::span<const model::Recording> recordings, int device);
 
 }  // namespace vramfit::plan
 

@@ -55,7 +55,7 @@ const model::Moment* find_moment(const std::vector<model::Moment>& moments, std:
 
 TEST(Moments, each_stage_has_its_own_fullest_one_with_its_owners) {
   RecordingScript script = two_steps();
-  const auto moments = find_moments(script.take());
+  const auto moments = find_moments(script.take(), 0);
   const model::Moment* forward = find_moment(moments, "forward");
   ASSERT_NE(forward, nullptr);
   EXPECT_EQ(forward->holdings.weights, Bytes(100 * kMib));
@@ -70,7 +70,7 @@ TEST(StepWork, is_that_of_the_last_whole_step) {
   RecordingScript script = two_steps();
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
   script.matmul(1, 1, VF_F32);  // the run was cut within the third
-  const model::StepWork work = count_step_work(script.take());
+  const model::StepWork work = count_step_work(script.take(), 0);
   EXPECT_EQ(work.macs[0], 12000);
   EXPECT_EQ(work.matmul_bytes, 256);
   EXPECT_EQ(work.launches, 42);
@@ -81,7 +81,7 @@ TEST(StepWork, of_a_run_that_died_in_its_first_step_is_what_it_got_to) {
   RecordingScript script;
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
   script.matmul(500, 8, VF_BF16);
-  EXPECT_EQ(count_step_work(script.take()).macs[static_cast<std::size_t>(model::Number::kBf16)], 500);
+  EXPECT_EQ(count_step_work(script.take(), 0).macs[static_cast<std::size_t>(model::Number::kBf16)], 500);
 }
 
 model::Job build(RecordingScript& script) {
@@ -131,21 +131,47 @@ TEST(JobBuilder, notes_of_the_wrong_type_do_no_harm) {
   EXPECT_TRUE(job.levels.empty());
 }
 
-TEST(JobBuilder, evaluation_that_keeps_as_much_as_training_keeps_a_graph) {
-  RecordingScript script = two_steps();
-  script.note(R"({"kind":"loader","ordinal":0,"batch_size":8,"phase":"train"})");
-  script.note(R"({"kind":"loader","ordinal":1,"batch_size":4,"phase":"validate"})");
-  script.at(VF_PHASE_VALIDATE, VF_STAGE_FORWARD, "stage1.conv");
-  const auto kept = script.alloc(150);
-  EXPECT_TRUE(build(script).validates_with_gradients);
-
+TEST(JobBuilder, an_evaluation_with_gradients_on_is_known_by_its_note) {
   RecordingScript frugal = two_steps();
-  frugal.note(R"({"kind":"loader","ordinal":0,"batch_size":8,"phase":"train"})");
-  frugal.note(R"({"kind":"loader","ordinal":1,"batch_size":8,"phase":"validate"})");
-  frugal.at(VF_PHASE_VALIDATE, VF_STAGE_FORWARD, "stage1.conv");
-  frugal.alloc(50);
   EXPECT_FALSE(build(frugal).validates_with_gradients);
-  EXPECT_GT(kept, 0U);
+  RecordingScript script = two_steps();
+  script.note(R"({"kind":"evaluation","phase":"validate","gradients":true})");
+  EXPECT_TRUE(build(script).validates_with_gradients);
+}
+
+TEST(JobBuilder, of_what_evaluations_gather_the_largest_counts) {
+  RecordingScript script = two_steps();
+  script.note(R"({"kind":"growth","text":"a leak","peaks":[]})");
+  script.note(R"({"kind":"growth","phase":"validate","bytes_per_batch":1000,"batches":10})");
+  script.note(R"({"kind":"growth","phase":"test","bytes_per_batch":5000,"batches":4,"variable":"kept",
+      "line":"train.py:9 in test","movable":true})");
+  const auto gathered = build(script).gathered;
+  ASSERT_TRUE(gathered);
+  EXPECT_EQ(*gathered, (model::GatheredFacts{"test", "kept", "train.py:9 in test", Bytes(5000), 4, true}));
+  EXPECT_EQ(sum(*gathered), Bytes(20000));
+}
+
+TEST(JobBuilder, the_facts_about_memory_are_of_the_fullest_card) {
+  RecordingScript script;
+  script.on(0);
+  script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, "a");
+  script.alloc(10);
+  script.matmul(7, 8, VF_F32);
+  script.on(1);
+  script.alloc(30);
+  script.matmul(5, 8, VF_F32);
+  script.step();
+  model::RunResult result;
+  result.devices.resize(2);
+  result.devices[1].index = 1;
+  result.devices[1].peaks = {Bytes::mib(30), Bytes::mib(30), Bytes::mib(330)};
+  result.peak_device = 1;
+  const auto recordings = script.take();
+  const model::Job job = build_job(recordings, result);
+  EXPECT_EQ(job.device, 1);
+  EXPECT_EQ(find_moment(job.moments, "forward")->holdings.activations, Bytes::mib(30));
+  EXPECT_EQ(job.work.macs[0], 5);
+  EXPECT_EQ(job.overhead, Bytes::mib(300));
 }
 
 model::Block module(std::string name, std::int64_t saved_mib) {

@@ -68,6 +68,8 @@ class NoteReader {
     if (note.kind == "module_memory") apply_module(fields);
     if (note.kind == "optimizer") apply_optimizer(fields);
     if (note.kind == "precision") apply_precision(fields);
+    if (note.kind == "evaluation") job_.validates_with_gradients |= flag_of(fields, "gradients");
+    if (note.kind == "growth") apply_growth(fields);
   }
 
   void finish() {
@@ -130,6 +132,19 @@ class NoteReader {
       facts.fused = optional_flag(*options, "fused");
     }
     if (!job_.optimizer || facts.state >= job_.optimizer->state) job_.optimizer = std::move(facts);
+  }
+
+  // Of several evaluations that gather, the one that piles up most.
+  void apply_growth(const json& fields) {
+    model::GatheredFacts facts;
+    facts.phase = text_of(fields, "phase");
+    facts.variable = text_of(fields, "variable");
+    facts.line = text_of(fields, "line");
+    facts.per_batch = Bytes(integer_of(fields, "bytes_per_batch"));
+    facts.batches = integer_of(fields, "batches");
+    facts.movable = flag_of(fields, "movable");
+    if (facts.per_batch.count() <= 0 || facts.batches <= 0) return;
+    if (!job_.gathered || sum(facts) > sum(*job_.gathered)) job_.gathered = std::move(facts);
   }
 
   void apply_precision(const json& fields) {

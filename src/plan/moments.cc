@@ -72,21 +72,13 @@ std::vector<model::Moment> find_card_moments(const liveness::CardHistory& histor
   return moments;
 }
 
-Bytes highest(const std::vector<model::Moment>& moments) {
-  Bytes most;
-  for (const model::Moment& moment : moments) most = std::max(most, sum(moment.holdings));
-  return most;
-}
-
 }  // namespace
 
-std::vector<model::Moment> find_moments(std::span<const model::Recording> recordings) {
-  std::vector<model::Moment> fullest;
+std::vector<model::Moment> find_moments(std::span<const model::Recording> recordings, int device) {
   for (const liveness::CardHistory& history : liveness::build_histories(recordings)) {
-    auto moments = find_card_moments(history);
-    if (fullest.empty() || highest(moments) > highest(fullest)) fullest = std::move(moments);
+    if (history.device == device) return find_card_moments(history);
   }
-  return fullest;
+  return {};
 }
 
 }  // namespace vramfit::plan

@@ -11,6 +11,8 @@ namespace {
 // A tensor is written once and read about twice: by the next operator and in backward.
 constexpr double kTouchesPerByte = 3;
 
+constexpr std::uint8_t kHost = 255;  // steps belong to no card
+
 bool is_multiply_add(const vf_record& record) {
   return record.kind == VF_RECORD_MATMUL || record.kind == VF_RECORD_CONVOLUTION;
 }
@@ -31,13 +33,13 @@ void count(const vf_record& record, model::StepWork& work) {
 }  // namespace
 
 // The last whole step: the first ones create optimizer state and try algorithms.
-model::StepWork count_step_work(std::span<const model::Recording> recordings) {
+model::StepWork count_step_work(std::span<const model::Recording> recordings, int device) {
   model::StepWork last, open;
   bool whole = false;
   for (const model::Recording& recording : recordings) {
     model::StepWork current;
     for (const vf_record& record : recording.records) {
-      if (record.phase != VF_PHASE_TRAIN) continue;
+      if (record.phase != VF_PHASE_TRAIN || (record.device != device && record.device != kHost)) continue;
       count(record, current);
       if (record.kind != VF_RECORD_STEP) continue;
       if (total_macs(current) > 0 || current.other_bytes > 0) {

@@ -47,6 +47,9 @@ class Technique {
   virtual std::string describe(const model::Change& change) const = 0;
   // Two techniques that turn the same knob share a slot and are never combined.
   virtual std::string_view slot() const { return id(); }
+  // Whether it puts right what is wrong with the script itself (plan/cause): such a change is tried before all others
+  // and is not held against a plan.
+  virtual bool mends_cause(const model::Job&) const { return false; }
 };
 
 }  // namespace vramfit::plan

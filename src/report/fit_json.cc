@@ -80,6 +80,8 @@ ordered_json fit_to_json(const model::FitResult& result, std::string_view versio
   ordered_json fit = {{"verdict", to_string(result.verdict)},
                       {"reason", or_null(result.reason)},
                       {"card", result.card},
+                      {"card_index", result.card_index},
+                      {"cards", result.cards},
                       {"limit_bytes", result.limit.count()},
                       {"plans", rows_json(result.plans)},
                       {"lost", rows_json(result.lost)},
@@ -93,6 +95,10 @@ ordered_json fit_to_json(const model::FitResult& result, std::string_view versio
                       {"runs", result.runs},
                       {"candidates", result.candidates},
                       {"ruled_out", result.ruled_out}};
+  fit["cause"] = result.cause ? ordered_json{{"text", result.cause->text},
+                                             {"line", or_null(result.cause->line)},
+                                             {"remedy", result.cause->remedy}}
+                              : ordered_json(nullptr);
   fit["free_run"] = result.free_run ? run_to_json(*result.free_run, version) : ordered_json(nullptr);
   json["fit"] = std::move(fit);
   return json;

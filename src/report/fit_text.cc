@@ -20,7 +20,8 @@ constexpr std::size_t kShownLosers = 8;
 constexpr std::size_t kNameColumn = 48;
 
 std::string describe_verdict(const FitResult& result) {
-  const std::string card = fmt::format("{} ({})", result.card, to_string(result.limit));
+  const std::string which = result.cards > 1 ? fmt::format(", card {} of {}", result.card_index, result.cards) : "";
+  const std::string card = fmt::format("{} ({}{})", result.card, to_string(result.limit), which);
   switch (result.verdict) {
     case FitVerdict::kFitsAlready:
       return fmt::format("fits already: the job runs on {} as it is", card);
@@ -29,12 +30,19 @@ std::string describe_verdict(const FitResult& result) {
       return fmt::format("{} fits {}: {} at the peak, proven by a run", best.plan.name, card,
                          to_string(best.proven->device));
     }
+    case FitVerdict::kNeedsEdit:
+      return fmt::format("the script itself has to change to fit {}: {}", card,
+                         result.cause ? result.cause->text : result.reason);
     case FitVerdict::kNothingFits:
       return fmt::format("no plan fits {}: {}", card,
-                         result.reason.empty() ? "everything together was run and is still too large" : result.reason);
+                         result.reason.empty()
+                             ? "everything that can be applied was run together and is still too large"
+                             : result.reason);
+    case FitVerdict::kNotProven:
+      return fmt::format("no plan was proven for {}: {}", card, result.reason);
     case FitVerdict::kOutOfTime:
-      return fmt::format("ran out of time searching: nothing was proven for {} in {:.0f} s; a plan may exist", card,
-                         result.budget_seconds);
+      return fmt::format("ran out of time searching: nothing was proven for {} in {:.0f} s{}; a plan may exist", card,
+                         result.budget_seconds, result.reason.empty() ? "" : " (" + result.reason + ")");
     case FitVerdict::kInterrupted:
       return "interrupted before a plan was proven";
     case FitVerdict::kJobFailed:
@@ -73,6 +81,15 @@ void add_demand(std::string& text, const FitResult& result) {
   // What the run with room warned of is often the cause, and something that no technique changes: memory that grows.
   for (const model::Remark& warning : result.free_run->warnings)
     text += wrap("[!] " + warning.text, kPageWidth, 4) + "\n";
+}
+
+void add_cause(std::string& text, const FitResult& result) {
+  if (!result.cause) return;
+  const model::Cause& cause = *result.cause;
+  text += "\nWhat is wrong in the script\n";
+  text += "  - " + wrap(cause.text, kPageWidth - 4, 4) + "\n";
+  if (!cause.line.empty()) text += "    " + wrap("at " + cause.line, kPageWidth - 4, 4) + "\n";
+  text += "    " + wrap("help: " + cause.remedy, kPageWidth - 4, 4) + "\n";
 }
 
 std::string numbers_of(const PlanRow& row, std::size_t rank) {
@@ -182,6 +199,7 @@ std::string fit_verdict_line(const FitResult& result) {
 std::string fit_to_text(const FitResult& result, const TextOptions& options) {
   std::string text = fit_verdict_line(result) + "\n";
   add_demand(text, result);
+  add_cause(text, result);
   add_plans(text, result);
   add_consequences(text, result);
   add_losers(text, result, options.verbose);

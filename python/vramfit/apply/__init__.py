@@ -24,6 +24,7 @@ _KNOWN = (
     "no_grad_validation",
     "allocator",
     "empty_cache",
+    "gather_on_cpu",
     "loader_options",
 )
 _plan: dict[str, Any] = {}

@@ -18,7 +18,7 @@ int tier(Effect effect) { return effect <= Effect::kRounding ? 0 : static_cast<i
 
 // Time lost, not time won: a change that the job does not need is no better for making it faster.
 double cost(const Candidate& candidate) {
-  return std::max(1.0, candidate.time_factor) * (1 + kCostPerChange * candidate.changes);
+  return std::max(1.0, candidate.time_factor) * (1 + kCostPerChange * (candidate.changes - candidate.mends));
 }
 
 Forecast forecast_levels(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
@@ -80,6 +80,9 @@ class Enumeration {
     candidate.time_factor = time_factor_of(job_, target_, forecast);
     candidate.uncertainty = forecast.uncertainty;
     candidate.changes = changes;
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      candidate.mends += levels_[axis] > 0 && axes_[axis].technique->mends_cause(job_) ? 1 : 0;
+    }
     candidates_.push_back(std::move(candidate));
   }
 
@@ -131,7 +134,7 @@ std::vector<Candidate> build_candidates(const model::Job& job, const Target& tar
 
 bool is_cheaper(const Candidate& left, const Candidate& right) {
   const auto key = [](const Candidate& c) {
-    return std::tuple(tier(c.effect), cost(c), c.effect, c.time_factor, c.needs);
+    return std::tuple(tier(c.effect), cost(c), -c.mends, c.effect, c.time_factor, c.needs);
   };
   const auto left_key = key(left), right_key = key(right);
   return left_key != right_key ? left_key < right_key : left.levels < right.levels;

@@ -29,7 +29,8 @@ struct Candidate {
   Effect effect = Effect::kSame;
   double time_factor = 1;  // of a step, against the job as it is; from the time model
   double uncertainty = 0;
-  int changes = 0;
+  int changes = 0;  // all of them
+  int mends = 0;    // of these, what puts the script's own fault right
   bool operator==(const Candidate&) const = default;
 };
 
@@ -41,7 +42,7 @@ std::vector<Axis> build_axes(const model::Job& job, const Target& target, std::s
 std::vector<Candidate> build_candidates(const model::Job& job, const Target& target, const std::vector<Axis>& axes);
 
 // Plans that keep what is learned come before those that change it; among those, faster ones; of equals, fewer changes.
-// Each further change counts as 2 % of time: nobody wants five knobs turned for nothing.
+// Each further change counts as 2 % of time: nobody wants five knobs turned for nothing. A fault put right is no cost.
 bool is_cheaper(const Candidate& left, const Candidate& right);
 
 bool is_at_most(const Candidate& weaker, const Candidate& stronger);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -34,12 +35,18 @@ class Search {
     const bool cheapest_known = !stopped_ && best_ != kNone;
     if (cheapest_known) widen();
     result_.ending = ending(cheapest_known);
-    result_.ruled_out = static_cast<std::size_t>(std::ranges::count(state_, State::kRuledOut));
+    result_.ruled_out =
+        static_cast<std::size_t>(std::ranges::count_if(state_, [](State state) { return state >= State::kRuledOut; }));
     return std::move(result_);
   }
 
  private:
-  enum class State : std::uint8_t { kOpen, kTried, kRuledOut };
+  enum class State : std::uint8_t {
+    kOpen,
+    kTried,
+    kRuledOut,  // needs too much, or can't be applied to this script
+    kUnproven   // what it adds to broke the script or was a close call: nobody knows
+  };
 
   double elapsed() const { return base::seconds_between(started_ns_, clock_.now_ns()); }
 
@@ -56,7 +63,25 @@ class Search {
   Ending ending(bool cheapest_known) const {
     if (result_.error) return result_.ending;
     if (cheapest_known) return Ending::kCheapestProven;
-    return stopped_ ? Ending::kBudgetUsed : Ending::kNothingFits;
+    if (stopped_) return Ending::kBudgetUsed;
+    return is_anything_unknown() ? Ending::kNothingProven : Ending::kNothingFits;
+  }
+
+  // Whether a candidate is left that was neither run out of memory nor is weaker than one that was.
+  bool is_anything_unknown() const {
+    std::vector<const Candidate*> unknown;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (state_[i] == State::kUnproven) unknown.push_back(&candidates_[i]);
+    }
+    for (const Trial& trial : result_.trials) {
+      const Outcome outcome = trial.proof.outcome;
+      if (outcome != Outcome::kOutOfMemory && outcome != Outcome::kRefused) unknown.push_back(&trial.candidate);
+    }
+    for (const Trial& trial : result_.trials) {
+      if (trial.proof.outcome != Outcome::kOutOfMemory) continue;
+      std::erase_if(unknown, [&](const Candidate* candidate) { return is_at_most(*candidate, trial.candidate); });
+    }
+    return !unknown.empty();
   }
 
   bool is_hopeless(const Candidate& candidate) const {
@@ -69,7 +94,7 @@ class Search {
     Explained explained = explain(job_, target_, axes_, candidates_[index]);
     if (on_trial_) on_trial_(explained.plan, explained.outlook, result_.trials.size(), stage);
     const double before = elapsed();
-    base::Result<Proof> proof = prover_.prove(explained.plan);
+    base::Result<Proof> proof = prover_.prove(explained.plan, options_.budget_seconds - before);
     if (!proof) {
       stopped_ = true;
       result_.error = proof.error();
@@ -91,38 +116,52 @@ class Search {
         if (best_ == kNone || index < best_) best_ = index;
         break;
       case Outcome::kOutOfMemory:
+        rule_out(State::kRuledOut, [&](const Candidate& other) { return is_at_most(other, candidates_[index]); });
+        break;
       case Outcome::kBorderline:
-        rule_out([&](const Candidate& other) { return is_at_most(other, candidates_[index]); });
+        rule_out(State::kUnproven, [&](const Candidate& other) { return is_at_most(other, candidates_[index]); });
         break;
       case Outcome::kRefused:
+        rule_out_broken(State::kRuledOut, candidates_[index], proof.refused);
+        break;
+      case Outcome::kTimedOut:
+        // When it was the budget that ended it, this is no word on the plan.
+        if (elapsed() >= options_.budget_seconds) {
+          stopped_ = true;
+          break;
+        }
+        [[fallthrough]];
       case Outcome::kFailed:
-        rule_out_broken(candidates_[index], proof.refused);
+        rule_out_broken(State::kUnproven, candidates_[index], proof.refused);
         break;
     }
   }
 
   template <typename Predicate>
-  void rule_out(Predicate predicate) {
+  void rule_out(State as, Predicate predicate) {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (state_[i] == State::kOpen && predicate(candidates_[i])) state_[i] = State::kRuledOut;
+      if (state_[i] == State::kOpen && predicate(candidates_[i])) state_[i] = as;
     }
   }
 
   // A refused technique is out in every combination; so is one that broke the script on its own. What broke it in
   // combination breaks it with more on top, and says nothing about less.
-  void rule_out_broken(const Candidate& broken, const std::vector<std::string>& refused) {
-    rule_out([&](const Candidate& other) { return is_at_most(broken, other); });
+  void rule_out_broken(State as, const Candidate& broken, const std::vector<std::string>& refused) {
+    rule_out(as, [&](const Candidate& other) { return is_at_most(broken, other); });
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
       if (broken.levels[axis] == 0) continue;
       const std::string& id = axes_[axis].options[broken.levels[axis] - 1].technique;
       if (broken.changes > 1 && std::ranges::find(refused, id) == refused.end()) continue;
-      rule_out([&](const Candidate& other) { return other.levels[axis] > 0; });
+      rule_out(as, [&](const Candidate& other) { return other.levels[axis] > 0; });
     }
   }
 
   // One technique at a time: the mildest of its options that fits. Options that are hopeless are left alone.
   void try_singles() {
-    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+    std::vector<std::size_t> order(axes_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_partition(order, [&](std::size_t axis) { return axes_[axis].technique->mends_cause(job_); });
+    for (const std::size_t axis : order) {
       const std::vector<std::size_t> chain = find_chain(axis);
       std::size_t low = 0, high = chain.size();  // chain[high] is known to fit, chain[low - 1] not to
       while (low < high && is_hopeless(candidates_[chain[low]])) ++low;
@@ -262,6 +301,8 @@ std::string_view name(Outcome outcome) {
       return "refused";
     case Outcome::kFailed:
       return "failed";
+    case Outcome::kTimedOut:
+      return "timed_out";
   }
   return "unknown";
 }

@@ -1,6 +1,7 @@
 // Finds the cheapest plan that is proven to fit, by running as few candidates as possible.
 //
-//   singles    each technique alone: the mildest of its options that fits, by bisection
+//   singles    each technique alone: the mildest of its options that fits, by bisection; first those that put right
+//              what is wrong with the script itself
 //   secure     combinations predicted to fit, cheapest first, until one is proven
 //   improve    those cheaper than the best one proven: the strongest of them first, so that one failure rules out many
 //   widen      a few more kinds of plan, for people to choose from
@@ -24,8 +25,9 @@ enum class Outcome {
   kFits,
   kBorderline,  // within the uncertainty of the context's size
   kOutOfMemory,
-  kRefused,  // the script could not be changed that way
-  kFailed    // the script broke
+  kRefused,     // the script could not be changed that way
+  kFailed,      // the script broke
+  kTimedOut     // it did not end in the time it was given
 };
 std::string_view name(Outcome outcome);
 
@@ -45,7 +47,8 @@ class Prover {
  public:
   virtual ~Prover() = default;
   // An error means that no run was possible (interrupted, no shared memory); a run that fails is a proof.
-  virtual base::Result<Proof> prove(const model::Plan& plan) = 0;
+  // It takes no longer than `seconds_left`.
+  virtual base::Result<Proof> prove(const model::Plan& plan, double seconds_left) = 0;
 };
 
 struct SearchOptions {
@@ -62,6 +65,7 @@ enum class Ending {
   kCheapestProven,  // nothing cheaper is left that could fit
   kBudgetUsed,      // ran out of time searching
   kNothingFits,     // the strongest combination was run and does not fit
+  kNothingProven,   // what might fit could not be shown to: it broke the script, took too long or is borderline
   kInterrupted,     // Ctrl-C: what was proven so far
   kFailed           // runs are not possible any more
 };

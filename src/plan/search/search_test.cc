@@ -41,11 +41,19 @@ class LawProver final : public Prover {
     return Bytes(static_cast<std::int64_t>((activations + fixed) * (1 << 20)));
   }
 
-  base::Result<Proof> prove(const model::Plan& plan) override {
+  base::Result<Proof> prove(const model::Plan& plan, double seconds_left) override {
     if (runs == interrupt_after) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
     ++runs;
-    clock_.advance(seconds_per_run);
+    clock_.advance(std::min(seconds_per_run, seconds_left));
     Proof proof;
+    if (seconds_per_run > seconds_left) {
+      proof.outcome = Outcome::kTimedOut;
+      return proof;
+    }
+    if (!breaks.empty() && model::find_change(plan, breaks) != nullptr) {
+      proof.outcome = Outcome::kFailed;
+      return proof;
+    }
     if (!refuses.empty() && model::find_change(plan, refuses) != nullptr) {
       proof.outcome = Outcome::kRefused;
       proof.refused = {refuses};
@@ -61,7 +69,7 @@ class LawProver final : public Prover {
   double seconds_per_run = 1;
   double activation_bias = 1;
   double checkpoint_gain = 0.8;
-  std::string refuses;
+  std::string refuses, breaks;
 
  private:
   static double share_of_batch(const model::Change& change) {
@@ -163,6 +171,26 @@ TEST(Search, running_out_of_time_is_not_the_same_as_nothing_fits) {
   const SearchResult result = setting.search_with(prover, options);
   EXPECT_EQ(result.ending, Ending::kBudgetUsed);
   EXPECT_LE(base::seconds_between(0, setting.clock.now_ns()), 60.0);
+}
+
+TEST(Search, one_slow_run_ends_with_the_budget_and_says_nothing_of_its_plan) {
+  Setting setting(1400);
+  LawProver prover(setting.target.limit, setting.clock);
+  prover.seconds_per_run = 400;
+  const SearchResult result = setting.search_with(prover);
+  EXPECT_EQ(result.ending, Ending::kBudgetUsed);
+  EXPECT_EQ(prover.runs, 1);
+  EXPECT_NEAR(base::seconds_between(0, setting.clock.now_ns()), SearchOptions{}.budget_seconds, 0.01);
+}
+
+TEST(Search, what_broke_the_script_was_not_proven_not_to_fit) {
+  Setting setting(800);
+  LawProver prover(setting.target.limit, setting.clock);
+  prover.activation_bias = 1.2;
+  prover.breaks = "micro_batch";
+  const SearchResult result = setting.search_with(prover, trusting_nothing());
+  EXPECT_FALSE(result.best);
+  EXPECT_EQ(result.ending, Ending::kNothingProven);
 }
 
 TEST(Search, an_interrupt_keeps_what_was_proven) {

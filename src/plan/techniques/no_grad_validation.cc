@@ -34,6 +34,7 @@ class NoGradValidation final : public Technique {
   }
 
   std::string describe(const model::Change&) const override { return "no_grad in evaluation"; }
+  bool mends_cause(const model::Job& job) const override { return job.validates_with_gradients; }
 };
 
 }  // namespace

@@ -6,9 +6,9 @@
 namespace vramfit::plan {
 
 std::span<const Technique* const> all_techniques() {
-  static const std::array<const Technique*, 10> kAll = {
-      &micro_batch(), &autocast(),           &checkpoint(),  &optimizer(),       &validation_batch(),
-      &allocator(),   &no_grad_validation(), &empty_cache(), &effective_batch(), &resize_input()};
+  static const std::array<const Technique*, 11> kAll = {
+      &micro_batch(),        &autocast(),      &checkpoint(),  &optimizer(),       &validation_batch(), &allocator(),
+      &no_grad_validation(), &gather_on_cpu(), &empty_cache(), &effective_batch(), &resize_input()};
   return kAll;
 }
 

@@ -15,6 +15,7 @@ const Technique& checkpoint();
 const Technique& optimizer();
 const Technique& validation_batch();
 const Technique& no_grad_validation();
+const Technique& gather_on_cpu();
 const Technique& allocator();
 const Technique& empty_cache();
 const Technique& effective_batch();

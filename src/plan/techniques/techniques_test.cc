@@ -29,6 +29,7 @@ double seconds_with(const Technique& technique, const model::Job& job, const Tar
 model::Job job_with_everything_applicable() {
   model::Job job = example_job();
   job.validates_with_gradients = true;
+  job.gathered = model::GatheredFacts{"validate", "kept", "train.py:9 in test", Bytes::mib(20), 10, true};
   job.oom = model::OomFacts{"train", Bytes::mib(64), Bytes::mib(1200), Bytes::mib(1700)};
   job.phases[1].peak_reserved = Bytes::mib(3200);
   return job;

@@ -21,6 +21,7 @@ class RecordingScript {
     stage_ = stage;
     scope_ = scope.empty() ? 0 : intern(std::move(scope));
   }
+  void on(std::uint8_t device) { device_ = device; }
   std::uint64_t alloc(std::int64_t mib) {
     const std::uint64_t address = next_address_;
     next_address_ += static_cast<std::uint64_t>(mib * kMib);
@@ -55,6 +56,7 @@ class RecordingScript {
   void push(std::uint8_t kind, std::uint64_t address, std::int64_t size, std::int64_t a, std::int64_t b) {
     vf_record record{};
     record.kind = kind;
+    record.device = kind == VF_RECORD_STEP ? 255 : device_;
     record.phase = phase_;
     record.stage = stage_;
     record.scope = scope_;
@@ -68,7 +70,7 @@ class RecordingScript {
 
   model::Recording recording_;
   std::vector<vf_record> records_;
-  std::uint8_t phase_ = 0, stage_ = 0;
+  std::uint8_t device_ = 0, phase_ = 0, stage_ = 0;
   std::uint32_t scope_ = 0;
   std::uint64_t next_address_ = 1 << 30;
   std::int64_t allocated_ = 0, now_ = 0, steps_ = 0;

@@ -1,0 +1,45 @@
+#include "plan/cause.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace vramfit::plan {
+namespace {
+
+using base::Bytes;
+using model::Cause;
+
+Bytes peak_of(const model::Job& job, std::string_view phase) {
+  const model::PhaseFacts* facts = model::find_phase(job, phase);
+  return facts == nullptr ? Bytes(0) : facts->peak_allocated + job.overhead;
+}
+
+Cause describe(const model::GatheredFacts& gathered) {
+  const std::string name = gathered.variable.empty() ? "what it gathers" : "`" + gathered.variable + "`";
+  Cause cause;
+  cause.text =
+      fmt::format("phase {} keeps {} on the card: {} more with every batch, {} after {} batches", gathered.phase, name,
+                  to_string(gathered.per_batch), to_string(sum(gathered)), gathered.batches);
+  cause.line = gathered.line;
+  cause.remedy = "move it to the CPU there (.cpu()), or sum the metric up batch by batch";
+  return cause;
+}
+
+Cause describe_graph(std::string_view phase) {
+  return {fmt::format("phase {} runs with gradients on: every forward keeps its activations", phase), "",
+          "put the evaluation under torch.no_grad()"};
+}
+
+}  // namespace
+
+std::optional<Cause> find_cause(const model::Job& job, Bytes limit) {
+  if (job.gathered && peak_of(job, job.gathered->phase) > limit) return describe(*job.gathered);
+  if (!job.validates_with_gradients) return std::nullopt;
+  for (const std::string_view phase : {"validate", "test"}) {
+    if (peak_of(job, phase) > limit) return describe_graph(phase);
+  }
+  return std::nullopt;
+}
+
+}  // namespace vramfit::plan

@@ -1,0 +1,55 @@
+// What an evaluation gathers goes to the CPU batch by batch, as `.cpu()` at the place of gathering would do. Results
+// stay the same; the metric at the end is then worked out on the CPU.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/techniques/registry.h"
+
+namespace vramfit::plan {
+namespace {
+
+class GatherOnCpu final : public Technique {
+ public:
+  std::string_view id() const override { return "gather_on_cpu"; }
+
+  Applicability applies_to(const model::Job& job, const Target&) const override {
+    if (!job.gathered) return not_possible("no evaluation was seen to gather on the card");
+    if (!job.gathered->movable) {
+      return not_possible("what evaluation gathers is in no list of the script that could be moved to the CPU");
+    }
+    return applicable();
+  }
+
+  std::vector<model::Change> options(const model::Job&, const Target&) const override {
+    return {{std::string(id()), {}}};
+  }
+
+  // All but the last batch's share, which lies on the card until the next one comes.
+  void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
+    const Bytes moved = sum(*job.gathered) - job.gathered->per_batch;
+    for (model::Moment& moment : forecast.moments) {
+      if (moment.phase != job.gathered->phase) continue;
+      Bytes& held = moment.holdings.activations.count() >= moment.holdings.temporaries.count()
+                        ? moment.holdings.activations
+                        : moment.holdings.temporaries;
+      held = std::max(held - moved, Bytes(0));
+    }
+    forecast.uncertainty = std::max(forecast.uncertainty, 0.15);
+    worsen(forecast, Effect::kSame,
+           fmt::format("{} after evaluation lies in host memory, and its metric is worked out there",
+                       to_string(sum(*job.gathered))));
+  }
+
+  std::string describe(const model::Change&) const override { return "gather on the CPU in evaluation"; }
+  bool mends_cause(const model::Job& job) const override { return job.gathered.has_value(); }
+};
+
+}  // namespace
+
+const Technique& gather_on_cpu() {
+  static const GatherOnCpu kTechnique;
+  return kTechnique;
+}
+
+}  // namespace vramfit::plan
