@@ -9,6 +9,7 @@ step_end(optimizer)
 batch(loader_pass, batch)          a DataLoader yields
 phase_begin(phase)                 the phase changed
 optimizer_made(optimizer)          a torch optimizer was constructed
+step_counted(number)               one optimizer step, or one batch of an evaluation, ended: the recorder was told
 """
 
 from __future__ import annotations
@@ -51,3 +52,4 @@ step_end = Event("step_end")
 batch = Event("batch")
 phase_begin = Event("phase_begin")
 optimizer_made = Event("optimizer_made")
+step_counted = Event("step_counted")

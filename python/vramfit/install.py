@@ -30,6 +30,7 @@ def _after_torch(torch: ModuleType) -> None:
         collectives,
         cut,
         data_reads,
+        diagnose,
         errors,
         job,
         loaders,
@@ -56,6 +57,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("objects", lambda: values.keep_objects(torch)),
         ("autograd_threads", autograd_threads.install),
         ("collectives", lambda: collectives.install(torch)),
+        ("diagnose", lambda: diagnose.install(torch)),
     )
     for name, put_in_place in parts:
         try:
@@ -68,10 +70,11 @@ def begin_job() -> None:
     """In a fork of a warm process, where torch is imported already: what the job's environment asks for."""
     import sys
 
-    from vramfit import apply, cut, values
+    from vramfit import apply, cut, diagnose, values
 
     if values.are_wanted():
         values.install(sys.modules["torch"])
     cut.cutter.begin()
     apply.before_torch()
     apply.install(sys.modules["torch"])
+    diagnose.install(sys.modules["torch"])

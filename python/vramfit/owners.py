@@ -89,7 +89,7 @@ def tag_gradients(parameters: Iterable[Any]) -> None:
 
 def tag_state(optimizer: Any) -> int:
     """Optimizer state, and master copies of the weights where an optimizer keeps them. Returns its bytes."""
-    tensors = list(_state_tensors(optimizer))
+    tensors = list(state_tensors(optimizer))
     if _tagged_states.get(id(optimizer)) != len(tensors):
         _tagged_states[id(optimizer)] = len(tensors)
         for name, tensor in tensors:
@@ -97,7 +97,7 @@ def tag_state(optimizer: Any) -> int:
     return sum(tensor.numel() * tensor.element_size() for _, tensor in tensors)
 
 
-def _state_tensors(optimizer: Any) -> Iterator[tuple[str, Any]]:
+def state_tensors(optimizer: Any) -> Iterator[tuple[str, Any]]:
     for state in optimizer.state.values():
         yield from _tensors(state, "state", 0)
 
@@ -144,12 +144,16 @@ def _after_step(optimizer: Any) -> None:
         tag_state(optimizer)
 
 
+def live_optimizers() -> list[Any]:
+    return list(_optimizers)
+
+
 def tag_everything() -> None:
     """At an OOM: gradients and states that the step didn't come to tell."""
     for _, module in scopes.live_roots():
         tag_root(module)
         tag_gradients(module.parameters())
-    for optimizer in list(_optimizers):
+    for optimizer in live_optimizers():
         tag_state(optimizer)
 
 

@@ -1,0 +1,60 @@
+"""What only time shows: hooks that look for causes, under VRAMFIT_DIAGNOSE=1 (`vramfit doctor -- python script.py`).
+
+Each module measures one thing and writes notes (docs/architecture.md lists them); the program puts them together with
+the recording (src/app/runtime_evidence). Nothing here judges.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from vramfit import notes
+
+_installed = [False]
+
+
+def is_wanted() -> bool:
+    return os.environ.get("VRAMFIT_DIAGNOSE") == "1"
+
+
+def install(torch: Any) -> None:
+    """Once a process. The measuring of one part may fail without the others."""
+    if not is_wanted() or _installed[0]:
+        return
+    _installed[0] = True
+    from vramfit.diagnose import (
+        attention,
+        checkpoints,
+        copies,
+        evaluations,
+        failure,
+        growth,
+        inputs,
+        leftovers,
+        patches,
+        processes,
+        weight_copies,
+    )
+
+    parts = (
+        ("processes", lambda: processes.install(torch)),
+        ("evaluations", evaluations.install),
+        ("inputs", lambda: inputs.install(torch)),
+        ("copies", lambda: copies.install(torch)),
+        ("attention", lambda: attention.install(torch)),
+        ("checkpoints", lambda: checkpoints.install(torch)),
+        ("failure", lambda: failure.install(torch)),
+        ("leftovers", leftovers.install),
+        ("growth", growth.install),
+        ("weight_copies", weight_copies.install),
+        ("patches", lambda: patches.stop_before_compile(torch)),
+    )
+    for name, put_in_place in parts:
+        try:
+            put_in_place()
+        except Exception as error:
+            notes.hook_failed(f"diagnose.{name}", error)
+    for module in (attention, checkpoints, copies, evaluations, failure, growth, inputs, leftovers, weight_copies):
+        os.register_at_fork(after_in_child=module.restart)
+    notes.note("diagnosed")

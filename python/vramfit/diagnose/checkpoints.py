@@ -1,0 +1,81 @@
+"""Checkpoints that torch.load puts on a card, and whether they stay there."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import weakref
+from dataclasses import asdict
+from typing import Any
+
+from vramfit import events, notes, owners
+from vramfit.diagnose import frames, holders, live_tensors
+
+_MIN_BYTES = 1 << 20
+_MAX_LOADS = 20
+_MAX_TENSORS = 5000
+
+_loads: list[tuple[dict[str, Any], list[tuple[Any, Any, int]]]] = []  # (facts, [(storage, tensor, bytes)])
+_count = [0]
+
+
+def restart() -> None:
+    _loads.clear()
+    _count[0] = 0
+
+
+def _loaded(facts: dict[str, Any], result: Any) -> None:
+    from torch.multiprocessing.reductions import StorageWeakRef
+
+    storages = {}
+    for _, tensor in owners.tensors_in(result)[:_MAX_TENSORS]:
+        address = owners.address_of(tensor)
+        if address:
+            size = live_tensors.storage_bytes(tensor)
+            storages[address] = (StorageWeakRef(tensor.untyped_storage()), weakref.ref(tensor), size)
+    facts["on_card_bytes"] = sum(size for _, _, size in storages.values())
+    if facts["on_card_bytes"] >= _MIN_BYTES and _count[0] < _MAX_LOADS:
+        _count[0] += 1
+        _loads.append((facts, list(storages.values())))
+        notes.note("checkpoint_load", **facts, kept_bytes=0, final=False)
+
+
+def look(*_: Any) -> None:
+    """After the first step: what of the loaded tensors still lives, other than as weights."""
+    for facts, storages in _loads:
+        known = live_tensors.known_storages()
+        kept = [(tensor(), size) for storage, tensor, size in storages if not storage.expired()]
+        extra = [(tensor, size) for tensor, size in kept if tensor is None or owners.address_of(tensor) not in known]
+        named = [tensor for tensor, _ in extra if tensor is not None][:1]
+        holder = holders.find(named, [kept, extra])[0] if named else holders.Holder()
+        notes.note(
+            "checkpoint_load",
+            **facts,
+            kept_bytes=sum(size for _, size in extra),
+            holder=asdict(holder),
+            final=True,
+        )
+    _loads.clear()
+
+
+def install(torch: Any) -> None:
+    original = torch.load
+
+    @functools.wraps(original)
+    def load(source: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
+        result = original(source, map_location, *args, **kwargs)
+        try:
+            _loaded(
+                {
+                    "line": frames.script_line(sys._getframe(1)),
+                    "path": str(source) if isinstance(source, str) or hasattr(source, "__fspath__") else "",
+                    "map_location": "function" if callable(map_location) else str(map_location),
+                },
+                result,
+            )
+        except Exception as error:
+            notes.hook_failed("checkpoints.load", error)
+        return result
+
+    torch.load = torch.serialization.load = load
+    events.step_counted.listen(look)

@@ -1,0 +1,156 @@
+"""Copies on a card of what is there already, and host tensors moved there twice.
+
+A copy is needless where at the end of the forward pass both still live and neither was changed: the storages are
+watched, not the tensors, because autograd may be what keeps them. Conversions to another type are no copies.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+from vramfit import events, notes, owners, recorder
+from vramfit.diagnose import frames, live_tensors, patches
+from vramfit.phases import position
+
+_MIN_BYTES = 1 << 20
+_MAX_WATCHED = 2000  # copies of one step
+_MAX_NOTES = 40
+
+_watched: list[_Copy] = []
+_told: dict[tuple[str, str], int] = {}  # (operation, line) -> bytes
+
+
+@dataclass
+class _Copy:
+    operation: str
+    line: str
+    from_host: bool
+    source: weakref.ref[Any]
+    source_storage: Any  # StorageWeakRef
+    source_version: int
+    source_key: tuple[int, int]  # address and version, for host tensors
+    result: weakref.ref[Any]
+    result_storage: Any
+    result_version: int
+    shape: str
+    bytes: int
+
+
+def restart() -> None:
+    _watched.clear()
+    _told.clear()
+
+
+def _weak_storage(tensor: Any) -> Any:
+    from torch.multiprocessing.reductions import StorageWeakRef
+
+    return StorageWeakRef(tensor.untyped_storage())
+
+
+def _watch(operation: str, source: Any, result: Any) -> None:
+    same = result is source or not live_tensors.is_tensor(result) or not result.is_cuda
+    if same or result.dtype != source.dtype or len(_watched) >= _MAX_WATCHED or type(source) is _types["Parameter"]:
+        return
+    size = result.numel() * result.element_size()
+    if size < _MIN_BYTES or owners.address_of(result) == owners.address_of(source):
+        return
+    _watched.append(
+        _Copy(
+            operation=operation,
+            line=frames.script_line(sys._getframe(2)),
+            from_host=not source.is_cuda,
+            source=weakref.ref(source),
+            source_storage=_weak_storage(source),
+            source_version=source._version,
+            source_key=(source.data_ptr(), source._version),
+            result=weakref.ref(result),
+            result_storage=_weak_storage(result),
+            result_version=result._version,
+            shape=str(live_tensors.signature_of(result)),
+            bytes=size,
+        )
+    )
+
+
+_types: dict[str, type] = {}
+
+
+def _watching(name: str) -> Any:
+    def make(original: Any) -> Any:
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(self, *args, **kwargs)
+            if result is not self and not _is_busy():
+                try:
+                    _watch(name, self, result)
+                except Exception as error:
+                    notes.hook_failed(f"copies.{name}", error)
+            return result
+
+        return call
+
+    return make
+
+
+def _is_busy() -> bool:
+    """Inside backward and optimizer steps copies are the libraries' own."""
+    return position.stage in (recorder.BACKWARD, recorder.OPTIMIZER)
+
+
+def _unchanged(tensor: Any, version: int) -> bool:
+    """A tensor that only autograd holds on to can't be changed without an error."""
+    return tensor is None or tensor._version == version
+
+
+def _lives(copy: _Copy) -> bool:
+    return not copy.result_storage.expired() and _unchanged(copy.result(), copy.result_version)
+
+
+def _needless() -> dict[tuple[str, str], list[_Copy]]:
+    found: dict[tuple[str, str], list[_Copy]] = {}
+    first_of: dict[tuple[Any, ...], _Copy] = {}
+    for copy in _watched:
+        if not _lives(copy):
+            continue
+        if copy.from_host:
+            first = first_of.setdefault((copy.source_key, copy.shape), copy)
+            if first is not copy and first.source() is copy.source() and copy.source() is not None:
+                found.setdefault((copy.operation, copy.line), []).extend((copy,))
+                copy.shape += f"|{first.line}"
+        elif not copy.source_storage.expired() and _unchanged(copy.source(), copy.source_version):
+            found.setdefault((copy.operation, copy.line), []).append(copy)
+    return found
+
+
+def look(*_: Any) -> None:
+    """At the end of a forward pass: what of the copies made since the last look lives beside what it was made of."""
+    try:
+        for key, copies in _needless().items():
+            size = sum(copy.bytes for copy in copies)
+            if size <= _told.get(key, 0) or len(_told) >= _MAX_NOTES:
+                continue
+            _told[key] = size
+            shape, _, first_line = copies[0].shape.partition("|")
+            notes.note(
+                "needless_copy",
+                operation=copies[0].operation,
+                line=copies[0].line,
+                first_line=first_line,
+                shape=shape,
+                bytes=size,
+                copies=len(copies),
+                from_host=copies[0].from_host,
+            )
+    finally:
+        _watched.clear()
+
+
+def install(torch: Any) -> None:
+    _types["Parameter"] = torch.nn.Parameter
+    for name in ("clone", "contiguous", "to", "cuda"):
+        patches.replace(torch.Tensor, name, _watching(name))
+    patches.replace(torch, "clone", _watching("clone"))
+    events.backward_begin.listen(look)
+    events.step_counted.listen(look)

@@ -1,0 +1,73 @@
+"""Forward passes outside training: whether gradients were on, and what they left allocated."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from vramfit import cut, events, notes, owners, recorder, scopes
+from vramfit.diagnose import frames
+from vramfit.phases import position
+
+_MORE = 1.05  # a call that keeps this much more than the one noted is noted too
+_MAX_NOTES = 8  # of a phase and root
+
+
+class _Calls:
+    """Of one phase and root."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.noted = 0
+        self.worst = -1
+
+
+_calls: dict[tuple[int, str], _Calls] = {}
+_running: list[tuple[Any, int, dict[str, Any]]] = []  # (module, allocated before, facts)
+
+
+def restart() -> None:
+    _calls.clear()
+    _running.clear()
+
+
+def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    _running.clear()
+    if position.phase not in (recorder.VALIDATE, recorder.TEST):
+        return
+    root = scopes.root_of(module)
+    if root is None or not root.parameters:
+        return
+    torch = sys.modules["torch"]
+    facts = {
+        "phase": recorder.PHASE_NAMES[position.phase],
+        "root": root.prefix.rstrip("/") or root.name,
+        "grad_enabled": torch.is_grad_enabled(),
+        "inference_mode": torch.is_inference_mode_enabled(),
+        "module_training": bool(module.training),
+    }
+    _running.append((module, cut.allocated(), facts))
+
+
+def _after(module: Any, result: Any) -> None:
+    if not _running or _running[0][0] is not module:
+        return
+    _, before, facts = _running.pop()
+    tensors = [tensor for _, tensor in owners.tensors_in(result) if tensor.is_cuda]
+    sizes = {owners.address_of(tensor): tensor.numel() * tensor.element_size() for tensor in tensors}
+    output = sum(sizes.values())
+    saved = max(0, cut.allocated() - before - output)
+    calls = _calls.setdefault((position.phase, facts["root"]), _Calls())
+    calls.count += 1
+    if calls.noted >= _MAX_NOTES or saved <= calls.worst * _MORE:
+        return
+    calls.noted += 1
+    calls.worst = saved
+    facts["has_graph"] = any(tensor.requires_grad for tensor in tensors)
+    line = frames.script_line(sys._getframe(1))
+    notes.note("evaluation_forward", **facts, saved_bytes=saved, output_bytes=output, calls=calls.count, line=line)
+
+
+def install() -> None:
+    events.root_enter.listen(_before)
+    events.root_exit.listen(_after)

@@ -1,0 +1,43 @@
+"""What the script's variables hold at the moment of an out-of-memory error.
+
+PyTorch calls an observer when the driver has refused, before it raises: the functions that lead there still run, so
+their variables have names. The error itself may be caught; every one is looked at, up to a few.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from vramfit import notes, owners, recorder
+from vramfit.diagnose import groups, live_tensors
+from vramfit.phases import position
+
+_MAX_MOMENTS = 3
+_MIN_BYTES = 1 << 16
+_seen = [0]
+
+
+def restart() -> None:
+    _seen[0] = 0
+
+
+@notes.guarded("failure.observer")
+def _out_of_memory(device: int, tried: int, device_total: int, device_free: int) -> None:
+    _seen[0] += 1
+    if _seen[0] > _MAX_MOMENTS:
+        return
+    owners.tag_everything()
+    known = live_tensors.known_storages()
+    left = list(live_tensors.without(live_tensors.find_all(), known))
+    notes.note(
+        "held_at_oom",
+        phase=recorder.PHASE_NAMES[position.phase],
+        device=device,
+        at_ns=time.monotonic_ns(),
+        tensors=[entry for entry in groups.describe(left) if entry["bytes"] >= _MIN_BYTES],
+    )
+
+
+def install(torch: Any) -> None:
+    torch.cuda._lazy_call(lambda: torch._C._cuda_attach_out_of_memory_observer(_out_of_memory))

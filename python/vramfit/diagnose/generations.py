@@ -1,0 +1,104 @@
+"""Tensors that outlive the step that made them, step after step: what grows, and who holds it.
+
+    step            1     2     3     4
+    made in 1     [...........................    kept: still there two steps later
+    made in 2           [.....................    kept, and of the same kind: memory grows
+    logits of 2         [.....]                   a variable that the next step overwrites
+
+At the end of a step the tensors on cards are listed. Those that came in one step and those of the same kind that came
+in the next, all still alive a step after that, are kept by something: its name is searched. A step's end costs some
+30 ms while listed, so later steps are only listed when more memory is allocated than ever before.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from typing import Any
+
+from vramfit import cut, notes, recorder
+from vramfit.diagnose import graphs, groups, live_tensors
+
+_ALWAYS_LISTED = 5  # steps of a phase
+_MAX_NOTES = 4  # of a phase, or pass
+_BUDGET_SECONDS = 5.0  # of listing and searching, in one process
+
+_Made = dict[live_tensors.Signature, list["weakref.ref[Any]"]]
+
+
+class Generations:
+    """The steps of one phase (training), or the batches of one evaluation."""
+
+    spent = 0.0  # seconds, of all
+
+    def __init__(self, phase: int) -> None:
+        self.phase = phase
+        self.steps = 0
+        self._seen: dict[int, weakref.ref[Any]] = {}  # id of a tensor -> itself, of the last listing
+        self._made: list[_Made] = []  # of the last listings in a row
+        self._highest = -1
+        self._notes = 0
+        self._graphs = graphs.Lengths()
+
+    def step_ends(self) -> None:
+        self.steps += 1
+        level = cut.allocated()
+        rises = level > self._highest
+        self._highest = max(level, self._highest)
+        if self.steps > _ALWAYS_LISTED and not (rises and Generations.spent < _BUDGET_SECONDS):
+            self.pause()
+            return
+        if self._notes >= _MAX_NOTES:
+            return
+        begun = time.perf_counter()
+        self._list()
+        kept = self._kept()
+        longer = self._graphs.measure()
+        if kept or longer:
+            self._write(kept, longer)
+        Generations.spent += time.perf_counter() - begun
+
+    def pause(self) -> None:
+        """Something else ran on the card meanwhile: the next step starts a new row of listings."""
+        self._made.clear()
+        self._seen.clear()
+
+    def _list(self) -> None:
+        known = live_tensors.known_storages()
+        made: _Made = {}
+        seen: dict[int, weakref.ref[Any]] = {}
+        for tensor in live_tensors.without(live_tensors.find_all(), known):
+            before = self._seen.get(id(tensor))
+            if before is not None and before() is tensor:
+                seen[id(tensor)] = before
+                continue
+            reference = weakref.ref(tensor)
+            seen[id(tensor)] = reference
+            made.setdefault(live_tensors.signature_of(tensor), []).append(reference)
+        is_first = not self._seen and self.steps > 1  # everything would count as made in this step
+        self._seen = seen
+        self._made = [*self._made[-2:], {} if is_first else made]
+
+    def _kept(self) -> list[Any]:
+        """Tensors of the generation before the last but one, where the one after it kept its like as well."""
+        if len(self._made) < 3:
+            return []
+        older, newer, _ = self._made
+        kept = []
+        for signature, references in older.items():
+            old = [tensor for tensor in (reference() for reference in references) if tensor is not None]
+            new = [tensor for tensor in (reference() for reference in newer.get(signature, ())) if tensor is not None]
+            if old and new:
+                kept += old + new
+        return kept
+
+    def _write(self, kept: list[Any], longer: list[dict[str, Any]]) -> None:
+        self._notes += 1
+        notes.note(
+            "held",
+            phase=recorder.PHASE_NAMES[self.phase],
+            step=self.steps,
+            at_ns=time.monotonic_ns(),
+            tensors=groups.describe(kept),
+            graphs=longer,
+        )

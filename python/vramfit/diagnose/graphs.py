@@ -1,0 +1,98 @@
+"""Graphs that get longer: `total += loss` and a hidden state that is never detached.
+
+The tensor at the end of such a graph is a new one in every step, under the same name. So the graphs of named tensors
+are counted at the end of steps, and names compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from vramfit.diagnose import frames, live_tensors
+from vramfit.diagnose.holders import Holder
+
+_MAX_NODES = 20_000
+_MAX_NAMES = 24
+_MAX_ITEMS = 8  # of a list or dict that a name stands for
+_STEPS = 3  # in a row with more nodes
+
+
+class Lengths:
+    """Node counts of named graphs at the ends of steps in a row."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], list[int]] = {}
+        self._told: set[tuple[str, str]] = set()
+
+    def measure(self) -> list[dict[str, Any]]:
+        """Entries for a note: graphs that had more nodes at each of the last steps."""
+        found = []
+        now: dict[tuple[str, str], list[int]] = {}
+        for name, where, kind, function in _named_graphs():
+            count, complete = count_nodes(function)
+            key = (name, where.rpartition(" in ")[2])
+            history = now[key] = [*self._counts.get(key, [])[-_STEPS:], count]
+            grows = len(history) > _STEPS and all(a < b for a, b in zip(history, history[1:]))
+            if grows and key not in self._told:
+                self._told.add(key)
+                holder = Holder(kind=kind, name=name, where=where, chain=[f"{kind} {name}"])
+                found.append(
+                    {
+                        "holder": asdict(holder),
+                        "nodes_before": history[0],
+                        "nodes_after": history[-1],
+                        "counted_all": complete,
+                    }
+                )
+        self._counts = now
+        return found
+
+
+def count_nodes(function: Any) -> tuple[int, bool]:
+    """Nodes of the graph behind a grad_fn, and whether the count was not ended by its limit."""
+    seen = {function}
+    left = [function]
+    while left:
+        for following, _ in left.pop().next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                left.append(following)
+                if len(seen) >= _MAX_NODES:
+                    return len(seen), False
+    return len(seen), True
+
+
+def _named_graphs() -> Iterator[tuple[str, str, str, Any]]:
+    """(name, where, kind, grad_fn) of the script's variables, their attributes and the first items of their lists."""
+    count = 0
+    for frame in frames.stacks():
+        if not frames.is_script(frame.f_code):
+            continue
+        kind = "global" if frame.f_code.co_name == "<module>" else "local"
+        where = frames.place(frame)
+        for name, value in frames.variables(frame).items():
+            for path, tensor in _tensors(name, value):
+                if count >= _MAX_NAMES:
+                    return
+                count += 1
+                yield path, where, "attribute" if "." in path else kind, tensor.grad_fn
+
+
+def _tensors(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if live_tensors.is_tensor(value):
+        if value.grad_fn is not None:
+            yield name, value
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value[:_MAX_ITEMS]):
+            if live_tensors.is_tensor(item) and item.grad_fn is not None:
+                yield f"{name}[{index}]", item
+    elif isinstance(value, dict):
+        for key, item in list(value.items())[:_MAX_ITEMS]:
+            if live_tensors.is_tensor(item) and item.grad_fn is not None:
+                yield f"{name}[{key!r}]", item
+    elif frames.is_script_object(value):
+        for attribute, item in list(vars(value).items()):
+            if live_tensors.is_tensor(item) and item.grad_fn is not None:
+                yield f"{name}.{attribute}", item

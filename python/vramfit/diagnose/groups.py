@@ -1,0 +1,59 @@
+"""Held tensors put together for a note: one entry for each holder and kind of tensor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from vramfit import owners
+from vramfit.diagnose import holders, live_tensors
+
+_NUMBER = re.compile(r"\[-?\d+\]")
+_MAX_SEARCHED = 12  # tensors whose holders are searched in one note
+_MAX_LISTED = 12
+
+
+def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[dict[str, Any]]:
+    """Entries for notes: the largest kinds of tensor first, each with the holder of one of them.
+
+    Only one tensor of a kind (shape, type, operation) is traced at first; where kinds are few, more of each.
+    """
+    kinds: dict[live_tensors.Signature, list[Any]] = {}
+    for tensor in tensors:
+        kinds.setdefault(live_tensors.signature_of(tensor), []).append(tensor)
+    chosen = sorted(kinds.values(), key=lambda kind: -_bytes(kind))[:_MAX_LISTED]
+    share = max(1, _MAX_SEARCHED // max(1, len(chosen)))
+    traced = [tensor for kind in chosen for tensor in kind[:share]]
+    found = iter(holders.find(traced, [*hidden, tensors, chosen, *kinds.values(), *chosen]))
+    entries: list[dict[str, Any]] = []
+    for kind in chosen:
+        by_name: dict[str, tuple[holders.Holder, list[Any]]] = {}
+        for tensor in kind[:share]:
+            holder = next(found)
+            by_name.setdefault(_NUMBER.sub("[]", holder.name) + holder.kind, (holder, []))[1].append(tensor)
+        rest = kind[share:]
+        for holder, held in by_name.values():
+            entries.append(_entry(holder, held + (rest if len(by_name) == 1 else [])))
+        if rest and len(by_name) > 1:
+            entries.append(_entry(holders.Holder(), rest))
+    return sorted(entries, key=lambda entry: -entry["bytes"])
+
+
+def _bytes(tensors: list[Any]) -> int:
+    return sum({owners.address_of(tensor): live_tensors.storage_bytes(tensor) for tensor in tensors}.values())
+
+
+def _entry(holder: holders.Holder, tensors: list[Any]) -> dict[str, Any]:
+    first = tensors[0]
+    signature = live_tensors.signature_of(first)
+    return {
+        "holder": asdict(holder),
+        "address": owners.address_of(first),
+        "shape": str(signature),
+        "tensors": len(tensors),
+        "bytes": _bytes(tensors),
+        "has_graph": bool(signature.operation),
+        "operation": signature.operation,
+    }

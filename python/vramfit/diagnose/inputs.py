@@ -1,0 +1,157 @@
+"""What goes into the model and what comes out of it: sizes of inputs step by step, the widest output, wide layers."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from vramfit import events, notes, owners, recorder, scopes
+from vramfit.phases import position
+
+_MAX_NOTES = 600
+_ALWAYS_NOTED = 8
+_WIDE = 4096  # classes: a vocabulary
+
+_now: dict[str, Any] = {}
+_count = [0]
+_told_outputs: dict[str, int] = {}
+_told_roots: set[int] = set()
+
+
+def restart() -> None:
+    _now.clear()
+    _count[0] = 0
+    _told_outputs.clear()
+    _told_roots.clear()
+
+
+def _is_model(module: Any) -> bool:
+    root = scopes.root_of(module)
+    return root is not None and root.parameters > 0
+
+
+def _before_root(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    if not _is_model(module):
+        if position.stage == recorder.FORWARD and not _now.get("in_step"):
+            _note_input_module(module)
+        return
+    _note_wide_layer(module)
+    tensors = [tensor for _, tensor in owners.tensors_in(args, kwargs) if tensor.is_cuda]
+    elements = sum(int(tensor.numel()) for tensor in tensors)
+    if not _now.get("in_step"):
+        _now.update(in_step=True, elements=0, shapes="")
+    if elements > _now["elements"]:
+        shown = [f"{list(tensor.shape)} {str(tensor.dtype).replace('torch.', '')}" for tensor in tensors[:6]]
+        _now.update(elements=elements, shapes=", ".join(shown))
+
+
+def _note_input_module(module: Any) -> None:
+    """A module without parameters that runs before the model: a transform of the batch."""
+    name = type(module).__name__
+    if id(module) not in _told_roots and len(_told_roots) < 50:
+        _told_roots.add(id(module))
+        notes.note("input_module", name=name, phase=recorder.PHASE_NAMES[position.phase])
+
+
+def _note_wide_layer(module: Any) -> None:
+    inner = scopes.unwrap(module)
+    if id(inner) in _told_roots:
+        return
+    _told_roots.add(id(inner))
+    widest = max(
+        ((int(getattr(part, "out_features", 0) or 0), name) for name, part in inner.named_modules()), default=(0, "")
+    )
+    if widest[0] >= _WIDE:
+        notes.note("wide_layer", name=widest[1], classes=widest[0])
+
+
+def _after_root(module: Any, result: Any) -> None:
+    if not _is_model(module):
+        return
+    tensors = [tensor for _, tensor in owners.tensors_in(result) if tensor.is_cuda]
+    largest = max(tensors, key=lambda tensor: int(tensor.numel()), default=None)
+    if largest is None:
+        return
+    phase = recorder.PHASE_NAMES[position.phase]
+    size = int(largest.numel() * largest.element_size())
+    if size > _told_outputs.get(phase, 0) * 1.05:
+        _told_outputs[phase] = size
+        dtype = str(largest.dtype).replace("torch.", "")
+        notes.note("output", phase=phase, shape=[int(n) for n in largest.shape], dtype=dtype, bytes=size)
+
+
+def _step_counted(number: int) -> None:
+    elements, shapes = _now.get("elements", 0), _now.get("shapes", "")
+    _now.clear()
+    if not elements or _count[0] >= _MAX_NOTES:
+        return
+    if number > _ALWAYS_NOTED and shapes == _last.get(position.phase):
+        return
+    _last[position.phase] = shapes
+    _count[0] += 1
+    notes.note("step_input", phase=recorder.PHASE_NAMES[position.phase], step=number, elements=elements, shapes=shapes)
+
+
+_last: dict[int, str] = {}
+
+
+def _optimizer_steps(optimizer: Any) -> None:
+    """Before the first step of an optimizer: how much state it is going to make."""
+    key = id(optimizer)
+    if key in _told_roots:
+        return
+    _told_roots.add(key)
+    name = type(getattr(optimizer, "optimizer", optimizer)).__name__
+    expected = _expected_state(name, optimizer)
+    notes.note("optimizer_begins", **{"class": name}, expected_bytes=expected)
+
+
+def _expected_state(name: str, optimizer: Any) -> int | None:
+    """Bytes of state on cards by the documented algorithms of torch.optim; None for others."""
+    total = 0
+    for group in optimizer.param_groups:
+        copies: int | None = None
+        if name in ("Adam", "AdamW", "NAdam", "RAdam"):
+            copies = 3 if group.get("amsgrad") else 2
+        elif name == "Adamax":
+            copies = 2
+        elif name == "SGD":
+            copies = 1 if group.get("momentum") else 0
+        elif name == "RMSprop":
+            copies = 1 + bool(group.get("momentum")) + bool(group.get("centered"))
+        if copies is None:
+            return None
+        for parameter in group["params"]:
+            if parameter.is_cuda and parameter.requires_grad:
+                total += copies * parameter.numel() * parameter.element_size()
+    return total
+
+
+def _backward_called(torch: Any) -> None:
+    """Notes the first backward() that keeps its graph."""
+    import functools
+
+    from vramfit.diagnose import frames
+
+    original = torch.autograd.backward
+    told: set[str] = set()
+
+    @functools.wraps(original)
+    def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+        keeps = kwargs.get("retain_graph") or (len(args) > 1 and args[1])
+        creates = kwargs.get("create_graph") or (len(args) > 2 and args[2])
+        for asked, name in ((keeps, "retain_graph"), (creates, "create_graph")):
+            if asked and name not in told:
+                told.add(name)
+                notes.note("graph_kept", option=name, line=frames.script_line(sys._getframe(1)))
+        return original(tensors, *args, **kwargs)
+
+    torch.autograd.backward = backward
+
+
+def install(torch: Any) -> None:
+    events.root_enter.listen(_before_root)
+    events.root_exit.listen(_after_root)
+    events.step_counted.listen(_step_counted)
+    events.step_begin.listen(_optimizer_steps)
+    _backward_called(torch)

@@ -1,0 +1,87 @@
+"""What training still holds when an evaluation begins.
+
+The moment is the start of the pass over the evaluation's loader, before any of its batches is on the card; for a loop
+without a loader, the first forward pass after training, its inputs left out.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from typing import Any
+
+from vramfit import cut, events, loaders, notes, owners, recorder, scopes
+from vramfit.diagnose import groups, live_tensors
+from vramfit.phases import position
+
+_MAX_INVENTORIES = 3
+_MIN_BYTES = 1 << 16
+
+_state: dict[str, Any] = {"taken": 0, "pending": None, "due": False}
+_before_training: dict[int, weakref.ref[Any]] = {}  # tensors that are older than training: constants
+
+
+def restart() -> None:
+    _state.update(taken=0, pending=None, due=False)
+    _before_training.clear()
+
+
+def _gradient_bytes() -> int:
+    found = {}
+    for _, module in scopes.live_roots():
+        for parameter in module.parameters():
+            if parameter.grad is not None and parameter.grad.is_cuda:
+                found[owners.address_of(parameter.grad)] = parameter.grad.numel() * parameter.grad.element_size()
+    return sum(found.values())
+
+
+def _inventory(but: set[int]) -> dict[str, Any] | None:
+    if _state["taken"] >= _MAX_INVENTORIES:
+        return None
+    _state["taken"] += 1
+    known = live_tensors.known_storages() | but
+    left = []
+    for tensor in live_tensors.without(live_tensors.find_all(), known):
+        older = _before_training.get(id(tensor))
+        if older is None or older() is not tensor:
+            left.append(tensor)
+    return {
+        "at_ns": time.monotonic_ns(),
+        "allocated_bytes": cut.allocated(),
+        "gradient_bytes": _gradient_bytes(),
+        "tensors": [entry for entry in groups.describe(left) if entry["bytes"] >= _MIN_BYTES],
+    }
+
+
+def _before_pass(this_pass: loaders.Pass) -> None:
+    if position.trained and position.phase == recorder.TRAIN and not cut.looks_like_training(this_pass):
+        _state["pending"] = _inventory(set())
+
+
+def _phase_begins(phase: int) -> None:
+    if phase in (recorder.VALIDATE, recorder.TEST):
+        _state["due"] = position.trained
+    elif phase == recorder.TRAIN:
+        _state.update(pending=None, due=False)
+
+
+def _before_root(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    if position.phase == recorder.TRAIN and not position.trained and not _before_training:
+        inputs = {id(tensor) for _, tensor in owners.tensors_in(args, kwargs)}
+        found = (tensor for tensor in live_tensors.find_all() if id(tensor) not in inputs)
+        _before_training.update((id(tensor), weakref.ref(tensor)) for tensor in found)
+    if not _state["due"]:
+        return
+    _state["due"] = False
+    found = _state["pending"]
+    if found is None:
+        found = _inventory({owners.address_of(tensor) for _, tensor in owners.tensors_in(args, kwargs)})
+    _state["pending"] = None
+    if found is not None:
+        notes.note("leftovers", phase=recorder.PHASE_NAMES[position.phase], **found)
+
+
+def install() -> None:
+    loaders.before_pass.append(_before_pass)
+    events.phase_begin.listen(_phase_begins)
+    events.root_enter.listen(_before_root)
