@@ -1,0 +1,33 @@
+// What the allocator stands on: cudaMalloc and the driver's virtual memory, with a capacity.
+#ifndef VRAMFIT_ALLOCATOR_DEVICE_H
+#define VRAMFIT_ALLOCATOR_DEVICE_H
+
+#include <cstdint>
+#include <optional>
+
+namespace vramfit::allocator {
+
+using StreamHandle = std::uint64_t;  // cudaStream_t: part of the order of blocks
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  // totalGlobalMem: fractions and the ranges of expandable segments are taken from it.
+  virtual std::uint64_t total_bytes() const = 0;
+  virtual std::uint64_t free_bytes() const = 0;  // cudaMemGetInfo
+
+  // cudaMalloc; nothing: out of memory.
+  virtual std::optional<std::uint64_t> allocate(std::uint64_t bytes) = 0;
+  virtual void release(std::uint64_t address, std::uint64_t bytes) = 0;
+
+  // cuMemAddressReserve, for one stream's blocks of one page size.
+  virtual std::uint64_t reserve(std::uint64_t bytes, std::uint64_t page_bytes, StreamHandle stream) = 0;
+  virtual void unreserve(std::uint64_t address, std::uint64_t bytes) = 0;
+  // cuMemCreate and cuMemMap of all these pages, or of none.
+  virtual bool map(std::uint64_t address, std::uint64_t bytes, std::uint64_t page_bytes) = 0;
+  virtual void unmap(std::uint64_t address, std::uint64_t bytes, std::uint64_t page_bytes) = 0;
+};
+
+}  // namespace vramfit::allocator
+
+#endif

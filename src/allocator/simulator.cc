@@ -1,0 +1,333 @@
+#include "allocator/simulator.h"
+
+#include <algorithm>
+
+namespace vramfit::allocator {
+namespace {
+
+constexpr std::uint32_t kSmallPool = 0;
+constexpr std::uint32_t kLargePool = 1;
+
+std::int64_t counted(std::uint64_t bytes) { return static_cast<std::int64_t>(bytes); }
+
+}  // namespace
+
+Simulator::Simulator(Device& device, const Rules& rules, const Settings& settings) : device_(device), rules_(rules) {
+  pools_.push_back({.kind = PoolKind::kSmall, .owner = kNone, .searches = 0, .lists = {}});
+  pools_.push_back({.kind = PoolKind::kLarge, .owner = kNone, .searches = 0, .lists = {}});
+  set_settings(settings);
+  if (settings.has_memory_fraction) set_memory_fraction(settings.memory_fraction);
+  // Read once, by the constructor of DeviceCachingAllocator.
+  statistics_.max_split_bytes = counted(settings.max_split_bytes);
+}
+
+void Simulator::set_settings(const Settings& settings) {
+  const double fraction = settings_.memory_fraction;
+  const bool has_fraction = settings_.has_memory_fraction;
+  settings_ = settings;
+  settings_.memory_fraction = fraction;
+  settings_.has_memory_fraction = has_fraction;
+}
+
+void Simulator::set_memory_fraction(double fraction) {
+  settings_.memory_fraction = fraction;
+  settings_.has_memory_fraction = true;
+  limit_.reset();
+  if (fraction < 1 || !rules_.limit_only_below_one) {
+    limit_ = static_cast<std::uint64_t>(fraction * static_cast<double>(device_.total_bytes()));
+  }
+}
+
+BlockId Simulator::new_block(std::uint32_t list, std::uint64_t address, std::uint64_t size) {
+  BlockId id = 0;
+  if (spare_blocks_.empty()) {
+    id = static_cast<BlockId>(blocks_.size());
+    blocks_.emplace_back();
+  } else {
+    id = spare_blocks_.back();
+    spare_blocks_.pop_back();
+    blocks_[id] = Block{};
+  }
+  Block& block = blocks_[id];
+  block.list = list;
+  block.address = address;
+  block.size = size;
+  return id;
+}
+
+void Simulator::drop_block(BlockId block) {
+  blocks_[block].list = kNone;
+  spare_blocks_.push_back(block);
+}
+
+void Simulator::put_free(BlockId id) {
+  Block& block = blocks_[id];
+  StreamList& list = lists_[block.list];
+  block.age_base = pools_[list.pool].searches;
+  list.free.insert({block.size, block.address, id});
+}
+
+void Simulator::take_free(BlockId id) {
+  const Block& block = blocks_[id];
+  lists_[block.list].free.erase(block.size, block.address);
+}
+
+void Simulator::link_after(BlockId before, BlockId id) {
+  Block& block = blocks_[id];
+  Block& left = blocks_[before];
+  block.previous = before;
+  block.next = left.next;
+  left.next = id;
+  if (block.next != kNone) blocks_[block.next].previous = id;
+}
+
+std::uint32_t Simulator::list_of(std::uint32_t pool, StreamHandle stream) {
+  std::vector<std::uint32_t>& lists = pools_[pool].lists;
+  const auto found =
+      std::find_if(lists.begin(), lists.end(), [&](std::uint32_t list) { return lists_[list].stream >= stream; });
+  if (found != lists.end() && lists_[*found].stream == stream) return *found;
+  const auto made = static_cast<std::uint32_t>(lists_.size());
+  StreamList& list = lists_.emplace_back();
+  list.stream = stream;
+  list.pool = pool;
+  lists.insert(found, made);
+  return made;
+}
+
+std::uint32_t Simulator::pool_for(std::uint64_t size, StreamHandle stream) const {
+  const bool is_small = size <= kSmallBytes;
+  const auto accepts = [&](const Capture& capture) { return !capture.stream || *capture.stream == stream; };
+  const Capture* taken = nullptr;
+  for (const Capture& capture : captures_) {
+    if (!accepts(capture)) continue;
+    taken = &capture;
+    if (!rules_.newest_pool_first) break;
+  }
+  if (taken == nullptr) return is_small ? kSmallPool : kLargePool;
+  const PrivatePool& pool = private_pools_[taken->private_pool];
+  return is_small ? pool.small : pool.large;
+}
+
+BlockId Simulator::malloc(std::uint64_t bytes, StreamHandle stream, std::uint32_t tag) {
+  if (captures_.empty() && !(pending_.empty() && deferred_.empty())) process_events();
+  Request request;
+  request.size = round_size(bytes, settings_);
+  request.segment = segment_bytes_for(request.size, settings_);
+  request.stream = stream;
+  request.pool = pool_for(request.size, stream);
+  request.list = list_of(request.pool, stream);
+  const std::uint32_t owner = pools_[request.pool].owner;
+  request.is_expandable = settings_.expandable_segments && !(owner != kNone && private_pools_[owner].has_own_allocator);
+  if (!find_free_block(request) && malloc_slow(request) == kNoBlock) {
+    last_oom_->requested_bytes = bytes;
+    return kNoBlock;
+  }
+  return hand_out(request, bytes, tag);
+}
+
+bool Simulator::find_free_block(Request& request) {
+  if (is_collecting()) ++pools_[request.pool].searches;
+  FreeList& list = lists_[request.list].free;
+  FreeList::Cursor at = list.lower_bound(request.size);
+  if (at.is_end()) return false;
+  const auto is_expandable = [&](const FreeList::Cursor& cursor) {
+    return blocks_[list.at(cursor).block].expandable != kNone;
+  };
+  if (is_expandable(at)) {
+    if (request.is_expandable) {
+      // A block before unmapped pages counts with them: holes inside are preferred to the end that can grow.
+      const auto reach = [&](const FreeList::Cursor& cursor) {
+        const Block& block = blocks_[list.at(cursor).block];
+        const bool grows = block.next != kNone && !blocks_[block.next].is_mapped;
+        return block.size + (grows ? blocks_[block.next].size : 0);
+      };
+      FreeList::Cursor next = list.next(at);
+      while (is_expandable(at) && !next.is_end() && reach(next) < reach(at)) {
+        at = next;
+        next = list.next(at);
+      }
+    } else {
+      do {
+        at = list.next(at);
+      } while (!at.is_end() && is_expandable(at));
+      if (at.is_end()) return false;
+    }
+  }
+  const FreeList::Entry& found = list.at(at);
+  const std::uint64_t oversize = settings_.max_split_bytes;
+  if (request.size < oversize && found.size >= oversize) return false;
+  if (request.size >= oversize && found.size >= request.size + settings_.max_non_split_rounding_bytes) return false;
+  request.block = found.block;
+  list.erase(at);
+  return true;
+}
+
+bool Simulator::should_split(const Block& block, const Request& request) const {
+  const Pool& pool = pool_of(block);
+  if (pool.owner != kNone && private_pools_[pool.owner].is_no_split) return false;
+  const std::uint64_t rest = block.size - request.size;
+  if (pool.kind == PoolKind::kSmall || request.is_expandable) return rest >= kMinBlockBytes;
+  return request.size < settings_.max_split_bytes && rest > kSmallBytes;
+}
+
+// The low part is handed out.
+//
+//   [        found        ]   ->   [ handed out | rest ]
+BlockId Simulator::hand_out(const Request& request, std::uint64_t bytes, std::uint32_t tag) {
+  const BlockId id = request.block;
+  const PoolKind kind = pools_[request.pool].kind;
+  const bool was_split = blocks_[id].is_split();
+  const bool is_counted = blocks_[id].expandable == kNone;
+  if (should_split(blocks_[id], request)) {
+    const BlockId rest =
+        new_block(blocks_[id].list, blocks_[id].address + request.size, blocks_[id].size - request.size);
+    blocks_[rest].expandable = blocks_[id].expandable;
+    blocks_[id].size = request.size;
+    link_after(id, rest);
+    put_free(rest);
+    if (was_split && is_counted) {
+      statistics_.decrease(StatKind::kInactiveSplitBytes, kind, counted(request.size));
+    } else if (is_counted) {
+      statistics_.increase(StatKind::kInactiveSplitBytes, kind, counted(blocks_[rest].size));
+      statistics_.increase(StatKind::kInactiveSplit, kind, 1);
+    }
+  } else if (was_split && is_counted) {
+    statistics_.decrease(StatKind::kInactiveSplitBytes, kind, counted(blocks_[id].size));
+    statistics_.decrease(StatKind::kInactiveSplit, kind, 1);
+  }
+  Block& block = blocks_[id];
+  block.is_allocated = true;
+  block.requested = bytes;
+  block.tag = tag;
+  if (trace_ != nullptr) {
+    trace(TraceAction::kAlloc, block.address, bytes, lists_[block.list].stream, pool_of(block), tag);
+  }
+  const std::int64_t size = counted(block.size);
+  statistics_.increase(StatKind::kAllocation, kind, 1);
+  statistics_.increase(StatKind::kAllocatedBytes, kind, size);
+  statistics_.increase(StatKind::kActive, kind, 1);
+  statistics_.increase(StatKind::kActiveBytes, kind, size);
+  statistics_.increase(StatKind::kRequestedBytes, kind, counted(bytes));
+  if (block.size >= settings_.max_split_bytes) increase(statistics_.oversize_allocations, 1);
+  return id;
+}
+
+void Simulator::free(BlockId id) {
+  Block& block = blocks_[id];
+  block.is_allocated = false;
+  const PoolKind kind = pool_of(block).kind;
+  statistics_.decrease(StatKind::kAllocation, kind, 1);
+  statistics_.decrease(StatKind::kAllocatedBytes, kind, counted(block.size));
+  if (trace_ != nullptr) {
+    trace(TraceAction::kFreeRequested, block.address, block.requested, lists_[block.list].stream, pool_of(block),
+          block.tag);
+  }
+  if (block.size >= settings_.max_split_bytes) decrease(statistics_.oversize_allocations, 1);
+  if (!block.has_uses) {
+    free_block(id);
+  } else if (captures_.empty()) {
+    insert_events(id);
+  } else {
+    deferred_.push_back(id);
+  }
+}
+
+void Simulator::free_block(BlockId id) {
+  const std::uint64_t size = blocks_[id].size;
+  const std::uint64_t requested = blocks_[id].requested;
+  const Pool& pool = pool_of(blocks_[id]);
+  const PoolKind kind = pool.kind;
+  if (trace_ != nullptr) {
+    trace(TraceAction::kFreeCompleted, blocks_[id].address, requested, lists_[blocks_[id].list].stream, pool,
+          blocks_[id].tag);
+  }
+  std::int64_t split_blocks = 0;
+  std::int64_t split_bytes = 0;
+  const BlockId neighbours[] = {blocks_[id].previous, blocks_[id].next};
+  for (const BlockId neighbour : neighbours) {
+    const std::uint64_t merged = neighbour == kNone ? 0 : merge(id, neighbour);
+    if (merged == 0) continue;
+    --split_blocks;
+    split_bytes -= counted(merged);
+  }
+  put_free(id);
+  const Block& block = blocks_[id];
+  if (block.is_split()) {
+    ++split_blocks;
+    split_bytes += counted(block.size);
+  }
+  if (block.expandable == kNone) {
+    const auto change = [&](StatKind stat, std::int64_t by) {
+      if (by > 0) {
+        statistics_.increase(stat, kind, by);
+      } else if (by < 0) {
+        statistics_.decrease(stat, kind, -by);
+      }
+    };
+    change(StatKind::kInactiveSplit, split_blocks);
+    change(StatKind::kInactiveSplitBytes, split_bytes);
+  }
+  statistics_.decrease(StatKind::kActive, kind, 1);
+  statistics_.decrease(StatKind::kActiveBytes, kind, counted(size));
+  statistics_.decrease(StatKind::kRequestedBytes, kind, counted(requested));
+}
+
+// try_merge_blocks: how many bytes `from` brought; 0 when it must stay apart. `into` is in no list.
+std::uint64_t Simulator::merge(BlockId into, BlockId from) {
+  Block& target = blocks_[into];
+  const Block& source = blocks_[from];
+  if (source.is_allocated || source.event_count > 0 || source.has_uses || source.is_mapped != target.is_mapped)
+    return 0;
+  if (source.is_mapped) {
+    take_free(from);
+  } else {
+    remove_unmapped(from);
+  }
+  if (target.previous == from) {
+    target.address = source.address;
+    target.previous = source.previous;
+    if (target.previous != kNone) blocks_[target.previous].next = into;
+  } else {
+    target.next = source.next;
+    if (target.next != kNone) blocks_[target.next].previous = into;
+  }
+  const std::uint64_t bytes = source.size;
+  target.size += bytes;
+  drop_block(from);
+  return bytes;
+}
+
+State Simulator::state() const {
+  State state;
+  for (const Block& head : blocks_) {
+    if (head.list == kNone || !head.is_mapped) continue;
+    if (head.previous != kNone && blocks_[head.previous].is_mapped) continue;
+    const Pool& pool = pool_of(head);
+    StateSegment segment;
+    segment.address = head.address;
+    segment.stream = lists_[head.list].stream;
+    segment.kind = pool.kind;
+    segment.pool = pool_id_of(pool);
+    segment.is_expandable = head.expandable != kNone;
+    for (const Block* block = &head; block->is_mapped; block = &blocks_[block->next]) {
+      const bool is_active = block->is_allocated || block->event_count > 0 || block->has_uses;
+      const BlockState how = block->is_allocated ? BlockState::kActiveAllocated
+                             : is_active         ? BlockState::kActivePendingFree
+                                                 : BlockState::kInactive;
+      segment.blocks.push_back({block->address, block->size, block->requested, how, block->tag});
+      segment.total += block->size;
+      if (block->is_allocated) segment.allocated += block->size;
+      if (is_active) {
+        segment.active += block->size;
+        segment.requested += block->requested;
+      }
+      if (block->next == kNone) break;
+    }
+    state.segments.push_back(std::move(segment));
+  }
+  std::sort(state.segments.begin(), state.segments.end(),
+            [](const StateSegment& a, const StateSegment& b) { return a.address < b.address; });
+  return state;
+}
+
+}  // namespace vramfit::allocator
