@@ -35,13 +35,14 @@ struct Speaker {
 
 // The shape of the text, each with the releases of PyTorch that print it.
 enum class OomForm {
-  kRuntimeError2,  // "cuda runtime error (2) : out of memory at": up to 0.4, and THC calls up to 1.8
-  kCachedTotal,    // "... A already allocated; F free; C cached)": 0.4.1 to 1.3; C is idle up to 1.1 or so, then total
-  kReservedTotal,  // "...; R reserved in total by PyTorch)": 1.4 to 1.9
-  kReservedHint,   // the same with "If reserved memory is >> allocated memory": 1.10 to 2.0
-  kProcesses,      // "GPU 0 has a total capacty of": 2.1
-  kProcessesHint,  // "GPU 0 has a total capacity of": 2.2 and later
-  kMallocAsync,    // "Allocation on device 0 would exceed allowed memory": the cudaMallocAsync back end
+  kRuntimeError2,    // "cuda runtime error (2) : out of memory at": up to 0.4, and THC calls up to 1.8
+  kCachedTotal,      // "... A already allocated; F free; C cached)": 0.4.1 to 1.3; C is idle memory
+  kReservedTotal,    // "...; R reserved in total by PyTorch)": 1.4 to 1.9
+  kReservedHint,     // the same with "If reserved memory is >> allocated memory": 1.10 to 2.0
+  kProcesses,        // "GPU 0 has a total capacty of": 2.1
+  kProcessesHint,    // "GPU 0 has a total capacity of": 2.2 and later
+  kMps,              // "MPS backend out of memory (MPS allocated: A, other allocations: O, max allowed: L)"
+  kMallocAsync,      // "Allocation on device 0 would exceed allowed memory": the cudaMallocAsync back end
   kMoreThanExabyte,  // "Tried to allocate more than 1EB memory"
   kRefused,          // refused before the driver was asked: own texts of 2026
   kNumberless,       // "CUDA error: out of memory", "CUDA driver error: out of memory", "HIP error: out of memory"

@@ -1,0 +1,138 @@
+#include "ingest/text/cursor.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace vramfit::ingest {
+namespace {
+
+constexpr std::size_t kLongestNumber = 32;  // characters
+
+std::string_view number_text(std::string_view text, bool fraction) {
+  std::size_t end = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
+  bool dot = false;
+  while (end < text.size()) {
+    const bool is_dot = fraction && !dot && text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1]);
+    if (!is_digit(text[end]) && !is_dot) break;
+    dot |= is_dot;
+    ++end;
+  }
+  return text.substr(0, end);
+}
+
+// Behind `label`, over what usually stands between a name and its value.
+std::optional<Cursor> after(std::string_view text, std::string_view label) {
+  const std::size_t at = text.find(label);
+  if (at == std::string_view::npos) return std::nullopt;
+  Cursor cursor(text.substr(at + label.size()));
+  cursor.take_while([](char letter) { return is_blank(letter) || letter == '=' || letter == ':' || letter == '"'; });
+  return cursor;
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (is_blank(text.front()) || text.front() == '\r')) text.remove_prefix(1);
+  while (!text.empty() && (is_blank(text.back()) || text.back() == '\r')) text.remove_suffix(1);
+  return text;
+}
+
+bool same_ignoring_case(std::string_view left, std::string_view right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](char one, char other) { return lower(one) == lower(other); });
+}
+
+std::size_t find_ignoring_case(std::string_view text, std::string_view lower_case, std::size_t from) {
+  if (from > text.size()) return std::string_view::npos;
+  const auto found = std::search(text.begin() + static_cast<std::ptrdiff_t>(from), text.end(), lower_case.begin(),
+                                 lower_case.end(), [](char one, char other) { return lower(one) == other; });
+  return found == text.end() && !lower_case.empty() ? std::string_view::npos
+                                                    : static_cast<std::size_t>(found - text.begin());
+}
+
+std::optional<std::int64_t> to_integer(std::string_view text) {
+  text = trim(text);
+  if (text.empty() || text.size() > kLongestNumber) return std::nullopt;
+  std::string digits;
+  for (const char letter : text) {
+    if (letter != ',' && letter != '_') digits += letter;
+  }
+  std::int64_t value = 0;
+  const char* begin = digits.data() + (digits[0] == '+' ? 1 : 0);
+  const auto [end, error] = std::from_chars(begin, digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> to_number(std::string_view text) {
+  text = trim(text);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+void Cursor::skip_blanks() {
+  while (is_blank(peek()) && !at_end()) ++at_;
+}
+
+bool Cursor::take(std::string_view literal) {
+  if (!rest().starts_with(literal)) return false;
+  at_ += literal.size();
+  return true;
+}
+
+bool Cursor::take_word(std::string_view literal) {
+  const std::size_t before = at_;
+  skip_blanks();
+  if (take(literal)) return true;
+  at_ = before;
+  return false;
+}
+
+bool Cursor::pass(std::string_view literal) {
+  const std::size_t found = text_.find(literal, at_);
+  if (found == std::string_view::npos) return false;
+  at_ = found + literal.size();
+  return true;
+}
+
+std::string_view Cursor::take_until(std::string_view literal) {
+  const std::size_t found = text_.find(literal, at_);
+  const std::string_view taken = text_.substr(std::min(at_, text_.size()), found - at_);
+  at_ = found == std::string_view::npos ? text_.size() : found + literal.size();
+  return taken;
+}
+
+std::string_view Cursor::take_while(bool (*is_wanted)(char)) {
+  const std::size_t before = at_;
+  while (!at_end() && is_wanted(text_[at_])) ++at_;
+  return text_.substr(before, at_ - before);
+}
+
+std::optional<std::int64_t> Cursor::take_integer() {
+  const std::string_view number = number_text(rest(), false);
+  const auto value = to_integer(number);
+  if (value) at_ += number.size();
+  return value;
+}
+
+std::optional<double> Cursor::take_number() {
+  const std::string_view number = number_text(rest(), true);
+  const auto value = to_number(number);
+  if (value) at_ += number.size();
+  return value;
+}
+
+std::optional<std::int64_t> integer_after(std::string_view text, std::string_view label) {
+  auto cursor = after(text, label);
+  return cursor ? cursor->take_integer() : std::nullopt;
+}
+
+std::optional<double> number_after(std::string_view text, std::string_view label) {
+  auto cursor = after(text, label);
+  return cursor ? cursor->take_number() : std::nullopt;
+}
+
+}  // namespace vramfit::ingest

@@ -1,0 +1,25 @@
+// Reads the out-of-memory messages of PyTorch, 0.3 to today, every back end (CUDA, HIP, XPU, NPU, MPS, cudaMallocAsync,
+// the host's allocator).
+//
+// A message is read clause by clause from its letters alone, blanks left out, so that a line that a terminal, a mail
+// or a box of characters wrapped reads the same. Whatever clause is missing stays absent.
+#ifndef VRAMFIT_INGEST_TEXT_OOM_MESSAGE_H
+#define VRAMFIT_INGEST_TEXT_OOM_MESSAGE_H
+
+#include <string_view>
+
+#include "ingest/text/reader.h"
+
+namespace vramfit::ingest {
+
+extern const TextFormat kOomMessageFormat;
+
+// Every message in `text`, which may be several joined lines. For one without `at` and `speaker`.
+std::vector<model::OomMessage> parse_oom_messages(std::string_view text);
+
+// Of the arithmetic that follows from the printed numbers (model/evidence.h).
+model::OomArithmetic oom_arithmetic(const model::OomMessage& message);
+
+}  // namespace vramfit::ingest
+
+#endif

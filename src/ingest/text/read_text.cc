@@ -1,0 +1,199 @@
+#include "ingest/text/read_text.h"
+
+#include <algorithm>
+#include <bit>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "ingest/text/cursor.h"
+#include "ingest/text/facts.h"
+#include "ingest/text/line_text.h"
+#include "ingest/text/log_prefix.h"
+#include "ingest/text/registry.h"
+#include "ingest/text/text_input.h"
+#include "ingest/text/trigger_words.h"
+
+namespace vramfit::ingest {
+namespace {
+
+constexpr std::size_t kBlock = 1 << 20;      // bytes read at once
+constexpr std::size_t kBefore = 400;         // bytes before a line that its reader may look back to
+constexpr std::size_t kLongestPrefix = 300;  // of a line, in which a prefix is looked for
+
+bool is_line_end(char letter) { return letter == '\n' || letter == '\r'; }
+
+// Drives the readers over the blocks of one file.
+class TextPass {
+ public:
+  TextPass(std::string_view name, const TextLimits& limits, std::span<const TextFormat* const> formats)
+      : limits_(limits), sink_(std::string(name), limits_, evidence_) {
+    evidence_.files.push_back({.name = std::string(name)});
+    for (const TextFormat* format : formats) {
+      const std::uint32_t bit = std::uint32_t{1} << readers_.size();
+      readers_.push_back(format->make());
+      for (const std::string_view word : format->words) words_.add(word, bit);
+    }
+  }
+
+  void feed(std::string_view bytes) {
+    evidence_.files.back().bytes += static_cast<std::int64_t>(bytes.size());
+    input_.feed(bytes);
+  }
+  model::Evidence finish();
+
+ private:
+  void take_block(std::string_view block);
+  void take_segment(std::string_view block, std::size_t begin, std::size_t end);
+  void take_line(std::string_view raw, std::string_view before);
+  std::uint32_t wanting() const;
+
+  TextLimits limits_;
+  model::Evidence evidence_;
+  EvidenceSink sink_;
+  TriggerWords words_;
+  std::vector<std::unique_ptr<TextReader>> readers_;
+  TextInput input_{limits_.longest_line, [this](std::string_view block) { take_block(block); }};
+  std::int64_t line_ = 1;  // number of the line that begins at the next unread byte
+  bool latin1_ = false;
+};
+
+std::uint32_t TextPass::wanting() const {
+  std::uint32_t bits = 0;
+  for (std::size_t i = 0; i < readers_.size(); ++i) bits |= readers_[i]->wants_more() ? std::uint32_t{1} << i : 0;
+  return bits;
+}
+
+//   ... line \n | progress \r progress \r RuntimeError: ... \n | line ...
+//                                         ^ hit: its segment is from the last \r or \n to the next
+void TextPass::take_block(std::string_view block) {
+  std::size_t at = 0;
+  while (at < block.size()) {
+    std::size_t begin = at;
+    if (wanting() == 0) {
+      const TriggerWords::Hit hit = words_.find(block, at);
+      const std::size_t found = hit.owners == 0 ? block.size() : hit.at - 1;
+      begin = found;
+      while (begin > at && !is_line_end(block[begin - 1])) --begin;
+      line_ += std::count(block.begin() + static_cast<std::ptrdiff_t>(at),
+                          block.begin() + static_cast<std::ptrdiff_t>(begin), '\n');
+      if (hit.owners == 0) return;
+    }
+    std::size_t end = begin;
+    while (end < block.size() && !is_line_end(block[end])) ++end;
+    take_segment(block, begin, end);
+    if (end + 1 < block.size() && block[end] == '\r' && block[end + 1] == '\n') ++end;
+    if (end < block.size() && block[end] == '\n') ++line_;
+    at = end + 1;
+  }
+}
+
+void TextPass::take_segment(std::string_view block, std::size_t begin, std::size_t end) {
+  const std::string_view raw = block.substr(begin, end - begin);
+  const std::string_view before = block.substr(begin - std::min(begin, kBefore), std::min(begin, kBefore));
+  for (const std::string& part : unpack_line(raw)) take_line(part, before);
+}
+
+void TextPass::take_line(std::string_view raw, std::string_view before) {
+  const LineText clean = clean_line(raw);
+  latin1_ |= clean.latin1;
+  const std::uint32_t wanted = words_.owners_in(clean.text) | wanting();
+  if (wanted == 0) return;
+  const std::string_view whole = clean.text;
+  const LogPrefix prefix = parse_log_prefix(whole.substr(0, kLongestPrefix));
+  std::string stream;
+  if (prefix.speaker.rank) stream += std::to_string(*prefix.speaker.rank);
+  if (!prefix.speaker.process.empty()) stream += "/" + prefix.speaker.process;
+  const LogLine line{whole, whole.substr(std::min(prefix.length, whole.size())), line_, prefix.speaker, before, stream};
+  for (std::uint32_t bits = wanted; bits != 0; bits &= bits - 1) {
+    readers_[static_cast<std::size_t>(std::countr_zero(bits))]->read(line, sink_);
+  }
+}
+
+model::Evidence TextPass::finish() {
+  input_.finish();
+  for (const auto& reader : readers_) reader->finish(sink_);
+  model::TextFile& file = evidence_.files.back();
+  file.lines = line_;
+  file.encoding = input_.encoding() == TextEncoding::kUtf16Little ? "utf-16le"
+                  : input_.encoding() == TextEncoding::kUtf16Big  ? "utf-16be"
+                  : latin1_                                       ? "latin-1"
+                                                                  : "utf-8";
+  if (input_.cut_lines() > 0) {
+    evidence_.odd["lines longer than the limit"] += input_.cut_lines();
+    file.complete = false;
+  }
+  evidence_.facts = collect_facts(evidence_);
+  return std::move(evidence_);
+}
+
+template <class Entry>
+void append(std::vector<Entry>& into, std::vector<Entry>& other) {
+  into.insert(into.end(), std::make_move_iterator(other.begin()), std::make_move_iterator(other.end()));
+}
+
+}  // namespace
+
+model::SourceLine EvidenceSink::at(const LogLine& line) const {
+  return {file_, line.number, cut_text(trim(line.text), limits_.longest_quote)};
+}
+
+model::Evidence parse_text_evidence(std::string_view bytes, std::string_view name, const TextLimits& limits,
+                                    std::span<const TextFormat* const> formats) {
+  TextPass pass(name, limits, formats.empty() ? text_formats() : formats);
+  for (std::size_t at = 0; at < bytes.size(); at += kBlock) pass.feed(bytes.substr(at, kBlock));
+  return pass.finish();
+}
+
+base::Result<model::Evidence> read_text_evidence(std::istream& stream, std::string_view name,
+                                                 const TextLimits& limits) {
+  TextPass pass(name, limits, text_formats());
+  std::string block(kBlock, '\0');
+  bool first = true;
+  while (stream) {
+    stream.read(block.data(), static_cast<std::streamsize>(block.size()));
+    const std::string_view bytes(block.data(), static_cast<std::size_t>(stream.gcount()));
+    if (std::exchange(first, false)) {
+      if (const auto binary = find_binary(bytes)) {
+        return base::fail(base::ErrorCode::kUnsupported, "this is " + std::string(*binary) + ", not a text",
+                          std::string(name), "give the log, the traceback or what nvidia-smi printed as a text file");
+      }
+    }
+    pass.feed(bytes);
+  }
+  if (stream.bad()) return base::fail_errno("reading failed", std::string(name));
+  return pass.finish();
+}
+
+base::Result<model::Evidence> read_text_evidence(const std::filesystem::path& path, const TextLimits& limits) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return base::fail(base::ErrorCode::kUsage, "this is a folder, not a text", path.string(), "name the files in it");
+  }
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return base::fail_errno("this file can't be opened", path.string());
+  return read_text_evidence(stream, path.string(), limits);
+}
+
+void merge_evidence(model::Evidence& into, model::Evidence&& other) {
+  append(into.files, other.files);
+  append(into.ooms, other.ooms);
+  append(into.tracebacks, other.tracebacks);
+  append(into.launch_failures, other.launch_failures);
+  append(into.library_errors, other.library_errors);
+  append(into.host_kills, other.host_kills);
+  append(into.shm_errors, other.shm_errors);
+  append(into.summaries, other.summaries);
+  append(into.gpu_status, other.gpu_status);
+  append(into.training, other.training);
+  append(into.foreign, other.foreign);
+  append(into.host, other.host);
+  append(into.settings, other.settings);
+  append(into.remarks, other.remarks);
+  append(into.facts, other.facts);
+  for (const auto& [name, count] : other.odd) into.odd[name] += count;
+}
+
+}  // namespace vramfit::ingest
