@@ -33,7 +33,7 @@ class HistoryBuilder {
   }
 
   void apply(const vf_record& record, int process, std::int64_t at_ns) {
-    if (history_.moments.empty()) start_ns_ = at_ns;
+    if (history_.moments.empty()) history_.started_at_ns = at_ns;
     now_ = static_cast<EventIndex>(history_.moments.size());
     apply_kind(record, process);
     Bytes allocated, reserved;
@@ -46,8 +46,8 @@ class HistoryBuilder {
     }
     history_.overheads.context = std::max(history_.overheads.context, overheads.context);
     history_.overheads.libraries = std::max(history_.overheads.libraries, overheads.libraries);
-    history_.moments.push_back(
-        {subtract_wrapping(at_ns, start_ns_), allocated, reserved, device_, record.phase, process, overheads});
+    history_.moments.push_back({subtract_wrapping(at_ns, history_.started_at_ns), allocated, reserved, device_,
+                                record.phase, process, overheads, record.stage});
   }
 
   // A process is gone after its last event: from the next event on nothing of it is on the card.
@@ -102,7 +102,8 @@ class HistoryBuilder {
         if (device_.count() >= 0) device_ += Bytes(record.size);
         break;
       case VF_RECORD_OOM:
-        history_.ooms.push_back({now_, Bytes(record.size), record.phase, process});
+        history_.ooms.push_back(
+            {now_, Bytes(record.size), record.phase, process, record.stage, record.scope, record.line, record.thread});
         break;
       case VF_RECORD_TAG:
         tag(record, of);
@@ -114,6 +115,7 @@ class HistoryBuilder {
         // A step is of no card: it counts on those that its process uses.
         if (of.context.count() == 0 && of.segments.empty() && of.blocks.empty()) break;
         if (record.phase < history_.steps.size()) ++history_.steps[record.phase];
+        history_.step_ends.push_back({now_, record.phase, process, record.a});
         break;
       default:
         break;
@@ -190,7 +192,6 @@ class HistoryBuilder {
   std::vector<Process> processes_;
   CardHistory history_;
   EventIndex now_ = 0;
-  std::int64_t start_ns_ = 0;
   Bytes device_{-1};
 };
 

@@ -67,6 +67,7 @@ struct Moment {
   std::uint8_t phase = 0;
   int process = 0;
   Overheads overheads;  // of the processes that live at this moment
+  std::uint8_t stage = 0;
 };
 
 struct OomEvent {
@@ -74,6 +75,17 @@ struct OomEvent {
   Bytes tried;
   std::uint8_t phase = 0;
   int process = 0;
+  std::uint8_t stage = 0;
+  std::uint32_t scope = 0, line = 0;  // string ids of its recording
+  std::uint32_t thread = 0;
+};
+
+// One optimizer step, or one batch of an evaluation, ended.
+struct StepEnd {
+  EventIndex at = 0;
+  std::uint8_t phase = 0;
+  int process = 0;
+  std::int64_t number = 0;  // of its phase, from 1
 };
 
 struct Mark {
@@ -89,8 +101,10 @@ struct CardHistory {
   std::vector<OomEvent> ooms;
   std::vector<Mark> marks;
   std::vector<std::int64_t> steps;  // by phase
-  Overheads overheads;              // the most there was of each at one moment
-  std::int64_t odd_events = 0;      // frees of unknown blocks, births on top of living ones
+  std::vector<StepEnd> step_ends;
+  std::int64_t started_at_ns = 0;  // CLOCK_MONOTONIC, of the first event
+  Overheads overheads;             // the most there was of each at one moment
+  std::int64_t odd_events = 0;     // frees of unknown blocks, births on top of living ones
 };
 
 // One history for each card that any recording mentions, by index.

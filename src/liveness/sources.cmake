@@ -1,4 +1,4 @@
 vramfit_room(liveness
-  SOURCES lifetimes.cc module_tree.cc owners.cc peaks.cc
-  TESTS lifetimes_test.cc owners_test.cc peaks_test.cc
+  SOURCES growth.cc lifetimes.cc module_tree.cc owners.cc peaks.cc step_memory.cc
+  TESTS growth_test.cc lifetimes_test.cc owners_test.cc peaks_test.cc step_memory_test.cc
   ROOMS model)

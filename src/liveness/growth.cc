@@ -1,0 +1,194 @@
+#include "liveness/growth.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace vramfit::liveness {
+
+using model::GrowingLine;
+using model::Growth;
+
+namespace {
+
+constexpr std::size_t kMostLines = 12;
+constexpr std::size_t kMostLevels = 64;
+
+// Steps of one process and phase in a row: training as a whole, or one evaluation.
+struct Stretch {
+  int process = 0;
+  std::uint8_t phase = 0;
+  EventIndex begin = 0;  // where its first step began
+  std::vector<StepEnd> ends;
+};
+
+bool is_evaluation(std::uint8_t phase) { return phase == VF_PHASE_VALIDATE || phase == VF_PHASE_TEST; }
+
+std::vector<Stretch> find_stretches(const CardHistory& history) {
+  std::vector<Stretch> stretches;
+  std::map<int, std::size_t> training;    // by process
+  std::map<int, StepEnd> last;            // by process
+  std::map<int, std::size_t> evaluating;  // by process: the stretch its last step was in
+  for (const StepEnd& end : history.step_ends) {
+    const auto before = last.find(end.process);
+    const EventIndex begin = before == last.end() ? 0 : before->second.at;
+    if (end.phase == VF_PHASE_TRAIN) {
+      const auto [known, fresh] = training.emplace(end.process, stretches.size());
+      if (fresh) stretches.push_back({end.process, end.phase, begin, {}});
+      stretches[known->second].ends.push_back(end);
+    } else if (is_evaluation(end.phase)) {
+      const bool goes_on = before != last.end() && before->second.phase == end.phase;
+      if (!goes_on) {
+        evaluating[end.process] = stretches.size();
+        stretches.push_back({end.process, end.phase, begin, {}});
+      }
+      stretches[evaluating[end.process]].ends.push_back(end);
+    }
+    last[end.process] = end;
+  }
+  return stretches;
+}
+
+bool is_meant_to_stay(const Block& block) {
+  return block.owner == VF_OWNER_WEIGHT || block.owner == VF_OWNER_BUFFER || block.owner == VF_OWNER_GRADIENT ||
+         block.owner == VF_OWNER_OPTIMIZER || block.owner == VF_OWNER_WORKSPACE;
+}
+
+// The step in which an event lies, from 0; `ends.size()`: after the last.
+std::size_t step_of(const std::vector<StepEnd>& ends, EventIndex at) {
+  const auto found = std::lower_bound(ends.begin(), ends.end(), at,
+                                      [](const StepEnd& end, EventIndex event) { return end.at < event; });
+  return static_cast<std::size_t>(found - ends.begin());
+}
+
+struct Generation {
+  Bytes bytes;
+  std::int64_t blocks = 0;
+};
+
+// What tells blocks that could be one thing's generations: their place, and when they end together.
+struct Site {
+  std::uint32_t line = 0, scope = 0;
+  std::uint8_t stage = 0;
+  std::size_t death = 0;  // step; ends.size() + 1: never
+  auto operator<=>(const Site&) const = default;
+};
+
+using Sites = std::map<Site, std::map<std::size_t, Generation>>;
+
+Sites collect(const CardHistory& history, const Stretch& stretch) {
+  Sites sites;
+  const std::size_t never = stretch.ends.size() + 1;
+  for (const Block& block : history.blocks) {
+    if (block.process != stretch.process || block.born <= stretch.begin || is_meant_to_stay(block)) continue;
+    const std::size_t birth = step_of(stretch.ends, block.born);
+    if (birth >= stretch.ends.size()) continue;
+    // A process that ends frees nothing: its blocks died with it.
+    const std::size_t death = block.died == kNever || !block.freed ? never : step_of(stretch.ends, block.died);
+    if (death <= birth) continue;
+    Generation& generation = sites[{block.line, block.scope, block.stage, death}][birth];
+    generation.bytes += block.size;
+    ++generation.blocks;
+  }
+  return sites;
+}
+
+// The longest row of generations, each born one step after the one before it: [first, last].
+std::pair<std::size_t, std::size_t> longest_row(const std::map<std::size_t, Generation>& generations) {
+  std::pair<std::size_t, std::size_t> best{1, 0}, row{1, 0};
+  for (const auto& [birth, generation] : generations) {
+    row = row.second + 1 == birth && row.first <= row.second ? std::pair(row.first, birth) : std::pair(birth, birth);
+    if (best.first > best.second || row.second - row.first > best.second - best.first) best = row;
+  }
+  return best;
+}
+
+// Whether the generation before a row died by itself although it too had outlived a step: the end of a window that
+// slides is a row as well.
+bool slides(const Sites& sites, const Site& site, std::size_t first) {
+  if (first == 0) return false;
+  Site from = site;
+  from.death = 0;
+  for (auto at = sites.lower_bound(from); at != sites.end(); ++at) {
+    const auto& [other, generations] = *at;
+    if (other.line != site.line || other.scope != site.scope || other.stage != site.stage) break;
+    if (other.death == site.death || !generations.contains(first - 1) || other.death < first + 1) continue;
+    if (generations.size() < kFewestGenerations) return true;
+  }
+  return false;
+}
+
+constexpr const char* kStages[] = {"other", "forward", "backward", "optimizer", "input"};
+
+GrowingLine describe(const Site& site, const std::map<std::size_t, Generation>& generations,
+                     std::pair<std::size_t, std::size_t> row, const model::Recording& recording) {
+  GrowingLine line;
+  line.line = recording.text(site.line);
+  line.scope = recording.text(site.scope);
+  line.stage = site.stage < std::size(kStages) ? kStages[site.stage] : "other";
+  std::int64_t blocks = 0;
+  for (auto at = generations.lower_bound(row.first); at != generations.end() && at->first <= row.second; ++at) {
+    line.live += at->second.bytes;
+    blocks += at->second.blocks;
+  }
+  const auto length = static_cast<std::int64_t>(row.second - row.first + 1);
+  line.per_step = Bytes(line.live.count() / length);
+  line.blocks_per_step = (blocks + length - 1) / length;
+  return line;
+}
+
+// Sites of one line that differ only in scope or stage are told apart; those that differ in death are one growth.
+void add_line(std::vector<GrowingLine>& lines, GrowingLine line) {
+  for (GrowingLine& known : lines) {
+    if (known.line != line.line || known.scope != line.scope || known.stage != line.stage) continue;
+    if (line.live > known.live) known = std::move(line);
+    return;
+  }
+  lines.push_back(std::move(line));
+}
+
+Growth measure(const CardHistory& history, const Stretch& stretch, const model::Recording& recording) {
+  Growth growth;
+  growth.device = history.device;
+  growth.phase = model::phase_name(stretch.phase);
+  const Sites sites = collect(history, stretch);
+  for (const auto& [site, generations] : sites) {
+    const auto row = longest_row(generations);
+    if (row.first > row.second || row.second - row.first + 1 < kFewestGenerations) continue;
+    if (slides(sites, site, row.first)) continue;
+    growth.steps = std::max(growth.steps, static_cast<std::int64_t>(row.second - row.first + 1));
+    add_line(growth.lines, describe(site, generations, row, recording));
+  }
+  for (const GrowingLine& line : growth.lines) growth.per_step += line.per_step;
+  std::stable_sort(growth.lines.begin(), growth.lines.end(),
+                   [](const GrowingLine& a, const GrowingLine& b) { return a.per_step > b.per_step; });
+  if (growth.lines.size() > kMostLines) growth.lines.resize(kMostLines);
+  const std::size_t first = stretch.ends.size() - std::min(stretch.ends.size(), kMostLevels);
+  growth.first_step = stretch.ends[first].number;
+  for (std::size_t i = first; i < stretch.ends.size(); ++i) {
+    growth.levels.push_back(history.moments[stretch.ends[i].at].allocated);
+  }
+  return growth;
+}
+
+std::int64_t total(const Growth& growth) { return growth.per_step.count() * growth.steps; }
+
+}  // namespace
+
+std::vector<Growth> find_growth(const CardHistory& history, std::span<const model::Recording> recordings) {
+  std::map<std::pair<int, std::uint8_t>, Growth> most;
+  for (const Stretch& stretch : find_stretches(history)) {
+    if (stretch.ends.size() < kFewestGenerations) continue;
+    Growth growth = measure(history, stretch, recordings[static_cast<std::size_t>(stretch.process)]);
+    if (growth.lines.empty()) continue;
+    Growth& known = most[{stretch.process, stretch.phase}];
+    if (known.lines.empty() || total(growth) > total(known)) known = std::move(growth);
+  }
+  std::vector<Growth> found;
+  for (auto& [key, growth] : most) found.push_back(std::move(growth));
+  return found;
+}
+
+}  // namespace vramfit::liveness

@@ -1,0 +1,104 @@
+#include "liveness/growth.h"
+
+#include <gtest/gtest.h>
+
+#include "liveness/testing/recording_builder.h"
+
+namespace vramfit::liveness {
+namespace {
+
+using testing::RecordingBuilder;
+
+constexpr std::int64_t kMib = 1 << 20;
+
+// A recording of `steps` steps, each doing what `step(builder, number)` does.
+template <class Step>
+std::vector<model::Recording> record(int steps, Step step) {
+  RecordingBuilder builder;
+  builder.segment(1, 1000 * kMib);
+  for (int number = 1; number <= steps; ++number) {
+    step(builder, number);
+    builder.emit(VF_RECORD_STEP, 0, number);
+  }
+  return {builder.build()};
+}
+
+std::vector<model::Growth> growth_of(const std::vector<model::Recording>& recordings) {
+  const auto histories = build_histories(recordings);
+  return find_growth(histories.at(0), recordings);
+}
+
+std::uint64_t place(int number) { return 0x1000u + static_cast<std::uint64_t>(number) * 0x1000'0000u; }
+
+TEST(Growth, blocks_of_a_line_that_stay_step_after_step_grow) {
+  const auto found = growth_of(record(6, [](RecordingBuilder& builder, int number) {
+    builder.alloc(place(number), 2 * kMib, "head", "train.py:9 in train");
+    builder.alloc(place(100), kMib, "", "train.py:5 in train").free(place(100));
+  }));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].phase, "train");
+  EXPECT_EQ(found[0].per_step, Bytes::mib(2));
+  ASSERT_EQ(found[0].lines.size(), 1u);
+  EXPECT_EQ(found[0].lines[0].line, "train.py:9 in train");
+  EXPECT_EQ(found[0].lines[0].scope, "head");
+  EXPECT_EQ(found[0].lines[0].blocks_per_step, 1);
+  ASSERT_EQ(found[0].levels.size(), 6u);
+  EXPECT_EQ(found[0].levels.back() - found[0].levels.front(), Bytes::mib(10));
+}
+
+TEST(Growth, a_window_of_the_last_steps_is_none) {
+  const auto found = growth_of(record(12, [](RecordingBuilder& builder, int number) {
+    builder.alloc(place(number), kMib, "", "train.py:9 in train");
+    if (number > 4) builder.free(place(number - 4));
+  }));
+  EXPECT_TRUE(found.empty());
+}
+
+TEST(Growth, a_variable_that_the_next_step_overwrites_is_none) {
+  const auto found = growth_of(record(8, [](RecordingBuilder& builder, int number) {
+    builder.alloc(place(number), kMib, "", "train.py:9 in train");
+    if (number > 1) builder.free(place(number - 1));
+  }));
+  EXPECT_TRUE(found.empty());
+}
+
+TEST(Growth, a_list_that_an_epoch_empties_grew_within_it) {
+  const auto found = growth_of(record(8, [](RecordingBuilder& builder, int number) {
+    builder.alloc(place(number), kMib, "", "train.py:9 in train");
+    if (number != 4 && number != 8) return;
+    for (int past = number - 3; past <= number; ++past) builder.free(place(past));
+  }));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].steps, 3);
+}
+
+TEST(Growth, weights_and_optimizer_states_never_count) {
+  const auto found = growth_of(record(6, [](RecordingBuilder& builder, int number) {
+    builder.alloc(place(number), kMib).tag(place(number), number % 2 ? VF_OWNER_OPTIMIZER : VF_OWNER_WEIGHT);
+  }));
+  EXPECT_TRUE(found.empty());
+}
+
+TEST(Growth, of_several_evaluations_the_one_that_grew_most_is_told) {
+  RecordingBuilder builder;
+  builder.segment(1, 1000 * kMib);
+  int next = 1;
+  for (const int mib : {1, 3}) {
+    builder.phase = VF_PHASE_VALIDATE;
+    const int first = next;
+    for (int batch = 1; batch <= 4; ++batch) {
+      builder.alloc(place(next++), mib * kMib, "", "train.py:30 in validate").emit(VF_RECORD_STEP, 0, batch);
+    }
+    builder.phase = VF_PHASE_TRAIN;
+    for (int block = first; block < next; ++block) builder.free(place(block));
+    builder.emit(VF_RECORD_STEP, 0, 1);
+  }
+  const std::vector<model::Recording> recordings{builder.build()};
+  const auto found = growth_of(recordings);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].phase, "validate");
+  EXPECT_EQ(found[0].per_step, Bytes::mib(3));
+}
+
+}  // namespace
+}  // namespace vramfit::liveness
