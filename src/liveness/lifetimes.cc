@@ -80,8 +80,8 @@ class HistoryBuilder {
         set_levels(record, of);
         break;
       case VF_RECORD_BLOCK_FREE:
-        end_life(record, of);
-        set_levels(record, of);
+        // A forked worker frees its parent's blocks in its own books, and counts the parent's memory a second time.
+        if (end_life(record, of)) set_levels(record, of);
         break;
       case VF_RECORD_SEGMENT_ALLOC:
         of.segments[record.address] = history_.segments.size();
@@ -141,15 +141,16 @@ class HistoryBuilder {
     history_.blocks.push_back(block);
   }
 
-  void end_life(const vf_record& record, Process& of) {
+  bool end_life(const vf_record& record, Process& of) {
     const auto living = of.blocks.find(record.address);
     if (living == of.blocks.end()) {
       ++history_.odd_events;
-      return;
+      return false;
     }
     history_.blocks[living->second].died = now_;
     history_.blocks[living->second].freed = true;
     of.blocks.erase(living);
+    return true;
   }
 
   // Expandable segments are given back piece by piece: what is left keeps living.

@@ -90,6 +90,16 @@ TEST(Lifetimes, frees_of_blocks_nobody_saw_are_counted) {
   EXPECT_EQ(build_histories(recordings).at(0).odd_events, 2);
 }
 
+TEST(Lifetimes, a_forked_worker_that_frees_what_its_parent_made_adds_nothing) {
+  RecordingBuilder parent, worker;
+  parent.segment(1000, 500).alloc(1000, 100);
+  worker.segment(1000, 500).alloc(1000, 100).alloc(2000, 10).free(1000);
+  model::Recording forked = worker.build();
+  forked.records = forked.records.subspan(3);  // it inherited the counters, not the events
+  const std::vector recordings = {parent.build(), forked};
+  EXPECT_EQ(find_peaks(build_histories(recordings).at(0)).reserved, Bytes(500));
+}
+
 // The slow and obvious way: walk all events up to a moment and keep what was not freed.
 std::int64_t live_bytes_by_hand(const model::Recording& recording, std::size_t events) {
   std::map<std::uint64_t, std::int64_t> live;
