@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "app/fit_measurement.h"
 #include "app/fit_prover.h"
 #include "app/fit_summary.h"
 #include "app/session.h"
@@ -35,6 +36,8 @@ constexpr double kShortestLimit = 10;
 constexpr double kLimitFactor = 3;
 // A run that goes on beyond the training loop takes longer than one that ends when memory is steady.
 constexpr double kConfirmFactor = 1.5;
+// Of the time left, the most that one measuring run may take.
+constexpr double kMeasuringShare = 0.12;
 
 bool contains(const std::vector<std::string>& list, std::string_view id) {
   return std::ranges::find(list, id) != list.end();
@@ -79,7 +82,7 @@ class Fit {
     if (!job) return std::unexpected(job.error());
     if (!*job) return finish();
     if (!is_search_of_use(**job)) return finish();
-    if (auto searched = search_plans(**job); !searched) return std::unexpected(searched.error());
+    if (auto searched = search_plans(std::move(**job)); !searched) return std::unexpected(searched.error());
     return finish();
   }
 
@@ -145,12 +148,16 @@ class Fit {
     return false;
   }
 
+  RunRequest plentiful_request() const {
+    RunRequest request = quiet_request();
+    for (CardChoice& card : request.cards) card.total = std::max(Bytes::gib(kFreeRunGib), limit_of(card));
+    return request;
+  }
+
   // The job's facts, from a run that memory does not stop; nothing when even that run did not work.
   Result<std::optional<model::Job>> run_free() {
     progress_.update(fmt::format("running it on the same card with {} GiB, to see the whole of it", kFreeRunGib));
-    RunRequest request = quiet_request();
-    for (CardChoice& card : request.cards) card.total = std::max(Bytes::gib(kFreeRunGib), target_.limit);
-    auto outcome = runner_.run(request, progress_);
+    auto outcome = runner_.run(plentiful_request(), progress_);
     if (!outcome) return std::unexpected(outcome.error());
     ++result_.runs;
     model::RunResult& free = outcome->result;
@@ -189,10 +196,10 @@ class Fit {
       most = lacking;
       free.peak_device = device.index;
     }
-    Bytes highest;
+    Bytes highest;  // by tensors: what one phase has reserved stays reserved in those after it
     for (const model::PhaseResult& phase : free.phases) {
-      if (phase.device != free.peak_device || phase.peaks.device <= highest) continue;
-      highest = phase.peaks.device;
+      if (phase.device != free.peak_device || phase.peaks.allocated <= highest) continue;
+      highest = phase.peaks.allocated;
       free.peak_phase = phase.name;
     }
     aim_at(free.peak_device);
@@ -238,10 +245,36 @@ class Fit {
     return chosen;
   }
 
-  Result<void> search_plans(const model::Job& job) {
-    const auto axes = plan::build_axes(job, target_, choose_techniques(job));
+  // Replaces the model's idea of some techniques by what a run shows. Left out where it would take too much of the
+  // time.
+  Result<void> measure(std::vector<const plan::Technique*>& techniques, model::Job& job,
+                       const std::filesystem::path& folder) {
+    for (const plan::Technique* technique : std::vector(techniques)) {
+      const auto change = technique->find_measurable(job, target_);
+      if (!change || result_.free_run->wall_seconds > kMeasuringShare * left()) continue;
+      progress_.update(fmt::format("measuring {} with {} GiB", technique->describe(*change), kFreeRunGib));
+      const auto seen = measure_change(runner_, plentiful_request(), *change, folder / "measured.json", job);
+      if (!seen) return std::unexpected(seen.error());
+      ++result_.runs;
+      if (seen->obstacle.empty()) continue;
+      std::erase(techniques, technique);
+      const auto row = std::ranges::find(result_.techniques, technique->id(), &model::TechniqueRow::id);
+      row->standing = "not_possible";
+      row->reason = seen->obstacle;
+    }
+    return {};
+  }
+
+  Result<void> search_plans(model::Job job) {
     const auto session = Session::create({});  // only for its folder, which goes with it, or with the next run
     if (!session) return std::unexpected(session.error());
+    auto techniques = choose_techniques(job);
+    if (auto measured = measure(techniques, job, session->run_folder()); !measured) {
+      if (measured.error().code != ErrorCode::kInterrupted) return measured;
+      conclude(FitVerdict::kInterrupted, "");
+      return {};
+    }
+    const auto axes = plan::build_axes(job, target_, techniques);
     RunRequest trial = quiet_request();
     // A plan that makes the script hang must not take the whole budget.
     if (!trial.timeout_seconds) trial.timeout_seconds = kShortestLimit + kLimitFactor * result_.free_run->wall_seconds;

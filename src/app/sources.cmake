@@ -1,5 +1,5 @@
 vramfit_room(app
-  SOURCES assemble.cc borderline.cc catalogue.cc child_environment.cc cudnn_source.cc environment.cc fit.cc fit_prover.cc fit_summary.cc floor.cc
+  SOURCES assemble.cc borderline.cc catalogue.cc child_environment.cc cudnn_source.cc environment.cc fit.cc fit_measurement.cc fit_prover.cc fit_summary.cc floor.cc
     installation.cc interpreter.cc job_run.cc kept_environment.cc notes.cc python_command.cc run.cc session.cc
     torch_releases.cc verdict.cc warm_runner.cc zygote.cc
   TESTS assemble_test.cc borderline_test.cc child_environment_test.cc cudnn_source_test.cc environment_test.cc fit_test.cc floor_test.cc interpreter_test.cc

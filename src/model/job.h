@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -129,6 +130,7 @@ struct Job {
   bool validates_with_gradients = false;  // forwards of evaluation ran with gradients on
   std::optional<GatheredFacts> gathered;
   std::vector<Moment> moments;
+  std::map<std::string, std::vector<Moment>> measured;  // by technique: the moments of a run with it alone
   std::vector<PhaseFacts> phases;
   Bytes overhead;  // context, libraries, other processes: what the card lost before PyTorch asked
   StepWork work;

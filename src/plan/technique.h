@@ -3,6 +3,7 @@
 #ifndef VRAMFIT_PLAN_TECHNIQUE_H
 #define VRAMFIT_PLAN_TECHNIQUE_H
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,8 @@ class Technique {
   virtual std::string describe(const model::Change& change) const = 0;
   // Two techniques that turn the same knob share a slot and are never combined.
   virtual std::string_view slot() const { return id(); }
+  // A change whose effect on memory is better measured than modelled, where the job allows: one run more, with plenty.
+  virtual std::optional<model::Change> find_measurable(const model::Job&, const Target&) const { return std::nullopt; }
   // Whether it puts right what is wrong with the script itself (plan/cause): such a change is tried before all others
   // and is not held against a plan.
   virtual bool mends_cause(const model::Job&) const { return false; }

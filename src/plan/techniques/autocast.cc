@@ -1,7 +1,9 @@
 // Mixed precision: matmuls and convolutions in half precision, weights and optimizer state still fp32.
 //
-// Activations come out at about 0.65 of their size rather than 0.5, because normalisation statistics, softmax and
-// losses stay fp32; and autocast keeps a half copy of every weight it has cast until the end of the step.
+// How much of the activations shrinks depends on the network: normalisation, softmax and losses stay fp32 or are cast
+// back to it (torch.amp's lists of operators), and autocast keeps a half copy of every weight it has cast until
+// backward has passed. So it is measured, by one run under autocast with memory to spare. The shares below are for jobs
+// without that run: the middle of what convolutional networks and transformers show.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,16 +44,21 @@ class Autocast final : public Technique {
     return {{std::string(id()), {{"dtype", std::string(bf16 ? "bfloat16" : "float16")}, {"scaler", !bf16}}}};
   }
 
-  void predict(const model::Job&, const Target& target, const model::Change& change,
+  std::optional<model::Change> find_measurable(const model::Job& job, const Target& target) const override {
+    return options(job, target).front();
+  }
+
+  void predict(const model::Job& job, const Target& target, const model::Change& change,
                Forecast& forecast) const override {
+    const auto measured = job.measured.find(std::string(id()));
     for (model::Moment& moment : forecast.moments) {
-      if (!holds_graph(moment)) continue;
-      moment.holdings.activations = scaled(moment.holdings.activations, kActivationShare);
-      moment.holdings.temporaries = scaled(moment.holdings.temporaries, kActivationShare);
-      moment.holdings.weights += scaled(moment.holdings.weights, kHalfCopies);
+      const Shares shares = measured == job.measured.end() ? assume(moment) : compare(job, measured->second, moment);
+      moment.holdings.activations = scaled(moment.holdings.activations, shares.activations);
+      moment.holdings.temporaries = scaled(moment.holdings.temporaries, shares.temporaries);
+      moment.holdings.weights += shares.half_copies;
+      if (moment.phase == "train" && moment.stage == "forward") forecast.activation_scale *= shares.activations;
     }
-    forecast.activation_scale *= kActivationShare;
-    forecast.uncertainty = std::max(forecast.uncertainty, 0.2);
+    forecast.uncertainty = std::max(forecast.uncertainty, measured == job.measured.end() ? 0.2 : 0.04);
     const bool bf16 = model::find_text(change, "dtype") == "bfloat16";
     halve_work(bf16 ? model::Number::kBf16 : model::Number::kF16, forecast.work);
     worsen(forecast, Effect::kRounding, explain(target, bf16));
@@ -62,6 +69,45 @@ class Autocast final : public Technique {
   }
 
  private:
+  // What becomes of one moment's holdings.
+  struct Shares {
+    double activations = 1, temporaries = 1;
+    Bytes half_copies;  // of the weights
+  };
+
+  static Shares assume(const model::Moment& moment) {
+    if (!holds_graph(moment)) return {};
+    return {kActivationShare, kActivationShare, scaled(moment.holdings.weights, kHalfCopies)};
+  }
+
+  static const model::Moment* find_same(const std::vector<model::Moment>& moments, const model::Moment& moment) {
+    for (const model::Moment& other : moments) {
+      if (other.phase == moment.phase && other.stage == moment.stage) return &other;
+    }
+    return nullptr;
+  }
+
+  static double share(Bytes with, Bytes without) {
+    return without > Bytes(0) ? static_cast<double>(with.count()) / static_cast<double>(without.count()) : 1;
+  }
+
+  // The recorder counts half copies of weights among the activations; they do not shrink with the batch.
+  static Shares compare(const model::Job& job, const std::vector<model::Moment>& measured,
+                        const model::Moment& moment) {
+    const model::Moment* before = find_same(job.moments, moment);
+    const model::Moment* after = find_same(measured, moment);
+    if (before == nullptr || after == nullptr) return {};
+    Shares shares;
+    Bytes activations = after->holdings.activations;
+    if (holds_graph(moment)) {
+      shares.half_copies = std::min(scaled(job.parameter_bytes, kHalfCopies), activations);
+      activations -= shares.half_copies;
+    }
+    shares.activations = share(activations, before->holdings.activations);
+    shares.temporaries = share(after->holdings.temporaries, before->holdings.temporaries);
+    return shares;
+  }
+
   static void halve_work(model::Number half, model::StepWork& work) {
     for (const auto from : {model::Number::kF32, model::Number::kTf32}) {
       double& macs = work.macs[static_cast<std::size_t>(from)];

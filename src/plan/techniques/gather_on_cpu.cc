@@ -25,19 +25,19 @@ class GatherOnCpu final : public Technique {
     return {{std::string(id()), {}}};
   }
 
-  // All but the last batch's share, which lies on the card until the next one comes.
+  // The pile goes, but for the last batch's share, which lies on the card until the next one comes. What the script
+  // makes of it after the last batch (it is concatenated, compared) is then made on the CPU.
   void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
     const Bytes moved = sum(*job.gathered) - job.gathered->per_batch;
     for (model::Moment& moment : forecast.moments) {
       if (moment.phase != job.gathered->phase) continue;
-      Bytes& held = moment.holdings.activations.count() >= moment.holdings.temporaries.count()
-                        ? moment.holdings.activations
-                        : moment.holdings.temporaries;
-      held = std::max(held - moved, Bytes(0));
+      model::Holdings& held = moment.holdings;
+      held.activations = std::max(held.activations - moved, Bytes(0));
+      if (moment.stage != "forward") held.temporaries = std::min(held.temporaries, job.gathered->per_batch);
     }
     forecast.uncertainty = std::max(forecast.uncertainty, 0.15);
     worsen(forecast, Effect::kSame,
-           fmt::format("{} after evaluation lies in host memory, and its metric is worked out there",
+           fmt::format("what evaluation gathers, {} by its end, lies in host memory; the metric is worked out there",
                        to_string(sum(*job.gathered))));
   }
 
