@@ -20,5 +20,23 @@ foreach(major 12 13)
                    LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
   vramfit_gpu_test(virtual_gpu_stream_cu${major}_test MAJOR ${major} SOURCES cudart/stream_test.cc
                    LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
+  vramfit_gpu_test(virtual_gpu_graph_cu${major}_test MAJOR ${major} SOURCES cudart/graph_test.cc
+                   LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
+  vramfit_gpu_test(virtual_gpu_device_cu${major}_test MAJOR ${major} SOURCES cudart/device_test.cc
+                   LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
 endforeach()
 vramfit_gpu_test(virtual_gpu_driver_test MAJOR 13 SOURCES driver/physical_test.cc LIBS vramfit_driver_cu13)
+vramfit_gpu_test(virtual_gpu_nvml_test MAJOR 13 SOURCES nvml/device_test.cc LIBS vramfit_nvml_cu13)
+
+# Unit tests of the libraries through their exported names, for both majors.
+foreach(major 12 13)
+  foreach(part cublas:handle_test cublaslt:layout_test cusolver:handle_test)
+    string(REPLACE ":" ";" part "${part}")
+    list(GET part 0 library)
+    list(GET part 1 test)
+    set(name "virtual_gpu_${library}_cu${major}_test")
+    vramfit_gpu_test(${name} MAJOR ${major} SOURCES "${CMAKE_SOURCE_DIR}/virtual_gpu/${library}/${test}.cc"
+                     LIBS vramfit_${library}_cu${major})
+    target_compile_definitions(${name} PRIVATE VRAMFIT_TEST_MAJOR=${major})
+  endforeach()
+endforeach()

@@ -17,6 +17,7 @@ VF_ABI int cublasCreate_v2(Handle** handle) {
 }
 
 VF_ABI int cublasDestroy_v2(Handle* handle) {
+  if (handle == nullptr) return cublas::kNotInitialized;
   delete handle;
   return cublas::kSuccess;
 }
@@ -64,32 +65,46 @@ VF_CUBLAS_SETTING(cublasSetPointerMode_v2, cublasGetPointerMode_v2, pointer_mode
 VF_CUBLAS_SETTING(cublasSetAtomicsMode, cublasGetAtomicsMode, atomics_mode)
 VF_CUBLAS_SETTING(cublasSetSmCountTarget, cublasGetSmCountTarget, sm_count_target)
 
-VF_ABI const char* cublasGetStatusString(int status) {
-  switch (status) {
-    case cublas::kSuccess:
-      return "success";
-    case cublas::kNotInitialized:
-      return "the library was not initialized";
-    case cublas::kAllocFailed:
-      return "the resource allocation failed";
-    case cublas::kNotSupported:
-      return "the functionality requested is not supported";
-    default:
-      return "an unknown error occurred";
+namespace {
+
+struct StatusText {
+  int status;
+  const char* name;
+  const char* meaning;
+};
+
+// cublasStatus_t, "cuBLAS Datatypes Reference".
+constexpr StatusText kStatuses[] = {
+    {cublas::kSuccess, "CUBLAS_STATUS_SUCCESS", "success"},
+    {cublas::kNotInitialized, "CUBLAS_STATUS_NOT_INITIALIZED", "the library was not initialized"},
+    {cublas::kAllocFailed, "CUBLAS_STATUS_ALLOC_FAILED", "the resource allocation failed"},
+    {cublas::kInvalidValue, "CUBLAS_STATUS_INVALID_VALUE",
+     "an unsupported value or parameter was passed to the function"},
+    {8, "CUBLAS_STATUS_ARCH_MISMATCH",
+     "the function requires an architectural feature absent from the architecture of "
+     "the device"},
+    {11, "CUBLAS_STATUS_MAPPING_ERROR", "an access to GPU memory space failed"},
+    {13, "CUBLAS_STATUS_EXECUTION_FAILED", "the function failed to launch on the GPU"},
+    {14, "CUBLAS_STATUS_INTERNAL_ERROR", "an internal operation failed"},
+    {cublas::kNotSupported, "CUBLAS_STATUS_NOT_SUPPORTED", "the functionality requested is not supported"},
+    {16, "CUBLAS_STATUS_LICENSE_ERROR", "the functionality requested requires some license"},
+};
+
+const StatusText* find_status(int status) {
+  for (const StatusText& one : kStatuses) {
+    if (one.status == status) return &one;
   }
+  return nullptr;
+}
+
+}  // namespace
+
+VF_ABI const char* cublasGetStatusString(int status) {
+  const StatusText* found = find_status(status);
+  return found == nullptr ? "an unknown error occurred" : found->meaning;
 }
 
 VF_ABI const char* cublasGetStatusName(int status) {
-  switch (status) {
-    case cublas::kSuccess:
-      return "CUBLAS_STATUS_SUCCESS";
-    case cublas::kNotInitialized:
-      return "CUBLAS_STATUS_NOT_INITIALIZED";
-    case cublas::kAllocFailed:
-      return "CUBLAS_STATUS_ALLOC_FAILED";
-    case cublas::kNotSupported:
-      return "CUBLAS_STATUS_NOT_SUPPORTED";
-    default:
-      return "CUBLAS_STATUS_INTERNAL_ERROR";
-  }
+  const StatusText* found = find_status(status);
+  return found == nullptr ? "UNKNOWN STATUS" : found->name;
 }

@@ -17,6 +17,7 @@ constexpr int64_t kNodeNs = 1500;  // between two kernels of one graph there is 
 struct Registry {
   std::mutex lock;
   std::unordered_set<void*> graphs;
+  std::unordered_set<void*> nodes;
   std::unordered_set<void*> executables;
 };
 
@@ -69,7 +70,13 @@ GraphMemory::~GraphMemory() {
   }
 }
 
-Graph::~Graph() { release_objects(objects); }
+Graph::~Graph() {
+  {
+    const std::lock_guard guard(registry().lock);
+    for (const auto& node : nodes) registry().nodes.erase(node.get());
+  }
+  release_objects(objects);
+}
 Executable::~Executable() { release_objects(objects); }
 
 Graph* create_graph() {
@@ -115,11 +122,23 @@ Node* add_node(Graph& graph, Work work, std::vector<Node*> needs) {
   node->graph = &graph;
   node->needs = std::move(needs);
   graph.nodes.push_back(std::move(node));
+  const std::lock_guard guard(registry().lock);
+  registry().nodes.insert(graph.nodes.back().get());
   return graph.nodes.back().get();
 }
 
+Node* find_node(void* handle) {
+  const std::lock_guard guard(registry().lock);
+  return registry().nodes.contains(handle) ? static_cast<Node*>(handle) : nullptr;
+}
+
 Error destroy_node(Node* node) {
+  if (find_node(node) == nullptr) return Error::kInvalidValue;
   Graph& graph = *node->graph;
+  {
+    const std::lock_guard guard(registry().lock);
+    registry().nodes.erase(node);
+  }
   for (const auto& other : graph.nodes) std::erase(other->needs, node);
   std::erase_if(graph.nodes, [&](const auto& one) { return one.get() == node; });
   return Error::kNone;

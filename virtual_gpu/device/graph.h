@@ -64,6 +64,7 @@ VF_EXPORT Graph* find_graph(void* handle);  // null: not a live graph
 VF_EXPORT Error destroy_graph(Graph* graph);
 VF_EXPORT Graph* clone_graph(const Graph& graph);
 VF_EXPORT Node* add_node(Graph& graph, Work work, std::vector<Node*> needs);
+VF_EXPORT Node* find_node(void* handle);  // null: not a node of a live graph
 VF_EXPORT Error destroy_node(Node* node);
 VF_EXPORT Error keep_object(Graph& graph, UserObject* object, unsigned count, bool move);
 VF_EXPORT Error let_go_of_object(Graph& graph, UserObject* object, unsigned count);

@@ -40,6 +40,15 @@ Shape shape_of(const Communicator* communicator, size_t count, int type) {
   return {static_cast<int64_t>(count), type, static_cast<int64_t>(count) * element, true};
 }
 
+// As `shape_of`, for a call with a root or a peer: that rank must exist.
+Shape shape_of(const Communicator* communicator, size_t count, int type, int rank) {
+  if (communicator != nullptr && (rank < 0 || rank >= communicator->ranks)) {
+    set_last_error("rank " + std::to_string(rank) + " of " + std::to_string(communicator->ranks) + " does not exist");
+    return {};
+  }
+  return shape_of(communicator, count, type);
+}
+
 void write(void* to, const void* from, int64_t bytes) {
   if (to != from && bytes > 0) device::copy(to, from, static_cast<size_t>(bytes));
 }
@@ -117,7 +126,7 @@ VF_ABI int ncclAllReduce(const void* from, void* to, size_t count, int type, int
 
 VF_ABI int ncclReduce(const void* from, void* to, size_t count, int type, int operation, int root,
                       Communicator* communicator, Stream stream) {
-  const Shape shape = nccl::shape_of(communicator, count, type);
+  const Shape shape = nccl::shape_of(communicator, count, type, root);
   if (!shape.valid) return nccl::kInvalidArgument;
   nccl::with_all(*communicator, from, shape.bytes, type, [=](const Parts& parts) {
     if (communicator->rank == root) nccl::write(to, nccl::reduce(parts, shape, operation).data(), shape.bytes);
@@ -127,7 +136,7 @@ VF_ABI int ncclReduce(const void* from, void* to, size_t count, int type, int op
 
 VF_ABI int ncclBroadcast(const void* from, void* to, size_t count, int type, int root, Communicator* communicator,
                          Stream stream) {
-  const Shape shape = nccl::shape_of(communicator, count, type);
+  const Shape shape = nccl::shape_of(communicator, count, type, root);
   if (!shape.valid) return nccl::kInvalidArgument;
   const uint64_t call = communicator->collectives++;
   const bool small = nccl::is_exchanged(shape.bytes, type) && communicator->ranks > 1;
@@ -187,7 +196,7 @@ VF_ABI int ncclAlltoAll(const void* from, void* to, size_t count, int type, Comm
 
 VF_ABI int ncclGather(const void* from, void* to, size_t count, int type, int root, Communicator* communicator,
                       Stream stream) {
-  const Shape shape = nccl::shape_of(communicator, count, type);
+  const Shape shape = nccl::shape_of(communicator, count, type, root);
   if (!shape.valid) return nccl::kInvalidArgument;
   nccl::with_all(*communicator, from, shape.bytes, type, [=](const Parts& parts) {
     if (communicator->rank != root || shape.bytes * communicator->ranks > nccl::kWrittenBytes) return;
@@ -200,7 +209,7 @@ VF_ABI int ncclGather(const void* from, void* to, size_t count, int type, int ro
 
 VF_ABI int ncclScatter(const void* from, void* to, size_t count, int type, int root, Communicator* communicator,
                        Stream stream) {
-  const Shape shape = nccl::shape_of(communicator, count, type);
+  const Shape shape = nccl::shape_of(communicator, count, type, root);
   if (!shape.valid) return nccl::kInvalidArgument;
   const int64_t whole = shape.bytes * communicator->ranks;
   const uint64_t call = communicator->collectives++;
@@ -219,14 +228,14 @@ VF_ABI int ncclScatter(const void* from, void* to, size_t count, int type, int r
 }
 
 VF_ABI int ncclSend(const void* from, size_t count, int type, int peer, Communicator* communicator, Stream stream) {
-  const Shape shape = nccl::shape_of(communicator, count, type);
+  const Shape shape = nccl::shape_of(communicator, count, type, peer);
   if (!shape.valid) return nccl::kInvalidArgument;
   if (nccl::is_exchanged(shape.bytes, type)) nccl::post_message(*communicator, peer, from, shape.bytes);
   return nccl::finish(stream, shape.bytes);
 }
 
 VF_ABI int ncclRecv(void* to, size_t count, int type, int peer, Communicator* communicator, Stream stream) {
-  const Shape shape = nccl::shape_of(communicator, count, type);
+  const Shape shape = nccl::shape_of(communicator, count, type, peer);
   if (!shape.valid) return nccl::kInvalidArgument;
   if (nccl::is_exchanged(shape.bytes, type)) {
     nccl::run_in_order([=, message = nccl::expect_message(*communicator, peer)] {

@@ -1,0 +1,186 @@
+// Nodes of each kind, added by hand, and their parameters, in graphs and in executables.
+#include <algorithm>
+#include <vector>
+
+#include "virtual_gpu/cudart/graph.h"
+#include "virtual_gpu/device/device.h"
+
+using vramfit::cudart::answer;
+using vramfit::cudart::handle_of;
+using vramfit::cudart::node_of;
+namespace device = vramfit::device;
+
+namespace {
+
+device::Work kernel_work(const cudaKernelNodeParams& params) {
+  device::Work work;
+  work.kind = device::WorkKind::kKernel;
+  work.duration_ns = device::kKernelNs;
+  work.function = params.func;
+  work.grid = {params.gridDim.x, params.gridDim.y, params.gridDim.z};
+  work.block = {params.blockDim.x, params.blockDim.y, params.blockDim.z};
+  work.shared_bytes = params.sharedMemBytes;
+  return work;
+}
+
+device::Work memset_work(const cudaMemsetParams& params) {
+  device::Work work;
+  work.kind = device::WorkKind::kFill;
+  work.to = params.dst;
+  work.fill_value = params.value;
+  work.fill_element_bytes = params.elementSize;
+  work.bytes = params.width * params.elementSize;
+  work.rows = params.height;
+  work.to_pitch = params.pitch;
+  return work;
+}
+
+// Graph, output and dependencies are checked alike for every kind of node.
+cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs, size_t count,
+                const device::Work& work, device::Node** made = nullptr) {
+  VF_NEED_CARD();
+  VF_NEED(node);
+  *node = nullptr;
+  device::Graph* target = device::find_graph(graph);
+  if (target == nullptr || (count != 0 && needs == nullptr)) return answer(cudaErrorInvalidValue);
+  std::vector<device::Node*> checked;
+  for (size_t i = 0; i < count; ++i) {
+    checked.push_back(node_of(needs[i]));
+    if (checked.back() == nullptr || checked.back()->graph != target) return answer(cudaErrorInvalidValue);
+  }
+  device::Node* added = device::add_node(*target, work, std::move(checked));
+  *node = handle_of(added);
+  if (made != nullptr) *made = added;
+  return cudaSuccess;
+}
+
+// The executable's copy of a node's work; null when the node is not part of it.
+device::Work* work_in(cudaGraphExec_t executable, cudaGraphNode_t node) {
+  device::Executable* target = device::find_executable(executable);
+  if (target == nullptr) return nullptr;
+  const auto found = std::ranges::find(target->origins, static_cast<const device::Node*>(node_of(node)));
+  return found == target->origins.end() ? nullptr
+                                        : &target->works[static_cast<size_t>(found - target->origins.begin())];
+}
+
+}  // namespace
+
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs,
+                                  size_t count) {
+  device::Work work;
+  work.kind = device::WorkKind::kEmpty;
+  return add(node, graph, needs, count, work);
+}
+
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs, size_t count,
+                                   const cudaKernelNodeParams* params) {
+  VF_NEED(params);
+  return add(node, graph, needs, count, kernel_work(*params));
+}
+
+cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs, size_t count,
+                                   const cudaMemsetParams* params) {
+  VF_NEED(params);
+  return add(node, graph, needs, count, memset_work(*params));
+}
+
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs,
+                                     size_t count, void* to, const void* from, size_t bytes, cudaMemcpyKind) {
+  device::Work work;
+  work.kind = device::WorkKind::kCopy;
+  work.to = to;
+  work.from = from;
+  work.bytes = bytes;
+  return add(node, graph, needs, count, work);
+}
+
+cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs, size_t count,
+                                 const cudaHostNodeParams* params) {
+  VF_NEED(params);
+  device::Work work;
+  work.kind = device::WorkKind::kHostCall;
+  work.host_call = params->fn;
+  work.argument = params->userData;
+  return add(node, graph, needs, count, work);
+}
+
+cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs,
+                                        size_t count, cudaEvent_t event) {
+  device::Work work;
+  work.kind = device::WorkKind::kRecordEvent;
+  device::Node* made = nullptr;
+  const cudaError_t error = add(node, graph, needs, count, work, &made);
+  if (made != nullptr) made->event = event;
+  return error;
+}
+
+cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs,
+                                      size_t count, cudaEvent_t event) {
+  device::Work work;
+  work.kind = device::WorkKind::kWaitEvent;
+  device::Node* made = nullptr;
+  const cudaError_t error = add(node, graph, needs, count, work, &made);
+  if (made != nullptr) made->event = event;
+  return error;
+}
+
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs,
+                                       size_t count, cudaGraph_t child) {
+  const device::Graph* source = device::find_graph(child);
+  if (source == nullptr || static_cast<const void*>(child) == graph) return answer(cudaErrorInvalidValue);
+  device::Work work;
+  work.kind = device::WorkKind::kGraph;
+  device::Node* made = nullptr;
+  const cudaError_t error = add(node, graph, needs, count, work, &made);
+  if (made != nullptr) {
+    made->child = std::shared_ptr<device::Graph>(device::clone_graph(*source),
+                                                 [](device::Graph* clone) { device::destroy_graph(clone); });
+  }
+  return error;
+}
+
+cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t* graph) {
+  VF_NEED(graph);
+  *graph = nullptr;
+  VF_NEED_NODE(found, node);
+  *graph = reinterpret_cast<cudaGraph_t>(found->child.get());
+  return *graph == nullptr ? answer(cudaErrorInvalidValue) : cudaSuccess;
+}
+
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams* params) {
+  VF_NEED(params);
+  *params = {};
+  VF_NEED_NODE(found, node);
+  const device::Work& work = found->work;
+  if (work.kind != device::WorkKind::kKernel) return answer(cudaErrorInvalidValue);
+  params->func = const_cast<void*>(work.function);
+  params->gridDim = dim3(work.grid.x, work.grid.y, work.grid.z);
+  params->blockDim = dim3(work.block.x, work.block.y, work.block.z);
+  params->sharedMemBytes = work.shared_bytes;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* params) {
+  VF_NEED(params);
+  VF_NEED_NODE(found, node);
+  found->work = kernel_work(*params);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                             const cudaKernelNodeParams* params) {
+  VF_NEED(params);
+  device::Work* work = work_in(executable, node);
+  if (work == nullptr) return answer(cudaErrorInvalidValue);
+  *work = kernel_work(*params);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                             const cudaMemsetParams* params) {
+  VF_NEED(params);
+  device::Work* work = work_in(executable, node);
+  if (work == nullptr) return answer(cudaErrorInvalidValue);
+  *work = memset_work(*params);
+  return cudaSuccess;
+}
