@@ -4,8 +4,24 @@ set(vramfit_ingest_text
   text/printed_size.cc text/read_text.cc text/registry.cc text/text_input.cc text/trigger_words.cc)
 set(vramfit_ingest_text_tests
   text/oom_message_test.cc)
+# Pickles, and the memory snapshots that are pickles.
+find_package(ZLIB REQUIRED)
+set(vramfit_ingest_snapshot
+  pickle/folder.cc pickle/heap.cc pickle/input.cc pickle/json.cc pickle/known_calls.cc pickle/machine.cc
+  pickle/machine_steps.cc pickle/memo.cc pickle/numbers.cc pickle/source.cc pickle/strings.cc
+  snapshot/builder.cc snapshot/builder_root.cc snapshot/container.cc snapshot/inflate.cc snapshot/reader.cc
+  snapshot/zip.cc)
+set(vramfit_ingest_snapshot_tests)
 vramfit_room(ingest
-  SOURCES cards.cc plan_file.cc recording.cc ${vramfit_ingest_text}
-  TESTS cards_test.cc plan_file_test.cc recording_test.cc ${vramfit_ingest_text_tests}
-  ROOMS model)
+  SOURCES cards.cc plan_file.cc recording.cc ${vramfit_ingest_snapshot} ${vramfit_ingest_text}
+  TESTS cards_test.cc plan_file_test.cc recording_test.cc ${vramfit_ingest_snapshot_tests} ${vramfit_ingest_text_tests}
+  ROOMS model
+  LIBS ZLIB::ZLIB)
 target_compile_definitions(vramfit_ingest PRIVATE TOML_HEADER_ONLY=1)
+if(VRAMFIT_TESTS)
+  # What tests/snapshots and bench/ look at snapshots with.
+  add_executable(vramfit_snapshot_dump ingest/testing/snapshot_dump.cc)
+  vramfit_target(vramfit_snapshot_dump)
+  target_link_libraries(vramfit_snapshot_dump PRIVATE vramfit_ingest)
+  set_target_properties(vramfit_snapshot_dump PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tools")
+endif()

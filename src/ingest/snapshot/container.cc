@@ -1,0 +1,64 @@
+#include "ingest/snapshot/container.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+#include "ingest/snapshot/inflate.h"
+#include "ingest/snapshot/zip.h"
+
+namespace vramfit::ingest::snapshot {
+namespace {
+
+// The pickle of torch.save, or a file that is named as a pickle, or the only one there is.
+const ZipMember* find_pickle(const std::vector<ZipMember>& members) {
+  const auto find = [&](auto&& is_it) -> const ZipMember* {
+    for (const ZipMember& member : members) {
+      if (is_it(std::string_view(member.name))) return &member;
+    }
+    return nullptr;
+  };
+  if (const auto* found = find([](auto name) { return name == "data.pkl" || name.ends_with("/data.pkl"); }))
+    return found;
+  if (const auto* found = find([](auto name) { return name.ends_with(".pickle") || name.ends_with(".pkl"); }))
+    return found;
+  return members.size() == 1 ? &members.front() : nullptr;
+}
+
+base::Result<Opened> open_zip(pickle::Storage& storage) {
+  const auto members = list_zip(storage);
+  if (!members) return std::unexpected(members.error());
+  const ZipMember* member = find_pickle(*members);
+  if (member == nullptr) {
+    return base::fail(base::ErrorCode::kNotFound,
+                      fmt::format("none of the {} files in the zip archive is a pickle", members->size()), {},
+                      "unpack the archive and name the snapshot itself");
+  }
+  if (member->is_encrypted || (member->method != 0 && member->method != 8)) {
+    return base::fail(base::ErrorCode::kUnsupported,
+                      fmt::format("{} in the zip archive is {}", member->name,
+                                  member->is_encrypted ? "encrypted" : "packed in a way that is not known here"),
+                      {}, "unpack the archive first");
+  }
+  const auto data = find_zip_data(storage, *member);
+  if (!data) return std::unexpected(data.error());
+  auto source = std::make_unique<pickle::RangeSource>(storage, *data, member->packed_size);
+  if (member->method == 0) return Opened{std::move(source), Packing::kZip, member->name};
+  return Opened{inflate(std::move(source), DeflateForm::kRaw), Packing::kZip, member->name};
+}
+
+}  // namespace
+
+base::Result<Opened> open_container(pickle::Storage& storage) {
+  std::array<char, 4> head{};
+  const auto got = storage.read_at(0, head);
+  if (!got) return std::unexpected(got.error());
+  const std::string_view start(head.data(), *got);
+  if (start.starts_with("PK\x03\x04") || start.starts_with("PK\x05\x06")) return open_zip(storage);
+  auto source = std::make_unique<pickle::RangeSource>(storage);
+  if (start.starts_with("\x1f\x8b")) return Opened{inflate(std::move(source), DeflateForm::kGzip), Packing::kGzip, {}};
+  return Opened{std::move(source), Packing::kNone, {}};
+}
+
+}  // namespace vramfit::ingest::snapshot

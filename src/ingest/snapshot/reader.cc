@@ -1,0 +1,105 @@
+#include "ingest/snapshot/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "ingest/pickle/json.h"
+#include "ingest/pickle/machine.h"
+#include "ingest/snapshot/builder.h"
+#include "ingest/snapshot/container.h"
+
+namespace vramfit::ingest {
+namespace {
+
+using base::ErrorCode;
+using pickle::Kind;
+
+constexpr std::uint64_t kLeastMemory = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMostMemory = std::uint64_t{8} << 30;
+// torch.save's format before 1.6 begins with this number as a pickle of its own; the object is the fourth pickle
+// (torch/serialization.py, MAGIC_NUMBER and _legacy_save).
+constexpr std::string_view kLegacyMagic("\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10);
+constexpr int kPicklesBeforeLegacyObject = 3;
+
+std::uint64_t memory_limit(const pickle::Storage& storage, snapshot::Packing packing) {
+  if (packing != snapshot::Packing::kNone) return kMostMemory;
+  return kLeastMemory + 2 * storage.size();
+}
+
+base::Result<pickle::Value> run(pickle::Machine& machine) {
+  auto result = machine.run();
+  for (int i = 0; i < kPicklesBeforeLegacyObject && result; ++i) {
+    if (i == 0 && (result->kind != Kind::kBigInt || machine.strings().text(result->text()) != kLegacyMagic)) break;
+    result = machine.run();
+  }
+  return result;
+}
+
+std::string describe(const pickle::Value& value, const pickle::Machine& machine) {
+  switch (value.kind) {
+    case Kind::kObject:
+    case Kind::kFolded:
+      return pickle::to_json(value, machine.strings(), machine.heap(), 60);
+    default:
+      return "a single value";
+  }
+}
+
+base::Result<model::Snapshot> read(pickle::Storage& storage, std::string_view name, SnapshotLimits limits) {
+  const auto place = [&](base::Error error) {
+    error.where = error.where.empty() ? std::string(name) : fmt::format("{}: {}", name, error.where);
+    return std::unexpected(std::move(error));
+  };
+  if (storage.size() == 0) {
+    return base::fail(ErrorCode::kCorrupt, "the file is empty", std::string(name),
+                      "the job may have been killed while it wrote the snapshot; dump it again");
+  }
+  auto opened = snapshot::open_container(storage);
+  if (!opened) return place(opened.error());
+  pickle::Input input(*opened->source);
+  snapshot::Builder builder;
+  pickle::Machine machine(
+      input, builder,
+      {.memory_bytes = limits.memory_bytes != 0 ? limits.memory_bytes : memory_limit(storage, opened->packing)});
+  const auto result = run(machine);
+  const pickle::Value outermost = result ? *result : machine.salvage();
+  if (builder.finish(outermost, !result)) {
+    model::Snapshot& found = builder.snapshot();
+    if (!result) {
+      found.truncated_at = input.offset();
+      found.damage = result.error().what;
+    }
+    return std::move(found);
+  }
+  if (!result) return place(result.error());
+  return base::fail(ErrorCode::kUsage, "this pickle is no memory snapshot", std::string(name),
+                    fmt::format("it holds {}; torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") writes a snapshot",
+                                describe(outermost, machine)));
+}
+
+}  // namespace
+
+bool sniff_snapshot(std::span<const std::byte> head) {
+  const std::string_view start(reinterpret_cast<const char*>(head.data()), head.size());
+  if (start.starts_with("\x1f\x8b") || start.starts_with("PK\x03\x04")) return true;
+  const bool is_pickle = start.starts_with('\x80') || start.starts_with("(d") || start.starts_with('}') ||
+                         start.starts_with("(l") || start.starts_with(']');
+  constexpr std::string_view kFirstTexts[] = {"segments", "device_traces", "device", "address", "action"};
+  return is_pickle && std::ranges::any_of(kFirstTexts, [&](auto text) { return start.contains(text); });
+}
+
+base::Result<model::Snapshot> read_snapshot(const std::filesystem::path& path, SnapshotLimits limits) {
+  auto storage = pickle::FileStorage::open(path);
+  if (!storage) return std::unexpected(storage.error());
+  return read(*storage, path.string(), limits);
+}
+
+base::Result<model::Snapshot> parse_snapshot(std::span<const std::byte> bytes, std::string_view name,
+                                             SnapshotLimits limits) {
+  pickle::MemoryStorage storage(bytes);
+  return read(storage, name, limits);
+}
+
+}  // namespace vramfit::ingest
