@@ -2,7 +2,7 @@
 include(CheckIncludeFileCXX)
 set(missing_packages)
 foreach(pair CLI/CLI.hpp=libcli11-dev fmt/core.h=libfmt-dev nlohmann/json.hpp=nlohmann-json3-dev
-        toml++/toml.h=libtomlplusplus-dev zlib.h=zlib1g-dev)
+        toml++/toml.h=libtomlplusplus-dev zlib.h=zlib1g-dev sqlite3.h=libsqlite3-dev boost/uuid/uuid.hpp=libboost1.81-dev)
   string(REPLACE "=" ";" pair "${pair}")
   list(GET pair 0 header)
   list(GET pair 1 package)
