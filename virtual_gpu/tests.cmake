@@ -30,7 +30,7 @@ vramfit_gpu_test(virtual_gpu_nvml_test MAJOR 13 SOURCES nvml/device_test.cc LIBS
 
 # Unit tests of the libraries through their exported names, for both majors.
 foreach(major 12 13)
-  foreach(part cublas:handle_test cublaslt:layout_test cusolver:handle_test)
+  foreach(part cublas:handle_test cublaslt:layout_test cusolver:handle_test nvtx:range_test)
     string(REPLACE ":" ";" part "${part}")
     list(GET part 0 library)
     list(GET part 1 test)
