@@ -3,9 +3,6 @@
 namespace vramfit::ingest::pickle {
 namespace {
 
-constexpr std::uint64_t kFoldedBit = std::uint64_t{1} << 63;
-constexpr int kTagShift = 48;
-constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kTagShift) - 1;
 // A reused container keeps room for this many values.
 constexpr std::size_t kKeptRoom = 64;
 
@@ -25,18 +22,6 @@ std::uint32_t Heap::create(ObjectKind kind) {
   return static_cast<std::uint32_t>(slots_.size() - 1);
 }
 
-Object* Heap::find(std::uint32_t slot) {
-  const std::uint64_t word = slots_[slot];
-  return (word & kFoldedBit) != 0 ? nullptr : &objects_[word];
-}
-
-Value Heap::resolve(const Value& value) const {
-  if (value.kind != Kind::kObject) return value;
-  const std::uint64_t word = slots_[value.slot()];
-  if ((word & kFoldedBit) == 0) return value;
-  return make_folded(static_cast<std::uint8_t>((word & ~kFoldedBit) >> kTagShift), word & kNumberMask);
-}
-
 void Heap::replace(std::uint32_t slot, const Value& folded) {
   const std::uint64_t index = slots_[slot];
   if ((index & kFoldedBit) == 0) {
@@ -54,6 +39,12 @@ void Heap::append(Object& object, const Value& value) {
   item_bytes_ -= object.items.capacity() * sizeof(Value);
   object.items.push_back(value);
   object.items.back().is_owner = false;
+  item_bytes_ += object.items.capacity() * sizeof(Value);
+}
+
+void Heap::append(Object& object, std::span<const Value> values) {
+  item_bytes_ -= object.items.capacity() * sizeof(Value);
+  object.items.insert(object.items.end(), values.begin(), values.end());
   item_bytes_ += object.items.capacity() * sizeof(Value);
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "ingest/pickle/value.h"
@@ -37,22 +38,35 @@ class Heap {
   std::uint32_t create(ObjectKind kind);
 
   // The container of a slot; null when a Folder took it.
-  Object* find(std::uint32_t slot);
+  Object* find(std::uint32_t slot) {
+    const std::uint64_t word = slots_[slot];
+    return (word & kFoldedBit) != 0 ? nullptr : &objects_[word];
+  }
   const Object* find(std::uint32_t slot) const { return const_cast<Heap*>(this)->find(slot); }
   // The container that a value names; null for a value of any other kind.
   Object* find(const Value& value) { return value.kind == Kind::kObject ? find(value.slot()) : nullptr; }
   const Object* find(const Value& value) const { return const_cast<Heap*>(this)->find(value); }
 
   // A kObject whose container was folded becomes what stands for it; every other value stays.
-  Value resolve(const Value& value) const;
+  Value resolve(const Value& value) const {
+    if (value.kind != Kind::kObject) return value;
+    const std::uint64_t word = slots_[value.slot()];
+    if ((word & kFoldedBit) == 0) return value;
+    return make_folded(static_cast<std::uint8_t>((word & ~kFoldedBit) >> kTagShift), word & kNumberMask);
+  }
   // The container is given up; `folded` stands for it from now on.
   void replace(std::uint32_t slot, const Value& folded);
 
   void append(Object& object, const Value& value);
+  void append(Object& object, std::span<const Value> values);
   std::size_t slot_count() const { return slots_.size(); }
   std::size_t memory_bytes() const;
 
  private:
+  static constexpr std::uint64_t kFoldedBit = std::uint64_t{1} << 63;
+  static constexpr int kTagShift = 48;
+  static constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kTagShift) - 1;
+
   std::vector<std::uint64_t> slots_;  // an index into objects_, or kFoldedBit | tag | number
   std::deque<Object> objects_;
   std::vector<std::uint32_t> unused_;

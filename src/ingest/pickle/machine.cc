@@ -83,14 +83,6 @@ bool Machine::pop_mark(std::size_t& first) {
   return true;
 }
 
-bool Machine::read_number(int size, std::uint64_t& number) {
-  if (!input_.ensure(static_cast<std::size_t>(size))) return ends_early();
-  number = 0;
-  std::memcpy(&number, input_.data(), static_cast<std::size_t>(size));  // little-endian
-  input_.skip(static_cast<std::size_t>(size));
-  return true;
-}
-
 bool Machine::take(std::uint64_t size, std::string_view& bytes) {
   if (size > limits_.memory_bytes)
     return fail(fmt::format("a text of {} bytes is longer than anything read here", size));
@@ -128,7 +120,7 @@ void Machine::push_call(const Value& callable, const Value& arguments, const Val
   const Value named = settle(keywords);
   push(make_object(heap_.create(ObjectKind::kCall)));
   Object& call = *heap_.find(stack_.back());
-  for (int part = 0; part < kCallEnd; ++part) heap_.append(call, {});
+  for (int part = 0; part < kCallEnd; ++part) heap_.append(call, Value{});
   call.items[kCallable] = function;
   call.items[kArguments] = given;
   call.items[kKeywords] = named;
@@ -159,19 +151,15 @@ void Machine::push_container(ObjectKind kind, std::size_t first) {
   push(container);
 }
 
-Value Machine::settle(const Value& value, bool is_cut) {
-  Value settled = heap_.resolve(value);
-  if (settled.kind == Kind::kObject && value.is_owner) {
-    const Object& object = *heap_.find(settled.slot());
-    if (object.kind == ObjectKind::kDict && !object.items.empty()) {
-      if (const auto folded = folder_.fold_dict(object.items, is_cut)) {
-        heap_.replace(settled.slot(), *folded);
-        return *folded;
-      }
+Value Machine::settle_owner(const Value& value, bool is_cut) {
+  const Object& object = *heap_.find(value.slot());
+  if (object.kind == ObjectKind::kDict && !object.items.empty()) {
+    if (const auto folded = folder_.fold_dict(object.items, is_cut)) {
+      heap_.replace(value.slot(), *folded);
+      return *folded;
     }
   }
-  settled.is_owner = false;
-  return settled;
+  return {value.kind, false, value.tag, value.bits};
 }
 
 bool Machine::append_one(Value& list, const Value& item) {
@@ -200,6 +188,12 @@ bool Machine::append_one(Value& list, const Value& item) {
 bool Machine::append_items(std::size_t list_at, std::size_t first) {
   for (std::size_t i = first; i < stack_.size(); ++i) {
     if (!append_one(stack_[list_at], settle(stack_[i]))) return false;
+    // The first item decides what becomes of the list: the others of one that stays go in together.
+    Object* list = heap_.find(heap_.resolve(stack_[list_at]));
+    if (list == nullptr || list->kind != ObjectKind::kList) continue;
+    for (std::size_t rest = i + 1; rest < stack_.size(); ++rest) stack_[rest] = settle(stack_[rest]);
+    heap_.append(*list, std::span(stack_).subspan(i + 1));
+    break;
   }
   stack_.resize(first);
   return true;

@@ -56,6 +56,7 @@ class Machine {
   bool ends_early();
   bool check_limits();
 
+  bool push_memo(std::uint64_t number);
   bool read_number(int size, std::uint64_t& number);
   bool take(std::uint64_t size, std::string_view& bytes);
   bool take_line(std::string_view& line);
@@ -75,7 +76,12 @@ class Machine {
   void collapse();
 
   // A value on its way into another container: what it becomes.
-  Value settle(const Value& value, bool is_cut = false);
+  Value settle(const Value& value, bool is_cut = false) {
+    const Value settled = heap_.resolve(value);
+    if (settled.kind == Kind::kObject && settled.is_owner) return settle_owner(settled, is_cut);
+    return {settled.kind, false, settled.tag, settled.bits};
+  }
+  Value settle_owner(const Value& value, bool is_cut);
   bool append_items(std::size_t list_at, std::size_t first);
   bool set_items(std::size_t dict_at, std::size_t first, bool is_cut = false);
   bool append_one(Value& list, const Value& item);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstring>
 #include <optional>
 
 #include "ingest/pickle/machine.h"
@@ -30,8 +31,30 @@ std::optional<std::uint64_t> parse_index(std::string_view line) {
 
 }  // namespace
 
+bool Machine::read_number(int size, std::uint64_t& number) {
+  if (!input_.ensure(static_cast<std::size_t>(size))) return ends_early();
+  number = 0;
+  std::memcpy(&number, input_.data(), static_cast<std::size_t>(size));  // little-endian
+  input_.skip(static_cast<std::size_t>(size));
+  return true;
+}
+
 bool Machine::step(unsigned char opcode) {
+  std::uint64_t number = 0;
   switch (opcode) {
+    // Nine of ten opcodes of a snapshot are one of these.
+    case kBinGet:
+      return read_number(1, number) && push_memo(number);
+    case kLongBinGet:
+      return read_number(4, number) && push_memo(number);
+    case kMemoize:
+      if (!need(1)) return false;
+      memo_.add(stack_.back());
+      return true;
+    case kBinInt:
+      if (!read_number(4, number)) return false;
+      push(make_int(static_cast<std::int32_t>(number)));
+      return true;
     case kMark:
       marks_.push_back(stack_.size());
       return true;
@@ -54,16 +77,12 @@ bool Machine::step(unsigned char opcode) {
       push(stack_.back());
       stack_.back().is_owner = false;
       return true;
-    case kProto: {
-      std::uint64_t version = 0;
-      if (!read_number(1, version)) return false;
-      protocol_ = static_cast<int>(version);
-      return version <= 5 || fail(fmt::format("pickle protocol {} is newer than any known here (5)", version));
-    }
-    case kFrame: {
-      std::uint64_t length = 0;  // a hint for readers that fetch whole frames; the window of Input does without
-      return read_number(8, length);
-    }
+    case kProto:
+      if (!read_number(1, number)) return false;
+      protocol_ = static_cast<int>(number);
+      return number <= 5 || fail(fmt::format("pickle protocol {} is newer than any known here (5)", number));
+    case kFrame:  // a hint for readers that fetch whole frames; the window of Input does without
+      return read_number(8, number);
     case kNextBuffer:
       return fail("the pickle keeps data in out-of-band buffers (protocol 5), which are not in the file");
     case kReadonlyBuffer:
@@ -85,26 +104,22 @@ bool Machine::step_memo(unsigned char opcode) {
       number = *index;
       break;
     }
-    case kBinGet:
     case kBinPut:
       if (!read_number(1, number)) return false;
       break;
-    case kLongBinGet:
     case kLongBinPut:
       if (!read_number(4, number)) return false;
       break;
-    case kMemoize:
-      if (!need(1)) return false;
-      memo_.add(stack_.back());
-      return true;
     default:
       return step_container(opcode);
   }
-  if (opcode == kPut || opcode == kBinPut || opcode == kLongBinPut) {
-    if (!need(1)) return false;
-    memo_.put(number, stack_.back());
-    return true;
-  }
+  if (opcode == kGet) return push_memo(number);
+  if (!need(1)) return false;
+  memo_.put(number, stack_.back());
+  return true;
+}
+
+bool Machine::push_memo(std::uint64_t number) {
   const auto value = memo_.find(number);
   if (!value) return fail(fmt::format("memo entry {} is used before it is there", number));
   push(heap_.resolve(*value));
@@ -185,10 +200,6 @@ bool Machine::step_scalar(unsigned char opcode) {
     case kBinInt2:
       if (!read_number(opcode == kBinInt1 ? 1 : 2, number)) return false;
       push(make_int(static_cast<std::int64_t>(number)));
-      return true;
-    case kBinInt:
-      if (!read_number(4, number)) return false;
-      push(make_int(static_cast<std::int32_t>(number)));
       return true;
     case kLong1:
     case kLong4:

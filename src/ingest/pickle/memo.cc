@@ -3,35 +3,18 @@
 namespace vramfit::ingest::pickle {
 namespace {
 
-// A word: kind + 1 (0 is "nothing there") in the top byte, the tag of a folded value below it, 48 bits of payload.
-constexpr int kKindShift = 56;
-constexpr int kTagShift = 48;
-constexpr std::uint64_t kPayloadMask = (std::uint64_t{1} << kTagShift) - 1;
-constexpr std::uint64_t kWide = std::uint64_t{255} << kKindShift;
 // Numbers this far past the dense part go to the map: a hostile LONG_BINPUT can't make us allocate 2^32 words.
 constexpr std::uint64_t kMaxGap = 4096;
 
 }  // namespace
 
-std::uint64_t Memo::pack(const Value& value) {
-  if (value.bits <= kPayloadMask) {
-    return (static_cast<std::uint64_t>(value.kind) + 1) << kKindShift | std::uint64_t{value.tag} << kTagShift |
-           value.bits;
-  }
-  wide_.push_back(value);
+std::uint64_t Memo::pack_wide(const Value& value) {
+  wide_.push_back({value.kind, false, value.tag, value.bits});
   return kWide | (wide_.size() - 1);
 }
 
-Value Memo::unpack(std::uint64_t word) const {
-  if ((word & kWide) == kWide) return wide_[word & kPayloadMask];
-  return {static_cast<Kind>((word >> kKindShift) - 1), false, static_cast<std::uint8_t>(word >> kTagShift),
-          word & kPayloadMask};
-}
-
 void Memo::put(std::uint64_t number, const Value& value) {
-  Value copy = value;
-  copy.is_owner = false;
-  const std::uint64_t word = pack(copy);
+  const std::uint64_t word = pack(value);
   if (number >= dense_.size() + kMaxGap) {
     if (sparse_.insert_or_assign(number, word).second) ++count_;
     return;
@@ -41,8 +24,7 @@ void Memo::put(std::uint64_t number, const Value& value) {
   dense_[number] = word;
 }
 
-std::optional<Value> Memo::find(std::uint64_t number) const {
-  if (number < dense_.size() && dense_[number] != 0) return unpack(dense_[number]);
+std::optional<Value> Memo::find_sparse(std::uint64_t number) const {
   const auto found = sparse_.find(number);
   if (found == sparse_.end()) return std::nullopt;
   return unpack(found->second);
