@@ -1,0 +1,5 @@
+vramfit_room(probe
+  SOURCES host.cc ledger_source.cc machine_probe.cc nvml_calls.cc nvml_source.cc proc_text.cc process_table.cc
+    recording_tail.cc
+  ROOMS model
+  LIBS ${CMAKE_DL_LIBS} Threads::Threads)

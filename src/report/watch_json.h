@@ -1,0 +1,21 @@
+// A look at the machine as JSON: every reading under the name of its field, null where there is none, with the reason
+// in "missing" beside it.
+#ifndef VRAMFIT_REPORT_WATCH_JSON_H
+#define VRAMFIT_REPORT_WATCH_JSON_H
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "model/machine.h"
+
+namespace vramfit::report {
+
+nlohmann::ordered_json machine_to_json(const model::MachineSample& sample, std::string_view version);
+
+// One line, for a stream of samples.
+std::string machine_to_json_line(const model::MachineSample& sample, std::string_view version);
+
+}  // namespace vramfit::report
+
+#endif
