@@ -45,8 +45,17 @@ def _process() -> dict[str, Any]:
         "argv": list(getattr(sys, "argv", [])),
         "rank": _number("RANK", 0),
         "world_size": _number("WORLD_SIZE", 1),
+        "local_rank": _number("LOCAL_RANK", -1),
+        "role": _role(),
         "pid": os.getpid(),
     }
+
+
+def _role() -> str:
+    """`child` for a process that multiprocessing started."""
+    module = sys.modules.get("multiprocessing.process")
+    parent = getattr(module, "parent_process", None)
+    return "child" if parent is not None and parent() is not None else "main"
 
 
 def _number(variable: str, default: int) -> int:

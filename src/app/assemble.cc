@@ -6,6 +6,7 @@
 #include <set>
 
 #include "app/notes.h"
+#include "app/runtime_evidence.h"
 #include "app/verdict.h"
 #include "liveness/lifetimes.h"
 #include "liveness/owners.h"
@@ -203,6 +204,8 @@ RunResult assemble(const Leftovers& left) {
   const bool died = died_of_oom(result, histories, left.ended);
   explain_peak(result, left, histories, died);
   describe_oom(result, histories, died);
+  result.evidence = gather_runtime_evidence(
+      *left.recordings, histories, [&](const CardHistory& history) { return moment_to_explain(history, died); });
   const Evidence evidence = gather_evidence(result, left, died);
   const Judgement judgement = judge(evidence);
   result.verdict = judgement.verdict;

@@ -22,6 +22,7 @@ struct RunOptions {
   JobOptions job;
   std::string plan;
   bool floor = false;
+  bool diagnose = false;
 };
 
 // A floor that can't be found is a warning of the result, not the end of it.
@@ -47,6 +48,7 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   auto request = build_request(options.job, command, progress);
   if (!request) return std::unexpected(request.error());
   if (!options.plan.empty()) request->plan = options.plan;
+  request->diagnose = options.diagnose;
   app::ColdRunner runner;
   auto outcome = runner.run(*request, progress);
   progress.clear();
@@ -70,6 +72,8 @@ Verb add_run_verb(CLI::App& parser) {
   add_job_options(*verb, options->job);
   verb->add_option("--plan", options->plan, "Apply this plan file to the job")->check(CLI::ExistingFile);
   verb->add_flag("--floor", options->floor, "Find the smallest card on which the job runs");
+  verb->add_flag("--diagnose", options->diagnose,
+                 "Look for causes too (--json, under \"evidence\"): what grows and who holds it, copies, contexts");
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

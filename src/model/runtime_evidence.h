@@ -176,6 +176,15 @@ struct Logits {
   friend bool operator==(const Logits&, const Logits&) = default;
 };
 
+// A whole copy of a model's weights besides itself: an averaged model, a best state that is kept.
+struct WeightCopy {
+  Holder holder;  // of one of its tensors
+  std::string line;
+  std::int64_t tensors = 0;
+  Bytes bytes;
+  friend bool operator==(const WeightCopy&, const WeightCopy&) = default;
+};
+
 // N x N scores that attention wrote out.
 struct AttentionScores {
   std::string line;
@@ -220,6 +229,7 @@ struct RuntimeEvidence {
   std::vector<ContextOnCard> contexts;
   std::vector<ThreadMemory> threads;
   std::vector<CheckpointLoad> checkpoints;
+  std::vector<WeightCopy> weight_copies;
   std::vector<Logits> logits;
   std::vector<AttentionScores> attention;
   std::vector<StepInput> inputs;

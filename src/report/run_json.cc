@@ -1,5 +1,7 @@
 #include "report/run_json.h"
 
+#include "report/runtime_evidence_json.h"
+
 namespace vramfit::report {
 
 using nlohmann::ordered_json;
@@ -130,6 +132,7 @@ ordered_json run_to_json(const model::RunResult& result, std::string_view versio
   json["assumed"] = remarks_json(result.assumed);
   json["warnings"] = remarks_json(result.warnings);
   json["timeline"] = list_json(result.timeline, point_json);
+  json["evidence"] = evidence_to_json(result.evidence);
   return json;
 }
 

@@ -57,6 +57,8 @@ def _watch(operation: str, source: Any, result: Any) -> None:
     size = result.numel() * result.element_size()
     if size < _MIN_BYTES or owners.address_of(result) == owners.address_of(source):
         return
+    if not source.is_cuda and position.stage == recorder.INPUT:  # labels too: not only what the model is given
+        recorder.tag(owners.address_of(result), recorder.INPUT_BLOCK, 0)
     _watched.append(
         _Copy(
             operation=operation,

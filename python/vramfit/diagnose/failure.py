@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from vramfit import notes, owners, recorder
-from vramfit.diagnose import groups, live_tensors
+from vramfit.diagnose import groups, inputs, live_tensors
 from vramfit.phases import position
 
 _MAX_MOMENTS = 3
@@ -28,6 +28,7 @@ def _out_of_memory(device: int, tried: int, device_total: int, device_free: int)
     if _seen[0] > _MAX_MOMENTS:
         return
     owners.tag_everything()
+    inputs.note_unfinished()
     known = live_tensors.known_storages()
     left = list(live_tensors.without(live_tensors.find_all(), known))
     notes.note(

@@ -149,9 +149,7 @@ def describe(chain: list[Any], kind: str, name: str, where: str) -> Holder:
     holder.chain.append(f"{kind} {name}" if name else kind)
     for before, above, below in zip([None, *chain], chain, chain[1:]):
         step, special = _step(above, below)
-        if isinstance(above, dict) and getattr(before, "__dict__", None) is above:
-            step = "." + _key(step)
-        elif above is vars(sys):
+        if isinstance(above, dict) and getattr(before, "__dict__", None) is above or above is vars(sys):
             step = "." + _key(step)
         elif not holder.name and kind == "global":
             step = _key(step)

@@ -13,6 +13,8 @@ _ALWAYS_NOTED = 8
 _WIDE = 4096  # classes: a vocabulary
 
 _now: dict[str, Any] = {}
+_numbers: dict[int, int] = {}  # by phase: the last step that was counted
+_last: dict[int, str] = {}  # by phase: the shapes noted last
 _count = [0]
 _told_outputs: dict[str, int] = {}
 _told_roots: set[int] = set()
@@ -20,6 +22,8 @@ _told_roots: set[int] = set()
 
 def restart() -> None:
     _now.clear()
+    _numbers.clear()
+    _last.clear()
     _count[0] = 0
     _told_outputs.clear()
     _told_roots.clear()
@@ -80,7 +84,18 @@ def _after_root(module: Any, result: Any) -> None:
         notes.note("output", phase=phase, shape=[int(n) for n in largest.shape], dtype=dtype, bytes=size)
 
 
+def note_unfinished() -> None:
+    """The input of the step that the job is in, for an error that ends it there."""
+    number = _numbers.get(position.phase, 0) + 1
+    elements, shapes = _now.get("elements", 0), _now.get("shapes", "")
+    if elements:
+        notes.note(
+            "step_input", phase=recorder.PHASE_NAMES[position.phase], step=number, elements=elements, shapes=shapes
+        )
+
+
 def _step_counted(number: int) -> None:
+    _numbers[position.phase] = number
     elements, shapes = _now.get("elements", 0), _now.get("shapes", "")
     _now.clear()
     if not elements or _count[0] >= _MAX_NOTES:
@@ -90,9 +105,6 @@ def _step_counted(number: int) -> None:
     _last[position.phase] = shapes
     _count[0] += 1
     notes.note("step_input", phase=recorder.PHASE_NAMES[position.phase], step=number, elements=elements, shapes=shapes)
-
-
-_last: dict[int, str] = {}
 
 
 def _optimizer_steps(optimizer: Any) -> None:

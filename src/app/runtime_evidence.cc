@@ -1,0 +1,218 @@
+#include "app/runtime_evidence.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "app/runtime_notes.h"
+#include "liveness/growth.h"
+#include "liveness/step_memory.h"
+
+namespace vramfit::app {
+
+using base::Bytes;
+using liveness::CardHistory;
+using liveness::EventIndex;
+using model::Recording;
+using model::RuntimeEvidence;
+
+namespace {
+
+constexpr std::size_t kMostInputs = 512;
+constexpr std::size_t kMostLogitLines = 5;
+
+std::vector<model::ContextOnCard> contexts_of(const Recording& recording) {
+  std::map<int, model::ContextOnCard> by_card;
+  for (const vf_record& record : recording.records) {
+    if (record.kind == VF_RECORD_CONTEXT) by_card[record.device].context += Bytes(record.size);
+    if (record.kind == VF_RECORD_LIBRARY) by_card[record.device].libraries += Bytes(record.size);
+    if (record.kind != VF_RECORD_BLOCK_ALLOC) continue;
+    Bytes& peak = by_card[record.device].peak_allocated;
+    peak = std::max(peak, Bytes(record.a));
+  }
+  const ProcessFacts facts = read_process(recording);
+  std::vector<model::ContextOnCard> contexts;
+  for (auto& [device, context] : by_card) {
+    if (device >= 64) continue;  // the host
+    context.pid = recording.pid;
+    context.device = device;
+    context.role = facts.role;
+    context.rank = facts.rank;
+    context.world_size = facts.world_size;
+    context.local_rank = facts.local_rank;
+    contexts.push_back(std::move(context));
+  }
+  return contexts;
+}
+
+std::optional<model::OomMoment> last_oom(std::span<const Recording> recordings,
+                                         std::span<const CardHistory> histories) {
+  const CardHistory* where = nullptr;
+  for (const CardHistory& history : histories) {
+    if (!history.ooms.empty()) where = &history;
+  }
+  if (where == nullptr) return std::nullopt;
+  static constexpr const char* kStages[] = {"other", "forward", "backward", "optimizer", "input"};
+  const liveness::OomEvent& event = where->ooms.back();
+  const Recording& recording = recordings[static_cast<std::size_t>(event.process)];
+  model::OomMoment moment;
+  moment.device = where->device;
+  moment.phase = model::phase_name(event.phase);
+  moment.stage = event.stage < std::size(kStages) ? kStages[event.stage] : "other";
+  moment.scope = recording.text(event.scope);
+  moment.line = recording.text(event.line);
+  moment.tried = event.tried;
+  moment.allocated = where->moments[event.at].allocated;
+  moment.reserved = where->moments[event.at].reserved;
+  for (const auto& [thread, role] : read_process(recording).threads) {
+    if (thread == event.thread) moment.thread = role;
+  }
+  for (const liveness::StepEnd& end : where->step_ends) {
+    if (end.process != event.process || end.at > event.at) continue;
+    (end.phase == VF_PHASE_TRAIN ? moment.train_steps : moment.evaluation_steps) += 1;
+  }
+  return moment;
+}
+
+// The steps' peaks go to the inputs that the hooks noted under the same phase and number.
+void add_peaks(std::span<const CardHistory> histories, RuntimeEvidence& evidence) {
+  std::map<std::pair<std::string, std::int64_t>, Bytes> peaks;
+  for (const CardHistory& history : histories) {
+    for (const liveness::StepPeak& peak : find_step_peaks(history)) {
+      Bytes& known = peaks[{std::string(model::phase_name(peak.phase)), peak.number}];
+      known = std::max(known, peak.allocated);
+    }
+  }
+  for (model::StepInput& input : evidence.inputs) {
+    const auto peak = peaks.find({input.phase, input.step});
+    if (peak != peaks.end()) input.peak_allocated = peak->second;
+  }
+  if (evidence.inputs.size() <= kMostInputs) return;
+  std::stable_sort(evidence.inputs.begin(), evidence.inputs.end(),
+                   [](const auto& a, const auto& b) { return a.peak_allocated > b.peak_allocated; });
+  evidence.inputs.resize(kMostInputs);
+}
+
+// Blocks as large as `rows` x `classes` elements of 2, 4 or 8 bytes; one row a sequence less where labels are shifted.
+// A block may be 1 MiB larger than its tensor: PyTorch splits off no less.
+struct LogitSizes {
+  std::int64_t least, most;
+  bool contains(std::int64_t size) const { return size >= least && size < most; }
+};
+
+LogitSizes sizes_of(const WideOutput& output, std::int64_t element) {
+  constexpr std::int64_t kUnsplit = 1 << 20;
+  const std::int64_t whole = output.rows * output.classes * element;
+  const bool tokens = output.classes >= 1000;
+  return {tokens ? whole - whole / 16 : whole, whole + kUnsplit};
+}
+
+model::Logits find_logits(const CardHistory& history, std::span<const Recording> recordings, EventIndex at,
+                          const WideOutput& output) {
+  model::Logits logits{history.device, output.module, output.classes, output.rows, output.shape, Bytes(0), 0, 0, {}};
+  const LogitSizes of_2 = sizes_of(output, 2), of_4 = sizes_of(output, 4), of_8 = sizes_of(output, 8);
+  std::set<std::string> lines;
+  for (const liveness::Block& block : history.blocks) {
+    if (!block.lives_at(at) || block.owner == VF_OWNER_WEIGHT || block.owner == VF_OWNER_GRADIENT ||
+        block.owner == VF_OWNER_OPTIMIZER) {
+      continue;
+    }
+    const std::int64_t size = block.size.count();
+    if (!of_2.contains(size) && !of_4.contains(size) && !of_8.contains(size)) continue;
+    logits.at_peak += block.size;
+    ++logits.blocks_at_peak;
+    logits.of_4_bytes += of_4.contains(size);
+    const std::string_view line = recordings[static_cast<std::size_t>(block.process)].text(block.line);
+    if (!line.empty() && lines.size() < kMostLogitLines) lines.emplace(line);
+  }
+  logits.lines.assign(lines.begin(), lines.end());
+  return logits;
+}
+
+std::set<std::string> input_modules_of(std::span<const Recording> recordings) {
+  std::set<std::string> names;
+  for (const Recording& recording : recordings) {
+    for (const model::Note& note : recording.notes) {
+      const auto name = note.fields.find("name");
+      if (note.kind == "input_module" && name != note.fields.end() && name->is_string()) {
+        names.insert(name->get<std::string>());
+      }
+    }
+  }
+  return names;
+}
+
+// The optimizer's class and what its state is going to take, as noted before its first step.
+void name_optimizer(std::span<const Recording> recordings, model::FirstOptimizerStep& step) {
+  for (const Recording& recording : recordings) {
+    for (const model::Note& note : recording.notes) {
+      if (note.kind != "optimizer_begins" || !step.optimizer.empty()) continue;
+      if (const auto name = note.fields.find("class"); name != note.fields.end() && name->is_string()) {
+        step.optimizer = name->get<std::string>();
+      }
+      const auto expected = note.fields.find("expected_bytes");
+      if (expected != note.fields.end() && expected->is_number()) {
+        step.expected_state = Bytes(expected->get<std::int64_t>());
+      }
+    }
+  }
+}
+
+void add_threads(std::span<const Recording> recordings, const CardHistory& history, RuntimeEvidence& evidence) {
+  for (std::size_t process = 0; process < recordings.size(); ++process) {
+    for (const auto& [thread, role] : read_process(recordings[process]).threads) {
+      model::ThreadMemory memory = find_thread_memory(history, recordings, static_cast<int>(process), thread);
+      if (memory.peak.count() == 0) continue;
+      memory.pid = recordings[process].pid;
+      memory.role = role;
+      evidence.threads.push_back(std::move(memory));
+    }
+  }
+}
+
+void measure_card(const CardHistory& history, std::span<const Recording> recordings, EventIndex at,
+                  RuntimeEvidence& evidence) {
+  for (model::Growth& growth : find_growth(history, recordings)) evidence.growth.push_back(std::move(growth));
+  for (model::InputWork& work : find_input_work(history, recordings, input_modules_of(recordings))) {
+    evidence.input_work.push_back(std::move(work));
+  }
+  if (auto first = find_first_step(history)) {
+    name_optimizer(recordings, *first);
+    evidence.first_steps.push_back(std::move(*first));
+  }
+  add_threads(recordings, history, evidence);
+  if (at == liveness::kNever) return;
+  for (const WideOutput& output : read_wide_outputs(recordings)) {
+    if (output.rows == 0) continue;
+    model::Logits logits = find_logits(history, recordings, at, output);
+    if (logits.blocks_at_peak > 0) evidence.logits.push_back(std::move(logits));
+  }
+}
+
+bool is_diagnosed(std::span<const Recording> recordings) {
+  return std::any_of(recordings.begin(), recordings.end(), [](const Recording& recording) {
+    return std::any_of(recording.notes.begin(), recording.notes.end(),
+                       [](const model::Note& note) { return note.kind == "diagnosed"; });
+  });
+}
+
+}  // namespace
+
+RuntimeEvidence gather_runtime_evidence(std::span<const Recording> recordings, std::span<const CardHistory> histories,
+                                        const MomentOf& moment) {
+  RuntimeEvidence evidence;
+  for (const Recording& recording : recordings) {
+    for (model::ContextOnCard& context : contexts_of(recording)) evidence.contexts.push_back(std::move(context));
+  }
+  evidence.oom = last_oom(recordings, histories);
+  if (!is_diagnosed(recordings)) return evidence;
+  for (const CardHistory& history : histories) measure_card(history, recordings, moment(history), evidence);
+  apply_runtime_notes(recordings, histories, evidence);
+  add_peaks(histories, evidence);
+  return evidence;
+}
+
+}  // namespace vramfit::app

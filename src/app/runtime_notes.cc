@@ -1,0 +1,390 @@
+#include "app/runtime_notes.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "liveness/step_memory.h"
+
+namespace vramfit::app {
+
+using base::Bytes;
+using liveness::CardHistory;
+using model::HeldTensors;
+using model::Holder;
+using model::Note;
+using model::Recording;
+using model::RuntimeEvidence;
+using nlohmann::json;
+
+namespace {
+
+std::string text_of(const json& fields, const char* name) {
+  const auto field = fields.find(name);
+  return field != fields.end() && field->is_string() ? field->get<std::string>() : "";
+}
+
+std::int64_t number_of(const json& fields, const char* name, std::int64_t otherwise = 0) {
+  const auto field = fields.find(name);
+  return field != fields.end() && field->is_number() ? field->get<std::int64_t>() : otherwise;
+}
+
+// Sizes of one card: anything beyond is damage.
+Bytes bytes_of(const json& fields, const char* name) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  return Bytes(std::clamp<std::int64_t>(number_of(fields, name), 0, kMost));
+}
+
+bool flag_of(const json& fields, const char* name) {
+  const auto field = fields.find(name);
+  return field != fields.end() && field->is_boolean() && field->get<bool>();
+}
+
+const json& list_of(const json& fields, const char* name) {
+  static const json kEmpty = json::array();
+  const auto field = fields.find(name);
+  return field != fields.end() && field->is_array() ? *field : kEmpty;
+}
+
+Holder holder_of(const json& fields) {
+  Holder holder;
+  const auto field = fields.find("holder");
+  if (field == fields.end() || !field->is_object()) return holder;
+  holder.kind = text_of(*field, "kind");
+  holder.name = text_of(*field, "name");
+  holder.where = text_of(*field, "where");
+  holder.container = text_of(*field, "container");
+  holder.length = number_of(*field, "length", -1);
+  for (const json& link : list_of(*field, "chain")) {
+    if (link.is_string()) holder.chain.push_back(link.get<std::string>());
+  }
+  return holder;
+}
+
+// The script's line of the block that a process had at an address when it wrote a note, and the card it was on.
+struct Found {
+  std::string line;
+  int device = 0;
+};
+
+class Blocks {
+ public:
+  Blocks(std::span<const Recording> recordings, std::span<const CardHistory> histories, int process)
+      : recordings_(recordings), histories_(histories), process_(process) {}
+
+  Found find(const json& fields, std::int64_t at_ns) const {
+    const auto address = fields.find("address");
+    if (address == fields.end() || !address->is_number_integer()) return {};
+    for (const CardHistory& history : histories_) {
+      const liveness::Block* block =
+          block_at(history, process_, address->get<std::uint64_t>(), event_at(history, at_ns));
+      if (block == nullptr) continue;
+      return {std::string(recordings_[static_cast<std::size_t>(process_)].text(block->line)), history.device};
+    }
+    return {};
+  }
+
+ private:
+  std::span<const Recording> recordings_;
+  std::span<const CardHistory> histories_;
+  int process_;
+};
+
+std::vector<HeldTensors> tensors_of(const json& fields, const Blocks& blocks) {
+  std::vector<HeldTensors> tensors;
+  const std::int64_t at_ns = number_of(fields, "at_ns");
+  for (const json& entry : list_of(fields, "tensors")) {
+    if (!entry.is_object()) continue;
+    HeldTensors held;
+    held.holder = holder_of(entry);
+    held.line = blocks.find(entry, at_ns).line;
+    held.shape = text_of(entry, "shape");
+    held.tensors = number_of(entry, "tensors");
+    held.bytes = bytes_of(entry, "bytes");
+    held.has_graph = flag_of(entry, "has_graph");
+    held.operation = text_of(entry, "operation");
+    tensors.push_back(std::move(held));
+  }
+  return tensors;
+}
+
+// Where a note tells of no card: the one that its first tensor is on.
+int device_of(const json& fields, const Blocks& blocks) {
+  for (const json& entry : list_of(fields, "tensors")) {
+    const Found found = blocks.find(entry, number_of(fields, "at_ns"));
+    if (!found.line.empty() || found.device > 0) return found.device;
+  }
+  return 0;
+}
+
+// "losses[3]" and "losses[4]" are one holder.
+std::string without_indices(const std::string& name) {
+  std::string kept;
+  bool inside = false;
+  for (const char c : name) {
+    if (c == '[') inside = true;
+    if (!inside) kept += c;
+    if (c == ']') inside = false;
+  }
+  return kept;
+}
+
+void add_holder(std::vector<HeldTensors>& holders, HeldTensors held) {
+  for (HeldTensors& known : holders) {
+    const bool same = known.shape == held.shape && known.holder.kind == held.holder.kind &&
+                      without_indices(known.holder.name) == without_indices(held.holder.name);
+    if (!same) continue;
+    known = std::move(held);  // the later note saw more
+    return;
+  }
+  holders.push_back(std::move(held));
+}
+
+model::Growth& growth_of(RuntimeEvidence& evidence, const std::string& phase, int device) {
+  for (model::Growth& growth : evidence.growth) {
+    if (growth.phase == phase && growth.device == device) return growth;
+  }
+  for (model::Growth& growth : evidence.growth) {
+    if (growth.phase == phase) return growth;
+  }
+  model::Growth& fresh = evidence.growth.emplace_back();
+  fresh.phase = phase;
+  fresh.device = device;
+  return fresh;
+}
+
+void apply_held(const json& fields, const Blocks& blocks, RuntimeEvidence& evidence) {
+  std::vector<HeldTensors> tensors = tensors_of(fields, blocks);
+  model::Growth& growth = growth_of(evidence, text_of(fields, "phase"), device_of(fields, blocks));
+  for (HeldTensors& held : tensors) add_holder(growth.holders, std::move(held));
+  for (const json& entry : list_of(fields, "graphs")) {
+    if (!entry.is_object()) continue;
+    growth.graphs.push_back({holder_of(entry), number_of(entry, "nodes_before"), number_of(entry, "nodes_after"),
+                             flag_of(entry, "counted_all")});
+  }
+}
+
+void apply_evaluation(const json& fields, RuntimeEvidence& evidence) {
+  model::EvaluationForward call{text_of(fields, "phase"),          text_of(fields, "root"),
+                                text_of(fields, "line"),           flag_of(fields, "grad_enabled"),
+                                flag_of(fields, "inference_mode"), flag_of(fields, "module_training"),
+                                flag_of(fields, "has_graph"),      bytes_of(fields, "saved_bytes"),
+                                bytes_of(fields, "output_bytes"),  number_of(fields, "calls")};
+  for (model::EvaluationForward& known : evidence.evaluations) {
+    if (known.phase != call.phase || known.root != call.root) continue;
+    if (call.saved > known.saved) known = std::move(call);
+    return;
+  }
+  evidence.evaluations.push_back(std::move(call));
+}
+
+void apply_leftovers(const json& fields, const Blocks& blocks, RuntimeEvidence& evidence) {
+  model::Leftovers left;
+  left.phase = text_of(fields, "phase");
+  left.device = device_of(fields, blocks);
+  left.allocated = bytes_of(fields, "allocated_bytes");
+  left.gradients = bytes_of(fields, "gradient_bytes");
+  left.tensors = tensors_of(fields, blocks);
+  const auto total = [](const model::Leftovers& of) {
+    std::int64_t sum = 0;
+    for (const HeldTensors& held : of.tensors) sum += held.bytes.count();
+    return sum;
+  };
+  for (model::Leftovers& known : evidence.leftovers) {
+    if (known.phase != left.phase || known.device != left.device) continue;
+    if (total(left) > total(known)) known = std::move(left);
+    return;
+  }
+  evidence.leftovers.push_back(std::move(left));
+}
+
+void apply_copy(const json& fields, RuntimeEvidence& evidence) {
+  model::NeedlessCopy copy{text_of(fields, "operation"), text_of(fields, "line"),   text_of(fields, "first_line"),
+                           text_of(fields, "shape"),     bytes_of(fields, "bytes"), number_of(fields, "copies"),
+                           flag_of(fields, "from_host")};
+  for (model::NeedlessCopy& known : evidence.copies) {
+    if (known.operation != copy.operation || known.line != copy.line) continue;
+    if (copy.bytes > known.bytes) known = std::move(copy);
+    return;
+  }
+  evidence.copies.push_back(std::move(copy));
+}
+
+// The note at the end of the first step knows what was kept; a run that never came there has only the first one.
+void apply_checkpoint(const json& fields, RuntimeEvidence& evidence) {
+  model::CheckpointLoad load{text_of(fields, "line"),         text_of(fields, "path"),
+                             text_of(fields, "map_location"), bytes_of(fields, "on_card_bytes"),
+                             bytes_of(fields, "kept_bytes"),  holder_of(fields)};
+  if (flag_of(fields, "final")) {
+    for (model::CheckpointLoad& known : evidence.checkpoints) {
+      if (known.line == load.line && known.path == load.path && known.on_card == load.on_card) {
+        known = std::move(load);
+        return;
+      }
+    }
+  }
+  evidence.checkpoints.push_back(std::move(load));
+}
+
+void apply_attention(const json& fields, RuntimeEvidence& evidence) {
+  model::AttentionScores scores{text_of(fields, "line"),     text_of(fields, "operation"), text_of(fields, "shape"),
+                                number_of(fields, "length"), bytes_of(fields, "bytes"),    number_of(fields, "calls")};
+  for (model::AttentionScores& known : evidence.attention) {
+    if (known.line != scores.line || known.operation != scores.operation) continue;
+    if (scores.bytes >= known.bytes) known = std::move(scores);
+    return;
+  }
+  evidence.attention.push_back(std::move(scores));
+}
+
+void apply_graph_kept(const json& fields, RuntimeEvidence& evidence) {
+  (text_of(fields, "option") == "create_graph" ? evidence.create_graph : evidence.retain_graph) = true;
+  if (evidence.retain_graph_line.empty()) evidence.retain_graph_line = text_of(fields, "line");
+}
+
+void apply_step_input(const json& fields, RuntimeEvidence& evidence) {
+  evidence.inputs.push_back({text_of(fields, "phase"), number_of(fields, "step"), number_of(fields, "elements"),
+                             text_of(fields, "shapes"), Bytes(0)});
+}
+
+void apply_weight_copy(const json& fields, const Blocks& blocks, RuntimeEvidence& evidence) {
+  const Found found = blocks.find(fields, number_of(fields, "at_ns"));
+  model::WeightCopy copy{holder_of(fields), found.line, number_of(fields, "tensors"), bytes_of(fields, "bytes")};
+  for (model::WeightCopy& known : evidence.weight_copies) {
+    if (known.bytes == copy.bytes) {
+      known = std::move(copy);
+      return;
+    }
+  }
+  evidence.weight_copies.push_back(std::move(copy));
+}
+
+void apply_at_oom(const json& fields, const Blocks& blocks, RuntimeEvidence& evidence) {
+  if (evidence.oom) evidence.oom->holders = tensors_of(fields, blocks);
+}
+
+using Apply = std::function<void(const json&, const Blocks&, RuntimeEvidence&)>;
+
+template <void (*apply)(const json&, RuntimeEvidence&)>
+void plain(const json& fields, const Blocks&, RuntimeEvidence& evidence) {
+  apply(fields, evidence);
+}
+
+const std::map<std::string, Apply, std::less<>>& kinds() {
+  static const std::map<std::string, Apply, std::less<>> kKinds = {
+      {"diagnosed", [](const json&, const Blocks&, RuntimeEvidence& evidence) { evidence.measured = true; }},
+      {"held", apply_held},
+      {"leftovers", apply_leftovers},
+      {"held_at_oom", apply_at_oom},
+      {"weight_copy", apply_weight_copy},
+      {"evaluation_forward", plain<apply_evaluation>},
+      {"needless_copy", plain<apply_copy>},
+      {"checkpoint_load", plain<apply_checkpoint>},
+      {"attention_scores", plain<apply_attention>},
+      {"graph_kept", plain<apply_graph_kept>},
+      {"step_input", plain<apply_step_input>},
+  };
+  return kKinds;
+}
+
+// The tokens of a language model's batch: the first input of whole numbers, "[8, 1024] int64, ...".
+std::int64_t tokens_in(const std::string& shapes) {
+  const std::size_t close = shapes.find(']');
+  if (shapes.empty() || shapes[0] != '[' || close == std::string::npos) return 0;
+  if (shapes.compare(close, 5, "] int") != 0) return 0;
+  std::int64_t product = 1, number = 0;
+  for (const char c : shapes.substr(1, close)) {
+    if (c >= '0' && c <= '9') {
+      number = std::min<std::int64_t>(number * 10 + (c - '0'), std::int64_t{1} << 31);
+    } else if (c == ',' || c == ']') {
+      product = std::min<std::int64_t>(product * number, std::int64_t{1} << 40);
+      number = 0;
+    }
+  }
+  return product;
+}
+
+void add_wide(std::vector<WideOutput>& found, WideOutput output) {
+  for (WideOutput& known : found) {
+    if (known.classes != output.classes) continue;
+    if (output.rows > known.rows) {
+      known.rows = output.rows;
+      known.shape = output.shape;
+    }
+    if (known.module.empty()) known.module = output.module;
+    return;
+  }
+  found.push_back(std::move(output));
+}
+
+// [N, T, V]: the last dimension counts classes; [N, C, H, W]: the second. Small ones are no logits of any weight.
+WideOutput output_of(const json& fields) {
+  std::vector<std::int64_t> shape;
+  for (const json& size : list_of(fields, "shape")) {
+    if (size.is_number_integer()) shape.push_back(std::max<std::int64_t>(1, size.get<std::int64_t>()));
+  }
+  WideOutput output;
+  if (shape.size() < 2) return output;
+  std::int64_t elements = 1;
+  for (const std::int64_t size : shape) elements = std::min<std::int64_t>(elements, std::int64_t{1} << 40) * size;
+  output.classes = shape.size() >= 4 ? shape[1] : shape.back();
+  output.rows = elements / output.classes;
+  output.shape = text_of(fields, "dtype") + " " + list_of(fields, "shape").dump();
+  return output;
+}
+
+}  // namespace
+
+ProcessFacts read_process(const Recording& recording) {
+  ProcessFacts facts;
+  for (const Note& note : recording.notes) {
+    if (note.kind == "process") {
+      facts.rank = static_cast<int>(number_of(note.fields, "rank"));
+      facts.world_size = static_cast<int>(number_of(note.fields, "world_size", 1));
+      facts.local_rank = static_cast<int>(number_of(note.fields, "local_rank", -1));
+      if (const std::string role = text_of(note.fields, "role"); !role.empty()) facts.role = role;
+    } else if (note.kind == "role") {
+      facts.role = text_of(note.fields, "role");
+    } else if (note.kind == "thread") {
+      facts.threads.emplace_back(static_cast<std::uint32_t>(number_of(note.fields, "thread")),
+                                 text_of(note.fields, "role"));
+    }
+  }
+  if (facts.role == "main" && facts.world_size > 1) facts.role = "rank";
+  return facts;
+}
+
+std::vector<WideOutput> read_wide_outputs(std::span<const Recording> recordings) {
+  std::vector<WideOutput> found;
+  std::int64_t tokens = 0;
+  for (const Recording& recording : recordings) {
+    for (const Note& note : recording.notes) {
+      if (note.kind == "step_input") tokens = std::max(tokens, tokens_in(text_of(note.fields, "shapes")));
+      if (note.kind == "output") {
+        if (WideOutput output = output_of(note.fields); output.classes > 1) add_wide(found, std::move(output));
+      }
+    }
+  }
+  for (const Recording& recording : recordings) {
+    for (const Note& note : recording.notes) {
+      if (note.kind != "wide_layer") continue;
+      add_wide(found, {text_of(note.fields, "name"), number_of(note.fields, "classes"), tokens, ""});
+    }
+  }
+  return found;
+}
+
+void apply_runtime_notes(std::span<const Recording> recordings, std::span<const CardHistory> histories,
+                         RuntimeEvidence& evidence) {
+  for (std::size_t process = 0; process < recordings.size(); ++process) {
+    const Blocks blocks(recordings, histories, static_cast<int>(process));
+    for (const Note& note : recordings[process].notes) {
+      const auto apply = kinds().find(note.kind);
+      if (apply != kinds().end()) apply->second(note.fields, blocks, evidence);
+    }
+  }
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,38 @@
+// Reads the notes of python/vramfit/diagnose (docs/architecture.md) into the evidence, and gives the other numbers of a
+// recording their names.
+#ifndef VRAMFIT_APP_RUNTIME_NOTES_H
+#define VRAMFIT_APP_RUNTIME_NOTES_H
+
+#include <span>
+#include <vector>
+
+#include "liveness/lifetimes.h"
+#include "model/recording.h"
+#include "model/runtime_evidence.h"
+
+namespace vramfit::app {
+
+// What one process's notes say about it.
+struct ProcessFacts {
+  std::string role = "main";  // main, rank, worker, child
+  int rank = 0, world_size = 1, local_rank = -1;
+  std::vector<std::pair<std::uint32_t, std::string>> threads;  // their id and role
+};
+ProcessFacts read_process(const model::Recording& recording);
+
+// A layer, or the output of a whole forward pass, whose elements are counted in vocabulary entries or classes.
+struct WideOutput {
+  std::string module;
+  std::int64_t classes = 0;
+  std::int64_t rows = 0;  // tokens or pixels
+  std::string shape;
+};
+std::vector<WideOutput> read_wide_outputs(std::span<const model::Recording> recordings);
+
+// Everything that the notes say, with the script's lines of the blocks they name. `growth` gets its holders here.
+void apply_runtime_notes(std::span<const model::Recording> recordings, std::span<const liveness::CardHistory> histories,
+                         model::RuntimeEvidence& evidence);
+
+}  // namespace vramfit::app
+
+#endif
