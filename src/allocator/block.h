@@ -29,6 +29,7 @@ struct Block {
   std::uint64_t address = 0;
   std::uint64_t size = 0;
   std::uint64_t requested = 0;  // by the last one who had it
+  std::uint64_t serial = 0;     // registration_counter: which Block object of PyTorch's this is
   std::uint32_t previous = kNone;
   std::uint32_t next = kNone;
   std::uint32_t list = kNone;        // the pool and stream it belongs to; kNone: not in use

@@ -28,13 +28,13 @@ FreeList::Cursor FreeList::last() const {
 }
 
 // The first chunk whose last entry is not below; the last chunk when there is none.
-std::uint32_t FreeList::chunk_for(const Bin& bin, std::uint64_t size, std::uint64_t address) {
+std::uint32_t FreeList::chunk_for(const Bin& bin, std::uint64_t size, std::uint64_t order) {
   if (bin.chunks.size() <= 1) return 0;
   std::uint32_t low = 0, high = static_cast<std::uint32_t>(bin.chunks.size() - 1);
   while (low < high) {
     const std::uint32_t middle = (low + high) / 2;
     const Chunk& chunk = *bin.chunks[middle];
-    if (is_below(chunk.entries[chunk.count - 1], size, address)) {
+    if (is_below(chunk.entries[chunk.count - 1], size, order)) {
       low = middle + 1;
     } else {
       high = middle;
@@ -43,25 +43,25 @@ std::uint32_t FreeList::chunk_for(const Bin& bin, std::uint64_t size, std::uint6
   return low;
 }
 
-FreeList::Cursor FreeList::in_bin(std::uint32_t size_class, std::uint64_t size, std::uint64_t address) const {
+FreeList::Cursor FreeList::in_bin(std::uint32_t size_class, std::uint64_t size, std::uint64_t order) const {
   const Bin& bin = bins_[size_class];
-  const std::uint32_t chunk_index = chunk_for(bin, size, address);
+  const std::uint32_t chunk_index = chunk_for(bin, size, order);
   const Chunk& chunk = *bin.chunks[chunk_index];
   const Entry* const begin = chunk.entries.data();
   const Entry* const end = begin + chunk.count;
   const Entry* found = begin;
   if (chunk.count <= 8) {
-    while (found != end && is_below(*found, size, address)) ++found;
+    while (found != end && is_below(*found, size, order)) ++found;
   } else {
-    found = std::partition_point(begin, end, [&](const Entry& entry) { return is_below(entry, size, address); });
+    found = std::partition_point(begin, end, [&](const Entry& entry) { return is_below(entry, size, order); });
   }
   return {size_class, chunk_index, static_cast<std::uint32_t>(found - begin)};
 }
 
-FreeList::Cursor FreeList::lower_bound(std::uint64_t size, std::uint64_t address) const {
+FreeList::Cursor FreeList::lower_bound(std::uint64_t size, std::uint64_t order) const {
   const std::uint32_t size_class = class_of(size);
   if ((used_[size_class / 64] >> (size_class % 64) & 1) != 0) {
-    const Cursor found = in_bin(size_class, size, address);
+    const Cursor found = in_bin(size_class, size, order);
     if (found.index < bins_[size_class].chunks[found.chunk]->count) return found;
   }
   return from_class(size_class + 1);
@@ -106,10 +106,10 @@ void FreeList::insert(const Entry& entry) {
   const std::uint32_t size_class = class_of(entry.size);
   Bin& bin = bins_[size_class];
   if (bin.chunks.empty()) bin.chunks.push_back(std::make_unique<Chunk>());
-  Cursor place = in_bin(size_class, entry.size, entry.address);
+  Cursor place = in_bin(size_class, entry.size, entry.order);
   if (bin.chunks[place.chunk]->count == kChunk) {
     split_chunk(bin, place.chunk);
-    place = in_bin(size_class, entry.size, entry.address);
+    place = in_bin(size_class, entry.size, entry.order);
   }
   Chunk& chunk = *bin.chunks[place.chunk];
   Entry* const begin = chunk.entries.data();
@@ -120,7 +120,7 @@ void FreeList::insert(const Entry& entry) {
   used_[size_class / 64] |= std::uint64_t{1} << (size_class % 64);
 }
 
-void FreeList::erase(std::uint64_t size, std::uint64_t address) { erase(in_bin(class_of(size), size, address)); }
+void FreeList::erase(std::uint64_t size, std::uint64_t order) { erase(in_bin(class_of(size), size, order)); }
 
 void FreeList::erase(const Cursor& at) {
   Bin& bin = bins_[at.size_class];

@@ -1,8 +1,9 @@
-// The free blocks of one pool and stream, in the allocator's order: by size, then by address.
+// The free blocks of one pool and stream, in the allocator's order: by size, then by `order`, which is the address
+// or the age of a block.
 //
 //   class     0   1   2  ...  15 | 16..31 | 32,34..62 | 64,68..       units of 512 bytes, 16 classes a power of two
 //   bitmap    .   x   .  ...  x  |  ...
-//   bin           [512@a 512@b]                                       sorted chunks; nearly always one
+//   bin           [512/a 512/b]                                       sorted chunks; nearly always one
 //
 // Equivalent to the std::set of PyTorch, without a node for each block: the smallest block that is large enough is in
 // the class of its size or the first of the next class that is not empty.
@@ -25,7 +26,7 @@ class FreeList {
  public:
   struct Entry {
     std::uint64_t size = 0;
-    std::uint64_t address = 0;
+    std::uint64_t order = 0;
     BlockId block = kNoBlock;
   };
   // A place in the order; invalid after any change.
@@ -38,10 +39,10 @@ class FreeList {
 
   void insert(const Entry& entry);
   // The entry must be there.
-  void erase(std::uint64_t size, std::uint64_t address);
+  void erase(std::uint64_t size, std::uint64_t order);
   void erase(const Cursor& at);
-  // The first entry that is not below (size, address).
-  Cursor lower_bound(std::uint64_t size, std::uint64_t address = 0) const;
+  // The first entry that is not below (size, order).
+  Cursor lower_bound(std::uint64_t size, std::uint64_t order = 0) const;
   Cursor first() const { return from_class(0); }
   Cursor last() const;
   Cursor next(Cursor at) const;
@@ -68,12 +69,12 @@ class FreeList {
     const auto log2 = static_cast<std::uint32_t>(63 - std::countl_zero(units));
     return ((log2 - 3) << 4) + static_cast<std::uint32_t>((units >> (log2 - 4)) & 15);
   }
-  static bool is_below(const Entry& entry, std::uint64_t size, std::uint64_t address) {
-    return entry.size != size ? entry.size < size : entry.address < address;
+  static bool is_below(const Entry& entry, std::uint64_t size, std::uint64_t order) {
+    return entry.size != size ? entry.size < size : entry.order < order;
   }
   Cursor from_class(std::uint32_t size_class) const;
-  Cursor in_bin(std::uint32_t size_class, std::uint64_t size, std::uint64_t address) const;
-  static std::uint32_t chunk_for(const Bin& bin, std::uint64_t size, std::uint64_t address);
+  Cursor in_bin(std::uint32_t size_class, std::uint64_t size, std::uint64_t order) const;
+  static std::uint32_t chunk_for(const Bin& bin, std::uint64_t size, std::uint64_t order);
   void split_chunk(Bin& bin, std::uint32_t index);
 
   std::array<Bin, kClasses> bins_;

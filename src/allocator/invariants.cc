@@ -45,20 +45,20 @@ void InvariantCheck::check_neighbours() {
 void InvariantCheck::check_lists() {
   std::size_t listed = 0, unmapped = 0;
   for (const StreamList& list : simulator_.lists_) {
-    std::uint64_t size = 0, address = 0;
+    std::uint64_t size = 0, order = 0;
     std::size_t walked = 0;
     for (auto at = list.free.first(); !at.is_end(); at = list.free.next(at), ++walked) {
       const FreeList::Entry& entry = list.free.at(at);
       const Block& block = simulator_.blocks_[entry.block];
       if (block.list == kNone || &simulator_.lists_[block.list] != &list || !is_free(block) || !block.is_mapped ||
-          block.size != entry.size || block.address != entry.address) {
+          block.size != entry.size || simulator_.order_of(block) != entry.order) {
         found_.push_back(fmt::format("free list: entry of block {} is not that block", entry.block));
       }
-      if (entry.size < size || (entry.size == size && entry.address <= address && walked > 0)) {
+      if (entry.size < size || (entry.size == size && entry.order <= order && walked > 0)) {
         found_.push_back(fmt::format("free list: block {} is out of order", entry.block));
       }
       size = entry.size;
-      address = entry.address;
+      order = entry.order;
     }
     if (walked != list.free.size()) found_.push_back("free list: its size is not the number of its entries");
     listed += walked;

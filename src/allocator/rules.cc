@@ -19,11 +19,23 @@ constexpr std::array kRules = {
          {2, 8},
          &Rules::newest_pool_first,
          "get_pool: of several pools that accept a stream the one begun last is taken, the first one before"},
+    Rule{
+        "breaks_ties_by_age",
+        {2, 11},
+        &Rules::breaks_ties_by_age,
+        "BlockComparatorSize: of free blocks of one size the one whose Block object is the oldest comes first; the one "
+        "with the lowest address before (ran: 2.6 and 2.12)"},
     Rule{"pool_options", {2, 8}, &Rules::has_pool_options, "MemPool: use_on_oom and no_split"},
     Rule{"oversize_release_skips_expandable",
          {2, 8},
          &Rules::oversize_release_skips_expandable,
          "release_available_cached_blocks: blocks of expandable segments are passed over; an assertion failed before"},
+    Rule{"fills_above_last_key",
+         {2, 9},
+         &Rules::fills_above_last_key,
+         "parseRoundUpPower2Divisions: '>' is for the sizes above the last key; it overwrote that key's too before "
+         "(ran: "
+         "2.6 and 2.12)"},
     Rule{"limit_only_below_one",
          {2, 10},
          &Rules::limit_only_below_one,

@@ -34,8 +34,10 @@ struct Rules {
   TorchVersion version;
   bool limit_only_below_one = false;
   bool newest_pool_first = false;
+  bool breaks_ties_by_age = false;
   bool collects_no_expandable = false;
   bool oversize_release_skips_expandable = false;
+  bool fills_above_last_key = false;
   bool has_pool_options = false;
   bool has_large_segment_setting = false;
   bool has_non_split_rounding_setting = false;

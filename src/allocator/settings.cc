@@ -81,9 +81,8 @@ base::Result<std::uint64_t> mebibytes(const Pair& pair, std::uint64_t least) {
 
 bool is_division(std::uint64_t value) { return value == 0 || std::has_single_bit(value); }
 
-// AcceleratorAllocatorConfig::parseRoundUpPower2Divisions: the first key also fills every cell below it, '>' all from
-// the last key's cell on.
-base::Result<std::array<std::uint32_t, 16>> divisions(const Pair& pair) {
+// parseRoundUpPower2Divisions: the first key also fills every cell below it, '>' all above the last key's cell.
+base::Result<std::array<std::uint32_t, 16>> divisions(const Pair& pair, const Rules& rules) {
   std::array<std::uint32_t, 16> cells{};
   std::size_t last = 0;
   bool is_first = true;
@@ -96,7 +95,8 @@ base::Result<std::array<std::uint32_t, 16>> divisions(const Pair& pair) {
       continue;
     }
     if (item.substr(0, colon) == ">") {
-      std::fill(cells.begin() + static_cast<std::ptrdiff_t>(last), cells.end(), *value);
+      const std::size_t from = last + (rules.fills_above_last_key ? 1 : 0);
+      std::fill(cells.begin() + static_cast<std::ptrdiff_t>(from), cells.end(), *value);
       continue;
     }
     const auto key = number<std::uint64_t>(item.substr(0, colon));
@@ -116,7 +116,7 @@ base::Result<std::array<std::uint32_t, 16>> divisions(const Pair& pair) {
 struct Key {
   std::string_view name;
   bool Rules::*in;  // nullptr: every release
-  std::function<base::Result<void>(Settings&, const Pair&)> apply;
+  std::function<base::Result<void>(Settings&, const Pair&, const Rules&)> apply;
 };
 
 template <class T>
@@ -126,14 +126,14 @@ base::Result<void> store(T& place, const base::Result<T>& value) {
   return {};
 }
 
-base::Result<void> apply_threshold(Settings& settings, const Pair& pair) {
+base::Result<void> apply_threshold(Settings& settings, const Pair& pair, const Rules&) {
   const auto value = number<double>(pair.values[0]);
   if (!value || *value <= 0 || *value >= 1) return refuse(pair.key, "write a number between 0 and 1, neither included");
   settings.garbage_collection_threshold = *value;
   return {};
 }
 
-base::Result<void> apply_fraction(Settings& settings, const Pair& pair) {
+base::Result<void> apply_fraction(Settings& settings, const Pair& pair, const Rules&) {
   const auto value = number<double>(pair.values[0]);
   if (!value || *value < 0 || *value > 1) return refuse(pair.key, "write a number from 0 to 1");
   settings.memory_fraction = *value;
@@ -141,7 +141,7 @@ base::Result<void> apply_fraction(Settings& settings, const Pair& pair) {
   return {};
 }
 
-base::Result<void> apply_backend(Settings& settings, const Pair& pair) {
+base::Result<void> apply_backend(Settings& settings, const Pair& pair, const Rules&) {
   if (pair.values[0] != "native" && pair.values[0] != "cudaMallocAsync") {
     return refuse(pair.key, "native or cudaMallocAsync");
   }
@@ -149,27 +149,31 @@ base::Result<void> apply_backend(Settings& settings, const Pair& pair) {
   return {};
 }
 
-base::Result<void> ignore_value(Settings&, const Pair&) { return {}; }  // has no part in which block is taken
+base::Result<void> ignore_value(Settings&, const Pair&, const Rules&) {
+  return {};
+}  // has no part in which block is taken
 
 const std::vector<Key>& keys() {
   using S = Settings;
   static const std::vector<Key> kKeys = {
-      {"expandable_segments", nullptr, [](S& s, const Pair& p) { return store(s.expandable_segments, boolean(p)); }},
-      {"max_split_size_mb", nullptr, [](S& s, const Pair& p) { return store(s.max_split_bytes, mebibytes(p, 20)); }},
+      {"expandable_segments", nullptr,
+       [](S& s, const Pair& p, const Rules&) { return store(s.expandable_segments, boolean(p)); }},
+      {"max_split_size_mb", nullptr,
+       [](S& s, const Pair& p, const Rules&) { return store(s.max_split_bytes, mebibytes(p, 20)); }},
       {"max_non_split_rounding_mb", &Rules::has_non_split_rounding_setting,
-       [](S& s, const Pair& p) { return store(s.max_non_split_rounding_bytes, mebibytes(p, 20)); }},
+       [](S& s, const Pair& p, const Rules&) { return store(s.max_non_split_rounding_bytes, mebibytes(p, 20)); }},
       {"large_segment_size_mb", &Rules::has_large_segment_setting,
-       [](S& s, const Pair& p) { return store(s.large_segment_bytes, mebibytes(p, 20)); }},
+       [](S& s, const Pair& p, const Rules&) { return store(s.large_segment_bytes, mebibytes(p, 20)); }},
       {"roundup_power2_divisions", nullptr,
-       [](S& s, const Pair& p) { return store(s.roundup_power2_divisions, divisions(p)); }},
+       [](S& s, const Pair& p, const Rules& r) { return store(s.roundup_power2_divisions, divisions(p, r)); }},
       {"garbage_collection_threshold", nullptr, apply_threshold},
       {"per_process_memory_fraction", &Rules::has_fraction_setting, apply_fraction},
       {"throw_on_cudamalloc_oom", &Rules::has_oom_rejection,
-       [](S& s, const Pair& p) { return store(s.throw_on_oom, boolean(p)); }},
+       [](S& s, const Pair& p, const Rules&) { return store(s.throw_on_oom, boolean(p)); }},
       {"graph_capture_record_stream_reuse", nullptr,
-       [](S& s, const Pair& p) { return store(s.reuses_in_capture, boolean(p)); }},
+       [](S& s, const Pair& p, const Rules&) { return store(s.reuses_in_capture, boolean(p)); }},
       {"pinned_reserve_segment_size_mb", nullptr,
-       [](S& s, const Pair& p) { return store(s.pinned_reserve_bytes, mebibytes(p, 0)); }},
+       [](S& s, const Pair& p, const Rules&) { return store(s.pinned_reserve_bytes, mebibytes(p, 0)); }},
       {"backend", nullptr, apply_backend},
       {"release_lock_on_cudamalloc", nullptr, ignore_value},
       {"release_lock_on_hipmalloc", nullptr, ignore_value},
@@ -193,7 +197,7 @@ base::Result<Settings> parse_settings(std::string_view text, const Rules& rules,
     if (key->in != nullptr && !(rules.*key->in)) {
       return refuse(pair.key, fmt::format("torch {}.{} has no such setting", rules.version.major, rules.version.minor));
     }
-    if (const auto applied = key->apply(before, pair); !applied) return std::unexpected(applied.error());
+    if (const auto applied = key->apply(before, pair, rules); !applied) return std::unexpected(applied.error());
   }
   return before;
 }

@@ -52,6 +52,7 @@ BlockId Simulator::new_block(std::uint32_t list, std::uint64_t address, std::uin
   block.list = list;
   block.address = address;
   block.size = size;
+  block.serial = next_serial_++;
   return id;
 }
 
@@ -64,12 +65,12 @@ void Simulator::put_free(BlockId id) {
   Block& block = blocks_[id];
   StreamList& list = lists_[block.list];
   block.age_base = pools_[list.pool].searches;
-  list.free.insert({block.size, block.address, id});
+  list.free.insert({block.size, order_of(block), id});
 }
 
 void Simulator::take_free(BlockId id) {
   const Block& block = blocks_[id];
-  lists_[block.list].free.erase(block.size, block.address);
+  lists_[block.list].free.erase(block.size, order_of(block));
 }
 
 void Simulator::link_after(BlockId before, BlockId id) {
@@ -170,7 +171,8 @@ bool Simulator::should_split(const Block& block, const Request& request) const {
   return request.size < settings_.max_split_bytes && rest > kSmallBytes;
 }
 
-// The low part is handed out.
+// The low part is handed out. In PyTorch it is a new object and the rest stays what was found: that shows in the order
+// of blocks of one size, and in what an inactive block says was requested of it last.
 //
 //   [        found        ]   ->   [ handed out | rest ]
 BlockId Simulator::hand_out(const Request& request, std::uint64_t bytes, std::uint32_t tag) {
@@ -182,6 +184,8 @@ BlockId Simulator::hand_out(const Request& request, std::uint64_t bytes, std::ui
     const BlockId rest =
         new_block(blocks_[id].list, blocks_[id].address + request.size, blocks_[id].size - request.size);
     blocks_[rest].expandable = blocks_[id].expandable;
+    blocks_[rest].requested = blocks_[id].requested;
+    std::swap(blocks_[rest].serial, blocks_[id].serial);
     blocks_[id].size = request.size;
     link_after(id, rest);
     put_free(rest);

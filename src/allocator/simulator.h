@@ -38,6 +38,8 @@ class EventSource {
  public:
   virtual ~EventSource() = default;
   virtual bool has_passed(std::uint64_t event) = 0;
+  // All of these are waited for, and freed in this order. PyTorch goes through a hash table of streams here.
+  virtual void order_for_synchronization(std::vector<BlockId>&) {}
 };
 
 class Simulator {
@@ -104,6 +106,7 @@ class Simulator {
   };
 
   // Blocks (simulator.cc).
+  std::uint64_t order_of(const Block& block) const { return rules_.breaks_ties_by_age ? block.serial : block.address; }
   BlockId new_block(std::uint32_t list, std::uint64_t address, std::uint64_t size);
   void drop_block(BlockId block);
   void put_free(BlockId block);
@@ -181,6 +184,7 @@ class Simulator {
   std::vector<StreamEvents> pending_;                                    // cuda_events
   std::vector<BlockId> deferred_;                                        // freed while a graph was captured
   std::uint64_t next_event_ = 0;
+  std::uint64_t next_serial_ = 0;
 };
 
 }  // namespace vramfit::allocator

@@ -68,14 +68,20 @@ void Simulator::process_events() {
 void Simulator::synchronize_events(std::uint32_t only_of) {
   ++statistics_.syncs;
   insert_deferred_events();
+  std::vector<BlockId> finished;
   for (StreamEvents& stream : pending_) {
     std::erase_if(stream.queue, [&](const PendingEvent& event) {
       if (only_of != kNone && pool_of(blocks_[event.block]).owner != only_of) return false;
-      finish_event(event.block);
+      if (--blocks_[event.block].event_count == 0) {
+        finished.push_back(event.block);
+        blocks_[event.block].event_count = 1;  // until its turn: a neighbour must not merge with it before
+      }
       return true;
     });
   }
   std::erase_if(pending_, [](const StreamEvents& stream) { return stream.queue.empty(); });
+  if (events_ != nullptr) events_->order_for_synchronization(finished);
+  for (const BlockId id : finished) finish_event(id);
 }
 
 void Simulator::complete(BlockId id, std::uint32_t tag) {

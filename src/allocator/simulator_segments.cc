@@ -117,7 +117,7 @@ bool Simulator::release_oversize(const Request& request) {
     if (blocks_[entry.block].expandable == kNone) {
       released += entry.size;
       release_segment(entry.block);
-      at = list.lower_bound(entry.size, entry.address);  // whatever followed it
+      at = list.lower_bound(entry.size, entry.order);  // whatever followed it
     }
     at = list.previous(at);
   }

@@ -3,3 +3,9 @@ vramfit_room(allocator
     simulator_expandable.cc simulator_pools.cc simulator_segments.cc statistics.cc trace.cc
   TESTS simulator_test.cc
   ROOMS model)
+if(VRAMFIT_TESTS)
+  add_executable(vramfit_allocator_play allocator/testing/play.cc)
+  vramfit_target(vramfit_allocator_play)
+  target_link_libraries(vramfit_allocator_play PRIVATE vramfit_allocator)
+  set_target_properties(vramfit_allocator_play PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tools")
+endif()
