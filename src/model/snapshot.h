@@ -1,6 +1,7 @@
 // A memory snapshot of PyTorch (torch.cuda.memory._snapshot) as plain values, whichever release wrote it.
 //
-// The release named at a field is the first whose files have it; in older files it has its default. Read by
+// The release named at a field is the first whose files have it, as far as is known (fixtures/snapshots has gaps); in
+// older files it has its default. Read by
 // ingest/snapshot, replayed by allocator/, judged by doctor/. Sizes are bytes; PyTorch's words are kept.
 //
 // Files of a gigabyte must fit: strings, frames, stacks and contexts are stored once and named by an id.
@@ -109,10 +110,10 @@ enum class TraceAction : std::uint8_t {
 
 // Strings and pool of an entry, stored once for all entries that agree in them.
 struct TraceContext {
-  StringId compile_context = StringId::kEmpty;    // 2.8; "N/A" outside torch.compile
-  StringId user_metadata = StringId::kEmpty;      // 2.9: torch.cuda.memory._set_memory_metadata
+  StringId compile_context = StringId::kEmpty;    // 2.7; "N/A" outside torch.compile
+  StringId user_metadata = StringId::kEmpty;      // 2.10: torch.cuda.memory._set_memory_metadata
   StringId internal_metadata = StringId::kEmpty;  // 2.15: "mallocWithAddress", ...
-  std::optional<PoolId> pool;                     // 2.10: `pool_id`
+  std::optional<PoolId> pool;                     // 2.12: `pool_id`
   friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };
 
@@ -129,7 +130,7 @@ struct TraceEntry {
   friend bool operator==(const TraceEntry&, const TraceEntry&) = default;
 };
 
-// A range of record_function on a device (`external_annotations`, 2.6).
+// A range of record_function on a device (`external_annotations`, 2.5).
 struct Annotation {
   StringId name = StringId::kEmpty;
   bool is_start = false;  // `stage`: START or END

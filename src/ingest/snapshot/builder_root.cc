@@ -150,14 +150,16 @@ void Builder::take_lists_without_root() {
   for (auto& list : entry_lists_) snapshot_.traces.push_back(std::move(list));
 }
 
-// Features that came with a release and show in every file of it.
+// Fields that are in every file of a release and in none of an earlier one: as recorded in fixtures/snapshots, between
+// which there are gaps. Before 2.5, as in PyTorch's source.
 std::string Builder::derive_release() const {
   const auto seen = [&](Word word) { return (seen_words_ >> word & 1) != 0; };
   if (seen(kHostSegments)) return "2.14";
-  if (seen(kPoolId)) return "2.10";
-  if (seen(kUserMetadata)) return "2.9";
-  if (seen(kCompileContext)) return "2.8";
-  if (seen(kExternalAnnotations)) return "2.6";
+  if (seen(kPoolId)) return "2.12";
+  if (seen(kUserMetadata)) return "2.10";
+  if (snapshot_.settings && snapshot_.settings->raw.contains("graph_capture_record_stream_reuse")) return "2.9";
+  if (seen(kCompileContext)) return "2.7";
+  if (seen(kExternalAnnotations)) return "2.5";
   if (seen(kAllocatorSettings)) return "2.2";
   if (seen(kTimeUs) || seen(kIsExpandable) || (seen(kRequestedSize) && !seen(kHistory))) return "2.1";
   return "2.0";
