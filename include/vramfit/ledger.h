@@ -89,7 +89,7 @@ typedef struct vf_ledger {
   vf_process processes[VF_MAX_PROCESSES];
   vf_ledger_note notes[VF_MAX_LEDGER_NOTES];
   int64_t nccl_channel_bytes;     /* per communicator, device memory NCCL takes for its channels */
-  int64_t cudnn_workspace_policy; /* 0 = zero workspaces, 1 = ask the oracle */
+  int64_t cudnn_workspace_policy; /* 0 = zero workspaces, 1 = ask the oracle, 2 = recorded ones */
   int64_t reserved[62];
 } vf_ledger;
 

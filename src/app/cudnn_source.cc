@@ -24,7 +24,7 @@ CudnnSource source_in(const fs::path& folder, const base::Environment& environme
 
 base::Result<std::optional<CudnnSource>> find_cudnn(const std::string& wanted, const Interpreter& interpreter,
                                                     const base::Environment& environment) {
-  if (wanted == "zero") return std::nullopt;
+  if (wanted == "zero" || wanted == "recorded") return std::nullopt;
   std::error_code problem;
   if (wanted == "auto") {
     const fs::path folder = interpreter.torch_folder.parent_path() / "nvidia" / "cudnn" / "lib";
@@ -34,7 +34,8 @@ base::Result<std::optional<CudnnSource>> find_cudnn(const std::string& wanted, c
   const fs::path folder = fs::absolute(wanted, problem);
   if (!fs::exists(folder / kLibrary, problem)) {
     return base::fail(base::ErrorCode::kNotFound, std::string("no ") + kLibrary + " in this folder", folder.string(),
-                      "--cudnn auto, --cudnn zero, or the folder nvidia/cudnn/lib of an environment with cuDNN 9.8 or "
+                      "--cudnn auto, --cudnn recorded, --cudnn zero, or the folder nvidia/cudnn/lib of an environment "
+                      "with cuDNN 9.8 or "
                       "later");
   }
   return source_in(folder, environment);

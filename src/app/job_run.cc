@@ -87,7 +87,9 @@ Result<JobRun> JobRun::open(const JobSetup& setup, const RunRequest& request) {
   }
   options.driver_version = driver_version_for(setup.job.interpreter.cuda);
   options.keep_values = request.values == Values::kCpu;
-  options.ask_cudnn = setup.cudnn.has_value();
+  options.workspaces = setup.cudnn               ? Workspaces::kAskCudnn
+                       : request.cudnn == "zero" ? Workspaces::kZero
+                                                 : Workspaces::kRecorded;
   options.nccl_channels =
       devices::estimate_nccl_channels(request.cards.empty() ? model::Card{} : request.cards[0].card);
   auto session = Session::create(options);

@@ -172,7 +172,7 @@ Result<void> Session::create_ledger(const SessionOptions& options, const std::st
   ledger_->card_count = static_cast<std::uint32_t>(options.cards.size());
   ledger_->driver_version = static_cast<std::uint32_t>(options.driver_version);
   ledger_->values = options.keep_values ? 1 : 0;
-  ledger_->cudnn_workspace_policy = options.ask_cudnn ? 1 : 0;
+  ledger_->cudnn_workspace_policy = static_cast<std::int64_t>(options.workspaces);
   ledger_->nccl_channel_bytes = options.nccl_channels.count();
   copy_name(ledger_->driver_name, sizeof ledger_->driver_name, driver_name_for(options.driver_version));
   init_lock(*ledger_);

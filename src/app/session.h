@@ -20,12 +20,15 @@
 
 namespace vramfit::app {
 
+// Where the workspaces of convolutions come from; vf_ledger::cudnn_workspace_policy.
+enum class Workspaces { kZero = 0, kAskCudnn = 1, kRecorded = 2 };
+
 struct SessionOptions {
   std::vector<model::EmulatedCard> cards;  // none: no ledger (a run on a real card)
   int driver_version = 13000;              // as cuDriverGetVersion spells it
   bool keep_values = false;                // --values cpu
-  bool ask_cudnn = false;                  // workspaces from a real cuDNN; otherwise they are taken to be 0
-  base::Bytes nccl_channels;               // what one communicator of several ranks takes of each card
+  Workspaces workspaces = Workspaces::kZero;
+  base::Bytes nccl_channels;  // what one communicator of several ranks takes of each card
 };
 
 class Session {

@@ -25,10 +25,9 @@ void add_job_options(CLI::App& parser, JobOptions& options) {
       ->check(CLI::IsMember({"zeros", "cpu"}));
   parser.add_option("--occupied", options.occupied, "Memory that others hold on each card, 2GiB");
   parser.add_option("--context", options.context, "What a CUDA context takes on this card, if you know it: 1343MiB");
-  parser.add_option(
-      "--cudnn", options.cudnn,
-      "Who says what workspaces convolutions need: auto (the cuDNN beside your torch, from 9.8 on), zero, or "
-      "the folder of a libcudnn_graph.so.9");
+  parser.add_option("--cudnn", options.cudnn,
+                    "Who says what workspaces convolutions need: auto (the cuDNN beside your torch, from 9.8 on, else "
+                    "recorded), recorded (tables of published networks), zero, or the folder of a libcudnn_graph.so.9");
   parser.add_option("--torch", options.torch, "Run in an environment of vramfit's own with this PyTorch: 2.6.0");
   parser.add_option("--timeout", options.timeout_seconds, "Seconds after which a run is ended")
       ->check(CLI::PositiveNumber);

@@ -13,14 +13,6 @@
 namespace vramfit::cudnn {
 namespace {
 
-// cudnnBackendAttributeName_t
-constexpr int32_t kHeuristicsMode = 200, kHeuristicsGraph = 201, kHeuristicsResults = 202;
-constexpr int32_t kConfigEngine = 300, kConfigKnobs = 302, kConfigWorkspace = 303, kConfigSharedMemory = 304;
-constexpr int32_t kPlanConfig = 401, kPlanWorkspace = 402;
-constexpr int32_t kGraphEngineCount = 802;
-constexpr int32_t kEngineGraph = 1300, kEngineIndex = 1301, kEngineKnobs = 1302, kEngineNumericalNote = 1303,
-                  kEngineLayout = 1304, kEngineBehaviorNote = 1305;
-
 template <typename T>
 Status answer_one(T value, int64_t wanted, int64_t* found, void* elements) {
   if (found != nullptr) *found = 1;
@@ -187,7 +179,7 @@ using cudnn::BackendDescriptor;
 VF_ABI int cudnnBackendCreateDescriptor(int type, BackendDescriptor** descriptor) {
   if (descriptor == nullptr) return cudnn::kNullPointer;
   *descriptor = nullptr;
-  if (type < 0 || type > cudnn::kLastNodeType) {
+  if (type < 0 || type > cudnn::kLastDescriptorType) {
     vramfit::ledger::note_not_modelled(("cudnnBackendCreateDescriptor of type " + std::to_string(type)).c_str());
     return cudnn::kNotSupported;
   }

@@ -10,43 +10,12 @@
 #include <optional>
 #include <vector>
 
+#include "abi/cudnn_backend.h"
 #include "virtual_gpu/cudnn/status.h"
 
 namespace vramfit::cudnn {
 
-// cudnnBackendAttributeType_t
-enum AttributeType : int32_t {
-  kTypeHandle = 0,
-  kTypeDataType = 1,
-  kTypeBoolean = 2,
-  kTypeInt64 = 3,
-  kTypeFloat = 4,
-  kTypeDouble = 5,
-  kTypeVoidPtr = 6,
-  kTypeNumericalNote = 11,
-  kTypeDescriptor = 15,
-  kTypeChar = 24,
-  kTypeFraction = 26,
-  kLastType = 30
-};
-
-// cudnnBackendDescriptorType_t, those that mean something here
-enum NodeType : int32_t {
-  kEngine = 2,
-  kEngineConfig = 3,
-  kEngineHeuristics = 4,
-  kExecutionPlan = 5,
-  kConvolutionForward = 10,
-  kConvolutionBackwardFilter = 11,
-  kConvolutionBackwardData = 12,
-  kOperationGraph = 15,
-  kVariantPack = 16,
-  kTensor = 17,
-  kMatmulOperation = 19,
-  kSdpaForward = 41,
-  kSdpaBackward = 43,
-  kLastNodeType = 45
-};
+using namespace abi::cudnn;  // NOLINT: the numbers are this namespace's vocabulary
 
 // Bytes of one element; descriptors are pointers.
 size_t element_bytes(int32_t type);

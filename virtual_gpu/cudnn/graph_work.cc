@@ -7,16 +7,6 @@
 namespace vramfit::cudnn {
 namespace {
 
-// cudnnBackendAttributeName_t
-constexpr int32_t kGraphOperations = 801;
-constexpr int32_t kTensorDataType = 901, kTensorDimensions = 902;
-constexpr int32_t kForwardW = 703, kForwardX = 704, kForwardY = 705;
-constexpr int32_t kDataW = 709, kDataDx = 710, kDataDy = 711;
-constexpr int32_t kFilterDw = 715, kFilterX = 716, kFilterDy = 717;
-constexpr int32_t kMatmulA = 1520, kMatmulB = 1521, kMatmulC = 1522;
-constexpr int32_t kSdpaForwardQ = 2800, kSdpaForwardK = 2801, kSdpaForwardV = 2802;
-constexpr int32_t kSdpaBackwardQ = 2851, kSdpaBackwardK = 2852, kSdpaBackwardV = 2853;
-
 using Dimensions = std::vector<int64_t>;
 
 int64_t elements(const Dimensions& dimensions) {

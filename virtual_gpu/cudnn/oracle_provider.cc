@@ -20,7 +20,6 @@ namespace fs = std::filesystem;
 namespace oracle = cudnn_oracle;
 
 constexpr int32_t kMostPlans = 8;  // PyTorch seldom looks past the first few
-constexpr int32_t kGraphHandle = 800;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);

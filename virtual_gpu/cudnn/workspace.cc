@@ -5,7 +5,7 @@
 namespace vramfit::cudnn {
 namespace {
 
-constexpr int64_t kAskOracle = 1;  // vf_ledger::cudnn_workspace_policy
+enum Policy : int64_t { kZero = 0, kAskOracle = 1, kRecorded = 2 };  // vf_ledger::cudnn_workspace_policy
 
 class ZeroProvider final : public WorkspaceProvider {
  public:
@@ -23,9 +23,11 @@ WorkspaceProvider& workspace_provider() {
   // Never destroyed: plans are built until the process ends.
   static WorkspaceProvider* provider = [] {
     const vf_ledger* shared = ledger::observe();
-    const bool ask = shared != nullptr && shared->cudnn_workspace_policy == kAskOracle;
-    auto zero = make_zero_provider();
-    return (ask ? make_oracle_provider(std::move(zero)) : std::move(zero)).release();
+    const int64_t policy = shared == nullptr ? kZero : shared->cudnn_workspace_policy;
+    auto made = make_zero_provider();
+    if (policy != kZero) made = make_recorded_provider(std::move(made));
+    if (policy == kAskOracle) made = make_oracle_provider(std::move(made));
+    return made.release();
   }();
   return *provider;
 }

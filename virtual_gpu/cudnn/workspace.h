@@ -25,6 +25,10 @@ class WorkspaceProvider {
 // One engine without a workspace for every graph. Says so in a note.
 std::unique_ptr<WorkspaceProvider> make_zero_provider();
 
+// Reads what a real cuDNN offered beforehand; falls back to `fallback` where nothing similar was recorded. Says in a
+// note how near the recorded convolution is.
+std::unique_ptr<WorkspaceProvider> make_recorded_provider(std::unique_ptr<WorkspaceProvider> fallback);
+
 // Asks a real cuDNN in a process of its own; falls back to `fallback`, with a note why, when there is none.
 std::unique_ptr<WorkspaceProvider> make_oracle_provider(std::unique_ptr<WorkspaceProvider> fallback);
 

@@ -45,9 +45,9 @@ class Workshop {
 };
 
 Handle build_device(Workshop& workshop, const std::string& json) {
-  Handle device = workshop.make(kDevicePropDescriptor);
-  workshop.set(device, kDevicePropJson, kTypeChar, static_cast<int64_t>(json.size()), json.data());
-  workshop.finalize(device, kDevicePropDescriptor);
+  Handle device = workshop.make(kDeviceProperties);
+  workshop.set(device, kDeviceJson, kTypeChar, static_cast<int64_t>(json.size()), json.data());
+  workshop.finalize(device, kDeviceProperties);
   return device;
 }
 
@@ -75,23 +75,23 @@ Handle build_graph(Workshop& workshop, const Question& question) {
 
 std::vector<Handle> ask_heuristics(const Backend& backend, Workshop& workshop, Handle graph, Handle device,
                                    int32_t mode) {
-  Handle heuristics = workshop.make(kEngineHeurDescriptor);
-  workshop.set_descriptor(heuristics, kHeurGraph, graph);
-  workshop.set(heuristics, kHeurMode, kTypeHeurMode, 1, &mode);
-  workshop.set_descriptor(heuristics, kHeurDeviceProp, device);
-  workshop.finalize(heuristics, kEngineHeurDescriptor);
+  Handle heuristics = workshop.make(kEngineHeuristics);
+  workshop.set_descriptor(heuristics, kHeuristicsGraph, graph);
+  workshop.set(heuristics, kHeuristicsMode, kTypeHeurMode, 1, &mode);
+  workshop.set_descriptor(heuristics, kHeuristicsDevice, device);
+  workshop.finalize(heuristics, kEngineHeuristics);
   int64_t count = 0;
-  backend.get(heuristics, kHeurResults, kTypeDescriptor, 0, &count, nullptr);
+  backend.get(heuristics, kHeuristicsResults, kTypeDescriptor, 0, &count, nullptr);
   std::vector<Handle> configs(static_cast<size_t>(std::max<int64_t>(count, 0)));
-  for (Handle& config : configs) config = workshop.make(kEngineConfigDescriptor);
+  for (Handle& config : configs) config = workshop.make(kEngineConfig);
   int64_t got = 0;
-  if (!configs.empty()) backend.get(heuristics, kHeurResults, kTypeDescriptor, count, &got, configs.data());
+  if (!configs.empty()) backend.get(heuristics, kHeuristicsResults, kTypeDescriptor, count, &got, configs.data());
   configs.resize(static_cast<size_t>(std::clamp<int64_t>(got, 0, count)));
   return configs;
 }
 
 void describe_engine(const Backend& backend, Workshop& workshop, Handle config, Plan& plan) {
-  Handle engine = workshop.make(kEngineDescriptor);
+  Handle engine = workshop.make(kEngine);
   int64_t count = 0;
   if (backend.get(config, kConfigEngine, kTypeDescriptor, 1, &count, &engine) != 0) return;
   backend.get(engine, kEngineIndex, kTypeInt64, 1, &count, &plan.engine);
@@ -102,9 +102,9 @@ void describe_engine(const Backend& backend, Workshop& workshop, Handle config, 
 }
 
 bool build_plan(const Backend& backend, Workshop& workshop, Handle config, Handle device, Plan& plan) {
-  Handle handle = workshop.make(kExecutionPlanDescriptor);
+  Handle handle = workshop.make(kExecutionPlan);
   workshop.set_descriptor(handle, kPlanConfig, config);
-  workshop.set_descriptor(handle, kPlanDeviceProp, device);
+  workshop.set_descriptor(handle, kPlanDevice, device);
   if (!workshop.try_finalize(handle)) return false;
   int64_t count = 0;
   return backend.get(handle, kPlanWorkspace, kTypeInt64, 1, &count, &plan.workspace_bytes) == 0;
