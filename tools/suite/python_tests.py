@@ -53,6 +53,7 @@ def suite(name: str, environment: str, *folders: str, tiers: tuple[str, ...] = (
 
 SECTIONS = [
     suite("project tests", "tools", "tests/project"),
+    suite("snapshots", "tools", "tests/snapshots"),
     suite("hooks on torch 2.12", "torch-2.12", "tests/hooks"),
     suite("command line on torch 2.12", "torch-2.12", "tests/cli"),
     suite("faults on torch 2.12", "torch-2.12", "tests/faults", tiers=("ci", "all")),
