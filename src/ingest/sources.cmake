@@ -1,9 +1,13 @@
 # Readers of text (ingest/text): one a format.
 set(vramfit_ingest_text
-  text/cursor.cc text/facts.cc text/line_text.cc text/log_prefix.cc text/oom_arithmetic.cc text/oom_message.cc
-  text/printed_size.cc text/read_text.cc text/registry.cc text/text_input.cc text/trigger_words.cc)
+  text/cursor.cc text/facts.cc text/foreign.cc text/gpu_status.cc text/gpu_tools.cc text/host_info.cc
+  text/host_kill.cc text/launch_failure.cc text/library_error.cc text/line_text.cc text/log_prefix.cc
+  text/memory_summary.cc text/nvidia_smi_csv.cc text/nvidia_smi_monitor.cc text/nvidia_smi_query.cc
+  text/nvidia_smi_table.cc text/nvidia_smi_xml.cc text/oom_arithmetic.cc text/oom_message.cc text/phase_marks.cc
+  text/printed_size.cc text/read_text.cc text/registry.cc text/settings.cc text/shm_error.cc text/text_input.cc
+  text/trace_lines.cc text/traceback.cc text/training_log.cc text/trigger_words.cc)
 set(vramfit_ingest_text_tests
-  text/oom_message_test.cc)
+  text/oom_message_test.cc text/traceback_test.cc)
 # Pickles, and the memory snapshots that are pickles.
 find_package(ZLIB REQUIRED)
 set(vramfit_ingest_snapshot
@@ -13,7 +17,7 @@ set(vramfit_ingest_snapshot
   snapshot/zip.cc)
 set(vramfit_ingest_snapshot_tests)
 vramfit_room(ingest
-  SOURCES cards.cc plan_file.cc recording.cc ${vramfit_ingest_snapshot} ${vramfit_ingest_text}
+  SOURCES cards.cc history_file.cc plan_file.cc recording.cc ${vramfit_ingest_snapshot} ${vramfit_ingest_text}
   TESTS cards_test.cc plan_file_test.cc recording_test.cc ${vramfit_ingest_snapshot_tests} ${vramfit_ingest_text_tests}
   ROOMS model
   LIBS ZLIB::ZLIB)

@@ -129,7 +129,8 @@ struct TracedException {
 // Words in frames that tell where a program was. Data, not judgement.
 struct PhaseMark {
   std::string kind;  // backward, optimizer_step, evaluation, no_grad, loading, pin_memory, data_loading, collective,
-                     // compile, graph_capture, to_device, loss, metrics, generation, attention, convolution, copy, cat
+                     // compile, graph_capture, to_device, loss, logits, metrics, generation, attention, convolution,
+                     // interpolate, copy, cat, optimizer_state, recompute, ema, training
   std::size_t exception = 0, frame = 0;  // indices into Traceback
   friend bool operator==(const PhaseMark&, const PhaseMark&) = default;
 };
@@ -343,7 +344,7 @@ struct SettingSeen {
 struct Remarkable {
   SourceLine at;
   Speaker speaker;
-  std::string kind;  // see ingest/text/remarks.cc
+  std::string kind;  // see kSentences of ingest/text/settings.cc
   friend bool operator==(const Remarkable&, const Remarkable&) = default;
 };
 

@@ -257,8 +257,18 @@ std::size_t take_quotation(std::string_view text, Speaker&) {
   return 0;
 }
 
-constexpr std::array<Piece, 11> kPieces{take_time,    take_glog,  take_uptime, take_rank,   take_actor,    take_stream,
-                                        take_service, take_label, take_level,  take_source, take_quotation};
+// A tag of a launcher: "[Stage-0]", "[trainer]"; a number alone is a job of the shell.
+std::size_t take_tag(std::string_view text, Speaker&) {
+  if (!text.starts_with('[')) return 0;
+  Cursor cursor(text.substr(1));
+  const std::string_view tag =
+      cursor.take_while([](char letter) { return is_word(letter) || letter == '-' || letter == '.'; });
+  if (tag.empty() || tag.size() > 24 || !is_letter(tag[0]) || !cursor.take("]") || cursor.peek() != ' ') return 0;
+  return 1 + cursor.position();
+}
+
+constexpr std::array<Piece, 12> kPieces{take_time,    take_glog,  take_uptime, take_rank,   take_actor,     take_stream,
+                                        take_service, take_label, take_level,  take_source, take_quotation, take_tag};
 constexpr int kMostPieces = 8;
 
 }  // namespace

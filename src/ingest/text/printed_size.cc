@@ -62,12 +62,20 @@ std::optional<model::PrintedBytes> printed_bytes(std::string_view digits, std::i
   const Wide mantissa = decimal->mantissa, scale = decimal->scale;
   const base::Bytes value = held(mantissa * unit / scale);
   if (unit == 1 && scale == 1) return model::exactly(value);
-  // nearest: (2m-1)u/2s <= bytes <= (2m+1)u/2s; unknown: (m-1)u/s < bytes < (m+1)u/s
-  const Wide half = rounding == Rounding::kNearest ? 1 : 2;
-  const Wide below = (2 * mantissa - half) * unit, above = (2 * mantissa + half) * unit, divisor = 2 * scale;
-  const Wide open = rounding == Rounding::kNearest ? 0 : 1;
-  const Wide low = below <= 0 ? Wide{0} : open == 1 ? below / divisor + 1 : (below + divisor - 1) / divisor;
-  const Wide high = open == 1 ? (above + divisor - 1) / divisor - 1 : above / divisor;
+  const auto up = [](Wide over, Wide under) { return over <= 0 ? Wide{0} : (over + under - 1) / under; };
+  const Wide divisor = 2 * scale, twice = 2 * mantissa;
+  Wide low = 0, high = 0;
+  switch (rounding) {
+    case Rounding::kNearest:  // (2m-1)u/2s <= bytes <= (2m+1)u/2s
+      low = up((twice - 1) * unit, divisor), high = (twice + 1) * unit / divisor;
+      break;
+    case Rounding::kDown:  // mu/s <= bytes < (m+1)u/s
+      low = up(twice * unit, divisor), high = up((twice + 2) * unit, divisor) - 1;
+      break;
+    case Rounding::kUnknown:  // (m-1)u/s < bytes < (m+1)u/s
+      low = twice < 2 ? Wide{0} : (twice - 2) * unit / divisor + 1, high = up((twice + 2) * unit, divisor) - 1;
+      break;
+  }
   return model::PrintedBytes{value, held(low), held(high)};
 }
 

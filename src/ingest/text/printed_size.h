@@ -12,6 +12,7 @@ namespace vramfit::ingest {
 
 enum class Rounding {
   kNearest,  // C's printf and iostreams: within half a unit of the last digit
+  kDown,     // integer division
   kUnknown,  // nearest, down or up: within one unit of the last digit, exclusive
 };
 

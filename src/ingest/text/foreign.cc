@@ -1,0 +1,364 @@
+#include "ingest/text/foreign.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "ingest/text/cursor.h"
+#include "ingest/text/line_text.h"
+#include "ingest/text/printed_size.h"
+
+namespace vramfit::ingest {
+namespace {
+
+using model::ForeignDump;
+
+constexpr std::size_t kNone = std::string_view::npos;
+constexpr std::size_t kLongestMessage = 400;  // bytes
+constexpr int kPatience = 200;                // lines of a TensorFlow dump that tell nothing (it prints each chunk)
+
+// A size behind `label`, kept as `name`. `unit` is of a number without one; 0: such a number is none.
+struct SizeField {
+  std::string_view label, name;
+  std::int64_t unit = 0;
+};
+struct NumberField {
+  std::string_view label, name;
+};
+
+// Lines that are known by `words` (all lower case). Fields whose label is empty are unused.
+struct Shape {
+  std::string_view words, program, kind;
+  std::array<SizeField, 4> sizes{};
+  std::array<NumberField, 3> numbers{};
+};
+
+constexpr auto kShapes = std::to_array<Shape>({
+    // TensorFlow
+    {"oom when allocating tensor", "tensorflow", "oom", {}, {}},
+    {"ran out of memory trying to allocate", "tensorflow", "oom", {{{"trying to allocate ", "requested"}}}, {}},
+    {"sum total of in-use chunks", "tensorflow", "bfc_dump", {{{"in-use chunks: ", "in_use"}}}, {}},
+    {"total_region_allocated_bytes_",
+     "tensorflow",
+     "bfc_dump",
+     {{{"total_region_allocated_bytes_: ", "region", 1},
+       {"memory_limit_: ", "limit", 1},
+       {"available bytes: ", "available", 1},
+       {"curr_region_allocation_bytes_: ", "next_region", 1}}},
+     {}},
+    {"dst tensor is not initialized", "tensorflow", "oom", {}, {}},
+    {"failed to allocate memory for convolution", "tensorflow", "oom", {}, {}},
+    {"failed to get convolution algorithm", "tensorflow", "oom", {}, {}},
+    {"failed to create cublas handle", "tensorflow", "library", {}, {}},
+    {"resource exhausted", "tensorflow", "oom", {}, {}},
+    {"resourceexhaustederror", "tensorflow", "oom", {}, {}},
+    // JAX, XLA
+    {"resource_exhausted",
+     "jax",
+     "oom",
+     {{{"trying to allocate ", "requested"}, {"allocating ", "requested"}, {"attempting to allocate ", "requested"}}},
+     {}},
+    {"xla_python_client_preallocate", "jax", "setting", {}, {}},
+    // vLLM and SGLang
+    {"no available memory for the cache blocks", "vllm", "kv_cache", {}, {}},
+    {"is larger than the maximum number of tokens that can be stored in kv cache",
+     "vllm",
+     "kv_cache",
+     {},
+     {{{"max seq len (", "max_seq_len"}, {"kv cache (", "kv_cache_tokens"}}}},
+    {"gib kv cache is needed",
+     "vllm",
+     "kv_cache",
+     {{{"at least one request with the models's max seq len", "ignored"},
+       {"available kv cache memory (", "available"}}},
+     {{{"max seq len (", "max_seq_len"}, {"estimated maximum model length is ", "possible_max_seq_len"}}}},
+    {"less than desired gpu memory utilization",
+     "vllm",
+     "memory_profile",
+     {{{"device cuda:0 (", "free"}, {"memory utilization (", "utilization"}}},
+     {}},
+    {"error in memory profiling", "vllm", "memory_profile", {}, {}},
+    {"available kv cache memory:", "vllm", "memory_profile", {{{"kv cache memory: ", "kv_cache"}}}, {}},
+    {"the current vllm instance can use total_gpu_memory",
+     "vllm",
+     "memory_profile",
+     {{{"total_gpu_memory (", "total"}}},
+     {{{"gpu_memory_utilization (", "gpu_memory_utilization"}}}},
+    {"model weights take",
+     "vllm",
+     "memory_profile",
+     {{{"weights take ", "weights"},
+       {"activation peak memory takes ", "activations"},
+       {"non_torch_memory takes ", "non_torch"},
+       {"kv cache is ", "kv_cache"}}},
+     {}},
+    {"model loading took", "vllm", "memory_profile", {{{"loading took ", "weights"}}}, {}},
+    {"gpu kv cache size:", "vllm", "memory_profile", {}, {{{"cache size: ", "kv_cache_tokens"}}}},
+    {"# gpu blocks:",
+     "vllm",
+     "memory_profile",
+     {},
+     {{{"# gpu blocks: ", "gpu_blocks"}, {"# cpu blocks: ", "cpu_blocks"}}}},
+    {"graph capturing finished", "vllm", "cuda_graphs", {{{"took ", "graphs"}}}, {}},
+    {"cuda out of memory occurred when warming up sampler",
+     "vllm",
+     "warm_up",
+     {},
+     {{{"warming up sampler with ", "requests"}}}},
+    {"not enough memory. please try to increase --mem-fraction-static", "sglang", "kv_cache", {}, {}},
+    {"load weight end", "sglang", "memory_profile", {{{"avail mem=", "available"}, {"mem usage=", "weights"}}}, {}},
+    {"kv cache is allocated",
+     "sglang",
+     "memory_profile",
+     {{{"k size: ", "k"}, {"v size: ", "v"}}},
+     {{{"#tokens: ", "kv_cache_tokens"}}}},
+    {"memory pool end", "sglang", "memory_profile", {{{"avail mem=", "available"}}}, {}},
+    // RMM, CuPy, Numba
+    {"maximum pool size exceeded", "rmm", "pool_exceeded", {{{"failed to allocate ", "requested"}}}, {}},
+    {"rmm::out_of_memory", "rmm", "oom", {{{"failed to allocate ", "requested"}}}, {}},
+    {"rmm failure", "rmm", "oom", {}, {}},
+    {"std::bad_alloc: out_of_memory", "rmm", "oom", {}, {}},
+    {"cupy.cuda.memory.outofmemoryerror",
+     "cupy",
+     "oom",
+     {{{"out of memory allocating ", "requested"}, {"allocated so far: ", "in_use"}, {"limit set to: ", "limit"}}},
+     {}},
+    {"cudadrivererror: [curesult.cuda_error_out_of_memory]", "numba", "oom", {}, {}},
+    {"cuda_error_out_of_memory", "cuda", "oom", {}, {}},
+    // Paddle
+    {"cannot allocate",
+     "paddle",
+     "oom",
+     {{{"cannot allocate ", "requested"},
+       {"memory on gpu ", "ignored"},
+       {"available memory is only ", "available"},
+       {"allocated and available", "ignored"}}},
+     {}},
+    {"resourceexhausted", "paddle", "oom", {}, {}},
+    // ONNX Runtime, TensorRT
+    {"failed to allocate memory for requested buffer of size",
+     "onnxruntime",
+     "oom",
+     {{{"buffer of size ", "requested", 1}}},
+     {}},
+    {"bfcarena::allocaterawinternal",
+     "onnxruntime",
+     "oom",
+     {{{"requested bytes: ", "requested", 1}, {"buffer of size ", "requested", 1}}},
+     {}},
+    {"error code 2: outofmemory",
+     "tensorrt",
+     "oom",
+     {{{"requested size was ", "requested", 1}, {"requested amount of memory (", "requested"}}},
+     {}},
+    {"requested amount of gpu memory", "tensorrt", "oom", {{{"gpu memory (", "requested"}}}, {}},
+    {"tactic device request:",
+     "tensorrt",
+     "tactic",
+     {{{"device request: ", "requested"}, {"available: ", "available"}}},
+     {}},
+    // llama.cpp, Ollama
+    {"cudamalloc failed: out of memory", "llama.cpp", "oom", {{{"allocating ", "requested"}}}, {}},
+    {"failed to allocate cuda", "llama.cpp", "oom", {{{"buffer of size ", "requested", 1}}}, {}},
+    {"ggml_backend_cuda_buffer_type_alloc_buffer: allocating",
+     "llama.cpp",
+     "oom",
+     {{{"allocating ", "requested"}}},
+     {}},
+    {"model requires more system memory",
+     "ollama",
+     "host",
+     {{{"more system memory (", "requested"}, {"than is available (", "available"}}},
+     {}},
+    {"requires more vram than", "ollama", "oom", {}, {}},
+    // MXNet
+    {"cudamalloc retry failed: out of memory", "mxnet", "oom", {}, {}},
+});
+
+// A word that several programs share is this one's only with its other marks.
+bool is_meant(const Shape& shape, std::string_view text) {
+  if (shape.program == "paddle" && shape.words == "cannot allocate") {
+    return contains_ignoring_case(text, "memory on gpu") && contains_ignoring_case(text, "available memory is only");
+  }
+  if (shape.words == "resourceexhausted")
+    return text.contains("paddle") || text.contains("ResourceExhaustedError: ") || text.contains("[Hint");
+  if (shape.words == "resource exhausted")
+    return contains_ignoring_case(text, "oom") || contains_ignoring_case(text, "memory") ||
+           contains_ignoring_case(text, "tensor");
+  if (shape.words == "memory pool end" || shape.words == "load weight end")
+    return contains_ignoring_case(text, "avail mem");
+  return true;
+}
+
+// What stands behind a label, in any case.
+std::string_view behind(std::string_view text, std::string_view label) {
+  const std::size_t at = find_ignoring_case(text, label);
+  return at == kNone ? std::string_view() : text.substr(at + label.size());
+}
+
+void read_fields(const Shape& shape, std::string_view text, ForeignDump& dump) {
+  for (const SizeField& field : shape.sizes) {
+    if (field.label.empty() || field.name == "ignored") continue;
+    const bool known =
+        std::ranges::any_of(dump.sizes, [&](const model::NamedBytes& one) { return one.name == field.name; });
+    const auto size = parse_size(trim(behind(text, field.label)), Rounding::kNearest, field.unit);
+    if (size && !known) dump.sizes.push_back({std::string(field.name), size->bytes});
+  }
+  for (const NumberField& field : shape.numbers) {
+    if (field.label.empty()) continue;
+    std::string digits;
+    for (const char letter : trim(behind(text, field.label)).substr(0, 24)) {
+      if (letter == ',') continue;
+      if (!is_digit(letter) && letter != '.') break;
+      digits += letter;
+    }
+    if (const auto number = to_number(digits)) dump.numbers[std::string(field.name)] = *number;
+  }
+}
+
+// "shape[64,512,56,56] and type float on /job:localhost/.../device:GPU:0 by allocator GPU_0_bfc": the tensor's bytes
+void read_tensor(std::string_view text, ForeignDump& dump) {
+  Cursor cursor(text);
+  if (!cursor.pass("shape[")) return;
+  std::int64_t count = 1;
+  while (const auto size = cursor.take_integer()) {
+    if (*size < 0 || (*size > 0 && count > model::kPrintedBytesLimit / 8 / *size)) return;
+    count *= *size;
+    if (!cursor.take(",")) break;
+  }
+  if (!cursor.take("] and type ")) return;
+  const std::string_view type = cursor.take_while(is_word);
+  const std::int64_t width = type == "float" || type == "int32"                    ? 4
+                             : type == "half" || type == "bfloat16"                ? 2
+                             : type == "double" || type == "int64"                 ? 8
+                             : type == "bool" || type == "int8" || type == "uint8" ? 1
+                                                                                   : 0;
+  if (width > 0) dump.sizes.push_back({"requested", model::exactly(base::Bytes(count * width))});
+}
+
+class ForeignReader final : public TextReader {
+ public:
+  void read(const LogLine& line, EvidenceSink& sink) override {
+    if (open_ && take_stats(line.text)) return;
+    auto dump = parse_foreign(line.text);
+    if (!dump) {
+      if (open_ && ++idle_ > kPatience) finish(sink);
+      return;
+    }
+    dump->at = sink.at(line);
+    dump->speaker = line.speaker;
+    idle_ = 0;
+    // The lines of one TensorFlow dump are one dump.
+    if (open_ && dump->program == "tensorflow" && dump->kind == "bfc_dump") {
+      for (auto& size : dump->sizes) open_->sizes.push_back(std::move(size));
+      return;
+    }
+    finish(sink);
+    if (dump->program == "tensorflow" && (dump->kind == "bfc_dump" || dump->sizes.size() == 1)) {
+      open_ = std::move(*dump);
+    } else {
+      keep(std::move(*dump), sink);
+    }
+  }
+
+  bool wants_more() const override { return open_.has_value(); }
+
+  void finish(EvidenceSink& sink) override {
+    if (open_) keep(std::move(*open_), sink);
+    open_.reset();
+    idle_ = 0;
+  }
+
+ private:
+  // Stats: / Limit: 10411742004 / InUse: 10388307968 / MaxInUse: ... / NumAllocs: ... / MaxAllocSize: ...
+  bool take_stats(std::string_view text) {
+    Cursor cursor(trim(text));
+    for (const auto& [label, name] : {std::pair<std::string_view, std::string_view>{"Limit:", "limit"},
+                                      {"InUse:", "in_use"},
+                                      {"MaxInUse:", "max_in_use"},
+                                      {"MaxAllocSize:", "max_alloc"},
+                                      {"NumAllocs:", ""},
+                                      {"Stats:", ""}}) {
+      if (!cursor.take(label)) continue;
+      cursor.skip_blanks();
+      if (const auto bytes = cursor.take_integer(); bytes && *bytes >= 0 && !name.empty()) {
+        std::erase_if(open_->sizes, [&](const model::NamedBytes& one) { return one.name == name; });
+        open_->sizes.push_back({std::string(name), model::exactly(model::held_within_limit(*bytes))});
+        open_->kind = "bfc_dump";
+      }
+      idle_ = 0;
+      return true;
+    }
+    return false;
+  }
+
+  static void keep(ForeignDump dump, EvidenceSink& sink) {
+    auto& all = sink.evidence().foreign;
+    if (!all.empty() && all.back().program == dump.program && all.back().message == dump.message) return;
+    sink.add(all, std::move(dump), "reports of other programs");
+  }
+
+  std::optional<ForeignDump> open_;
+  int idle_ = 0;
+};
+
+constexpr auto kWords = std::to_array<std::string_view>({"oom when alloc",
+                                                         "ran out of memory trying",
+                                                         "in-use chunks",
+                                                         "total_region_alloc",
+                                                         "dst tensor is not",
+                                                         "convolution",
+                                                         "cublas handle",
+                                                         "resource exhausted",
+                                                         "resourceexhausted",
+                                                         "resource_exhausted",
+                                                         "xla_python_client",
+                                                         "cache blocks",
+                                                         "kv cache",
+                                                         "gpu memory utilization",
+                                                         "memory profiling",
+                                                         "model weights take",
+                                                         "model loading took",
+                                                         "gpu blocks:",
+                                                         "graph capturing",
+                                                         "warming up sampler",
+                                                         "mem-fraction",
+                                                         "load weight end",
+                                                         "memory pool end",
+                                                         "maximum pool size",
+                                                         "rmm::",
+                                                         "rmm failure",
+                                                         "std::bad_alloc",
+                                                         "cupy.cuda.memory",
+                                                         "cuda_error_out_of",
+                                                         "cannot allocate",
+                                                         "requested buffer",
+                                                         "bfcarena",
+                                                         "outofmemory",
+                                                         "requested amount",
+                                                         "tactic device",
+                                                         "cudamalloc",
+                                                         "failed to allocate cuda",
+                                                         "ggml_backend_cuda",
+                                                         "more system memory",
+                                                         "more vram than"});
+
+}  // namespace
+
+std::optional<ForeignDump> parse_foreign(std::string_view text) {
+  for (const Shape& shape : kShapes) {
+    if (!contains_ignoring_case(text, shape.words) || !is_meant(shape, text)) continue;
+    ForeignDump dump{.program = std::string(shape.program),
+                     .kind = std::string(shape.kind),
+                     .message = cut_text(trim(text), kLongestMessage)};
+    read_fields(shape, text, dump);
+    if (shape.program == "tensorflow") read_tensor(text, dump);
+    return dump;
+  }
+  return std::nullopt;
+}
+
+const TextFormat kForeignFormat{"foreign", kWords, [] { return std::unique_ptr<TextReader>(new ForeignReader); }};
+
+}  // namespace vramfit::ingest

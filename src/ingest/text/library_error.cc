@@ -1,0 +1,216 @@
+#include "ingest/text/library_error.h"
+
+#include <array>
+#include <string>
+
+#include "ingest/text/cursor.h"
+#include "ingest/text/line_text.h"
+
+namespace vramfit::ingest {
+namespace {
+
+constexpr std::size_t kNone = std::string_view::npos;
+constexpr std::size_t kLongestMessage = 500;  // bytes
+
+// Names of codes begin so.
+struct CodeFamily {
+  std::string_view library, begin;
+};
+constexpr std::array<CodeFamily, 24> kFamilies{{{"cublas", "CUBLAS_STATUS_"},
+                                                {"cudnn", "CUDNN_STATUS_"},
+                                                {"cusolver", "CUSOLVER_STATUS_"},
+                                                {"cusparse", "CUSPARSE_STATUS_"},
+                                                {"cufft", "CUFFT_"},
+                                                {"curand", "CURAND_STATUS_"},
+                                                {"hipblas", "HIPBLAS_STATUS_"},
+                                                {"rocblas", "rocblas_status_"},
+                                                {"miopen", "miopenStatus"},
+                                                {"nvrtc", "NVRTC_ERROR_"},
+                                                {"hiprtc", "HIPRTC_ERROR_"},
+                                                {"cuda_driver", "CUDA_ERROR_"},
+                                                {"nvml", "NVML_ERROR_"},
+                                                {"nvml", "NVMLError_"},
+                                                {"nccl", "ncclUnhandledCudaError"},
+                                                {"nccl", "ncclSystemError"},
+                                                {"nccl", "ncclInternalError"},
+                                                {"nccl", "ncclInvalidUsage"},
+                                                {"nccl", "ncclInvalidArgument"},
+                                                {"nccl", "ncclRemoteError"},
+                                                {"cuda_runtime", "cudaErrorM"},
+                                                {"cuda_runtime", "cudaError"},
+                                                {"hip_runtime", "hipError"},
+                                                {"cuda_driver", "CUresult error"}}};
+
+// Sentences without a code, or that stand for one. In lower case.
+struct Sentence {
+  std::string_view words, library, code;
+};
+constexpr std::array<Sentence, 47> kSentences{{
+    {"cublas runtime error : resource allocation failed", "cublas", "CUBLAS_STATUS_ALLOC_FAILED"},
+    {"cublas runtime error : library not initialized", "cublas", "CUBLAS_STATUS_NOT_INITIALIZED"},
+    {"cublas runtime error", "cublas", ""},
+    {"unable to find a valid cudnn algorithm", "cudnn", ""},
+    {"was unable to find an engine to execute this computation", "cudnn", ""},
+    {"no valid execution plans built", "cudnn", ""},
+    {"cudnn frontend error", "cudnn", ""},
+    {"unhandled cuda error", "nccl", "ncclUnhandledCudaError"},
+    {"unhandled system error", "nccl", "ncclSystemError"},
+    {"nccl warn cuda failure", "nccl", ""},
+    {"watchdog caught collective operation timeout", "nccl", "timeout"},
+    {"nvml_success == r", "nvml", ""},
+    {"nvml_success == driverapi", "nvml", ""},
+    {"failed to initialize nvml", "nvml", ""},
+    {"nvidia-smi has failed because it couldn't communicate", "nvml", ""},
+    {"unable to determine the device handle for gpu", "nvml", "gpu lost"},
+    {"gpu is lost", "nvml", "gpu lost"},
+    {"driver/library version mismatch", "nvml", "version mismatch"},
+    {"an illegal memory access was encountered", "cuda_runtime", "cudaErrorIllegalAddress"},
+    {"device-side assert triggered", "cuda_runtime", "cudaErrorAssert"},
+    {"unspecified launch failure", "cuda_runtime", "cudaErrorLaunchFailure"},
+    {"cuda error: invalid device ordinal", "cuda_runtime", "cudaErrorInvalidDevice"},
+    {"no kernel image is available for execution", "cuda_runtime", "cudaErrorNoKernelImageForDevice"},
+    {"uncorrectable ecc error", "cuda_runtime", "cudaErrorECCUncorrectable"},
+    {"devices are busy or unavailable", "cuda_runtime", "cudaErrorDevicesUnavailable"},
+    {"cuda error: initialization error", "cuda_runtime", "cudaErrorInitializationError"},
+    {"cuda error: invalid argument", "cuda_runtime", "cudaErrorInvalidValue"},
+    {"cuda error: unknown error", "cuda_runtime", "cudaErrorUnknown"},
+    {"cuda unknown error", "cuda_runtime", "cudaErrorUnknown"},
+    {"cuda error: invalid configuration argument", "cuda_runtime", "cudaErrorInvalidConfiguration"},
+    {"too many resources requested for launch", "cuda_runtime", "cudaErrorLaunchOutOfResources"},
+    {"the launch timed out and was terminated", "cuda_runtime", "cudaErrorLaunchTimeout"},
+    {"cuda error: misaligned address", "cuda_runtime", "cudaErrorMisalignedAddress"},
+    {"operation not permitted when stream is capturing", "cuda_runtime", "cudaErrorStreamCaptureUnsupported"},
+    {"mapping of buffer object failed", "cuda_runtime", "cudaErrorMapBufferObjectFailed"},
+    {"resource already mapped", "cuda_runtime", "cudaErrorAlreadyMapped"},
+    {"cannot re-initialize cuda in forked subprocess", "cuda_runtime", "forked"},
+    {"no cuda gpus are available", "cuda_runtime", "cudaErrorNoDevice"},
+    {"found no nvidia driver on your system", "cuda_driver", "no driver"},
+    {"the nvidia driver on your system is too old", "cuda_driver", "old driver"},
+    {"cuda driver version is insufficient", "cuda_runtime", "cudaErrorInsufficientDriver"},
+    {"expandable_segment", "", ""},  // taken by other readers
+    {"out of resource: shared memory", "triton", "shared memory"},
+    {"out of resource: threads", "triton", "threads"},
+    {"out of resource: tensor memory", "triton", "tensor memory"},
+    {"triton error [cuda]: out of memory", "triton", "out of memory"},
+    {"nvrtc: error", "nvrtc", ""},
+}};
+
+bool is_code_letter(char letter) { return is_word(letter); }
+
+// The code at the first place where a family's name begins; those that say success are no errors.
+std::optional<model::LibraryError> find_code(std::string_view text) {
+  for (const CodeFamily& family : kFamilies) {
+    for (std::size_t at = text.find(family.begin); at != kNone; at = text.find(family.begin, at + 1)) {
+      Cursor cursor(text.substr(at));
+      const std::string_view code = cursor.take_while(is_code_letter);
+      const bool within_word = at > 0 && is_word(text[at - 1]);
+      const bool name_only =
+          code == "cudaError" || code == "hipError" || code.ends_with("_SUCCESS") || code == "cudaErrors";
+      if (within_word || name_only || code.ends_with("_t") || code.ends_with("success") || code.ends_with('_'))
+        continue;
+      return model::LibraryError{.at = {},
+                                 .speaker = {},
+                                 .library = std::string(family.library),
+                                 .code = std::string(code),
+                                 .call = {},
+                                 .message = {}};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<model::LibraryError> find_sentence(std::string_view text) {
+  for (const Sentence& sentence : kSentences) {
+    if (sentence.library.empty() || !contains_ignoring_case(text, sentence.words)) continue;
+    return model::LibraryError{.at = {},
+                               .speaker = {},
+                               .library = std::string(sentence.library),
+                               .code = std::string(sentence.code),
+                               .call = {},
+                               .message = {}};
+  }
+  return std::nullopt;
+}
+
+// "when calling `cublasCreate(handle)`"
+std::string called(std::string_view text) {
+  Cursor cursor(text);
+  if (!cursor.pass("when calling `") && !cursor.pass("when calling '")) return {};
+  return cut_text(cursor.rest().substr(0, cursor.rest().find_first_of("`'")), kLongestMessage);
+}
+
+// Lines of code and of advice mention codes too.
+bool is_code_line(std::string_view text) {
+  const std::string_view line = trim(text);
+  return line.starts_with("raise ") || line.starts_with("if ") || line.starts_with("except") ||
+         line.starts_with("TORCH_CHECK") || line.starts_with("assert ") || line.starts_with("def ") ||
+         line.starts_with("return ") || line.starts_with("frame #");
+}
+
+class LibraryErrorReader final : public TextReader {
+ public:
+  void read(const LogLine& line, EvidenceSink& sink) override {
+    auto error = parse_library_error(line.text);
+    if (!error) return;
+    error->at = sink.at(line);
+    error->speaker = line.speaker;
+    sink.add(sink.evidence().library_errors, std::move(*error), "errors of libraries");
+  }
+};
+
+constexpr std::array<std::string_view, 39> kWords{"cublas",
+                                                  "cudnn_status",
+                                                  "cudnn algorithm",
+                                                  "cudnn frontend",
+                                                  "cusolver_status",
+                                                  "cusparse_status",
+                                                  "cufft_",
+                                                  "curand_status",
+                                                  "hipblas_status",
+                                                  "rocblas_status",
+                                                  "miopenstatus",
+                                                  "nvrtc",
+                                                  "hiprtc_error",
+                                                  "cuda_error_",
+                                                  "nvml",
+                                                  "ncclunhandled",
+                                                  "ncclsystem",
+                                                  "ncclinternal",
+                                                  "ncclinvalid",
+                                                  "ncclremote",
+                                                  "cudaerror",
+                                                  "hiperror",
+                                                  "cuda error",
+                                                  "cuda driver",
+                                                  "an engine to execute",
+                                                  "execution plans built",
+                                                  "unhandled system error",
+                                                  "unhandled cuda error",
+                                                  "nccl warn",
+                                                  "collective operation timeout",
+                                                  "nvidia-smi has failed",
+                                                  "device handle for gpu",
+                                                  "gpu is lost",
+                                                  "out of resource",
+                                                  "nvidia driver",
+                                                  "cuda unknown error",
+                                                  "re-initialize cuda",
+                                                  "no cuda gpus",
+                                                  "triton error"};
+
+}  // namespace
+
+std::optional<model::LibraryError> parse_library_error(std::string_view text) {
+  if (is_code_line(text)) return std::nullopt;
+  auto error = find_code(text);
+  if (!error) error = find_sentence(text);
+  if (!error) return std::nullopt;
+  error->call = called(text);
+  error->message = cut_text(trim(text), kLongestMessage);
+  return error;
+}
+
+const TextFormat kLibraryErrorFormat{"library_error", kWords,
+                                     [] { return std::unique_ptr<TextReader>(new LibraryErrorReader); }};
+
+}  // namespace vramfit::ingest

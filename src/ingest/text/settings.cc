@@ -1,0 +1,251 @@
+#include "ingest/text/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "ingest/text/cursor.h"
+#include "ingest/text/line_text.h"
+
+namespace vramfit::ingest {
+namespace {
+
+constexpr std::size_t kNone = std::string_view::npos;
+constexpr std::size_t kMostSettings = 256;  // different ones
+constexpr std::size_t kLongestValue = 200;  // bytes
+
+// Names whose value stands behind '=', ':' or a blank, with or without quotes: an environment variable, a flag, an
+// entry of a printed configuration. `as` is how the evidence names it.
+struct Setting {
+  std::string_view word, as;  // `word` in lower case
+};
+constexpr auto kSettings = std::to_array<Setting>({
+    {"pytorch_cuda_alloc_conf", "PYTORCH_CUDA_ALLOC_CONF"},
+    {"pytorch_hip_alloc_conf", "PYTORCH_HIP_ALLOC_CONF"},
+    {"pytorch_npu_alloc_conf", "PYTORCH_NPU_ALLOC_CONF"},
+    {"pytorch_alloc_conf", "PYTORCH_ALLOC_CONF"},
+    {"pytorch_no_cuda_memory_caching", "PYTORCH_NO_CUDA_MEMORY_CACHING"},
+    {"cuda_visible_devices", "CUDA_VISIBLE_DEVICES"},
+    {"cuda_launch_blocking", "CUDA_LAUNCH_BLOCKING"},
+    {"cuda_module_loading", "CUDA_MODULE_LOADING"},
+    {"pytorch version", "torch"},
+    {"torch.__version__", "torch"},
+    {"torch==", "torch"},
+    {"per_device_train_batch_size", "per_device_train_batch_size"},
+    {"per_device_eval_batch_size", "per_device_eval_batch_size"},
+    {"eval_batch_size", "eval_batch_size"},
+    {"train_batch_size", "train_batch_size"},
+    {"micro_batch_size", "micro_batch_size"},
+    {"instantaneous batch size per device", "per_device_train_batch_size"},
+    {"batch_size", "batch_size"},
+    {"batch-size", "batch_size"},
+    {"batch size", "batch_size"},
+    {"gradient_accumulation_steps", "gradient_accumulation_steps"},
+    {"gradient accumulation steps", "gradient_accumulation_steps"},
+    {"gradient_checkpointing", "gradient_checkpointing"},
+    {"activation_checkpointing", "gradient_checkpointing"},
+    {"mixed_precision", "mixed_precision"},
+    {"num_workers", "num_workers"},
+    {"pin_memory", "pin_memory"},
+    {"gpu_memory_utilization", "gpu_memory_utilization"},
+    {"gpu-memory-utilization", "gpu_memory_utilization"},
+    {"max_model_len", "max_model_len"},
+    {"max-model-len", "max_model_len"},
+    {"mem-fraction-static", "mem_fraction_static"},
+    {"xla_python_client_preallocate", "XLA_PYTHON_CLIENT_PREALLOCATE"},
+    {"tf_force_gpu_allow_growth", "TF_FORCE_GPU_ALLOW_GROWTH"},
+});
+
+struct Mark {
+  std::string_view word, value;  // `word` in lower case
+};
+constexpr auto kMarks = std::to_array<Mark>({
+    {"microsoft-standard-wsl", "wsl"},
+    {"c:\\users", "windows"},
+    {"d:\\", "windows"},
+    {"site-packages\\torch", "windows"},
+    {"microsoft windows", "windows"},
+    {"windows-10", "windows"},
+    {"windows-11", "windows"},
+    {"/content/", "colab"},
+    {"/kaggle/", "kaggle"},
+    {"/opt/ml/", "sagemaker"},
+    {"hip version", "rocm"},
+    {"/opt/rocm", "rocm"},
+    {"tegra", "jetson"},
+    {"mig 1g.", "mig"},
+    {"mig 2g.", "mig"},
+    {"mig 3g.", "mig"},
+    {"mig 4g.", "mig"},
+    {"uuid: mig-", "mig"},
+    {"/.dockerenv", "docker"},
+});
+
+bool is_value_letter(char letter) { return !is_blank(letter) && !std::string_view("\"'`,;)}>").contains(letter); }
+
+// "=16", ": 16", " 16", "'] = \"16\"", "\": 16": the value, or nothing when the name only stands in a sentence.
+std::string value_behind(std::string_view rest, bool list) {
+  Cursor cursor(rest);
+  cursor.take_while([](char letter) { return std::string_view("\"'])").contains(letter); });
+  cursor.skip_blanks();
+  const bool sign = cursor.take("==") || cursor.take("=") || cursor.take(":") || cursor.take(",");
+  cursor.skip_blanks();
+  const bool quoted = cursor.take("\"") || cursor.take("'") || cursor.take("`");
+  std::string_view value = quoted || list
+                               ? cursor.rest().substr(0, cursor.rest().find_first_of(quoted ? "\"'`" : " \t\"'`;)"))
+                               : cursor.take_while(is_value_letter);
+  while (!value.empty() && (value.back() == '.' || value.back() == ',' || value.back() == ']')) value.remove_suffix(1);
+  // Without a sign only a number is a value: "--batch-size 16", not "batch size is".
+  if (!sign && (value.empty() || !is_digit(value[0]))) return {};
+  return cut_text(value, kLongestValue);
+}
+
+class SettingsReader final : public TextReader {
+ public:
+  void read(const LogLine& line, EvidenceSink& sink) override {
+    std::string_view longest;  // of the names that begin at one place, the first in the list counts
+    std::size_t taken = kNone;
+    for (const Setting& setting : kSettings) {
+      const std::size_t at = find_ignoring_case(line.text, setting.word);
+      if (at == kNone || (at > 0 && is_word(line.text[at - 1])) ||
+          (taken != kNone && at >= taken && at < taken + longest.size()))
+        continue;
+      // What an error message advises is not in force.
+      const std::string_view before = line.text.substr(0, at);
+      if (contains_ignoring_case(before, "try setting") || before.ends_with("Management and ")) continue;
+      const std::string value =
+          value_behind(line.text.substr(at + setting.word.size()), setting.as.contains('_') && setting.as[0] <= 'Z');
+      if (value.empty() || value.contains('(') || value == "None") continue;
+      taken = at;
+      longest = setting.word;
+      add(line, setting.as, value, sink);
+    }
+    for (const Mark& mark : kMarks) {
+      if (contains_ignoring_case(line.whole, mark.word)) add(line, "platform", mark.value, sink);
+    }
+  }
+
+ private:
+  void add(const LogLine& line, std::string_view name, std::string_view value, EvidenceSink& sink) {
+    if (known_.size() >= kMostSettings || !known_.insert({std::string(name), std::string(value)}).second) return;
+    sink.add(sink.evidence().settings, {sink.at(line), std::string(name), std::string(value)}, "settings");
+  }
+
+  std::set<std::pair<std::string, std::string>> known_;
+};
+
+constexpr auto kSettingWords = std::to_array<std::string_view>({"_alloc_conf",
+                                                                "memory_caching",
+                                                                "cuda_visible_dev",
+                                                                "cuda_launch_bl",
+                                                                "cuda_module_lo",
+                                                                "pytorch version",
+                                                                "torch.__version",
+                                                                "torch==",
+                                                                "batch_size",
+                                                                "batch-size",
+                                                                "batch size",
+                                                                "accumulation_steps",
+                                                                "accumulation steps",
+                                                                "checkpointing",
+                                                                "mixed_precision",
+                                                                "num_workers",
+                                                                "pin_memory",
+                                                                "memory_util",
+                                                                "memory-util",
+                                                                "max_model_len",
+                                                                "max-model-len",
+                                                                "mem-fraction",
+                                                                "client_preallocate",
+                                                                "gpu_allow_growth",
+                                                                "standard-wsl",
+                                                                "c:\\users",
+                                                                "site-packages\\",
+                                                                "microsoft wind",
+                                                                "windows-1",
+                                                                "/content/",
+                                                                "/kaggle/",
+                                                                "/opt/ml/",
+                                                                "hip version",
+                                                                "/opt/rocm",
+                                                                "tegra",
+                                                                "mig 1g.",
+                                                                "mig 2g.",
+                                                                "mig 3g.",
+                                                                "mig 4g.",
+                                                                "uuid: mig",
+                                                                "/.dockerenv"});
+
+// Sentences, and the kind of remark that each is.
+struct Sentence {
+  std::string_view words, kind;  // both lower case
+};
+constexpr auto kSentences = std::to_array<Sentence>({
+    {"cuda kernel errors might be asynchronously", "asynchronous_report"},
+    {"allocator cache flushes since last step", "cache_flushes"},
+    {"expandable_segments not supported", "expandable_unsupported"},
+    {"will create", "many_workers"},  // "This DataLoader will create 16 worker processes in total"
+    {"is incompatible with gradient checkpointing", "gradient_checkpointing_on"},
+    {"none of the inputs have requires_grad=true", "checkpoint_without_gradient"},
+    {"backward through the graph a second time", "graph_freed"},
+    {"too many open files", "open_files"},
+    {"received 0 items of ancdata", "open_files"},
+    {"rlimit_memlock", "locked_memory"},
+    {"not compiled with flash attention", "no_flash_attention"},
+    {"flash attention 2 is not installed", "no_flash_attention"},
+    {"kernel appears to have died", "kernel_died"},
+    {"kernel died", "kernel_died"},
+    {"segmentation fault", "segmentation_fault"},
+    {"ran out of memory, skipping", "batch_skipped"},
+    {"ran out of memory, retrying", "batch_skipped"},
+    {"skipping batch due to", "batch_skipped"},
+    {"this error means you ran out of memory on your gpu", "comfyui"},
+    {"token indices sequence length is longer than", "long_sequence"},
+    {"model is quite large: setting to eval", "large_model"},
+    {"some parameters are on the meta device", "offloaded"},
+    {"some modules are dispatched on the cpu", "offloaded"},
+    {"find_unused_parameters=true was specified", "unused_parameters"},
+    {"cudamallocasync", "malloc_async"},
+    {"shared gpu memory", "shared_gpu_memory"},
+    {"sysmem fallback", "shared_gpu_memory"},
+    {"pinned memory", "pinned_memory"},
+    {"cudahostalloc", "pinned_memory"},
+});
+
+class RemarksReader final : public TextReader {
+ public:
+  void read(const LogLine& line, EvidenceSink& sink) override {
+    for (const Sentence& sentence : kSentences) {
+      if (!contains_ignoring_case(line.text, sentence.words)) continue;
+      if (sentence.kind == "many_workers" && !line.text.contains("worker processes")) continue;
+      // Told once; a remark that comes with every step says no more.
+      if (++seen_[std::string(sentence.kind)] > kMostOfAKind) continue;
+      sink.add(sink.evidence().remarks, {sink.at(line), line.speaker, std::string(sentence.kind)}, "remarks");
+    }
+  }
+
+ private:
+  static constexpr int kMostOfAKind = 16;
+  std::map<std::string, int> seen_;
+};
+
+constexpr auto kRemarkWords =
+    std::to_array<std::string_view>({"asynchronously rep",  "cache flushes",        "segments not supp",
+                                     "worker processes in", "with gradient check",  "none of the inputs",
+                                     "graph a second",      "too many open",        "ancdata",
+                                     "rlimit_memlock",      "flash attention",      "kernel appears",
+                                     "kernel died",         "segmentation fault",   "out of memory, ",
+                                     "skipping batch",      "ran out of memory on", "token indices",
+                                     "quite large",         "on the meta device",   "dispatched on",
+                                     "unused_parameters",   "cudamallocasync",      "shared gpu memory",
+                                     "sysmem fallback",     "pinned memory",        "cudahostalloc"});
+
+}  // namespace
+
+const TextFormat kSettingsFormat{"settings", kSettingWords,
+                                 [] { return std::unique_ptr<TextReader>(new SettingsReader); }};
+const TextFormat kRemarksFormat{"remarks", kRemarkWords, [] { return std::unique_ptr<TextReader>(new RemarksReader); }};
+
+}  // namespace vramfit::ingest
