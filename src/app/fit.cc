@@ -34,6 +34,8 @@ constexpr std::int64_t kFreeRunGib = 512;
 // A candidate's time limit: these seconds, and so many times what the free run took.
 constexpr double kShortestLimit = 10;
 constexpr double kLimitFactor = 3;
+// A search makes about this many runs before it has its answer and a few more to choose from.
+constexpr double kBudgetInRuns = 15;
 // A run that goes on beyond the training loop takes longer than one that ends when memory is steady.
 constexpr double kConfirmFactor = 1.5;
 // Of the time left, the most that one measuring run may take.
@@ -88,7 +90,15 @@ class Fit {
 
  private:
   double elapsed() const { return base::seconds_between(started_ns_, clock_.now_ns()); }
-  double left() const { return std::max(0.0, request_.budget_seconds - elapsed()); }
+  double left() const { return std::max(0.0, result_.budget_seconds - elapsed()); }
+
+  // Seconds mean different things to different machines: unless the user said how many, a search gets what its runs
+  // take here.
+  void stretch_budget() {
+    if (request_.budget_is_firm) return;
+    result_.budget_seconds =
+        std::max(request_.budget_seconds, elapsed() + kBudgetInRuns * result_.free_run->wall_seconds);
+  }
 
   static Bytes limit_of(const CardChoice& card) { return card.total.value_or(card.card.memory); }
 
@@ -113,7 +123,7 @@ class Fit {
     request.plan.reset();
     request.quiet_child = true;
     if (request.steps == "auto") request.steps = "quick";  // ends as soon as memory is steady
-    request.whole_seconds = left();
+    if (request_.budget_is_firm || result_.free_run) request.whole_seconds = left();
     return request;
   }
 
@@ -140,7 +150,9 @@ class Fit {
     return true;
   }
 
-  bool is_out_of_time(const model::RunResult& run) const { return run.timed_out && left() <= 0; }
+  bool is_out_of_time(const model::RunResult& run) const {
+    return request_.budget_is_firm && run.timed_out && left() <= 0;
+  }
 
   bool conclude(FitVerdict verdict, std::string reason) {
     result_.verdict = verdict;
@@ -182,6 +194,7 @@ class Fit {
                                 device.peaks.reserved};
     }
     result_.free_run = std::move(outcome->result);
+    stretch_budget();
     return job;
   }
 
@@ -304,7 +317,7 @@ class Fit {
     request.steps = "auto";
     RunProver prover(std::move(request), {}, folder, runner_);
     const double expected = kConfirmFactor * result_.free_run->wall_seconds;
-    while (!result_.plans.empty() && elapsed() + expected < request_.budget_seconds) {
+    while (!result_.plans.empty() && elapsed() + expected < result_.budget_seconds) {
       model::PlanRow& best = result_.plans.front();
       progress_.update(fmt::format("confirming {}", best.plan.name));
       const auto proof = prover.prove(best.plan, left());

@@ -24,6 +24,7 @@ struct FitRequest {
   std::vector<std::string> only;     // --only: technique ids; empty = all
   std::vector<std::string> deny;     // --deny
   double budget_seconds = 60;        // for everything, the two first runs included; setting an environment up is not
+  bool budget_is_firm = false;       // as asked for; otherwise a job or a machine whose runs are slow gets more
   std::filesystem::path plan_out = "vramfit-plan.json";
 };
 

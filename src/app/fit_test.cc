@@ -38,11 +38,13 @@ class FakeRunner final : public Runner {
       if (refuses) outcome.result.plan_refused.push_back(change.technique + ": x");
     }
     outcome.result.interrupted = runs == interrupt_at;
+    outcome.result.wall_seconds = wall_seconds;
     return outcome;
   }
 
   int runs = 0;
   int interrupt_at = -1;
+  double wall_seconds = 0;  // that a run says it took
   bool breaks = false;
   std::string refused;
 
@@ -227,9 +229,19 @@ TEST_F(FitTest, a_file_that_is_no_plan_is_never_overwritten) {
 
 TEST_F(FitTest, no_time_at_all_is_out_of_time_and_not_nothing_fits) {
   request.budget_seconds = 1e-9;
+  request.budget_is_firm = true;
   const auto result = run();
   ASSERT_TRUE(result);
   EXPECT_EQ(result->verdict, FitVerdict::kOutOfTime);
+}
+
+TEST_F(FitTest, a_slow_machine_gets_more_time_unless_the_user_said_how_much) {
+  request.budget_seconds = 1e-9;
+  runner.wall_seconds = 100;
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kPlanFits);
+  EXPECT_GE(result->budget_seconds, 1000);
 }
 
 RunOutcome fitting_run() {

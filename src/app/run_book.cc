@@ -1,0 +1,105 @@
+#include "app/run_book.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+
+namespace vramfit::app {
+
+namespace fs = std::filesystem;
+using base::ErrorCode;
+using base::Result;
+
+namespace {
+
+constexpr std::int64_t kKeptRuns = 2000;
+
+std::int64_t now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+std::string value_of(const base::Environment& environment, const char* name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+std::int64_t kept_runs() {
+  const std::string text = value_of(base::current_environment(), "VRAMFIT_KEEP_RUNS");
+  char* end = nullptr;
+  const long long number = std::strtoll(text.c_str(), &end, 10);
+  return !text.empty() && *end == '\0' && number > 0 ? number : kKeptRuns;
+}
+
+void complain(const base::Error& error, base::ProgressSink& progress) {
+  progress.say(fmt::format("vramfit: this run is not in the history: {}{}", error.what,
+                           error.remedy.empty() ? "" : "\n  " + error.remedy));
+}
+
+}  // namespace
+
+std::optional<fs::path> find_store(const base::Environment& environment) {
+  const std::string named = value_of(environment, "VRAMFIT_STORE");
+  if (named == "none") return std::nullopt;
+  if (!named.empty()) return fs::absolute(named);
+  const std::string data = value_of(environment, "XDG_DATA_HOME");
+  if (data.starts_with('/')) return fs::path(data) / "vramfit" / "runs.db";
+  const std::string home = value_of(environment, "HOME");
+  if (home.empty()) return std::nullopt;
+  return fs::path(home) / ".local" / "share" / "vramfit" / "runs.db";
+}
+
+Result<store::Store> open_store() {
+  const auto path = find_store(base::current_environment());
+  if (!path) {
+    return base::fail(ErrorCode::kNotFound, "no history is kept", "VRAMFIT_STORE",
+                      "unset it, or set it to a file; without HOME it has to be set");
+  }
+  return store::Store::open(*path);
+}
+
+RunBook RunBook::begin(const model::RunStart& start, base::ProgressSink& progress) {
+  RunBook book;
+  if (!find_store(base::current_environment())) return book;
+  auto store = open_store();
+  if (!store) {
+    complain(store.error(), progress);
+    return book;
+  }
+  const auto number = store->begin(start, now_ms());
+  if (!number) {
+    complain(number.error(), progress);
+    return book;
+  }
+  static_cast<void>(store->prune(kept_runs()));  // what could not be removed now is removed by a later run
+  book.number_ = *number;
+  book.store_ = std::move(*store);
+  return book;
+}
+
+void RunBook::finish(const model::RunEnd& end, base::ProgressSink& progress) {
+  if (!store_) return;
+  if (const auto done = store_->finish(number_, end, now_ms()); !done) {
+    complain(done.error(), progress);
+    number_ = 0;
+  }
+}
+
+model::RunEnd summarize(const model::RunResult& result, std::string json) {
+  model::RunEnd end;
+  end.verdict = to_string(result.verdict);
+  end.reason = result.oom ? result.oom->message : result.reason;
+  end.exit_code = result.exit_code;
+  end.wall_seconds = result.wall_seconds;
+  end.torch = result.torch;
+  end.cuda = result.cuda;
+  end.python = result.python;
+  end.devices = result.devices;
+  for (model::DeviceResult& device : end.devices) device.needs.reset();  // is in the JSON
+  end.phases = result.phases;
+  end.result = std::move(json);
+  return end;
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,180 @@
+// vramfit runs: the history of runs, its notes, tags, export and import; vramfit show N; vramfit compare N M ...
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "app/compare.h"
+#include "app/history.h"
+#include "base/file.h"
+#include "cli/job_options.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "report/history_json.h"
+#include "report/history_text.h"
+
+namespace vramfit::cli {
+
+namespace {
+
+using base::Result;
+
+struct RunsOptions {
+  model::RunFilter filter{.most = 20};
+  bool all = false;
+  std::int64_t number = 0;
+  std::string note, tag, untag, export_file, import_file, json;
+  std::int64_t keep = -1;
+  std::int64_t remove = 0;
+};
+
+// Text on stdout, or JSON there with "-"; a file of JSON beside the text.
+Result<int> show(const std::string& json_file, const std::string& json, const std::string& text) {
+  if (json_file == "-") {
+    print(json);
+    return 0;
+  }
+  if (const auto written = write_json(json_file, json); !written) return std::unexpected(written.error());
+  print(text);
+  return 0;
+}
+
+Result<int> edit(app::History& history, const RunsOptions& options) {
+  if (options.number == 0) {
+    return base::fail(base::ErrorCode::kUsage, "which run?", "--note, --tag, --untag",
+                      "vramfit runs 12 --note \"before the refactoring\"");
+  }
+  if (!options.note.empty()) {
+    const std::string note = options.note == "-" ? "" : options.note;
+    if (const auto done = history.store().set_note(options.number, note); !done) return std::unexpected(done.error());
+  }
+  if (!options.tag.empty()) {
+    if (const auto done = history.store().add_tag(options.number, options.tag); !done) {
+      return std::unexpected(done.error());
+    }
+  }
+  if (!options.untag.empty()) {
+    if (const auto done = history.store().remove_tag(options.number, options.untag); !done) {
+      return std::unexpected(done.error());
+    }
+  }
+  const auto run = history.store().find(options.number);
+  if (!run) return std::unexpected(run.error());
+  print(report::stored_run_to_text(*run));
+  return 0;
+}
+
+Result<int> import_from(app::History& history, const std::string& file) {
+  const auto taken = history.import_file(file);
+  if (!taken) return std::unexpected(taken.error());
+  print(fmt::format("{} runs taken, {} were here already\n", taken->taken, taken->known));
+  return 0;
+}
+
+Result<int> export_to(app::History& history, const RunsOptions& options, const model::RunFilter& filter) {
+  const auto runs =
+      history.load(options.number != 0 ? std::vector{options.number} : std::vector<std::int64_t>{}, filter);
+  if (!runs) return std::unexpected(runs.error());
+  const std::string json = report::history_to_json(*runs, VRAMFIT_VERSION);
+  if (options.export_file == "-") {
+    print(json);
+    return 0;
+  }
+  if (const auto done = base::write_file(options.export_file, json); !done) return std::unexpected(done.error());
+  talk(fmt::format("{} runs written to {}\n", runs->size(), options.export_file));
+  return 0;
+}
+
+Result<int> act(const RunsOptions& options) {
+  auto history = app::History::open();
+  if (!history) return std::unexpected(history.error());
+  model::RunFilter filter = options.filter;
+  if (options.all || !options.export_file.empty()) filter.most = 0;
+  if (!options.import_file.empty()) return import_from(*history, options.import_file);
+  if (!options.export_file.empty()) return export_to(*history, options, filter);
+  if (options.keep >= 0) {
+    const auto removed = history->store().prune(options.keep);
+    if (!removed) return std::unexpected(removed.error());
+    print(fmt::format("{} runs removed; those with a note or a tag stay\n", *removed));
+    return 0;
+  }
+  if (options.remove != 0) {
+    if (const auto done = history->store().remove(options.remove); !done) return std::unexpected(done.error());
+    print(fmt::format("run {} removed\n", options.remove));
+    return 0;
+  }
+  if (!options.note.empty() || !options.tag.empty() || !options.untag.empty()) return edit(*history, options);
+  const auto runs = history->store().list(filter);
+  if (!runs) return std::unexpected(runs.error());
+  return show(options.json, report::history_to_json(*runs, VRAMFIT_VERSION), report::history_to_text(*runs));
+}
+
+struct NumbersOptions {
+  std::vector<std::int64_t> numbers;
+  std::string json;
+};
+
+Result<std::vector<model::StoredRun>> load(const NumbersOptions& options) {
+  auto history = app::History::open();
+  if (!history) return std::unexpected(history.error());
+  return history->load(options.numbers, {});
+}
+
+Result<int> act_show(const NumbersOptions& options) {
+  const auto runs = load(options);
+  if (!runs) return std::unexpected(runs.error());
+  return show(options.json, report::history_to_json(*runs, VRAMFIT_VERSION), report::stored_run_to_text(runs->front()));
+}
+
+Result<int> act_compare(const NumbersOptions& options) {
+  auto runs = load(options);
+  if (!runs) return std::unexpected(runs.error());
+  const model::Comparison comparison = app::compare(std::move(*runs));
+  return show(options.json, report::comparison_to_json(comparison, VRAMFIT_VERSION),
+              report::comparison_to_text(comparison));
+}
+
+int finish(const Result<int>& code) { return code ? *code : report_error(code.error()); }
+
+}  // namespace
+
+Verb add_runs_verb(CLI::App& parser) {
+  auto options = std::make_shared<RunsOptions>();
+  CLI::App* verb = parser.add_subcommand("runs", "The numbered history of runs: list, note, tag, export, import");
+  verb->add_option("number", options->number, "The run that --note, --tag, --untag or --export is about");
+  verb->add_option("--limit", options->filter.most, "The newest so many (20)")->check(CLI::PositiveNumber);
+  verb->add_flag("--all", options->all, "All of them");
+  verb->add_option("--with-tag", options->filter.tag, "Only runs with this tag");
+  verb->add_option("--verb", options->filter.verb, "Only runs of this verb: run, fit, sweep ...");
+  verb->add_option("--verdict", options->filter.verdict, "Only runs that ended so: fits, out_of_memory ...");
+  verb->add_option("--of", options->filter.parent, "Only the trials of this sweep");
+  verb->add_option("--note", options->note, "Write this beside the run (- takes the note away)");
+  verb->add_option("--tag", options->tag, "Give the run this tag");
+  verb->add_option("--untag", options->untag, "Take this tag away");
+  verb->add_option("--export", options->export_file, "Write the run, or all that are asked for, to this file");
+  verb->add_option("--import", options->import_file, "Take the runs of such a file in")->check(CLI::ExistingFile);
+  verb->add_option("--keep", options->keep, "Remove all but the newest so many")->check(CLI::NonNegativeNumber);
+  verb->add_option("--remove", options->remove, "Remove this run")->check(CLI::PositiveNumber);
+  verb->add_option("--json", options->json, "Write the list to this file; - is stdout");
+  return {verb, [options](const Command&) { return finish(act(*options)); }};
+}
+
+Verb add_show_verb(CLI::App& parser) {
+  auto options = std::make_shared<NumbersOptions>();
+  CLI::App* verb = parser.add_subcommand("show", "Tell one run of the history");
+  verb->add_option("number", options->numbers, "Its number, as `vramfit runs` lists it")->required()->expected(1);
+  verb->add_option("--json", options->json, "Write all that is known of it to this file; - is stdout");
+  return {verb, [options](const Command&) { return finish(act_show(*options)); }};
+}
+
+Verb add_compare_verb(CLI::App& parser) {
+  auto options = std::make_shared<NumbersOptions>();
+  CLI::App* verb = parser.add_subcommand("compare", "Set runs of the history side by side: what changed, memory, time");
+  verb->add_option("numbers", options->numbers, "Two or more; changes are told against the first")
+      ->required()
+      ->expected(2, 1000);
+  verb->add_option("--json", options->json, "Write the comparison to this file; - is stdout");
+  return {verb, [options](const Command&) { return finish(act_compare(*options)); }};
+}
+
+}  // namespace vramfit::cli

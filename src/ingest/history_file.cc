@@ -1,0 +1,113 @@
+#include "ingest/history_file.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace vramfit::ingest {
+namespace {
+
+using base::Bytes;
+using base::ErrorCode;
+using base::Result;
+using model::StoredRun;
+using nlohmann::json;
+
+constexpr const char* kRemedy = "`vramfit runs --export FILE` writes such files";
+
+model::Peaks read_peaks(const json& row) {
+  return {Bytes(row.at("peak_allocated_bytes").get<std::int64_t>()),
+          Bytes(row.at("peak_reserved_bytes").get<std::int64_t>()),
+          Bytes(row.at("peak_device_bytes").get<std::int64_t>())};
+}
+
+model::DeviceResult read_device(const json& row) {
+  model::DeviceResult device;
+  device.index = row.at("index").get<int>();
+  device.name = row.at("name").get<std::string>();
+  device.total = Bytes(row.at("total_bytes").get<std::int64_t>());
+  device.context = Bytes(row.at("context_bytes").get<std::int64_t>());
+  device.libraries = Bytes(row.at("library_bytes").get<std::int64_t>());
+  device.retries = row.at("allocation_retries").get<std::int64_t>();
+  device.peaks = read_peaks(row);
+  return device;
+}
+
+model::RunStart read_start(const json& run) {
+  model::RunStart start;
+  start.verb = run.at("verb").get<std::string>();
+  start.command = run.at("command").get<std::vector<std::string>>();
+  start.folder = run.at("folder").get<std::string>();
+  start.script = run.at("script").get<std::string>();
+  start.script_hash = run.at("script_hash").get<std::string>();
+  const json& git = run.at("git");
+  start.git = {git.at("commit").get<std::string>(), git.at("branch").get<std::string>(),
+               git.at("has_changes").get<bool>()};
+  start.host = run.at("host").get<std::string>();
+  start.version = run.at("vramfit").get<std::string>();
+  start.card = run.at("card").get<std::string>();
+  start.plan = run.at("plan").get<std::string>();
+  if (!run.at("parent").is_null()) start.parent = run.at("parent").get<std::int64_t>();
+  return start;
+}
+
+model::RunEnd read_end(const json& run) {
+  model::RunEnd end;
+  end.verdict = run.at("verdict").get<std::string>();
+  end.reason = run.at("reason").get<std::string>();
+  end.exit_code = run.at("exit_code").get<int>();
+  end.wall_seconds = run.at("wall_seconds").get<double>();
+  end.torch = run.at("torch").get<std::string>();
+  end.cuda = run.at("cuda").get<std::string>();
+  end.python = run.at("python").get<std::string>();
+  for (const json& row : run.at("devices")) end.devices.push_back(read_device(row));
+  for (const json& row : run.at("phases")) {
+    end.phases.push_back({.name = row.at("name").get<std::string>(),
+                          .device = row.at("device").get<int>(),
+                          .peaks = read_peaks(row),
+                          .steps = row.at("steps").get<std::int64_t>()});
+  }
+  for (const json& row : run.at("findings")) {
+    end.findings.push_back(
+        {row.at("code").get<std::string>(), row.at("label").get<std::string>(), row.at("text").get<std::string>()});
+  }
+  end.result = run.value("result", "");
+  return end;
+}
+
+StoredRun read_run(const json& run) {
+  StoredRun stored;
+  stored.number = run.at("number").get<std::int64_t>();
+  stored.uuid = run.at("uuid").get<std::string>();
+  const auto state = model::parse_run_state(run.at("state").get<std::string>());
+  if (!state || stored.uuid.empty()) throw std::out_of_range("state or uuid");
+  stored.state = *state;
+  stored.started_ms = run.at("started_ms").get<std::int64_t>();
+  if (!run.at("ended_ms").is_null()) stored.ended_ms = run.at("ended_ms").get<std::int64_t>();
+  stored.tags = run.at("tags").get<std::vector<std::string>>();
+  stored.note = run.at("note").get<std::string>();
+  stored.start = read_start(run);
+  stored.end = read_end(run);
+  return stored;
+}
+
+}  // namespace
+
+Result<std::vector<StoredRun>> parse_history(std::string_view text, const std::string& where) {
+  const json file = json::parse(text, nullptr, false);
+  if (!file.is_object() || !file.contains("runs") || !file["runs"].is_array()) {
+    return base::fail(ErrorCode::kCorrupt, "this is no file of exported runs", where, kRemedy);
+  }
+  std::vector<StoredRun> runs;
+  for (const json& run : file["runs"]) {
+    try {
+      runs.push_back(read_run(run));
+    } catch (const std::exception& problem) {  // a field that is missing or of another type: the library throws
+      return base::fail(ErrorCode::kCorrupt, fmt::format("run {} of the file: {}", runs.size() + 1, problem.what()),
+                        where, kRemedy);
+    }
+  }
+  return runs;
+}
+
+}  // namespace vramfit::ingest
