@@ -101,6 +101,8 @@ class Writer {
       const Value& key = object.items[i];
       if (key.kind == Kind::kString) {
         write(key, depth + 1);
+      } else if (key.kind == Kind::kObject) {  // a dict may be its own key
+        out += "\"...\"";
       } else {
         out += quote_json(to_json(key, strings_, heap_, 100));
       }

@@ -217,18 +217,4 @@ std::optional<std::string> to_latin1(std::string_view text) {
   return out;
 }
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    std::uint64_t word;
-    if (text.size() >= 8 && (std::memcpy(&word, text.data(), 8), (word & 0x8080808080808080u) == 0)) {
-      text.remove_prefix(8);
-      continue;
-    }
-    const Decoded next = decode_utf8(text);
-    if (next.size == 0) return false;
-    text.remove_prefix(next.size);
-  }
-  return true;
-}
-
 }  // namespace vramfit::ingest::pickle

@@ -35,8 +35,6 @@ std::optional<std::string> parse_quoted(std::string_view text);
 void append_utf8(std::string& text, std::uint32_t code_point);
 // Every code point of UTF-8 text as one byte; nothing if one is above 0xff or the text is not UTF-8.
 std::optional<std::string> to_latin1(std::string_view text);
-// Whether the bytes are UTF-8. Surrogates pass.
-bool is_utf8(std::string_view text);
 
 }  // namespace vramfit::ingest::pickle
 
