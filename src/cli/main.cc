@@ -41,10 +41,10 @@ int main_checked(int argc, char** argv) {
   parser.set_version_flag("--version", "vramfit " VRAMFIT_VERSION);
   parser.require_subcommand(1);
   parser.footer("vramfit VERB [options] -- python script.py its own arguments");
-  const std::vector<Verb> verbs = {vramfit::cli::add_run_verb(parser),    vramfit::cli::add_fit_verb(parser),
-                                   vramfit::cli::add_gpus_verb(parser),   vramfit::cli::add_env_verb(parser),
-                                   vramfit::cli::add_runs_verb(parser),   vramfit::cli::add_show_verb(parser),
-                                   vramfit::cli::add_compare_verb(parser)};
+  const std::vector<Verb> verbs = {vramfit::cli::add_run_verb(parser),     vramfit::cli::add_fit_verb(parser),
+                                   vramfit::cli::add_gpus_verb(parser),    vramfit::cli::add_env_verb(parser),
+                                   vramfit::cli::add_runs_verb(parser),    vramfit::cli::add_show_verb(parser),
+                                   vramfit::cli::add_compare_verb(parser), vramfit::cli::add_watch_verb(parser)};
   Words words = split(argc, argv);
   try {
     parser.parse(words.own);

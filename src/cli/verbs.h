@@ -21,6 +21,7 @@ Verb add_run_verb(CLI::App& parser);
 Verb add_fit_verb(CLI::App& parser);
 Verb add_gpus_verb(CLI::App& parser);
 Verb add_env_verb(CLI::App& parser);
+Verb add_watch_verb(CLI::App& parser);
 Verb add_runs_verb(CLI::App& parser);
 Verb add_show_verb(CLI::App& parser);
 Verb add_compare_verb(CLI::App& parser);

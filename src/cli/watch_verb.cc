@@ -1,0 +1,365 @@
+// vramfit watch: the machine's cards, live or recorded; or what one command takes of them.
+#include <fmt/format.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "app/watch.h"
+#include "app/watch_command.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "cli/job_options.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "http/page_server.h"
+#include "report/watch_csv.h"
+#include "report/watch_json.h"
+#include "report/watch_metrics.h"
+#include "report/watch_peaks.h"
+#include "tui/terminal_screen.h"
+#include "tui/watch_draw.h"
+#include "tui/watch_loop.h"
+
+namespace vramfit::cli {
+
+namespace {
+
+constexpr std::uint16_t kMetricsPort = 9836;
+constexpr std::int64_t kQuickestNs = 10'000'000;
+
+struct WatchWords {
+  bool once = false, no_color = false, no_unicode = false, no_virtual = false, tree = false, per_process = false;
+  bool headless = false;
+  std::string json, csv, record, replay, interval, prometheus, sort = "memory", filter, record_limit = "64MiB";
+  std::int64_t count = 0;
+  int record_keep = 4;
+  bool wants_prometheus = false;
+  std::vector<std::string> alerts;
+  std::string exec;
+};
+
+std::unexpected<base::Error> misused(std::string what, std::string where, std::string remedy = {}) {
+  return base::fail(base::ErrorCode::kUsage, std::move(what), std::move(where), std::move(remedy));
+}
+
+// A stream of samples in a file or on stdout.
+class Sink {
+ public:
+  static base::Result<std::shared_ptr<Sink>> open(const std::string& name) {
+    auto sink = std::make_shared<Sink>();
+    sink->name_ = name;
+    sink->file_ = name == "-" ? stdout : std::fopen(name.c_str(), "we");
+    if (sink->file_ == nullptr) return base::fail_errno("cannot write the file", name);
+    return sink;
+  }
+  ~Sink() {
+    if (file_ != nullptr && file_ != stdout) std::fclose(file_);
+  }
+  base::Result<void> write(const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0) return {};
+    return base::fail_errno("cannot write the samples", name_);
+  }
+
+ private:
+  std::string name_;
+  std::FILE* file_ = nullptr;
+};
+
+// The latest sample as a page of metrics. The page is made when it is asked for.
+class Metrics {
+ public:
+  explicit Metrics(bool processes) : options_{processes} {}
+  void set(const model::MachineSample& sample) {
+    const std::lock_guard guard(lock_);
+    latest_ = sample;
+  }
+  http::Page page(std::string_view path) {
+    if (path == "/") return {200, "text/html; charset=utf-8", "<a href=\"/metrics\">metrics</a> of vramfit watch\n"};
+    if (path != "/metrics") return {404, "text/plain; charset=utf-8", "only /metrics is here\n"};
+    const std::lock_guard guard(lock_);
+    if (!latest_) return {503, "text/plain; charset=utf-8", "no sample yet\n"};
+    return {200, "text/plain; version=0.0.4; charset=utf-8", report::machine_to_metrics(*latest_, options_)};
+  }
+
+ private:
+  report::MetricsOptions options_;
+  std::mutex lock_;
+  std::optional<model::MachineSample> latest_;
+};
+
+// Everything that was asked for beside the screen.
+struct Outputs {
+  app::WatchOptions options;
+  std::shared_ptr<Metrics> metrics;  // outlives the server
+  std::optional<http::PageServer> server;
+  std::string notes;
+};
+
+base::Result<void> add_files(const WatchWords& words, Outputs& outputs) {
+  if (!words.csv.empty()) {
+    auto sink = Sink::open(words.csv);
+    if (!sink) return std::unexpected(sink.error());
+    if (auto written = (*sink)->write(report::csv_heading()); !written) return written;
+    outputs.options.sinks.push_back(
+        [sink = *sink](const auto& one) { return sink->write(report::machine_to_csv(one)); });
+  }
+  if (!words.json.empty() && !words.once) {
+    auto sink = Sink::open(words.json);
+    if (!sink) return std::unexpected(sink.error());
+    outputs.options.sinks.push_back(
+        [sink = *sink](const auto& one) { return sink->write(report::machine_to_json_line(one, VRAMFIT_VERSION)); });
+  }
+  return {};
+}
+
+base::Result<void> add_recorder(const WatchWords& words, Outputs& outputs) {
+  if (words.record.empty()) return {};
+  const auto limit = base::parse_bytes(words.record_limit);
+  if (!limit) return std::unexpected(limit.error());
+  auto recorder = app::WatchRecorder::open(words.record, {.limit = *limit, .keep = words.record_keep});
+  if (!recorder) return std::unexpected(recorder.error());
+  outputs.options.recorder.emplace(std::move(*recorder));
+  outputs.notes = "recording";
+  return {};
+}
+
+base::Result<void> add_metrics(const WatchWords& words, Outputs& outputs) {
+  if (!words.wants_prometheus) return {};
+  const auto address = http::parse_address(words.prometheus, {.port = kMetricsPort});
+  if (!address) return std::unexpected(address.error());
+  outputs.metrics = std::make_shared<Metrics>(words.per_process);
+  auto server =
+      http::PageServer::start(*address, [page = outputs.metrics](std::string_view path) { return page->page(path); });
+  if (!server) return std::unexpected(server.error());
+  outputs.server.emplace(std::move(*server));
+  const http::Address taken = outputs.server->address();
+  const bool is_v6 = taken.host.find(':') != std::string::npos;
+  const std::string place = fmt::format("{}{}{}:{}", is_v6 ? "[" : "", taken.host, is_v6 ? "]" : "", taken.port);
+  if (outputs.notes.empty()) outputs.notes = "metrics on " + place;
+  talk(fmt::format("vramfit: metrics on http://{}/metrics\n", place));
+  outputs.options.sinks.push_back([metrics = outputs.metrics](const auto& one) {
+    metrics->set(one);
+    return base::Result<void>();
+  });
+  return {};
+}
+
+base::Result<Outputs> build_outputs(const WatchWords& words) {
+  Outputs outputs;
+  for (const std::string& text : words.alerts) {
+    auto rule = app::parse_alert(text);
+    if (!rule) return std::unexpected(rule.error());
+    outputs.options.alerts.push_back(std::move(*rule));
+  }
+  outputs.options.alert_command = words.exec;
+  for (const auto add : {add_files, add_recorder, add_metrics}) {
+    if (auto added = add(words, outputs); !added) return std::unexpected(added.error());
+  }
+  return outputs;
+}
+
+base::Result<std::int64_t> read_interval(const WatchWords& words, std::int64_t otherwise) {
+  if (words.interval.empty()) return otherwise;
+  auto interval = app::parse_duration(words.interval);
+  if (!interval) return interval;
+  if (*interval < kQuickestNs) return misused("the shortest interval is 10ms", "--interval");
+  return interval;
+}
+
+bool wants_colour(const WatchWords& words) {
+  const char* refused = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool is_dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+  return !words.no_color && (refused == nullptr || *refused == '\0') && !is_dumb;
+}
+
+// The locale's own word, as LC_ALL, LC_CTYPE and LANG give it.
+bool wants_unicode(const WatchWords& words) {
+  if (words.no_unicode) return false;
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    std::string text = value;
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text.find("utf-8") != std::string::npos || text.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+tui::WatchState build_state(const WatchWords& words) {
+  tui::WatchState state{.tree = words.tree, .filter = words.filter};
+  for (const auto order : {tui::SortBy::kMemory, tui::SortBy::kCard, tui::SortBy::kPid, tui::SortBy::kUser,
+                           tui::SortBy::kStarted, tui::SortBy::kName}) {
+    if (tui::to_string(order) == words.sort) state.sort = order;
+  }
+  return state;
+}
+
+int exit_code_of(const model::MachineSample& sample) {
+  const bool all_answer = std::ranges::all_of(sample.cards, [](const auto& card) { return card.problem.empty(); });
+  return !sample.cards.empty() && all_answer ? 0 : 1;
+}
+
+base::Result<int> show_once(const WatchWords& words, app::Watch& watch) {
+  auto tick = watch.tick();
+  if (!tick) return std::unexpected(tick.error());
+  if (!*tick) return misused("the recording is empty", words.replay);
+  // Rates and shares of time need a moment between two samples.
+  const model::MachineSample& sample = (*tick)->sample;
+  if (!words.json.empty()) {
+    const std::string json = report::machine_to_json(sample, VRAMFIT_VERSION)
+                                 .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                             "\n";
+    if (words.json == "-") {
+      print(json);
+      return exit_code_of(sample);
+    }
+    if (auto written = write_json(words.json, json); !written) return std::unexpected(written.error());
+  }
+  if (words.csv == "-") return exit_code_of(sample);
+  std::vector<std::string> alerts;
+  for (const auto& alert : (*tick)->alerts) alerts.push_back(alert.text);
+  tui::WatchState state = build_state(words);
+  const auto view = tui::build_watch_view(sample, state, alerts);
+  const tui::Look look{.unicode = wants_unicode(words), .keys = false};
+  const auto grid = tui::draw_all(view, look, tui::terminal_columns(STDOUT_FILENO, 80));
+  const bool colour = wants_colour(words) && ::isatty(STDOUT_FILENO) != 0;
+  const auto lines = grid.to_lines();
+  std::string text;
+  for (int row = 0; row < std::ssize(lines); ++row) {
+    text += (colour ? grid.to_coloured_line(row) : lines[static_cast<std::size_t>(row)]) + "\n";
+  }
+  print(text);
+  return exit_code_of(sample);
+}
+
+void wait_until(std::int64_t due_ns) {
+  const timespec until{due_ns / 1'000'000'000, due_ns % 1'000'000'000};
+  ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+}
+
+// No screen: files, metrics and alerts only. New alerts and problems are told on stderr.
+base::Result<int> watch_quietly(const WatchWords& words, app::Watch& watch, std::int64_t interval_ns) {
+  std::int64_t due = base::steady_clock().now_ns(), samples = 0;
+  std::string told;
+  while (base::take_interrupt() == 0) {
+    auto tick = watch.tick();
+    if (!tick) return std::unexpected(tick.error());
+    if (!*tick) return 0;
+    for (const auto& alert : (*tick)->alerts) {
+      if (alert.is_new) talk(fmt::format("vramfit: alert: {}\n", alert.text));
+    }
+    std::string problem;
+    for (const auto& one : (*tick)->problems) problem += fmt::format("vramfit: warning: {}\n", one);
+    if (problem != told) talk(told = problem);
+    if (words.count > 0 && ++samples >= words.count) return 0;
+    if (!words.replay.empty()) continue;  // a recording is read as fast as it goes
+    due = std::max(due + interval_ns, base::steady_clock().now_ns());
+    wait_until(due);
+  }
+  return 0;
+}
+
+base::Result<int> watch_command(const WatchWords& words, const Command& command) {
+  const auto interval = read_interval(words, kQuickestNs);
+  if (!interval) return std::unexpected(interval.error());
+  base::InterruptScope scope;
+  const auto peaks = app::watch_command({.command = command, .interval_ns = *interval});
+  if (!peaks) return std::unexpected(peaks.error());
+  talk("\n" + report::peaks_to_text(*peaks));
+  const std::string json = report::peaks_to_json(*peaks, VRAMFIT_VERSION)
+                               .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                           "\n";
+  if (auto written = write_json(words.json, json); !written) return std::unexpected(written.error());
+  return peaks->exit_code;
+}
+
+base::Result<std::unique_ptr<app::MachineSource>> open_source(const WatchWords& words, std::int64_t interval_ns) {
+  if (!words.replay.empty()) return app::open_watch_recording(words.replay);
+  return app::open_machine({.interval_ns = interval_ns, .sessions = !words.no_virtual});
+}
+
+base::Result<int> act(const WatchWords& words, const Command& command) {
+  if (!command.empty()) {
+    if (words.json == "-") return misused("stdout belongs to the command", "--json", "a file's name");
+    return watch_command(words, command);
+  }
+  if (words.json == "-" && words.csv == "-") return misused("stdout can be JSON or CSV, not both", "--json, --csv");
+  const auto interval = read_interval(words, 1'000'000'000);
+  if (!interval) return std::unexpected(interval.error());
+  auto source = open_source(words, *interval);
+  if (!source) return std::unexpected(source.error());
+  auto outputs = build_outputs(words);
+  if (!outputs) return std::unexpected(outputs.error());
+  const bool writes = !words.csv.empty() || !words.json.empty() || !words.record.empty() || words.wants_prometheus ||
+                      !words.alerts.empty();
+  app::Watch watch(std::move(*source), std::move(outputs->options));
+  base::InterruptScope scope;
+  if (words.once) return show_once(words, watch);
+  const bool has_terminal = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
+  const bool takes_stdout = words.json == "-" || words.csv == "-";
+  if (words.headless || takes_stdout || !has_terminal) {
+    // Piped into a file with nothing else to do, one look is what is meant.
+    return writes || words.headless ? watch_quietly(words, watch, *interval) : show_once(words, watch);
+  }
+  auto screen = tui::TerminalScreen::open(wants_colour(words));
+  if (!screen) return std::unexpected(screen.error());
+  const tui::LoopOptions options{.interval_ns = *interval,
+                                 .most_samples = words.count,
+                                 .state = build_state(words),
+                                 .look = {.unicode = wants_unicode(words),
+                                          .interval_seconds = static_cast<double>(*interval) * 1e-9,
+                                          .notes = outputs->notes}};
+  if (auto done = tui::watch_on_screen(watch, *screen, options); !done) return std::unexpected(done.error());
+  return 0;
+}
+
+}  // namespace
+
+Verb add_watch_verb(CLI::App& parser) {
+  auto words = std::make_shared<WatchWords>();
+  CLI::App* verb =
+      parser.add_subcommand("watch", "Watch the cards: on screen, into files, for Prometheus; or -- command");
+  verb->add_flag("--once", words->once, "One look, then end; exit code 1 when a card does not answer or there is none");
+  verb->add_option("--interval", words->interval,
+                   "Time between samples, from 10ms up (default 1s; 10ms for a command)");
+  verb->add_option("--count", words->count, "End after this many samples")->check(CLI::PositiveNumber);
+  verb->add_option("--json", words->json, "Write JSON to this file, one line a sample; - is stdout");
+  verb->add_option("--csv", words->csv, "Write CSV to this file; - is stdout");
+  verb->add_option("--record", words->record, "Record to this file; see it again with --replay");
+  verb->add_option("--record-limit", words->record_limit, "Size at which the recording is rotated (64MiB)");
+  verb->add_option("--record-keep", words->record_keep, "Rotated recordings to keep (4)")->check(CLI::Range(0, 1000));
+  verb->add_option("--replay", words->replay, "Show a recording instead of this machine")->check(CLI::ExistingFile);
+  verb->add_option("--prometheus", words->prometheus, "Serve metrics on this address (127.0.0.1:9836)")
+      ->expected(0, 1)
+      ->each([words](const std::string&) {});
+  verb->add_flag("--per-process", words->per_process,
+                 "A metric for each process too, with names of users and programs");
+  verb->add_option("--alert", words->alerts, "Tell when a rule holds: \"mem>90% for 30s\"; may be repeated")
+      ->take_all();
+  verb->add_option("--exec", words->exec, "Run this shell command when an alert begins");
+  verb->add_option("--sort", words->sort, "Order of the processes (memory)")
+      ->check(CLI::IsMember({"memory", "card", "pid", "user", "since", "name"}));
+  verb->add_option("--filter", words->filter, "Show only processes that hold this text");
+  verb->add_flag("--tree", words->tree, "Processes under those that started them");
+  verb->add_flag("--headless", words->headless, "No screen: only files, metrics and alerts");
+  verb->add_flag("--no-color", words->no_color, "No colours (as NO_COLOR)");
+  verb->add_flag("--no-unicode", words->no_unicode, "Plain ASCII");
+  verb->add_flag("--no-virtual", words->no_virtual, "Without the virtual cards of running sessions");
+  return {verb, [words, verb](const Command& command) {
+            words->wants_prometheus = verb->count("--prometheus") > 0;
+            const auto code = act(*words, command);
+            return code ? *code : report_error(code.error());
+          }};
+}
+
+}  // namespace vramfit::cli
