@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+// How much the numbers alone speak for it: live memory near the total, little idle, little of anybody else.
+double weigh_numbers(const Scene& scene) {
+  const Terms& terms = scene.terms;
+  const double live = share(terms.live ? terms.live : terms.reserved, terms.total);
+  if (surely_above(terms.live, terms.total)) return 0.15;  // paged to the host by the driver
+  if (surely_above(terms.tried, terms.total)) return 0.2;  // one tensor larger than the card
+  double weight = live >= 0.75 ? 0.55 : live >= 0.55 ? 0.48 : live >= 0.35 ? 0.38 : 0.28;
+  const bool idle_would_do = terms.idle && terms.free && may_reach(*terms.idle + *terms.free, terms.tensor);
+  if (idle_would_do && share(terms.idle, terms.reserved) >= 0.1) weight = std::min(weight, 0.32);
+  const Size others = terms.others ? terms.others : terms.outside;
+  if (share(others, terms.total) > 0.25) weight = std::min(weight, live >= 0.5 ? 0.45 : 0.2);
+  return weight;
+}
+
+void reckon(const Scene& scene, Draft& draft) {
+  const Terms& terms = scene.terms;
+  std::string sum =
+      fmt::format("{} asked for, {} free; of {} in total {} ({}) are live tensors of this process", show(terms.tried),
+                  show(terms.free), show(terms.total), show(terms.live), percent(share(terms.live, terms.total)));
+  if (terms.idle) sum += fmt::format(", {} are cached and unused", show(terms.idle));
+  if (terms.outside && terms.outside->value.count() > 0) {
+    sum += fmt::format(", {} are outside PyTorch (its context and whoever else uses the card)", show(terms.outside));
+  }
+  draft.because(scene.oom_line(), sum);
+}
+
+void look_at_run(const Scene& scene, Draft& draft) {
+  const model::RunResult& run = *scene.run();
+  const auto device = std::find_if(run.devices.begin(), run.devices.end(),
+                                   [&](const model::DeviceResult& one) { return one.index == run.peak_device; });
+  if (device == run.devices.end()) return;
+  const bool nothing_else = scene.given.runtime.measured;
+  draft.weigh(nothing_else ? 0.62 : 0.5);
+  draft.because(fmt::format("the run: {} of {} on {} in tensors when it ran out, in phase {}",
+                            show(device->peaks.allocated), show(device->total), device->name,
+                            run.oom && !run.oom->phase.empty() ? run.oom->phase : run.peak_phase));
+}
+
+void look(const Scene& scene, Draft& draft) {
+  if (scene.run_failed_for_memory()) look_at_run(scene, draft);
+  if (scene.oom_has_numbers && scene.can_reckon()) {
+    const Terms& terms = scene.terms;
+    const bool much_free = terms.free && terms.tried && surely_above(terms.free, terms.tried) &&
+                           terms.free->value.count() > terms.tried->value.count() * 3 / 2;
+    if (much_free && !terms.allowed) return;
+    draft.weigh(weigh_numbers(scene));
+    if (terms.allowed) draft.adjust(-0.25);
+    reckon(scene, draft);
+    if (scene.at.placing && draft.confidence() > 0.3) {
+      draft.weigh(0.7).title("The model alone is larger than what the card has free");
+      if (scene.stack.innermost() != nullptr) draft.because(*scene.stack.innermost(), "weights were being moved here");
+    } else if (scene.at.backward && draft.confidence() > 0.4) {
+      draft.adjust(0.05);
+    }
+  } else if (scene.oom == nullptr && !scene.has_run()) {
+    for (const SnapshotFacts& facts : scene.snapshots) {
+      if (facts.ooms == 0 || facts.reserved.count() == 0) continue;
+      const double idle = share(facts.idle, facts.reserved);
+      draft.weigh(idle < 0.1 ? 0.5 : 0.3);
+      draft.because(model::SourceLine{facts.file, 0, ""},
+                    fmt::format("{} of {} reserved are live, {} ({}) idle; the request was {}", show(facts.active),
+                                show(facts.reserved), show(facts.idle), percent(idle),
+                                facts.failed_size ? show(*facts.failed_size) : "?"));
+    }
+  }
+  if (draft.is_empty()) return;
+  offer_fit(scene, draft);
+  offer_smaller_batch(scene, draft);
+  offer_mixed_precision(scene, draft);
+  offer_checkpointing(scene, draft);
+  if (scene.has_run()) return;
+  if (scene.snapshots.empty()) {
+    draft.confirm(
+        "the message alone cannot tell a job that is too large from a leak, a missing no_grad, a retained graph, the "
+        "optimizer's first step or a second copy of the model: time and owners can");
+  }
+  ask_for_traceback(scene, draft);
+  ask_for_snapshot(scene, draft);
+  ask_for_script(scene, draft);
+}
+
+}  // namespace
+
+const Cause kCapacityExceeded{
+    "VF101",
+    "capacity_exceeded",
+    "The card is full of this process's own live tensors",
+    "live tensors near the card's total, little cached, little outside PyTorch, a modest request",
+    "What the job keeps alive at its peak (weights, gradients, optimizer state, activations) is more than the card "
+    "has. Nothing is wasted: idle cache and other processes would not make up the difference. An out-of-memory line "
+    "alone cannot tell this from memory that should have been freed; owners and time can, so give a snapshot or let "
+    "vramfit run the script.",
+    "Make the peak smaller: a smaller batch with accumulated gradients, bf16, activation checkpointing, smaller "
+    "inputs, "
+    "an optimizer with less state. `vramfit fit` finds and proves the cheapest of these for your card.",
+    look};
+
+}  // namespace vramfit::doctor

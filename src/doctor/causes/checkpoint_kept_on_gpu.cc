@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+void look_at_run(const Scene& scene, Draft& draft) {
+  for (const model::CheckpointLoad& load : scene.runtime().checkpoints) {
+    if (load.on_card.count() == 0) continue;
+    const bool kept = load.kept.count() > load.on_card.count() / 10;
+    draft.weigh(kept ? (scene.run_failed_for_memory() ? 0.9 : 0.7) : (scene.run_failed_for_memory() ? 0.5 : 0.3));
+    if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
+    draft.because(fmt::format(
+        "the run: {} put {} of \"{}\" on the card (map_location {}){}", load.line, show(load.on_card), load.path,
+        load.map_location,
+        kept ? fmt::format("; {} of it stays, held by {} {}", show(load.kept), load.holder.kind, load.holder.name)
+             : std::string()));
+  }
+}
+
+void look(const Scene& scene, Draft& draft) {
+  look_at_run(scene, draft);
+  if (scene.oom != nullptr && scene.at.checkpoint_load) {
+    const StackEntry* load = scene.stack.in_own_code({"load("});
+    if (load == nullptr) load = scene.stack.in_file({"serialization.py", "safetensors"});
+    if (load == nullptr) load = scene.stack.innermost();
+    const bool mapped = load != nullptr && mentions(load->frame.code, {"map_location=\"cpu\"", "map_location='cpu'"});
+    draft.weigh(mapped ? 0.4 : 0.85);
+    if (load != nullptr) draft.because(*load, "a checkpoint is read straight onto the card here");
+    if (scene.oom->gpu == 0 && scene.oom->processes.size() >= 2) {
+      draft.adjust(0.05);
+      draft.because(scene.oom_line(), fmt::format("{} processes are on GPU 0: every rank loads onto the same card",
+                                                  scene.oom->processes.size() + 1));
+    }
+  }
+  if (draft.is_empty()) return;
+  draft.fix({"Read checkpoints into host memory and drop the dictionary after use",
+             "state = torch.load(PATH, map_location=\"cpu\")\nmodel.load_state_dict(state)\ndel state", std::nullopt,
+             "none", Applicability::kAsIs});
+}
+
+}  // namespace
+
+const Cause kCheckpointKeptOnGpu{
+    "VF112",
+    "checkpoint_kept_on_gpu",
+    "A checkpoint is loaded onto the card, beside the model itself",
+    "a frame of torch.load or safetensors that puts tensors on the card; the loaded dictionary still alive later",
+    "torch.load restores tensors to the device they were saved from. The model then exists twice (and with its "
+    "optimizer "
+    "state more often), and if every rank loads so, all copies land on GPU 0.",
+    "map_location=\"cpu\", and del of the dictionary once it is used.",
+    look};
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+void look(const Scene& scene, Draft& draft) {
+  if (scene.oom == nullptr) return;
+  const StackEntry* pairs = scene.stack.near_end(
+      {"box_iou",        "pairwise_iou", "bbox_overlaps", "pairwise_",       "cdist",       "bboxes_iou",
+       "iou_calculator", "bbox_iou",     "box_area",      "_box_inter",      "inter_union", "generalized_box_iou",
+       "mask_iou",       "batched_nms",  "assigner",      "get_assignments", "get_targets", "anchor",
+       "matcher",        "chamfer",      "pairwise"},
+      6);
+  const StackEntry* masks =
+      scene.stack.near_end({"paste_mask", "masks_in_image", "interpolate(masks", "interpolate(pred_mask", "crop_mask",
+                            "process_mask", "_do_paste", "upsample(masks", "gt_masks", "binary_mask"},
+                           6);
+  const StackEntry* frame = pairs != nullptr ? pairs : masks;
+  if (frame == nullptr) return;
+  draft.weigh(share(scene.terms.tried, scene.terms.total) >= 0.02 ? 0.78 : 0.6);
+  draft.because(*frame, pairs != nullptr ? "pairs of every object with every anchor (or point) are made here"
+                                         : "one mask for each object at full size is made here");
+  if (scene.oom_has_numbers) {
+    draft.because(scene.oom_line(), fmt::format("one request of {}, {} of the card", show(scene.terms.tried),
+                                                percent(share(scene.terms.tried, scene.terms.total))));
+  }
+  draft.fix({"Bound how many objects of one image are used, or match in chunks",
+             "boxes = boxes[:MAX_OBJECTS]  # or loop over chunks of anchors", std::nullopt, "little",
+             Applicability::kFillIn});
+  draft.fix({"Match on the CPU when there are many objects",
+             "assigner=dict(type=\"MaxIoUAssigner\", gpu_assign_thr=200)  # mmdetection", std::nullopt,
+             "slow for such images", Applicability::kMayBeWrong});
+  ask_for_script(scene, draft);
+}
+
+}  // namespace
+
+const Cause kDataDependentBlowup{
+    "VF105",
+    "data_dependent_blowup",
+    "Memory depends on what is in the batch: some image has very many objects",
+    "frames of pairwise overlaps, matching or full-size masks near the end of the stack",
+    "Objects times anchors, objects times pixels, points times points: what such an operation makes depends on the "
+    "data, and a rare image with hundreds of objects needs many times the usual amount.",
+    "Bound the number of objects, work in chunks, match on the CPU above a threshold.",
+    look};
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+const model::PhaseResult* phase_of(const model::RunResult& run, std::string_view name) {
+  const auto found = std::find_if(run.phases.begin(), run.phases.end(),
+                                  [&](const model::PhaseResult& phase) { return phase.name == name; });
+  return found == run.phases.end() ? nullptr : &*found;
+}
+
+void look_at_run(const Scene& scene, Draft& draft) {
+  if (!scene.has_run()) return;
+  const auto* train = phase_of(*scene.run(), "train");
+  for (const char* name : {"validate", "test"}) {
+    const auto* phase = phase_of(*scene.run(), name);
+    if (train == nullptr || phase == nullptr || !scene.run_failed_for_memory() || !scene.at.evaluation) continue;
+    draft.weigh(0.55).because(fmt::format("the run: training peaked at {}, {} at {} when it ran out",
+                                          show(train->peaks.allocated), phase->name, show(phase->peaks.allocated)));
+  }
+}
+
+void look(const Scene& scene, Draft& draft) {
+  look_at_run(scene, draft);
+  if (scene.at.evaluation && scene.oom != nullptr && scene.at.evaluation_frame) {
+    const double asked = share(scene.terms.tried, scene.terms.total);
+    draft.weigh(asked >= 0.1 ? 0.55 : asked >= 0.03 ? 0.42 : 0.33);
+    draft.because(*scene.at.evaluation_frame, "it failed in an evaluation");
+    if (scene.at.under_no_grad) {
+      draft.adjust(0.12);
+      draft.because("the evaluation runs without gradients already, so activations are not what piles up");
+    }
+    if (scene.oom_has_numbers) {
+      draft.because(scene.oom_line(),
+                    fmt::format("one request of {}, {} of the card", show(scene.terms.tried), percent(asked)));
+    }
+  }
+  if (draft.is_empty()) return;
+  offer_smaller_batch(scene, draft);
+  draft.fix({"Evaluate at the size that training uses, or in tiles", "transforms.Resize(TRAIN_SIZE)  # or crops",
+             std::nullopt, "none", Applicability::kFillIn});
+  ask_for_script(scene, draft);
+}
+
+}  // namespace
+
+const Cause kEvalStageBlowup{
+    "VF104",
+    "eval_stage_blowup",
+    "The evaluation needs more at once than training does",
+    "a frame of an evaluation, a large request, training passed before",
+    "Validation or test uses a larger batch, whole images instead of crops, beam search, or resizes outputs to the "
+    "original size, so that one of its steps needs more than any training step, even without gradients.",
+    "A smaller evaluation batch, the input size of training, tiles, argmax before resizing.",
+    look};
+
+}  // namespace vramfit::doctor

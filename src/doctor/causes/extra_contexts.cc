@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+// What a context with its libraries takes.
+bool is_context_sized(const Size& bytes) {
+  return bytes && bytes->value >= model::Bytes::mib(150) && bytes->value <= model::Bytes::mib(1700);
+}
+
+void look_at_message(const Scene& scene, Draft& draft) {
+  if (scene.oom == nullptr) return;
+  std::int64_t small = 0;
+  model::Bytes sum;
+  for (const model::OomProcess& process : scene.oom->processes) {
+    if (scene.oom->arithmetic.own_pid == process.pid || !is_context_sized(process.bytes)) continue;
+    ++small;
+    sum += process.bytes.value;
+  }
+  if (small >= 2 && small * 2 >= static_cast<std::int64_t>(scene.oom->processes.size())) {
+    draft.weigh(small >= 3 ? 0.86 : 0.66);
+    draft.because(scene.oom_line(),
+                  fmt::format("{} other processes hold between 150 MiB and 1.7 GiB each, {} in all: that "
+                              "is a CUDA context each",
+                              small, show(sum)));
+  }
+  if (scene.at.data_worker) {
+    draft.weigh(0.8);
+    if (scene.stack.innermost() != nullptr) {
+      draft.because(*scene.stack.innermost(),
+                    "a loader's worker process uses the card here, with a context of its own");
+    } else {
+      draft.because(scene.oom_line(), "it was raised in a loader's worker process");
+    }
+  }
+}
+
+// One process listed on its own card and, with a context's worth, on GPU 0 too.
+void look_at_status(const Scene& scene, Draft& draft) {
+  for (const model::GpuStatus& status : scene.texts.gpu_status) {
+    std::map<std::int64_t, std::set<int>> cards_of;
+    for (const model::GpuProcess& process : status.processes) {
+      if (process.pid && process.gpu) cards_of[*process.pid].insert(*process.gpu);
+    }
+    std::int64_t strangers = 0;
+    const model::GpuProcess* first = nullptr;
+    for (const model::GpuProcess& process : status.processes) {
+      if (process.gpu != 0 || !process.pid || cards_of[*process.pid].size() < 2 || !is_context_sized(process.memory)) {
+        continue;
+      }
+      ++strangers;
+      if (first == nullptr) first = &process;
+    }
+    if (strangers == 0) continue;
+    draft.weigh(scene.has_failure() ? 0.84 : 0.75);
+    if (!scene.has_failure()) draft.severity(model::Severity::kWarning);
+    draft.because(first->at, fmt::format("{} processes of other cards hold a context on GPU 0 as well ({} the first)",
+                                         strangers, show(first->memory)));
+  }
+}
+
+void look_at_run(const Scene& scene, Draft& draft) {
+  std::map<int, std::int64_t> strangers;
+  model::Bytes sum;
+  std::string roles;
+  for (const model::ContextOnCard& context : scene.runtime().contexts) {
+    const bool worker = context.role == "worker" || context.role == "child";
+    const bool rank_on_zero = context.world_size > 1 && context.device == 0 && context.rank != 0 &&
+                              context.local_rank != 0 && context.peak_allocated <= model::Bytes::mib(64);
+    if (!worker && !rank_on_zero) continue;
+    ++strangers[context.device];
+    sum += context.context + context.libraries;
+    if (!roles.contains(context.role)) roles += (roles.empty() ? "" : ", ") + context.role;
+  }
+  if (strangers.empty()) return;
+  model::Bytes total;
+  for (const model::DeviceResult& device : scene.run()->devices) {
+    if (device.index == strangers.begin()->first) total = device.total;
+  }
+  draft.weigh(scene.run_failed_for_memory() ? std::min(0.92, 0.6 + 2 * share(sum, total)) : 0.7);
+  if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
+  draft.because(fmt::format("the run: {} further contexts on GPU {}, of processes that are a {}: {} in all",
+                            strangers.begin()->second, strangers.begin()->first, roles, show(sum)));
+}
+
+void look(const Scene& scene, Draft& draft) {
+  if (scene.has_run()) look_at_run(scene, draft);
+  look_at_message(scene, draft);
+  look_at_status(scene, draft);
+  if (draft.is_empty()) return;
+  draft.fix({"In each rank choose the card before anything touches CUDA",
+             "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))\nstate = torch.load(path, map_location=\"cpu\")",
+             std::nullopt, "none", Applicability::kMayBeWrong});
+  draft.fix({"Let the loader's workers return CPU tensors, and move them in the loop",
+             "for batch in loader: batch = batch.to(device, non_blocking=True)", std::nullopt, "none",
+             Applicability::kMayBeWrong});
+}
+
+}  // namespace
+
+const Cause kExtraContexts{
+    "VF403",
+    "extra_contexts",
+    "Other ranks or loader workers open CUDA contexts on this card",
+    "several processes with a context's worth of memory (0.15 to 1.7 GiB) on one card; an error raised in a loader "
+    "worker",
+    "Every process that touches a card opens a context there: 0.3 to 1 GiB before the first tensor. Ranks that never "
+    "chose "
+    "their card, workers that make CUDA tensors, or torch.load without map_location all open one on GPU 0.",
+    "set_device first; no CUDA in Dataset and collate functions; map_location=\"cpu\".",
+    look};
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+// Requests up to 10 MiB ask for one of these segments, whatever their size: a little idle memory of the other pool, or
+// in pieces, is no sign of anything.
+bool is_class_size(const Size& tried) {
+  return tried && (tried->contains(model::Bytes::mib(2)) || tried->contains(model::Bytes::mib(20)));
+}
+
+void look_at_message(const Scene& scene, Draft& draft) {
+  const Terms& terms = scene.terms;
+  if (scene.oom == nullptr || !terms.tried || !terms.idle || !terms.reserved) return;
+  if (terms.allowed || surely_above(terms.tried, terms.total)) return;
+  if (terms.free && terms.free->value.count() > terms.tried->value.count() * 3 / 2) return;
+  const double idle = share(terms.idle, terms.reserved);
+  const bool idle_alone = may_reach(terms.idle, terms.tensor);
+  const bool with_free = terms.free && may_reach(*terms.idle + *terms.free, terms.tensor);
+  double weight = 0;
+  if (idle_alone) {
+    weight = idle >= 0.1 ? 0.8 : idle >= 0.06 ? 0.58 : is_class_size(terms.tried) ? 0.25 : 0.5;
+  } else if (with_free) {
+    weight = idle >= 0.1 ? 0.6 : 0.25;
+  } else if (idle > 0.1) {
+    weight = 0.33;
+  }
+  if (weight == 0) return;
+  if (scene.in_force.expandable_segments || scene.in_force.malloc_async) weight = std::min(weight * 0.3, 0.25);
+  if (terms.private_pools && may_reach(terms.private_pools, terms.tensor)) weight = std::min(weight, 0.5);
+  if (scene.at.graph_capture) weight = std::min(weight, 0.45);
+  draft.weigh(weight);
+  draft.because(
+      scene.oom_line(),
+      fmt::format("{} asked for; {} reserved - {} allocated = {} idle ({} of reserved){}", show(terms.tensor),
+                  show(terms.reserved), show(terms.allocated), show(terms.idle), percent(idle),
+                  idle_alone  ? ": enough in sum, but in no one piece"
+                  : with_free ? fmt::format("; with {} free it would be enough in one piece", show(terms.free))
+                              : fmt::format("; even with {} free it would not be enough", show(terms.free))));
+  if (scene.in_force.expandable_segments) draft.because("expandable segments are on, which leaves few such holes");
+}
+
+void look_at_snapshots(const Scene& scene, Draft& draft) {
+  for (std::size_t i = 0; i < scene.snapshots.size(); ++i) {
+    const SnapshotFacts& facts = scene.snapshots[i];
+    if (!facts.failed_size) continue;
+    const Bytes usable = facts.idle - facts.idle_in_private;
+    const bool enough = usable >= *facts.failed_size;
+    if (enough && facts.largest_idle < *facts.failed_size) {
+      draft.weigh(facts.expandable ? 0.5 : 0.9);
+      draft.because(model::SourceLine{facts.file, 0, ""},
+                    fmt::format("{} asked for; {} idle in {} pieces, the largest {}", show(*facts.failed_size),
+                                show(usable), facts.idle_blocks, show(facts.largest_idle)));
+    } else if (share(usable, facts.reserved) > 0.15 && facts.largest_idle < *facts.failed_size) {
+      draft.weigh(0.45).because(model::SourceLine{facts.file, 0, ""},
+                                fmt::format("{} of {} reserved are idle, the largest piece is {}", show(usable),
+                                            show(facts.reserved), show(facts.largest_idle)));
+    }
+    for (const ReplayedSetting& replay : scene.given.snapshots[i].replays) {
+      if (!replay.fits || draft.is_empty()) continue;
+      draft.weigh(scene.given.snapshots[i].replay_is_faithful ? 0.95 : 0.85);
+      draft.because(
+          model::SourceLine{facts.file, 0, ""},
+          fmt::format("replayed with {}, the same program fits: {} reserved", replay.settings, show(replay.reserved)));
+      draft.fix({"Use the setting with which its replay fits", "export PYTORCH_CUDA_ALLOC_CONF=" + replay.settings,
+                 std::nullopt, "none to little", Applicability::kAsIs});
+    }
+  }
+}
+
+// Retries and splits that the statistics counted.
+void look_at_summaries(const Scene& scene, Draft& draft) {
+  for (const model::MemorySummary& summary : scene.texts.summaries) {
+    const auto retries = summary.counters.find("num_alloc_retries");
+    const auto split = summary.statistics.find("inactive_split_bytes.all");
+    const auto reserved = summary.statistics.find("reserved_bytes.all");
+    if (split == summary.statistics.end() || reserved == summary.statistics.end()) continue;
+    const double idle = share(Size(split->second.current), Size(reserved->second.current));
+    const std::int64_t count = retries == summary.counters.end() ? 0 : retries->second;
+    if (idle < 0.15 || (count == 0 && scene.oom == nullptr)) continue;
+    draft.weigh(std::min(0.75, 0.4 + idle));
+    draft.because(summary.at,
+                  fmt::format("{} of {} reserved are inactive splits ({}); the cache was emptied and asked "
+                              "again {} times",
+                              show(split->second.current), show(reserved->second.current), percent(idle), count));
+    if (scene.oom == nullptr) draft.severity(model::Severity::kWarning);
+  }
+}
+
+void look_at_run(const Scene& scene, Draft& draft) {
+  if (!scene.has_run()) return;
+  model::Bytes fragmented;
+  for (const model::OwnerRow& row : scene.run()->owners_at_peak) {
+    if (row.device == scene.run()->peak_device && row.owner == "fragmented") fragmented += row.bytes;
+  }
+  const model::Bytes tried = scene.run()->oom ? scene.run()->oom->tried : model::Bytes(0);
+  if (!scene.run_failed_for_memory() || fragmented < tried || fragmented.count() == 0) return;
+  draft.weigh(0.7).because(
+      fmt::format("the run: {} were cached in pieces when {} was asked for", show(fragmented), show(tried)));
+}
+
+void look(const Scene& scene, Draft& draft) {
+  look_at_snapshots(scene, draft);
+  look_at_message(scene, draft);
+  look_at_summaries(scene, draft);
+  look_at_run(scene, draft);
+  if (draft.is_empty()) return;
+  offer_expandable_segments(scene, draft);
+  if (!scene.snapshots.empty()) {
+    draft.fix({"Try every setting on the recorded program",
+               "vramfit replay " + scene.snapshots.front().file + " --search", std::nullopt, "none",
+               Applicability::kAsIs});
+  }
+  draft.fix({"Give the cache back between phases with different sizes",
+             "torch.cuda.empty_cache()  # before validation, not in every step", std::nullopt,
+             "each call waits for the card", Applicability::kMayBeWrong});
+  ask_for_snapshot(scene, draft);
+}
+
+}  // namespace
+
+const Cause kFragmentation{
+    "VF301",
+    "fragmentation",
+    "Enough memory is reserved and idle, but in pieces that are too small",
+    "idle reserved memory at least as large as the request while no one piece is; expandable segments off",
+    "PyTorch reserves memory in segments and reuses them. After tensors of many sizes, free pieces lie between live "
+    "ones, "
+    "and a segment goes back to the driver only when all of it is free. Then a large request fails although the sum of "
+    "the pieces would do.",
+    "expandable_segments:True; fewer different sizes (pad, bucket); empty_cache between phases. `vramfit replay "
+    "--search` "
+    "proves which setting helps on your own snapshot.",
+    look};
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+bool is_graph_held(const model::Growth& growth) {
+  return !growth.graphs.empty() || std::any_of(growth.holders.begin(), growth.holders.end(),
+                                               [](const model::HeldTensors& held) { return held.has_graph; });
+}
+
+void look_at_run(const Scene& scene, Draft& draft) {
+  const model::RuntimeEvidence& runtime = scene.runtime();
+  for (const model::Growth& growth : runtime.growth) {
+    if (growth.steps < 3 || !is_graph_held(growth) || growth.phase == "validate" || growth.phase == "test") continue;
+    draft.weigh(scene.run_failed_for_memory() ? 0.94 : 0.85);
+    if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
+    draft.because(fmt::format("the run: memory rose {} a step over {} steps of {}, and what is kept has a graph",
+                              show(growth.per_step), growth.steps, growth.phase));
+    for (const model::HeldTensors& held : growth.holders) {
+      if (!held.has_graph) continue;
+      draft.because(fmt::format("{} `{}` keeps {} tensors made at {} ({}), and with them every step's activations",
+                                held.holder.kind, held.holder.name, held.tensors, held.line, held.operation));
+    }
+    for (const model::GrowingGraph& graph : growth.graphs) {
+      draft.because(fmt::format("the graph behind {} `{}` grew from {} to {} nodes", graph.holder.kind,
+                                graph.holder.name, graph.nodes_before, graph.nodes_after));
+    }
+  }
+  if (runtime.retain_graph || runtime.create_graph) {
+    const bool grows = !runtime.growth.empty();
+    draft.weigh(grows ? 0.9 : scene.run_failed_for_memory() ? 0.5 : 0.3);
+    if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
+    draft.because(fmt::format("the run: backward({}=True) at {}",
+                              runtime.create_graph ? "create_graph" : "retain_graph", runtime.retain_graph_line));
+  }
+}
+
+void look_at_snapshots(const Scene& scene, Draft& draft) {
+  for (const SnapshotFacts& facts : scene.snapshots) {
+    model::Bytes forward;
+    std::int64_t lines = 0;
+    for (const CallSite& site : facts.sites) {
+      const bool piles_up = site.in_trace >= 3 && site.spread >= 0.4 && site.freed * 2 <= site.in_trace;
+      if (!piles_up || !mentions(site.words, {"nn/modules", "functional.py", " forward"})) continue;
+      if (mentions(site.words, {"backward", "/optim/"})) continue;
+      forward += site.bytes;
+      ++lines;
+    }
+    const double part = share(forward, facts.active);
+    if (part < 0.3 || lines < 2 || facts.steps < 2) continue;
+    draft.weigh(std::min(0.88, 0.6 + part / 3));
+    draft.because(
+        model::SourceLine{facts.file, 0, ""},
+        fmt::format("activations of {} lines of forward passes pile up over the trace: {}, {} of what is live", lines,
+                    show(forward), percent(part)));
+  }
+}
+
+void look(const Scene& scene, Draft& draft) {
+  look_at_run(scene, draft);
+  look_at_snapshots(scene, draft);
+  if (scene.oom != nullptr) {
+    if (const StackEntry* retained = scene.stack.in_code({"retain_graph=true", "create_graph=true"})) {
+      draft.weigh(0.72).because(*retained, "the graph is kept after the backward pass, with all it saved");
+    }
+    const StackEntry* kept = scene.stack.in_own_code({"loss +=", "losses.append(loss)", "loss_sum +=", "total_loss +=",
+                                                      "running_loss +=", "outputs.append(", "loss_list.append("});
+    if (kept != nullptr && !mentions(kept->frame.code, {".item()", ".detach()", "float(", ".cpu()"})) {
+      draft.weigh(0.6).because(*kept, "a tensor with its graph is added up or stored here");
+    }
+  }
+  if (draft.is_empty()) return;
+  draft.fix({"Store numbers or detached tensors", "total += loss.item()  # or loss.detach()", std::nullopt,
+             ".item() waits for the card; .detach() does not", Applicability::kMayBeWrong});
+  draft.fix({"Drop retain_graph; sum the losses and call backward once", "(loss_a + loss_b).backward()", std::nullopt,
+             "none: faster", Applicability::kMayBeWrong});
+  draft.fix({"Cut the graph of a state that is carried on", "hidden = hidden.detach()", std::nullopt, "none",
+             Applicability::kMayBeWrong});
+}
+
+}  // namespace
+
+const Cause kGraphRetained{
+    "VF203",
+    "graph_retained",
+    "Graphs of past steps are kept alive, with everything they saved",
+    "growth whose tensors have a graph; retain_graph or create_graph; activations of several steps alive",
+    "A tensor that requires grad refers to its graph, and the graph to all activations saved for its backward pass. "
+    "`total += loss`, a list of losses, a hidden state carried on, or backward(retain_graph=True) keeps whole steps.",
+    ".item() or .detach() for what is kept; no retain_graph unless a second backward pass follows.",
+    look};
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+using model::HostKillKind;
+
+double weight_of(const model::HostKill& kill) {
+  switch (kill.kind) {
+    case HostKillKind::kKernel:
+    case HostKillKind::kCgroup:
+    case HostKillKind::kContainer:
+    case HostKillKind::kScheduler:
+    case HostKillKind::kDaemon:
+      return 0.95;
+    case HostKillKind::kMemoryEvents: {
+      const auto killed = kill.counters.find("oom_kill");
+      return killed != kill.counters.end() && killed->second > 0 ? 0.85 : 0;
+    }
+    case HostKillKind::kAllocation:
+      return 0.85;
+    case HostKillKind::kShell:
+      return 0.72;
+    case HostKillKind::kDataWorker:
+      return 0.72;
+    case HostKillKind::kExitStatus:
+      return 0.6;
+  }
+  return 0;
+}
+
+std::string describe_kill(const model::HostKill& kill) {
+  std::string text;
+  if (kill.anon_rss) text += fmt::format("the process had {} of its own in memory", show(kill.anon_rss));
+  if (kill.limit) text += fmt::format("{}the limit was {}", text.empty() ? "" : "; ", show(kill.limit));
+  if (text.empty() && kill.kind == HostKillKind::kExitStatus) text = "signal 9: on Linux mostly the host's memory";
+  return text.empty() ? "the host's memory ran out" : text;
+}
+
+void look(const Scene& scene, Draft& draft) {
+  const model::HostKill* strongest = nullptr;
+  for (const model::HostKill& kill : scene.texts.host_kills) {
+    if (strongest == nullptr || weight_of(kill) > weight_of(*strongest)) strongest = &kill;
+  }
+  if (strongest != nullptr && weight_of(*strongest) > 0) {
+    double weight = weight_of(*strongest);
+    // Launchers end the other ranks with signal 9 once one has failed.
+    const bool follows = scene.oom != nullptr && weight < 0.9;
+    if (follows) weight *= 0.4;
+    draft.weigh(weight).because(strongest->at, describe_kill(*strongest));
+    const bool kernel_agrees = std::count_if(scene.texts.host_kills.begin(), scene.texts.host_kills.end(),
+                                             [](const model::HostKill& kill) { return weight_of(kill) > 0; }) > 1;
+    if (kernel_agrees && !follows) draft.adjust(0.05);
+  }
+  if (scene.host_oom != nullptr) {
+    draft.weigh(scene.oom == nullptr ? 0.9 : 0.4);
+    draft.because(scene.host_oom->at, fmt::format("the CPU allocator was refused {}", show(scene.host_oom->tried)));
+  }
+  if (draft.is_empty()) return;
+  if (draft.confidence() < 0.8) draft.confirm("dmesg -T | grep -i -E 'killed process|out of memory' on the host");
+  draft.fix({"Fewer loader workers, and less prefetched", "DataLoader(..., num_workers=2, prefetch_factor=2)",
+             std::nullopt, "loading may become the bottleneck", Applicability::kMayBeWrong});
+  draft.fix({"Keep big data out of Python lists that every worker copies",
+             "numpy.memmap, or one tensor instead of a list", std::nullopt, "none", Applicability::kFillIn});
+  draft.fix({"Raise the container's or job's limit", "docker run --memory 64g  # or sbatch --mem=64G", std::nullopt,
+             "none", Applicability::kFillIn});
+}
+
+}  // namespace
+
+const Cause kHostRamOom{"VF501",
+                        "host_ram_oom",
+                        "The host's memory ran out, not the card's",
+                        "Killed, exit status 137 or -9, a kernel or cgroup message, the CPU allocator's own text",
+                        "The kernel (or the container's limit) ended the process because host memory ran out: workers "
+                        "that each copy the data "
+                        "set, checkpoints loaded by every rank at once, pinned memory, offloaded state. The card had "
+                        "nothing to do with it.",
+                        "Fewer workers, shared or memory-mapped data, a higher limit, loading by one rank at a time.",
+                        look};
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+std::string describe_holder(const model::HeldTensors& held) {
+  std::string text = held.holder.kind + (held.holder.name.empty() ? "" : " `" + held.holder.name + "`");
+  if (!held.holder.container.empty()) text += " (a " + held.holder.container;
+  if (!held.holder.container.empty() && held.holder.length >= 0) text += fmt::format(" of {}", held.holder.length);
+  if (!held.holder.container.empty()) text += ")";
+  if (!held.holder.where.empty()) text += " in " + held.holder.where;
+  return text;
+}
+
+void look_at_run(const Scene& scene, Draft& draft) {
+  for (const model::Growth& growth : scene.runtime().growth) {
+    if (growth.steps < 3 || growth.per_step.count() <= 0 || growth.phase == "validate" || growth.phase == "test")
+      continue;
+    draft.weigh(scene.run_failed_for_memory() ? 0.9 : 0.8);
+    if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
+    draft.because(fmt::format("the run: memory at the end of a step rose {} a step over {} steps of {}{}",
+                              show(growth.per_step), growth.steps, growth.phase,
+                              growth.levels.empty() ? "" : fmt::format(", to {}", show(growth.levels.back()))));
+    for (const model::GrowingLine& line : growth.lines) {
+      if (line.per_step.count() * 10 < growth.per_step.count()) continue;
+      draft.because(fmt::format("{} of it a step is made at {}", show(line.per_step), line.line));
+    }
+    for (const model::HeldTensors& held : growth.holders) {
+      draft.because(fmt::format("kept alive by {}: {} tensors, {}{}", describe_holder(held), held.tensors,
+                                show(held.bytes), held.has_graph ? ", each with its graph" : ""));
+    }
+  }
+}
+
+// Live blocks of one stack, spread over the whole trace and hardly ever freed.
+void look_at_snapshots(const Scene& scene, Draft& draft) {
+  for (const SnapshotFacts& facts : scene.snapshots) {
+    for (const CallSite& site : facts.sites) {
+      const bool piles_up = site.in_trace >= 5 && site.spread >= 0.5 && site.freed * 4 <= site.in_trace;
+      const double part = share(site.bytes, facts.active);
+      if (!piles_up || part < 0.05 || facts.steps < 2) continue;
+      draft.weigh(std::min(0.9, 0.6 + part / 2));
+      draft.because(
+          model::SourceLine{facts.file, 0, ""},
+          fmt::format("{} live blocks of {} ({} of what is live) were made at {}, spread over {} of the trace; "
+                      "{} of that line were freed",
+                      site.blocks, show(site.bytes), percent(part), site.line, percent(site.spread), site.freed));
+      break;
+    }
+  }
+}
+
+void look_at_series(const Scene& scene, Draft& draft) {
+  for (const MemorySeries& series : scene.series) {
+    const TrendOf trend = find_trend(series);
+    if (trend.trend != Trend::kGrows) continue;
+    // A running maximum rises with every longer sample too.
+    draft.weigh(series.is_peak ? 0.62 : series.points.size() >= 6 ? 0.82 : 0.7);
+    draft.because(series.points.front().at, fmt::format("{} was {} here", series.what, show(trend.first)));
+    draft.because(
+        series.points.back().at,
+        fmt::format("and {} after {} readings: {} more, rising through both halves, about {} from one reading "
+                    "to the next",
+                    show(trend.last), series.points.size(), show(trend.last - trend.first),
+                    show(model::Bytes((trend.last - trend.first).count() /
+                                      static_cast<std::int64_t>(series.points.size() - 1)))));
+    break;
+  }
+}
+
+// Only that it ran for long before it failed: a hint that the steady state was not the problem.
+void look_at_steps(const Scene& scene, Draft& draft) {
+  if (scene.oom == nullptr || !scene.steps_done || *scene.steps_done < 20 || !draft.is_empty()) return;
+  if (scene.at.evaluation || scene.at.inference) return;
+  draft.weigh(0.3).because(
+      *scene.steps_seen,
+      fmt::format("{} steps passed before it failed: a steady job fails in its first steps", *scene.steps_done));
+}
+
+void look(const Scene& scene, Draft& draft) {
+  look_at_run(scene, draft);
+  look_at_snapshots(scene, draft);
+  look_at_series(scene, draft);
+  look_at_steps(scene, draft);
+  if (draft.is_empty()) return;
+  draft.fix({"Keep numbers, not tensors, of past steps", "losses.append(loss.item())  # not losses.append(loss)",
+             std::nullopt, "a wait for the card in each step; collect loss.detach() and read it now and then",
+             Applicability::kMayBeWrong});
+  draft.fix({"Drop what the next step does not need", "del outputs, loss  # at the end of the step", std::nullopt,
+             "none", Applicability::kFillIn});
+  if (scene.has_run() && scene.runtime().measured) return;
+  ask_for_script(scene, draft);
+  ask_for_snapshot(scene, draft);
+}
+
+}  // namespace
+
+const Cause kLeakGrowth{
+    "VF201",
+    "leak_growth",
+    "Memory grows from step to step",
+    "what is alive at the end of a step rises through the whole run; one line's blocks pile up and are never freed",
+    "Something keeps tensors of past steps: a list of losses or outputs, a cache, a hook, an attribute. Each step adds "
+    "a "
+    "little, and after many of them the card is full. A tensor with a graph keeps the activations of its step too.",
+    "Find who holds them (vramfit doctor runs the script and names the variable); store .item() or .detach().cpu().",
+    look};
+
+}  // namespace vramfit::doctor

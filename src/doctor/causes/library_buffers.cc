@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+void look_at_nccl(const Scene& scene, Draft& draft) {
+  for (const model::LibraryError& error : scene.texts.library_errors) {
+    if (lowered(error.library) != "nccl") continue;
+    const bool memory =
+        mentions(error.message, {"out of memory", "calloc", "failed to cuda", "cuda failure 2", "alloc"}) ||
+        mentions(error.at.text, {"out of memory", "calloc"});
+    if (!memory) continue;
+    draft.weigh(0.82).because(error.at, "NCCL takes its buffers outside PyTorch's pool, and none was left");
+    break;
+  }
+}
+
+void look(const Scene& scene, Draft& draft) {
+  look_at_nccl(scene, draft);
+  const Terms& terms = scene.terms;
+  if (scene.oom != nullptr && terms.context && terms.own_process) {
+    const double part = share(terms.context, terms.total);
+    const bool large =
+        terms.context->value >= model::Bytes::mib(2300) || (part > 0.2 && terms.context->value >= model::Bytes::gib(1));
+    if (large) {
+      draft.weigh(part > 0.25 ? 0.82 : part > 0.12 ? 0.65 : 0.5);
+      draft.because(
+          scene.oom_line(),
+          fmt::format("this process has {}, PyTorch reserved {}: {} are of libraries and the context, of which a "
+                      "context takes about half a GiB",
+                      show(terms.own_process), show(terms.reserved), show(terms.context)));
+    }
+  }
+  if (scene.has_run() && scene.run_failed_for_memory()) {
+    for (const model::DeviceResult& device : scene.run()->devices) {
+      if (device.index != scene.run()->peak_device || share(device.libraries, device.total) < 0.12) continue;
+      draft.weigh(0.6).because(
+          fmt::format("the run: libraries hold {} of {}", show(device.libraries), show(device.total)));
+    }
+  }
+  if (draft.is_empty()) return;
+  draft.fix({"Fewer or smaller NCCL buffers", "export NCCL_BUFFSIZE=2097152 NCCL_MAX_NCHANNELS=4", std::nullopt,
+             "slower collectives", Applicability::kMayBeWrong});
+  draft.fix({"Leave room outside PyTorch's pool", "torch.cuda.set_per_process_memory_fraction(0.85)", std::nullopt,
+             "none", Applicability::kMayBeWrong});
+  draft.fix({"Fewer process groups; another framework in the same process counts here too",
+             "torch.distributed.new_group only where needed", std::nullopt, "none", Applicability::kFillIn});
+}
+
+}  // namespace
+
+const Cause kLibraryBuffers{
+    "VF602",
+    "library_buffers",
+    "Libraries beside PyTorch hold much of the card",
+    "this process's memory is far above what PyTorch reserved; NCCL's own text",
+    "NCCL communicators, cuBLAS workspaces, TensorRT engines, another framework in the same process: their memory is "
+    "not in "
+    "PyTorch's statistics, and empty_cache cannot give it back.",
+    "Smaller NCCL buffers, fewer communicators, room left outside the pool, separate processes.",
+    look};
+
+}  // namespace vramfit::doctor

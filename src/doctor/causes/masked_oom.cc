@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+// How often the text means that memory ran out, where nothing else speaks for or against it.
+double weight_of(const model::LibraryError& error) {
+  const std::string code = lowered(error.code), library = lowered(error.library);
+  if (library == "nccl") return 0;
+  if (code.contains("alloc_failed")) return 0.86;
+  if (mentions(error.message, {"nvml_success == r"}) || (library == "nvml" && mentions(error.message, {"assert"}))) {
+    return 0.84;
+  }
+  if (library == "cublas" && code.contains("not_initialized")) return mentions(error.call, {"create"}) ? 0.8 : 0.68;
+  if (library == "cudnn" && code.contains("not_initialized")) return 0.68;
+  if (mentions(error.message, {"unable to find a valid cudnn", "unable to find an engine", "get was unable to find"})) {
+    return 0.7;
+  }
+  if (code.contains("internal_error") && (library == "cudnn" || library == "cusolver")) return 0.55;
+  if (code.contains("not_supported") && library == "cudnn") return 0.42;
+  if (library == "cublas" && (code.contains("internal_error") || code.contains("execution_failed"))) return 0.3;
+  if (mentions(error.message, {"out of memory"}) || mentions(error.code, {"memoryallocation", "out_of_memory"})) {
+    return 0.6;
+  }
+  return 0;
+}
+
+// The card was seen full, or seen with plenty of room: by an OOM message or by nvidia-smi. 0: not seen.
+int fullness(const Scene& scene) {
+  if (scene.terms.free && scene.terms.total) return share(scene.terms.free, scene.terms.total) < 0.06 ? 1 : -1;
+  for (const model::GpuStatus& status : scene.texts.gpu_status) {
+    for (const model::GpuCard& card : status.cards) {
+      if (!card.used || !card.total) continue;
+      if (share(card.used, card.total) > 0.93) return 1;
+    }
+    if (!status.cards.empty() && std::all_of(status.cards.begin(), status.cards.end(), [](const model::GpuCard& card) {
+          return card.used && card.total && share(card.used, card.total) < 0.6;
+        })) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+// A kernel that read out of bounds makes every later call fail, with whatever text.
+bool is_device_assert(const Scene& scene) {
+  const auto tells = [](std::string_view text) {
+    return mentions(text, {"device-side assert", "illegal memory access", "misaligned address", "index out of bounds"});
+  };
+  return std::any_of(scene.texts.library_errors.begin(), scene.texts.library_errors.end(),
+                     [&](const model::LibraryError& error) { return tells(error.message) || tells(error.at.text); }) ||
+         std::any_of(scene.chain.begin(), scene.chain.end(),
+                     [&](const model::TracedException* exception) { return tells(exception->message); });
+}
+
+void look(const Scene& scene, Draft& draft) {
+  const model::LibraryError* strongest = nullptr;
+  for (const model::LibraryError& error : scene.texts.library_errors) {
+    if (strongest == nullptr || weight_of(error) > weight_of(*strongest)) strongest = &error;
+  }
+  if (strongest == nullptr || weight_of(*strongest) == 0) return;
+  draft.weigh(weight_of(*strongest));
+  if (is_device_assert(scene)) draft.adjust(-0.5);
+  const int full = fullness(scene);
+  if (full > 0) draft.adjust(0.15);
+  if (full < 0) draft.adjust(-0.35);
+  // PyTorch's own message beside it says more.
+  if (scene.oom_has_numbers && full <= 0) draft.adjust(-0.3);
+  if (draft.is_empty()) return;
+  draft.because(strongest->at,
+                fmt::format("{}{} says so when it cannot get memory for its handle or workspace", strongest->library,
+                            strongest->code.empty() ? "" : " (" + strongest->code + ")"));
+  if (full > 0) draft.because("the card was full at the time");
+  if (full == 0)
+    draft.confirm("nvidia-smi at the failure, or torch.cuda.mem_get_info() just before: is the card full?");
+  draft.confirm("CUDA_LAUNCH_BLOCKING=1: a kernel that read out of bounds makes later calls fail with such texts too");
+  draft.fix({"Leave room outside PyTorch's pool for libraries",
+             "torch.cuda.set_per_process_memory_fraction(0.9)  # or a smaller batch", std::nullopt, "none",
+             Applicability::kMayBeWrong});
+  draft.fix({"Make the libraries' handles early, while there is room",
+             "torch.ones(8, 8, device=\"cuda\") @ torch.ones(8, 8, device=\"cuda\")", std::nullopt, "none",
+             Applicability::kAsIs});
+  offer_smaller_batch(scene, draft);
+}
+
+}  // namespace
+
+const Cause kMaskedOom{
+    "VF601",
+    "masked_oom",
+    "A library's error text hides that the card was full",
+    "cuBLAS, cuDNN, cuSOLVER or NVML failing to allocate or to initialise, with the card full",
+    "Libraries allocate beside PyTorch's pool. When nothing is left, cuBLAS says NOT_INITIALIZED or ALLOC_FAILED, "
+    "cuDNN "
+    "INTERNAL_ERROR or finds no algorithm, and PyTorch's own message may be replaced by an NVML assertion.",
+    "The same as for a full card; leave the libraries some room.",
+    look};
+
+}  // namespace vramfit::doctor

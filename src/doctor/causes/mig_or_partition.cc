@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <optional>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+// What the drivers report for slices of A100, A30 and H100 cards and what no whole card has, in MiB.
+constexpr std::array kSliceMib = {4864, 4750, 5952, 9728, 9856, 19968, 20096};
+
+bool is_slice_sized(const Size& total) {
+  return total && std::any_of(kSliceMib.begin(), kSliceMib.end(), [&](int mib) {
+           return std::abs(total->value.count() - model::Bytes::mib(mib).count()) < model::Bytes::mib(12).count();
+         });
+}
+
+std::optional<model::Bytes> memory_of(const std::vector<model::Card>& cards, const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  for (const model::Card& card : cards) {
+    if (mentions(name, {lowered(card.name)})) return card.memory;
+  }
+  return std::nullopt;
+}
+
+void look(const Scene& scene, Draft& draft) {
+  const Size& total = scene.terms.total;
+  for (const model::GpuStatus& status : scene.texts.gpu_status) {
+    for (const model::GpuCard& card : status.cards) {
+      const bool enabled = mentions(card.mig_mode, {"enabled"}) || mentions(card.name, {" mig "});
+      const auto whole = card.total ? std::optional(card.total->value) : memory_of(scene.given.cards, card.name);
+      if (total && whole && enabled && share(total->value, *whole) < 0.7) {
+        draft.weigh(0.92).because(
+            card.at, fmt::format("{} in MIG mode has {}, the job sees {}", card.name, show(*whole), show(total)));
+      } else if (enabled && !status.slices.empty() && scene.has_failure()) {
+        draft.weigh(0.7).because(card.at, "the card is partitioned (MIG)");
+      } else if (const auto nominal = memory_of(scene.given.cards, card.name);
+                 nominal && total && share(total->value, *nominal) < 0.6 && status.cards.size() == 1) {
+        draft.weigh(0.8).because(card.at,
+                                 fmt::format("a {} has {}, the job sees {}", card.name, show(*nominal), show(total)));
+      }
+    }
+  }
+  for (const model::SettingSeen& seen : scene.texts.settings) {
+    if (mentions(seen.value, {"mig-"}) && scene.oom != nullptr) {
+      draft.weigh(0.85).because(seen.at, "a slice of a card was chosen");
+    }
+    if (!mentions(seen.name, {"gpu_name", "device_name", "gpu", "card"})) continue;
+    const auto nominal = memory_of(scene.given.cards, seen.value);
+    if (nominal && total && share(total->value, *nominal) < 0.6) {
+      draft.weigh(0.88).because(seen.at, fmt::format("that card has {}, the job sees {}", show(*nominal), show(total)));
+    }
+  }
+  if (scene.oom != nullptr && draft.is_empty() && is_slice_sized(total)) {
+    draft.weigh(0.4).because(scene.oom_line(),
+                             fmt::format("a total of {} is what a slice of a partitioned card has", show(total)));
+    draft.confirm("nvidia-smi -L: it lists MIG slices");
+  }
+  if (draft.is_empty()) return;
+  draft.fix({"Ask for a larger slice or a whole card", "nvidia-smi mig -lgip  # then the scheduler's name for it",
+             std::nullopt, "none", Applicability::kFillIn});
+  offer_fit(scene, draft);
+}
+
+}  // namespace
+
+const Cause kMigOrPartition{
+    "VF703",
+    "mig_or_partition",
+    "The job has a slice of the card, not the whole of it",
+    "the total in the message is far below what a card of that name has; MIG mode in nvidia-smi",
+    "The card is partitioned (MIG, vGPU, a scheduler's share), and the job sees only its slice. The name of the card "
+    "does "
+    "not say so; the total in the message does.",
+    "A larger slice or a whole card, or a job that fits the slice.",
+    look};
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+void look_at_run(const Scene& scene, Draft& draft) {
+  for (const model::FirstOptimizerStep& step : scene.runtime().first_steps) {
+    if (step.out_of_memory) {
+      draft.weigh(0.95).because(
+          fmt::format("the run: {} failed in its first step after making {} of its state{}; before it the peak was {}",
+                      step.optimizer, show(step.state),
+                      step.expected_state ? fmt::format(" of {}", show(*step.expected_state)) : std::string(),
+                      show(step.peak_before)));
+    } else if (scene.run_failed_for_memory() && scene.runtime().oom && scene.runtime().oom->stage == "optimizer" &&
+               scene.runtime().oom->train_steps == 0) {
+      draft.weigh(0.9).because("the run: it failed in the optimizer's first step");
+    }
+  }
+}
+
+void look(const Scene& scene, Draft& draft) {
+  look_at_run(scene, draft);
+  if (scene.oom != nullptr && (scene.at.optimizer || scene.stack.is_marked("optimizer_state"))) {
+    const StackEntry* state =
+        scene.stack.near_end({"exp_avg", "_init_group", "init_state", "momentum_buffer", "initialize_optimizer_states",
+                              "state_init", "zeros_like(p", "max_exp_avg", "square_avg", "get_state_buffer",
+                              "init_group", "state[\"", "state['", "_init_fp32", "initialize_state"},
+                             4);
+    const bool late = scene.steps_done && *scene.steps_done > 2;
+    if (state != nullptr) {
+      draft.weigh(late ? 0.5 : 0.86).because(*state, "the optimizer makes its state here");
+    } else if (scene.at.optimizer && !scene.at.backward) {
+      draft.weigh(late ? 0.35 : 0.58).because(*scene.stack.innermost(), "it failed in the optimizer's step");
+    }
+    if (late) draft.because(*scene.steps_seen, fmt::format("but {} steps had been done before", *scene.steps_done));
+  }
+  if (draft.is_empty()) return;
+  if (scene.oom_has_numbers && scene.terms.live) {
+    draft.because(scene.oom_line(),
+                  fmt::format("{} are live before it: weights, gradients and activations; Adam adds twice the weights",
+                              show(scene.terms.live)));
+  }
+  draft.fix({"An optimizer with less state: 8 bits a number instead of 32", "bitsandbytes.optim.AdamW8bit(...)",
+             std::nullopt, "little", Applicability::kMayBeWrong});
+  draft.fix({"No temporary copies of all parameters at once", "torch.optim.AdamW(..., fused=True)  # or foreach=False",
+             std::nullopt, "none with fused", Applicability::kMayBeWrong});
+  draft.fix({"Spread the state over the cards", "FullyShardedDataParallel, or DeepSpeed ZeRO stage 1", std::nullopt,
+             "some communication", Applicability::kFillIn});
+  offer_fit(scene, draft);
+}
+
+}  // namespace
+
+const Cause kOptimizerStateFirstStep{
+    "VF111",
+    "optimizer_state_first_step",
+    "The optimizer makes its state in the first step, and that is what no longer fits",
+    "a frame of the optimizer making its state (zeros_like, exp_avg) before the first step is done",
+    "Adam keeps two numbers for each parameter and makes them at the first step, not before. The forward and backward "
+    "pass of step one fit; every later step has that much less room.",
+    "An optimizer with less state (8-bit, Adafactor, SGD), fused or foreach=False, sharded state, LoRA.",
+    look};
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+// Others' processes of the message: all that are not this one.
+std::vector<const model::OomProcess*> others_of(const model::OomMessage& oom) {
+  std::vector<const model::OomProcess*> others;
+  for (const model::OomProcess& process : oom.processes) {
+    if (oom.arithmetic.own_pid != process.pid) others.push_back(&process);
+  }
+  return others;
+}
+
+// Windows reports no memory of other processes, and 0 bytes free as a matter of course.
+bool gap_says_nothing(const Scene& scene) {
+  const bool none_free = scene.terms.free && scene.terms.free->high.count() == 0;
+  return (scene.platform.windows || scene.platform.wsl) && none_free;
+}
+
+void look_at_message(const Scene& scene, Draft& draft) {
+  const Terms& terms = scene.terms;
+  if (scene.oom == nullptr || !terms.total) return;
+  if (surely_above(terms.live, terms.total) || surely_above(terms.tried, terms.total)) return;
+  const auto processes = others_of(*scene.oom);
+  const Size gap = terms.others ? terms.others : terms.outside;
+  const double part = share(gap, terms.total);
+  const double own = share(terms.reserved, terms.total);
+  const bool named = terms.others && !processes.empty();
+  const bool would_do = gap && terms.free && may_reach(*gap + *terms.free, terms.tried);
+  if (part > 0.25 && would_do) {
+    draft.weigh(named ? (own < 0.5 ? 0.92 : 0.75) : own < 0.3 ? 0.78 : own < 0.55 ? 0.62 : 0.5);
+  } else if (named && part > 0.1 && would_do) {
+    draft.weigh(own < 0.6 ? 0.62 : 0.45);
+  } else if (named && part > 0.04 && would_do) {
+    draft.weigh(0.3);
+  }
+  if (draft.is_empty()) return;
+  if (!named && gap_says_nothing(scene)) draft.adjust(-0.35);
+  // A process's own context and libraries are in the gap too, where the message does not tell them apart.
+  if (!named && terms.own_process && !terms.others) draft.adjust(-0.2);
+  draft.because(
+      scene.oom_line(),
+      terms.others
+          ? fmt::format("{} total - {} free - {} of this process = {} of others ({})", show(terms.total),
+                        show(terms.free), show(terms.own_process), show(gap), percent(part))
+          : fmt::format("{} total - {} free - {} reserved = {} outside PyTorch ({}): more than a context takes",
+                        show(terms.total), show(terms.free), show(terms.reserved), show(gap), percent(part)));
+  for (const model::OomProcess* process : processes) {
+    draft.because(scene.oom_line(), fmt::format("process {} has {}", process->pid, show(process->bytes)));
+  }
+  if (!named) draft.confirm("nvidia-smi at the same time: it lists who holds the card");
+}
+
+// nvidia-smi shows processes on a card that is nearly full.
+void look_at_status(const Scene& scene, Draft& draft) {
+  for (const model::GpuStatus& status : scene.texts.gpu_status) {
+    for (const model::GpuProcess& process : status.processes) {
+      if (!process.memory || lowered(process.type) == "g") continue;
+      const auto card = std::find_if(status.cards.begin(), status.cards.end(),
+                                     [&](const model::GpuCard& one) { return one.index == process.gpu && one.total; });
+      if (card == status.cards.end()) continue;
+      const double part = share(process.memory, card->total);
+      if (part < 0.25) continue;
+      const bool ours = scene.oom != nullptr && scene.terms.own_process &&
+                        std::abs(scene.terms.own_process->value.count() - process.memory->value.count()) <
+                            model::Bytes::mib(64).count();
+      const bool same_card =
+          scene.oom == nullptr || !scene.terms.total ||
+          std::abs(scene.terms.total->value.count() - card->total->value.count()) < card->total->value.count() / 20;
+      if (ours || !same_card) continue;
+      if (scene.oom == nullptr && !scene.has_failure()) continue;
+      const bool own_is_small = share(scene.terms.reserved, scene.terms.total) < 0.5;
+      draft.weigh(scene.oom == nullptr ? 0.5 : own_is_small ? 0.85 : 0.35);
+      draft.because(process.at,
+                    fmt::format("pid {} ({}) holds {} of {} on GPU {}", process.pid.value_or(0), process.name,
+                                show(process.memory), show(card->total), process.gpu.value_or(0)));
+    }
+  }
+}
+
+void look(const Scene& scene, Draft& draft) {
+  look_at_message(scene, draft);
+  look_at_status(scene, draft);
+  if (scene.has_run() && scene.run_failed_for_memory()) {
+    for (const model::DeviceResult& device : scene.run()->devices) {
+      if (device.index != scene.run()->peak_device || share(device.occupied, device.total) < 0.1) continue;
+      draft.weigh(std::min(0.9, 0.5 + share(device.occupied, device.total)));
+      draft.because(
+          fmt::format("the run: {} of {} were occupied by others", show(device.occupied), show(device.total)));
+    }
+  }
+  if (draft.is_empty()) return;
+  draft.fix({"See who it is", "nvidia-smi --query-compute-apps=pid,used_memory,name --format=csv", std::nullopt, "none",
+             Applicability::kAsIs});
+  draft.fix({"End it, if it is yours (a notebook's kernel, a zombie of an earlier run)", "kill PID",
+             scene.terms.others ? std::optional(scene.terms.others->value) : std::nullopt, "none",
+             Applicability::kFillIn});
+  draft.fix(
+      {"Or take another card", "CUDA_VISIBLE_DEVICES=1 python ...", std::nullopt, "none", Applicability::kFillIn});
+}
+
+}  // namespace
+
+const Cause kOtherProcess{
+    "VF401",
+    "other_process",
+    "Somebody else uses the card",
+    "total - free - this process is more than a quarter of the card, or the message lists other processes",
+    "Most of the card belongs to other processes: another job, a notebook's kernel, a zombie of a run that was killed, "
+    "an "
+    "evaluation beside the training. This process itself is small.",
+    "End the other process, wait, or use another card.",
+    look};
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+void look(const Scene& scene, Draft& draft) {
+  const bool numberless = scene.oom != nullptr && !scene.oom_has_numbers;
+  const StackEntry* pins = scene.stack.near_end({"pin_memory", "cudahostalloc", "cudahostregister", "pinned"}, 3);
+  if (numberless && (scene.at.pin_thread || pins != nullptr)) {
+    draft.weigh(0.84).because(scene.oom_line(),
+                              "a message without numbers comes from the driver, not from PyTorch's pool");
+    if (pins != nullptr) draft.because(*pins, "host memory is being pinned here");
+  }
+  for (const model::LibraryError& error : scene.texts.library_errors) {
+    if (!mentions(error.message, {"cudahostalloc", "cudahostregister", "cudamallochost"}) &&
+        !mentions(error.call, {"cudahostalloc", "cudahostregister", "cudamallochost"})) {
+      continue;
+    }
+    draft.weigh(0.8).because(error.at, "pinning host memory failed");
+  }
+  if (draft.is_empty()) return;
+  for (const model::HostInfo& info : scene.texts.host) {
+    if (info.kind != "ulimit" || !mentions(info.subject, {"locked", "memlock"}) || info.unlimited) continue;
+    draft.adjust(0.05).because(info.at, "page-locked memory is limited here");
+  }
+  if (scene.platform.wsl) draft.adjust(0.05).because("under WSL page-locked memory is limited to a part of the host's");
+  draft.fix({"Do not pin", "DataLoader(..., pin_memory=False)", std::nullopt, "slower copies to the card",
+             Applicability::kAsIs});
+  draft.fix({"Raise the limit", "ulimit -l unlimited  # docker run --ulimit memlock=-1", std::nullopt, "none",
+             Applicability::kMayBeWrong});
+  draft.confirm("free -g and ulimit -l, and nvidia-smi: a context that does not fit gives the same words");
+}
+
+}  // namespace
+
+const Cause kPinnedHostLimit{"VF503",
+                             "pinned_host_limit",
+                             "Host memory could not be pinned",
+                             "\"CUDA error: out of memory\" without numbers, from a frame that pins memory",
+                             "Pinned (page-locked) host memory is a resource of its own: limited under WSL and in "
+                             "containers, rounded up to powers "
+                             "of two by PyTorch, never given back. When it runs out, the driver says \"out of memory\" "
+                             "although the card has room.",
+                             "pin_memory=False, smaller batches in flight, a higher memlock limit.",
+                             look};
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+void look(const Scene& scene, Draft& draft) {
+  if (scene.oom == nullptr || scene.at.training || scene.at.serving) return;
+  const bool tight = share(scene.terms.reserved, scene.terms.total) >= 0.7 || !scene.oom_has_numbers;
+  const StackEntry* hooks = scene.stack.in_file({"accelerate/hooks.py", "accelerate\\hooks.py"});
+  const StackEntry* dispatch = scene.stack.in_function(
+      {"dispatch_model", "set_module_tensor_to_device", "load_checkpoint_in_model", "_load_state_dict_into_meta"});
+  const StackEntry* map = scene.stack.in_code({"device_map", "max_memory"});
+  if (hooks != nullptr && scene.at.forward && tight) {
+    draft.weigh(0.68).because(*hooks, "the model was spread by a device map, and its first forward pass found no room");
+  } else if ((dispatch != nullptr || map != nullptr) && tight) {
+    draft.weigh(0.6).because(dispatch != nullptr ? *dispatch : *map, "weights were placed by a device map");
+  } else if (scene.at.placing && tight) {
+    draft.weigh(0.4);
+  } else if (scene.at.inference && scene.at.forward && share(scene.terms.live, scene.terms.total) >= 0.85 &&
+             share(scene.terms.tried, scene.terms.total) < 0.05) {
+    draft.weigh(0.45).because(*scene.stack.innermost(),
+                              "an inference ran out on a small request: the weights leave no room for the rest");
+  }
+  if (draft.is_empty()) return;
+  if (scene.oom_has_numbers) {
+    draft.because(scene.oom_line(), fmt::format("{} of {} are live before the request of {}", show(scene.terms.live),
+                                                show(scene.terms.total), show(scene.terms.tried)));
+  }
+  draft.fix({"Leave room on each card for what a forward pass needs",
+             "from_pretrained(..., device_map=\"auto\", max_memory={0: \"GIB_YOU_ALLOW\", \"cpu\": \"64GiB\"})",
+             std::nullopt, "layers on the CPU are slow", Applicability::kFillIn});
+  draft.fix({"Load the weights in 16 or 8 bits", "from_pretrained(..., dtype=torch.bfloat16)", std::nullopt, "none",
+             Applicability::kMayBeWrong});
+}
+
+}  // namespace
+
+const Cause kPlacementNoHeadroom{
+    "VF102",
+    "placement_no_headroom",
+    "The weights were placed so that nothing is left for a forward pass",
+    "a device map in the frames, or a first forward pass that fails on a small request with the card full of weights",
+    "Loading the weights succeeds and fills the card (a device map does so on purpose). The first forward pass then "
+    "needs activations, a key-value cache and workspaces, and there is no room for them.",
+    "Reserve room when placing (max_memory), load in fewer bits, or put some layers elsewhere.",
+    look};
+
+}  // namespace vramfit::doctor

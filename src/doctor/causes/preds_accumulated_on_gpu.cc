@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+void look_at_run(const Scene& scene, Draft& draft) {
+  for (const model::Growth& growth : scene.runtime().growth) {
+    if ((growth.phase != "validate" && growth.phase != "test") || growth.steps < 2) continue;
+    draft.weigh(scene.run_failed_for_memory() ? 0.93 : 0.75);
+    if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
+    draft.because(fmt::format("the run: each batch of {} leaves {} on the card, over {} batches", growth.phase,
+                              show(growth.per_step), growth.steps));
+    for (const model::GrowingLine& line : growth.lines) {
+      if (line.per_step.count() * 10 >= growth.per_step.count()) {
+        draft.because(fmt::format("{} of it a batch is made at {}", show(line.per_step), line.line));
+      }
+    }
+    for (const model::HeldTensors& held : growth.holders) {
+      draft.because(fmt::format("{} `{}`{} keeps {} tensors, {}", held.holder.kind, held.holder.name,
+                                held.holder.length >= 0 ? fmt::format(" (of {})", held.holder.length) : "",
+                                held.tensors, show(held.bytes)));
+    }
+  }
+}
+
+void look(const Scene& scene, Draft& draft) {
+  look_at_run(scene, draft);
+  if (scene.oom != nullptr && !scene.at.backward && !scene.at.optimizer) {
+    const StackEntry* gather =
+        scene.stack.near_end({"nested_concat", "torch_pad_and_concatenate", "pad_across_processes", "dim_zero_cat",
+                              "nested_gather", "gather_for_metrics", "compute_on_cpu", "_gather_all"},
+                             6);
+    const StackEntry* metric = scene.stack.in_file({"torchmetrics"});
+    const StackEntry* joined = scene.stack.near_end({"torch.cat(", "torch.concat", "torch.stack(", "torch.vstack("}, 2);
+    const bool names =
+        joined != nullptr && mentions(joined->frame.code, {"pred", "output", "logit", "prob", "feat", "embed", "all_",
+                                                           "label", "target", "result", "score"});
+    if (gather != nullptr) {
+      draft.weigh(0.88).because(*gather, "results of many batches are joined on the card here");
+    } else if (metric != nullptr) {
+      draft.weigh(0.8).because(*metric, "a metric keeps all predictions until it is computed");
+    } else if (joined != nullptr && (scene.at.evaluation || names) && !scene.at.training) {
+      const bool deep = scene.stack.function_is({"forward", "_call_impl", "_wrapped_call_impl"}) != nullptr;
+      draft.weigh(deep ? 0.25 : scene.at.evaluation && names ? 0.87 : scene.at.evaluation ? 0.75 : 0.6);
+      draft.because(*joined, "results of many batches are joined on the card here: the parts and the whole are alive");
+    }
+    if (!draft.is_empty() && scene.oom_has_numbers) {
+      draft.because(scene.oom_line(),
+                    fmt::format("{} asked for at once, with {} live", show(scene.terms.tried), show(scene.terms.live)));
+    }
+  }
+  if (draft.is_empty()) return;
+  draft.fix({"Count as you go, or move each batch's results to the host",
+             "hits += (logits.argmax(1) == labels).sum().item()  # or kept.append(logits.argmax(1).cpu())",
+             std::nullopt, "little", Applicability::kMayBeWrong});
+  draft.fix({"Move what a Trainer gathers to the host every few steps", "TrainingArguments(eval_accumulation_steps=20)",
+             std::nullopt, "little", Applicability::kMayBeWrong});
+  draft.fix({"Keep only what the metric needs",
+             "preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(-1)", std::nullopt, "none",
+             Applicability::kMayBeWrong});
+}
+
+}  // namespace
+
+const Cause kPredsAccumulatedOnGpu{
+    "VF205",
+    "preds_accumulated_on_gpu",
+    "Predictions of a whole evaluation are gathered on the card",
+    "growth from batch to batch within an evaluation; a frame that joins results (cat, a metric, a Trainer's "
+    "gathering)",
+    "Logits of every batch are kept in a list (or a metric) on the GPU and joined at the end. The list grows through "
+    "the "
+    "evaluation, and joining it needs as much again.",
+    "Reduce on the way (counts, a confusion matrix), or move each batch's results to the host.",
+    look};
+
+}  // namespace vramfit::doctor

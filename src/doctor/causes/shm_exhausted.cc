@@ -1,0 +1,55 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+void look(const Scene& scene, Draft& draft) {
+  for (const model::ShmError& error : scene.texts.shm_errors) {
+    draft.weigh(error.kind == model::ShmErrorKind::kUnavailable ? 0.7 : 0.92);
+    draft.because(error.at, error.asked ? fmt::format("{} of shared memory asked for", show(error.asked))
+                                        : "shared memory ran out while processes exchanged tensors");
+    break;
+  }
+  for (const model::HostInfo& info : scene.texts.host) {
+    if (!mentions(info.subject, {"/dev/shm"}) && !mentions(info.subject, {"shm"})) continue;
+    Size total, used;
+    for (const model::NamedBytes& size : info.sizes) {
+      if (size.name == "total" || size.name == "size") total = size.bytes;
+      if (size.name == "used") used = size.bytes;
+    }
+    if (!total) continue;
+    const bool small = total->value <= model::Bytes::mib(64);
+    const bool full = share(used, total) > 0.95;
+    if (!small && !full) continue;
+    if (!draft.is_empty()) draft.adjust(0.04);
+    draft.because(info.at, fmt::format("/dev/shm has {}{}", show(total),
+                                       small ? ", the default of a container" : " and is full"));
+  }
+  if (draft.is_empty()) return;
+  draft.fix({"Give the container more shared memory", "docker run --shm-size=8g ...  # or --ipc=host", std::nullopt,
+             "none", Applicability::kMayBeWrong});
+  draft.fix({"Exchange tensors through files", "torch.multiprocessing.set_sharing_strategy(\"file_system\")",
+             std::nullopt, "little", Applicability::kAsIs});
+  draft.fix({"Fewer workers", "DataLoader(..., num_workers=0)", std::nullopt, "slower loading", Applicability::kAsIs});
+}
+
+}  // namespace
+
+const Cause kShmExhausted{
+    "VF502",
+    "shm_exhausted",
+    "Shared memory (/dev/shm) ran out",
+    "a bus error in a loader worker, \"No space left on device\" on a shared file, /dev/shm of 64 MB",
+    "Loader workers pass batches through /dev/shm, NCCL uses it too. In a container it has 64 MB unless told "
+    "otherwise; "
+    "writing beyond it kills the worker with a bus error.",
+    "--shm-size or --ipc=host, or fewer workers.",
+    look};
+
+}  // namespace vramfit::doctor

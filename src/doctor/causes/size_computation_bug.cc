@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+constexpr double kNonsense = 100;                               // times what the card has
+constexpr std::int64_t kNonsenseBytes = std::int64_t{1} << 46;  // 64 TiB: no card and no host has that
+
+void look(const Scene& scene, Draft& draft) {
+  for (const model::OomMessage& oom : scene.texts.ooms) {
+    const bool exabyte = oom.form == model::OomForm::kMoreThanExabyte;
+    const bool absurd = oom.tried && oom.tried->value.count() >= kNonsenseBytes;
+    const bool far = share(oom.tried, oom.total) >= kNonsense;
+    if (!exabyte && !absurd && !far) continue;
+    draft.weigh(0.95);
+    draft.because(oom.at,
+                  exabyte || !oom.total
+                      ? fmt::format("{} asked for: no machine has that", oom.tried ? show(oom.tried) : "over 1 EB")
+                      : fmt::format("{} asked for, {:.0f} times the card's {}", show(oom.tried),
+                                    share(oom.tried, oom.total), show(oom.total)));
+    break;
+  }
+  for (const model::TracedException* exception : scene.chain) {
+    if (!mentions(exception->message, {"storage size calculation overflowed", "negative dimension", "more than 1eb",
+                                       "numel: integer multiplication overflow"})) {
+      continue;
+    }
+    draft.weigh(0.9).because(
+        model::SourceLine{scene.texts.tracebacks.front().at.file, exception->last_line, exception->message},
+        "a size that cannot be");
+  }
+  if (draft.is_empty()) return;
+  if (scene.stack.innermost_own() != nullptr) draft.because(*scene.stack.innermost_own(), "the size is computed here");
+  draft.fix(
+      {"Check the numbers that make this size before the call: an index taken as a length, an uninitialised or "
+       "overflowed integer, a float infinity cast to int",
+       "assert 0 < size < LIMIT, size", std::nullopt, "none", Applicability::kFillIn});
+}
+
+}  // namespace
+
+const Cause kSizeComputationBug{
+    "VF110",
+    "size_computation_bug",
+    "The size asked for is nonsense",
+    "a request of 100 times the card or more, or the text \"more than 1EB\"",
+    "The request is so large that it comes from a wrong number: a garbage length read from a file, an overflow, a "
+    "wrong "
+    "dimension, indices used as sizes. Less memory use elsewhere cannot help.",
+    "Find the number: print the sizes at the failing line, and on the CPU run with the same input.",
+    look};
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,39 @@
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+// What little there is: the line itself and what would tell more. Ranked behind anything that is better founded.
+void look(const Scene& scene, Draft& draft) {
+  if (!scene.has_failure()) return;
+  draft.weigh(0.3).severity(model::Severity::kNote);
+  if (scene.oom != nullptr && !scene.oom_has_numbers) {
+    draft.because(scene.oom_line(),
+                  scene.oom->form == model::OomForm::kPartial
+                      ? "the message is cut off: its numbers are missing"
+                      : "this form of the message has no numbers: it may be the card, a context that does "
+                        "not fit, or host memory that could not be pinned");
+    draft.confirm("the whole message and the traceback above it");
+    draft.confirm("nvidia-smi at the time of the failure");
+  } else if (scene.oom != nullptr) {
+    draft.because(scene.oom_line(), "its numbers fit several causes");
+  }
+  ask_for_traceback(scene, draft);
+  ask_for_snapshot(scene, draft);
+  ask_for_script(scene, draft);
+}
+
+}  // namespace
+
+const Cause kUnknown{
+    "VF001",
+    "unknown",
+    "What is here does not tell the cause",
+    "nothing else is better founded; it says what to give",
+    "The text shows that memory ran out and not why. Some messages have no numbers; others fit several causes alike.",
+    "Give the whole log, the traceback, nvidia-smi at the time, a memory snapshot, or let vramfit run the script.",
+    look};
+
+}  // namespace vramfit::doctor

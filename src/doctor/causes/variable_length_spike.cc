@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+// Steps of one phase whose inputs differ: the largest against the median.
+void look_at_run(const Scene& scene, Draft& draft) {
+  std::vector<model::StepInput> steps;
+  for (const model::StepInput& input : scene.runtime().inputs) {
+    if (input.elements > 0) steps.push_back(input);
+  }
+  if (steps.size() < 4) return;
+  std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.elements < b.elements; });
+  const model::StepInput& middle = steps[steps.size() / 2];
+  const auto most = std::max_element(steps.begin(), steps.end(),
+                                     [](const auto& a, const auto& b) { return a.peak_allocated < b.peak_allocated; });
+  if (most->elements < middle.elements * 3 / 2) return;
+  const double ratio = static_cast<double>(most->elements) / static_cast<double>(middle.elements);
+  const bool matters = most->peak_allocated.count() > middle.peak_allocated.count() * 6 / 5;
+  if (!matters) return;
+  draft.weigh(scene.run_failed_for_memory() ? 0.85 : 0.6);
+  draft.because(
+      fmt::format("the run: step {} of {} had inputs {} and peaked at {}; the median step had {} and {}: "
+                  "{:.1f} times the input",
+                  most->step, most->phase, most->shapes, show(most->peak_allocated), middle.shapes,
+                  show(middle.peak_allocated), ratio));
+  if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
+}
+
+void look(const Scene& scene, Draft& draft) {
+  look_at_run(scene, draft);
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    if (!mentions(remark.kind, {"sequence_length", "sequence_longer", "long_sequence", "longer_than"})) continue;
+    if (scene.oom != nullptr) draft.weigh(0.6).because(remark.at, "a sample longer than the rest");
+  }
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    if (!mentions(remark.at.text, {"sequence length is longer than"}) || scene.oom == nullptr) continue;
+    draft.weigh(0.6).because(remark.at, "a sample is longer than the model's own limit");
+    break;
+  }
+  for (const MemorySeries& series : scene.series) {
+    const TrendOf trend = find_trend(series);
+    const bool level = trend.trend == Trend::kFlat || trend.trend == Trend::kSettles || trend.trend == Trend::kVaries;
+    if (!level || scene.oom == nullptr || scene.at.evaluation || !scene.at.training) continue;
+    draft.weigh(trend.trend == Trend::kVaries ? 0.5 : 0.42);
+    draft.because(series.points.back().at,
+                  fmt::format("memory did not grow over {} readings ({} at last), then one step failed",
+                              series.points.size(), show(trend.last)));
+    break;
+  }
+  if (draft.is_empty()) return;
+  if (scene.oom != nullptr && scene.steps_done && *scene.steps_done > 1) {
+    draft.because(*scene.steps_seen, fmt::format("it had done {} steps before", *scene.steps_done));
+  }
+  draft.fix({"Cut long samples to a bound", "tokenizer(text, truncation=True, max_length=LIMIT)", std::nullopt,
+             "none; what is cut is lost", Applicability::kFillIn});
+  draft.fix({"Batch samples of like length, by tokens instead of by samples",
+             "TrainingArguments(group_by_length=True)  # or a sampler that fills to a number of tokens", std::nullopt,
+             "none", Applicability::kMayBeWrong});
+  if (scene.has_run()) return;
+  draft.confirm("whether the same batch fails when the run is repeated with the same seed");
+  ask_for_script(scene, draft);
+}
+
+}  // namespace
+
+const Cause kVariableLengthSpike{
+    "VF106",
+    "variable_length_spike",
+    "A rare long sample needs much more than the others",
+    "steps whose inputs are much longer than the median and peak higher; memory level for many steps and then one "
+    "fails",
+    "Batches are padded to their longest sample. One long sample makes the whole batch long, and activations grow with "
+    "the length, attention scores with its square.",
+    "Truncate, group by length, batch by tokens, or put the longest batch first, so that it fails at once.",
+    look};
+
+}  // namespace vramfit::doctor

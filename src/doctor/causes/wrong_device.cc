@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <optional>
+
+#include "doctor/causes/causes.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+// "cuda:3" within a text.
+std::optional<int> device_named(std::string_view text) {
+  const std::string low = lowered(text);
+  const std::size_t found = low.find("cuda:");
+  if (found == std::string::npos || found + 5 >= low.size() ||
+      !std::isdigit(static_cast<unsigned char>(low[found + 5]))) {
+    return std::nullopt;
+  }
+  return std::atoi(low.c_str() + found + 5);
+}
+
+void look(const Scene& scene, Draft& draft) {
+  if (scene.oom == nullptr) return;
+  const std::optional<int> failed = scene.oom->gpu;
+  for (const model::SettingSeen& seen : scene.texts.settings) {
+    const std::string name = lowered(seen.name);
+    if (name == "cuda_visible_devices" && failed) {
+      const auto visible = 1 + std::count(seen.value.begin(), seen.value.end(), ',');
+      if (*failed >= visible && !seen.value.empty()) {
+        draft.weigh(0.85).because(seen.at,
+                                  fmt::format("{} card(s) are visible by this, yet GPU {} failed: the list came "
+                                              "too late (after CUDA was started) or was not exported",
+                                              visible, *failed));
+      }
+    } else if ((name == "device" || name == "gpu" || name == "local_rank") && failed) {
+      const auto meant = device_named(seen.value);
+      if (meant && *meant != *failed) {
+        draft.weigh(0.75).because(seen.at, fmt::format("cuda:{} was meant, GPU {} failed", *meant, *failed));
+      }
+    }
+  }
+  for (const StackEntry& entry : scene.stack.entries()) {
+    const auto meant = device_named(entry.frame.code);
+    if (entry.own && meant && failed && *meant != *failed) {
+      draft.weigh(0.8).because(entry, fmt::format("cuda:{} is meant here, GPU {} failed", *meant, *failed));
+    }
+  }
+  for (const model::GpuStatus& status : scene.texts.gpu_status) {
+    if (status.cards.size() < 2 || !scene.terms.total) continue;
+    const bool others_hold_it = share(scene.terms.outside, scene.terms.total) > 0.25;
+    const auto empty = std::find_if(status.cards.begin(), status.cards.end(), [&](const model::GpuCard& card) {
+      return card.used && card.total && share(card.used, card.total) < 0.1 && card.index != failed;
+    });
+    if (others_hold_it && empty != status.cards.end()) {
+      draft.weigh(0.55).because(empty->at, fmt::format("GPU {} is nearly empty, while GPU {} is held by others",
+                                                       empty->index.value_or(-1), failed.value_or(0)));
+    }
+  }
+  if (draft.is_empty()) return;
+  draft.fix({"Choose the card before Python starts", "CUDA_VISIBLE_DEVICES=1 python train.py", std::nullopt, "none",
+             Applicability::kFillIn});
+  draft.fix({"In each rank, before anything touches the card", "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
+             std::nullopt, "none", Applicability::kMayBeWrong});
+}
+
+}  // namespace
+
+const Cause kWrongDevice{
+    "VF402",
+    "wrong_device",
+    "The job runs on another card than was meant",
+    "the message's GPU is not the one that the code, the settings or CUDA_VISIBLE_DEVICES name",
+    "CUDA_VISIBLE_DEVICES set after CUDA was started has no effect; a rank that never calls set_device works on GPU 0; "
+    "a "
+    "checkpoint brings its own device along. The card that failed was not meant to be used.",
+    "Set the visible cards in the shell; set_device first thing in each rank; map_location when loading.",
+    look};
+
+}  // namespace vramfit::doctor

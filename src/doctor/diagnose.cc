@@ -1,0 +1,160 @@
+#include "doctor/diagnose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "doctor/cause.h"
+#include "doctor/checks.h"
+#include "doctor/scene.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+using model::Diagnosis;
+using model::Finding;
+using model::Severity;
+
+constexpr double kFounded = 0.35;  // from here on "can't tell" is not said
+constexpr double kSure = 0.8, kProbable = 0.5;
+
+std::vector<Finding> look_for_all(const Scene& scene) {
+  std::vector<Finding> findings;
+  for (const Cause* cause : all_causes()) {
+    Draft draft;
+    cause->look(scene, draft);
+    if (draft.is_empty()) continue;
+    Finding finding = draft.take();
+    finding.code = cause->code;
+    finding.label = cause->label;
+    if (finding.title.empty()) finding.title = cause->title;
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+// Most probable first; equal ones in the order of their codes, which is that of the cheaper rule.
+void rank(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
+  const bool founded = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.label != "unknown" && finding.confidence >= kFounded;
+  });
+  if (founded) std::erase_if(findings, [](const Finding& finding) { return finding.label == "unknown"; });
+}
+
+// A possibility is not an error: only what is probable is.
+void set_severities(const Scene& scene, std::vector<Finding>& findings) {
+  for (Finding& finding : findings) {
+    if (finding.severity != Severity::kError) continue;
+    if (finding.confidence < kProbable) finding.severity = Severity::kNote;
+    if (finding.confidence >= kProbable && !scene.has_failure()) finding.severity = Severity::kWarning;
+  }
+}
+
+std::string how_sure(double confidence) {
+  return confidence >= kSure ? "" : confidence >= kProbable ? "probably: " : "perhaps: ";
+}
+
+std::string lower_first(std::string text) {
+  if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  }
+  return text;
+}
+
+std::string verdict_of(const Scene& scene, const std::vector<Finding>& findings) {
+  if (findings.empty()) {
+    return scene.has_run() ? "All well: the script ran, nothing ran out of memory, nothing grows."
+                           : "All well: nothing in what was read says that memory ran out.";
+  }
+  const Finding& first = findings.front();
+  if (first.label == "unknown") return fmt::format("Can't tell from this ({}). {}.", first.code, first.title);
+  std::string verdict =
+      how_sure(first.confidence) + (first.confidence >= kSure ? first.title : lower_first(first.title));
+  verdict[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(verdict[0])));
+  verdict += fmt::format(" ({} {}, {:.0f} %).", first.code, first.label, first.confidence * 100);
+  if (first.confidence < kProbable && findings.size() > 1 && findings[1].label != "unknown") {
+    verdict += fmt::format(" It may as well be {} ({:.0f} %).", findings[1].label, findings[1].confidence * 100);
+  }
+  return verdict;
+}
+
+void add_once(std::vector<std::string>& list, const std::string& text) {
+  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+}
+
+void describe_sources(const Case& given, Diagnosis& diagnosis) {
+  for (const model::TextFile& file : given.texts.files) {
+    diagnosis.read.push_back(fmt::format("{}: {} lines of text ({})", file.name, file.lines, file.encoding));
+    if (!file.complete) diagnosis.warnings.push_back(file.name + ": a limit ended the reading");
+  }
+  for (const auto& [what, count] : given.texts.odd)
+    diagnosis.warnings.push_back(fmt::format("{} ({} times)", what, count));
+  for (const SnapshotFile& file : given.snapshots) {
+    diagnosis.read.push_back(
+        fmt::format("{}: a memory snapshot of {} segments", file.file, file.snapshot.segments.size()));
+    if (file.snapshot.truncated_at) {
+      diagnosis.warnings.push_back(
+          fmt::format("{}: damaged at byte {}: {}", file.file, *file.snapshot.truncated_at, file.snapshot.damage));
+    }
+  }
+  if (given.run) {
+    diagnosis.read.push_back(fmt::format("the run of {}: {}", given.command, to_string(given.run->verdict)));
+    if (given.run->verdict == model::Verdict::kFailed) {
+      diagnosis.warnings.push_back("the script failed for another reason than memory: " + given.run->reason);
+    }
+  }
+}
+
+void add_fact(Diagnosis& diagnosis, const std::string& name, model::Bytes bytes, const std::string& file) {
+  diagnosis.facts.push_back({name, model::exactly(bytes), std::nullopt, {file, 0, ""}});
+}
+
+void collect_facts(const Scene& scene, Diagnosis& diagnosis) {
+  diagnosis.facts = scene.texts.facts;
+  for (const SnapshotFacts& facts : scene.snapshots) {
+    add_fact(diagnosis, "snapshot.reserved", facts.reserved, facts.file);
+    add_fact(diagnosis, "snapshot.allocated", facts.allocated, facts.file);
+    add_fact(diagnosis, "snapshot.active", facts.active, facts.file);
+    add_fact(diagnosis, "snapshot.idle", facts.idle, facts.file);
+    add_fact(diagnosis, "snapshot.idle_in_private_pools", facts.idle_in_private, facts.file);
+    add_fact(diagnosis, "snapshot.largest_idle_block", facts.largest_idle, facts.file);
+    if (facts.failed_size) add_fact(diagnosis, "snapshot.failed_size", *facts.failed_size, facts.file);
+    if (facts.device_free) add_fact(diagnosis, "snapshot.device_free", *facts.device_free, facts.file);
+  }
+  if (!scene.has_run()) return;
+  for (const model::DeviceResult& device : scene.run()->devices) {
+    const std::string name = fmt::format("run.card.{}.", device.index);
+    add_fact(diagnosis, name + "total", device.total, "the run");
+    add_fact(diagnosis, name + "peak_allocated", device.peaks.allocated, "the run");
+    add_fact(diagnosis, name + "peak_reserved", device.peaks.reserved, "the run");
+    add_fact(diagnosis, name + "peak_device", device.peaks.device, "the run");
+    add_fact(diagnosis, name + "context", device.context, "the run");
+  }
+}
+
+}  // namespace
+
+Diagnosis diagnose(const Case& given) {
+  const Scene scene(given);
+  Diagnosis diagnosis;
+  diagnosis.findings = look_for_all(scene);
+  rank(diagnosis.findings);
+  set_severities(scene, diagnosis.findings);
+  diagnosis.trouble = scene.has_failure() || !diagnosis.findings.empty();
+  diagnosis.verdict = verdict_of(scene, diagnosis.findings);
+  diagnosis.checks = make_checks(scene, diagnosis.findings);
+  if (!diagnosis.findings.empty() && diagnosis.findings.front().confidence < kSure) {
+    for (std::size_t i = 0; i < std::min<std::size_t>(2, diagnosis.findings.size()); ++i) {
+      for (const std::string& what : diagnosis.findings[i].would_confirm) add_once(diagnosis.give, what);
+    }
+  }
+  describe_sources(given, diagnosis);
+  collect_facts(scene, diagnosis);
+  return diagnosis;
+}
+
+}  // namespace vramfit::doctor

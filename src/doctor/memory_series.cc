@@ -1,0 +1,132 @@
+#include "doctor/memory_series.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace vramfit::doctor {
+
+namespace {
+
+using base::Bytes;
+
+constexpr std::size_t kFewestPoints = 4;
+constexpr double kRisesBy = 0.02;      // of the first value, over the whole series: less is level
+constexpr double kEvenly = 0.4;        // a half's rise is at least this part of half of the whole rise
+constexpr double kFallsOfRise = 0.25;  // falls that sum to more than this part of the rises: it varies
+
+double bytes_of(const SeriesPoint& point) { return static_cast<double>(point.bytes.count()); }
+
+// The straight line that fits best: bytes a step.
+double slope_of(const std::vector<SeriesPoint>& points) {
+  double mean_step = 0, mean_bytes = 0;
+  for (const SeriesPoint& point : points) {
+    mean_step += point.step;
+    mean_bytes += bytes_of(point);
+  }
+  mean_step /= static_cast<double>(points.size());
+  mean_bytes /= static_cast<double>(points.size());
+  double above = 0, below = 0;
+  for (const SeriesPoint& point : points) {
+    above += (point.step - mean_step) * (bytes_of(point) - mean_bytes);
+    below += (point.step - mean_step) * (point.step - mean_step);
+  }
+  return below > 0 ? above / below : 0;
+}
+
+}  // namespace
+
+TrendOf find_trend(const MemorySeries& series) {
+  const auto& points = series.points;
+  TrendOf found;
+  if (points.empty()) return found;
+  found.first = points.front().bytes;
+  found.last = points.back().bytes;
+  if (points.size() < kFewestPoints) return found;
+  found.per_step = slope_of(points);
+  const double first = bytes_of(points.front()), last = bytes_of(points.back());
+  const double middle = bytes_of(points[points.size() / 2]);
+  double rises = 0, falls = 0;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const double difference = bytes_of(points[i]) - bytes_of(points[i - 1]);
+    (difference > 0 ? rises : falls) += std::abs(difference);
+  }
+  const double level = kRisesBy * std::max(first, 1.0);
+  if (rises + falls <= level) {
+    found.trend = Trend::kFlat;
+  } else if (falls > kFallsOfRise * rises) {
+    found.trend = Trend::kVaries;
+  } else if (last - middle >= kEvenly * (last - first) / 2 && middle - first >= kEvenly * (last - first) / 2 &&
+             last - first > level) {
+    found.trend = Trend::kGrows;
+  } else {
+    found.trend = last - middle <= level ? Trend::kSettles : Trend::kVaries;
+  }
+  return found;
+}
+
+namespace {
+
+using Key = std::tuple<std::string, std::string, int, std::string, std::string>;
+
+class SeriesTable {
+ public:
+  void add(const Key& key, const std::optional<model::PrintedBytes>& bytes, const model::SourceLine& at,
+           std::optional<std::int64_t> step) {
+    if (!bytes) return;
+    MemorySeries& series = table_[key];
+    series.what = std::get<3>(key);
+    series.phase = std::get<4>(key);
+    series.is_peak = series.what.starts_with("max_");
+    const auto position = static_cast<double>(series.points.size());
+    series.points.push_back({at, step ? static_cast<double>(*step) : position, bytes->value});
+  }
+
+  std::vector<MemorySeries> take() {
+    std::vector<MemorySeries> all;
+    for (auto& [key, series] : table_) {
+      renumber_if_steps_start_again(series);
+      all.push_back(std::move(series));
+    }
+    return all;
+  }
+
+ private:
+  // Steps that count from 0 in every epoch are no axis: positions are.
+  static void renumber_if_steps_start_again(MemorySeries& series) {
+    const bool rises = std::is_sorted(series.points.begin(), series.points.end(),
+                                      [](const SeriesPoint& a, const SeriesPoint& b) { return a.step < b.step; });
+    if (rises) return;
+    for (std::size_t i = 0; i < series.points.size(); ++i) series.points[i].step = static_cast<double>(i);
+  }
+
+  std::map<Key, MemorySeries> table_;
+};
+
+}  // namespace
+
+std::vector<MemorySeries> find_series(const model::Evidence& texts) {
+  SeriesTable table;
+  for (const model::TrainingLogPoint& point : texts.training) {
+    const int rank = point.speaker.rank.value_or(-1);
+    // DeepSpeed prints at named places of one step: places of the same name are one series.
+    const std::string source = point.source + (point.source == "deepspeed" ? point.label : "");
+    const auto add = [&](const char* what, const std::optional<model::PrintedBytes>& bytes) {
+      table.add({point.at.file, source, rank, what, point.phase}, bytes, point.at, point.step);
+    };
+    add("allocated", point.allocated);
+    add("max_allocated", point.max_allocated);
+    add("reserved", point.reserved);
+    add("memory", point.memory);
+  }
+  for (const model::MemorySummary& summary : texts.summaries) {
+    const auto found = summary.statistics.find("allocated_bytes.all");
+    if (found == summary.statistics.end()) continue;
+    table.add({summary.at.file, "summary", summary.device.value_or(0), "allocated", ""}, found->second.current,
+              summary.at, std::nullopt);
+  }
+  return table.take();
+}
+
+}  // namespace vramfit::doctor

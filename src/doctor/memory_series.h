@@ -1,0 +1,48 @@
+// Memory against steps, from whatever printed it: training logs, summaries, repeated messages.
+#ifndef VRAMFIT_DOCTOR_MEMORY_SERIES_H
+#define VRAMFIT_DOCTOR_MEMORY_SERIES_H
+
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "model/evidence.h"
+
+namespace vramfit::doctor {
+
+struct SeriesPoint {
+  model::SourceLine at;
+  double step = 0;  // as logged; without steps, the position
+  base::Bytes bytes;
+  friend bool operator==(const SeriesPoint&, const SeriesPoint&) = default;
+};
+
+struct MemorySeries {
+  std::string what;  // "allocated", "max_allocated", "reserved", "memory"
+  std::string phase;
+  bool is_peak = false;  // a running maximum: it never falls
+  std::vector<SeriesPoint> points;
+  friend bool operator==(const MemorySeries&, const MemorySeries&) = default;
+};
+
+// How a series moves.
+//
+//   grows   ....::::||||   rises through both of its halves, at about the same rate
+//   settles ..::||||||||   rose at first, level in its second half
+//   flat    ||||||||||||
+//   varies  |:|.:|:.||.:   rises and falls
+enum class Trend { kTooShort, kGrows, kSettles, kFlat, kVaries };
+
+struct TrendOf {
+  Trend trend = Trend::kTooShort;
+  double per_step = 0;  // bytes, of the straight line that fits best
+  base::Bytes first, last;
+};
+
+TrendOf find_trend(const MemorySeries& series);
+
+std::vector<MemorySeries> find_series(const model::Evidence& texts);
+
+}  // namespace vramfit::doctor
+
+#endif

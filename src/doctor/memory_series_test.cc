@@ -1,0 +1,60 @@
+#include "doctor/memory_series.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+namespace vramfit::doctor {
+namespace {
+
+MemorySeries series_of(std::initializer_list<int> mib) {
+  MemorySeries series;
+  for (const int value : mib) {
+    series.points.push_back({{"log", 0, ""}, static_cast<double>(series.points.size()), base::Bytes::mib(value)});
+  }
+  return series;
+}
+
+TEST(MemorySeries, a_steady_rise_grows) {
+  const TrendOf trend = find_trend(series_of({1000, 1100, 1200, 1300, 1400, 1500}));
+  EXPECT_EQ(trend.trend, Trend::kGrows);
+  EXPECT_DOUBLE_EQ(trend.per_step, 100.0 * (1 << 20));
+}
+
+TEST(MemorySeries, a_rise_that_ends_settles) {
+  EXPECT_EQ(find_trend(series_of({1000, 2500, 3000, 3000, 3000, 3000, 3001})).trend, Trend::kSettles);
+}
+
+TEST(MemorySeries, a_level_line_is_flat) {
+  EXPECT_EQ(find_trend(series_of({3000, 3001, 3000, 3002, 3001})).trend, Trend::kFlat);
+}
+
+TEST(MemorySeries, a_saw_varies) {
+  EXPECT_EQ(find_trend(series_of({1000, 3000, 1000, 3000, 1000, 3000, 1200})).trend, Trend::kVaries);
+}
+
+TEST(MemorySeries, one_late_jump_is_not_growth) {
+  EXPECT_NE(find_trend(series_of({1000, 1000, 1000, 1000, 1000, 4000})).trend, Trend::kGrows);
+}
+
+TEST(MemorySeries, three_points_are_too_few) {
+  EXPECT_EQ(find_trend(series_of({1000, 2000, 3000})).trend, Trend::kTooShort);
+}
+
+TEST(MemorySeries, steps_that_start_again_each_epoch_are_replaced_by_positions) {
+  model::Evidence texts;
+  for (const int step : {0, 50, 0, 50}) {
+    model::TrainingLogPoint point;
+    point.at = {"log", step + 1, ""};
+    point.source = "mm";
+    point.step = step;
+    point.memory = model::exactly(base::Bytes::mib(7000));
+    texts.training.push_back(point);
+  }
+  const auto all = find_series(texts);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].points.back().step, 3);
+}
+
+}  // namespace
+}  // namespace vramfit::doctor

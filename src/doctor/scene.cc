@@ -1,0 +1,280 @@
+#include "doctor/scene.h"
+
+#include <algorithm>
+
+#include "doctor/whereabouts.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+using model::OomDevice;
+using model::OomForm;
+using model::OomMessage;
+using model::Traceback;
+using model::TracedException;
+
+bool is_of_host(const OomMessage& oom) { return oom.form == OomForm::kHost || oom.device == OomDevice::kHost; }
+
+bool has_numbers(const OomMessage& oom) { return oom.tried && (oom.total || oom.allocated || oom.reserved); }
+
+bool same_speaker(const OomMessage& a, const OomMessage& b) {
+  return a.speaker.rank == b.speaker.rank && a.speaker.process == b.speaker.process && a.at.file == b.at.file;
+}
+
+// The message to explain: of the last group of failures (each rank once) the first, because the others follow from it;
+// within it, one with numbers.
+const OomMessage* choose_oom(const std::vector<const OomMessage*>& ooms) {
+  if (ooms.empty()) return nullptr;
+  std::size_t first = ooms.size() - 1;
+  while (first > 0) {
+    const bool seen = std::any_of(ooms.begin() + static_cast<std::ptrdiff_t>(first), ooms.end(),
+                                  [&](const OomMessage* later) { return same_speaker(*ooms[first - 1], *later); });
+    if (seen) break;
+    --first;
+  }
+  for (std::size_t i = first; i < ooms.size(); ++i) {
+    if (has_numbers(*ooms[i])) return ooms[i];
+  }
+  for (const OomMessage* oom : ooms) {
+    if (has_numbers(*oom)) return oom;
+  }
+  return ooms[first];
+}
+
+bool holds_line(const Traceback& traceback, const model::SourceLine& at) {
+  if (traceback.at.file != at.file) return false;
+  return std::any_of(traceback.exceptions.begin(), traceback.exceptions.end(), [&](const TracedException& exception) {
+    return exception.first_line <= at.line && at.line <= exception.last_line;
+  });
+}
+
+bool is_about_memory(const TracedException& exception) {
+  return mentions(exception.type, {"outofmemory", "memoryerror"}) ||
+         mentions(exception.message,
+                  {"out of memory", "alloc_failed", "not enough memory", "cannot allocate", "can't allocate",
+                   "alloc failed", "not_initialized", "cudnn", "cublas", "1eb", "cudacachingallocator"});
+}
+
+// The traceback that ends in this message; without one that has it, the nearest that speaks of memory.
+const Traceback* traceback_of(const model::Evidence& texts, const OomMessage* oom) {
+  if (oom != nullptr) {
+    for (const Traceback& traceback : texts.tracebacks) {
+      if (holds_line(traceback, oom->at)) return &traceback;
+    }
+  }
+  const Traceback* nearest = nullptr;
+  for (const Traceback& traceback : texts.tracebacks) {
+    const bool speaks = traceback.truncated || traceback.exceptions.empty() ||
+                        std::any_of(traceback.exceptions.begin(), traceback.exceptions.end(), is_about_memory);
+    if (!speaks) continue;
+    const bool before = oom == nullptr || traceback.at.file != oom->at.file || traceback.at.line <= oom->at.line;
+    if (before || nearest == nullptr) nearest = &traceback;
+  }
+  if (nearest == nullptr && oom == nullptr && !texts.tracebacks.empty()) nearest = &texts.tracebacks.back();
+  return nearest;
+}
+
+Stack stack_of(const Traceback& traceback, const OomMessage* oom) {
+  Stack stack;
+  // The exception that holds the message was raised first; what handled it or wrapped it was printed around it.
+  std::size_t until = traceback.exceptions.size();
+  for (std::size_t i = 0; i < traceback.exceptions.size(); ++i) {
+    const TracedException& exception = traceback.exceptions[i];
+    const bool holds = oom != nullptr && exception.first_line <= oom->at.line && oom->at.line <= exception.last_line;
+    if (holds || (oom == nullptr && is_about_memory(exception))) {
+      until = i + 1;
+      break;
+    }
+  }
+  // An original traceback (of a worker) is inside the message of the outer one: its frames are the inner ones.
+  while (until < traceback.exceptions.size() &&
+         traceback.exceptions[until].relation == model::TraceRelation::kOriginal) {
+    ++until;
+  }
+  std::size_t from = until == 0 ? 0 : until - 1;
+  while (from > 0 && traceback.exceptions[from].relation == model::TraceRelation::kOriginal) --from;
+  for (std::size_t i = from; i < until; ++i) {
+    const TracedException& exception = traceback.exceptions[i];
+    for (const model::TraceFrame& frame : exception.frames) {
+      stack.add(frame, {traceback.at.file, exception.first_line, exception.type});
+    }
+    stack.set_message(exception.message);
+  }
+  for (const model::PhaseMark& mark : traceback.marks) {
+    if (mark.exception >= from && mark.exception < until) stack.add_mark(mark.kind);
+  }
+  return stack;
+}
+
+Stack stack_of(const model::RunResult& run) {
+  Stack stack;
+  const auto& frames = run.oom ? run.oom->stack : run.error ? run.error->stack : std::vector<model::StackFrame>();
+  for (const model::StackFrame& frame : frames) {
+    stack.add({frame.file, frame.line, frame.function, frame.code}, {"the run", 0, ""});
+  }
+  if (run.oom) stack.set_message(run.oom->message);
+  return stack;
+}
+
+Terms terms_of(const OomMessage& oom) {
+  const model::OomArithmetic& sums = oom.arithmetic;
+  Terms terms;
+  terms.tried = oom.tried;
+  terms.tensor = sums.tensor ? sums.tensor : oom.tried;
+  terms.total = oom.total;
+  terms.free = oom.free;
+  terms.allocated = oom.allocated;
+  terms.reserved = sums.reserved ? sums.reserved : oom.reserved;
+  terms.idle = sums.idle ? sums.idle : oom.unallocated;
+  terms.live = sums.live ? sums.live : oom.allocated;
+  terms.allowed = oom.allowed;
+  terms.outside = sums.outside;
+  terms.own_process = sums.own_process ? sums.own_process : oom.this_process;
+  terms.context = sums.context;
+  terms.others = sums.others;
+  terms.private_pools = oom.private_pools;
+  return terms;
+}
+
+void read_allocator_setting(const model::SettingSeen& seen, InForce& in_force) {
+  const std::string value = lowered(seen.value);
+  if (value.contains("expandable_segments:true")) {
+    in_force.expandable_segments = true;
+    in_force.seen_expandable = seen.at;
+  }
+  in_force.malloc_async |= value.contains("cudamallocasync");
+  in_force.max_split_size |= value.contains("max_split_size_mb");
+  in_force.garbage_collection |= value.contains("garbage_collection_threshold");
+}
+
+void read_setting(const model::SettingSeen& seen, InForce& in_force) {
+  const std::string name = lowered(seen.name);
+  if (name.contains("alloc_conf")) {
+    read_allocator_setting(seen, in_force);
+  } else if (name == "expandable_segments") {
+    in_force.expandable_segments |= says_yes(seen.value);
+    if (says_yes(seen.value)) in_force.seen_expandable = seen.at;
+  } else if (name.contains("batch_size") && !name.contains("eval")) {
+    const long long size = std::strtoll(seen.value.c_str(), nullptr, 10);
+    if (size > 0 && !in_force.batch_size) {
+      in_force.batch_size = size;
+      in_force.seen_batch_size = seen.at;
+    }
+  } else if (name == "fp16" || name == "bf16" || name == "amp" || name.contains("autocast")) {
+    in_force.mixed_precision |= says_yes(seen.value);
+  } else if (name.contains("precision") || name.contains("dtype")) {
+    in_force.mixed_precision |= mentions(seen.value, {"16", "half"});
+  } else if (name.contains("checkpointing")) {
+    in_force.checkpointing |= says_yes(seen.value);
+  } else if (name.contains("benchmark")) {
+    in_force.cudnn_benchmark |= says_yes(seen.value);
+    in_force.seen_benchmark = seen.at;
+  } else if (name.contains("no_grad") || name.contains("inference_mode")) {
+    in_force.no_grad = true;
+    in_force.seen_no_grad = seen.at;
+  } else if (name.contains("memory_fraction")) {
+    in_force.memory_fraction = true;
+  } else if (name == "torch" || name == "pytorch") {
+    in_force.torch = seen.value;
+  }
+}
+
+InForce find_in_force(const Scene& scene) {
+  InForce in_force;
+  for (const model::SettingSeen& seen : scene.texts.settings) read_setting(seen, in_force);
+  for (const SnapshotFacts& facts : scene.snapshots) {
+    in_force.expandable_segments |= facts.expandable;
+    read_allocator_setting({{facts.file, 0, facts.settings}, "", facts.settings}, in_force);
+  }
+  in_force.malloc_async |= scene.oom != nullptr && scene.oom->form == OomForm::kMallocAsync;
+  in_force.checkpointing |= scene.stack.is_marked("recompute") || scene.stack.in_file({"utils/checkpoint.py"});
+  in_force.mixed_precision |= scene.stack.in_function({"amp", "autocast"}) != nullptr ||
+                              scene.stack.in_file({"autocast_mode.py", "grad_scaler.py"}) != nullptr ||
+                              scene.stack.in_code({"autocast(", "scaler.scale("}) != nullptr;
+  if (in_force.torch.empty() && scene.has_run()) in_force.torch = scene.run()->torch;
+  return in_force;
+}
+
+Platform find_platform(const Scene& scene) {
+  Platform platform;
+  for (const model::SettingSeen& seen : scene.texts.settings) {
+    if (lowered(seen.name) != "platform") continue;
+    const std::string value = lowered(seen.value);
+    platform.windows |= value.contains("windows");
+    platform.wsl |= value.contains("wsl");
+    platform.rocm |= value.contains("rocm");
+    platform.container |= value.contains("docker") || value.contains("kube") || value.contains("container");
+    platform.colab |= value.contains("colab") || value.contains("kaggle");
+    platform.jetson |= value.contains("jetson") || value.contains("tegra");
+    if (!platform.seen) platform.seen = seen.at;
+  }
+  platform.rocm |= scene.oom != nullptr && scene.oom->device == OomDevice::kHip;
+  for (const StackEntry& entry : scene.stack.entries()) {
+    const std::string& file = entry.frame.file;
+    platform.windows |= file.contains('\\') || (file.size() > 2 && file[1] == ':' && file[2] == '/');
+  }
+  for (const model::GpuStatus& status : scene.texts.gpu_status) {
+    for (const model::GpuCard& card : status.cards) platform.windows |= card.driver_model == "WDDM";
+    platform.rocm |= status.program.contains("rocm");
+  }
+  return platform;
+}
+
+}  // namespace
+
+bool says_yes(std::string_view value) {
+  const std::string low = lowered(value);
+  return low == "true" || low == "1" || low == "on" || low == "yes" || low == "y" || low.starts_with("true");
+}
+
+Scene::Scene(const Case& the_case) : given(the_case), texts(the_case.texts) {
+  for (const OomMessage& message : texts.ooms) {
+    if (!is_of_host(message)) ooms.push_back(&message);
+    if (is_of_host(message) && host_oom == nullptr) host_oom = &message;
+  }
+  oom = choose_oom(ooms);
+  if (oom != nullptr) {
+    terms = terms_of(*oom);
+    oom_has_numbers = has_numbers(*oom);
+  }
+  for (const SnapshotFile& file : given.snapshots) snapshots.push_back(find_facts(file.file, file.snapshot));
+  if (const Traceback* traceback = traceback_of(texts, oom)) {
+    stack = stack_of(*traceback, oom);
+    for (const TracedException& exception : traceback->exceptions) chain.push_back(&exception);
+  }
+  if (stack.empty() && has_run()) stack = stack_of(*run());
+  in_force = find_in_force(*this);
+  at = find_whereabouts(*this);
+  in_force.no_grad |= at.under_no_grad;
+  platform = find_platform(*this);
+  series = find_series(texts);
+  for (const model::TrainingLogPoint& point : texts.training) {
+    if (!point.step || (oom != nullptr && point.at.file == oom->at.file && point.at.line > oom->at.line)) continue;
+    steps_done = point.step;
+    steps_seen = point.at;
+  }
+}
+
+bool Scene::has_failure() const {
+  const bool snapshot_failed =
+      std::any_of(snapshots.begin(), snapshots.end(), [](const SnapshotFacts& facts) { return facts.ooms > 0; });
+  return oom != nullptr || host_oom != nullptr || !texts.library_errors.empty() || !texts.host_kills.empty() ||
+         !texts.shm_errors.empty() || !texts.foreign.empty() || snapshot_failed || run_failed_for_memory() ||
+         std::any_of(texts.tracebacks.begin(), texts.tracebacks.end(), [](const Traceback& traceback) {
+           return std::any_of(traceback.exceptions.begin(), traceback.exceptions.end(), is_about_memory);
+         });
+}
+
+model::Bytes Scene::missing() const {
+  const model::Bytes lacking = value_of(terms.tried) - value_of(terms.free);
+  return std::max(lacking, model::Bytes(0));
+}
+
+std::string Scene::command_of(std::string_view verb) const {
+  std::string command = "vramfit " + std::string(verb);
+  command += " --gpu \"" + (given.gpu.empty() ? std::string("YOUR CARD") : given.gpu) + "\"";
+  return command + " -- " + (given.command.empty() ? std::string("python YOUR_SCRIPT.py") : given.command);
+}
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,112 @@
+// A case seen once through: the failure to explain, its stack, what is in force, how memory moved. Causes ask it.
+#ifndef VRAMFIT_DOCTOR_SCENE_H
+#define VRAMFIT_DOCTOR_SCENE_H
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doctor/case.h"
+#include "doctor/memory_series.h"
+#include "doctor/sizes.h"
+#include "doctor/snapshot_facts.h"
+#include "doctor/stack.h"
+
+namespace vramfit::doctor {
+
+// The terms of an OOM message: as printed, and as follows from them (allocator.md: T = reserved + free + outside).
+struct Terms {
+  Size tried;   // as printed: the segment's size, mostly
+  Size tensor;  // what it stands for
+  Size total, free, allocated, reserved, idle, live;
+  Size allowed;      // a fraction's limit
+  Size outside;      // total - free - reserved: own context and everybody else
+  Size own_process;  // this process, with what is not PyTorch's
+  Size context;      // own_process - reserved
+  Size others;       // total - free - own_process
+  Size private_pools;
+};
+
+// What is known to be in force. Absent: not known, which is not the same as off.
+struct InForce {
+  bool expandable_segments = false;
+  bool malloc_async = false;
+  bool max_split_size = false;
+  bool garbage_collection = false;
+  bool mixed_precision = false;
+  bool checkpointing = false;
+  bool no_grad = false;
+  bool memory_fraction = false;
+  bool cudnn_benchmark = false;
+  std::optional<std::int64_t> batch_size;
+  std::string torch;  // release, "2.6.0"
+  std::optional<model::SourceLine> seen_expandable, seen_no_grad, seen_benchmark, seen_batch_size;
+};
+
+// Where the program was when it failed, as far as stack, run and words around it tell.
+struct Whereabouts {
+  bool training = false;  // a backward pass or an optimizer step is in the stack, or the function says so
+  bool backward = false;
+  bool optimizer = false;
+  bool evaluation = false;  // validation, test, inference of a training program
+  bool inference = false;   // a program that only infers: generate, predict, a server
+  bool serving = false;     // vLLM and the like
+  bool placing = false;     // weights are moved to the card or loaded onto it
+  bool checkpoint_load = false;
+  bool forward = false;
+  bool loss = false;
+  bool pin_thread = false;
+  bool data_worker = false;
+  bool graph_capture = false;
+  bool notebook = false;
+  bool under_no_grad = false;  // a frame of torch.no_grad / inference_mode, or a library that always does so
+  std::optional<StackEntry> evaluation_frame;
+};
+
+struct Platform {
+  bool windows = false, wsl = false, rocm = false, container = false, colab = false, jetson = false;
+  std::optional<model::SourceLine> seen;
+};
+
+struct Scene {
+  explicit Scene(const Case& given);
+
+  const Case& given;
+  const model::Evidence& texts;
+  std::vector<const model::OomMessage*> ooms;  // on a card, in the order read
+  const model::OomMessage* oom = nullptr;      // the one to explain
+  const model::OomMessage* host_oom = nullptr;
+  bool oom_has_numbers = false;
+  Terms terms;                                       // of `oom`
+  Stack stack;                                       // of `oom`; without one, of the last error
+  std::vector<const model::TracedException*> chain;  // of the traceback of `stack`
+  InForce in_force;
+  Whereabouts at;
+  Platform platform;
+  std::vector<MemorySeries> series;  // memory against steps
+  std::vector<SnapshotFacts> snapshots;
+  std::optional<std::int64_t> steps_done;  // the last step that a log shows before it failed
+  std::optional<model::SourceLine> steps_seen;
+
+  const model::RuntimeEvidence& runtime() const { return given.runtime; }
+  const model::RunResult* run() const { return given.run ? &*given.run : nullptr; }
+  bool has_run() const { return given.run.has_value(); }
+  bool run_failed_for_memory() const { return has_run() && given.run->verdict == model::Verdict::kOutOfMemory; }
+  // Something ran out, in whatever way: on the card, on the host, in a library's words, in a snapshot.
+  bool has_failure() const;
+  // The arithmetic leaves room for reasoning about the card as full: tried, total and reserved or allocated.
+  bool can_reckon() const { return terms.total && (terms.allocated || terms.reserved); }
+  const model::SourceLine& oom_line() const { return oom->at; }
+  // What is missing for the request: tried - free.
+  Bytes missing() const;
+  // The command of the run with another verb, for advice: `vramfit fit --gpu "GTX 1070" -- python train.py`.
+  std::string command_of(std::string_view verb) const;
+};
+
+// Whether a setting seen in a text says yes: "True", "1", "on", "yes".
+bool says_yes(std::string_view value);
+
+}  // namespace vramfit::doctor
+
+#endif

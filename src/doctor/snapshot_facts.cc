@@ -1,0 +1,194 @@
+#include "doctor/snapshot_facts.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "doctor/stack.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+using model::Block;
+using model::BlockState;
+using model::Segment;
+using model::Snapshot;
+using model::StackId;
+using model::TraceAction;
+using model::TraceEntry;
+
+constexpr std::size_t kMostSites = 64;
+
+int fullest_device(const Snapshot& snapshot) {
+  std::map<int, std::int64_t> reserved;
+  for (const Segment& segment : snapshot.segments) reserved[segment.device] += segment.total_size;
+  for (std::size_t device = 0; device < snapshot.traces.size(); ++device) {
+    const auto& trace = snapshot.traces[device];
+    const bool failed = std::any_of(trace.begin(), trace.end(),
+                                    [](const TraceEntry& entry) { return entry.action == TraceAction::kOom; });
+    if (failed) return static_cast<int>(device);
+  }
+  const auto most = std::max_element(reserved.begin(), reserved.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == reserved.end() ? 0 : most->first;
+}
+
+void add_block(const Segment& segment, const Block& block, SnapshotFacts& facts) {
+  const Bytes size(block.size);
+  if (block.state == BlockState::kActiveAllocated) {
+    facts.active += size;
+    facts.requested += Bytes(block.requested_size);
+  } else if (block.state == BlockState::kActivePendingFree) {
+    facts.pending += size;
+  } else {
+    facts.idle += size;
+    ++facts.idle_blocks;
+    facts.largest_idle = std::max(facts.largest_idle, size);
+    if (segment.pool != model::PoolId()) facts.idle_in_private += size;
+  }
+}
+
+// How often each stack allocated and freed, and where in the trace.
+struct SiteHistory {
+  std::int64_t allocated = 0, freed = 0;
+};
+
+struct Born {
+  std::size_t at = 0;
+  StackId stack = StackId::kNone;
+};
+
+struct TraceView {
+  std::unordered_map<std::uint64_t, Born> live;  // by address, at the end of the trace
+  std::unordered_map<std::uint32_t, SiteHistory> sites;
+  std::size_t length = 0;
+};
+
+TraceView walk(const std::vector<TraceEntry>& trace, SnapshotFacts& facts) {
+  TraceView view;
+  view.length = trace.size();
+  for (std::size_t i = 0; i < trace.size(); ++i) {
+    const TraceEntry& entry = trace[i];
+    if (entry.action == TraceAction::kAlloc) {
+      view.live[entry.addr] = {i, entry.stack};
+      ++view.sites[static_cast<std::uint32_t>(entry.stack)].allocated;
+    } else if (entry.action == TraceAction::kFreeRequested || entry.action == TraceAction::kFree) {
+      const auto born = view.live.find(entry.addr);
+      if (born == view.live.end()) continue;
+      ++view.sites[static_cast<std::uint32_t>(born->second.stack)].freed;
+      view.live.erase(born);
+    } else if (entry.action == TraceAction::kOom) {
+      facts.failed_size = Bytes(entry.size);
+      facts.device_free = Bytes(entry.device_free());
+      facts.failed_stack = entry.stack;
+      ++facts.ooms;
+    }
+  }
+  return view;
+}
+
+std::string words_of(const Snapshot& snapshot, StackId stack) {
+  std::string words;
+  for (const model::FrameId id : snapshot.stack(stack)) {
+    const model::Frame& frame = snapshot.frame(id);
+    words += std::string(snapshot.text(frame.file)) + " " + std::string(snapshot.text(frame.function)) + "\n";
+  }
+  return lowered(words);
+}
+
+// Live blocks by stack, with what the trace tells of each stack.
+std::vector<CallSite> find_sites(const Snapshot& snapshot, const TraceView& view, int device) {
+  struct Sum {
+    CallSite site;
+    std::size_t first = SIZE_MAX, last = 0;
+  };
+  std::map<StackId, Sum> sums;
+  for (const Segment& segment : snapshot.segments) {
+    if (segment.device != device) continue;
+    for (const Block& block : segment.blocks) {
+      if (block.state != BlockState::kActiveAllocated) continue;
+      const auto born = view.live.find(block.address);
+      const StackId stack = block.stack != StackId::kNone || born == view.live.end() ? block.stack : born->second.stack;
+      Sum& sum = sums[stack];
+      ++sum.site.blocks;
+      sum.site.bytes += Bytes(block.size);
+      sum.site.largest = std::max(sum.site.largest, Bytes(block.size));
+      if (born == view.live.end()) continue;
+      ++sum.site.in_trace;
+      sum.first = std::min(sum.first, born->second.at);
+      sum.last = std::max(sum.last, born->second.at);
+    }
+  }
+  std::vector<CallSite> sites;
+  for (auto& [stack, sum] : sums) {
+    sum.site.stack = stack;
+    if (sum.site.in_trace > 1 && view.length > 1) {
+      sum.site.spread = static_cast<double>(sum.last - sum.first) / static_cast<double>(view.length - 1);
+    }
+    const auto history = view.sites.find(static_cast<std::uint32_t>(stack));
+    if (history != view.sites.end()) sum.site.freed = history->second.freed;
+    sites.push_back(std::move(sum.site));
+  }
+  std::sort(sites.begin(), sites.end(), [](const CallSite& a, const CallSite& b) { return a.bytes > b.bytes; });
+  if (sites.size() > kMostSites) sites.resize(kMostSites);
+  for (CallSite& site : sites) {
+    site.line = own_line(snapshot, site.stack);
+    site.words = words_of(snapshot, site.stack);
+  }
+  return sites;
+}
+
+// The most frequent number of frees of one stack is about the number of periods seen.
+std::int64_t count_periods(const TraceView& view) {
+  std::map<std::int64_t, std::int64_t> histogram;
+  for (const auto& [stack, history] : view.sites) {
+    if (history.freed > 0) ++histogram[history.freed];
+  }
+  const auto most = std::max_element(histogram.begin(), histogram.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == histogram.end() ? 0 : most->first;
+}
+
+}  // namespace
+
+std::string own_line(const Snapshot& snapshot, StackId stack) {
+  std::string innermost;
+  for (const model::FrameId id : snapshot.stack(stack)) {
+    const model::Frame& frame = snapshot.frame(id);
+    const std::string file(snapshot.text(frame.file));
+    if (!file.ends_with(".py") && !file.starts_with("<ipython")) continue;
+    const std::size_t slash = file.find_last_of("/\\");
+    const std::string line = (slash == std::string::npos ? file : file.substr(slash + 1)) + ":" +
+                             std::to_string(frame.line) + " in " + std::string(snapshot.text(frame.function));
+    if (innermost.empty()) innermost = line;
+    if (!mentions(file, {"site-packages", "dist-packages", "/torch/", "\\torch\\", "/lib/python"})) return line;
+  }
+  return innermost;
+}
+
+SnapshotFacts find_facts(const std::string& file, const Snapshot& snapshot) {
+  SnapshotFacts facts;
+  facts.file = file;
+  facts.device = fullest_device(snapshot);
+  for (const Segment& segment : snapshot.segments) {
+    if (segment.device != facts.device) continue;
+    ++facts.segments;
+    facts.reserved += Bytes(segment.total_size);
+    facts.allocated += Bytes(segment.allocated_size);
+    facts.expandable |= segment.is_expandable;
+    for (const Block& block : segment.blocks) add_block(segment, block, facts);
+  }
+  if (snapshot.settings) {
+    facts.settings = snapshot.settings->conf;
+    facts.expandable |= snapshot.settings->expandable_segments;
+  }
+  static const std::vector<TraceEntry> kNoTrace;
+  const auto device = static_cast<std::size_t>(facts.device);
+  const TraceView view = walk(device < snapshot.traces.size() ? snapshot.traces[device] : kNoTrace, facts);
+  facts.steps = count_periods(view);
+  facts.sites = find_sites(snapshot, view, facts.device);
+  return facts;
+}
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,56 @@
+// What one memory snapshot says of its fullest device: sums, the largest hole, the failed request, call sites whose
+// blocks pile up.
+#ifndef VRAMFIT_DOCTOR_SNAPSHOT_FACTS_H
+#define VRAMFIT_DOCTOR_SNAPSHOT_FACTS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "model/snapshot.h"
+
+namespace vramfit::doctor {
+
+using base::Bytes;
+
+// Live blocks of one stack.
+struct CallSite {
+  model::StackId stack = model::StackId::kNone;
+  std::string line;   // the script's own frame, "train.py:40 in train", or the innermost
+  std::string words;  // all frames, lower case, for looking for names
+  std::int64_t blocks = 0;
+  Bytes bytes;
+  std::int64_t freed = 0;     // blocks of this stack that the trace saw freed
+  double spread = 0;          // of the trace that lies between its first and its last live block: 0 to 1
+  std::int64_t in_trace = 0;  // live blocks whose allocation the trace has
+  Bytes largest;
+};
+
+struct SnapshotFacts {
+  std::string file;
+  int device = 0;
+  Bytes reserved, allocated, active, requested;
+  Bytes idle;             // inactive, in all pools
+  Bytes idle_in_private;  // of it in pools of CUDA graphs and MemPools
+  Bytes pending;          // freed, waiting for other streams
+  Bytes largest_idle;     // one block
+  std::int64_t segments = 0, idle_blocks = 0;
+  std::optional<Bytes> failed_size, device_free;  // of the last OOM in the trace
+  model::StackId failed_stack = model::StackId::kNone;
+  std::int64_t ooms = 0;
+  std::int64_t steps = 0;  // periods that the trace shows; 0: not known
+  bool expandable = false;
+  std::string settings;
+  std::vector<CallSite> sites;  // most bytes first
+};
+
+SnapshotFacts find_facts(const std::string& file, const model::Snapshot& snapshot);
+
+// "train.py:40 in train": the innermost frame that is not a package's, else the innermost.
+std::string own_line(const model::Snapshot& snapshot, model::StackId stack);
+
+}  // namespace vramfit::doctor
+
+#endif

@@ -1,0 +1,16 @@
+vramfit_room(doctor
+  SOURCES checks.cc diagnose.cc draft.cc memory_series.cc registry.cc remedies.cc scene.cc sizes.cc snapshot_facts.cc
+    stack.cc whereabouts.cc causes/allocator_config_bug.cc causes/attention_quadratic.cc causes/capacity_exceeded.cc
+    causes/checkpoint_kept_on_gpu.cc causes/cudnn_workspace.cc causes/data_dependent_blowup.cc causes/driver_overhead.cc
+    causes/ema_or_copy.cc causes/eval_stage_blowup.cc causes/exception_holds_tensors.cc causes/extra_contexts.cc
+    causes/fraction_limit.cc causes/fragmentation.cc causes/free_but_failed.cc causes/gpu_augmentation.cc
+    causes/graph_retained.cc causes/host_ram_oom.cc causes/leak_growth.cc causes/library_buffers.cc
+    causes/loader_on_gpu.cc causes/logits_vocab_blowup.cc causes/masked_oom.cc causes/mig_or_partition.cc
+    causes/needless_copies.cc causes/no_grad_missing.cc causes/optimizer_state_first_step.cc causes/other_process.cc
+    causes/pinned_host_limit.cc causes/placement_no_headroom.cc causes/pool_growth_policy.cc
+    causes/preds_accumulated_on_gpu.cc causes/private_pool_cache.cc causes/refs_kept_across_steps.cc
+    causes/serving_overcommit.cc causes/shm_exhausted.cc causes/single_huge_allocation.cc
+    causes/size_computation_bug.cc causes/unknown.cc causes/variable_length_spike.cc causes/windows_shared_memory.cc
+    causes/wrong_device.cc
+  TESTS memory_series_test.cc scene_test.cc
+  ROOMS model)
