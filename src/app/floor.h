@@ -21,8 +21,8 @@ struct FloorOptions {
   int most_runs = 24;
 };
 
-// One element for each card of the request. All cards are made equally large; those the job never touched get no
-// answer.
+// One element for each card of the request; those the job never touched get no answer. Each is found while the others
+// have plenty; cards that hold the same within the resolution, as ranks mostly do, are made smaller together.
 base::Result<std::vector<std::optional<model::Needs>>> find_floor(Runner& runner, const RunRequest& request,
                                                                   const FloorOptions& options,
                                                                   base::ProgressSink& progress);

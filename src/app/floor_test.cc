@@ -48,6 +48,37 @@ TEST(Floor, both_needs_are_found_to_the_resolution) {
   }
 }
 
+// Ranks 0 and 1 need alike, card 2 far less, card 3 nothing.
+class FakeRanks final : public Runner {
+ public:
+  base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink&) override {
+    constexpr std::int64_t kLeast[] = {2000, 2004, 700};
+    RunOutcome outcome;
+    outcome.result.verdict = model::Verdict::kFits;
+    outcome.result.devices.resize(4);
+    for (int i = 0; i < 4; ++i) outcome.result.devices[static_cast<std::size_t>(i)].index = i;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Bytes least = Bytes::mib(kLeast[i]);
+      outcome.result.devices[i].peaks = {least - Bytes::mib(150), least + Bytes::mib(100), least + Bytes::mib(200)};
+      if (request.cards.at(i).total.value() < least) outcome.result.verdict = model::Verdict::kOutOfMemory;
+    }
+    return outcome;
+  }
+};
+
+TEST(Floor, each_card_has_its_own_and_those_alike_share_one) {
+  FakeRanks job;
+  RunRequest request;
+  request.cards.resize(4);
+  const auto needs = find_floor(job, request, {.resolution = Bytes::mib(8), .most_runs = 40}, base::silent_progress());
+  ASSERT_TRUE(needs);
+  ASSERT_EQ(needs->size(), 4U);
+  EXPECT_NEAR(needs->at(0)->bytes.as_mib(), 2008, 8);
+  EXPECT_EQ(needs->at(0), needs->at(1));
+  EXPECT_NEAR(needs->at(2)->bytes.as_mib(), 704, 8);
+  EXPECT_FALSE(needs->at(3));
+}
+
 TEST(Floor, a_job_that_never_runs_has_none) {
   FakeJob job(Bytes::gib(5000), Bytes::gib(5000));
   EXPECT_FALSE(find_floor(job, on_one_card(), {}, base::silent_progress()));

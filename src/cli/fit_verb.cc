@@ -1,5 +1,7 @@
 // vramfit fit: the cheapest changes that make a job fit a card. 0 = a plan fits, or the job fits already; 1 = none
 // does.
+#include <unistd.h>
+
 #include <memory>
 #include <utility>
 
@@ -21,7 +23,7 @@ struct FitOptions {
   std::string keep = "effective-batch";
   std::string plan_out = "vramfit-plan.json";
   std::vector<std::string> only, deny;
-  double budget_seconds = 60;
+  double budget_seconds = 0;  // 0: as long as the job's runs make it worth while
 };
 
 std::string join(const std::vector<std::string>& parts) {
@@ -40,13 +42,14 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   request.keep_effective_batch = options.keep == "effective-batch";
   request.only = options.only;
   request.deny = options.deny;
-  request.budget_seconds = options.budget_seconds;
+  request.budget_is_firm = options.budget_seconds > 0;
+  if (request.budget_is_firm) request.budget_seconds = options.budget_seconds;
   request.plan_out = options.plan_out;
   app::WarmRunner runner;
   const auto result = app::fit(request, runner, progress, base::steady_clock());
   progress.clear();
   if (!result) return std::unexpected(result.error());
-  print(report::fit_to_text(*result, {options.job.verbose, false}));
+  print(report::fit_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO)}));
   const auto written = write_json(options.job.json, report::fit_to_json(*result, VRAMFIT_VERSION).dump(1) + "\n");
   if (!written) return std::unexpected(written.error());
   using model::FitVerdict;
@@ -67,7 +70,8 @@ Verb add_fit_verb(CLI::App& parser) {
       ->delimiter(',');
   verb->add_option("--deny", options->deny, "Leave these techniques out")->delimiter(',');
   verb->add_option("--plan-out", options->plan_out, "Where the best plan is written");
-  verb->add_option("--budget", options->budget_seconds, "Seconds for the whole search")->check(CLI::PositiveNumber);
+  verb->add_option("--budget", options->budget_seconds, "Seconds for the whole search (60, or 15 runs of a slow job)")
+      ->check(CLI::PositiveNumber);
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

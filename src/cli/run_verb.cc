@@ -1,5 +1,6 @@
 // vramfit run: one command on virtual cards, or on the real ones. Returns the command's own exit code.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
@@ -56,7 +57,7 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   if (options.floor) {
     if (auto found = add_floor(*request, outcome->result, progress); !found) return std::unexpected(found.error());
   }
-  talk("\n" + report::run_to_text(outcome->result, {options.job.verbose, false}));
+  talk("\n" + report::run_to_text(outcome->result, {options.job.verbose, wants_color(STDERR_FILENO)}));
   const auto written =
       write_json(options.job.json, report::run_to_json(outcome->result, VRAMFIT_VERSION).dump(1) + "\n");
   if (!written) return std::unexpected(written.error());

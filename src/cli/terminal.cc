@@ -4,10 +4,21 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+
+#include "report/layout.h"
 
 namespace vramfit::cli {
 
 bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
+
+bool wants_color(int file) {
+  const auto value = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string_view(text == nullptr ? "" : text);
+  };
+  return isatty(file) != 0 && value("NO_COLOR").empty() && value("TERM") != "dumb";
+}
 
 void talk(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
@@ -19,10 +30,21 @@ void print(std::string_view text) {
   std::fflush(stdout);
 }
 
+namespace {
+
+// One that can't rewrite a line.
+bool is_dumb_terminal() {
+  const char* kind = std::getenv("TERM");
+  return kind != nullptr && std::string_view(kind) == "dumb";
+}
+
+}  // namespace
+
 void TerminalProgress::update(std::string_view line) {
   const std::int64_t now = clock_.now_ns();
   if (is_terminal_) {
-    talk(fmt::format("\r\033[K{}", line.substr(0, 79)));
+    if (is_dumb_terminal()) return;
+    talk(fmt::format("\r\033[K{}", report::shorten(line, report::kPageWidth - 1)));
     shown_ = true;
     return;
   }

@@ -30,6 +30,8 @@ class TerminalProgress final : public base::ProgressSink {
 };
 
 bool stderr_is_terminal();
+// Whether text to this file descriptor may be coloured: it is a terminal, not a dumb one, and NO_COLOR is not set.
+bool wants_color(int file);
 
 // Whole text to stderr.
 void talk(std::string_view text);

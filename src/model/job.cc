@@ -6,7 +6,8 @@
 namespace vramfit::model {
 
 Bytes sum(const Holdings& h) {
-  return h.weights + h.buffers + h.gradients + h.optimizer + h.inputs + h.activations + h.workspaces + h.temporaries;
+  return h.weights + h.buffers + h.gradients + h.optimizer + h.inputs + h.activations + h.workspaces + h.temporaries +
+         h.gathered;
 }
 
 Bytes sum(const GatheredFacts& gathered) { return Bytes(gathered.per_batch.count() * gathered.batches); }

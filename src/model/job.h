@@ -65,6 +65,7 @@ struct PrecisionFacts {
 // Who owns the allocated bytes at one instant.
 struct Holdings {
   Bytes weights, buffers, gradients, optimizer, inputs, activations, workspaces, temporaries;
+  Bytes gathered = {};  // by an evaluation, and what is made of it after its last batch
   bool operator==(const Holdings&) const = default;
 };
 Bytes sum(const Holdings& holdings);

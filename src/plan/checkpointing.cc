@@ -1,9 +1,11 @@
 #include "plan/checkpointing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <iterator>
+#include <set>
 
 namespace vramfit::plan {
 namespace {
@@ -49,18 +51,34 @@ Bytes bytes_freed(const model::Job& job, std::span<const std::string> names) {
   return level == nullptr ? Bytes(0) : sum_saved(level->blocks) - activation_peak(level->blocks, names);
 }
 
-std::vector<std::vector<std::string>> growing_sets(const model::BlockLevel& level) {
+std::vector<std::string> order_by_worth(const model::BlockLevel& level) {
   std::vector<model::Block> blocks;
   std::ranges::copy_if(level.blocks, std::back_inserter(blocks),
                        [](const model::Block& block) { return block.saved > block.output; });
   std::ranges::stable_sort(blocks, std::greater<>(), worth);
+  std::vector<std::string> names;
+  for (model::Block& block : blocks) names.push_back(std::move(block.name));
+  return names;
+}
+
+std::vector<std::size_t> growing_sizes(std::size_t blocks) {
+  std::set<std::size_t> sizes;
+  for (std::size_t size = 1; size < blocks; size *= 2) sizes.insert(size);
+  const auto root = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(blocks))));
+  for (const std::size_t size : {root, blocks - std::min(root, blocks)}) {
+    // One next to another is not worth a run of its own.
+    const auto is_close = [&](std::size_t other) { return 5 * std::min(size, other) > 4 * std::max(size, other); };
+    if (size > 0 && std::ranges::none_of(sizes, is_close)) sizes.insert(size);
+  }
+  if (blocks > 0) sizes.insert(blocks);
+  return {sizes.begin(), sizes.end()};
+}
+
+std::vector<std::vector<std::string>> growing_sets(const model::BlockLevel& level) {
+  const std::vector<std::string> names = order_by_worth(level);
   std::vector<std::vector<std::string>> sets;
-  for (std::size_t size = 1; size <= blocks.size();) {
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < size; ++i) names.push_back(blocks[i].name);
-    sets.push_back(std::move(names));
-    if (size == blocks.size()) break;
-    size = std::min(size * 2, blocks.size());
+  for (const std::size_t size : growing_sizes(names.size())) {
+    sets.emplace_back(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(size));
   }
   return sets;
 }

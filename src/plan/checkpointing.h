@@ -28,8 +28,13 @@ const model::BlockLevel* find_level(const model::Job& job, std::span<const std::
 // Activations freed at the peak by checkpointing these modules; 0 when they are not blocks of one level.
 Bytes bytes_freed(const model::Job& job, std::span<const std::string> names);
 
-// Nested sets of block names in growing order: the best block by bytes freed for work repeated, the best two, four, ...
-// and all. Each set contains the one before it.
+// The names of blocks worth checkpointing, those that free most for the work repeated first.
+std::vector<std::string> order_by_worth(const model::BlockLevel& level);
+
+// How many of n blocks to take, in growing order: 1, 2, 4 ..., the square root of n, all but so many, and all.
+std::vector<std::size_t> growing_sizes(std::size_t blocks);
+
+// The first so many names, for each size: nested sets.
 std::vector<std::vector<std::string>> growing_sets(const model::BlockLevel& level);
 
 }  // namespace vramfit::plan

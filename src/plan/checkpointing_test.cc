@@ -39,14 +39,20 @@ TEST(Checkpointing, the_last_block_alone_frees_next_to_nothing) {
   EXPECT_EQ(activation_peak(level.blocks, std::vector<std::string>{"layer.3"}), Bytes::mib(400));
 }
 
-TEST(Checkpointing, sets_grow_by_doubling_and_contain_each_other) {
+TEST(Checkpointing, sets_grow_and_contain_each_other) {
   const auto sets = growing_sets(equal_blocks(12));
   std::vector<std::size_t> sizes;
   for (const auto& names : sets) sizes.push_back(names.size());
-  EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 2, 4, 8, 12}));
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 2, 3, 4, 8, 12}));
   for (std::size_t i = 1; i < sets.size(); ++i) {
     for (const auto& name : sets[i - 1]) EXPECT_TRUE(std::ranges::count(sets[i], name) == 1) << name;
   }
+}
+
+TEST(Checkpointing, sizes_hold_the_root_and_all_but_the_root) {
+  EXPECT_EQ(growing_sizes(0), std::vector<std::size_t>());
+  EXPECT_EQ(growing_sizes(1), std::vector<std::size_t>{1});
+  EXPECT_EQ(growing_sizes(100), (std::vector<std::size_t>{1, 2, 4, 8, 10, 16, 32, 64, 90, 100}));
 }
 
 TEST(Checkpointing, blocks_that_free_much_for_little_work_come_first) {

@@ -58,6 +58,23 @@ void add_forward_work(std::span<const model::Recording> recordings, model::Job& 
   }
 }
 
+// What an evaluation piled up is told apart from what it holds anyway: no smaller batch makes less of it. What the
+// script makes of the pile after the last batch goes with it.
+void set_gathered_apart(model::Job& job) {
+  if (!job.gathered) return;
+  for (model::Moment& moment : job.moments) {
+    if (moment.phase != job.gathered->phase) continue;
+    model::Holdings& held = moment.holdings;
+    const auto take = [&](Bytes& from, Bytes most) {
+      const Bytes taken = std::min(from, std::max(most, Bytes(0)));
+      from -= taken;
+      held.gathered += taken;
+    };
+    take(held.activations, sum(*job.gathered));
+    if (moment.stage != "forward") take(held.temporaries, held.temporaries - job.gathered->per_batch);
+  }
+}
+
 void add_phases(const model::RunResult& result, model::Job& job) {
   for (const model::PhaseResult& phase : result.phases) {
     if (phase.device != result.peak_device) continue;
@@ -76,6 +93,7 @@ model::Job build_job(std::span<const model::Recording> recordings, const model::
   add_phases(result, job);
   job.device = result.peak_device;
   job.moments = find_moments(recordings, job.device);
+  set_gathered_apart(job);
   job.work = count_step_work(recordings, job.device);
   add_forward_work(recordings, job);
   if (job.parameter_bytes == Bytes(0)) {

@@ -151,6 +151,21 @@ TEST(JobBuilder, of_what_evaluations_gather_the_largest_counts) {
   EXPECT_EQ(sum(*gathered), Bytes(20000));
 }
 
+TEST(JobBuilder, what_was_gathered_is_told_apart_from_what_a_batch_holds) {
+  RecordingScript script = two_steps();
+  script.note(R"({"kind":"growth","phase":"validate","bytes_per_batch":20971520,"batches":5})");
+  script.at(VF_PHASE_VALIDATE, VF_STAGE_FORWARD, "stage1.conv");
+  script.alloc(130);  // five times 20 MiB and the forward's own 30
+  script.at(VF_PHASE_VALIDATE, VF_STAGE_OTHER);
+  script.alloc(100);  // they are concatenated
+  const model::Job job = build(script);
+  for (const model::Moment& moment : job.moments) {
+    if (moment.phase != "validate") continue;
+    EXPECT_EQ(moment.holdings.gathered, Bytes::mib(moment.stage == "forward" ? 100 : 180)) << moment.stage;
+    EXPECT_EQ(moment.holdings.activations, Bytes::mib(30)) << moment.stage;
+  }
+}
+
 TEST(JobBuilder, the_facts_about_memory_are_of_the_fullest_card) {
   RecordingScript script;
   script.on(0);

@@ -1,8 +1,11 @@
 #include "report/fit_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 #include <set>
 
 #include "report/layout.h"
@@ -127,6 +130,34 @@ void add_plans(std::string& text, const FitResult& result) {
           "\n";
 }
 
+// "layers.0-11, head": runs of numbered names are drawn together.
+std::string join_names(const std::vector<std::string>& names) {
+  std::map<std::string, std::set<long>> numbered;  // by what comes before the number
+  std::vector<std::string> order;
+  for (const std::string& name : names) {
+    const std::size_t dot = name.rfind('.') + 1;
+    const bool has_number = dot < name.size() && name.size() - dot < 7 &&
+                            std::all_of(name.begin() + static_cast<std::ptrdiff_t>(dot), name.end(),
+                                        [](unsigned char c) { return std::isdigit(c); });
+    const std::string stem = has_number ? name.substr(0, dot) : name;
+    if (!numbered.contains(stem)) order.push_back(stem);
+    auto& numbers = numbered[stem];
+    if (has_number) numbers.insert(std::stol(name.substr(dot)));
+  }
+  std::vector<std::string> parts;
+  for (const std::string& stem : order) {
+    const std::set<long>& numbers = numbered[stem];
+    if (numbers.empty()) parts.push_back(stem);
+    for (auto at = numbers.begin(); at != numbers.end();) {
+      const long first = *at;
+      long last = first;
+      while (++at != numbers.end() && *at == last + 1) last = *at;
+      parts.push_back(last == first ? fmt::format("{}{}", stem, first) : fmt::format("{}{}-{}", stem, first, last));
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 void add_consequences(std::string& text, const FitResult& result) {
   if (result.plans.empty()) return;
   const PlanRow& best = result.plans.front();
@@ -134,6 +165,11 @@ void add_consequences(std::string& text, const FitResult& result) {
   if (best.consequences.empty()) text += "  - nothing that is learned: the same sums, in another order at most\n";
   for (const std::string& sentence : best.consequences) {
     text += "  - " + wrap(sentence, kPageWidth - 4, 4) + "\n";
+  }
+  for (const model::Change& change : best.plan.changes) {
+    const auto modules = model::find_names(change, "modules");
+    if (modules.empty()) continue;
+    text += "  - " + wrap("run again in backward: " + join_names(modules), kPageWidth - 4, 4) + "\n";
   }
   if (best.retries > 0) {
     text += "  - " +
@@ -206,7 +242,8 @@ std::string fit_to_text(const FitResult& result, const TextOptions& options) {
   add_techniques(text, result);
   add_commands(text, result);
   add_effort(text, result);
-  return text + "\n" + fit_verdict_line(result) + "\n";
+  text += "\n" + fit_verdict_line(result) + "\n";
+  return options.color ? paint_marks(text) : text;
 }
 
 }  // namespace vramfit::report

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <set>
 #include <sstream>
 
 #include "report/fit_json.h"
 #include "report/layout.h"
+#include "report/testing/schema_check.h"
 
 namespace vramfit::report {
 namespace {
@@ -53,6 +56,12 @@ FitResult found() {
   return result;
 }
 
+std::vector<std::string> violations_of(const FitResult& result) {
+  std::ifstream file(VRAMFIT_SOURCE_DIR "/docs/run.schema.json");
+  const auto json = nlohmann::json::parse(fit_to_json(result, "0.1").dump());
+  return testing::find_violations(json, nlohmann::json::parse(file));
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -66,6 +75,47 @@ TEST(FitText, the_verdict_comes_first_and_last) {
   EXPECT_TRUE(text.starts_with(verdict + "\n"));
   EXPECT_TRUE(text.ends_with(verdict + "\n"));
   EXPECT_TRUE(verdict.starts_with("[✓] fp16 autocast"));
+}
+
+TEST(FitJson, keeps_the_schema_whatever_was_found) {
+  FitResult result = found();
+  EXPECT_EQ(violations_of(result), std::vector<std::string>());
+  result.free_run.emplace();
+  result.cause = model::Cause{"phase validate keeps `kept` on the card", "", "move it"};
+  result.lost[0].proven.reset();
+  for (const auto verdict : {FitVerdict::kNeedsEdit, FitVerdict::kNotProven, FitVerdict::kOutOfTime}) {
+    result.verdict = verdict;
+    EXPECT_EQ(violations_of(result), std::vector<std::string>());
+  }
+  EXPECT_EQ(violations_of(FitResult()), std::vector<std::string>());
+}
+
+TEST(FitText, does_not_fit_was_not_proven_and_out_of_time_are_three_answers) {
+  FitResult result = found();
+  std::set<std::string> lines;
+  for (const auto verdict : {FitVerdict::kNothingFits, FitVerdict::kNotProven, FitVerdict::kOutOfTime}) {
+    result.verdict = verdict;
+    lines.insert(fit_verdict_line(result));
+  }
+  EXPECT_EQ(lines.size(), 3U);
+}
+
+TEST(FitText, a_fault_of_the_script_is_shown_with_its_line_and_what_to_write) {
+  FitResult result = found();
+  result.verdict = FitVerdict::kNeedsEdit;
+  result.plans.clear();
+  result.cause = model::Cause{"phase validate keeps `kept` on the card", "train.py:9 in test", "move it to the CPU"};
+  const std::string text = fit_to_text(result, {});
+  EXPECT_NE(text.find("train.py:9 in test"), std::string::npos);
+  EXPECT_NE(text.find("help: move it to the CPU"), std::string::npos);
+  EXPECT_TRUE(fit_verdict_line(result).starts_with("[✗] the script itself has to change"));
+}
+
+TEST(FitText, says_which_blocks_are_run_again) {
+  FitResult result = found();
+  const std::vector<std::string> modules = {"layers.2", "layers.0", "layers.1", "stem", "layers.10"};
+  result.plans[0].plan.changes.push_back({"checkpoint", {{"modules", modules}}});
+  EXPECT_NE(fit_to_text(result, {}).find("run again in backward: layers.0-2, layers.10, stem"), std::string::npos);
 }
 
 TEST(FitText, everything_but_the_commands_keeps_to_eighty_columns) {

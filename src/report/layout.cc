@@ -1,6 +1,7 @@
 #include "report/layout.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace vramfit::report {
 
@@ -93,6 +94,25 @@ std::string table(const std::vector<Column>& format, const std::vector<std::vect
     text += line + "\n";
   }
   return text;
+}
+
+std::string paint_marks(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> kColors[] = {
+      {"[✓]", "\033[32m"}, {"[!]", "\033[33m"}, {"[✗]", "\033[31m"}};
+  std::string painted;
+  while (!text.empty()) {
+    const auto* found = std::ranges::find_if(kColors, [&](const auto& color) { return text.starts_with(color.first); });
+    if (found == std::end(kColors)) {
+      painted += text.front();
+      text.remove_prefix(1);
+      continue;
+    }
+    painted += found->second;
+    painted += found->first;
+    painted += "\033[0m";
+    text.remove_prefix(found->first.size());
+  }
+  return painted;
 }
 
 }  // namespace vramfit::report

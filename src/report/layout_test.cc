@@ -34,5 +34,10 @@ TEST(Layout, line_breaks_in_a_text_are_kept_and_empty_lines_are_not) {
   EXPECT_EQ(wrap("one two\nthree\n\nfour five six\n", 11, 2), "one two\n  three\n  four five\n  six");
 }
 
+TEST(PaintMarks, colours_the_marks_and_nothing_else) {
+  EXPECT_EQ(paint_marks("[✓] fits [1]"), "\033[32m[✓]\033[0m fits [1]");
+  EXPECT_EQ(paint_marks("a [✗][!]"), "a \033[31m[✗]\033[0m\033[33m[!]\033[0m");
+}
+
 }  // namespace
 }  // namespace vramfit::report

@@ -250,7 +250,7 @@ std::string run_to_text(const RunResult& result, const TextOptions& options) {
   add_sentences(text, "[!] Warnings", sentences_of(result.warnings));
   add_context(text, result);
   if (reached) text += "\n" + verdict_line(result) + "\n";
-  return text;
+  return options.color ? paint_marks(text) : text;
 }
 
 }  // namespace vramfit::report

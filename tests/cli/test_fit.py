@@ -6,8 +6,9 @@ import json
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
-from product import Finished, Product
+from product import ROOT, Finished, Product
 
 # Activations of `--width` numbers per sample and layer decide; the weights are small.
 SCRIPT = """
@@ -54,6 +55,7 @@ def fit(product: Product, *arguments: str, gpu: str, options: tuple[str, ...] = 
     done = product.call(*words, timeout=240)
     if report.exists():
         done.result = json.loads(report.read_text())
+        jsonschema.validate(done.result, json.loads((ROOT / "docs" / "run.schema.json").read_text()))
     return done
 
 
@@ -85,3 +87,69 @@ def test_a_job_that_nothing_can_save_exits_with_1(product: Product) -> None:
     assert done.exit_code in (0, 1), str(done)
     if done.exit_code == 0:
         assert "fits" in done.stderr + done.stdout
+
+
+# Every batch of the evaluation leaves 256 MiB behind; training needs next to nothing.
+GATHERS = """
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    def evaluate(model, loader):
+        {empty}
+        with torch.no_grad():
+            for x, y in loader:
+                out = model(x.cuda()).repeat(1, 4096)
+                {keep}
+        return {use}
+
+    data = TensorDataset(torch.zeros(1024, 64), torch.zeros(1024, dtype=torch.long))
+    loader, held_out = DataLoader(data, batch_size=64), DataLoader(data, batch_size=64)
+    model = nn.Linear(64, 256).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(3):
+        for x, y in loader:
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(x.cuda()), y.cuda()).backward()
+            optimizer.step()
+        evaluate(model, held_out)
+"""
+
+
+def fit_gathering(product: Product, empty: str, keep: str, use: str) -> Finished:
+    script = product.script(GATHERS.format(empty=empty, keep=keep, use=use))
+    report = product.folder / "fit.json"
+    plan = product.folder / "plan.json"
+    words = ["fit", "--gpu", "rtx3060:3GiB", "--json", str(report), "--plan-out", str(plan)]
+    done = product.call(*words, "--", sys.executable, str(script), timeout=240)
+    done.result = json.loads(report.read_text())
+    jsonschema.validate(done.result, json.loads((ROOT / "docs" / "run.schema.json").read_text()))
+    return done
+
+
+@pytest.mark.slow
+def test_what_an_evaluation_gathers_in_a_list_goes_to_the_cpu(product: Product) -> None:
+    done = fit_gathering(
+        product, "kept = []", "kept.append((out, y.cuda()))", "torch.cat([out for out, _ in kept]).sum()"
+    )
+    answer = done.result["fit"]
+    assert answer["verdict"] == "plan_fits", str(done)
+    assert [change["id"] for change in answer["plans"][0]["techniques"]] == ["gather_on_cpu"]
+    assert answer["cause"]["line"].endswith("train.py:11 in evaluate")
+    assert "`kept`" in answer["cause"]["text"]
+
+
+def test_what_it_gathers_in_a_tensor_needs_the_scripts_line_changed(product: Product) -> None:
+    done = fit_gathering(
+        product, "kept = torch.empty(0).cuda()", "kept = torch.cat([kept, out.flatten()])", "kept.sum()"
+    )
+    answer = done.result["fit"]
+    assert (answer["verdict"], answer["runs"]) == ("needs_edit", 2), str(done)
+    assert answer["cause"]["line"].endswith("train.py:11 in evaluate")
+    assert done.exit_code == 1 and "the script itself has to change" in done.stdout
+
+
+def test_a_slow_job_ends_within_the_budget_and_is_out_of_time(product: Product) -> None:
+    script = product.script("import time, torch\ntorch.zeros(9, device='cuda')\ntime.sleep(100)\n")
+    done = product.call("fit", "--gpu", "gtx1650", "--budget", "5", "--", sys.executable, str(script), timeout=60)
+    assert done.exit_code == 1 and "ran out of time" in done.stdout, str(done)

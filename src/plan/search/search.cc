@@ -164,7 +164,8 @@ class Search {
     for (const std::size_t axis : order) {
       const std::vector<std::size_t> chain = find_chain(axis);
       std::size_t low = 0, high = chain.size();  // chain[high] is known to fit, chain[low - 1] not to
-      while (low < high && is_hopeless(candidates_[chain[low]])) ++low;
+      const bool mends = axes_[axis].technique->mends_cause(job_);
+      while (low < high && !mends && is_hopeless(candidates_[chain[low]])) ++low;
       std::size_t probe = find_predicted(chain, low, high);
       while (low < high && state_[chain[probe]] == State::kOpen && may_run(options_.singles_share)) {
         if (try_candidate(chain[probe], "one change")) {

@@ -1,8 +1,8 @@
 // Activation checkpointing: chosen blocks keep only their output and are run again in backward.
 //
-// Which blocks: by bytes freed for work repeated, in sets that double in size, at the level of the module tree that
-// reaches deepest; checkpointing all blocks of that level is the "every block" end of the scale. The work repeated is
-// one forward of the chosen blocks.
+// Which blocks: by bytes freed for work repeated, in sets of growing size, at the level of the module tree that reaches
+// deepest; checkpointing all blocks of that level is the "every block" end of the scale. Among the sets is the smallest
+// that is foretold to fit the card. The work repeated is one forward of the chosen blocks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +15,8 @@ namespace {
 
 // A set that frees less than this share of the activations is not worth a run.
 constexpr double kWorthwhile = 0.03;
+// Of the card, what a set that is foretold to fit leaves: the forecast is that good at best.
+constexpr double kSpare = 0.05;
 // Forward, and the two matmuls of backward (for inputs and for weights): forward is a third of a step.
 constexpr double kForwardShare = 1.0 / 3;
 
@@ -47,13 +49,18 @@ class Checkpoint final : public Technique {
     if (job.precision.checkpointing) return in_force("the script already checkpoints activations");
     if (job.precision.compiled) return not_possible("the model is compiled; torch.compile decides what it recomputes");
     if (job.levels.empty()) return not_possible("no blocks were seen in the model");
-    if (options_of(job).empty()) return not_possible("no block holds enough activations to be worth running twice");
+    if (sets_of(job).empty()) return not_possible("no block holds enough activations to be worth running twice");
     return applicable();
   }
 
-  std::vector<model::Change> options(const model::Job& job, const Target&) const override {
+  std::vector<model::Change> options(const model::Job& job, const Target& target) const override {
+    auto sets = sets_of(job);
+    if (auto least = find_smallest_that_fits(job, target); !least.empty()) {
+      const auto place = std::ranges::lower_bound(sets, least.size(), {}, &std::vector<std::string>::size);
+      if (place == sets.end() || place->size() != least.size()) sets.insert(place, std::move(least));
+    }
     std::vector<model::Change> changes;
-    for (auto& names : options_of(job)) changes.push_back({std::string(id()), {{"modules", std::move(names)}}});
+    for (auto& names : sets) changes.push_back({std::string(id()), {{"modules", std::move(names)}}});
     return changes;
   }
 
@@ -70,13 +77,34 @@ class Checkpoint final : public Technique {
   }
 
  private:
-  static std::vector<std::vector<std::string>> options_of(const model::Job& job) {
+  static std::vector<std::vector<std::string>> sets_of(const model::Job& job) {
     const model::BlockLevel* level = find_best_level(job);
     if (level == nullptr) return {};
     auto sets = growing_sets(*level);
     const Bytes least = scaled(sum_saved(*level), kWorthwhile);
     std::erase_if(sets, [&](const auto& names) { return bytes_freed(job, names) < least; });
     return sets;
+  }
+
+  // By bisection: more blocks never hold more. Empty when not even all of them are foretold to fit.
+  std::vector<std::string> find_smallest_that_fits(const model::Job& job, const Target& target) const {
+    const model::BlockLevel* level = find_best_level(job);
+    const std::vector<std::string> names = order_by_worth(*level);
+    const auto first = [&](std::size_t count) {
+      return std::vector(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count));
+    };
+    const auto fits = [&](std::size_t count) {
+      Forecast forecast = start_forecast(job);
+      predict(job, target, {std::string(id()), {{"modules", first(count)}}}, forecast);
+      return add_up(job, forecast).needs <= scaled(target.limit, 1 - kSpare);
+    };
+    if (!fits(names.size())) return {};
+    std::size_t low = 0, high = names.size();  // `high` fits
+    while (high - low > 1) {
+      const std::size_t middle = low + (high - low) / 2;
+      (fits(middle) ? high : low) = middle;
+    }
+    return first(high);
   }
 
   // The blocks' forward once more. Without counted work, bytes saved stand for work: they go together.

@@ -28,12 +28,8 @@ class GatherOnCpu final : public Technique {
   // The pile goes, but for the last batch's share, which lies on the card until the next one comes. What the script
   // makes of it after the last batch (it is concatenated, compared) is then made on the CPU.
   void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
-    const Bytes moved = sum(*job.gathered) - job.gathered->per_batch;
     for (model::Moment& moment : forecast.moments) {
-      if (moment.phase != job.gathered->phase) continue;
-      model::Holdings& held = moment.holdings;
-      held.activations = std::max(held.activations - moved, Bytes(0));
-      if (moment.stage != "forward") held.temporaries = std::min(held.temporaries, job.gathered->per_batch);
+      moment.holdings.gathered = std::min(moment.holdings.gathered, job.gathered->per_batch);
     }
     forecast.uncertainty = std::max(forecast.uncertainty, 0.15);
     worsen(forecast, Effect::kSame,

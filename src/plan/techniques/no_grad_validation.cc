@@ -29,6 +29,7 @@ class NoGradValidation final : public Technique {
     for (model::Moment& moment : forecast.moments) {
       if (!is_evaluation(moment)) continue;
       moment.holdings.activations = scaled(moment.holdings.activations, kAliveWithoutGraph);
+      moment.holdings.gathered = scaled(moment.holdings.gathered, kAliveWithoutGraph);  // each result kept its graph
     }
     forecast.uncertainty = std::max(forecast.uncertainty, 0.15);
   }

@@ -195,6 +195,23 @@ TEST(Checkpoint, costs_about_one_more_forward_of_its_blocks) {
   EXPECT_LT(seconds_with(checkpoint(), job, target, options.front()) / plain, 1.1);
 }
 
+TEST(Checkpoint, offers_the_smallest_set_that_is_foretold_to_fit) {
+  const model::Job job = example_job();
+  Target target = example_target(2300);
+  const auto options = checkpoint().options(job, target);
+  const Bytes wanted = scaled(target.limit, 0.95);
+  std::size_t fitting = 0;  // blocks of the mildest option that fits
+  for (const auto& change : options) {
+    if (needs_with(checkpoint(), job, target, change) > wanted) continue;
+    fitting = find_names(change, "modules").size();
+    break;
+  }
+  ASSERT_GT(fitting, 1U);
+  auto fewer = find_names(options.back(), "modules");
+  fewer.resize(fitting - 1);
+  EXPECT_GT(needs_with(checkpoint(), job, target, {"checkpoint", {{"modules", fewer}}}), wanted);
+}
+
 TEST(Checkpoint, is_not_advised_where_it_is_in_force_or_worthless) {
   model::Job job = example_job();
   job.precision.checkpointing = true;
