@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import re
+import socket
 import struct
 import subprocess
 import sys
@@ -95,11 +96,75 @@ def variables(folder: Path, **extra: str) -> dict[str, str]:
     }
 
 
-class Job:
-    """Scripts run in `folder`, each with a run folder of its own."""
+class WarmPython:
+    """A process that has imported torch with the hooks in place, and forks for each job: a second less for each.
+
+    That its jobs behave as cold ones is what test_zygote.py is for.
+    """
 
     def __init__(self, folder: Path) -> None:
+        ours, theirs = socket.socketpair()
+        environment = variables(folder)
+        del environment["VRAMFIT_RUN_DIR"]
+        words = [sys.executable, "-m", "vramfit.zygote", str(theirs.fileno())]
+        self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment, cwd=folder)
+        theirs.close()
+        self.socket = ours
+        self.lines = ours.makefile("rb")
+
+    def send(self, number: int, argv: list[str], folder: Path, environment: dict[str, str], **extra: Any) -> None:
+        """Asks for a job; its output goes to `out` and `err` beside its recording."""
+        place = Path(environment["VRAMFIT_RUN_DIR"])
+        request = {
+            "id": number,
+            "argv": argv,
+            "cwd": str(folder),
+            "env": environment,
+            "stdout_path": str(place / "out"),
+            "stderr_path": str(place / "err"),
+            "run_as": "script",
+            "timeout": None,
+            **extra,
+        }
+        self.socket.sendall(json.dumps(request).encode() + b"\n")
+
+    def answer(self, timeout: float = 60) -> dict[str, Any]:
+        self.socket.settimeout(timeout)
+        return json.loads(self.lines.readline())
+
+    def run(self, argv: list[str], folder: Path, environment: dict[str, str], timeout: float) -> tuple[int, str, str]:
+        self.send(1, argv, folder, environment, timeout=timeout)
+        answer = self.answer(timeout + 30)
+        assert not answer["timed_out"], f"{argv} took more than {timeout} s"
+        code = answer["exit_code"] if "exit_code" in answer else -answer["signal"]
+        place = Path(environment["VRAMFIT_RUN_DIR"])
+        return code, (place / "out").read_text(), (place / "err").read_text()
+
+    def close(self) -> int:
+        self.lines.close()
+        self.socket.close()
+        return self.process.wait(timeout=30)
+
+
+def run_cold(argv: list[str], folder: Path, environment: dict[str, str], timeout: float) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, *argv],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+class Job:
+    """Scripts run in `folder`, each with a run folder of its own: in forks of `warm`, or in Pythons of their own."""
+
+    def __init__(self, folder: Path, warm: WarmPython | None = None) -> None:
         self.folder = folder
+        self._warm = warm
         self._runs = 0
 
     def run_folder(self) -> Path:
@@ -125,9 +190,10 @@ class Job:
         steps: str = "all",
         card: int | None = None,
         timeout: float = 120,
+        cold: bool = False,
         **extra: str,
     ) -> Finished:
-        """`card`: total bytes of a virtual card; None = no card, so the CPU."""
+        """`card`: total bytes of a virtual card; None = no card, so the CPU. `cold`: in a Python of its own."""
         script = self.write(text)
         place = self.run_folder()
         extra["VRAMFIT_STEPS"] = steps
@@ -137,19 +203,12 @@ class Job:
         if ledger is not None:
             extra["VRAMFIT_LEDGER"] = ledger
         try:
-            done = subprocess.run(
-                [sys.executable, str(script)],
-                cwd=self.folder,
-                env=variables(place, **extra),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=timeout,
-            )
+            run = run_cold if cold or self._warm is None else self._warm.run
+            ended = run([str(script)], self.folder, variables(place, **extra), timeout)
         finally:
             if ledger is not None:
                 Path(ledger).unlink(missing_ok=True)
-        return read_run(place, done.returncode, done.stdout, done.stderr)
+        return read_run(place, *ended)
 
 
 def make_card(total_bytes: int) -> str:

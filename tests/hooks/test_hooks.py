@@ -55,11 +55,14 @@ def test_a_script_that_only_evaluates_is_a_test(job: Job) -> None:
 
 
 def test_an_uncaught_error_is_noted_with_the_scripts_stack(job: Job) -> None:
-    finished = job.run("""
+    finished = job.run(
+        """
         import torch
         def broken(): raise ValueError("no such thing")
         broken()
-    """)
+    """,
+        cold=True,
+    )
     assert finished.exit_code == 1
     note = finished.only("error")
     assert (note["type"], note["message"]) == ("ValueError", "no such thing")

@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hooked_job import Finished, Job, read_run, variables
+from hooked_job import Finished, Job, WarmPython, read_run, variables
 
 
 class Warm:
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, process: WarmPython) -> None:
         self.job = job
-        ours, theirs = socket.socketpair()
-        environment = variables(job.folder)
-        del environment["VRAMFIT_RUN_DIR"]
-        words = [sys.executable, "-m", "vramfit.zygote", str(theirs.fileno())]
-        self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment, cwd=job.folder)
-        theirs.close()
-        self.socket = ours
-        self.socket.settimeout(60)
-        self.lines = ours.makefile("rb")
+        self.process = process
 
     def send(self, number: int, argv: list[str], folder: Path, **extra: Any) -> None:
         own = {"VRAMFIT_STEPS": "all", **extra.pop("env", {})}
-        request = {
-            "id": number,
-            "argv": argv,
-            "cwd": str(self.job.folder),
-            "env": variables(folder, **own),
-            "stdout_path": str(folder / "out"),
-            "stderr_path": str(folder / "err"),
-            "run_as": "script",
-            "timeout": None,
-            **extra,
-        }
-        self.socket.sendall(json.dumps(request).encode() + b"\n")
+        self.process.send(number, argv, self.job.folder, variables(folder, **own), **extra)
 
     def answer(self) -> dict[str, Any]:
-        return json.loads(self.lines.readline())
+        return self.process.answer()
 
     def run(self, text: str, **extra: Any) -> tuple[dict[str, Any], Finished]:
         folder = self.job.run_folder()
@@ -54,17 +30,14 @@ class Warm:
             folder, answer.get("exit_code", -1), (folder / "out").read_text(), (folder / "err").read_text()
         )
 
-    def close(self) -> int:
-        self.lines.close()
-        self.socket.close()
-        return self.process.wait(timeout=30)
-
 
 @pytest.fixture
-def warm(job: Job) -> Iterator[Warm]:
-    process = Warm(job)
-    yield process
-    assert process.close() == 0
+def warm(job: Job, warm_python: WarmPython) -> Warm:
+    return Warm(job, warm_python)
+
+
+def test_it_ends_with_its_socket(tmp_path: Path) -> None:
+    assert WarmPython(tmp_path).close() == 0
 
 
 def test_jobs_run_as_the_main_program_one_after_another(warm: Warm) -> None:
