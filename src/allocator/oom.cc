@@ -14,6 +14,11 @@ std::string format_size(std::uint64_t bytes) {
 }
 
 std::string message_of(const OutOfMemory& oom, int device, TorchVersion version) {
+  if (oom.is_rejection) {
+    return "CUDA out of memory. Allocation was preemptively rejected because it would exceed "
+           "per_process_memory_fraction limit. Requested size: " +
+           format_size(oom.requested_bytes);
+  }
   const std::string allowed = oom.limit ? format_size(*oom.limit) + " allowed; " : "";
   const std::string in_pools = oom.free_in_private_pools > 0 ? "with " + format_size(oom.free_in_private_pools) +
                                                                    " allocated in private pools (e.g., CUDA Graphs), "

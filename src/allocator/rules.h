@@ -37,6 +37,7 @@ struct Rules {
   bool breaks_ties_by_age = false;
   bool collects_no_expandable = false;
   bool oversize_release_skips_expandable = false;
+  bool splits_from_twenty = false;
   bool fills_above_last_key = false;
   bool has_pool_options = false;
   bool has_large_segment_setting = false;

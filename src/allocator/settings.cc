@@ -159,7 +159,9 @@ const std::vector<Key>& keys() {
       {"expandable_segments", nullptr,
        [](S& s, const Pair& p, const Rules&) { return store(s.expandable_segments, boolean(p)); }},
       {"max_split_size_mb", nullptr,
-       [](S& s, const Pair& p, const Rules&) { return store(s.max_split_bytes, mebibytes(p, 20)); }},
+       [](S& s, const Pair& p, const Rules& r) {
+         return store(s.max_split_bytes, mebibytes(p, r.splits_from_twenty ? 20 : 21));
+       }},
       {"max_non_split_rounding_mb", &Rules::has_non_split_rounding_setting,
        [](S& s, const Pair& p, const Rules&) { return store(s.max_non_split_rounding_bytes, mebibytes(p, 20)); }},
       {"large_segment_size_mb", &Rules::has_large_segment_setting,

@@ -135,6 +135,7 @@ class Simulator {
   void collect_garbage();
   bool is_over_limit(std::uint64_t more) const { return limit_ && total_reserved_ + more > *limit_; }
   void report_oom(const Request& request);
+  OutOfMemory describe_oom(const Request& request) const;
 
   // Expandable segments (simulator_expandable.cc).
   BlockId allocate_expandable(const Request& request);

@@ -18,7 +18,7 @@ std::int64_t counted(std::uint64_t bytes) { return static_cast<std::int64_t>(byt
 BlockId Simulator::malloc_slow(Request& request) {
   if (rules_.has_oom_rejection && settings_.throw_on_oom && is_over_limit(request.segment)) {
     ++statistics_.oom_rejections;
-    report_oom(request);
+    last_oom_ = describe_oom(request);
     last_oom_->is_rejection = true;
     return kNoBlock;
   }
@@ -35,7 +35,7 @@ BlockId Simulator::malloc_slow(Request& request) {
   return kNoBlock;
 }
 
-void Simulator::report_oom(const Request& request) {
+OutOfMemory Simulator::describe_oom(const Request& request) const {
   OutOfMemory oom;
   oom.rounded_bytes = request.size;
   oom.tried_bytes = request.segment;
@@ -53,9 +53,13 @@ void Simulator::report_oom(const Request& request) {
       }
     }
   }
-  trace(TraceAction::kOom, oom.device_free, request.size, request.stream, pools_[request.pool], 0);
+  return oom;
+}
+
+void Simulator::report_oom(const Request& request) {
+  last_oom_ = describe_oom(request);
+  trace(TraceAction::kOom, last_oom_->device_free, request.size, request.stream, pools_[request.pool], 0);
   ++statistics_.ooms;
-  last_oom_ = oom;
 }
 
 bool Simulator::allocate_segment(Request& request, bool is_retry) {

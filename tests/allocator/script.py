@@ -1,0 +1,139 @@
+"""Cuts the trace of the real allocator into the parts of the calls, and adds what the simulator cannot know."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from actions import FOREIGN_BYTES, MIB
+
+PROCESSES = re.compile(r"(?:Process \d+ has|Including non-PyTorch memory, this process has) \S+ \S+ memory in use\. ")
+
+Entry = dict[str, Any]
+
+
+def without_processes(message: str) -> str:
+    """An OOM's text without what NVML says of processes, and without the advice behind it."""
+    text = PROCESSES.sub("", message)
+    end = text.find("unallocated.")
+    return text if end < 0 else text[: end + len("unallocated.")]
+
+
+@dataclass
+class Call:
+    """One line of the program. `traced` says what it leaves in the trace; `printed` is what follows that."""
+
+    line: str
+    traced: str = "none"  # none, malloc, rejected, free, open (known to end only where the next call's begins)
+    slot: int = -1
+    is_used: bool = False  # by another stream: its free is not completed at once
+    syncs: int | None = None  # num_sync_all_streams after it
+    printed: list[str] = field(default_factory=list)
+
+
+class Script:
+    def __init__(self, calls: list[Call], trace: list[Entry], total_bytes: int, conf: str) -> None:
+        self.calls = calls
+        self.trace = [entry for entry in trace if entry["action"] != "snapshot"]
+        self.total = total_bytes
+        large = re.search(r"large_segment_size_mb:(\d+)", conf)
+        self.large_page = int(large[1]) * MIB if large else 20 * MIB
+        self.at = 0
+        self.program: list[str] = []
+        self.expected: list[str] = []
+        self.slot_at: dict[int, int] = {}
+        self.foreign_at: dict[int, int] = {}
+        self.next_foreign = 0
+        self.syncs = 0
+
+    def build(self, head: list[str]) -> None:
+        self.program = head + self.addresses()
+        for call in self.calls:
+            self.take_foreign()
+            self.add(call, self.take(call))
+
+    def show(self, entry: Entry) -> str:
+        where = entry["device_free"] if entry["action"] == "oom" else entry["addr"]
+        first, second = entry.get("pool_id", (0, 0))
+        return f"{entry['action']} {where} {entry['size']} {entry['stream']} {first} {second}"
+
+    def take_until(self, actions: tuple[str, ...]) -> list[Entry]:
+        begin = self.at
+        while self.trace[self.at]["action"] not in actions:
+            self.at += 1
+        self.at += 1
+        return self.trace[begin : self.at]
+
+    def take_completed(self) -> list[Entry]:
+        begin = self.at
+        while self.at < len(self.trace) and self.trace[self.at]["action"] == "free_completed":
+            self.at += 1
+        return self.trace[begin : self.at]
+
+    def take(self, call: Call) -> list[Entry]:
+        if call.traced == "malloc":
+            return self.take_until(("alloc", "oom"))
+        if call.traced == "rejected":
+            return self.take_completed()
+        if call.traced != "free":
+            return []
+        taken = self.take_until(("free_requested",))
+        if not call.is_used and self.at < len(self.trace):
+            follows = self.trace[self.at]
+            if (follows["action"], follows["addr"]) == ("free_completed", taken[-1]["addr"]):
+                self.at += 1
+                taken.append(follows)
+        return taken
+
+    def take_foreign(self) -> None:
+        """What PyTorch allocates and frees itself: 8 bytes each for the random generator of captured graphs."""
+        heads = ("alloc", "oom", "free_requested")
+        while True:
+            at = next((i for i in range(self.at, len(self.trace)) if self.trace[i]["action"] in heads), None)
+            head = self.trace[at] if at is not None else {"action": "none"}
+            if head["action"] == "alloc" and head["size"] == FOREIGN_BYTES:
+                slot, self.next_foreign = self.next_foreign, self.next_foreign + 1
+                self.foreign_at[head["addr"]] = slot
+                call = Call(f"a {slot} {head['size']} {head['stream']}", "malloc", slot)
+            elif head["action"] == "free_requested" and head["addr"] in self.foreign_at:
+                slot = self.foreign_at.pop(head["addr"])
+                call = Call(f"f {slot}", "free", slot)
+            else:
+                return
+            self.add(call, self.take(call))
+
+    def add(self, call: Call, taken: list[Entry]) -> None:
+        is_synchronized = call.syncs is not None and call.syncs != self.syncs
+        self.syncs = 0 if call.line == "sums" else self.syncs if call.syncs is None else call.syncs
+        if call.traced in ("malloc", "rejected"):
+            # Events that passed are the card's doing. When all were waited for, only their order is told.
+            done = [self.slot_at[entry["addr"]] for entry in taken if entry["action"] == "free_completed"]
+            if is_synchronized:
+                self.program.append("order " + " ".join(map(str, done)))
+            else:
+                self.program += [f"c {slot}" for slot in done]
+            if taken and taken[-1]["action"] == "alloc":
+                self.slot_at[taken[-1]["addr"]] = call.slot
+        self.program.append(call.line)
+        self.expected += [self.show(entry) for entry in taken] + call.printed
+        if not call.line.startswith("conf") and call.traced != "open":
+            self.expected.append("#")
+
+    def addresses(self) -> list[str]:
+        """Where the driver put segments. An expandable one lies where its first page is mapped."""
+        lines = [f"malloc_at {entry['addr']}" for entry in self.trace if entry["action"] == "segment_alloc"]
+        live: dict[int, list[int]] = {}  # where a range begins -> its size, bytes mapped
+        for entry in self.trace:
+            if entry["action"] not in ("segment_map", "segment_unmap"):
+                continue
+            base = next((b for b, (size, _) in live.items() if b <= entry["addr"] < b + size), None)
+            if base is None:
+                page = 2 * MIB if entry["size"] == 2 * MIB else self.large_page
+                base = entry["addr"]
+                live[base] = [(self.total + self.total // 8 + page - 1) // page * page, 0]
+                lines.append(f"reserve_at {entry['stream']} {page} {base}")
+            live[base][1] += entry["size"] if entry["action"] == "segment_map" else -entry["size"]
+            if live[base][1] == 0:
+                del live[base]
+        return lines
