@@ -33,11 +33,15 @@ std::string watts_text(const Reading& power, const Reading& limit) {
   return limit ? fmt::format("{}/{} W", watts(*power), watts(*limit)) : fmt::format("{} W", watts(*power));
 }
 
-// "GPU-1d2f3a4b" of the whole UUID; a virtual card has the name of its session behind it.
-std::string short_id(const model::CardReading& card) {
+// "GPU-1d2f3a4b" of the whole UUID, with its last digits where two cards begin alike; a virtual card is named by its
+// session.
+std::string short_id(const model::CardReading& card, const model::MachineSample& sample) {
   const std::string_view uuid = card.uuid;
   const std::size_t digits = uuid.find('-') == std::string_view::npos ? 0 : uuid.find('-') + 1;
-  const std::string front(uuid.substr(0, digits + 8));
+  std::string front(uuid.substr(0, digits + 8));
+  const auto alike = std::ranges::count_if(sample.cards, [&](const auto& one) { return one.uuid.starts_with(front); });
+  constexpr std::size_t kTail = 4;
+  if (alike > 1 && uuid.size() > front.size() + kTail) front += "..." + std::string(uuid.substr(uuid.size() - kTail));
   return card.session.empty() ? front
                               : fmt::format("virtual, session {}", card.session.substr(0, card.session.find('-')));
 }
@@ -88,8 +92,9 @@ std::vector<Remark> card_remarks(const model::CardReading& card) {
   return remarks;
 }
 
-CardView view_of(const model::CardReading& card) {
-  CardView view{.uuid = card.uuid, .index = number_text(card.index, ""), .name = card.name, .id = short_id(card)};
+CardView view_of(const model::CardReading& card, const model::MachineSample& sample) {
+  CardView view{
+      .uuid = card.uuid, .index = number_text(card.index, ""), .name = card.name, .id = short_id(card, sample)};
   view.is_slice = !card.parent.empty();
   view.is_lost = !card.problem.empty();
   if (view.name.empty()) view.name = "unknown card";
@@ -188,7 +193,7 @@ Row row_of(const model::ProcessReading& process, const model::CardUse& use, cons
   } else if (process.state == model::ProcessState::kUnseen) {
     view.level = Level::kNote;
     if (view.user.empty()) view.user = "?";
-    view.command = process.name.empty() ? "[not in /proc: another container, or gone]" : "[gone] " + view.command;
+    view.command = process.name.empty() ? "[not in our /proc]" : "[gone] " + view.command;
   }
   row.searched = lower(fmt::format("{} {} {} {} {} gpu{} {}", view.pid, view.user, view.command, view.where,
                                    process.name, view.card, use.card));
@@ -288,7 +293,7 @@ WatchView build_watch_view(const model::MachineSample& sample, const WatchState&
   }
   for (const std::string& alert : alerts) view.remarks.push_back({Level::kBad, "ALERT " + alert});
   view.host = host_pieces(sample.host);
-  for (const auto& card : sample.cards) view.cards.push_back(view_of(card));
+  for (const auto& card : sample.cards) view.cards.push_back(view_of(card, sample));
   std::vector<Row> rows;
   const std::string filter = lower(state.filter);
   for (const auto& process : sample.processes) {

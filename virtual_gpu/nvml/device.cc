@@ -5,6 +5,7 @@
 
 #include "virtual_gpu/ledger/visible.h"
 #include "virtual_gpu/nvml/nvml.h"
+#include "virtual_gpu/nvml/script.h"
 
 namespace vramfit::nvml {
 namespace {
@@ -26,6 +27,7 @@ int about(Handle handle, const void* out, Ask ask) {
   if (out == nullptr) return kInvalidArgument;
   const vf_ledger* book = ledger_if_initialised();
   if (book == nullptr) return why_no_ledger();
+  if (const int answer = forced_answer(handle); answer != kSuccess) return answer;
   const int index = index_of(handle);
   if (index < 0) return kInvalidArgument;
   return ask(*book, index);
@@ -59,6 +61,7 @@ VF_ABI int nvmlDeviceGetHandleByIndex_v2(unsigned index, Handle* handle) {
   const vf_ledger* book = nvml::ledger_if_initialised();
   if (book == nullptr) return nvml::why_no_ledger();
   if (index >= book->card_count) return nvml::kInvalidArgument;
+  if (const int answer = nvml::forced_answer(&book->cards[index]); answer != nvml::kSuccess) return answer;
   *handle = &book->cards[index];
   return nvml::kSuccess;
 }
@@ -99,12 +102,14 @@ VF_ABI int nvmlDeviceGetIndex(Handle handle, unsigned* index) {
 VF_ABI int nvmlDeviceGetMinorNumber(Handle handle, unsigned* minor) { return nvmlDeviceGetIndex(handle, minor); }
 
 VF_ABI int nvmlDeviceGetName(Handle handle, char* name, unsigned bytes) {
+  if (nvml::find_slice(handle)) return nvml::copy_text(nvml::slice_label(handle), name, bytes);
   return nvml::about(handle, name, [&](const vf_ledger& book, int card) {
     return nvml::copy_text(book.cards[card].name, name, bytes);
   });
 }
 
 VF_ABI int nvmlDeviceGetUUID(Handle handle, char* uuid, unsigned bytes) {
+  if (nvml::find_slice(handle)) return nvml::copy_text(nvml::slice_uuid(handle), uuid, bytes);
   return nvml::about(handle, uuid, [&](const vf_ledger& book, int card) {
     return nvml::copy_text(vramfit::ledger::uuid_text(book.cards[card]), uuid, bytes);
   });
@@ -130,9 +135,14 @@ VF_ABI int nvmlDeviceGetCudaComputeCapability(Handle handle, int* major, int* mi
 }
 
 VF_ABI int nvmlDeviceGetMemoryInfo(Handle handle, nvml::Memory* memory) {
+  if (memory != nullptr && nvml::find_slice(handle)) {
+    const int answer = nvml::slice_memory(handle, &memory->total, &memory->used);
+    if (answer == nvml::kSuccess) memory->free = memory->total - memory->used;
+    return answer;
+  }
   return nvml::about(handle, memory, [&](const vf_ledger& book, int card) {
     memory->total = static_cast<uint64_t>(book.cards[card].total_bytes);
-    memory->used = static_cast<uint64_t>(book.use[card].used_bytes);
+    memory->used = static_cast<uint64_t>(book.use[card].used_bytes + nvml::scripted(card)->extra_bytes());
     memory->free = memory->used < memory->total ? memory->total - memory->used : 0;
     return static_cast<int>(nvml::kSuccess);
   });
@@ -141,10 +151,19 @@ VF_ABI int nvmlDeviceGetMemoryInfo(Handle handle, nvml::Memory* memory) {
 VF_ABI int nvmlDeviceGetMemoryInfo_v2(Handle handle, nvml::MemoryV2* memory) {
   constexpr uint32_t kVersion2 = sizeof(nvml::MemoryV2) | (2u << 24);
   if (memory != nullptr && memory->version != kVersion2) return nvml::kArgumentVersionMismatch;
+  if (memory != nullptr && nvml::find_slice(handle)) {
+    const int answer = nvml::slice_memory(handle, &memory->total, &memory->used);
+    if (answer == nvml::kSuccess) {
+      memory->free = memory->total - memory->used;
+      memory->reserved = 0;
+    }
+    return answer;
+  }
   return nvml::about(handle, memory, [&](const vf_ledger& book, int card) {
+    if (nvml::scripted(card)->old) return static_cast<int>(nvml::kFunctionNotFound);
     memory->total = static_cast<uint64_t>(book.cards[card].total_bytes);
     memory->reserved = 0;  // what the driver keeps is already left out of total_bytes
-    memory->used = static_cast<uint64_t>(book.use[card].used_bytes);
+    memory->used = static_cast<uint64_t>(book.use[card].used_bytes + nvml::scripted(card)->extra_bytes());
     memory->free = memory->used < memory->total ? memory->total - memory->used : 0;
     return static_cast<int>(nvml::kSuccess);
   });

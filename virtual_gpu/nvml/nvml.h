@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "virtual_gpu/ledger/ledger.h"
@@ -18,9 +19,14 @@ enum Result : int {
   kUninitialized = 1,
   kInvalidArgument = 2,
   kNotSupported = 3,
+  kNoPermission = 4,
   kNotFound = 6,
   kInsufficientSize = 7,
   kDriverNotLoaded = 9,
+  kFunctionNotFound = 13,
+  kGpuIsLost = 15,
+  kResetRequired = 16,
+  kLibRmVersionMismatch = 18,
   kArgumentVersionMismatch = 25
 };
 
@@ -48,6 +54,11 @@ const vf_ledger* ledger_if_initialised();
 int why_no_ledger();
 // The index of a handle's card, or -1.
 int index_of(Handle handle);
+
+// Of a MIG slice's handle (script.h). Empty: it is none, or none any more.
+std::string slice_uuid(Handle handle);
+std::string slice_label(Handle handle);
+int slice_memory(Handle handle, uint64_t* total, uint64_t* used);
 
 // Copies text with its closing zero: kInsufficientSize when it doesn't fit.
 int copy_text(std::string_view text, char* out, unsigned bytes);

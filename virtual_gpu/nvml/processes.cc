@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "virtual_gpu/nvml/nvml.h"
+#include "virtual_gpu/nvml/script.h"
 
 namespace vramfit::nvml {
 namespace {
@@ -19,30 +20,36 @@ struct ProcessV2 {
 };
 static_assert(sizeof(ProcessV1) == 16 && sizeof(ProcessV2) == 24);
 
-constexpr uint32_t kNoInstance = 0xffffffff;
+void fill(ProcessV1& entry, const ScriptedProcess& process) { entry = {process.pid, process.used_bytes}; }
 
-void fill(ProcessV1& entry, const vf_process& process, int card) {
-  entry = {static_cast<uint32_t>(process.pid), static_cast<uint64_t>(process.used_bytes[card])};
+void fill(ProcessV2& entry, const ScriptedProcess& process) {
+  entry = {process.pid, process.used_bytes, process.gpu_instance, process.compute_instance};
 }
 
-void fill(ProcessV2& entry, const vf_process& process, int card) {
-  entry = {static_cast<uint32_t>(process.pid), static_cast<uint64_t>(process.used_bytes[card]), kNoInstance,
-           kNoInstance};
+// Those of the ledger and those of a script.
+std::vector<ScriptedProcess> users_of(const vf_ledger& book, int card, const ScriptedCard& more) {
+  std::vector<ScriptedProcess> users;
+  for (const vf_process& process : book.processes) {
+    if (process.pid == 0 || process.used_bytes[card] <= 0) continue;
+    users.push_back({static_cast<uint32_t>(process.pid), static_cast<uint64_t>(process.used_bytes[card])});
+  }
+  users.insert(users.end(), more.processes.begin(), more.processes.end());
+  return users;
 }
 
 template <typename Entry>
 int list(Handle handle, unsigned* count, Entry* entries) {
   if (count == nullptr) return kInvalidArgument;
+  if (const int answer = forced_answer(handle); answer != kSuccess) return answer;
   const int card = index_of(handle);
   if (card < 0) return ledger_if_initialised() == nullptr ? why_no_ledger() : kInvalidArgument;
-  std::vector<const vf_process*> users;
-  for (const vf_process& process : ledger_if_initialised()->processes) {
-    if (process.pid != 0 && process.used_bytes[card] > 0) users.push_back(&process);
-  }
+  const auto more = scripted(card);
+  if (more->process_answer != kSuccess) return more->process_answer;
+  const auto users = users_of(*ledger_if_initialised(), card, *more);
   const unsigned room = *count;
   *count = static_cast<unsigned>(users.size());
   if (room < users.size() || (entries == nullptr && !users.empty())) return kInsufficientSize;
-  for (size_t i = 0; i < users.size(); ++i) fill(entries[i], *users[i], card);
+  for (size_t i = 0; i < users.size(); ++i) fill(entries[i], users[i]);
   return kSuccess;
 }
 
@@ -64,9 +71,22 @@ VF_ABI int nvmlDeviceGetComputeRunningProcesses_v3(Handle handle, unsigned* coun
   return nvml::list(handle, count, entries);
 }
 
-// No card draws pictures.
+// No card draws pictures, and no daemon shares one.
 VF_ABI int nvmlDeviceGetGraphicsRunningProcesses(Handle handle, unsigned* count, void*) {
+  if (const int answer = nvml::forced_answer(handle); answer != nvml::kSuccess) return answer;
   if (count == nullptr || nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
   *count = 0;
   return nvml::kSuccess;
+}
+
+VF_ABI int nvmlDeviceGetMPSComputeRunningProcesses(Handle handle, unsigned* count, void*) {
+  return nvmlDeviceGetGraphicsRunningProcesses(handle, count, nullptr);
+}
+
+// Nothing ran on a multiprocessor since any moment.
+VF_ABI int nvmlDeviceGetProcessUtilization(Handle handle, void*, unsigned* count, unsigned long long) {
+  if (const int answer = nvml::forced_answer(handle); answer != nvml::kSuccess) return answer;
+  if (count == nullptr || nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
+  *count = 0;
+  return nvml::kNotFound;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "virtual_gpu/nvml/nvml.h"
+#include "virtual_gpu/nvml/script.h"
 
 namespace vramfit::nvml {
 namespace {
@@ -22,9 +23,25 @@ struct Utilization {
 
 template <typename Value>
 int tell(Handle handle, Value* out, Value value) {
+  if (const int answer = forced_answer(handle); answer != kSuccess) return answer;
   if (out == nullptr || index_of(handle) < 0) return kInvalidArgument;
   *out = value;
   return kSuccess;
+}
+
+// The scripted reading, or the one of an idle card.
+template <typename Value>
+int tell_scripted(Handle handle, Value* out, std::string_view name, Value otherwise) {
+  const auto reading = scripted_reading(handle, name);
+  return tell(handle, out, reading ? static_cast<Value>(*reading) : otherwise);
+}
+
+// Only a script gives a card this reading.
+template <typename Value>
+int tell_if_scripted(Handle handle, Value* out, std::string_view name) {
+  if (const int answer = forced_answer(handle); answer != kSuccess) return answer;
+  const auto reading = scripted_reading(handle, name);
+  return reading ? tell(handle, out, static_cast<Value>(*reading)) : int{kNotSupported};
 }
 
 unsigned megahertz(int32_t khz) { return static_cast<unsigned>(std::max(khz, 0) / 1000); }
@@ -48,19 +65,25 @@ using vramfit::nvml::Handle;
 namespace nvml = vramfit::nvml;
 
 VF_ABI int nvmlDeviceGetUtilizationRates(Handle handle, nvml::Utilization* rates) {
-  return nvml::tell(handle, rates, nvml::Utilization{0, 0});
+  const int card = nvml::index_of(handle);
+  if (card >= 0 && !nvml::scripted(card)->slices.empty()) return nvml::kNotSupported;  // as of a divided card
+  const auto busy = nvml::scripted_reading(handle, "utilization");
+  const auto memory = nvml::scripted_reading(handle, "memory_utilization");
+  return nvml::tell(
+      handle, rates,
+      nvml::Utilization{static_cast<unsigned>(busy.value_or(0)), static_cast<unsigned>(memory.value_or(0))});
 }
 
 VF_ABI int nvmlDeviceGetTemperature(Handle handle, int, unsigned* celsius) {
-  return nvml::tell(handle, celsius, nvml::kIdleCelsius);
+  return nvml::tell_scripted(handle, celsius, "temperature", nvml::kIdleCelsius);
 }
 
 VF_ABI int nvmlDeviceGetPowerUsage(Handle handle, unsigned* milliwatts) {
-  return nvml::tell(handle, milliwatts, nvml::kIdleMilliwatts);
+  return nvml::tell_scripted(handle, milliwatts, "power", nvml::kIdleMilliwatts);
 }
 
 VF_ABI int nvmlDeviceGetEnforcedPowerLimit(Handle handle, unsigned* milliwatts) {
-  return nvml::tell(handle, milliwatts, nvml::kLimitMilliwatts);
+  return nvml::tell_scripted(handle, milliwatts, "power_limit", nvml::kLimitMilliwatts);
 }
 
 VF_ABI int nvmlDeviceGetPowerManagementLimit(Handle handle, unsigned* milliwatts) {
@@ -68,21 +91,25 @@ VF_ABI int nvmlDeviceGetPowerManagementLimit(Handle handle, unsigned* milliwatts
 }
 
 VF_ABI int nvmlDeviceGetPerformanceState(Handle handle, int* state) {
-  return nvml::tell(handle, state, nvml::kIdlePerformanceState);
+  return nvml::tell_scripted(handle, state, "performance_state", nvml::kIdlePerformanceState);
 }
 
-VF_ABI int nvmlDeviceGetPersistenceMode(Handle handle, int* mode) { return nvml::tell(handle, mode, 0); }
+VF_ABI int nvmlDeviceGetPersistenceMode(Handle handle, int* mode) {
+  return nvml::tell_scripted(handle, mode, "persistence", 0);
+}
 VF_ABI int nvmlDeviceGetDisplayMode(Handle handle, int* mode) { return nvml::tell(handle, mode, 0); }
 VF_ABI int nvmlDeviceGetDisplayActive(Handle handle, int* active) { return nvml::tell(handle, active, 0); }
 
-VF_ABI int nvmlDeviceGetClockInfo(Handle handle, int type, unsigned* mhz) {
+VF_ABI int nvmlDeviceGetMaxClockInfo(Handle handle, int type, unsigned* mhz) {
   if (nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
   return nvml::tell(handle, mhz,
                     nvml::megahertz(type == nvml::kMemoryClock ? handle->memory_clock_khz : handle->sm_clock_khz));
 }
 
-VF_ABI int nvmlDeviceGetMaxClockInfo(Handle handle, int type, unsigned* mhz) {
-  return nvmlDeviceGetClockInfo(handle, type, mhz);
+VF_ABI int nvmlDeviceGetClockInfo(Handle handle, int type, unsigned* mhz) {
+  const auto reading = nvml::scripted_reading(handle, type == nvml::kMemoryClock ? "memory_clock" : "sm_clock");
+  return reading ? nvml::tell(handle, mhz, static_cast<unsigned>(*reading))
+                 : nvmlDeviceGetMaxClockInfo(handle, type, mhz);
 }
 
 VF_ABI int nvmlDeviceGetMemoryBusWidth(Handle handle, unsigned* bits) {
@@ -116,14 +143,45 @@ VF_ABI int nvmlSystemGetProcessName(unsigned pid, char* name, unsigned bytes) {
   return nvml::copy_text(text.substr(0, text.find('\n')), name, bytes);
 }
 
-// What every board without NVLink, fabric, MIG or ECC answers; asked so often that a note each time would be noise.
-VF_ABI int nvmlDeviceGetNvLinkState(Handle, unsigned, int*) { return nvml::kNotSupported; }
+VF_ABI int nvmlDeviceGetFanSpeed(Handle handle, unsigned* percent) {
+  return nvml::tell_if_scripted(handle, percent, "fan");
+}
+VF_ABI int nvmlDeviceGetCurrPcieLinkGeneration(Handle handle, unsigned* generation) {
+  return nvml::tell_if_scripted(handle, generation, "pcie_generation");
+}
+VF_ABI int nvmlDeviceGetCurrPcieLinkWidth(Handle handle, unsigned* lanes) {
+  return nvml::tell_if_scripted(handle, lanes, "pcie_width");
+}
+
+// In KiB a second; direction 0 is what the card sends.
+VF_ABI int nvmlDeviceGetPcieThroughput(Handle handle, int direction, unsigned* kib) {
+  return nvml::tell_scripted(handle, kib, direction == 0 ? "pcie_sent" : "pcie_received", 0u);
+}
+
+VF_ABI int nvmlDeviceGetCurrentClocksThrottleReasons(Handle handle, unsigned long long* reasons) {
+  return nvml::tell_scripted(handle, reasons, "throttle", 1ull);  // nvmlClocksThrottleReasonGpuIdle
+}
+VF_ABI int nvmlDeviceGetCurrentClocksEventReasons(Handle handle, unsigned long long* reasons) {
+  return nvmlDeviceGetCurrentClocksThrottleReasons(handle, reasons);
+}
+
+VF_ABI int nvmlDeviceGetTotalEccErrors(Handle handle, int type, int, unsigned long long* errors) {
+  return nvml::tell_if_scripted(handle, errors, type == 0 ? "ecc_corrected" : "ecc_uncorrected");
+}
+
+VF_ABI int nvmlDeviceGetNvLinkState(Handle handle, unsigned link, int* active) {
+  const auto links = nvml::scripted_reading(handle, "nvlinks");
+  if (!links) return nvml::kNotSupported;
+  if (link >= *links) return nvml::kInvalidArgument;
+  const bool up = link < nvml::scripted_reading(handle, "nvlinks_up").value_or(*links);
+  return nvml::tell(handle, active, up ? 1 : 0);
+}
+
+// What every board without NVLink, fabric or ECC answers; asked so often that a note each time would be noise.
 VF_ABI int nvmlDeviceGetNvLinkCapability(Handle, unsigned, int, unsigned*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetNvLinkRemoteDeviceType(Handle, unsigned, int*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetNvLinkRemotePciInfo_v2(Handle, unsigned, void*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetGpuFabricInfo(Handle, void*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetGpuFabricInfoV(Handle, void*) { return nvml::kNotSupported; }
-VF_ABI int nvmlDeviceGetMigMode(Handle, unsigned*, unsigned*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetEccMode(Handle, int*, int*) { return nvml::kNotSupported; }
-VF_ABI int nvmlDeviceGetFanSpeed(Handle, unsigned*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetSerial(Handle, char*, unsigned) { return nvml::kNotSupported; }

@@ -4,17 +4,29 @@
 #include <string>
 
 #include "virtual_gpu/nvml/nvml.h"
+#include "virtual_gpu/nvml/script.h"
 
 namespace vramfit::nvml {
 namespace {
 
 std::atomic<int> initialisations{0};
+std::atomic<bool> driver_was_gone{false};
 
 }  // namespace
 
-const vf_ledger* ledger_if_initialised() { return initialisations.load() > 0 ? ledger::observe() : nullptr; }
+const vf_ledger* ledger_if_initialised() {
+  if (script()->driver != kSuccess) return nullptr;
+  return initialisations.load() > 0 && !driver_was_gone.load() ? ledger::observe() : nullptr;
+}
 
-int why_no_ledger() { return initialisations.load() > 0 ? kDriverNotLoaded : kUninitialized; }
+// A driver that went away takes every initialisation with it.
+int why_no_ledger() {
+  if (const int answer = script()->driver; answer != kSuccess) {
+    driver_was_gone.store(true);
+    return answer;
+  }
+  return initialisations.load() > 0 && !driver_was_gone.load() ? kDriverNotLoaded : kUninitialized;
+}
 
 int copy_text(std::string_view text, char* out, unsigned bytes) {
   if (out == nullptr) return kInvalidArgument;
@@ -32,6 +44,8 @@ int copy_text(std::string_view text, char* out, unsigned bytes) {
 namespace nvml = vramfit::nvml;
 
 VF_ABI int nvmlInit_v2() {
+  if (const int answer = nvml::script()->driver; answer != nvml::kSuccess) return answer;
+  if (nvml::driver_was_gone.exchange(false)) nvml::initialisations.store(0);
   if (vramfit::ledger::observe() == nullptr) return nvml::kDriverNotLoaded;
   nvml::initialisations.fetch_add(1);
   return nvml::kSuccess;
@@ -56,12 +70,22 @@ VF_ABI const char* nvmlErrorString(int result) {
       return "Invalid Argument";
     case nvml::kNotSupported:
       return "Not Supported";
+    case nvml::kNoPermission:
+      return "Insufficient Permissions";
     case nvml::kNotFound:
       return "Not Found";
     case nvml::kInsufficientSize:
       return "Insufficient Size";
     case nvml::kDriverNotLoaded:
       return "Driver Not Loaded";
+    case nvml::kFunctionNotFound:
+      return "Function Not Found";
+    case nvml::kGpuIsLost:
+      return "GPU is lost";
+    case nvml::kResetRequired:
+      return "GPU requires reset";
+    case nvml::kLibRmVersionMismatch:
+      return "Driver/library version mismatch";
     case nvml::kArgumentVersionMismatch:
       return "Argument Version Mismatch";
     default:
