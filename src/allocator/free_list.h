@@ -10,6 +10,7 @@
 #ifndef VRAMFIT_ALLOCATOR_FREE_LIST_H
 #define VRAMFIT_ALLOCATOR_FREE_LIST_H
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -81,6 +82,93 @@ class FreeList {
   std::array<std::uint64_t, kClasses / 64> used_{};
   std::size_t count_ = 0;
 };
+
+// On the hot path of every allocation: in the header so that they are compiled into it.
+
+inline FreeList::Cursor FreeList::from_class(std::uint32_t size_class) const {
+  for (std::size_t word = size_class / 64; word < used_.size(); ++word) {
+    std::uint64_t bits = used_[word];
+    if (word == size_class / 64) bits &= ~std::uint64_t{0} << (size_class % 64);
+    if (bits != 0)
+      return {static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(std::countr_zero(bits))), 0, 0};
+  }
+  return {};
+}
+
+// The first chunk whose last entry is not below; the last chunk when there is none.
+inline std::uint32_t FreeList::chunk_for(const Bin& bin, std::uint64_t size, std::uint64_t order) {
+  if (bin.chunks.size() <= 1) return 0;
+  std::uint32_t low = 0, high = static_cast<std::uint32_t>(bin.chunks.size() - 1);
+  while (low < high) {
+    const std::uint32_t middle = (low + high) / 2;
+    const Chunk& chunk = *bin.chunks[middle];
+    if (is_below(chunk.entries[chunk.count - 1], size, order)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+inline FreeList::Cursor FreeList::in_bin(std::uint32_t size_class, std::uint64_t size, std::uint64_t order) const {
+  const Bin& bin = bins_[size_class];
+  const std::uint32_t chunk_index = chunk_for(bin, size, order);
+  const Chunk& chunk = *bin.chunks[chunk_index];
+  const Entry* const begin = chunk.entries.data();
+  const Entry* const end = begin + chunk.count;
+  const Entry* found = begin;
+  if (chunk.count <= 8) {
+    while (found != end && is_below(*found, size, order)) ++found;
+  } else {
+    found = std::partition_point(begin, end, [&](const Entry& entry) { return is_below(entry, size, order); });
+  }
+  return {size_class, chunk_index, static_cast<std::uint32_t>(found - begin)};
+}
+
+inline FreeList::Cursor FreeList::lower_bound(std::uint64_t size, std::uint64_t order) const {
+  const std::uint32_t size_class = class_of(size);
+  if ((used_[size_class / 64] >> (size_class % 64) & 1) != 0) {
+    const Cursor found = in_bin(size_class, size, order);
+    if (found.index < bins_[size_class].chunks[found.chunk]->count) return found;
+  }
+  return from_class(size_class + 1);
+}
+
+inline void FreeList::insert(const Entry& entry) {
+  const std::uint32_t size_class = class_of(entry.size);
+  Bin& bin = bins_[size_class];
+  if (bin.chunks.empty()) bin.chunks.push_back(std::make_unique<Chunk>());
+  Cursor place = in_bin(size_class, entry.size, entry.order);
+  if (bin.chunks[place.chunk]->count == kChunk) {
+    split_chunk(bin, place.chunk);
+    place = in_bin(size_class, entry.size, entry.order);
+  }
+  Chunk& chunk = *bin.chunks[place.chunk];
+  Entry* const begin = chunk.entries.data();
+  std::copy_backward(begin + place.index, begin + chunk.count, begin + chunk.count + 1);
+  begin[place.index] = entry;
+  ++chunk.count;
+  ++count_;
+  used_[size_class / 64] |= std::uint64_t{1} << (size_class % 64);
+}
+
+inline void FreeList::erase(std::uint64_t size, std::uint64_t order) { erase(in_bin(class_of(size), size, order)); }
+
+inline void FreeList::erase(const Cursor& at) {
+  Bin& bin = bins_[at.size_class];
+  Chunk& chunk = *bin.chunks[at.chunk];
+  Entry* const begin = chunk.entries.data();
+  std::copy(begin + at.index + 1, begin + chunk.count, begin + at.index);
+  --chunk.count;
+  --count_;
+  if (chunk.count > 0) return;
+  if (bin.chunks.size() > 1) {
+    bin.chunks.erase(bin.chunks.begin() + at.chunk);
+  } else {
+    used_[at.size_class / 64] &= ~(std::uint64_t{1} << (at.size_class % 64));
+  }
+}
 
 }  // namespace vramfit::allocator
 

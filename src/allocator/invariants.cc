@@ -44,13 +44,14 @@ void InvariantCheck::check_neighbours() {
 // The free lists hold exactly the free mapped blocks, in order; the unmapped lists the unmapped ones.
 void InvariantCheck::check_lists() {
   std::size_t listed = 0, unmapped = 0;
-  for (const StreamList& list : simulator_.lists_) {
+  for (const auto& owned : simulator_.lists_) {
+    const StreamList& list = *owned;
     std::uint64_t size = 0, order = 0;
     std::size_t walked = 0;
     for (auto at = list.free.first(); !at.is_end(); at = list.free.next(at), ++walked) {
       const FreeList::Entry& entry = list.free.at(at);
       const Block& block = simulator_.blocks_[entry.block];
-      if (block.list == kNone || &simulator_.lists_[block.list] != &list || !is_free(block) || !block.is_mapped ||
+      if (block.list == kNone || simulator_.lists_[block.list] != owned || !is_free(block) || !block.is_mapped ||
           block.size != entry.size || simulator_.order_of(block) != entry.order) {
         found_.push_back(fmt::format("free list: entry of block {} is not that block", entry.block));
       }

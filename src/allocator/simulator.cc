@@ -63,14 +63,14 @@ void Simulator::drop_block(BlockId block) {
 
 void Simulator::put_free(BlockId id) {
   Block& block = blocks_[id];
-  StreamList& list = lists_[block.list];
+  StreamList& list = *lists_[block.list];
   block.age_base = pools_[list.pool].searches;
   list.free.insert({block.size, order_of(block), id});
 }
 
 void Simulator::take_free(BlockId id) {
   const Block& block = blocks_[id];
-  lists_[block.list].free.erase(block.size, order_of(block));
+  lists_[block.list]->free.erase(block.size, order_of(block));
 }
 
 void Simulator::link_after(BlockId before, BlockId id) {
@@ -85,10 +85,10 @@ void Simulator::link_after(BlockId before, BlockId id) {
 std::uint32_t Simulator::list_of(std::uint32_t pool, StreamHandle stream) {
   std::vector<std::uint32_t>& lists = pools_[pool].lists;
   const auto found =
-      std::find_if(lists.begin(), lists.end(), [&](std::uint32_t list) { return lists_[list].stream >= stream; });
-  if (found != lists.end() && lists_[*found].stream == stream) return *found;
+      std::find_if(lists.begin(), lists.end(), [&](std::uint32_t list) { return lists_[list]->stream >= stream; });
+  if (found != lists.end() && lists_[*found]->stream == stream) return *found;
   const auto made = static_cast<std::uint32_t>(lists_.size());
-  StreamList& list = lists_.emplace_back();
+  StreamList& list = *lists_.emplace_back(std::make_unique<StreamList>());
   list.stream = stream;
   list.pool = pool;
   lists.insert(found, made);
@@ -128,7 +128,7 @@ BlockId Simulator::malloc(std::uint64_t bytes, StreamHandle stream, std::uint32_
 
 bool Simulator::find_free_block(Request& request) {
   if (is_collecting()) ++pools_[request.pool].searches;
-  FreeList& list = lists_[request.list].free;
+  FreeList& list = lists_[request.list]->free;
   FreeList::Cursor at = list.lower_bound(request.size);
   if (at.is_end()) return false;
   const auto is_expandable = [&](const FreeList::Cursor& cursor) {
@@ -204,7 +204,7 @@ BlockId Simulator::hand_out(const Request& request, std::uint64_t bytes, std::ui
   block.requested = bytes;
   block.tag = tag;
   if (trace_ != nullptr) {
-    trace(TraceAction::kAlloc, block.address, bytes, lists_[block.list].stream, pool_of(block), tag);
+    trace(TraceAction::kAlloc, block.address, bytes, lists_[block.list]->stream, pool_of(block), tag);
   }
   const std::int64_t size = counted(block.size);
   statistics_.increase(StatKind::kAllocation, kind, 1);
@@ -223,7 +223,7 @@ void Simulator::free(BlockId id) {
   statistics_.decrease(StatKind::kAllocation, kind, 1);
   statistics_.decrease(StatKind::kAllocatedBytes, kind, counted(block.size));
   if (trace_ != nullptr) {
-    trace(TraceAction::kFreeRequested, block.address, block.requested, lists_[block.list].stream, pool_of(block),
+    trace(TraceAction::kFreeRequested, block.address, block.requested, lists_[block.list]->stream, pool_of(block),
           block.tag);
   }
   if (block.size >= settings_.max_split_bytes) decrease(statistics_.oversize_allocations, 1);
@@ -242,7 +242,7 @@ void Simulator::free_block(BlockId id) {
   const Pool& pool = pool_of(blocks_[id]);
   const PoolKind kind = pool.kind;
   if (trace_ != nullptr) {
-    trace(TraceAction::kFreeCompleted, blocks_[id].address, requested, lists_[blocks_[id].list].stream, pool,
+    trace(TraceAction::kFreeCompleted, blocks_[id].address, requested, lists_[blocks_[id].list]->stream, pool,
           blocks_[id].tag);
   }
   std::int64_t split_blocks = 0;
@@ -309,7 +309,7 @@ State Simulator::state() const {
     const Pool& pool = pool_of(head);
     StateSegment segment;
     segment.address = head.address;
-    segment.stream = lists_[head.list].stream;
+    segment.stream = lists_[head.list]->stream;
     segment.kind = pool.kind;
     segment.pool = pool_id_of(pool);
     segment.is_expandable = head.expandable != kNone;

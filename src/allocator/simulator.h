@@ -114,8 +114,8 @@ class Simulator {
   void link_after(BlockId before, BlockId block);
   std::uint32_t list_of(std::uint32_t pool, StreamHandle stream);
   std::uint32_t pool_for(std::uint64_t size, StreamHandle stream) const;
-  Pool& pool_of(const Block& block) { return pools_[lists_[block.list].pool]; }
-  const Pool& pool_of(const Block& block) const { return pools_[lists_[block.list].pool]; }
+  Pool& pool_of(const Block& block) { return pools_[lists_[block.list]->pool]; }
+  const Pool& pool_of(const Block& block) const { return pools_[lists_[block.list]->pool]; }
   PoolId pool_id_of(const Pool& pool) const { return pool.owner == kNone ? PoolId{} : private_pools_[pool.owner].id; }
   bool find_free_block(Request& request);
   bool should_split(const Block& block, const Request& request) const;
@@ -174,8 +174,8 @@ class Simulator {
 
   std::vector<Block> blocks_;
   std::vector<BlockId> spare_blocks_;
-  std::deque<Pool> pools_;  // 0: small, 1: large, then those of private pools
-  std::deque<StreamList> lists_;
+  std::vector<Pool> pools_;                         // 0: small, 1: large, then those of private pools
+  std::vector<std::unique_ptr<StreamList>> lists_;  // large, and referred to while others are made
   std::deque<PrivatePool> private_pools_;
   std::vector<ExpandableSegment> expandables_;
   std::vector<Capture> captures_;

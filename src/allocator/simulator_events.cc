@@ -7,7 +7,7 @@ namespace vramfit::allocator {
 
 void Simulator::record_stream(BlockId id, StreamHandle stream) {
   Block& block = blocks_[id];
-  if (lists_[block.list].stream == stream) return;
+  if (lists_[block.list]->stream == stream) return;
   const auto add = [&](std::vector<StreamHandle>& streams) {
     if (std::find(streams.begin(), streams.end(), stream) == streams.end()) streams.push_back(stream);
   };

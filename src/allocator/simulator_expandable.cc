@@ -16,20 +16,20 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t page) { return (bytes 
 }  // namespace
 
 void Simulator::add_unmapped(BlockId id) {
-  std::vector<BlockId>& unmapped = lists_[blocks_[id].list].unmapped;
+  std::vector<BlockId>& unmapped = lists_[blocks_[id].list]->unmapped;
   const auto place = std::partition_point(unmapped.begin(), unmapped.end(),
                                           [&](BlockId other) { return blocks_[other].address < blocks_[id].address; });
   unmapped.insert(place, id);
 }
 
-void Simulator::remove_unmapped(BlockId id) { std::erase(lists_[blocks_[id].list].unmapped, id); }
+void Simulator::remove_unmapped(BlockId id) { std::erase(lists_[blocks_[id].list]->unmapped, id); }
 
 // The lowest place of free and unmapped neighbours that together hold `size`; a new range when there is none.
 BlockId Simulator::find_expandable(const Request& request) {
   const auto is_open = [&](BlockId id) {
     return id != kNone && !blocks_[id].is_allocated && blocks_[id].event_count == 0 && !blocks_[id].has_uses;
   };
-  for (BlockId id : lists_[request.list].unmapped) {
+  for (BlockId id : lists_[request.list]->unmapped) {
     if (is_open(blocks_[id].previous)) id = blocks_[id].previous;
     std::uint64_t room = 0;
     for (BlockId at = id; room < request.size && is_open(at); at = blocks_[at].next) room += blocks_[at].size;
@@ -72,7 +72,7 @@ bool Simulator::map_block(BlockId id, std::uint64_t size) {
   const Pool& pool = pool_of(blocks_[id]);
   statistics_.increase(StatKind::kReservedBytes, pool.kind, counted(bytes));
   ++statistics_.device_allocations;
-  trace(TraceAction::kSegmentMap, begin, bytes, lists_[blocks_[id].list].stream, pool, 0);
+  trace(TraceAction::kSegmentMap, begin, bytes, lists_[blocks_[id].list]->stream, pool, 0);
   return true;
 }
 
@@ -134,7 +134,7 @@ void Simulator::unmap_block(BlockId id) {
   statistics_.decrease(StatKind::kReservedBytes, pool.kind, counted(end - begin));
   if (pool.owner != kNone) --private_pools_[pool.owner].device_allocations;
   ++statistics_.device_frees;
-  trace(TraceAction::kSegmentUnmap, begin, end - begin, lists_[list].stream, pool, 0);
+  trace(TraceAction::kSegmentUnmap, begin, end - begin, lists_[list]->stream, pool, 0);
 }
 
 void Simulator::release_expandable(BlockId id) {

@@ -48,7 +48,7 @@ OutOfMemory Simulator::describe_oom(const Request& request) const {
     if (pool.is_erased) continue;
     for (const std::uint32_t half : {pool.small, pool.large}) {
       for (const std::uint32_t list : pools_[half].lists) {
-        const FreeList& free = lists_[list].free;
+        const FreeList& free = lists_[list]->free;
         for (auto at = free.first(); !at.is_end(); at = free.next(at)) oom.free_in_private_pools += free.at(at).size;
       }
     }
@@ -106,7 +106,7 @@ bool Simulator::use_last_resort_pool(Request& request) {
 bool Simulator::release_oversize(const Request& request) {
   if (settings_.max_split_bytes == kUnlimited) return false;
   const std::uint64_t needed = std::max(request.size, settings_.max_split_bytes);
-  FreeList& list = lists_[request.list].free;
+  FreeList& list = lists_[request.list]->free;
   const auto is_expandable = [&](const FreeList::Cursor& at) { return blocks_[list.at(at).block].expandable != kNone; };
   FreeList::Cursor at = list.lower_bound(needed);
   if (!at.is_end() && !(is_expandable(at) && rules_.oversize_release_skips_expandable)) {
@@ -151,7 +151,7 @@ void Simulator::empty_cache(PoolId pool) { release_cached(pool); }
 void Simulator::release_free_blocks(std::uint32_t pool) {
   std::vector<BlockId> whole, expandable;
   for (const std::uint32_t list : pools_[pool].lists) {
-    const FreeList& free = lists_[list].free;
+    const FreeList& free = lists_[list]->free;
     for (auto at = free.first(); !at.is_end(); at = free.next(at)) {
       const BlockId id = free.at(at).block;
       if (blocks_[id].expandable != kNone) {
@@ -172,7 +172,7 @@ void Simulator::release_segment(BlockId id) {
   const Block& block = blocks_[id];
   const Pool& pool = pool_of(block);
   ++statistics_.device_frees;
-  trace(TraceAction::kSegmentFree, block.address, block.size, lists_[block.list].stream, pool, 0);
+  trace(TraceAction::kSegmentFree, block.address, block.size, lists_[block.list]->stream, pool, 0);
   device_.release(block.address, block.size);
   total_reserved_ -= block.size;
   if (pool.owner != kNone) --private_pools_[pool.owner].device_allocations;
@@ -198,7 +198,7 @@ void Simulator::collect_garbage() {
   const auto unsplit = [&] {
     std::vector<BlockId> found;
     for (const std::uint32_t list : pool.lists) {
-      const FreeList& free = lists_[list].free;
+      const FreeList& free = lists_[list]->free;
       for (auto at = free.first(); !at.is_end(); at = free.next(at)) {
         if (!blocks_[free.at(at).block].is_split()) found.push_back(free.at(at).block);
       }
