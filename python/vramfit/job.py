@@ -108,13 +108,13 @@ def _length(value: Any) -> int | None:
 
 def _blocks(root: Any, prefix: str) -> list[dict[str, Any]]:
     """Child modules worth a technique of their own: large ones, and those repeated in a list."""
-    total = sum(p.numel() for p in root.parameters()) or 1
+    total = sum(p.numel() for p in filter(scopes.is_there, root.parameters())) or 1
     blocks = []
     for name, module in root.named_modules():
         if not name or name.count(".") >= _MAX_DEPTH:
             continue
         children = [type(child).__name__ for child in module.children()]
-        parameters = sum(p.numel() for p in module.parameters())
+        parameters = sum(p.numel() for p in filter(scopes.is_there, module.parameters()))
         parent = root.get_submodule(name.rpartition(".")[0])
         siblings = sum(type(child) is type(module) for child in parent.children())
         repeated = siblings if siblings > 1 and children else 1

@@ -43,9 +43,9 @@ def _process() -> dict[str, Any]:
         "cuda": getattr(version, "cuda", None),
         "python": sys.version.split()[0],
         "argv": list(getattr(sys, "argv", [])),
-        "rank": _number("RANK", 0),
-        "world_size": _number("WORLD_SIZE", 1),
-        "local_rank": _number("LOCAL_RANK", -1),
+        "rank": number("RANK", 0),
+        "world_size": number("WORLD_SIZE", 1),
+        "local_rank": number("LOCAL_RANK", -1),
         "role": _role(),
         "pid": os.getpid(),
     }
@@ -58,7 +58,7 @@ def _role() -> str:
     return "child" if parent is not None and parent() is not None else "main"
 
 
-def _number(variable: str, default: int) -> int:
+def number(variable: str, default: int) -> int:
     try:
         return int(os.environ.get(variable, default))
     except ValueError:

@@ -56,18 +56,21 @@ def _tag(tensor: Any, owner: int, text_id: int) -> bool:
 def tag_root(module: Any) -> None:
     """Weights and buffers of a root; again when they have moved."""
     inner = scopes.unwrap(module)
-    first = next(iter(inner.parameters()), None)
+    first = next(filter(scopes.is_there, inner.parameters()), None)
     where = address_of(first) if first is not None else 0
     if _tagged_roots.get(id(inner)) == where:
         return
     _tagged_roots[id(inner)] = where
     for name, parameter in inner.named_parameters():
+        if not scopes.is_there(parameter):
+            continue
         text = _names[id(parameter)] = recorder.intern(name)
         _tag(parameter, recorder.WEIGHT, text)
         if parameter.grad is not None:
             _tag(parameter.grad, recorder.GRADIENT, text)
     for name, buffer in inner.named_buffers():
-        _tag(buffer, recorder.BUFFER, recorder.intern(name))
+        if scopes.is_there(buffer):
+            _tag(buffer, recorder.BUFFER, recorder.intern(name))
 
 
 def _parameters(optimizer: Any) -> Iterator[Any]:

@@ -46,6 +46,11 @@ def _restart() -> None:
 os.register_at_fork(after_in_child=_restart)
 
 
+def is_there(tensor: Any) -> bool:
+    """False for what a lazy module has not made yet: it has no size, and refuses every question."""
+    return type(tensor).__name__ not in ("UninitializedParameter", "UninitializedBuffer")
+
+
 def unwrap(module: Any) -> Any:
     """The module inside data-parallel and compile wrappers."""
     for _ in range(8):
@@ -93,7 +98,7 @@ def learn_root(module: Any) -> Root:
     if known is not None and id(module) in _scopes and _scopes[id(module)][0]() is module:
         return known
     inner = unwrap(module)
-    sizes = [(p.numel(), p.numel() * p.element_size()) for p in inner.parameters()]
+    sizes = [(p.numel(), p.numel() * p.element_size()) for p in filter(is_there, inner.parameters())]
     class_name = type(inner).__name__
     is_main = bool(sizes) and not any(root.parameters and root.module() is not None for root in roots.values())
     prefix = "" if is_main or not sizes else f"{class_name}/"

@@ -142,27 +142,38 @@ void add_holder(std::vector<HeldTensors>& holders, HeldTensors held) {
   holders.push_back(std::move(held));
 }
 
-model::Growth& growth_of(RuntimeEvidence& evidence, const std::string& phase, int device) {
+model::Growth* growth_of(RuntimeEvidence& evidence, const std::string& phase, int device) {
   for (model::Growth& growth : evidence.growth) {
-    if (growth.phase == phase && growth.device == device) return growth;
+    if (growth.phase == phase && growth.device == device) return &growth;
   }
   for (model::Growth& growth : evidence.growth) {
-    if (growth.phase == phase) return growth;
+    if (growth.phase == phase) return &growth;
   }
-  model::Growth& fresh = evidence.growth.emplace_back();
-  fresh.phase = phase;
-  fresh.device = device;
-  return fresh;
+  return nullptr;
+}
+
+// A window of the last few tensors looks like growth to the hooks for a while: what doesn't grow by line doesn't count.
+bool grows(const model::Growth& growth, const HeldTensors& held) {
+  return held.line.empty() || std::any_of(growth.lines.begin(), growth.lines.end(),
+                                          [&](const model::GrowingLine& line) { return line.line == held.line; });
 }
 
 void apply_held(const json& fields, const Blocks& blocks, RuntimeEvidence& evidence) {
   std::vector<HeldTensors> tensors = tensors_of(fields, blocks);
-  model::Growth& growth = growth_of(evidence, text_of(fields, "phase"), device_of(fields, blocks));
-  for (HeldTensors& held : tensors) add_holder(growth.holders, std::move(held));
-  for (const json& entry : list_of(fields, "graphs")) {
+  model::Growth* growth = growth_of(evidence, text_of(fields, "phase"), device_of(fields, blocks));
+  const json& graphs = list_of(fields, "graphs");
+  if (growth == nullptr && graphs.empty()) return;
+  if (growth == nullptr) {  // a graph that gets longer while its tensors are freed: no bytes to speak of
+    growth = &evidence.growth.emplace_back();
+    growth->phase = text_of(fields, "phase");
+  }
+  for (HeldTensors& held : tensors) {
+    if (grows(*growth, held)) add_holder(growth->holders, std::move(held));
+  }
+  for (const json& entry : graphs) {
     if (!entry.is_object()) continue;
-    growth.graphs.push_back({holder_of(entry), number_of(entry, "nodes_before"), number_of(entry, "nodes_after"),
-                             flag_of(entry, "counted_all")});
+    growth->graphs.push_back({holder_of(entry), number_of(entry, "nodes_before"), number_of(entry, "nodes_after"),
+                              flag_of(entry, "counted_all")});
   }
 }
 
@@ -319,7 +330,10 @@ void add_wide(std::vector<WideOutput>& found, WideOutput output) {
   found.push_back(std::move(output));
 }
 
-// [N, T, V]: the last dimension counts classes; [N, C, H, W]: the second. Small ones are no logits of any weight.
+constexpr std::int64_t kManyClasses = 1000;
+
+// [N, T, V]: the last dimension counts classes; [N, C, H, W]: the second. With few classes and no pixels logits are of
+// no weight.
 WideOutput output_of(const json& fields) {
   std::vector<std::int64_t> shape;
   for (const json& size : list_of(fields, "shape")) {
@@ -330,6 +344,7 @@ WideOutput output_of(const json& fields) {
   std::int64_t elements = 1;
   for (const std::int64_t size : shape) elements = std::min<std::int64_t>(elements, std::int64_t{1} << 40) * size;
   output.classes = shape.size() >= 4 ? shape[1] : shape.back();
+  if (shape.size() < 4 && output.classes < kManyClasses) return {};
   output.rows = elements / output.classes;
   output.shape = text_of(fields, "dtype") + " " + list_of(fields, "shape").dump();
   return output;
@@ -340,7 +355,7 @@ WideOutput output_of(const json& fields) {
 ProcessFacts read_process(const Recording& recording) {
   ProcessFacts facts;
   for (const Note& note : recording.notes) {
-    if (note.kind == "process") {
+    if (note.kind == "process" || note.kind == "rank") {
       facts.rank = static_cast<int>(number_of(note.fields, "rank"));
       facts.world_size = static_cast<int>(number_of(note.fields, "world_size", 1));
       facts.local_rank = static_cast<int>(number_of(note.fields, "local_rank", -1));
@@ -352,7 +367,7 @@ ProcessFacts read_process(const Recording& recording) {
                                  text_of(note.fields, "role"));
     }
   }
-  if (facts.role == "main" && facts.world_size > 1) facts.role = "rank";
+  if (facts.role != "worker" && facts.world_size > 1) facts.role = "rank";
   return facts;
 }
 

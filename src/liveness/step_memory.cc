@@ -125,8 +125,12 @@ std::vector<InputWork> find_input_work(const CardHistory& history, std::span<con
     }
     return known->second;
   };
+  // The first batch comes before the first forward pass, while the job counts as loading: later ones show the same.
+  const bool trains = std::any_of(history.moments.begin(), history.moments.end(),
+                                  [](const Moment& moment) { return moment.phase != VF_PHASE_LOAD; });
   std::vector<InputWork> found;
   for (const std::uint8_t phase : {VF_PHASE_LOAD, VF_PHASE_TRAIN, VF_PHASE_VALIDATE, VF_PHASE_TEST}) {
+    if (phase == VF_PHASE_LOAD && trains) continue;
     const auto is_work = [&](const Block& block) {
       return block.phase == phase && block.owner != VF_OWNER_INPUT && block.owner != VF_OWNER_WEIGHT &&
              block.owner != VF_OWNER_BUFFER && (block.stage == VF_STAGE_INPUT || is_preparation(block));
@@ -144,7 +148,7 @@ std::vector<InputWork> find_input_work(const CardHistory& history, std::span<con
       if (block.owner == VF_OWNER_INPUT) work.inputs_at_peak += block.size;
     }
     const Block* highest_block = born_at(history, peak);
-    work.peak_is_here = highest_block != nullptr && is_work(*highest_block);
+    work.peak_is_here = highest_block != nullptr && (highest_block->stage == VF_STAGE_INPUT || is_work(*highest_block));
     work.lines = lines_at(history, recordings, at_most, is_work);
     found.push_back(std::move(work));
   }

@@ -157,3 +157,17 @@ def test_an_oom_is_noted_with_its_phase_and_the_real_message(job: Job) -> None:
 def test_the_stage_has_the_recorder_and_the_package() -> None:
     assert (STAGE / "lib" / "libvramfit_recorder.so").exists()
     assert (STAGE / "python" / "vramfit" / "hook" / "sitecustomize.py").exists()
+
+
+def test_lazy_modules_are_made_in_their_first_forward_pass(job: Job) -> None:
+    finished = job.run("""
+        import torch
+        from torch import nn
+        model = nn.Sequential(nn.Linear(4, 8), nn.LazyLinear(2), nn.LazyBatchNorm1d()).to("cpu")
+        model(torch.ones(3, 4))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        model(torch.ones(3, 4)).sum().backward()
+        optimizer.step()
+        print("done")
+    """)
+    assert (finished.stdout, finished.of_kind("hook_failed")) == ("done\n", [])

@@ -11,7 +11,7 @@ from vramfit.diagnose import frames, live_tensors, patches
 _MIN_LENGTH = 64
 _MIN_BYTES = 1 << 20
 _MAX_NOTES = 40
-_FUSED = 0.9  # of the scores' bytes must appear for them to count as written
+_WRITTEN = 0.9  # of the scores' bytes must appear for them to count as written
 
 _calls: dict[tuple[str, str], int] = {}  # in this forward pass
 _told: dict[tuple[str, str], int] = {}
@@ -23,7 +23,7 @@ def restart() -> None:
 
 
 def _note(operation: str, shape: list[int], dtype: str, size: int) -> None:
-    line = frames.script_line(sys._getframe(2))
+    line = frames.script_line(sys._getframe(3))
     key = (operation, line)
     _calls[key] = _calls.get(key, 0) + 1
     weight = size * _calls[key]
@@ -41,37 +41,28 @@ def _note(operation: str, shape: list[int], dtype: str, size: int) -> None:
     )
 
 
-def _softmax(original: Any) -> Any:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        result = original(*args, **kwargs)
-        if live_tensors.on_card(result) and result.dim() >= 3 and _is_square(result.shape[-2], result.shape[-1]):
-            size = result.numel() * result.element_size()
-            if size >= _MIN_BYTES:
-                _note("softmax", list(result.shape), str(result.dtype).replace("torch.", ""), size)
-        return result
-
-    return call
+def _after_softmax(_: Any, result: Any, scores: Any) -> None:
+    if live_tensors.on_card(result) and result.dim() >= 3 and _is_square(result.shape[-2], result.shape[-1]):
+        size = result.numel() * result.element_size()
+        if size >= _MIN_BYTES:
+            _note("softmax", list(result.shape), str(result.dtype).replace("torch.", ""), size)
 
 
 def _is_square(rows: int, columns: int) -> bool:
     return int(columns) >= _MIN_LENGTH and int(rows) == int(columns)
 
 
-def _scaled_dot_product(original: Any) -> Any:
-    def call(query: Any, key: Any, *args: Any, **kwargs: Any) -> Any:
-        before = cut.allocated()
-        result = original(query, key, *args, **kwargs)
-        if live_tensors.on_card(query) and query.dim() >= 3 and int(key.shape[-2]) >= _MIN_LENGTH:
-            shape = [*query.shape[:-1], key.shape[-2]]
-            size = query.element_size()
-            for length in shape:
-                size *= int(length)
-            written = cut.allocated() - before - result.numel() * result.element_size()
-            if size >= _MIN_BYTES and written >= size * _FUSED:
-                _note("scaled_dot_product_attention", shape, str(query.dtype).replace("torch.", ""), size)
-        return result
-
-    return call
+def _after_attention(before: int, result: Any, query: Any) -> None:
+    """SDPA: a fused kernel leaves little more than its result; scores that were written stay for backward."""
+    if not live_tensors.on_card(query) or query.dim() < 3 or int(query.shape[-2]) < _MIN_LENGTH:
+        return
+    shape = [*query.shape[:-1], query.shape[-2]]  # as if keys were as many as queries: self-attention
+    size = query.element_size()
+    for length in shape:
+        size *= int(length)
+    written = cut.allocated() - before - result.numel() * result.element_size()
+    if size >= _MIN_BYTES and written >= size * _WRITTEN:
+        _note("scaled_dot_product_attention", shape, str(query.dtype).replace("torch.", ""), size)
 
 
 def _next_step(*_: Any) -> None:
@@ -81,7 +72,7 @@ def _next_step(*_: Any) -> None:
 def install(torch: Any) -> None:
     functional = torch.nn.functional
     for place in (torch, torch.Tensor, functional):
-        patches.replace(place, "softmax", _softmax)
-    patches.replace(functional, "scaled_dot_product_attention", _scaled_dot_product)
+        patches.watch(torch, place, "softmax", _after_softmax)
+    patches.watch(torch, functional, "scaled_dot_product_attention", _after_attention, cut.allocated)
     events.backward_begin.listen(_next_step)
     events.step_counted.listen(_next_step)

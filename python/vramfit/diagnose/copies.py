@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +53,7 @@ def _weak_storage(tensor: Any) -> Any:
 
 def _watch(operation: str, source: Any, result: Any) -> None:
     same = result is source or not live_tensors.is_tensor(result) or not result.is_cuda
-    if same or result.dtype != source.dtype or len(_watched) >= _MAX_WATCHED or type(source) is _types["Parameter"]:
+    if same or result.dtype != source.dtype or len(_watched) >= _MAX_WATCHED or source.requires_grad and source.is_leaf:
         return
     size = result.numel() * result.element_size()
     if size < _MIN_BYTES or owners.address_of(result) == owners.address_of(source):
@@ -62,12 +63,12 @@ def _watch(operation: str, source: Any, result: Any) -> None:
     _watched.append(
         _Copy(
             operation=operation,
-            line=frames.script_line(sys._getframe(2)),
+            line=frames.script_line(sys._getframe(3)),
             from_host=not source.is_cuda,
             source=weakref.ref(source),
             source_storage=_weak_storage(source),
             source_version=source._version,
-            source_key=(source.data_ptr(), source._version),
+            source_key=(source.untyped_storage().data_ptr(), source._version),
             result=weakref.ref(result),
             result_storage=_weak_storage(result),
             result_version=result._version,
@@ -77,23 +78,12 @@ def _watch(operation: str, source: Any, result: Any) -> None:
     )
 
 
-_types: dict[str, type] = {}
+def _after(operation: str) -> Callable[[Any, Any, Any], None]:
+    def after(_: Any, result: Any, source: Any) -> None:
+        if not _is_busy():
+            _watch(operation, source, result)
 
-
-def _watching(name: str) -> Any:
-    def make(original: Any) -> Any:
-        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            result = original(self, *args, **kwargs)
-            if result is not self and not _is_busy():
-                try:
-                    _watch(name, self, result)
-                except Exception as error:
-                    notes.hook_failed(f"copies.{name}", error)
-            return result
-
-        return call
-
-    return make
+    return after
 
 
 def _is_busy() -> bool:
@@ -113,8 +103,9 @@ def _lives(copy: _Copy) -> bool:
 def _needless() -> dict[tuple[str, str], list[_Copy]]:
     found: dict[tuple[str, str], list[_Copy]] = {}
     first_of: dict[tuple[Any, ...], _Copy] = {}
+    known = live_tensors.known_storages() if _watched else set()  # copies of weights are another matter
     for copy in _watched:
-        if not _lives(copy):
+        if not _lives(copy) or (not copy.from_host and copy.source_key[0] in known):
             continue
         if copy.from_host:
             first = first_of.setdefault((copy.source_key, copy.shape), copy)
@@ -150,9 +141,8 @@ def look(*_: Any) -> None:
 
 
 def install(torch: Any) -> None:
-    _types["Parameter"] = torch.nn.Parameter
     for name in ("clone", "contiguous", "to", "cuda"):
-        patches.replace(torch.Tensor, name, _watching(name))
-    patches.replace(torch, "clone", _watching("clone"))
+        patches.watch(torch, torch.Tensor, name, _after(name))
+    patches.watch(torch, torch, "clone", _after("clone"))
     events.backward_begin.listen(look)
     events.step_counted.listen(look)

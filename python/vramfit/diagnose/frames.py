@@ -34,7 +34,8 @@ def is_script(code: CodeType) -> bool:
 
 def place(frame: FrameType) -> str:
     """`train.py:84 in train`, as the recorder spells lines."""
-    return spelled(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    code = frame.f_code
+    return spelled(code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name))
 
 
 def spelled(file: str, line: int, function: str) -> str:

@@ -11,7 +11,7 @@ from vramfit import owners
 from vramfit.diagnose import holders, live_tensors
 
 _NUMBER = re.compile(r"\[-?\d+\]")
-_MAX_SEARCHED = 12  # tensors whose holders are searched in one note
+_MAX_SEARCHED = 24  # tensors whose holders are searched in one note
 _MAX_LISTED = 12
 
 

@@ -25,8 +25,6 @@ _MAX_FRONTIER = 4000  # objects of one level, over all targets
 _MAX_INDEX = 200_000  # items of a container looked through for an index
 _OUR_MODULES = "vramfit"
 
-Chain = list[tuple[Any, str]]  # (object, how it is written after its holder), from the holder's side down
-
 
 @dataclass
 class Holder:
@@ -48,6 +46,24 @@ class _Name:
     script: bool  # a name in the user's own code
 
 
+@dataclass
+class _Chain:
+    name: _Name
+    objects: list[Any]  # from the named one down to the target
+
+    def describe(self) -> Holder:
+        return describe(self.objects, self.name.kind, self.name.name, self.name.where)
+
+
+@dataclass
+class _Joint:
+    """A container that holds two targets, or what leads to them."""
+
+    target: int
+    container: int  # id
+    below: int  # id of what it holds of the other
+
+
 def find(targets: list[Any], hidden: Iterable[Any] = ()) -> list[Holder]:
     """One holder for each target. `hidden`: containers of the caller that refer to the targets and don't count."""
     return _Search(targets, hidden).run()
@@ -56,15 +72,20 @@ def find(targets: list[Any], hidden: Iterable[Any] = ()) -> list[Holder]:
 class _Search:
     def __init__(self, targets: list[Any], hidden: Iterable[Any]) -> None:
         self._targets = targets
-        self._found: dict[int, Holder] = {}  # by index of the target
-        self._second: dict[int, Holder] = {}  # a name in somebody else's code: used where the script has none
+        self._found: dict[int, _Chain] = {}  # by index of the target
+        self._second: dict[int, _Chain] = {}  # a name in somebody else's code: used where the script has none
         self._referred: set[int] = set()  # targets that some Python object refers to
-        self._same: dict[int, int] = {}  # a target -> one that a container holds as well
-        self._paths: dict[
-            int, tuple[int, int]
-        ] = {}  # id of an object -> (index of its target, id of what it refers to)
+        self._same: dict[int, _Joint] = {}  # a target -> one that a container holds as well
+        # Of an object, by its id: the index of its target, and the id of what it refers to.
+        self._paths: dict[int, tuple[int, int]] = {}
         self._objects: dict[int, Any] = {}
-        self._hidden = {id(targets), id(self.__dict__), id(self._objects), *(id(each) for each in hidden)}
+        self._hidden = {
+            id(targets),
+            id(self.__dict__),
+            id(self._objects),
+            id(self._paths),
+            *(id(each) for each in hidden),
+        }
         self._names = _running_names()
         self._hidden.add(id(self._names))
 
@@ -82,17 +103,36 @@ class _Search:
                 break
             frontier = self._referrers(frontier)
         holders = [self._holder_of(index) for index in range(len(self._targets))]
-        self._names.clear()
-        self._objects.clear()
+        for kept in (self._names, self._objects, self._found, self._second):
+            kept.clear()
         return holders
 
     def _holder_of(self, index: int) -> Holder:
+        chain = self._chain_of(index)
+        if chain is not None:
+            return chain.describe()
+        # No Python object refers to it: C++ does, which mostly is autograd.
+        return Holder() if index in self._referred else Holder(kind="graph")
+
+    def _chain_of(self, index: int) -> _Chain | None:
         found = self._found.get(index) or self._second.get(index)
-        if found is None and index in self._same:
-            return self._holder_of(self._same.pop(index))
-        if found is None and index not in self._referred:
-            return Holder(kind="graph")  # no Python object refers to it: C++ does, which mostly is autograd
-        return found or Holder()
+        if found is not None or index not in self._same:
+            return found
+        joint = self._same.pop(index)
+        found = self._chain_of(joint.target)
+        if found is None:
+            return None
+        above = next((place for place, each in enumerate(found.objects) if id(each) == joint.container), None)
+        if above is None:
+            return found
+        return _Chain(found.name, [*found.objects[: above + 1], *self._down_from(joint.below)])
+
+    def _down_from(self, start: int) -> list[Any]:
+        """From an object down to its target."""
+        objects = [self._objects[start]]
+        while (below := self._paths[id(objects[-1])][1]) != 0:
+            objects.append(self._objects[below])
+        return objects
 
     def _referrers(self, frontier: list[Any]) -> list[Any]:
         wanted = {id(each) for each in frontier}
@@ -107,7 +147,7 @@ class _Search:
                 continue
             known = self._paths.get(id(referrer))
             target = known[0] if known is not None else self._paths[below[0]][0]
-            self._unite(target, below)
+            self._unite(target, below, referrer)
             if known is not None or len(result) >= _MAX_FRONTIER:
                 continue
             self._paths[id(referrer)] = (target, below[0])
@@ -115,13 +155,13 @@ class _Search:
             result.append(referrer)
         return result
 
-    def _unite(self, target: int, below: list[int]) -> None:
-        """Targets in one container have one holder: only the first is followed up."""
+    def _unite(self, target: int, below: list[int], container: Any) -> None:
+        """Targets in one container share its holder: only the first is followed up."""
         for each in below:
             index = self._paths[each][0]
             self._referred.add(index)
             if index != target:
-                self._same.setdefault(index, target)
+                self._same.setdefault(index, _Joint(target, id(container), each))
 
     def _ends_at(self, value: Any) -> bool:
         """Notes the holder when `value` is named: a running function's variable, or a module's own names."""
@@ -129,26 +169,23 @@ class _Search:
         if named is None:
             return False
         index = self._paths[id(value)][0]
-        holder = self._describe(value, named)
-        if named.script or holder.kind in ("hook", "exception", "notebook"):
-            self._found.setdefault(index, holder)
+        chain = _Chain(named, self._down_from(id(value)))
+        self._hidden.add(id(chain.objects))
+        if named.script:
+            self._found.setdefault(index, chain)
         else:
-            self._second.setdefault(index, holder)
+            self._second.setdefault(index, chain)
         return named.script
-
-    def _describe(self, top: Any, named: _Name) -> Holder:
-        chain: list[Any] = [top]
-        while (below := self._paths[id(chain[-1])][1]) != 0:
-            chain.append(self._objects[below])
-        return describe(chain, named.kind, named.name, named.where)
 
 
 def describe(chain: list[Any], kind: str, name: str, where: str) -> Holder:
     """The holder at the top of `chain` (top first, the target last)."""
     holder = Holder(kind=kind, name=name, where=where)
     holder.chain.append(f"{kind} {name}" if name else kind)
-    for before, above, below in zip([None, *chain], chain, chain[1:]):
+    for before, above, below, after in zip([None, *chain], chain, chain[1:], [*chain[2:], None]):
         step, special = _step(above, below)
+        if isinstance(above, types.FunctionType) and isinstance(after, types.CellType):
+            step = f" -> {_variable(above, after)} in closure of {above.__qualname__}()"
         if isinstance(above, dict) and getattr(before, "__dict__", None) is above or above is vars(sys):
             step = "." + _key(step)
         elif not holder.name and kind == "global":
@@ -162,7 +199,7 @@ def describe(chain: list[Any], kind: str, name: str, where: str) -> Holder:
     holder.name = _REGISTERED.sub(r".\1", holder.name)
     if holder.kind == "global" and _is_notebooks(holder.name):
         holder.kind = "notebook"
-    if holder.kind in ("global", "local") and "." in holder.name and "->" not in holder.name:
+    if holder.kind in ("global", "local") and "." in _KEYS.sub("", holder.name) and "->" not in holder.name:
         holder.kind = "attribute"
     direct = next((each for each in reversed(chain[:-1]) if isinstance(each, (list, tuple, dict, set, deque))), None)
     if direct is not None and not _is_namespace(direct, chain):
@@ -174,6 +211,7 @@ def describe(chain: list[Any], kind: str, name: str, where: str) -> Holder:
 
 # -- one step of a chain
 
+_KEYS = re.compile(r"\['[^']*'\]")
 _REGISTERED = re.compile(r"\._(?:modules|buffers|parameters)\['(\w+)'\]")
 
 
@@ -219,11 +257,16 @@ def _is_hooks(table: dict[Any, Any], key: Any) -> bool:
 
 
 def _closure_step(function: types.FunctionType, below: Any) -> str:
-    if below is function.__closure__ or isinstance(below, types.CellType):
-        return f" -> closure of {function.__qualname__}()"
     if below is function.__defaults__:
         return f" -> default of {function.__qualname__}()"
     return f" -> {function.__qualname__}()"
+
+
+def _variable(function: types.FunctionType, cell: types.CellType) -> str:
+    for name, own in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        if own is cell:
+            return name
+    return ""
 
 
 def _frame_step(frame: types.FrameType | None, below: Any) -> str:

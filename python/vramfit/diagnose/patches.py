@@ -1,4 +1,9 @@
-"""Replaced functions of torch. torch.compile traces Python and stumbles over them: before it they are put back."""
+"""Functions of torch that are watched: replaced by ones that tell afterwards what they returned.
+
+Subclasses of Tensor are told which function was called by looking it up under its name, and compare it with the real
+one: for them the real one is back in its place while it runs. torch.compile traces Python and stumbles over replaced
+functions: before it they are put back for good.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +11,51 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from vramfit import notes
+
 _originals: list[tuple[Any, str, Any]] = []
+_plain: list[type] = []  # types that are no subclasses in the sense above
 
 
-def replace(place: Any, name: str, make: Callable[[Any], Any]) -> None:
-    """Puts make(original) in the place of a function, under its name and documentation."""
+def watch(
+    torch: Any, place: Any, name: str, after: Callable[[Any, Any, Any], None], before: Callable[[], Any] | None = None
+) -> None:
+    """Calls after(what before() gave, result, first argument) for calls on plain tensors that return another object."""
     original = getattr(place, name)
-    replacement = functools.wraps(original)(make(original))
+    _plain[:] = [torch.Tensor, torch.nn.Parameter]
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        first = args[0] if args else None
+        if type(first) not in _plain:
+            return _aside(place, name, original, call, args, kwargs)
+        level = before() if before is not None else None
+        result = original(*args, **kwargs)
+        if result is not first:
+            try:
+                after(level, result, first)
+            except Exception as error:
+                notes.hook_failed(f"{after.__module__}.{name}", error)
+        return result
+
     _originals.append((place, name, original))
-    setattr(place, name, replacement)
-    _keep_scriptable(original, replacement)
+    setattr(place, name, call)
+    _keep_scriptable(torch, original, call)
 
 
-def _keep_scriptable(original: Any, replacement: Any) -> None:
+def _aside(place: Any, name: str, original: Any, ours: Any, args: Any, kwargs: Any) -> Any:
+    if getattr(place, name) is not ours:
+        return original(*args, **kwargs)
+    setattr(place, name, original)
+    try:
+        return original(*args, **kwargs)
+    finally:
+        if _originals:
+            setattr(place, name, ours)
+
+
+def _keep_scriptable(torch: Any, original: Any, replacement: Any) -> None:
     """TorchScript knows torch's functions by identity: the replacement means the same operator."""
-    import torch
-
     table = torch.jit._builtins._get_builtin_table()
     if id(original) in table:
         table[id(replacement)] = table[id(original)]

@@ -27,7 +27,15 @@ def _pin_loop(original: Any) -> Any:
     return loop
 
 
+def _note_rank() -> None:
+    """When the card is first touched: by then a launcher's child knows which rank it is."""
+    rank, local_rank, world_size = (notes.number(name, -1) for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"))
+    if rank >= 0:
+        notes.note("rank", rank=rank, local_rank=local_rank, world_size=max(1, world_size))
+
+
 def install(torch: Any) -> None:
+    torch.cuda._lazy_call(_note_rank)
     from torch.utils.data import _utils
 
     _utils.worker._worker_loop = _worker_loop(_utils.worker._worker_loop)
