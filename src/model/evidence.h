@@ -215,9 +215,10 @@ struct ShmError {
 
 // ---- PyTorch's own statistics ---------------------------------------------------------------------------------------
 
-// One cell of torch.cuda.memory_summary(), or one entry of torch.cuda.memory_stats(). Counts are exact "sizes".
+// One row of torch.cuda.memory_summary(), or the entries of torch.cuda.memory_stats() of one name. Counts are exact
+// "sizes".
 struct MemoryStatistic {
-  PrintedBytes current, peak, allocated, freed;  // "Cur Usage", "Peak Usage", "Tot Alloc", "Tot Freed"
+  std::optional<PrintedBytes> current, peak, allocated, freed;  // "Cur Usage", "Peak Usage", "Tot Alloc", "Tot Freed"
   friend bool operator==(const MemoryStatistic&, const MemoryStatistic&) = default;
 };
 

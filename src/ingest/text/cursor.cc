@@ -45,10 +45,15 @@ bool same_ignoring_case(std::string_view left, std::string_view right) {
 
 std::size_t find_ignoring_case(std::string_view text, std::string_view lower_case, std::size_t from) {
   if (from > text.size()) return std::string_view::npos;
-  const auto found = std::search(text.begin() + static_cast<std::ptrdiff_t>(from), text.end(), lower_case.begin(),
-                                 lower_case.end(), [](char one, char other) { return lower(one) == other; });
-  return found == text.end() && !lower_case.empty() ? std::string_view::npos
-                                                    : static_cast<std::size_t>(found - text.begin());
+  if (lower_case.empty()) return from;
+  if (text.size() < lower_case.size()) return std::string_view::npos;
+  // The bit that tells capitals apart is left out at first.
+  const unsigned char first = static_cast<unsigned char>(lower_case[0]) | 0x20;
+  for (std::size_t at = from; at + lower_case.size() <= text.size(); ++at) {
+    if ((static_cast<unsigned char>(text[at]) | 0x20) != first) continue;
+    if (same_ignoring_case(text.substr(at, lower_case.size()), lower_case)) return at;
+  }
+  return std::string_view::npos;
 }
 
 std::optional<std::int64_t> to_integer(std::string_view text) {

@@ -24,6 +24,9 @@ std::optional<model::GpuCard> gpustat_card(std::string_view text) {
   const std::size_t slash = memory.find(" / ");
   if (slash == std::string_view::npos || !readings.contains("C")) return std::nullopt;
   card.temperature_c = gpu_number(readings);
+  if (const std::size_t comma = readings.find("C,"); comma != std::string_view::npos) {
+    card.utilization_percent = gpu_number(readings.substr(comma + 2));
+  }
   card.used = gpu_size(memory.substr(0, slash), kMib);
   card.total = gpu_size(memory.substr(slash + 3), kMib);
   return card.total ? std::optional(card) : std::nullopt;
@@ -77,7 +80,7 @@ class GpuToolsReader final : public TextReader {
   std::optional<model::GpuStatus> open_;
 };
 
-constexpr std::array<std::string_view, 3> kWords{"vram total", "'c, ", "°c, "};
+constexpr std::array<std::string_view, 2> kWords{"vram total", " mb | "};
 
 }  // namespace
 

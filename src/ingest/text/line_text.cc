@@ -95,6 +95,9 @@ std::size_t odd_space(std::string_view text, bool& blank) {
   return 0;
 }
 
+// Letters that stand for themselves wherever they stand.
+bool is_plain(char letter) { return letter >= 0x20 && letter < 0x7f && letter != '[' && letter != '&'; }
+
 // The next item of `raw`: appends what it reads as and returns the bytes taken.
 std::size_t clean_one(std::string_view raw, LineText& line) {
   const char letter = raw[0];
@@ -164,7 +167,13 @@ bool carries_lines(std::string_view raw) {
 LineText clean_line(std::string_view raw) {
   LineText line;
   line.text.reserve(raw.size());
-  for (std::size_t at = 0; at < raw.size();) at += clean_one(raw.substr(at), line);
+  for (std::size_t at = 0; at < raw.size();) {
+    std::size_t end = at;
+    while (end < raw.size() && is_plain(raw[end])) ++end;
+    line.text += raw.substr(at, end - at);
+    at = end;
+    if (at < raw.size()) at += clean_one(raw.substr(at), line);
+  }
   while (!line.text.empty() && is_blank(line.text.back())) line.text.pop_back();
   return line;
 }

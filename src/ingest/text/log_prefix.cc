@@ -86,6 +86,7 @@ std::size_t take_time(std::string_view text, Speaker&) {
     if (close == std::string_view::npos || close > at + 24) return 0;
     return close + 1;
   }
+  if (at < text.size() && text[at] == ':') ++at;  // "10:00:00.0: W tensorflow/..."
   return at;
 }
 

@@ -9,7 +9,7 @@
 namespace vramfit::ingest {
 namespace {
 
-constexpr int kPatience = 6;  // lines of something else before it is over
+constexpr int kPatience = 6;  // lines in a row that are no field before it is over
 
 // "FB Memory Usage" -> "fb_memory_usage", as the XML names it.
 std::string field_name(std::string_view text) {
@@ -88,10 +88,8 @@ class NvidiaSmiQueryReader final : public TextReader {
       idle_ = 0;
       return take_field(line, sink, name, value);
     }
-    const bool indented = is_blank(line.text.front());
-    if (!indented && ++idle_ >= kPatience) return finish(sink);
-    if (!indented) return;
-    idle_ = 0;
+    if (++idle_ >= kPatience || text.front() == '<' || text.front() == '|') return finish(sink);
+    if (!is_blank(line.text.front())) return;
     section_ = field_name(text);
     if (section_ == "mig_device" || section_ == "mig_devices") in_slice_ = true;
     if (section_ == "processes") open_->processes_listed = true;
@@ -114,7 +112,7 @@ class NvidiaSmiQueryReader final : public TextReader {
       start_slice(value);
     else if (in_slice_ && section_ == "fb_memory_usage")
       slice_memory(name, value);
-    else if (!in_slice_)
+    else if (!in_slice_ && (!open_->cards.empty() || !section_.empty()))
       set_gpu_field(card(line, sink), section_, name, value);
   }
 

@@ -25,6 +25,12 @@ constexpr std::size_t kLongestPrefix = 300;  // of a line, in which a prefix is 
 
 bool is_line_end(char letter) { return letter == '\n' || letter == '\r'; }
 
+std::int64_t count_lines(std::string_view text) {
+  std::int64_t count = 0;
+  for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) ++count;
+  return count;
+}
+
 // Drives the readers over the blocks of one file.
 class TextPass {
  public:
@@ -74,11 +80,10 @@ void TextPass::take_block(std::string_view block) {
     std::size_t begin = at;
     if (wanting() == 0) {
       const TriggerWords::Hit hit = words_.find(block, at);
-      const std::size_t found = hit.owners == 0 ? block.size() : hit.at - 1;
+      const std::size_t found = hit.owners == 0 ? block.size() : hit.begin;
       begin = found;
       while (begin > at && !is_line_end(block[begin - 1])) --begin;
-      line_ += std::count(block.begin() + static_cast<std::ptrdiff_t>(at),
-                          block.begin() + static_cast<std::ptrdiff_t>(begin), '\n');
+      line_ += count_lines(block.substr(at, begin - at));
       if (hit.owners == 0) return;
     }
     std::size_t end = begin;
@@ -93,6 +98,7 @@ void TextPass::take_block(std::string_view block) {
 void TextPass::take_segment(std::string_view block, std::size_t begin, std::size_t end) {
   const std::string_view raw = block.substr(begin, end - begin);
   const std::string_view before = block.substr(begin - std::min(begin, kBefore), std::min(begin, kBefore));
+  if (!raw.contains('\\')) return take_line(raw, before);
   for (const std::string& part : unpack_line(raw)) take_line(part, before);
 }
 
@@ -112,9 +118,21 @@ void TextPass::take_line(std::string_view raw, std::string_view before) {
   }
 }
 
+// Readers that wait for the end of something hand it over late.
+template <class Entry>
+void sort_by_line(std::vector<Entry>& entries) {
+  std::ranges::stable_sort(entries, {}, [](const Entry& entry) { return entry.at.line; });
+}
+
 model::Evidence TextPass::finish() {
   input_.finish();
   for (const auto& reader : readers_) reader->finish(sink_);
+  sort_by_line(evidence_.ooms);
+  sort_by_line(evidence_.tracebacks);
+  sort_by_line(evidence_.launch_failures);
+  sort_by_line(evidence_.summaries);
+  sort_by_line(evidence_.gpu_status);
+  sort_by_line(evidence_.foreign);
   model::TextFile& file = evidence_.files.back();
   file.lines = line_;
   file.encoding = input_.encoding() == TextEncoding::kUtf16Little ? "utf-16le"

@@ -26,12 +26,12 @@ std::optional<PrintedBytes> size(std::string_view text, std::string_view label, 
 // "Epoch [3][50/120]", "Epoch(train) [3][50/120]", "Epoch: [3]  [ 50/120]", "iteration 50/ 1000", "step: 10", "'epoch':
 // 0.5"
 void read_place(std::string_view text, TrainingLogPoint& point) {
-  for (const std::string_view label : {"epoch\": ", "'epoch': ", "Epoch(train) [", "Epoch(val) [", "Epoch: [",
-                                       "Epoch [", "epoch [", "Epoch ", "epoch: ", "epoch=", "epoch "}) {
+  for (const std::string_view label :
+       {"epoch\": ", "'epoch': ", "Epoch(train)", "Epoch(val)", "Epoch:", "Epoch ", "epoch: ", "epoch=", "epoch ["}) {
     const std::size_t at = text.find(label);
     if (at == kNone) continue;
     Cursor cursor(text.substr(at + label.size()));
-    cursor.skip_blanks();
+    cursor.take_while([](char letter) { return is_blank(letter) || letter == '['; });
     if (const auto epoch = cursor.take_number(); epoch && *epoch >= 0) {
       point.epoch = *epoch;
       break;
@@ -230,6 +230,7 @@ std::optional<PrintedBytes> labelled(std::string_view text, std::string_view lab
   const std::size_t at = find_ignoring_case(text, label);
   if (at == kNone || (at > 0 && (is_letter(text[at - 1]) || text[at - 1] == '_'))) return std::nullopt;
   Cursor cursor(text.substr(at + label.size()));
+  if (cursor.rest().starts_with("  ")) return std::nullopt;  // a column of a table: nvidia-smi -q, free
   cursor.skip_blanks();
   std::int64_t unit = 0;
   if (cursor.take("(") || cursor.take("[")) {
@@ -237,7 +238,8 @@ std::optional<PrintedBytes> labelled(std::string_view text, std::string_view lab
     if (unit == 0 || !(cursor.take(")") || cursor.take("]"))) return std::nullopt;
     cursor.skip_blanks();
   }
-  if (!cursor.take(":") && !cursor.take("=") && !cursor.take("is")) return std::nullopt;
+  // "GPU mem 5.5G": without a sign only a number with a unit is meant.
+  if (!cursor.take(":") && !cursor.take("=") && !cursor.take("is") && unit != 0) return std::nullopt;
   cursor.skip_blanks();
   const auto found = parse_size(cursor.rest(), Rounding::kNearest, unit);
   return found ? std::optional(found->bytes) : std::nullopt;
@@ -271,10 +273,20 @@ constexpr std::array<Program, 10> kPrograms{{{"deepspeed", deepspeed},
 class TrainingLogReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
+    if (line.text.contains("GPU_mem") && line.text.contains("Epoch")) {
+      keep_bar(sink);
+      bar_lines_ = kBarLines;  // the rows of this table have no word of their own
+      return;
+    }
     auto point = parse_training_log(line.text);
+    if (bar_lines_ > 0 && !(point && point->source == "ultralytics") && --bar_lines_ == 0) keep_bar(sink);
     if (!point) return;
     point->at = sink.at(line);
     point->speaker = line.speaker;
+    if (point->source == "ultralytics") {  // a progress bar: its last state counts
+      bar_ = std::move(*point);
+      return;
+    }
     auto& all = sink.evidence().training;
     if (point->source == "deepspeed") {
       // The host's memory is on a line of its own behind the card's.
@@ -289,7 +301,17 @@ class TrainingLogReader final : public TextReader {
     keep(std::move(*point), sink);
   }
 
+  bool wants_more() const override { return bar_lines_ > 0; }
+  void finish(EvidenceSink& sink) override { keep_bar(sink); }
+
  private:
+  static constexpr int kBarLines = 4;  // lines that are no row before the table is over
+
+  void keep_bar(EvidenceSink& sink) {
+    if (bar_) keep(std::move(*bar_), sink);
+    bar_.reset();
+  }
+
   // "[2022-02-21 23:35:29,950] [INFO] [utils.py:822:see_memory_usage] before optimizer 1"
   static std::string label_above(const LogLine& line) {
     std::string_view above = line.before;
@@ -320,6 +342,8 @@ class TrainingLogReader final : public TextReader {
   }
 
   std::int64_t seen_ = 0, stride_ = 1;
+  std::optional<TrainingLogPoint> bar_;
+  int bar_lines_ = 0;
 };
 
 constexpr std::array<std::string_view, 18> kWords{"max_ma",

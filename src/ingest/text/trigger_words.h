@@ -1,45 +1,53 @@
-// Finds any of some hundred words in text at more than a gigabyte a second, so that the lines nobody reads cost
-// nothing.
+// Finds any of some hundred words in text at about a gigabyte a second, so that the lines nobody reads cost nothing.
 #ifndef VRAMFIT_INGEST_TEXT_TRIGGER_WORDS_H
 #define VRAMFIT_INGEST_TEXT_TRIGGER_WORDS_H
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace vramfit::ingest {
 
-// Wu and Manber's search: two letters at a time, skipping as far as no word can end. Case does not matter.
+// Looks at four letters at every other place. Each word is known by the four rarest letters in a row that it has and
+// the four that begin one later, so that one of the two is met wherever the word stands. Case does not matter.
+//
+//   text    r a n _ o u t _ o f _ m e m o r y        word  "out of memory"
+//           |-----| |-----| |-----|                   kept  "t of", " of "
 class TriggerWords {
  public:
-  static constexpr std::size_t kShortest = 4;  // letters of the shortest word
+  static constexpr std::size_t kShortest = 5;  // letters of the shortest word
 
+  TriggerWords();
   // `owner` is a bit that a hit of this word sets. Words are lower case and at least kShortest long.
   void add(std::string_view word, std::uint32_t owner);
 
   struct Hit {
-    std::size_t at = std::string_view::npos;  // one behind where the word begins
-    std::uint32_t owners = 0;
+    std::size_t begin = std::string_view::npos, end = 0;  // of the word in the text
+    std::uint32_t owners = 0;                             // 0: there is none
   };
-  // The first word that begins at `from` or later.
+  // A word that stands at `from` or later; others may begin a few letters before it, but none before `from`.
   Hit find(std::string_view text, std::size_t from) const;
   // The owners of all words in `text`.
   std::uint32_t owners_in(std::string_view text) const;
 
  private:
-  static constexpr std::size_t kCells = 1 << 12;
+  static constexpr std::size_t kGram = 4;
+  static constexpr int kBits = 16;  // of the hash: the table is as large as a first-level cache
   struct Word {
     std::string text;
     std::uint32_t owner;
   };
-  std::array<std::uint8_t, kCells> shift_ = [] {
-    std::array<std::uint8_t, kCells> all{};
-    all.fill(kShortest - 1);
-    return all;
-  }();
-  std::array<std::vector<std::uint16_t>, kCells> ending_;  // words by the cell of their kShortest'th letter
+  struct Entry {
+    std::uint16_t word;
+    std::uint8_t offset;  // of the four letters in the word
+  };
+  static std::uint32_t hash(const char* letters);
+  void add_gram(std::uint16_t word, std::size_t offset);
+
+  std::vector<std::uint8_t> known_;                        // by hash: whether any word has it
+  std::unordered_multimap<std::uint32_t, Entry> entries_;  // by hash
   std::vector<Word> words_;
 };
 
