@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import os
+import sys
 from types import ModuleType
+from typing import Any
 
 from vramfit import importing, notes
+
+_hooked: list[bool] = []  # filled once torch is imported
 
 
 def _is_under_vramfit() -> bool:
     return bool(os.environ.get("VRAMFIT_RUN_DIR") or os.environ.get("VRAMFIT_PLAN"))
 
 
+def _watch_for_unknown_symbols() -> None:
+    """A torch that needs a function which no stand-in has does not come to its import's end, nor to our hooks."""
+    before = sys.excepthook
+
+    def excepthook(kind: Any, error: BaseException, trace: Any) -> None:
+        if isinstance(error, (ImportError, OSError)) and "undefined symbol" in str(error) and not _hooked:
+            notes.note("error", type=type(error).__name__, message=str(error), stack=[], after_cut=False)
+        before(kind, error, trace)
+
+    sys.excepthook = excepthook
+
+
 def prepare(always: bool = False) -> None:
     """Cheap: most Python processes of a job never import torch. A warm process has no run of its own: `always`."""
+    from vramfit import on_oom
+
+    if on_oom.is_wanted():
+        importing.install()
+        importing.after_import("torch", on_oom.install)
     if not always and not _is_under_vramfit():
         return
     from vramfit import apply
 
     apply.before_torch()
+    _watch_for_unknown_symbols()
     importing.install()
     importing.after_import("torch", _after_torch)
 
@@ -42,6 +64,7 @@ def _after_torch(torch: ModuleType) -> None:
         values,
     )
 
+    _hooked.append(True)
     recorder.check()
     parts = (
         ("phases", lambda: phases.install(torch)),

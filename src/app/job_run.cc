@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "app/assemble.h"
 #include "app/child_environment.h"
+#include "app/torch_releases.h"
 #include "devices/overhead.h"
 #include "ingest/recording.h"
 
@@ -47,8 +49,26 @@ std::vector<model::Remark> context_remarks(const RunRequest& request, const JobS
   return remarks;
 }
 
+// "libtorch_cuda.so: undefined symbol: cudaNewThing, version libcudart.so.13": which one, when it is one of NVIDIA's.
+// An extension that was built for another torch misses mangled C++ names.
+std::string unknown_symbol(const std::string& message) {
+  constexpr std::string_view kWords = "undefined symbol: ";
+  const std::size_t begin = message.find(kWords);
+  if (begin == std::string::npos) return "";
+  const std::size_t first = begin + kWords.size();
+  std::string symbol = message.substr(first, message.find_first_of(", \n", first) - first);
+  const bool is_nvidias = symbol.starts_with("cu") || symbol.starts_with("nv") || symbol.starts_with("nccl");
+  return is_nvidias ? symbol : "";
+}
+
 // "No module named 'datasets'" is the most usual end of a script in an environment it does not know.
 std::string remedy_for(const model::ScriptError& error, const JobEnvironment& job) {
+  if (const std::string symbol = unknown_symbol(error.message); !symbol.empty()) {
+    return fmt::format(
+        "torch {} needs {}, which vramfit's stand-ins for the NVIDIA libraries do not have: choose a version that was "
+        "tested, as --torch {}",
+        job.interpreter.torch, symbol, std::ranges::find_if(torch_releases(), &TorchRelease::is_first_class)->version);
+  }
   const std::size_t begin = error.message.find('\''), end = error.message.rfind('\'');
   if (error.type != "ModuleNotFoundError" || begin >= end) return "";
   return remedy_for_missing_module(job, error.message.substr(begin + 1, end - begin - 1));

@@ -312,3 +312,18 @@ def test_a_read_only_folder_is_no_obstacle(product: Product) -> None:
     )
     assert (done.returncode, done.stdout) == (0, "ran\n"), done.stderr
     assert os.listdir(locked) == []
+
+
+def test_a_torch_that_needs_an_unknown_function_is_refused_with_its_name(product: Product) -> None:
+    package = product.folder / "other" / "torch"
+    package.mkdir(parents=True)
+    (package / "version.py").write_text("__version__ = '9.9.0+cu130'\ncuda = '13.0'\n")
+    (package / "__init__.py").write_text("import ctypes, os\nctypes.CDLL(os.path.dirname(__file__) + '/torch.so', 2)\n")
+    source = product.folder / "torch.c"
+    source.write_text("int cudaTeleport(void);\nint use(void) { return cudaTeleport(); }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(package / "torch.so"), str(source)], check=True)
+    done = product.run("import torch\n", PYTHONPATH=str(package.parent))
+    assert done.exit_code == 1 and done.result["verdict"] == "failed", str(done)
+    assert "torch 9.9.0+cu130 is not a release that vramfit was tested with" in done.stderr
+    assert "undefined symbol: cudaTeleport" in done.result["error"]["message"]
+    assert "torch 9.9.0+cu130 needs cudaTeleport" in done.result["error"]["remedy"]
