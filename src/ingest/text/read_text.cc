@@ -19,7 +19,6 @@
 namespace vramfit::ingest {
 namespace {
 
-constexpr std::size_t kBlock = 1 << 20;      // bytes read at once
 constexpr std::size_t kBefore = 400;         // bytes before a line that its reader may look back to
 constexpr std::size_t kLongestPrefix = 300;  // of a line, in which a prefix is looked for
 
@@ -52,6 +51,7 @@ class TextPass {
 
  private:
   void take_block(std::string_view block);
+  void scan_block(std::string_view block);
   void take_segment(std::string_view block, std::size_t begin, std::size_t end);
   void take_line(std::string_view raw, std::string_view before);
   std::uint32_t wanting() const;
@@ -62,6 +62,7 @@ class TextPass {
   TriggerWords words_;
   std::vector<std::unique_ptr<TextReader>> readers_;
   TextInput input_{limits_.longest_line, [this](std::string_view block) { take_block(block); }};
+  std::string carried_;    // the end of the last block
   std::int64_t line_ = 1;  // number of the line that begins at the next unread byte
   bool latin1_ = false;
 };
@@ -75,6 +76,12 @@ std::uint32_t TextPass::wanting() const {
 //   ... line \n | progress \r progress \r RuntimeError: ... \n | line ...
 //                                         ^ hit: its segment is from the last \r or \n to the next
 void TextPass::take_block(std::string_view block) {
+  scan_block(block);
+  carried_ += block.substr(block.size() - std::min(block.size(), kBefore));
+  carried_.erase(0, carried_.size() - std::min(carried_.size(), kBefore));
+}
+
+void TextPass::scan_block(std::string_view block) {
   std::size_t at = 0;
   while (at < block.size()) {
     std::size_t begin = at;
@@ -97,7 +104,9 @@ void TextPass::take_block(std::string_view block) {
 
 void TextPass::take_segment(std::string_view block, std::size_t begin, std::size_t end) {
   const std::string_view raw = block.substr(begin, end - begin);
-  const std::string_view before = block.substr(begin - std::min(begin, kBefore), std::min(begin, kBefore));
+  const std::string joined = begin < kBefore ? carried_ + std::string(block.substr(0, begin)) : std::string();
+  std::string_view before = begin < kBefore ? std::string_view(joined) : block.substr(0, begin);
+  before.remove_prefix(before.size() - std::min(before.size(), kBefore));
   if (!raw.contains('\\')) return take_line(raw, before);
   for (const std::string& part : unpack_line(raw)) take_line(part, before);
 }
@@ -161,14 +170,14 @@ model::SourceLine EvidenceSink::at(const LogLine& line) const {
 model::Evidence parse_text_evidence(std::string_view bytes, std::string_view name, const TextLimits& limits,
                                     std::span<const TextFormat* const> formats) {
   TextPass pass(name, limits, formats.empty() ? text_formats() : formats);
-  for (std::size_t at = 0; at < bytes.size(); at += kBlock) pass.feed(bytes.substr(at, kBlock));
+  for (std::size_t at = 0; at < bytes.size(); at += limits.block) pass.feed(bytes.substr(at, limits.block));
   return pass.finish();
 }
 
 base::Result<model::Evidence> read_text_evidence(std::istream& stream, std::string_view name,
                                                  const TextLimits& limits) {
   TextPass pass(name, limits, text_formats());
-  std::string block(kBlock, '\0');
+  std::string block(limits.block, '\0');
   bool first = true;
   while (stream) {
     stream.read(block.data(), static_cast<std::streamsize>(block.size()));

@@ -18,6 +18,7 @@ struct TextLimits {
   std::size_t longest_line = 1 << 20;  // bytes; the rest of a longer line is left out
   std::size_t longest_quote = 600;     // bytes of a line kept in a SourceLine
   std::size_t most_entries = 4096;     // of one kind in one file
+  std::size_t block = 1 << 20;         // bytes read at once
 };
 
 // One line, or one of the texts between carriage returns that a progress bar left on it.

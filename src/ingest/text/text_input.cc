@@ -116,9 +116,8 @@ void TextInput::append(std::string_view text) {
 
 void TextInput::flush_lines() {
   std::size_t end = pending_.size();
+  if (end > 0 && pending_[end - 1] == '\r') --end;  // perhaps half of a line's end
   while (end > 0 && !is_line_end(pending_[end - 1])) --end;
-  // A carriage return at the end may be half of a line's end.
-  if (end > 0 && end == pending_.size() && pending_[end - 1] == '\r') --end;
   if (end > 0) {
     take_(std::string_view(pending_).substr(0, end));
     pending_.erase(0, end);
