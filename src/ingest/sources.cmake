@@ -14,9 +14,10 @@ set(vramfit_ingest_snapshot
   pickle/folder.cc pickle/heap.cc pickle/input.cc pickle/json.cc pickle/known_calls.cc pickle/machine.cc
   pickle/machine_steps.cc pickle/memo.cc pickle/numbers.cc pickle/source.cc pickle/strings.cc
   snapshot/builder.cc snapshot/builder_root.cc snapshot/container.cc snapshot/inflate.cc snapshot/reader.cc
-  snapshot/zip.cc)
+  snapshot/trace_gap.cc snapshot/zip.cc)
 set(vramfit_ingest_snapshot_tests
-  pickle/machine_test.cc pickle/numbers_test.cc snapshot/container_test.cc snapshot/reader_test.cc)
+  pickle/machine_test.cc pickle/numbers_test.cc snapshot/container_test.cc snapshot/reader_test.cc
+  snapshot/trace_gap_test.cc)
 vramfit_room(ingest
   SOURCES cards.cc history_file.cc plan_file.cc recording.cc ${vramfit_ingest_snapshot} ${vramfit_ingest_text}
   TESTS cards_test.cc plan_file_test.cc recording_test.cc ${vramfit_ingest_snapshot_tests} ${vramfit_ingest_text_tests}

@@ -163,6 +163,23 @@ struct UnknownField {
   friend bool operator==(const UnknownField&, const UnknownField&) = default;
 };
 
+// What the trace of a device does not show, because the ring buffer lost it or recording began late
+// (ingest/snapshot/trace_gap.h works it out).
+struct TraceGap {
+  int device = 0;
+  std::int64_t entries = 0;
+  std::int64_t first_time_us = 0;  // of the oldest entry that is left; 0: no entries, or a file before 2.1
+  std::int64_t last_time_us = 0;
+  // Blocks of the final state that are active and were allocated before the trace begins.
+  std::int64_t unseen_blocks = 0;
+  std::int64_t unseen_block_bytes = 0;
+  // Frees of what was allocated before, and released segments that came before.
+  std::int64_t unseen_frees = 0;
+  std::int64_t unseen_segments = 0;  // segments of the final state that the trace didn't see come
+  bool is_complete() const { return unseen_blocks == 0 && unseen_frees == 0 && unseen_segments == 0; }
+  friend bool operator==(const TraceGap&, const TraceGap&) = default;
+};
+
 struct Snapshot {
   std::vector<Segment> segments;                // in the file's order, which is that of addresses per device
   std::vector<std::vector<TraceEntry>> traces;  // per device index, oldest first; the ring buffer loses the start
