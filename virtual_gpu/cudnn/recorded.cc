@@ -12,8 +12,6 @@ constexpr uint32_t kNoList = 0xFFFFFFFF;
 constexpr uint32_t kDirections = 3;
 // Below this a workspace holds counters, not copies of tensors: it does not grow with them.
 constexpr int64_t kScaledFromBytes = 1 << 16;
-// Farther than a factor of 16 in size or channels, a similar convolution says nothing.
-constexpr double kFarthest = 4.0;
 
 // Takes fields off the front of the table; null once it is too short.
 class Cursor {
@@ -54,19 +52,6 @@ double elements(const Layer& layer, int32_t batch) {
       1.0 * batch * layer.outputs * output_side(layer.height, layer, 0) * output_side(layer.width, layer, 1);
   const double filter = 1.0 * layer.outputs * layer.channels / layer.groups * layer.kernel[0] * layer.kernel[1];
   return input + output + filter;
-}
-
-// Powers of two between two layers of the same kind, the largest of pixels, input and output channels.
-double distance(const Layer& one, const Layer& other) {
-  const auto apart = [](double a, double b) { return std::abs(std::log2(std::max(a, 1.0) / std::max(b, 1.0))); };
-  return std::max({apart(1.0 * one.height * one.width, 1.0 * other.height * other.width) / 2,
-                   apart(one.channels, other.channels), apart(one.outputs, other.outputs)});
-}
-
-bool same_kind(const Layer& one, const Layer& other) {
-  const auto depthwise = [](const Layer& layer) { return layer.groups == layer.channels && layer.groups > 1; };
-  return one.kernel == other.kernel && one.stride == other.stride && one.dilation == other.dilation &&
-         depthwise(one) == depthwise(other) && (one.groups > 1) == (other.groups > 1);
 }
 
 }  // namespace
@@ -139,31 +124,14 @@ std::optional<Found> RecordedTable::find_layer(uint32_t capability, const Proble
     const auto list = list_at(capability, problem, at, layer);
     if (!list) continue;
     const double scale =
-        elements(problem.layer, problem.batch) / elements(layers_[layer], static_cast<int>(batches_[at]));
+        elements(problem.layer, problem.batch) / elements(problem.layer, static_cast<int>(batches_[at]));
     const double ratio = std::abs(std::log2(1.0 * problem.batch / batches_[at]));
     if (best && ratio >= nearest) continue;
     nearest = ratio;
-    const bool exact = batches_[at] == static_cast<uint32_t>(problem.batch) && layers_[layer] == problem.layer;
+    const bool exact = batches_[at] == static_cast<uint32_t>(problem.batch);
     best = Found{exact ? Match::kExact : Match::kOtherBatch, choices(*list, exact ? 1.0 : scale)};
   }
   return best;
-}
-
-std::optional<Found> RecordedTable::find_similar(uint32_t capability, const Problem& problem) const {
-  std::vector<std::pair<double, size_t>> similar;
-  for (size_t at = 0; at < layers_.size(); ++at) {
-    if (!same_kind(layers_[at], problem.layer)) continue;
-    const double apart = distance(layers_[at], problem.layer);
-    if (apart <= kFarthest) similar.emplace_back(apart, at);
-  }
-  std::ranges::sort(similar);
-  for (const auto& [apart, at] : similar) {
-    if (auto found = find_layer(capability, problem, at)) {
-      found->match = Match::kSimilar;
-      return found;
-    }
-  }
-  return std::nullopt;
 }
 
 std::optional<Found> RecordedTable::find(const Problem& problem) const {
@@ -172,10 +140,8 @@ std::optional<Found> RecordedTable::find(const Problem& problem) const {
   if (above == capabilities_.begin()) return std::nullopt;
   const auto capability = static_cast<uint32_t>(above - capabilities_.begin() - 1);
   const auto same = std::ranges::find(layers_, problem.layer);
-  if (same != layers_.end()) {
-    if (auto found = find_layer(capability, problem, static_cast<size_t>(same - layers_.begin()))) return found;
-  }
-  return find_similar(capability, problem);
+  if (same == layers_.end()) return std::nullopt;
+  return find_layer(capability, problem, static_cast<size_t>(same - layers_.begin()));
 }
 
 }  // namespace vramfit::cudnn

@@ -1,5 +1,5 @@
 // Workspaces that a real cuDNN offered for the convolutions of published networks, recorded beforehand
-// (tools/record_cudnn_workspaces), and how to read one for a convolution that was not among them.
+// (tools/record_cudnn_workspaces), and how to read one for another batch size.
 #ifndef VRAMFIT_VIRTUAL_GPU_CUDNN_RECORDED_H
 #define VRAMFIT_VIRTUAL_GPU_CUDNN_RECORDED_H
 
@@ -37,9 +37,8 @@ struct Problem {
 };
 
 enum class Match {
-  kExact,       // this very convolution
-  kOtherBatch,  // it, at the nearest recorded batch; its workspace scaled by the batch
-  kSimilar      // the nearest of the same kernel, stride and dilation; its workspace scaled by the tensors' bytes
+  kExact,      // this very convolution
+  kOtherBatch  // it, at the nearest recorded batch; its workspace scaled by the tensors' bytes
 };
 
 struct Found {
@@ -53,8 +52,9 @@ class RecordedTable {
   // Nothing for bytes that are not such a table, whole.
   static std::optional<RecordedTable> open(std::string_view bytes);
 
-  // Nothing for a card older than all recorded ones, or where no similar convolution was recorded. A capability between
-  // recorded ones reads as the one below it.
+  // Nothing for a card older than all recorded ones, or for a convolution that was not recorded at any batch;
+  // docs/decisions/0004 says why not a similar one. A capability between recorded ones reads as the one below it.
+  // it.
   std::optional<Found> find(const Problem& problem) const;
   uint32_t cudnn_version() const { return version_; }
 
@@ -68,7 +68,6 @@ class RecordedTable {
 
   std::optional<uint32_t> list_at(uint32_t capability, const Problem& problem, size_t batch, size_t layer) const;
   std::optional<Found> find_layer(uint32_t capability, const Problem& problem, size_t layer) const;
-  std::optional<Found> find_similar(uint32_t capability, const Problem& problem) const;
   std::vector<Choice> choices(uint32_t list, double scale) const;
 
   uint32_t version_ = 0, lists_ = 0;
