@@ -221,7 +221,7 @@ class Fit {
   // Where the script itself is at fault and nothing around it can mend that, a search would only take time.
   bool is_search_of_use(const model::Job& job) {
     result_.cause = plan::find_cause(job, target_.limit);
-    if (!result_.cause) return true;
+    if (!result_.cause || !result_.cause->is_all) return true;
     for (const plan::Technique* technique : plan::all_techniques()) {
       const bool wanted = request_.only.empty() || contains(request_.only, technique->id());
       if (!wanted || contains(request_.deny, technique->id()) || !technique->mends_cause(job)) continue;
@@ -262,6 +262,7 @@ class Fit {
   // time.
   Result<void> measure(std::vector<const plan::Technique*>& techniques, model::Job& job,
                        const std::filesystem::path& folder) {
+    if (result_.cause && result_.cause->is_all) return {};  // what puts that right comes first, and mostly is enough
     for (const plan::Technique* technique : std::vector(techniques)) {
       const auto change = technique->find_measurable(job, target_);
       if (!change || result_.free_run->wall_seconds > kMeasuringShare * left()) continue;

@@ -53,6 +53,7 @@ struct Cause {
   std::string text;
   std::string line;    // of the script; may be empty
   std::string remedy;  // what to write instead
+  bool is_all = true;  // nothing around the script can help: without a change that puts it right a search is no use
   bool operator==(const Cause&) const = default;
 };
 
@@ -66,13 +67,13 @@ struct FitResult {
   FitVerdict verdict = FitVerdict::kJobFailed;
   std::string reason;  // one sentence, for verdicts that need one
   std::string card;
-  int card_index = 0;  // of the card that is shortest of memory: what is predicted is predicted for it
-  int cards = 1;       // proofs are by all of them
+  int card_index = 0;                 // of the card that is shortest of memory: what is predicted is predicted for it
+  int cards = 1;                      // proofs are by all of them
   Bytes limit;                        // that card's memory
   RunResult as_is;                    // the job on the card
   std::optional<RunResult> free_run;  // the job on the same card with far more memory: what it would take
   std::optional<Cause> cause;
-  std::vector<PlanRow> plans;         // those that fit, best first
+  std::vector<PlanRow> plans;  // those that fit, best first
   std::vector<PlanRow> lost;
   std::vector<TechniqueRow> techniques;
   bool cheapest_known = false;  // nothing cheaper is left that could fit

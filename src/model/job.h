@@ -112,6 +112,14 @@ struct GatheredFacts {
 };
 Bytes sum(const GatheredFacts& gathered);
 
+// Tensors of the last training steps that are still alive while an evaluation holds most.
+struct LeftoverFacts {
+  std::string phase;
+  std::string line;  // of the script, that allocated most of them; may be empty
+  Bytes bytes;
+  bool operator==(const LeftoverFacts&) const = default;
+};
+
 struct OomFacts {
   std::string phase;
   Bytes tried, allocated, reserved;
@@ -130,6 +138,7 @@ struct Job {
   PrecisionFacts precision;
   bool validates_with_gradients = false;  // forwards of evaluation ran with gradients on
   std::optional<GatheredFacts> gathered;
+  std::optional<LeftoverFacts> leftovers;
   std::vector<Moment> moments;
   std::map<std::string, std::vector<Moment>> measured;  // by technique: the moments of a run with it alone
   std::vector<PhaseFacts> phases;

@@ -31,10 +31,28 @@ Cause describe_graph(std::string_view phase) {
           "put the evaluation under torch.no_grad()"};
 }
 
+// A little of a step always lives on: the last loss, a batch of inputs.
+constexpr double kUsualLeftovers = 0.1;
+
+Cause describe_leftovers(const model::LeftoverFacts& leftovers) {
+  Cause cause;
+  cause.text = fmt::format("phase {} runs while {} of the last training steps are still on the card", leftovers.phase,
+                           to_string(leftovers.bytes));
+  if (!leftovers.line.empty()) cause.line = leftovers.line + " (where most of it is made)";
+  cause.remedy = "let go of it before the evaluation: del, or a function that does not return it";
+  cause.is_all = false;
+  return cause;
+}
+
 }  // namespace
 
 std::optional<Cause> find_cause(const model::Job& job, Bytes limit) {
   if (job.gathered && peak_of(job, job.gathered->phase) > limit) return describe(*job.gathered);
+  if (const auto& left = job.leftovers;
+      left && peak_of(job, left->phase) > limit &&
+      static_cast<double>(left->bytes.count()) > kUsualLeftovers * static_cast<double>(limit.count())) {
+    return describe_leftovers(*left);
+  }
   if (!job.validates_with_gradients) return std::nullopt;
   for (const std::string_view phase : {"validate", "test"}) {
     if (peak_of(job, phase) > limit) return describe_graph(phase);

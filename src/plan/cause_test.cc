@@ -26,6 +26,18 @@ TEST(Cause, what_an_evaluation_gathers_is_told_with_its_line) {
 
 TEST(Cause, gathering_that_fits_the_card_is_none) { EXPECT_FALSE(find_cause(gathering_job(), Bytes::gib(4))); }
 
+TEST(Cause, what_training_left_behind_is_one_when_it_is_much) {
+  model::Job job = example_job();
+  job.phases[1].peak_allocated = Bytes::mib(2600);
+  job.leftovers = model::LeftoverFacts{"validate", "train.py:7 in step", Bytes::mib(30)};
+  EXPECT_FALSE(find_cause(job, Bytes::mib(2048))) << "a batch of inputs lives on in any script";
+  job.leftovers->bytes = Bytes::mib(900);
+  const auto cause = find_cause(job, Bytes::mib(2048));
+  ASSERT_TRUE(cause);
+  EXPECT_FALSE(cause->is_all);
+  EXPECT_EQ(cause->text, "phase validate runs while 900 MiB of the last training steps are still on the card");
+}
+
 TEST(Cause, gradients_in_an_evaluation_that_runs_out_are_one) {
   model::Job job = example_job();
   job.validates_with_gradients = true;

@@ -93,6 +93,7 @@ model::Job build_job(std::span<const model::Recording> recordings, const model::
   add_phases(result, job);
   job.device = result.peak_device;
   job.moments = find_moments(recordings, job.device);
+  job.leftovers = find_leftovers(recordings, job.device);
   set_gathered_apart(job);
   job.work = count_step_work(recordings, job.device);
   add_forward_work(recordings, job);

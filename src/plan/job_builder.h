@@ -5,6 +5,7 @@
 #ifndef VRAMFIT_PLAN_JOB_BUILDER_H
 #define VRAMFIT_PLAN_JOB_BUILDER_H
 
+#include <optional>
 #include <span>
 
 #include "model/job.h"
@@ -19,6 +20,7 @@ model::Job build_job(std::span<const model::Recording> recordings, const model::
 // The parts, each from one source.
 void read_notes(std::span<const model::Recording> recordings, model::Job& job);
 std::vector<model::Moment> find_moments(std::span<const model::Recording> recordings, int device);
+std::optional<model::LeftoverFacts> find_leftovers(std::span<const model::Recording> recordings, int device);
 model::StepWork count_step_work(std::span<const model::Recording> recordings, int device);
 
 }  // namespace vramfit::plan

@@ -166,6 +166,26 @@ TEST(JobBuilder, what_was_gathered_is_told_apart_from_what_a_batch_holds) {
   }
 }
 
+TEST(JobBuilder, what_is_left_of_training_while_an_evaluation_runs_is_found) {
+  RecordingScript script;
+  script.at(VF_PHASE_LOAD, VF_STAGE_OTHER);
+  script.tag(script.alloc(100), VF_OWNER_WEIGHT);
+  script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, "net");
+  script.alloc(30);  // kept by the script
+  const auto freed = script.alloc(40);
+  script.tag(script.alloc(50), VF_OWNER_GRADIENT);
+  script.free(freed, 40);
+  script.step();
+  EXPECT_FALSE(build(script).leftovers) << "there was no evaluation";
+  RecordingScript evaluated;
+  evaluated.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, "net");
+  evaluated.alloc(30);
+  evaluated.tag(evaluated.alloc(50), VF_OWNER_GRADIENT);
+  evaluated.at(VF_PHASE_VALIDATE, VF_STAGE_FORWARD, "net");
+  evaluated.alloc(10);
+  EXPECT_EQ(build(evaluated).leftovers, (model::LeftoverFacts{"validate", "", Bytes::mib(30)}));
+}
+
 TEST(JobBuilder, the_facts_about_memory_are_of_the_fullest_card) {
   RecordingScript script;
   script.on(0);

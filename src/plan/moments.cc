@@ -72,7 +72,51 @@ std::vector<model::Moment> find_card_moments(const liveness::CardHistory& histor
   return moments;
 }
 
+bool is_evaluation(std::uint8_t phase) { return phase == VF_PHASE_VALIDATE || phase == VF_PHASE_TEST; }
+
+// The birth in an evaluation at which its card held most; null when there is none.
+const Block* find_fullest_evaluation(const liveness::CardHistory& history) {
+  std::priority_queue<std::pair<EventIndex, Bytes>, std::vector<std::pair<EventIndex, Bytes>>, std::greater<>> deaths;
+  const Block* fullest = nullptr;
+  Bytes level, most;
+  for (const Block& block : history.blocks) {
+    for (; !deaths.empty() && deaths.top().first <= block.born; deaths.pop()) level -= deaths.top().second;
+    level += block.size;
+    if (block.died != liveness::kNever) deaths.push({block.died, block.size});
+    if (!is_evaluation(block.phase) || level <= most) continue;
+    most = level;
+    fullest = &block;
+  }
+  return fullest;
+}
+
+// What a training step makes for itself and should be gone by the time of an evaluation.
+bool is_of_one_step(const Block& block) {
+  const std::string_view owner = liveness::owner_name(block);
+  return owner != "weights" && owner != "gradients" && owner != "optimizer" && owner != "buffers" &&
+         owner != "workspaces" && owner != "loaded";
+}
+
 }  // namespace
+
+std::optional<model::LeftoverFacts> find_leftovers(std::span<const model::Recording> recordings, int device) {
+  for (const liveness::CardHistory& history : liveness::build_histories(recordings)) {
+    const Block* at = history.device == device ? find_fullest_evaluation(history) : nullptr;
+    if (at == nullptr) continue;
+    model::LeftoverFacts facts;
+    facts.phase = model::phase_name(at->phase);
+    std::map<std::string, Bytes> by_line;
+    for (const Block& block : history.blocks) {
+      if (block.phase != VF_PHASE_TRAIN || !block.lives_at(at->born) || !is_of_one_step(block)) continue;
+      facts.bytes += block.size;
+      by_line[std::string(recordings[static_cast<std::size_t>(block.process)].text(block.line))] += block.size;
+    }
+    if (facts.bytes == Bytes(0)) return std::nullopt;
+    facts.line = std::ranges::max_element(by_line, {}, [](const auto& row) { return row.second; })->first;
+    return facts;
+  }
+  return std::nullopt;
+}
 
 std::vector<model::Moment> find_moments(std::span<const model::Recording> recordings, int device) {
   for (const liveness::CardHistory& history : liveness::build_histories(recordings)) {
