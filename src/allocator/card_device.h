@@ -21,6 +21,7 @@ class CardDevice : public Device {
       : total_(total_bytes), used_(taken_bytes) {}
 
   std::uint64_t total_bytes() const override { return total_; }
+  void adopt(std::uint64_t bytes) override { used_ += bytes; }
   std::uint64_t free_bytes() const override { return total_ > used_ ? total_ - used_ : 0; }
   std::optional<std::uint64_t> allocate(std::uint64_t bytes) override;
   void release(std::uint64_t address, std::uint64_t bytes) override;
@@ -42,8 +43,8 @@ class CardDevice : public Device {
   std::uint64_t total_;
   std::uint64_t used_;
   std::uint64_t peak_ = 0;
-  std::uint64_t top_ = std::uint64_t{0x7f} << 40;  // where nothing was ever given
-  std::map<std::uint64_t, std::uint64_t> holes_;   // begin -> bytes, below top_
+  std::uint64_t top_ = std::uint64_t{1} << 50;    // where nothing was ever given, above what any driver gives
+  std::map<std::uint64_t, std::uint64_t> holes_;  // begin -> bytes, below top_
 };
 
 }  // namespace vramfit::allocator

@@ -12,6 +12,8 @@ using StreamHandle = std::uint64_t;  // cudaStream_t: part of the order of block
 class Device {
  public:
   virtual ~Device() = default;
+  // Takes memory that was there before the simulation began, room or not.
+  virtual void adopt(std::uint64_t bytes) = 0;
   // totalGlobalMem: fractions and the ranges of expandable segments are taken from it.
   virtual std::uint64_t total_bytes() const = 0;
   virtual std::uint64_t free_bytes() const = 0;  // cudaMemGetInfo

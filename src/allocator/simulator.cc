@@ -301,6 +301,17 @@ std::uint64_t Simulator::merge(BlockId into, BlockId from) {
   return bytes;
 }
 
+std::vector<std::pair<BlockId, std::uint32_t>> Simulator::live_blocks() const {
+  std::vector<std::pair<BlockId, std::uint32_t>> live;
+  for (BlockId id = 0; id < blocks_.size(); ++id) {
+    const Block& block = blocks_[id];
+    if (block.list != kNone && (block.is_allocated || block.event_count > 0 || block.has_uses)) {
+      live.emplace_back(id, block.tag);
+    }
+  }
+  return live;
+}
+
 State Simulator::state() const {
   State state;
   for (const Block& head : blocks_) {

@@ -68,6 +68,9 @@ class Simulator {
   void release_pool(PoolId pool);
   bool has_pool(PoolId pool) const { return find_private(pool) != nullptr; }
 
+  // Takes over segments that were there before the simulation began, block by block; tags are kept.
+  void adopt(const State& state);
+
   void set_trace(TraceSink* sink) { trace_ = sink; }
   void set_events(EventSource* events) { events_ = events; }
 
@@ -77,6 +80,8 @@ class Simulator {
   const Block& block(BlockId id) const { return blocks_[id]; }
   std::optional<std::uint64_t> limit_bytes() const { return limit_; }
   std::uint64_t reserved_bytes() const { return total_reserved_; }
+  // Blocks in use or waiting for events, with their tags.
+  std::vector<std::pair<BlockId, std::uint32_t>> live_blocks() const;
   // Segments by address, blocks within; what memory_snapshot() shows.
   State state() const;
 
@@ -152,6 +157,12 @@ class Simulator {
   void process_events();
   void synchronize_events(std::uint32_t only_of);
   void finish_event(BlockId block);
+
+  // What was there before (simulator_adopt.cc).
+  void adopt_plain(const StateSegment& segment, std::uint32_t list);
+  void adopt_expandable(const std::vector<const StateSegment*>& runs, std::uint32_t list);
+  BlockId adopt_blocks(const StateSegment& segment, std::uint32_t list, std::uint32_t expandable, BlockId previous);
+  BlockId adopt_block(const StateBlock& block, std::uint32_t list, std::uint32_t expandable, BlockId previous);
 
   // Private pools (simulator_pools.cc).
   PrivatePool* find_private(PoolId pool);

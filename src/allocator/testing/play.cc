@@ -33,41 +33,12 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/card_device.h"
-#include "allocator/invariants.h"
+#include "allocator/recorded_device.h"
 #include "allocator/simulator.h"
 
 namespace {
 
 using namespace vramfit::allocator;
-
-// A card whose addresses are those that another driver gave.
-class FollowingDevice : public CardDevice {
- public:
-  using CardDevice::CardDevice;
-  std::optional<std::uint64_t> allocate(std::uint64_t bytes) override {
-    if (!take(bytes)) return std::nullopt;
-    if (mallocs.empty()) return missing_ += bytes;
-    const std::uint64_t address = mallocs.front();
-    mallocs.pop_front();
-    return address;
-  }
-  void release(std::uint64_t, std::uint64_t bytes) override { give_back(bytes); }
-  std::uint64_t reserve(std::uint64_t bytes, std::uint64_t page, StreamHandle stream) override {
-    auto& known = reserves[{stream, page}];
-    if (known.empty()) return missing_ += bytes;
-    const std::uint64_t address = known.front();
-    known.pop_front();
-    return address;
-  }
-  void unreserve(std::uint64_t, std::uint64_t) override {}
-
-  std::deque<std::uint64_t> mallocs;
-  std::map<std::pair<StreamHandle, std::uint64_t>, std::deque<std::uint64_t>> reserves;
-
- private:
-  std::uint64_t missing_ = std::uint64_t{1} << 60;  // for those that were never used
-};
 
 class Printer : public TraceSink {
  public:
@@ -110,7 +81,7 @@ class Player {
   TorchVersion version_;
   std::string conf_;
   std::optional<double> fraction_;
-  std::unique_ptr<FollowingDevice> device_;
+  std::unique_ptr<RecordedDevice> device_;
   std::unique_ptr<Simulator> simulator_;
   Printer printer_;
   std::vector<BlockId> slots_;
@@ -151,7 +122,7 @@ void Player::prepare(std::istringstream& words, const std::string& word) {
   } else if (word == "card") {
     std::uint64_t total = 0, free = 0;
     words >> total >> free;
-    device_ = std::make_unique<FollowingDevice>(total, total - free);
+    device_ = std::make_unique<RecordedDevice>(total, total - free);
   } else if (word == "conf") {
     conf_.clear();
     words >> conf_;
@@ -165,11 +136,11 @@ void Player::prepare(std::istringstream& words, const std::string& word) {
     order_.order.clear();
     for (std::uint32_t slot = 0; words >> slot;) order_.order.push_back(slot);
   } else if (word == "malloc_at") {
-    words >> device_->mallocs.emplace_back();
+    words >> device_->addresses().mallocs.emplace_back();
   } else if (word == "reserve_at") {
     std::uint64_t stream = 0, page = 0, address = 0;
     words >> stream >> page >> address;
-    device_->reserves[{stream, page}].push_back(address);
+    device_->addresses().reserved[{stream, page}].push_back(address);
   } else {
     refuse("unknown word " + word);
   }
