@@ -23,6 +23,7 @@ base::Environment child_environment(base::Environment user, const Installation& 
     const bool has_real = fs::exists(installation.real_recorder());
     if (has_real) put_first(environment, "LD_PRELOAD", installation.real_recorder().string());
     environment["VRAMFIT_REAL"] = "1";
+    environment.try_emplace("VRAMFIT_ON_OOM", "doctor");  // a report where it happens: python/vramfit/on_oom
   } else {
     put_first(environment, "LD_PRELOAD", installation.preload(places.cuda_major).string());
     put_first(environment, "LD_LIBRARY_PATH", installation.stand_ins(places.cuda_major).string());

@@ -34,6 +34,10 @@ TEST(ChildEnvironment, a_real_card_gets_the_recorder_only) {
   const auto environment = child_environment({}, kInstallation, request, {"", "/run/folder", 12, {}});
   EXPECT_EQ(environment.at("LD_PRELOAD"), "/opt/vf/lib/libvramfit_recorder.so");
   EXPECT_EQ(environment.at("VRAMFIT_REAL"), "1");
+  EXPECT_EQ(environment.at("VRAMFIT_ON_OOM"), "doctor");
+  const auto wished =
+      child_environment({{"VRAMFIT_ON_OOM", "report"}}, kInstallation, request, {"", "/run/folder", 12, {}});
+  EXPECT_EQ(wished.at("VRAMFIT_ON_OOM"), "report");
   EXPECT_FALSE(environment.contains("VRAMFIT_LEDGER"));
   EXPECT_FALSE(environment.contains("LD_LIBRARY_PATH"));
   EXPECT_TRUE(std::filesystem::path(environment.at("VRAMFIT_PLAN")).is_absolute());

@@ -41,4 +41,6 @@ def _out_of_memory(device: int, tried: int, device_total: int, device_free: int)
 
 
 def install(torch: Any) -> None:
-    torch.cuda._lazy_call(lambda: torch._C._cuda_attach_out_of_memory_observer(_out_of_memory))
+    # What raises in a call that waits for the card becomes the job's own error.
+    attach = notes.guarded("failure.attach")(lambda: torch._C._cuda_attach_out_of_memory_observer(_out_of_memory))
+    torch.cuda._lazy_call(attach)

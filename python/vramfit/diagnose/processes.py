@@ -27,6 +27,7 @@ def _pin_loop(original: Any) -> Any:
     return loop
 
 
+@notes.guarded("processes.rank")
 def _note_rank() -> None:
     """When the card is first touched: by then a launcher's child knows which rank it is."""
     rank, local_rank, world_size = (notes.number(name, -1) for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"))

@@ -12,8 +12,16 @@ import os
 import sys
 
 
+def _find_package() -> None:
+    """Whoever names only this folder on PYTHONPATH has the package too: behind everything of the user's."""
+    folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if importlib.util.find_spec("vramfit") is None:
+        sys.path.append(folder)
+
+
 def _install_hooks() -> None:
     try:
+        _find_package()
         from vramfit import install
 
         install.prepare()

@@ -1,0 +1,163 @@
+"""What is collected at the moment of an out-of-memory error: PyTorch calls us when the driver has refused, before it
+raises. The functions that lead there still run, so their variables have names; the allocator is free to be asked.
+
+Every error counts, a caught one too: a script that halves its batch and goes on leaves its reports, up to a few.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import traceback
+from dataclasses import dataclass, field
+from typing import Any
+
+from vramfit import notes, owners
+from vramfit.diagnose import frames, groups, live_tensors
+from vramfit.on_oom import history, waymarks
+
+MAX_MOMENTS = 3
+_MAX_FRAMES = 100
+_MIN_BYTES = 1 << 16
+
+
+@dataclass
+class Moment:
+    """One refused allocation. Sizes in bytes."""
+
+    device: int
+    tried: int
+    total: int
+    free: int
+    stack: list[dict[str, Any]]
+    held: list[dict[str, Any]] = field(default_factory=list)  # as in notes: tensors by holder
+    owned: dict[str, int] = field(default_factory=dict)  # weights, buffers, gradients, optimizer, tensors
+    allocated: int = 0
+    reserved: int = 0
+    snapshot: dict[str, Any] | None = None
+    summary: str = ""
+
+
+moments: list[Moment] = []
+seen = [0]  # errors in all
+_installed: list[Any] = []
+
+
+def install(torch: Any) -> None:
+    _installed[:] = [torch]
+    torch.cuda._lazy_call(_card_opened)
+
+
+@notes.guarded("on_oom.card_opened")
+def _card_opened() -> None:
+    torch = _installed[0]
+    torch._C._cuda_attach_out_of_memory_observer(_out_of_memory)
+    history.History(torch).begin()
+    waymarks.begin(torch)
+
+
+def _out_of_memory(device: int, tried: int, total: int, free: int) -> None:
+    """The observer. Whatever fails in here must not reach PyTorch."""
+    seen[0] += 1
+    if len(moments) >= MAX_MOMENTS:
+        return
+    try:
+        moment = Moment(device, tried, total, free, _stack())
+        moments.append(moment)
+        for part in (_measure, _find_owners, _take_snapshot):
+            _guarded(part, moment)
+        from vramfit.on_oom import report
+
+        report.write(moment, len(moments))
+        moment.snapshot = None
+    except Exception as error:
+        notes.hook_failed("on_oom", error)
+
+
+def _guarded(part: Any, moment: Moment) -> None:
+    try:
+        part(moment)
+    except Exception as error:
+        notes.hook_failed(f"on_oom.{part.__name__}", error)
+
+
+def _stack() -> list[dict[str, Any]]:
+    """This thread's frames, or the main thread's: autograd's threads run no Python of their own."""
+    frame = sys._getframe()
+    while frame is not None and frames.is_ours(frame.f_code.co_filename):
+        frame = frame.f_back  # type: ignore[assignment]
+    if frame is None:
+        frame = sys._current_frames().get(threading.main_thread().ident or 0)  # type: ignore[assignment]
+    summary = traceback.extract_stack(frame, limit=_MAX_FRAMES) if frame is not None else []
+    return [
+        {"file": each.filename, "line": each.lineno, "function": each.name, "code": each.line or ""}
+        for each in summary
+        if not each.filename.startswith("<frozen") and not frames.is_ours(each.filename)
+    ]
+
+
+def _measure(moment: Moment) -> None:
+    cuda = _installed[0].cuda
+    moment.allocated = int(cuda.memory_allocated(moment.device))
+    moment.reserved = int(cuda.memory_reserved(moment.device))
+    moment.summary = str(cuda.memory_summary(moment.device))
+
+
+def _take_snapshot(moment: Moment) -> None:
+    moment.snapshot = _installed[0].cuda.memory._snapshot()
+
+
+def _find_owners(moment: Moment) -> None:
+    """Weights, gradients and optimizer state by the objects that hold them; the rest by the script's names."""
+    torch = _installed[0]
+    modules, optimizers = _modules_and_optimizers(torch)
+    where: dict[int, str] = {}
+    sizes: dict[int, int] = {}
+
+    def add(tensor: Any, owner: str) -> None:
+        address = owners.address_of(tensor)
+        if address and tensor.device.index == moment.device:
+            where.setdefault(address, owner)
+            sizes[address] = live_tensors.storage_bytes(tensor)
+
+    for module in modules:
+        for parameter in module._parameters.values():
+            if parameter is not None and live_tensors.is_tensor(parameter):
+                add(parameter, "weights")
+                if parameter.grad is not None:
+                    add(parameter.grad, "gradients")
+        for buffer in module._buffers.values():
+            if buffer is not None and live_tensors.is_tensor(buffer):
+                add(buffer, "buffers")
+    for optimizer in optimizers:
+        for _, tensor in owners.state_tensors(optimizer):
+            add(tensor, "optimizer")
+    rest = list(live_tensors.without(live_tensors.find_all(), set(where) | waymarks.storages()))
+    rest = [tensor for tensor in rest if tensor.device.index == moment.device]
+    described = groups.describe(rest)
+    moment.held = [entry for entry in described if entry["bytes"] >= _MIN_BYTES] or described[:3]
+    for address, owner in where.items():
+        moment.owned[owner] = moment.owned.get(owner, 0) + sizes[address]
+    named = {owners.address_of(tensor): live_tensors.storage_bytes(tensor) for tensor in rest}
+    moment.owned["tensors"] = sum(named.values())
+    # What no Python object stands for: saved for backward, temporaries of the running operator, rounding.
+    moment.owned["saved for backward and temporary"] = max(0, moment.allocated - sum(moment.owned.values()))
+
+
+def _modules_and_optimizers(torch: Any) -> tuple[list[Any], list[Any]]:
+    found = gc.get_objects()
+    kinds: dict[type, str] = {}
+    modules, optimizers = [], []
+    for each in found:
+        kind = type(each)
+        known = kinds.get(kind)
+        if known is None:
+            mro = kind.__mro__
+            known = "module" if torch.nn.Module in mro else "optimizer" if torch.optim.Optimizer in mro else ""
+            kinds[kind] = known
+        if known == "module" and "_parameters" in each.__dict__ and "_buffers" in each.__dict__:
+            modules.append(each)
+        elif known == "optimizer" and "state" in each.__dict__:
+            optimizers.append(each)
+    return modules, optimizers
