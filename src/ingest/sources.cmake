@@ -7,7 +7,8 @@ set(vramfit_ingest_text
   text/printed_size.cc text/read_text.cc text/registry.cc text/settings.cc text/shm_error.cc text/text_input.cc
   text/trace_lines.cc text/traceback.cc text/training_log.cc text/trigger_words.cc)
 set(vramfit_ingest_text_tests
-  text/oom_message_test.cc text/traceback_test.cc)
+  text/gpu_status_test.cc text/host_kill_test.cc text/log_prefix_test.cc text/logs_test.cc text/oom_message_test.cc
+  text/printed_size_test.cc text/read_text_test.cc text/traceback_test.cc)
 # Pickles, and the memory snapshots that are pickles.
 find_package(ZLIB REQUIRED)
 set(vramfit_ingest_snapshot
@@ -19,7 +20,7 @@ set(vramfit_ingest_snapshot_tests
   pickle/machine_test.cc pickle/numbers_test.cc snapshot/container_test.cc snapshot/reader_test.cc
   snapshot/trace_gap_test.cc)
 vramfit_room(ingest
-  SOURCES cards.cc history_file.cc plan_file.cc recording.cc ${vramfit_ingest_snapshot} ${vramfit_ingest_text}
+  SOURCES cards.cc history_file.cc run_file.cc sweep_file.cc plan_file.cc recording.cc ${vramfit_ingest_snapshot} ${vramfit_ingest_text}
   TESTS cards_test.cc plan_file_test.cc recording_test.cc ${vramfit_ingest_snapshot_tests} ${vramfit_ingest_text_tests}
   ROOMS model
   LIBS ZLIB::ZLIB)

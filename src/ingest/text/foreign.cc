@@ -53,6 +53,7 @@ constexpr auto kShapes = std::to_array<Shape>({
     {"failed to create cublas handle", "tensorflow", "library", {}, {}},
     {"resource exhausted", "tensorflow", "oom", {}, {}},
     {"resourceexhaustederror", "tensorflow", "oom", {}, {}},
+    {"could not allocate pinned host memory of size", "tensorflow", "pinned", {{{"of size: ", "requested", 1}}}, {}},
     // JAX, XLA
     {"resource_exhausted",
      "jax",
@@ -304,6 +305,7 @@ class ForeignReader final : public TextReader {
 };
 
 constexpr auto kWords = std::to_array<std::string_view>({"oom when alloc",
+                                                         "pinned host memory",
                                                          "ran out of memory trying",
                                                          "in-use chunks",
                                                          "total_region_alloc",

@@ -232,8 +232,9 @@ std::size_t take_level(std::string_view text, Speaker&) {
   }
   if (!marked && cursor.peek() != ' ' && cursor.peek() != ':') return 0;
   cursor.take(":");
-  if (before.contains('|') || before.contains('-'))
-    cursor.take_while([](char letter) { return std::string_view(" |-").contains(letter); });
+  Cursor closing = cursor;  // "| ERROR    | text", "- ERROR - text"
+  closing.skip_blanks();
+  if (!before.contains('[') && marked && (closing.take("|") || closing.take("-"))) return closing.position();
   return cursor.position();
 }
 

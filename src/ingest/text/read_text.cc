@@ -64,6 +64,7 @@ class TextPass {
   TextInput input_{limits_.longest_line, [this](std::string_view block) { take_block(block); }};
   std::string carried_;    // the end of the last block
   std::int64_t line_ = 1;  // number of the line that begins at the next unread byte
+  std::int64_t cut_lines_ = 0;
   bool latin1_ = false;
 };
 
@@ -103,7 +104,8 @@ void TextPass::scan_block(std::string_view block) {
 }
 
 void TextPass::take_segment(std::string_view block, std::size_t begin, std::size_t end) {
-  const std::string_view raw = block.substr(begin, end - begin);
+  const std::string_view raw = block.substr(begin, std::min(end - begin, limits_.longest_line));
+  if (end - begin > limits_.longest_line) ++cut_lines_;
   const std::string joined = begin < kBefore ? carried_ + std::string(block.substr(0, begin)) : std::string();
   std::string_view before = begin < kBefore ? std::string_view(joined) : block.substr(0, begin);
   before.remove_prefix(before.size() - std::min(before.size(), kBefore));
@@ -148,8 +150,8 @@ model::Evidence TextPass::finish() {
                   : input_.encoding() == TextEncoding::kUtf16Big  ? "utf-16be"
                   : latin1_                                       ? "latin-1"
                                                                   : "utf-8";
-  if (input_.cut_lines() > 0) {
-    evidence_.odd["lines longer than the limit"] += input_.cut_lines();
+  if (const std::int64_t cut = input_.cut_lines() + cut_lines_; cut > 0) {
+    evidence_.odd["lines longer than the limit"] += cut;
     file.complete = false;
   }
   evidence_.facts = collect_facts(evidence_);

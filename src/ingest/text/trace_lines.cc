@@ -20,16 +20,6 @@ std::optional<int> line_number(std::optional<std::int64_t> number) {
   return number && *number >= 0 && *number < kMostLines ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
-// Takes the sides off a line in a box.
-std::string_view within_box(std::string_view text) {
-  text = trim(text);
-  for (const std::string_view side : {"│", "┃", "|"}) {
-    if (text.starts_with(side)) text = trim(text.substr(side.size()));
-    if (text.ends_with(side)) text = trim(text.substr(0, text.size() - side.size()));
-  }
-  return text;
-}
-
 // "main", "Module.forward(self, x)", "<module>": without its arguments.
 std::string function_name(std::string_view text) {
   text = trim(text);
@@ -116,6 +106,15 @@ bool ends_like_exception(std::string_view name) {
 
 }  // namespace
 
+std::string_view without_box(std::string_view text) {
+  text = trim(text);
+  for (const std::string_view side : {"│", "┃", "|"}) {
+    if (text.starts_with(side)) text = trim(text.substr(side.size()));
+    if (text.ends_with(side)) text = trim(text.substr(0, text.size() - side.size()));
+  }
+  return text;
+}
+
 TraceHeaderLine parse_trace_header(std::string_view text) {
   TraceHeaderLine header;
   std::size_t at = text.find("Traceback (most recent call last)");
@@ -151,19 +150,21 @@ std::optional<model::TraceRelation> parse_trace_relation(std::string_view text) 
 
 std::optional<TraceFrame> parse_trace_frame(std::string_view text) {
   if (auto frame = plain_frame(text)) return frame;
-  const std::string_view inside = within_box(text);
+  const std::string_view inside = without_box(text);
   if (auto frame = cell_frame(inside)) return frame;
   if (auto frame = colon_frame(inside)) return frame;
   return path_frame(inside);
 }
 
 std::optional<std::string> parse_trace_code(std::string_view text) {
-  const std::string_view boxed = within_box(text);
+  const std::string_view boxed = without_box(text);
   if (boxed.starts_with("❱")) {
     Cursor cursor(boxed.substr(std::string_view("❱").size()));
     cursor.skip_blanks();
     if (!cursor.take_integer()) return std::nullopt;
-    return std::string(within_box(cursor.rest()));
+    std::string_view code = without_box(cursor.rest());
+    while (code.starts_with("│")) code = trim(code.substr(std::string_view("│").size()));  // rich's indentation guides
+    return std::string(code);
   }
   if (boxed.starts_with("--") || boxed.starts_with("->")) {  // "---> 12     y = f(x)"
     Cursor cursor(boxed);
@@ -173,7 +174,8 @@ std::optional<std::string> parse_trace_code(std::string_view text) {
     if (!cursor.take_integer()) return std::nullopt;
     return std::string(trim(cursor.rest()));
   }
-  if (!text.starts_with("    ") && !text.starts_with('\t')) return std::nullopt;
+  // Four blanks, of which a prefix may have taken one.
+  if (!text.starts_with("   ") && !text.starts_with('\t')) return std::nullopt;
   const std::string_view code = trim(text);
   const bool marks =
       std::all_of(code.begin(), code.end(), [](char letter) { return std::string_view("~^ ").contains(letter); });

@@ -26,6 +26,9 @@ TraceHeaderLine parse_trace_header(std::string_view text);
 // "During handling of ..." and "The above exception was the direct cause of ...".
 std::optional<model::TraceRelation> parse_trace_relation(std::string_view text);
 
+// A line without the sides of a box around it, trimmed.
+std::string_view without_box(std::string_view text);
+
 std::optional<model::TraceFrame> parse_trace_frame(std::string_view text);
 
 // "    loss.backward()" below a plain frame; "--> 727   result = self.forward(x)", "❱ 12 │   y = model(x)" of the

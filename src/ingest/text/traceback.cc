@@ -33,6 +33,7 @@ struct Open {
   bool innermost_first = false;
   bool wants_code = false;   // the line behind a frame
   bool plain_frame = false;  // the last frame was one of the plain style
+  std::string half_path;     // of a frame that goes on on the next line
   int idle = 0;
   int message_lines = 0;
 
@@ -222,7 +223,17 @@ void TracebackReader::read(const LogLine& line, EvidenceSink& sink) {
     }
     return close_done(sink);
   }
-  const auto frame = parse_trace_frame(line.text);
+  auto frame = parse_trace_frame(line.text);
+  for (Open* open : of_stream(line.stream)) {
+    const std::string half = std::exchange(open->half_path, {});
+    const std::string_view inside = without_box(line.text);
+    // rich breaks a long path at the side of its box.
+    if (!half.empty()) {
+      if (auto joined = parse_trace_frame(half + std::string(inside))) frame = std::move(joined);
+    }
+    if (!frame && inside.starts_with('/') && inside.size() < trim(line.text).size())
+      open->half_path = std::string(inside);
+  }
   if (frame) {
     Open* open = owner_of_frame(line.stream, *frame);
     // The header is lost: a plain frame is clear enough to begin with.

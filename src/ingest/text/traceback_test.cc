@@ -213,11 +213,18 @@ TEST(Traceback, of_rich_stands_in_a_box) {
           "│                                                             │\n"
           "│    9 for x in data:                                         │\n"
           "│ ❱ 12 │   y = model(x)                                       │\n"
+          "│                                                             │\n"
+          "│ /home/me/envs/a/lib/python3.9/site-packages/torch/nn/modules/ │\n"
+          "│ module.py:1359 in _call_impl                                │\n"
+          "│ ❱ 1359 │   │   │   return forward_call(*args)               │\n"
           "╰─────────────────────────────────────────────────────────────╯\n"
           "OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB.\n");
   ASSERT_EQ(found.size(), 1u);
-  ASSERT_EQ(found[0].exceptions[0].frames.size(), 1u);
+  ASSERT_EQ(found[0].exceptions[0].frames.size(), 2u);
   EXPECT_EQ(found[0].exceptions[0].frames[0], (model::TraceFrame{"/home/me/train.py", 12, "main", "y = model(x)"}));
+  EXPECT_EQ(found[0].exceptions[0].frames[1],
+            (model::TraceFrame{"/home/me/envs/a/lib/python3.9/site-packages/torch/nn/modules/module.py", 1359,
+                               "_call_impl", "return forward_call(*args)"}));
   EXPECT_EQ(found[0].exceptions[0].type, "OutOfMemoryError");
 }
 
