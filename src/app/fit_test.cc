@@ -30,8 +30,7 @@ class FakeRunner final : public Runner {
     ++runs;
     model::Plan plan;
     if (request.plan) plan = *ingest::read_plan(*request.plan);
-    const Bytes limit = request.cards[0].total.value_or(request.cards[0].card.memory);
-    RunOutcome outcome = answer(limit, needed(plan));
+    RunOutcome outcome = answer(request, needed(plan));
     for (const model::Change& change : plan.changes) {
       const bool refuses = change.technique == refused;
       add_note(outcome, {{"kind", refuses ? "plan_refused" : "plan_applied"}, {"id", change.technique}, {"text", "x"}});
@@ -63,12 +62,17 @@ class FakeRunner final : public Runner {
     return Bytes::mib(500 + static_cast<std::int64_t>(activations));
   }
 
-  RunOutcome answer(Bytes limit, Bytes needed) const {
+  static Bytes limit_of(const CardChoice& card) { return card.total.value_or(card.card.memory); }
+
+  // Every card holds the same; the last one is told of in the recording.
+  RunOutcome answer(const RunRequest& request, Bytes needed) const {
     RecordingScript script;
+    script.on(static_cast<std::uint8_t>(request.cards.size() - 1));
     describe(script);
     RunOutcome outcome;
     outcome.recordings = script.take();
     model::RunResult& result = outcome.result;
+    const Bytes limit = limit_of(*std::ranges::min_element(request.cards, {}, limit_of));
     const bool fits = needed <= limit;
     result.verdict = fits ? model::Verdict::kFits : model::Verdict::kOutOfMemory;
     if (breaks) {
@@ -77,13 +81,17 @@ class FakeRunner final : public Runner {
     }
     const Bytes peak = std::min(needed, limit);
     const model::Peaks peaks{peak - Bytes::mib(300), peak - Bytes::mib(300), peak};
-    model::DeviceResult device;
-    device.name = "Example";
-    device.total = limit;
-    device.peaks = peaks;
-    result.devices = {device};
-    result.phases = {{"train", 0, peaks, 3}};
-    if (fits) result.phases.push_back({"validate", 0, {Bytes::mib(400), Bytes::mib(400), Bytes::mib(700)}, 3});
+    for (std::size_t i = 0; i < request.cards.size(); ++i) {
+      model::DeviceResult device;
+      device.name = "Example";
+      device.index = static_cast<int>(i);
+      device.total = limit_of(request.cards[i]);
+      device.peaks = peaks;
+      result.devices.push_back(device);
+      result.phases.push_back({"train", device.index, peaks, 3});
+      if (!fits) continue;
+      result.phases.push_back({"validate", device.index, {Bytes::mib(400), Bytes::mib(400), Bytes::mib(700)}, 3});
+    }
     result.peak_phase = "train";
     if (!fits) result.oom = model::Oom{Bytes::mib(64), "CUDA out of memory", "train", false, {}};
     return outcome;
@@ -148,6 +156,18 @@ TEST_F(FitTest, ends_in_a_proven_plan_and_the_command_that_applies_it) {
   EXPECT_EQ(result->train_command, "vramfit run --gpu real --steps all --plan " + request.plan_out.string() +
                                        " -- python 'my train.py' --batch-size 8");
   EXPECT_TRUE(result->prove_command.starts_with("vramfit run --gpu 'example 86' --plan "));
+}
+
+TEST_F(FitTest, of_several_cards_the_one_that_is_shortest_is_planned_for) {
+  request.run.cards.push_back(request.run.cards[0]);
+  request.run.cards[0].total = Bytes::gib(8);
+  const auto result = run();
+  ASSERT_TRUE(result) << result.error().what;
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  EXPECT_EQ(result->card_index, 1);
+  EXPECT_EQ(result->cards, 2);
+  EXPECT_EQ(result->limit, Bytes::mib(1536));
+  EXPECT_LE(result->plans.front().proven->device, Bytes::mib(1536));
 }
 
 TEST_F(FitTest, a_job_that_fits_is_left_alone) {

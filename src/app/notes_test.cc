@@ -1,0 +1,106 @@
+#include "app/notes.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace vramfit::app {
+namespace {
+
+using nlohmann::json;
+
+model::RunResult read(std::initializer_list<const char*> lines) {
+  std::vector<model::Recording> recordings(1);
+  for (const char* line : lines) {
+    const json fields = json::parse(line);
+    recordings[0].notes.push_back({fields["kind"], fields});
+  }
+  model::RunResult result;
+  apply_notes(recordings, result);
+  return result;
+}
+
+TEST(Notes, the_jobs_own_words_on_its_versions_win) {
+  const auto result = read({R"({"kind":"process","torch":"2.12.1+cu130","cuda":"13.0","python":null})"});
+  EXPECT_EQ(result.torch, "2.12.1+cu130");
+  EXPECT_EQ(result.cuda, "13.0");
+  EXPECT_EQ(result.python, "");
+}
+
+TEST(Notes, what_several_ranks_say_alike_is_said_once) {
+  const auto result =
+      read({R"({"kind":"cut","text":"each pass was cut"})", R"({"kind":"cut","text":"each pass was cut"})",
+            R"({"kind":"cut","text":"ended early"})", R"({"kind":"data_read","what":"a size","line":"a.py:1 in f"})",
+            R"({"kind":"data_read","what":"a size","line":"a.py:1 in f","count":4})",
+            R"({"kind":"growth","text":"perhaps a leak"})", R"({"kind":"growth","text":"perhaps a leak"})"});
+  EXPECT_EQ(result.cuts, (std::vector<std::string>{"each pass was cut", "ended early"}));
+  ASSERT_EQ(result.depends_on_data.size(), 1U);
+  EXPECT_EQ(result.depends_on_data[0].count, 5);
+  EXPECT_EQ(result.warnings, (std::vector<model::Remark>{{"perhaps a leak", 2}}));
+}
+
+TEST(Notes, an_oom_has_its_stack_innermost_last) {
+  const auto result = read({R"({"kind":"oom","message":"CUDA out of memory","phase":"train","stack":[
+      {"file":"train.py","line":9,"function":"main","code":"step"},
+      {"file":"train.py","line":4,"function":"step","code":"y = x"}, 7]})"});
+  ASSERT_TRUE(result.oom);
+  ASSERT_EQ(result.oom->stack.size(), 2U);
+  EXPECT_EQ(result.oom->stack.back().function, "step");
+  EXPECT_EQ(result.oom->phase, "train");
+}
+
+TEST(Notes, a_launchers_error_gives_way_to_that_of_a_rank) {
+  const auto result = read({R"({"kind":"error","type":"ChildFailedError","message":"rank 1 failed"})",
+                            R"({"kind":"error","type":"ValueError","message":"too few","after_cut":true})",
+                            R"({"kind":"error","type":"KeyError","message":"later"})"});
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(result.error->type, "ValueError");
+  EXPECT_TRUE(result.error->after_cut);
+}
+
+TEST(Notes, applied_and_refused_changes_are_told_apart) {
+  const auto result = read({R"({"kind":"plan_applied","id":"autocast","text":"bf16"})",
+                            R"({"kind":"plan_refused","id":"checkpoint","text":"no such module"})"});
+  EXPECT_EQ(result.plan_applied, std::vector<std::string>{"autocast: bf16"});
+  EXPECT_EQ(result.plan_refused, std::vector<std::string>{"checkpoint: no such module"});
+}
+
+TEST(Notes, fields_of_the_wrong_type_do_no_harm) {
+  const auto result = read({R"({"kind":"oom","message":7,"stack":"none"})",
+                            R"({"kind":"error","stack":[{"line":"x"}]})", R"({"kind":"nobody knows this one"})"});
+  EXPECT_EQ(result.oom->message, "7");
+  EXPECT_TRUE(result.oom->stack.empty());
+}
+
+TEST(LedgerNotes, each_kind_has_its_place) {
+  auto ledger = std::make_unique<vf_ledger>();
+  const auto add = [&](int slot, int kind, const char* text, int count) {
+    vf_ledger_note& note = ledger->notes[slot];
+    note.kind = static_cast<decltype(note.kind)>(kind);
+    note.count = static_cast<decltype(note.count)>(count);
+    std::strncpy(note.text, text, sizeof note.text - 1);
+  };
+  add(0, VF_NOTE_NOT_MODELLED, "cufftXtExec", 2);
+  add(1, VF_NOTE_ASSUMED, "no workspace", 3);
+  add(2, VF_NOTE_WARNING, "an old driver", 1);
+  add(3, VF_NOTE_DATA_READ, "a copy to the host", 4);
+  model::RunResult result;
+  apply_ledger_notes(*ledger, result);
+  EXPECT_EQ(result.not_modelled, (std::vector<model::Remark>{{"cufftXtExec", 2}}));
+  EXPECT_EQ(result.assumed, (std::vector<model::Remark>{{"no workspace", 3}}));
+  EXPECT_EQ(result.warnings, (std::vector<model::Remark>{{"an old driver", 1}}));
+  EXPECT_EQ(result.depends_on_data[0].count, 4);
+}
+
+TEST(OddInput, only_what_may_make_the_answer_wrong_is_a_warning) {
+  std::vector<model::Recording> recordings(2);
+  recordings[0].odd = {{"unknown field", {model::OddWeight::kInfo, 9}},
+                       {"torn record", {model::OddWeight::kDataLost, 1}}};
+  recordings[1].odd = {{"torn record", {model::OddWeight::kDataLost, 2}}};
+  model::RunResult result;
+  apply_odd_input(recordings, result);
+  EXPECT_EQ(result.warnings, (std::vector<model::Remark>{{"the recording: torn record", 3}}));
+}
+
+}  // namespace
+}  // namespace vramfit::app
