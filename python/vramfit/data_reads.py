@@ -70,6 +70,10 @@ def install(torch: ModuleType) -> None:
     counter = _find_counter()
     if counter is None:
         return
+    for place in (torch.Tensor, torch):
+        original = place.repeat_interleave
+        _replace(place, "repeat_interleave", _sized_repetition(original, torch.Tensor))
+        _keep_scriptable(torch, original, place.repeat_interleave)
     watch = functools.partial(_watched, counter=counter, tensor=torch.Tensor)
     for name, decides in _TENSOR_METHODS.items():
         _replace(torch.Tensor, name, watch(getattr(torch.Tensor, name), name.strip("_"), decides))
@@ -126,6 +130,24 @@ def _watched(original: Any, name: str, decides: str, *, counter: Callable[[], in
         if counter() != before and not (decides is NUMBER and _is_fractional(result)):
             _note(sys._getframe(1), decides, name)
         return result
+
+    return call
+
+
+def _sized_repetition(original: Any, tensor: type) -> Any:
+    """`repeat_interleave` that adds up the repeats on the host. PyTorch checks on the card that none is negative, and
+    that check reads as failed where kernels do nothing; with a size given it makes none."""
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        repeats = kwargs.get("repeats", args[min(1, len(args) - 1)] if args else None)
+        if isinstance(repeats, tensor) and repeats.is_cuda and kwargs.get("output_size") is None:  # type: ignore[attr-defined]
+            size = int(repeats.cpu().sum())  # type: ignore[attr-defined]
+            if repeats.numel() == 1 and args and args[0] is not repeats:  # type: ignore[attr-defined]
+                dim = kwargs.get("dim", args[2] if len(args) > 2 else None)
+                size *= args[0].numel() if dim is None else args[0].size(dim)
+            kwargs = {**kwargs, "output_size": max(size, 0)}
+        return original(*args, **kwargs)
 
     return call
 

@@ -54,7 +54,6 @@ class RecordedTable {
 
   // Nothing for a card older than all recorded ones, or for a convolution that was not recorded at any batch;
   // docs/decisions/0004 says why not a similar one. A capability between recorded ones reads as the one below it.
-  // it.
   std::optional<Found> find(const Problem& problem) const;
   uint32_t cudnn_version() const { return version_; }
 
