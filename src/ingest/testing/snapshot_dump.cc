@@ -1,11 +1,13 @@
 // Prints what the readers of pickles and snapshots read, for tests and measurements:
 //   vramfit_snapshot_dump pickle FILE     every container once, by number: shared and cyclic references are seen
 //   vramfit_snapshot_dump snapshot FILE   the snapshot, ids resolved
-//   vramfit_snapshot_dump count FILE      how many of each there are
+//   vramfit_snapshot_dump count FILE      how many of each there are, and what reading them took
 // Exit 1: the reader refused the file; the error is on stderr.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -165,6 +167,15 @@ json snapshot_json(const model::Snapshot& snapshot) {
   return result;
 }
 
+// The most memory this process ever had: of itself alone, unlike what wait4() says of a child.
+std::int64_t peak_resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
+  }
+  return 0;
+}
+
 json count_json(const model::Snapshot& snapshot) {
   json result = about(snapshot);
   std::size_t entries = snapshot.host_trace.size(), blocks = 0;
@@ -176,7 +187,8 @@ json count_json(const model::Snapshot& snapshot) {
                  {"frames", snapshot.frames.size()},
                  {"stacks", snapshot.stack_starts.size() - 2},
                  {"contexts", snapshot.contexts.size()},
-                 {"strings", snapshot.strings.size()}});
+                 {"strings", snapshot.strings.size()},
+                 {"peak_resident_bytes", peak_resident_bytes()}});
   return result;
 }
 
