@@ -4,8 +4,11 @@
 #include <memory>
 
 #include "app/environment.h"
+#include "app/installation.h"
+#include "app/interpreter.h"
 #include "app/kept_environment.h"
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/subprocess.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -19,6 +22,8 @@ using base::Result;
 struct EnvOptions {
   std::string torch;
   std::vector<std::string> packages;
+  std::string action;  // of hook
+  std::string python = "python";
 };
 
 Result<app::KeptEnvironment> find_kept(const std::string& version) {
@@ -61,11 +66,31 @@ Result<int> remove(const std::string& version) {
   return 0;
 }
 
+// The line in an environment's site-packages that makes VRAMFIT_ON_OOM work there (python/vramfit/on_oom/hook.py).
+Result<int> hook(const EnvOptions& options) {
+  const auto installation = app::find_installation();
+  if (!installation) return std::unexpected(installation.error());
+  if (options.action == "path") {
+    print(installation->hook().string() + "\n");
+    return 0;
+  }
+  base::Launch launch;
+  launch.environment = base::current_environment();
+  const auto shape = app::find_interpreter({options.python}, launch.environment);
+  if (!shape) return std::unexpected(shape.error());
+  launch.argv = {shape->interpreter.string(), "-m", "vramfit.on_oom.hook", options.action};
+  launch.environment["PYTHONPATH"] = installation->python().string();
+  const base::InterruptScope interrupts;
+  const auto ended = base::run_to_end(launch, [](double) {});
+  if (!ended) return std::unexpected(ended.error());
+  return ended->shell_code();
+}
+
 }  // namespace
 
 Verb add_env_verb(CLI::App& parser) {
   auto options = std::make_shared<EnvOptions>();
-  CLI::App* verb = parser.add_subcommand("env", "The Python environments that vramfit keeps: list, add, remove");
+  CLI::App* verb = parser.add_subcommand("env", "The Python environments that vramfit keeps, and its hook in yours");
   verb->require_subcommand(1);
   CLI::App* lists = verb->add_subcommand("list", "Show them");
   CLI::App* adds = verb->add_subcommand("add", "Install packages into one, which is made if need be");
@@ -73,12 +98,19 @@ Verb add_env_verb(CLI::App& parser) {
   adds->add_option("--torch", options->torch, "Which one, by its version of torch");
   CLI::App* removes = verb->add_subcommand("remove", "Delete one");
   removes->add_option("version", options->torch, "Its version of torch")->required();
-  return {verb, [options, lists, adds, removes](const Command&) {
+  CLI::App* hooks = verb->add_subcommand(
+      "hook", "Make VRAMFIT_ON_OOM=doctor work in an environment: a report when a job runs out of memory");
+  hooks->add_option("action", options->action, "install, remove, or path (for PYTHONPATH, nothing installed)")
+      ->required()
+      ->check(CLI::IsMember({"install", "remove", "path"}));
+  hooks->add_option("--python", options->python, "The environment's interpreter (python)");
+  return {verb, [options, lists, adds, removes, hooks](const Command&) {
             TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
             Result<int> code = 2;
             if (lists->parsed()) code = list();
             if (adds->parsed()) code = add(*options, progress);
             if (removes->parsed()) code = remove(options->torch);
+            if (hooks->parsed()) code = hook(*options);
             progress.clear();
             return code ? *code : report_error(code.error());
           }};

@@ -186,7 +186,8 @@ def describe(chain: list[Any], kind: str, name: str, where: str) -> Holder:
         step, special = _step(above, below)
         if isinstance(above, types.FunctionType) and isinstance(after, types.CellType):
             step = f" -> {_variable(above, after)} in closure of {above.__qualname__}()"
-        if isinstance(above, dict) and getattr(before, "__dict__", None) is above or above is vars(sys):
+        is_class = isinstance(before, type) and isinstance(above, dict)
+        if is_class or (isinstance(above, dict) and getattr(before, "__dict__", None) is above) or above is vars(sys):
             step = "." + _key(step)
         elif not holder.name and kind == "global":
             step = _key(step)
@@ -296,10 +297,15 @@ def _attribute_step(above: Any, below: Any) -> str:
     return ""
 
 
-def _is_namespace(table: Any, chain: list[Any]) -> bool:
-    """A dict that is an object's or a module's names, not a container of the script's."""
-    return isinstance(table, dict) and (
-        table is chain[0] or any(getattr(each, "__dict__", None) is table for each in chain)
+def _is_namespace(value: Any, chain: list[Any]) -> bool:
+    """The names of an object, class or module, and the closure of a function: no containers of the script's."""
+    if value is chain[0]:
+        return isinstance(value, dict) and "__builtins__" in value
+    return any(
+        getattr(each, "__dict__", None) is value
+        or (isinstance(each, type) and isinstance(value, dict))
+        or (isinstance(each, types.FunctionType) and each.__closure__ is value)
+        for each in chain
     )
 
 
