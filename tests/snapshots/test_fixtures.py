@@ -135,6 +135,9 @@ def test_a_cut_file_gives_what_was_complete(protocol: int, tmp_path: Path) -> No
         for trace, whole_trace in zip(read["device_traces"], truth["device_traces"], strict=False):
             assert trace == whole_trace[: len(trace)]
             most = max(most, len(trace))
+        # The settings and annotations behind the trace are small: most of the last fifth cuts nothing of it.
+        if size > len(whole) * 0.7:
+            assert read["device_traces"][0], size
     assert most >= len(truth["device_traces"][0]) - 2
 
 

@@ -254,19 +254,27 @@ Object& Machine::call_part(std::uint32_t call, CallPart part, ObjectKind kind) {
   return *heap_.find(heap_.find(call)->items[part]);
 }
 
-// What lies above an open container without a mark between them, protocol 0's way: list, item or dict, key, value.
-void Machine::collapse() {
-  while (stack_.size() - floor() > 1) {
+// What lies above the open container at `base` without a mark between them, as a list of one item or protocol 0 has it:
+// list, item or dict, key, value.
+void Machine::collapse(std::size_t base) {
+  while (stack_.size() > base + 1) {
     const std::size_t top = stack_.size() - 1;
     const Value item = settle(stack_[top], true);
-    const std::size_t below = top - floor();
-    if (below >= 2 && stack_[top - 1].kind == Kind::kString && set_one(stack_[top - 2], stack_[top - 1], item)) {
+    if (top >= base + 2 && stack_[top - 1].kind == Kind::kString && set_one(stack_[top - 2], stack_[top - 1], item)) {
       stack_.resize(top - 1);
     } else {
       append_one(stack_[top - 1], item);
       stack_.resize(top);
     }
   }
+}
+
+// Keys and values of a cut dict: a value may be open, with what belongs into it above.
+void Machine::align_pairs(std::size_t first) {
+  for (std::size_t at = first; at < stack_.size(); at += 2) {
+    if (at > first && stack_[at].kind != Kind::kString) return collapse(at - 1);
+  }
+  if ((stack_.size() - first) % 2 != 0) stack_.pop_back();
 }
 
 Value Machine::salvage() {
@@ -277,15 +285,15 @@ Value Machine::salvage() {
     const Object* object = heap_.find(below);
     const bool is_dict = object != nullptr && object->kind == ObjectKind::kDict;
     if (is_dict) {
-      if ((stack_.size() - first) % 2 != 0) stack_.pop_back();
+      align_pairs(first);
       set_items(first - 1, first, true);
     } else if (below.kind == Kind::kFolded || (object != nullptr && object->kind == ObjectKind::kList)) {
       for (std::size_t i = first; i < stack_.size(); ++i) append_one(stack_[first - 1], settle(stack_[i], true));
     }
     stack_.resize(first);
   }
-  collapse();
   if (stack_.empty()) return {};
+  collapse(0);
   const Value result = settle(stack_.front(), true);
   stack_.clear();
   return result;

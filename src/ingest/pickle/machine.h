@@ -73,7 +73,8 @@ class Machine {
   bool pop_mark(std::size_t& first);
   void push_container(ObjectKind kind, std::size_t first);
   bool push_tuple(std::size_t first);
-  void collapse();
+  void collapse(std::size_t base);
+  void align_pairs(std::size_t first);
 
   // A value on its way into another container: what it becomes.
   Value settle(const Value& value, bool is_cut = false) {

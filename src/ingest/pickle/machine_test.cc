@@ -143,6 +143,7 @@ TEST(PickleMachine, what_was_open_is_closed_after_a_cut) {
   EXPECT_EQ(read("}(X\x01\x00\x00\x00"s + "a](K\x01K\x02"s).json, R"({"a":[1,2]})");
   EXPECT_EQ(read("}(X\x01\x00\x00\x00"s + "aK\x01X\x01\x00\x00\x00"s + "b"s).json, R"({"a":1})") << "no value for b";
   EXPECT_EQ(read("(lp0\nI1\na(dp1\nVk\nI2\ns").json, R"([1,{"k":2}])") << "protocol 0 has no marks";
+  EXPECT_EQ(read("}(X\x01\x00\x00\x00"s + "a]](K\x01K\x02"s).json, R"({"a":[[1,2]]})") << "a list of one list";
 }
 
 // Takes dicts with more than one item, and lists of them.
