@@ -429,6 +429,13 @@ bool OomMessageReader::continues(Open& open, const LogLine& line) {
   const std::string_view text = unboxed(line.text);
   if (text.empty() || text.starts_with("File \"") || text.starts_with("Traceback") || open.text.size() > kLongestText)
     return false;
+  // A message of its own, unless it is what "CUDA out of memory." at the end of the last line waits for.
+  const std::vector<OomMessage> own = parse_oom_messages(text);
+  const bool waits = open.messages.back().form == OomForm::kPartial && !open.messages.back().tried;
+  const bool headless = !own.empty() && own[0].form != OomForm::kNumberless && own[0].form != OomForm::kRuntimeError2 &&
+                        own[0].form != OomForm::kMallocAsync && !own[0].tried &&
+                        (own[0].total || own[0].free || own[0].allocated || own[0].reserved || own[0].unallocated);
+  if (!own.empty() && !headless && !waits) return false;
   std::string joined = open.text + open.tail + " " + std::string(text);
   std::vector<OomMessage> messages = parse_oom_messages(joined);
   if (messages.size() != open.messages.size() || messages.empty()) return false;

@@ -248,6 +248,22 @@ TEST(OomMessage, the_same_numbers_in_a_row_are_one_message) {
   EXPECT_EQ(evidence.ooms[1].at.line, 4);
 }
 
+TEST(OomMessage, one_behind_another_is_not_its_continuation) {
+  const model::Evidence evidence = parse_text_evidence(
+      "THCudaCheck FAIL file=/pytorch/THCStorage.cu line=58 error=2 : out of memory\n"
+      "RuntimeError: cuda runtime error (2) : out of memory at /pytorch/THCStorage.cu:58\n"
+      "CUDA out of memory. Tried to allocate 2.00 MiB\n"
+      "RuntimeError: CUDA error: out of memory\n"
+      "torch.OutOfMemoryError: Allocation on device \n"
+      "RuntimeError: CUDA out of memory. Tried to allocate 4.00 MiB (GPU 0; 1.00 GiB total capacity;\n",
+      "log");
+  std::vector<OomForm> forms;
+  for (const OomMessage& oom : evidence.ooms) forms.push_back(oom.form);
+  using enum OomForm;
+  EXPECT_EQ(forms, (std::vector<OomForm>{kRuntimeError2, kPartial, kNumberless, kMallocAsync, kPartial}));
+  EXPECT_EQ(evidence.ooms[0].repeated, 2);
+}
+
 TEST(OomMessage, words_about_the_error_are_no_error) {
   for (const std::string_view text : {
            "    raise RuntimeError(\"CUDA out of memory\")\n",
