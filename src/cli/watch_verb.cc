@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "http/page_server.h"
@@ -213,7 +212,6 @@ base::Result<int> show_once(const WatchWords& words, app::Watch& watch) {
   auto tick = watch.tick();
   if (!tick) return std::unexpected(tick.error());
   if (!*tick) return misused("the recording is empty", words.replay);
-  // Rates and shares of time need a moment between two samples.
   const model::MachineSample& sample = (*tick)->sample;
   if (!words.json.empty()) {
     const std::string json = report::machine_to_json(sample, VRAMFIT_VERSION)
@@ -223,7 +221,7 @@ base::Result<int> show_once(const WatchWords& words, app::Watch& watch) {
       print(json);
       return exit_code_of(sample);
     }
-    if (auto written = write_json(words.json, json); !written) return std::unexpected(written.error());
+    if (auto written = base::write_file(words.json, json); !written) return std::unexpected(written.error());
   }
   if (words.csv == "-") return exit_code_of(sample);
   std::vector<std::string> alerts;
@@ -279,7 +277,9 @@ base::Result<int> watch_command(const WatchWords& words, const Command& command)
   const std::string json = report::peaks_to_json(*peaks, VRAMFIT_VERSION)
                                .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
                            "\n";
-  if (auto written = write_json(words.json, json); !written) return std::unexpected(written.error());
+  if (!words.json.empty()) {
+    if (auto written = base::write_file(words.json, json); !written) return std::unexpected(written.error());
+  }
   return peaks->exit_code;
 }
 
@@ -339,9 +339,7 @@ Verb add_watch_verb(CLI::App& parser) {
   verb->add_option("--record-limit", words->record_limit, "Size at which the recording is rotated (64MiB)");
   verb->add_option("--record-keep", words->record_keep, "Rotated recordings to keep (4)")->check(CLI::Range(0, 1000));
   verb->add_option("--replay", words->replay, "Show a recording instead of this machine")->check(CLI::ExistingFile);
-  verb->add_option("--prometheus", words->prometheus, "Serve metrics on this address (127.0.0.1:9836)")
-      ->expected(0, 1)
-      ->each([words](const std::string&) {});
+  verb->add_option("--prometheus", words->prometheus, "Serve metrics on this address (127.0.0.1:9836)")->expected(0, 1);
   verb->add_flag("--per-process", words->per_process,
                  "A metric for each process too, with names of users and programs");
   verb->add_option("--alert", words->alerts, "Tell when a rule holds: \"mem>90% for 30s\"; may be repeated")

@@ -45,9 +45,10 @@ std::string card_line(const CardPeak& card) {
 bool is_worth_telling(const CardPeak& card) { return card.peak_bytes || growth(card).value_or(0) > 0; }
 
 std::string how_sampled(const model::CommandPeaks& peaks) {
-  const bool all_exact =
-      std::ranges::all_of(peaks.cards, [](const CardPeak& card) { return card.exact || !is_worth_telling(card); });
-  if (all_exact) return "counted by the virtual card at every allocation";
+  const auto is_sampled = [](const CardPeak& card) { return is_worth_telling(card) && !card.exact; };
+  const bool any_exact = std::ranges::any_of(peaks.cards, &CardPeak::exact);
+  if (any_exact && std::ranges::none_of(peaks.cards, is_sampled))
+    return "counted by the virtual card at every allocation";
   return fmt::format("sampled every {:.0f} ms ({} samples, longest gap {:.0f} ms)", peaks.interval_seconds * 1e3,
                      peaks.samples, peaks.longest_gap_seconds * 1e3);
 }
@@ -68,7 +69,7 @@ std::string peaks_to_text(const model::CommandPeaks& peaks) {
     any = true;
   }
   if (any) return text + "  " + how_sampled(peaks) + "\n";
-  if (peaks.cards.empty()) {
+  if (peaks.cards.empty() || !peaks.driver_problem.empty()) {
     const std::string why = peaks.driver_problem.empty() ? "no card was there" : peaks.driver_problem;
     return text + wrap("  no GPU memory could be measured: " + why, kPageWidth, 4) + "\n";
   }
