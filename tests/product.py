@@ -42,7 +42,8 @@ class Product:
     def environment(self, **variables: str) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("VRAMFIT_")}
         kept.pop("XDG_RUNTIME_DIR", None)
-        return {**kept, "TMPDIR": str(self.temporary), "OMP_NUM_THREADS": "1", **variables}
+        store = str(self.folder / "runs.db")  # the history of whoever runs the tests stays as it is
+        return {**kept, "TMPDIR": str(self.temporary), "OMP_NUM_THREADS": "1", "VRAMFIT_STORE": store, **variables}
 
     def script(self, text: str, name: str = "train.py") -> Path:
         path = self.folder / name

@@ -102,4 +102,20 @@ model::RunEnd summarize(const model::RunResult& result, std::string json) {
   return end;
 }
 
+model::RunEnd summarize(const model::FitResult& result, std::string json) {
+  model::RunEnd end = summarize(result.as_is, std::move(json));
+  end.verdict = to_string(result.verdict);
+  end.reason = result.reason;
+  end.exit_code = 0;
+  end.wall_seconds = result.seconds;
+  if (result.plans.empty() || !result.plans.front().proven) return end;
+  const model::PlanRow& best = result.plans.front();
+  end.reason = best.plan.name;
+  end.phases.clear();  // they are those of the job as it is
+  for (model::DeviceResult& device : end.devices) {
+    if (device.index == result.card_index) device.peaks = *best.proven;
+  }
+  return end;
+}
+
 }  // namespace vramfit::app

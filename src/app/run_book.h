@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/subprocess.h"
+#include "model/fit_result.h"
 #include "model/run_result.h"
 #include "model/stored_run.h"
 #include "store/store.h"
@@ -36,8 +37,10 @@ class RunBook {
   std::int64_t number_ = 0;
 };
 
-// What the history keeps of a run's result. `json` is what --json writes.
+// What the history keeps of a result. `json` is what --json writes.
 model::RunEnd summarize(const model::RunResult& result, std::string json);
+// Of a search: the best plan's peaks where there is one, else those of the job as it is.
+model::RunEnd summarize(const model::FitResult& result, std::string json);
 
 }  // namespace vramfit::app
 

@@ -1,11 +1,13 @@
 // vramfit fit: the cheapest changes that make a job fit a card. 0 = a plan fits, or the job fits already; 1 = none
 // does.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <memory>
 #include <utility>
 
 #include "app/fit.h"
+#include "app/run_book.h"
 #include "app/warm_runner.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
@@ -45,12 +47,16 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   request.budget_is_firm = options.budget_seconds > 0;
   if (request.budget_is_firm) request.budget_seconds = options.budget_seconds;
   request.plan_out = options.plan_out;
+  app::RunBook book = app::RunBook::begin(describe_start("fit", options.job, command, ""), progress);
   app::WarmRunner runner;
   const auto result = app::fit(request, runner, progress, base::steady_clock());
   progress.clear();
   if (!result) return std::unexpected(result.error());
   print(report::fit_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO)}));
-  const auto written = write_json(options.job.json, report::fit_to_json(*result, VRAMFIT_VERSION).dump(1) + "\n");
+  const std::string json = report::fit_to_json(*result, VRAMFIT_VERSION).dump(1) + "\n";
+  book.finish(app::summarize(*result, json), progress);
+  if (book.number() > 0) talk(fmt::format("run {} of the history (vramfit show {})\n", book.number(), book.number()));
+  const auto written = write_json(options.job.json, json);
   if (!written) return std::unexpected(written.error());
   using model::FitVerdict;
   return result->verdict == FitVerdict::kPlanFits || result->verdict == FitVerdict::kFitsAlready ? 0 : 1;

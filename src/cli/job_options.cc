@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "app/catalogue.h"
+#include "app/job_identity.h"
 #include "base/file.h"
 
 namespace vramfit::cli {
@@ -82,6 +83,14 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
   if (!options.torch.empty()) request.torch = options.torch;
   if (options.timeout_seconds > 0) request.timeout_seconds = options.timeout_seconds;
   return request;
+}
+
+model::RunStart describe_start(std::string verb, const JobOptions& options, const std::vector<std::string>& command,
+                               const std::string& plan) {
+  model::RunStart start = app::describe_job(std::move(verb), command, VRAMFIT_VERSION);
+  for (const std::string& gpu : options.gpus) start.card += (start.card.empty() ? "" : ",") + gpu;
+  if (!plan.empty()) start.plan = base::read_file(plan).value_or("");
+  return start;
 }
 
 Result<void> write_json(const std::string& file, const std::string& text) {

@@ -9,6 +9,7 @@
 #include "app/run.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "model/stored_run.h"
 
 namespace vramfit::cli {
 
@@ -25,6 +26,10 @@ void add_job_options(CLI::App& parser, JobOptions& options);
 // Says on `progress` what was chosen where the user left it open.
 base::Result<app::RunRequest> build_request(const JobOptions& options, const std::vector<std::string>& command,
                                             base::ProgressSink& progress);
+
+// What the history notes when a verb starts a job. `plan` is the file of a plan that is applied; may be empty.
+model::RunStart describe_start(std::string verb, const JobOptions& options, const std::vector<std::string>& command,
+                               const std::string& plan);
 
 // Writes the --json file, if one was asked for.
 base::Result<void> write_json(const std::string& file, const std::string& text);

@@ -7,6 +7,7 @@
 
 #include "app/floor.h"
 #include "app/run.h"
+#include "app/run_book.h"
 #include "app/warm_runner.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
@@ -50,6 +51,7 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   if (!request) return std::unexpected(request.error());
   if (!options.plan.empty()) request->plan = options.plan;
   request->diagnose = options.diagnose;
+  app::RunBook book = app::RunBook::begin(describe_start("run", options.job, command, options.plan), progress);
   app::ColdRunner runner;
   auto outcome = runner.run(*request, progress);
   progress.clear();
@@ -57,9 +59,10 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   if (options.floor) {
     if (auto found = add_floor(*request, outcome->result, progress); !found) return std::unexpected(found.error());
   }
-  talk("\n" + report::run_to_text(outcome->result, {options.job.verbose, wants_color(STDERR_FILENO)}));
-  const auto written =
-      write_json(options.job.json, report::run_to_json(outcome->result, VRAMFIT_VERSION).dump(1) + "\n");
+  const std::string json = report::run_to_json(outcome->result, VRAMFIT_VERSION).dump(1) + "\n";
+  book.finish(app::summarize(outcome->result, json), progress);
+  talk("\n" + report::run_to_text(outcome->result, {options.job.verbose, wants_color(STDERR_FILENO), book.number()}));
+  const auto written = write_json(options.job.json, json);
   if (!written) return std::unexpected(written.error());
   return outcome->result.exit_code;
 }

@@ -90,6 +90,8 @@ Result<int> act(const RunsOptions& options) {
   if (!history) return std::unexpected(history.error());
   model::RunFilter filter = options.filter;
   if (options.all || !options.export_file.empty()) filter.most = 0;
+  // A sweep stands for its trials, unless they are asked for.
+  filter.with_trials = filter.parent || filter.verb == "trial" || !options.export_file.empty();
   if (!options.import_file.empty()) return import_from(*history, options.import_file);
   if (!options.export_file.empty()) return export_to(*history, options, filter);
   if (options.keep >= 0) {

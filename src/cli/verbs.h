@@ -25,6 +25,7 @@ Verb add_watch_verb(CLI::App& parser);
 Verb add_runs_verb(CLI::App& parser);
 Verb add_show_verb(CLI::App& parser);
 Verb add_compare_verb(CLI::App& parser);
+Verb add_sweep_verb(CLI::App& parser);
 
 }  // namespace vramfit::cli
 

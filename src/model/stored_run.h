@@ -80,7 +80,8 @@ struct StoredRun {
 struct RunFilter {
   std::string tag, verb, verdict;
   std::optional<std::int64_t> parent;
-  std::int64_t most = 0;  // the newest so many; 0: all
+  std::int64_t most = 0;    // the newest so many; 0: all
+  bool with_trials = true;  // runs that belong to a sweep too
 };
 
 }  // namespace vramfit::model

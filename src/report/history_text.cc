@@ -180,12 +180,19 @@ std::string history_to_text(const std::vector<StoredRun>& runs) {
                                       : run.tags.empty() ? "*"
                                                          : " *")});
   }
+  // What tags leave free belongs to the command.
+  const bool has_tags =
+      std::ranges::any_of(rows, [](const auto& row) { return row.back() != "" && row.back() != "tags"; });
+  if (!has_tags) {
+    for (auto& row : rows) row.pop_back();
+  }
+  const std::size_t command_width = has_tags ? 14 : 24;
   return table({{Align::kRight, 5},
                 {Align::kLeft, 11},
                 {Align::kLeft, 6},
                 {Align::kLeft, 13},
                 {Align::kRight, 9},
-                {Align::kLeft, 14},
+                {Align::kLeft, command_width},
                 {Align::kLeft, 8}},
                rows) +
          "\nvramfit show N tells one, vramfit compare N M sets them side by side; * has a note.\n";

@@ -218,8 +218,9 @@ std::vector<std::string> sentences_of(const std::vector<model::DataDependence>& 
   return sentences;
 }
 
-void add_context(std::string& text, const RunResult& result) {
-  text += fmt::format("\ntorch {}, Python {}, {:.1f} s, {} of host memory\n", result.torch.empty() ? "?" : result.torch,
+void add_context(std::string& text, const RunResult& result, std::int64_t number) {
+  text += fmt::format("\n{}torch {}, Python {}, {:.1f} s, {} of host memory\n",
+                      number > 0 ? fmt::format("run {}: ", number) : "", result.torch.empty() ? "?" : result.torch,
                       result.python.empty() ? "?" : result.python, result.wall_seconds, to_string(result.host_peak));
 }
 
@@ -248,7 +249,7 @@ std::string run_to_text(const RunResult& result, const TextOptions& options) {
   add_sentences(text, "[!] Not modelled", sentences_of(result.not_modelled));
   add_sentences(text, "Assumed", sentences_of(result.assumed));
   add_sentences(text, "[!] Warnings", sentences_of(result.warnings));
-  add_context(text, result);
+  add_context(text, result, options.number);
   if (reached) text += "\n" + verdict_line(result) + "\n";
   return options.color ? paint_marks(text) : text;
 }

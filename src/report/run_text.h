@@ -2,6 +2,7 @@
 #ifndef VRAMFIT_REPORT_RUN_TEXT_H
 #define VRAMFIT_REPORT_RUN_TEXT_H
 
+#include <cstdint>
 #include <string>
 
 #include "model/run_result.h"
@@ -11,6 +12,7 @@ namespace vramfit::report {
 struct TextOptions {
   bool verbose = false;  // everything, not only what decides
   bool color = false;
+  std::int64_t number = 0;  // of the run in the history; 0: it is not there
 };
 
 std::string run_to_text(const model::RunResult& result, const TextOptions& options);

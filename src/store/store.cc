@@ -144,12 +144,14 @@ Result<void> Store::read_lists(StoredRun& run) {
 Result<std::vector<StoredRun>> Store::list(const model::RunFilter& filter) {
   auto statement = connection_.prepare(fmt::format(
       "SELECT {} FROM runs WHERE (?1 = '' OR verb = ?1) AND (?2 = '' OR verdict = ?2) AND (?3 IS NULL OR parent = ?3)"
+      " AND (?6 OR parent IS NULL)"
       " AND (?4 = '' OR EXISTS (SELECT 1 FROM tags WHERE run = number AND tag = ?4)) ORDER BY number DESC LIMIT ?5",
       kRunColumns));
   if (!statement) return pass_on(statement);
   constexpr std::int64_t kAll = -1;
   statement->bind(1, std::string_view(filter.verb)).bind(2, std::string_view(filter.verdict)).bind(3, filter.parent);
   statement->bind(4, std::string_view(filter.tag)).bind(5, filter.most > 0 ? filter.most : kAll);
+  statement->bind(6, std::int64_t{filter.with_trials});
   std::vector<StoredRun> runs;
   while (true) {
     const auto row = statement->step();

@@ -1,0 +1,66 @@
+#include "ingest/run_file.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace vramfit::ingest {
+
+using base::Bytes;
+using nlohmann::json;
+
+namespace {
+
+std::string text_of(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+model::Peaks peaks_of(const json& row) {
+  return {Bytes(row.at("peak_allocated_bytes").get<std::int64_t>()),
+          Bytes(row.at("peak_reserved_bytes").get<std::int64_t>()),
+          Bytes(row.at("peak_device_bytes").get<std::int64_t>())};
+}
+
+model::RunEnd read(const json& file) {
+  model::RunEnd end;
+  end.verdict = file.at("verdict").get<std::string>();
+  end.reason = text_of(file, "reason");
+  end.exit_code = file.at("exit_code").get<int>();
+  end.wall_seconds = file.at("wall_seconds").get<double>();
+  end.torch = text_of(file, "torch");
+  end.cuda = text_of(file, "cuda");
+  end.python = text_of(file, "python");
+  for (const json& row : file.value("devices", json::array())) {
+    model::DeviceResult device;
+    device.name = text_of(row, "name");
+    device.index = row.value("index", 0);
+    device.total = Bytes(row.at("total_bytes").get<std::int64_t>());
+    device.context = Bytes(row.value("context_bytes", std::int64_t{0}));
+    device.libraries = Bytes(row.value("library_bytes", std::int64_t{0}));
+    device.retries = row.value("allocation_retries", std::int64_t{0});
+    device.peaks = peaks_of(row);
+    end.devices.push_back(std::move(device));
+  }
+  for (const json& row : file.value("phases", json::array())) {
+    end.phases.push_back({.name = text_of(row, "name"),
+                          .device = row.value("device", 0),
+                          .peaks = peaks_of(row),
+                          .steps = row.value("steps", std::int64_t{0})});
+  }
+  return end;
+}
+
+}  // namespace
+
+base::Result<model::RunEnd> parse_run_end(std::string_view text) {
+  try {
+    model::RunEnd end = read(json::parse(text));
+    end.result = text;
+    return end;
+  } catch (const json::exception& problem) {
+    return base::fail(base::ErrorCode::kCorrupt, fmt::format("this is no run's result: {}", problem.what()));
+  }
+}
+
+}  // namespace vramfit::ingest

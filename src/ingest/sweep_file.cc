@@ -1,0 +1,218 @@
+#include "ingest/sweep_file.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace vramfit::ingest {
+
+using base::Bytes;
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+using model::SweepSpec;
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+namespace {
+
+std::string dump(const ordered_json& value) {
+  return value.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+SweepSpec read_spec(const json& file) {
+  SweepSpec spec;
+  spec.gpus = file.at("gpus").get<std::vector<std::string>>();
+  spec.options = file.at("options").get<std::vector<std::string>>();
+  spec.command = file.at("command").get<std::vector<std::string>>();
+  for (const json& variable : file.at("variables")) {
+    spec.variables.push_back(
+        {variable.at("name").get<std::string>(), variable.at("values").get<std::vector<std::string>>()});
+  }
+  if (const json& goal = file.at("goal"); !goal.is_null()) {
+    spec.goal = model::SweepGoal{goal.at("name").get<std::string>(), goal.at("low").get<std::int64_t>(),
+                                 goal.at("high").get<std::int64_t>()};
+  }
+  spec.timeout_seconds = file.at("timeout_seconds").get<double>();
+  return spec;
+}
+
+std::unexpected<base::Error> bad_toml(const toml::node& node, std::string what, const std::string& where) {
+  return fail(ErrorCode::kUsage, std::move(what), fmt::format("{}:{}", where, node.source().begin.line),
+              "docs/sweep.md shows a sweep's file");
+}
+
+// Numbers and truth values are words too: they end on a command line.
+std::optional<std::string> to_word(const toml::node& node) {
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
+  if (const auto real = node.value_exact<double>()) return fmt::format("{}", *real);
+  if (const auto truth = node.value_exact<bool>()) return *truth ? "true" : "false";
+  return std::nullopt;
+}
+
+Result<std::vector<std::string>> to_words(const toml::node& node, std::string_view key, const std::string& where) {
+  std::vector<std::string> words;
+  const toml::array* list = node.as_array();
+  if (list == nullptr) {
+    const auto word = to_word(node);
+    if (!word) return bad_toml(node, fmt::format("{} is neither a value nor a list of values", key), where);
+    return std::vector{*word};
+  }
+  for (const toml::node& element : *list) {
+    const auto word = to_word(element);
+    if (!word) return bad_toml(element, fmt::format("{} holds something that is no plain value", key), where);
+    words.push_back(*word);
+  }
+  return words;
+}
+
+Result<void> read_vary(const toml::node& node, SweepSpec& spec, const std::string& where) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) return bad_toml(node, "vary is no table", where);
+  std::vector<const toml::node*> nodes;
+  std::vector<std::string> names;
+  for (const auto& [name, values] : *table) {
+    nodes.push_back(&values);
+    names.emplace_back(name.str());
+  }
+  // toml++ sorts keys; people mean the order they wrote.
+  std::vector<std::size_t> order(nodes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, {}, [&](std::size_t i) {
+    const auto begin = nodes[i]->source().begin;
+    return std::pair(begin.line, begin.column);
+  });
+  for (const std::size_t i : order) {
+    const auto values = to_words(*nodes[i], names[i], where);
+    if (!values) return std::unexpected(values.error());
+    if (values->empty()) return bad_toml(*nodes[i], names[i] + " has no values", where);
+    spec.variables.push_back({names[i], *values});
+  }
+  return {};
+}
+
+Result<void> read_key(const std::string& key, const toml::node& node, SweepFile& file, const std::string& where) {
+  if (key == "vary") return read_vary(node, file.spec, where);
+  if (key == "timeout") {
+    const auto seconds = node.value<double>();
+    if (!seconds || *seconds <= 0) return bad_toml(node, "timeout is no number of seconds", where);
+    file.spec.timeout_seconds = *seconds;
+    return {};
+  }
+  const auto words = to_words(node, key, where);
+  if (!words) return std::unexpected(words.error());
+  if (key == "gpu") {
+    file.spec.gpus = *words;
+  } else if (key == "command") {
+    file.spec.command = *words;
+  } else if (key == "options") {
+    file.spec.options = *words;
+  } else if (key == "find-max" && words->size() == 1) {
+    file.find_max = words->front();
+  } else {
+    return bad_toml(node, fmt::format("there is no key {}", key), where);
+  }
+  return {};
+}
+
+const json* fullest(const json& devices) {
+  const json* found = nullptr;
+  for (const json& device : devices) {
+    if (found == nullptr || device.at("peak_device_bytes") > found->at("peak_device_bytes")) found = &device;
+  }
+  return found;
+}
+
+model::TrialResult read_trial(const json& file) {
+  model::TrialResult result;
+  result.verdict = file.value("timed_out", false) ? "timed_out" : file.at("verdict").get<std::string>();
+  if (file.contains("reason") && file["reason"].is_string()) result.reason = file["reason"].get<std::string>();
+  if (file.contains("error") && file["error"].is_object()) result.reason = file["error"].value("message", "");
+  if (file.contains("oom") && file["oom"].is_object()) result.reason = file["oom"].value("message", "");
+  result.exit_code = file.at("exit_code").get<int>();
+  result.wall_seconds = file.at("wall_seconds").get<double>();
+  if (const json* device = file.contains("devices") ? fullest(file["devices"]) : nullptr; device != nullptr) {
+    result.peaks = model::Peaks{Bytes(device->at("peak_allocated_bytes").get<std::int64_t>()),
+                                Bytes(device->at("peak_reserved_bytes").get<std::int64_t>()),
+                                Bytes(device->at("peak_device_bytes").get<std::int64_t>())};
+    result.total = Bytes(device->at("total_bytes").get<std::int64_t>());
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string sweep_to_json(const SweepSpec& spec) {
+  ordered_json variables = ordered_json::array();
+  for (const model::SweepVariable& variable : spec.variables) {
+    variables.push_back({{"name", variable.name}, {"values", variable.values}});
+  }
+  ordered_json goal = nullptr;
+  if (spec.goal) goal = {{"name", spec.goal->name}, {"low", spec.goal->low}, {"high", spec.goal->high}};
+  return dump({{"gpus", spec.gpus},
+               {"options", spec.options},
+               {"command", spec.command},
+               {"variables", std::move(variables)},
+               {"goal", std::move(goal)},
+               {"timeout_seconds", spec.timeout_seconds}});
+}
+
+Result<SweepSpec> parse_sweep_json(std::string_view text, const std::string& where) {
+  try {
+    return read_spec(json::parse(text));
+  } catch (const json::exception& problem) {
+    return fail(ErrorCode::kCorrupt, fmt::format("this is no sweep's definition: {}", problem.what()), where,
+                "remove the folder, or name another one with --out");
+  }
+}
+
+Result<SweepFile> parse_sweep_toml(std::string_view text, const std::string& where) {
+  SweepFile file;
+  try {
+    const toml::table table = toml::parse(text);
+    for (const auto& [key, node] : table) {
+      if (auto read = read_key(std::string(key.str()), node, file, where); !read) return std::unexpected(read.error());
+    }
+  } catch (const toml::parse_error& problem) {
+    return fail(ErrorCode::kUsage, std::string(problem.description()),
+                fmt::format("{}:{}", where, problem.source().begin.line), "docs/sweep.md shows a sweep's file");
+  }
+  return file;
+}
+
+std::string words_to_json(const std::vector<std::string>& words) { return dump(ordered_json(words)); }
+
+Result<std::vector<std::string>> parse_words(std::string_view text, const std::string& where) {
+  try {
+    return json::parse(text).get<std::vector<std::string>>();
+  } catch (const json::exception& problem) {
+    return fail(ErrorCode::kCorrupt, fmt::format("this is no list of words: {}", problem.what()), where);
+  }
+}
+
+Result<model::TrialResult> parse_trial_result(std::string_view text, const std::string& where) {
+  try {
+    return read_trial(json::parse(text));
+  } catch (const json::exception& problem) {
+    return fail(ErrorCode::kCorrupt, fmt::format("this is no run's result: {}", problem.what()), where);
+  }
+}
+
+std::string trial_result_to_json(const model::TrialResult& result) {
+  ordered_json file = {{"verdict", result.verdict},
+                       {"reason", result.reason},
+                       {"exit_code", result.exit_code},
+                       {"wall_seconds", result.wall_seconds}};
+  if (result.peaks) {
+    file["devices"] = ordered_json::array({{{"total_bytes", result.total.count()},
+                                            {"peak_allocated_bytes", result.peaks->allocated.count()},
+                                            {"peak_reserved_bytes", result.peaks->reserved.count()},
+                                            {"peak_device_bytes", result.peaks->device.count()}}});
+  }
+  return dump(file);
+}
+
+}  // namespace vramfit::ingest

@@ -1,0 +1,16 @@
+// A sweep for a person: a line for each trial as it ends, then the map of what fits. 80 columns.
+#ifndef VRAMFIT_REPORT_SWEEP_TEXT_H
+#define VRAMFIT_REPORT_SWEEP_TEXT_H
+
+#include <string>
+
+#include "model/sweep.h"
+
+namespace vramfit::report {
+
+std::string trial_line(const model::SweepSpec& spec, const model::Trial& trial, bool was_known);
+std::string sweep_to_text(const model::SweepResult& result);
+
+}  // namespace vramfit::report
+
+#endif
