@@ -45,7 +45,8 @@ int main_checked(int argc, char** argv) {
                                    vramfit::cli::add_gpus_verb(parser),    vramfit::cli::add_env_verb(parser),
                                    vramfit::cli::add_runs_verb(parser),    vramfit::cli::add_show_verb(parser),
                                    vramfit::cli::add_compare_verb(parser), vramfit::cli::add_sweep_verb(parser),
-                                   vramfit::cli::add_watch_verb(parser)};
+                                   vramfit::cli::add_watch_verb(parser),   vramfit::cli::add_doctor_verb(parser),
+                                   vramfit::cli::add_explain_verb(parser)};
   Words words = split(argc, argv);
   try {
     parser.parse(words.own);

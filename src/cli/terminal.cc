@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "report/layout.h"
 
@@ -18,6 +21,17 @@ bool wants_color(int file) {
     return std::string_view(text == nullptr ? "" : text);
   };
   return isatty(file) != 0 && value("NO_COLOR").empty() && value("TERM") != "dumb";
+}
+
+bool shows_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    std::string locale(value);
+    std::transform(locale.begin(), locale.end(), locale.begin(), [](unsigned char c) { return std::tolower(c); });
+    return locale.contains("utf-8") || locale.contains("utf8");
+  }
+  return true;
 }
 
 void talk(std::string_view text) {

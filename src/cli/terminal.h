@@ -33,6 +33,9 @@ bool stderr_is_terminal();
 // Whether text to this file descriptor may be coloured: it is a terminal, not a dumb one, and NO_COLOR is not set.
 bool wants_color(int file);
 
+// Whether the locale can show UTF-8; without any word about it, it is taken to.
+bool shows_utf8();
+
 // Whole text to stderr.
 void talk(std::string_view text);
 // Whole text to stdout.

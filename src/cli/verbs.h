@@ -26,6 +26,8 @@ Verb add_runs_verb(CLI::App& parser);
 Verb add_show_verb(CLI::App& parser);
 Verb add_compare_verb(CLI::App& parser);
 Verb add_sweep_verb(CLI::App& parser);
+Verb add_doctor_verb(CLI::App& parser);
+Verb add_explain_verb(CLI::App& parser);
 
 }  // namespace vramfit::cli
 

@@ -61,9 +61,8 @@ const Cause* find_cause(std::string_view name) {
 }
 
 model::CausePage page_of(const Cause& cause) {
-  return {std::string(cause.code),         std::string(cause.label), std::string(cause.title),
-          std::string(cause.decides),      std::string(cause.what),  std::string(cause.cure),
-          std::string(cause.label) + ".py"};
+  return {std::string(cause.code),    std::string(cause.label), std::string(cause.title),
+          std::string(cause.decides), std::string(cause.what),  std::string(cause.cure)};
 }
 
 }  // namespace vramfit::doctor

@@ -256,11 +256,23 @@ Scene::Scene(const Case& the_case) : given(the_case), texts(the_case.texts) {
   }
 }
 
+const model::RuntimeEvidence& Scene::runtime() const {
+  static const model::RuntimeEvidence kNone;
+  return given.run ? given.run->evidence : kNone;
+}
+
+bool says_failure(const model::ForeignDump& dump) {
+  return dump.kind == "oom" || dump.kind == "kv_cache" || dump.kind == "pool_exceeded" || dump.kind == "warm_up" ||
+         dump.kind == "bfc_dump" || dump.kind == "host" ||
+         mentions(dump.message, {"less than desired", "error in memory profiling"});
+}
+
 bool Scene::has_failure() const {
   const bool snapshot_failed =
       std::any_of(snapshots.begin(), snapshots.end(), [](const SnapshotFacts& facts) { return facts.ooms > 0; });
   return oom != nullptr || host_oom != nullptr || !texts.library_errors.empty() || !texts.host_kills.empty() ||
-         !texts.shm_errors.empty() || !texts.foreign.empty() || snapshot_failed || run_failed_for_memory() ||
+         !texts.shm_errors.empty() || snapshot_failed ||
+         std::any_of(texts.foreign.begin(), texts.foreign.end(), says_failure) || run_failed_for_memory() ||
          std::any_of(texts.tracebacks.begin(), texts.tracebacks.end(), [](const Traceback& traceback) {
            return std::any_of(traceback.exceptions.begin(), traceback.exceptions.end(), is_about_memory);
          });

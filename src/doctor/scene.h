@@ -89,7 +89,7 @@ struct Scene {
   std::optional<std::int64_t> steps_done;  // the last step that a log shows before it failed
   std::optional<model::SourceLine> steps_seen;
 
-  const model::RuntimeEvidence& runtime() const { return given.runtime; }
+  const model::RuntimeEvidence& runtime() const;  // of the run; without one, empty
   const model::RunResult* run() const { return given.run ? &*given.run : nullptr; }
   bool has_run() const { return given.run.has_value(); }
   bool run_failed_for_memory() const { return has_run() && given.run->verdict == model::Verdict::kOutOfMemory; }
@@ -103,6 +103,9 @@ struct Scene {
   // The command of the run with another verb, for advice: `vramfit fit --gpu "GTX 1070" -- python train.py`.
   std::string command_of(std::string_view verb) const;
 };
+
+// Whether another program's report is one of a failure, and not only of its memory.
+bool says_failure(const model::ForeignDump& dump);
 
 // Whether a setting seen in a text says yes: "True", "1", "on", "yes".
 bool says_yes(std::string_view value);

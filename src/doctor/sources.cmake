@@ -14,3 +14,11 @@ vramfit_room(doctor
     causes/wrong_device.cc
   TESTS memory_series_test.cc scene_test.cc
   ROOMS model)
+
+# The smallest example of each cause is data beside the program: `vramfit explain` shows it.
+file(GLOB vramfit_cause_examples CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/doctor/examples/*.py"
+  "${CMAKE_CURRENT_SOURCE_DIR}/doctor/examples/*.txt")
+foreach(example ${vramfit_cause_examples})
+  get_filename_component(name "${example}" NAME)
+  configure_file("${example}" "${VRAMFIT_DATA}/causes/${name}" COPYONLY)
+endforeach()

@@ -94,7 +94,6 @@ struct CausePage {
   std::string decides;  // what in the evidence decides it
   std::string what;     // paragraphs
   std::string cure;     // paragraphs
-  std::string example;  // the name of the smallest example's file; empty: there is none
   friend bool operator==(const CausePage&, const CausePage&) = default;
 };
 

@@ -40,7 +40,7 @@ void look_at_run(const Scene& scene, Draft& draft) {
   const auto device = std::find_if(run.devices.begin(), run.devices.end(),
                                    [&](const model::DeviceResult& one) { return one.index == run.peak_device; });
   if (device == run.devices.end()) return;
-  const bool nothing_else = scene.given.runtime.measured;
+  const bool nothing_else = scene.runtime().measured;
   draft.weigh(nothing_else ? 0.62 : 0.5);
   draft.because(fmt::format("the run: {} of {} on {} in tensors when it ran out, in phase {}",
                             show(device->peaks.allocated), show(device->total), device->name,

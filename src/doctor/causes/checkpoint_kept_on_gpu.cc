@@ -36,6 +36,10 @@ void look(const Scene& scene, Draft& draft) {
                                                   scene.oom->processes.size() + 1));
     }
   }
+  if (scene.oom != nullptr && !scene.at.checkpoint_load) {
+    const StackEntry* resume = scene.stack.in_code({"optimizer.load_state_dict(", "optim.load_state_dict("});
+    if (resume != nullptr) draft.weigh(0.7).because(*resume, "a loaded optimizer state is copied on the card here");
+  }
   if (draft.is_empty()) return;
   draft.fix({"Read checkpoints into host memory and drop the dictionary after use",
              "state = torch.load(PATH, map_location=\"cpu\")\nmodel.load_state_dict(state)\ndel state", std::nullopt,

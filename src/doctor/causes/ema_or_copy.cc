@@ -26,7 +26,10 @@ void look(const Scene& scene, Draft& draft) {
         {"ema", "swa_utils", "averagedmodel", "moving_average", "shadow_params", "copy_to(", "swap_parameters"}, 4);
     const StackEntry* clone =
         scene.stack.near_end({"state_dict()", "clone() for", ".data.clone()", "detach().clone()"}, 2);
-    if (copy != nullptr) {
+    const bool restores = scene.stack.in_code({".load_state_dict("}) != nullptr;
+    if (copy != nullptr && restores) {
+      draft.weigh(0.45).because(*copy, "what was loaded is copied on the card here");
+    } else if (copy != nullptr) {
       const StackEntry* own = scene.stack.in_own_code({"copy"});
       draft.weigh(0.84).because(own != nullptr ? *own : *copy,
                                 "a whole object with its tensors is copied on the card here");

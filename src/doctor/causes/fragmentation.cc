@@ -46,6 +46,30 @@ void look_at_message(const Scene& scene, Draft& draft) {
   if (scene.in_force.expandable_segments) draft.because("expandable segments are on, which leaves few such holes");
 }
 
+// The proof: the recorded program, replayed at other settings.
+void look_at_replay(const SnapshotFacts& facts, const model::ReplayResult& replay, Draft& draft) {
+  for (const model::ReplayTrial& trial : replay.search) {
+    if (trial.is_own || !trial.fits || replay.own.fits) continue;
+    draft.weigh(replay.proof.is_same ? 0.95 : 0.87);
+    draft.because(model::SourceLine{facts.file, 0, ""},
+                  fmt::format("replayed with {}, the same program fits: {} reserved at its peak",
+                              trial.settings.empty() ? "the defaults" : trial.settings, show(trial.peak_reserved)));
+    draft.fix({"Use the setting with which its replay fits", "export PYTORCH_CUDA_ALLOC_CONF=" + trial.settings,
+               std::nullopt,
+               fmt::format("{} calls of the driver instead of {}", trial.driver_allocations + trial.driver_frees,
+                           replay.own.driver_allocations + replay.own.driver_frees),
+               model::Applicability::kAsIs});
+    break;
+  }
+  for (const model::ReplayOwner& owner : replay.fragmentation.owners) {
+    if (owner.pinned_alone.count() == 0) continue;
+    draft.because(model::SourceLine{facts.file, 0, ""},
+                  fmt::format("{} blocks made at {} ({}) keep {} from going back", owner.blocks, owner.where,
+                              show(owner.live), show(owner.pinned_alone)));
+    break;
+  }
+}
+
 void look_at_snapshots(const Scene& scene, Draft& draft) {
   for (std::size_t i = 0; i < scene.snapshots.size(); ++i) {
     const SnapshotFacts& facts = scene.snapshots[i];
@@ -62,15 +86,8 @@ void look_at_snapshots(const Scene& scene, Draft& draft) {
                                 fmt::format("{} of {} reserved are idle, the largest piece is {}", show(usable),
                                             show(facts.reserved), show(facts.largest_idle)));
     }
-    for (const ReplayedSetting& replay : scene.given.snapshots[i].replays) {
-      if (!replay.fits || draft.is_empty()) continue;
-      draft.weigh(scene.given.snapshots[i].replay_is_faithful ? 0.95 : 0.85);
-      draft.because(
-          model::SourceLine{facts.file, 0, ""},
-          fmt::format("replayed with {}, the same program fits: {} reserved", replay.settings, show(replay.reserved)));
-      draft.fix({"Use the setting with which its replay fits", "export PYTORCH_CUDA_ALLOC_CONF=" + replay.settings,
-                 std::nullopt, "none to little", Applicability::kAsIs});
-    }
+    if (scene.given.snapshots[i].replay && !draft.is_empty())
+      look_at_replay(facts, *scene.given.snapshots[i].replay, draft);
   }
 }
 
@@ -112,7 +129,8 @@ void look(const Scene& scene, Draft& draft) {
   look_at_run(scene, draft);
   if (draft.is_empty()) return;
   offer_expandable_segments(scene, draft);
-  if (!scene.snapshots.empty()) {
+  const bool replayed = !scene.snapshots.empty() && scene.given.snapshots.front().replay;
+  if (!scene.snapshots.empty() && !replayed) {
     draft.fix({"Try every setting on the recorded program",
                "vramfit replay " + scene.snapshots.front().file + " --search", std::nullopt, "none",
                Applicability::kAsIs});

@@ -59,7 +59,7 @@ void look_at_snapshots(const Scene& scene, Draft& draft) {
 void look_at_series(const Scene& scene, Draft& draft) {
   for (const MemorySeries& series : scene.series) {
     const TrendOf trend = find_trend(series);
-    if (trend.trend != Trend::kGrows) continue;
+    if (trend.trend != Trend::kGrows || series.phase == "validate" || series.phase == "test") continue;
     // A running maximum rises with every longer sample too.
     draft.weigh(series.is_peak ? 0.62 : series.points.size() >= 6 ? 0.82 : 0.7);
     draft.because(series.points.front().at, fmt::format("{} was {} here", series.what, show(trend.first)));

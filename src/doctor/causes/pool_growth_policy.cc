@@ -10,8 +10,10 @@ namespace {
 void look(const Scene& scene, Draft& draft) {
   for (const model::ForeignDump& dump : scene.texts.foreign) {
     const std::string program = lowered(dump.program);
-    if (mentions(program, {"vllm", "sglang", "tgi", "lmdeploy"})) continue;
-    draft.weigh(mentions(program, {"tensorflow", "jax", "rmm", "xla", "cupy", "paddle", "bfc", "onnx"}) ? 0.86 : 0.6);
+    // Servers have a cause of their own; "cuda" is the driver's text, whoever asked; the rest have no pool to tune.
+    if (mentions(program, {"vllm", "sglang", "tgi", "lmdeploy", "llama.cpp", "ollama", "numba", "tensorrt"})) continue;
+    if (program == "cuda" || !says_failure(dump)) continue;
+    draft.weigh(scene.oom_has_numbers ? 0.5 : 0.86);
     std::string sizes;
     for (const model::NamedBytes& size : dump.sizes) {
       sizes += (sizes.empty() ? "" : ", ") + size.name + " " + show(size.bytes);

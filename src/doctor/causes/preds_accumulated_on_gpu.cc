@@ -29,8 +29,22 @@ void look_at_run(const Scene& scene, Draft& draft) {
   }
 }
 
+// A log whose evaluation lines show memory rising from batch to batch.
+void look_at_series(const Scene& scene, Draft& draft) {
+  for (const MemorySeries& series : scene.series) {
+    if (series.phase != "validate" && series.phase != "test") continue;
+    const TrendOf trend = find_trend(series);
+    if (trend.trend != Trend::kGrows) continue;
+    draft.weigh(0.66).because(series.points.back().at,
+                              fmt::format("{} rose from {} to {} over {} readings of one evaluation", series.what,
+                                          show(trend.first), show(trend.last), series.points.size()));
+    return;
+  }
+}
+
 void look(const Scene& scene, Draft& draft) {
   look_at_run(scene, draft);
+  look_at_series(scene, draft);
   if (scene.oom != nullptr && !scene.at.backward && !scene.at.optimizer) {
     const StackEntry* gather =
         scene.stack.near_end({"nested_concat", "torch_pad_and_concatenate", "pad_across_processes", "dim_zero_cat",

@@ -9,11 +9,9 @@ namespace {
 
 void look(const Scene& scene, Draft& draft) {
   for (const model::ForeignDump& dump : scene.texts.foreign) {
-    const std::string program = lowered(dump.program);
-    if (mentions(program, {"vllm", "sglang", "tgi", "lmdeploy", "tensorrt"})) {
-      draft.weigh(dump.kind == "memory_profile" ? 0.45 : 0.85).because(dump.at, "the server's own words");
-      break;
-    }
+    if (!mentions(dump.program, {"vllm", "sglang", "tgi", "lmdeploy"}) || !says_failure(dump)) continue;
+    draft.weigh(0.86).because(dump.at, "the server's own words");
+    break;
   }
   const StackEntry* warm = scene.stack.in_function(
       {"profile_run", "determine_num_available_blocks", "determine_available_memory", "_dummy_run", "warm_up", "warmup",

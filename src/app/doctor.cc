@@ -1,0 +1,206 @@
+#include "app/doctor.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "app/catalogue.h"
+#include "app/installation.h"
+#include "base/file.h"
+#include "doctor/cause.h"
+#include "doctor/diagnose.h"
+#include "ingest/snapshot/reader.h"
+#include "ingest/text/read_text.h"
+
+namespace vramfit::app {
+
+using base::ErrorCode;
+using base::Result;
+
+namespace {
+
+constexpr std::size_t kHead = 512;  // bytes by which a snapshot is known
+
+bool may_be_snapshot(const std::filesystem::path& path) {
+  std::array<char, kHead> head{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), head.size());
+  const auto count = static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount()));
+  return ingest::sniff_snapshot(std::as_bytes(std::span(head.data(), count)));
+}
+
+Result<void> read_text(const std::filesystem::path& path, doctor::Case& into) {
+  auto evidence =
+      path == "-" ? ingest::read_text_evidence(std::cin, "standard input") : ingest::read_text_evidence(path);
+  if (!evidence) return std::unexpected(evidence.error());
+  ingest::merge_evidence(into.texts, std::move(*evidence));
+  return {};
+}
+
+Result<void> read_file(const std::filesystem::path& path, doctor::Case& into) {
+  std::error_code problem;
+  const bool regular = path == "-" || std::filesystem::is_regular_file(path, problem);
+  if (!regular || path == "-" || !may_be_snapshot(path)) return read_text(path, into);
+  auto snapshot = ingest::read_snapshot(path);
+  if (!snapshot) {
+    // What only looked like one, by its first bytes, may be a text.
+    if (read_text(path, into)) return {};
+    return std::unexpected(snapshot.error());
+  }
+  into.snapshots.push_back({path.string(), std::move(*snapshot), std::nullopt});
+  return {};
+}
+
+// What a run printed is evidence as any log is. Lives as long as the run.
+class OutputFile {
+ public:
+  OutputFile() {
+    std::string name = (std::filesystem::temp_directory_path() / "vramfit-doctor-XXXXXX").string();
+    const int file = ::mkstemp(name.data());
+    if (file >= 0) ::close(file);
+    path_ = name;
+  }
+  ~OutputFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string as_typed(const std::vector<std::string>& command) {
+  std::string text;
+  for (const std::string& word : command) {
+    const bool plain = !word.empty() && word.find_first_of(" \t\"'$`\\*?") == std::string::npos;
+    text += (text.empty() ? "" : " ") + (plain ? word : "'" + word + "'");
+  }
+  return text;
+}
+
+void name_output(model::Evidence& evidence, const std::string& path) {
+  const auto rename = [&](std::string& file) {
+    if (file == path) file = "the run's output";
+  };
+  for (auto& file : evidence.files) rename(file.name);
+  for (auto& entry : evidence.ooms) rename(entry.at.file);
+  for (auto& entry : evidence.tracebacks) rename(entry.at.file);
+  for (auto& entry : evidence.library_errors) rename(entry.at.file);
+  for (auto& entry : evidence.host_kills) rename(entry.at.file);
+  for (auto& entry : evidence.shm_errors) rename(entry.at.file);
+  for (auto& entry : evidence.settings) rename(entry.at.file);
+  for (auto& entry : evidence.training) rename(entry.at.file);
+  for (auto& entry : evidence.facts) rename(entry.at.file);
+}
+
+Result<void> run_script(const DoctorRequest& request, Runner& runner, base::ProgressSink& progress,
+                        doctor::Case& into) {
+  const OutputFile output;
+  RunRequest run = *request.run;
+  run.diagnose = true;
+  run.quiet_child = true;
+  run.child_output = output.path();
+  auto outcome = runner.run(run, progress);
+  progress.clear();
+  if (!outcome) return std::unexpected(outcome.error());
+  into.command = as_typed(request.run->command);
+  into.gpu = request.gpu;
+  if (auto printed = ingest::read_text_evidence(output.path())) {
+    name_output(*printed, output.path().string());
+    ingest::merge_evidence(into.texts, std::move(*printed));
+  }
+  if (outcome->result.oom && !outcome->result.oom->caught && into.texts.ooms.empty()) {
+    ingest::merge_evidence(
+        into.texts,
+        ingest::parse_text_evidence("torch.OutOfMemoryError: " + outcome->result.oom->message + "\n", "the run"));
+  }
+  into.run = std::move(outcome->result);
+  return {};
+}
+
+}  // namespace
+
+Result<model::Diagnosis> diagnose(const DoctorRequest& request, Runner& runner, base::ProgressSink& progress) {
+  doctor::Case all;
+  std::vector<std::string> unread;
+  std::optional<base::Error> first_error;
+  for (const std::filesystem::path& path : request.files) {
+    progress.update("reading " + path.string());
+    const auto read = read_file(path, all);
+    if (read) continue;
+    unread.push_back(base::to_string(read.error()));
+    if (!first_error) first_error = read.error();
+  }
+  progress.clear();
+  const bool something = unread.size() < request.files.size() || request.run;
+  if (!something && first_error) return std::unexpected(*first_error);
+  if (request.run) {
+    if (auto ran = run_script(request, runner, progress, all); !ran) return std::unexpected(ran.error());
+  }
+  if (auto cards = load_catalogue()) all.cards = std::move(*cards);
+  model::Diagnosis diagnosis = doctor::diagnose(all);
+  diagnosis.warnings.insert(diagnosis.warnings.begin(), unread.begin(), unread.end());
+  return diagnosis;
+}
+
+std::vector<model::CausePage> cause_pages() {
+  std::vector<model::CausePage> pages;
+  for (const doctor::Cause* cause : doctor::all_causes()) pages.push_back(doctor::page_of(*cause));
+  return pages;
+}
+
+Result<model::CausePage> find_cause_page(const std::string& name) {
+  if (const doctor::Cause* cause = doctor::find_cause(name)) return doctor::page_of(*cause);
+  return base::fail(ErrorCode::kNotFound, fmt::format("there is no cause \"{}\"", name), "",
+                    "vramfit explain lists them all");
+}
+
+std::string example_of(const model::CausePage& page) {
+  const auto installation = find_installation();
+  if (!installation) return "";
+  // What cannot be made to happen on a virtual card is shown by a text that it leaves.
+  for (const char* ending : {".py", ".txt"}) {
+    std::ifstream file(installation->root / "share" / "vramfit" / "causes" / (page.label + ending), std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    if (!text.empty()) return text;
+  }
+  return "";
+}
+
+std::optional<CardChoice> card_named_in(const std::vector<std::filesystem::path>& files) {
+  const auto cards = load_catalogue();
+  if (!cards) return std::nullopt;
+  doctor::Case texts;
+  for (const std::filesystem::path& path : files) {
+    if (path != "-") (void)read_file(path, texts);
+  }
+  for (const model::GpuStatus& status : texts.texts.gpu_status) {
+    for (const model::GpuCard& seen : status.cards) {
+      const auto same =
+          std::find_if(cards->begin(), cards->end(), [&](const model::Card& card) { return card.name == seen.name; });
+      if (same != cards->end()) return CardChoice{*same, std::nullopt};
+    }
+  }
+  // Without a name the total says it: cards of one size differ little in what fits them.
+  for (const model::OomMessage& oom : texts.texts.ooms) {
+    if (!oom.total) continue;
+    const auto nearest = std::min_element(cards->begin(), cards->end(), [&](const auto& a, const auto& b) {
+      return std::abs(a.memory.count() - oom.total->value.count()) <
+             std::abs(b.memory.count() - oom.total->value.count());
+    });
+    if (nearest != cards->end()) return CardChoice{*nearest, oom.total->value};
+  }
+  return std::nullopt;
+}
+
+}  // namespace vramfit::app

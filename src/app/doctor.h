@@ -1,0 +1,38 @@
+// The use case behind `vramfit doctor`: reads what there is, runs the script if one is given, and diagnoses it all.
+#ifndef VRAMFIT_APP_DOCTOR_H
+#define VRAMFIT_APP_DOCTOR_H
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/run.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "model/finding.h"
+
+namespace vramfit::app {
+
+struct DoctorRequest {
+  std::vector<std::filesystem::path> files;  // "-": standard input
+  std::optional<RunRequest> run;             // the script
+  std::string gpu;                           // its card as typed, for the commands of the advice
+};
+
+// A file that can't be read is an error unless something else was read; then it is a warning of the diagnosis.
+base::Result<model::Diagnosis> diagnose(const DoctorRequest& request, Runner& runner, base::ProgressSink& progress);
+
+// Every cause that is known, in the order of its code; what each decides and cures.
+std::vector<model::CausePage> cause_pages();
+// By code or label; the error lists what there is.
+base::Result<model::CausePage> find_cause_page(const std::string& name);
+// The text of the cause's smallest example; empty: there is none.
+std::string example_of(const model::CausePage& page);
+
+// The card that texts speak of, for a script that is to be run on the same; none: they don't say.
+std::optional<CardChoice> card_named_in(const std::vector<std::filesystem::path>& files);
+
+}  // namespace vramfit::app
+
+#endif

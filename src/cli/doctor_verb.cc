@@ -1,0 +1,113 @@
+// vramfit doctor: what people have left after a crash, and the script itself, to a cause with evidence and a cure.
+// 0 = all well, 1 = findings, 2 = it could not be read or run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "app/catalogue.h"
+#include "app/doctor.h"
+#include "base/clock.h"
+#include "cli/job_options.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "report/doctor_json.h"
+#include "report/doctor_text.h"
+#include "report/layout.h"
+
+namespace vramfit::cli {
+
+namespace {
+
+using base::Result;
+
+struct DoctorOptions {
+  JobOptions job;
+  std::vector<std::string> files;
+  std::string sarif;
+};
+
+// Without --gpu: the card that the texts name, else the largest there is, on which everything but size shows.
+Result<void> choose_card(DoctorOptions& options, const app::DoctorRequest& request, base::ProgressSink& progress) {
+  if (!options.job.gpus.empty()) return {};
+  if (const char* named = std::getenv("VRAMFIT_GPU"); named != nullptr && *named != '\0') {
+    options.job.gpus = {named};
+    return {};
+  }
+  if (const auto seen = app::card_named_in(request.files)) {
+    options.job.gpus = {seen->total ? fmt::format("{}:{}", seen->card.key, seen->total->count()) : seen->card.key};
+    progress.say(fmt::format("no --gpu: a {} as the files have it", seen->card.name));
+    return {};
+  }
+  const auto cards = app::load_catalogue();
+  if (!cards) return std::unexpected(cards.error());
+  const auto largest = std::max_element(cards->begin(), cards->end(), [](const auto& a, const auto& b) {
+    return std::pair(a.memory, a.key) < std::pair(b.memory, b.key);
+  });
+  options.job.gpus = {largest->key};
+  progress.say(fmt::format("no --gpu: on a {} ({}), where what fits is not the question", largest->name,
+                           base::to_string(largest->memory)));
+  return {};
+}
+
+std::string join(const std::vector<std::string>& parts) {
+  std::string joined;
+  for (const std::string& part : parts) joined += (joined.empty() ? "" : ",") + part;
+  return joined;
+}
+
+Result<app::DoctorRequest> build(DoctorOptions& options, const Command& command, base::ProgressSink& progress) {
+  app::DoctorRequest request;
+  request.files.assign(options.files.begin(), options.files.end());
+  if (command.empty() && request.files.empty()) {
+    return base::fail(base::ErrorCode::kUsage, "there is nothing to look at", "",
+                      "vramfit doctor train.log snapshot.pickle -- python train.py  (any of them; - is stdin)");
+  }
+  if (command.empty()) return request;
+  if (auto chosen = choose_card(options, request, progress); !chosen) return std::unexpected(chosen.error());
+  auto run = build_request(options.job, command, progress);
+  if (!run) return std::unexpected(run.error());
+  request.gpu = join(options.job.gpus);
+  request.run = std::move(*run);
+  return request;
+}
+
+Result<int> act(DoctorOptions options, const Command& command) {
+  TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
+  const auto request = build(options, command, progress);
+  if (!request) return std::unexpected(request.error());
+  app::ColdRunner runner;
+  const auto diagnosis = app::diagnose(*request, runner, progress);
+  progress.clear();
+  if (!diagnosis) return std::unexpected(diagnosis.error());
+  const std::string json = report::json_to_text(report::diagnosis_to_json(*diagnosis, VRAMFIT_VERSION));
+  if (options.job.json == "-") {
+    print(json);
+  } else {
+    if (auto written = write_json(options.job.json, json); !written) return std::unexpected(written.error());
+    const std::string text = report::diagnosis_to_text(*diagnosis, {options.job.verbose, !shows_utf8()});
+    print(wants_color(1) ? report::paint_marks(text) : text);
+  }
+  const std::string sarif =
+      report::json_to_text(report::diagnosis_to_sarif(*diagnosis, app::cause_pages(), VRAMFIT_VERSION));
+  if (auto written = write_json(options.sarif, sarif); !written) return std::unexpected(written.error());
+  return diagnosis->trouble ? 1 : 0;
+}
+
+}  // namespace
+
+Verb add_doctor_verb(CLI::App& parser) {
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::App* verb = parser.add_subcommand(
+      "doctor", "Name the cause of an out-of-memory error from logs, snapshots, nvidia-smi or the script itself");
+  add_job_options(*verb, options->job);
+  verb->get_option("--gpu")->required(false);
+  verb->add_option("files", options->files, "Logs, tracebacks, snapshots, nvidia-smi output: known by their content");
+  verb->add_option("--sarif", options->sarif, "Write the findings as SARIF 2.1.0 to this file");
+  return {verb, [options](const Command& command) {
+            const auto code = act(*options, command);
+            return code ? *code : report_error(code.error());
+          }};
+}
+
+}  // namespace vramfit::cli

@@ -1,0 +1,52 @@
+// vramfit explain: what a code of the doctor means, the smallest example, the cure. Needs nothing but itself.
+#include <memory>
+
+#include "app/doctor.h"
+#include "cli/job_options.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "report/doctor_json.h"
+#include "report/doctor_text.h"
+
+namespace vramfit::cli {
+
+namespace {
+
+base::Result<int> act(const std::string& name, const std::string& json_file) {
+  std::vector<model::CausePage> pages = app::cause_pages();
+  std::string text;
+  if (name.empty()) {
+    text = report::causes_to_text(pages);
+  } else {
+    const auto page = app::find_cause_page(name);
+    if (!page) return std::unexpected(page.error());
+    text = report::cause_to_text(*page, app::example_of(*page), {.ascii = !shows_utf8()});
+    pages = {*page};
+  }
+  const std::string json = report::json_to_text(report::causes_to_json(pages, VRAMFIT_VERSION));
+  if (json_file == "-") {
+    print(json);
+    return 0;
+  }
+  if (auto written = write_json(json_file, json); !written) return std::unexpected(written.error());
+  print(text);
+  return 0;
+}
+
+}  // namespace
+
+Verb add_explain_verb(CLI::App& parser) {
+  struct Options {
+    std::string name, json;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = parser.add_subcommand("explain", "What a finding's code means, its smallest example and its cure");
+  verb->add_option("code", options->name, "VF201, or a label such as leak_growth; without one all are listed");
+  verb->add_option("--json", options->json, "Write it as JSON to this file; - is stdout");
+  return {verb, [options](const Command&) {
+            const auto code = act(options->name, options->json);
+            return code ? *code : report_error(code.error());
+          }};
+}
+
+}  // namespace vramfit::cli

@@ -1,0 +1,246 @@
+#include "report/doctor_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "report/layout.h"
+
+namespace vramfit::report {
+
+namespace {
+
+using model::Check;
+using model::CheckState;
+using model::Diagnosis;
+using model::Finding;
+using model::Severity;
+
+constexpr std::size_t kInFull = 3;       // findings that are shown in full without -v
+constexpr double kWorthShowing = 0.3;    // less probable ones get one line
+constexpr std::size_t kQuoteWidth = 74;  // of a line of the user's text
+constexpr std::size_t kMostEvidence = 5, kMostFixes = 4;
+
+std::string_view mark_of(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+      return "[✗]";
+    case Severity::kWarning:
+      return "[!]";
+    default:
+      return "[?]";
+  }
+}
+
+std::string_view mark_of(CheckState state) {
+  switch (state) {
+    case CheckState::kPass:
+      return "[✓]";
+    case CheckState::kFail:
+      return "[✗]";
+    case CheckState::kNotApplicable:
+      return "[–]";
+    case CheckState::kError:
+      return "[!]";
+    case CheckState::kUnknown:
+      break;
+  }
+  return "[?]";
+}
+
+std::string line_of(std::string_view text, std::size_t indent) {
+  return std::string(indent, ' ') + wrap(text, kPageWidth, indent) + "\n";
+}
+
+// `text` wrapped to what is left behind `lead`, continuation lines under it.
+std::string hanging(std::string_view lead, std::string_view text) {
+  const std::size_t indent = columns(lead);
+  std::string body = wrap(text, kPageWidth - indent, 0);
+  std::string out(lead);
+  for (const char c : body) {
+    out += c;
+    if (c == '\n') out += std::string(indent, ' ');
+  }
+  return out + "\n";
+}
+
+// One line of somebody's text: no line breaks, no control characters, cut.
+std::string quoted(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  return shorten(text, kQuoteWidth);
+}
+
+void add_evidence(std::string& text, const Finding& finding, std::size_t most) {
+  std::string last_place;
+  std::size_t shown = 0;
+  for (const model::EvidenceItem& evidence : finding.evidence) {
+    if (shown++ == most) {
+      text += line_of(fmt::format("... and {} more (-v)", finding.evidence.size() - most), 4);
+      break;
+    }
+    const std::string place = evidence.file.empty() || evidence.line == 0
+                                  ? evidence.file
+                                  : fmt::format("{}:{}", evidence.file, evidence.line);
+    if (!place.empty() && place + evidence.text != last_place) {
+      text += "    " + shorten(place, kPageWidth - 4) + "\n";
+      if (!evidence.text.empty()) text += "      " + quoted(evidence.text) + "\n";
+    }
+    last_place = place + evidence.text;
+    text += hanging(place.empty() ? "    = " : "      = ", evidence.reasoning);
+  }
+}
+
+std::string note_of(const model::Fix& fix) {
+  std::string note;
+  const auto add = [&](std::string_view part) { note += (note.empty() ? "" : "; ") + std::string(part); };
+  if (fix.saves) add("frees " + to_string(*fix.saves));
+  if (!fix.time_cost.empty()) add("costs time: " + fix.time_cost);
+  switch (fix.applicability) {
+    case model::Applicability::kAsIs:
+      add("apply as it is");
+      break;
+    case model::Applicability::kMayBeWrong:
+      add("may be wrong for your job");
+      break;
+    case model::Applicability::kFillIn:
+      add("fill in");
+      break;
+  }
+  return note;
+}
+
+void add_fixes(std::string& text, const Finding& finding, std::size_t most) {
+  for (std::size_t i = 0; i < std::min(most, finding.fixes.size()); ++i) {
+    const model::Fix& fix = finding.fixes[i];
+    text += hanging("  help: ", fix.what);
+    std::string_view rest = fix.command;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      text += "        $ " + std::string(rest.substr(0, end)) + "\n";
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    text += hanging("        ", "(" + note_of(fix) + ")");
+  }
+}
+
+void add_finding(std::string& text, const Finding& finding, bool verbose) {
+  text += "\n" + hanging(fmt::format("{} ", mark_of(finding.severity)),
+                         fmt::format("{} {} ({}, {:.0f} %)", finding.code, finding.title, finding.label,
+                                     finding.confidence * 100));
+  add_evidence(text, finding, verbose ? 1000 : kMostEvidence);
+  if (finding.confidence < 0.8) {
+    for (const std::string& what : finding.would_confirm) text += hanging("  to be sure: ", what);
+  }
+  add_fixes(text, finding, verbose ? 1000 : kMostFixes);
+  if (!verbose) return;
+  for (const model::Withheld& left : finding.withheld) {
+    text += hanging("  note: ", fmt::format("not advised: {}: {}", left.what, left.why));
+  }
+}
+
+void add_findings(std::string& text, const Diagnosis& diagnosis, bool verbose) {
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < diagnosis.findings.size(); ++i) {
+    const Finding& finding = diagnosis.findings[i];
+    const bool in_full = verbose || (i < kInFull && (i == 0 || finding.confidence >= kWorthShowing));
+    if (in_full) {
+      add_finding(text, finding, verbose);
+    } else {
+      others.push_back(fmt::format("{} {} ({:.0f} %)", finding.code, finding.label, finding.confidence * 100));
+    }
+  }
+  if (others.empty()) return;
+  std::string list;
+  for (const std::string& other : others) list += (list.empty() ? "" : ", ") + other;
+  text += "\n" + hanging("Less probable: ", list);
+}
+
+void add_checks(std::string& text, const Diagnosis& diagnosis, bool verbose) {
+  text += "\nChecked\n";
+  std::string well;
+  for (const Check& check : diagnosis.checks) {
+    const bool collapses = check.state == CheckState::kPass || check.state == CheckState::kNotApplicable;
+    if (collapses && !verbose) {
+      well += (well.empty() ? "" : ", ") + check.group;
+      continue;
+    }
+    text += hanging(fmt::format("  {} {:<14} ", mark_of(check.state), check.group), check.text);
+  }
+  if (!well.empty()) text += hanging("  [✓] ", "nothing found: " + well);
+}
+
+void add_list(std::string& text, std::string_view title, const std::vector<std::string>& list) {
+  if (list.empty()) return;
+  text += "\n" + std::string(title) + "\n";
+  for (const std::string& one : list) text += hanging("  - ", one);
+}
+
+// What a terminal without UTF-8 can show.
+std::string in_ascii(std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kPlain = {
+      {{"✓", "+"}, {"✗", "x"}, {"–", "-"}, {"…", "~"}, {"×", "x"}}};
+  std::string plain;
+  while (!text.empty()) {
+    const auto found =
+        std::find_if(kPlain.begin(), kPlain.end(), [&](const auto& pair) { return text.starts_with(pair.first); });
+    if (found != kPlain.end()) {
+      plain += found->second;
+      text.remove_prefix(found->first.size());
+    } else {
+      plain += static_cast<unsigned char>(text[0]) < 0x80 ? text[0] : '?';
+      text.remove_prefix(1);
+    }
+  }
+  return plain;
+}
+
+std::string finished(std::string text, const DoctorTextOptions& options) {
+  return options.ascii ? in_ascii(text) : text;
+}
+
+}  // namespace
+
+std::string diagnosis_to_text(const Diagnosis& diagnosis, const DoctorTextOptions& options) {
+  const std::string_view mark = !diagnosis.trouble ? "[✓] " : diagnosis.findings.empty() ? "[?] " : "";
+  const std::string lead =
+      mark.empty() ? std::string(mark_of(diagnosis.findings.front().severity)) + " " : std::string(mark);
+  const std::string verdict = hanging(lead, diagnosis.verdict);
+  std::string text = verdict;
+  add_findings(text, diagnosis, options.verbose);
+  add_list(text, "What would tell more", diagnosis.give);
+  if (!diagnosis.checks.empty()) add_checks(text, diagnosis, options.verbose);
+  add_list(text, "[!] About the reading", diagnosis.warnings);
+  if (options.verbose) add_list(text, "Read", diagnosis.read);
+  if (!diagnosis.findings.empty() && diagnosis.findings.front().label != "unknown") {
+    text += "\n" + hanging("More: ", fmt::format("vramfit explain {}", diagnosis.findings.front().code));
+  }
+  return finished(text + "\n" + verdict, options);
+}
+
+std::string cause_to_text(const model::CausePage& page, std::string_view example, const DoctorTextOptions& options) {
+  std::string text = fmt::format("{} {}\n\n", page.code, page.label) + wrap(page.title + ".", kPageWidth, 0) + "\n";
+  text += "\nWhat it is\n" + line_of(page.what, 2);
+  text += "\nWhat decides it\n" + line_of(page.decides, 2);
+  if (!example.empty()) {
+    text += "\nThe smallest example\n";
+    std::string_view rest = example;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      text += rest.substr(0, end).empty() ? "\n" : "    " + std::string(rest.substr(0, end)) + "\n";
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  text += "\nWhat cures it\n" + line_of(page.cure, 2);
+  return finished(text, options);
+}
+
+std::string causes_to_text(const std::vector<model::CausePage>& pages) {
+  std::vector<std::vector<std::string>> rows;
+  for (const model::CausePage& page : pages) rows.push_back({page.code, page.label, page.title});
+  return table({{Align::kLeft, 6}, {Align::kLeft, 26}, {Align::kLeft, 42}}, rows);
+}
+
+}  // namespace vramfit::report

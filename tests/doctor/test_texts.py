@@ -1,0 +1,41 @@
+"""Recorded texts, each diagnosed first-ranked; and texts that look like a cause and are not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from conftest import HERE, Doctor
+from product import ROOT
+
+TEXTS = sorted((HERE / "texts").glob("*.txt"))
+NEAR_MISSES = sorted((HERE / "near_misses").glob("*.txt"))
+SCHEMA = json.loads((ROOT / "docs" / "doctor.schema.json").read_text())
+
+
+def label_of(path: Path) -> str:
+    return path.stem.split("--")[0]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem)
+def test_a_text_is_diagnosed_first_ranked(doctor: Doctor, text: Path) -> None:
+    done = doctor.look(str(text))
+    assert done.exit_code == 1, str(done)
+    jsonschema.validate(done.result, SCHEMA)
+    ranked = [(one["label"], one["confidence"]) for one in done.result["findings"]]
+    assert ranked[0][0] == label_of(text), ranked
+    first = done.result["findings"][0]
+    assert first["evidence"] or first["label"] == "unknown"
+    assert done.stdout.splitlines()[0] == done.stdout.rstrip().splitlines()[-1] or first["title"] in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines() if "$ " not in line), done.stdout
+
+
+@pytest.mark.parametrize("text", NEAR_MISSES, ids=lambda path: path.stem)
+def test_a_near_miss_is_not_diagnosed(doctor: Doctor, text: Path) -> None:
+    done = doctor.look(str(text))
+    found = {one["label"]: one["confidence"] for one in done.result["findings"]}
+    first = done.result["findings"][0]["label"] if done.result["findings"] else ""
+    assert first != label_of(text), found
+    assert found.get(label_of(text), 0) < 0.5, found
