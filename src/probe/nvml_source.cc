@@ -199,7 +199,8 @@ void NvmlSource::enumerate_slices(Card& card) {
   const int answer =
       calls.mig_mode == nullptr ? int{nvml::kNotSupported} : calls.mig_mode(card.handle, &mode, &pending);
   card.reading.mig_mode = answer == nvml::kSuccess ? Reading(mode) : Reading(absence_of(answer));
-  if (card.reading.mig_mode != before) {  // a divided card answers other questions than a whole one
+  const bool was_read = before || before.why() != Absence::kNotRead;
+  if (was_read && card.reading.mig_mode != before) {  // a divided card answers other questions than a whole one
     for (const auto& field : model::card_fields()) {
       Reading& reading = card.reading.*field.member;
       if (!reading && reading.why() == Absence::kNotSupported && field.member != &model::CardReading::mig_mode) {

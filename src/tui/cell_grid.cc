@@ -117,14 +117,14 @@ CellGrid::CellGrid(Size size) : size_(size) {
 }
 
 int CellGrid::put(int column, int row, std::string_view utf8, Style style) {
-  if (row < 0 || row >= size_.rows) return column;
+  const bool is_there = row >= 0 && row < size_.rows;
   while (!utf8.empty()) {
     const Character next = take(utf8);
     const int width = columns_of(next.code);
-    if (width == 0 && column > 0 && column <= size_.columns) at(column - 1, row).text += next.bytes;
+    const bool follows = is_there && column > 0 && column <= size_.columns;
+    if (width == 0 && follows) at(column - 1, row).text += next.bytes;
     if (width == 0) continue;
-    if (column + width > size_.columns) break;
-    if (column >= 0) {
+    if (is_there && column >= 0 && column + width <= size_.columns) {
       at(column, row) = {std::string(next.bytes), style};
       if (width == 2) at(column + 1, row) = {"", style};
     }

@@ -28,7 +28,7 @@ class CellGrid {
   explicit CellGrid(Size size);
 
   Size size() const { return size_; }
-  // Writes from `column` to the right; returns the column behind it. What lies outside is left out.
+  // Writes from `column` to the right; returns the column behind it, also where that lies outside and is left out.
   int put(int column, int row, std::string_view utf8, Style style = Style::kPlain);
   // Ends at `right`, exclusively; returns the column where it begins.
   int put_right(int right, int row, std::string_view utf8, Style style = Style::kPlain);

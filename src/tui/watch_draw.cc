@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <sstream>
 
+#include "report/layout.h"
 #include "report/watch_time.h"
 
 namespace vramfit::tui {
@@ -13,7 +15,7 @@ namespace vramfit::tui {
 namespace {
 
 constexpr int kNarrow = 60, kWide = 110;
-constexpr int kGraphRows = 6, kLeastProcessRows = 4;
+constexpr int kGraphRows = 6, kLeastProcessRows = 4, kTorchIndent = 8;
 
 Style style_of(Level level) {
   return level == Level::kBad ? Style::kBad : level == Level::kNote ? Style::kWarn : Style::kDim;
@@ -141,7 +143,7 @@ class Drawing {
     if (end - at > 14) grid_.put(at + 2, row_, fit(card.id, end - at - 2, mark()), Style::kDim);
     ++row_;
     const std::string text = memory_text(card);
-    const std::string busy = card.is_slice ? "" : fmt::format("busy {}", card.busy);
+    const std::string busy = card.is_slice || card.is_lost ? "" : fmt::format("busy {}", card.busy);
     constexpr int kTextColumns = 36;
     const int bar = std::max(width_ - (indent + 3) - kTextColumns, 4);
     draw_bar(indent + 3, bar, card.fraction);
@@ -169,7 +171,10 @@ class Drawing {
     const int end = grid_.put_right(width_, row_, right) - 1;
     if (!is_narrow()) {
       const int name = std::min(26, std::max(end - at - 8, 0));
-      grid_.put(at, row_, fit(card.name, name, mark()));
+      constexpr std::string_view kMaker = "NVIDIA ";
+      std::string_view model = card.name;
+      if (model.starts_with(kMaker)) model.remove_prefix(kMaker.size());
+      grid_.put(at, row_, fit(model, name, mark()));
       at += name + 1;
     }
     draw_bar(at, end - at, card.fraction);
@@ -225,8 +230,15 @@ class Drawing {
   // ── processes ──────────────────────────────────────────────────────────
   int rows_of_processes() const {
     int rows = 1;
-    for (const ProcessView& process : view_.processes) rows += process.torch.empty() || is_narrow() ? 1 : 2;
+    for (const ProcessView& process : view_.processes) rows += 1 + static_cast<int>(torch_lines(process).size());
     return rows;
+  }
+  std::vector<std::string> torch_lines(const ProcessView& process) const {
+    std::vector<std::string> lines;
+    if (process.torch.empty() || is_narrow()) return lines;
+    std::istringstream text(report::wrap(process.torch, static_cast<std::size_t>(width_ - kTorchIndent), 2));
+    for (std::string one; std::getline(text, one);) lines.push_back(std::move(one));
+    return lines;
   }
   int wanted_process_rows() const { return std::min(rows_of_processes(), std::max(height_ / 3, kLeastProcessRows)); }
 
@@ -248,7 +260,7 @@ class Drawing {
       return std::ranges::any_of(view_.processes, [&](const P& one) { return !(one.*text).empty(); });
     };
     if (!has(&P::rank)) std::erase_if(result, [](const Column& one) { return one.text == &P::rank; });
-    if (has(&P::where)) result.push_back({"WHERE", &P::where, width_ >= kWide ? 24 : 13, false});
+    if (has(&P::where)) result.push_back({"WHERE", &P::where, width_ >= kWide ? 24 : 8, false});
     return result;
   }
 
@@ -302,7 +314,9 @@ class Drawing {
     grid_.put(command, row_, fit(indent + process.command, width_ - command, mark()), style);
     if (selected) grid_.paint(row_, Style::kSelected);
     ++row_;
-    if (!process.torch.empty() && !is_narrow() && row_ < bottom) line(process.torch, Style::kDim, 8);
+    for (const std::string& text : torch_lines(process)) {
+      if (row_ < bottom) line(text, Style::kDim, kTorchIndent);
+    }
   }
 
   // ── the rest ───────────────────────────────────────────────────────────

@@ -1,0 +1,103 @@
+// Screens are compared with files: src/tui/testing/screen_*.txt. VRAMFIT_WRITE_SCREENS=1 writes them anew.
+#include "tui/watch_draw.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "tui/testing/samples.h"
+
+namespace vramfit::tui {
+namespace {
+
+std::string joined(const CellGrid& grid) {
+  std::string text;
+  for (const std::string& line : grid.to_lines()) text += line + "\n";
+  return text;
+}
+
+WatchHistory some_history(model::MachineSample sample, int points) {
+  WatchHistory history;
+  for (int i = 0; i < points; ++i) {
+    for (auto& card : sample.cards) {
+      if (card.used_bytes) card.used_bytes = std::int64_t{i % 24 + 1} << 30;
+      if (card.gpu_percent) card.gpu_percent = i * 7 % 101;
+    }
+    history.add(sample);
+  }
+  return history;
+}
+
+WatchView view_of(const model::MachineSample& sample, const WatchState& state = {}) {
+  WatchView view = build_watch_view(sample, state, {});
+  view.clock = "10:28:17";  // the time zone of whoever runs this is another
+  return view;
+}
+
+struct Screen {
+  std::string name;
+  Size size;
+  bool unicode = true, large = false;
+};
+
+class WatchScreens : public ::testing::TestWithParam<Screen> {};
+
+std::string draw(const Screen& screen, const WatchState& state = {}) {
+  const auto sample = screen.large ? testing::large_machine() : testing::busy_machine();
+  const Look look{.unicode = screen.unicode};
+  return joined(draw_watch(view_of(sample, state), some_history(sample, 300), state, look, screen.size));
+}
+
+TEST_P(WatchScreens, looks_as_it_did) {
+  const std::string text = draw(GetParam());
+  const std::string path = VRAMFIT_SOURCE_DIR "/src/tui/testing/screen_" + GetParam().name + ".txt";
+  if (std::getenv("VRAMFIT_WRITE_SCREENS") != nullptr) std::ofstream(path) << text;
+  std::ifstream file(path);
+  std::stringstream expected;
+  expected << file.rdbuf();
+  EXPECT_EQ(text, expected.str()) << path;
+}
+
+TEST_P(WatchScreens, nothing_lies_outside_and_ascii_is_ascii) {
+  WatchState help{.help = true}, tree{.tree = true}, typing{.filter = "python", .typing = true};
+  for (const WatchState& state : {WatchState(), help, tree, typing}) {
+    std::istringstream lines(draw(GetParam(), state));
+    int rows = 0;
+    for (std::string line; std::getline(lines, line); ++rows) {
+      EXPECT_LE(columns_of(line), GetParam().size.columns) << line;
+      if (GetParam().unicode) continue;
+      for (const char c : line) ASSERT_TRUE(static_cast<unsigned char>(c) < 0x80) << line;
+    }
+    EXPECT_LE(rows, GetParam().size.rows);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, WatchScreens,
+                         ::testing::Values(Screen{"80x24", {80, 24}}, Screen{"120x40", {120, 40}},
+                                           Screen{"40x10", {40, 10}}, Screen{"200x60", {200, 60}},
+                                           Screen{"80x24_ascii", {80, 24}, false},
+                                           Screen{"80x24_large", {80, 24}, true, true},
+                                           Screen{"120x40_large", {120, 40}, true, true}),
+                         [](const auto& screen) { return screen.param.name; });
+
+TEST(WatchDraw, the_smallest_windows_are_survived) {
+  const auto sample = testing::busy_machine();
+  for (int columns = 1; columns < 30; columns += 3) {
+    for (int rows = 1; rows < 8; ++rows) {
+      const auto grid = draw_watch(view_of(sample), WatchHistory(), WatchState(), Look(), {columns, rows});
+      EXPECT_LE(grid.used_rows(), rows);
+    }
+  }
+}
+
+TEST(WatchDraw, one_look_shows_every_card_and_process) {
+  const std::string text = joined(draw_all(view_of(testing::large_machine()), {.keys = false}, 80));
+  EXPECT_NE(text.find("worker 7.24"), std::string::npos);
+  EXPECT_NE(text.find("worker 0.0"), std::string::npos);
+  EXPECT_EQ(text.find("more"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace vramfit::tui
