@@ -240,10 +240,10 @@ class Builder {
 std::uint16_t Builder::stream_index(std::int64_t stream) {
   auto& streams = program_.streams;
   const auto handle = static_cast<StreamHandle>(stream);
-  const auto found = std::find(streams.begin(), streams.end(), handle);
-  if (found == streams.end() && streams.size() < UINT16_MAX) streams.push_back(handle);
-  return static_cast<std::uint16_t>(
-      std::min<std::size_t>(static_cast<std::size_t>(found - streams.begin()), UINT16_MAX - 1));
+  const auto index = static_cast<std::size_t>(std::find(streams.begin(), streams.end(), handle) - streams.begin());
+  if (index == UINT16_MAX) return 0;  // nobody has so many
+  if (index == streams.size()) streams.push_back(handle);
+  return static_cast<std::uint16_t>(index);
 }
 
 std::uint8_t Builder::pool_index(const TraceEntry& entry) {

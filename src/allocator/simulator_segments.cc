@@ -110,7 +110,8 @@ bool Simulator::release_oversize(const Request& request) {
   const auto is_expandable = [&](const FreeList::Cursor& at) { return blocks_[list.at(at).block].expandable != kNone; };
   FreeList::Cursor at = list.lower_bound(needed);
   if (!at.is_end() && !(is_expandable(at) && rules_.oversize_release_skips_expandable)) {
-    if (is_expandable(at)) return false;  // an assertion of PyTorch's fails there (pytorch issue 119452)
+    // PyTorch goes on and fails: an assertion for the one (pytorch issue 119452), cudaFree for the other.
+    if (is_expandable(at) || blocks_[list.at(at).block].is_split()) return false;
     release_segment(list.at(at).block);
     return true;
   }
@@ -118,7 +119,7 @@ bool Simulator::release_oversize(const Request& request) {
   at = list.previous(at);
   while (!at.is_end() && released < needed && list.at(at).size >= settings_.max_split_bytes) {
     const FreeList::Entry entry = list.at(at);
-    if (blocks_[entry.block].expandable == kNone) {
+    if (blocks_[entry.block].expandable == kNone && !blocks_[entry.block].is_split()) {
       released += entry.size;
       release_segment(entry.block);
       at = list.lower_bound(entry.size, entry.order);  // whatever followed it

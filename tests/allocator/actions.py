@@ -1,4 +1,4 @@
-"""Draws random programs: lists of actions that tests/allocator/real_allocator.py can play, and what they are drawn from."""
+"""Draws random programs: lists of actions that real_allocator.py can play, and what they are drawn from."""
 
 from __future__ import annotations
 

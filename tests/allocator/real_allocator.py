@@ -113,7 +113,9 @@ class Player:
     def do_state(self) -> None:
         call = Call("state")
         for segment in torch.cuda.memory_snapshot():
-            sizes = [segment[key] for key in ("address", "total_size", "allocated_size", "active_size", "requested_size")]
+            sizes = [
+                segment[key] for key in ("address", "total_size", "allocated_size", "active_size", "requested_size")
+            ]
             kind = [segment["stream"], segment["segment_type"], *segment["segment_pool_id"]]
             expandable = str(segment["is_expandable"]).lower()
             call.printed.append(" ".join(map(str, ["segment", *sizes, *kind, expandable])))

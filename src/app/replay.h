@@ -1,0 +1,33 @@
+// The use case behind `vramfit replay`: a memory snapshot through PyTorch's allocator again, at other settings and on
+// another card.
+#ifndef VRAMFIT_APP_REPLAY_H
+#define VRAMFIT_APP_REPLAY_H
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/run.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "model/replay_result.h"
+
+namespace vramfit::app {
+
+struct ReplayRequest {
+  std::filesystem::path file;
+  std::optional<int> device;  // nothing: the first with a trace
+  std::optional<CardChoice> card;
+  std::optional<base::Bytes> capacity;  // what PyTorch may reserve
+  std::optional<std::string> torch;     // whose rules; nothing: those that replay the recording best
+  std::vector<std::string> settings;    // "key:value" each
+  bool search = false;
+};
+
+base::Result<model::ReplayResult> replay(const ReplayRequest& request, base::ProgressSink& progress);
+
+}  // namespace vramfit::app
+
+#endif
