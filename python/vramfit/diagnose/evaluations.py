@@ -53,6 +53,8 @@ def _after(module: Any, result: Any) -> None:
     if not _running or _running[0][0] is not module:
         return
     _, before, facts = _running.pop()
+    if result is None and not facts["grad_enabled"]:  # it raised: what it had allocated is not what it keeps
+        return
     tensors = [tensor for _, tensor in owners.tensors_in(result) if tensor.is_cuda]
     sizes = {owners.address_of(tensor): tensor.numel() * tensor.element_size() for tensor in tensors}
     output = sum(sizes.values())
@@ -63,7 +65,7 @@ def _after(module: Any, result: Any) -> None:
         return
     calls.noted += 1
     calls.worst = saved
-    facts["has_graph"] = any(tensor.requires_grad for tensor in tensors)
+    facts["has_graph"] = result is None or any(tensor.requires_grad for tensor in tensors)
     line = frames.script_line(sys._getframe(1))
     notes.note("evaluation_forward", **facts, saved_bytes=saved, output_bytes=output, calls=calls.count, line=line)
 

@@ -37,6 +37,7 @@ class Generations:
         self._seen: dict[int, weakref.ref[Any]] = {}  # id of a tensor -> itself, of the last listing
         self._made: list[_Made] = []  # of the last listings in a row
         self._highest = -1
+        self._rising = 0  # steps in a row that ended with more allocated than ever
         self._notes = 0
         self._graphs = graphs.Lengths()
 
@@ -44,6 +45,7 @@ class Generations:
         self.steps += 1
         level = cut.allocated()
         rises = level > self._highest
+        self._rising = self._rising + 1 if rises else 0
         self._highest = max(level, self._highest)
         if self.steps > _ALWAYS_LISTED and not (rises and Generations.spent < _BUDGET_SECONDS):
             self.pause()
@@ -57,6 +59,11 @@ class Generations:
         if kept or longer:
             self._write(kept, longer)
         Generations.spent += time.perf_counter() - begun
+
+    @property
+    def rises(self) -> bool:
+        """More after each of the last three steps."""
+        return self._rising >= 3
 
     def pause(self) -> None:
         """Something else ran on the card meanwhile: the next step starts a new row of listings."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from vramfit import events, recorder
+from vramfit import cut, events, loaders, recorder
 from vramfit.diagnose.generations import Generations
 from vramfit.phases import position
+
+_MAX_BATCHES = 12  # of a training pass that seems to pile something up
 
 _of_phase: dict[int, Generations] = {}
 
@@ -26,6 +28,16 @@ def _phase_begins(phase: int) -> None:
         _of_phase.pop(phase, None)
 
 
+def _before_batch(this_pass: loaders.Pass) -> None:
+    """A few batches more of a training pass that is cut, where each leaves more behind: a window may be all it is."""
+    generations = _of_phase.get(recorder.TRAIN)
+    if generations is None or this_pass.wanted is None or not this_pass.trained or not cut.cutter.automatic:
+        return
+    if generations.rises and this_pass.delivered + 1 >= this_pass.wanted and this_pass.wanted < _MAX_BATCHES:
+        this_pass.wanted += 1
+
+
 def install() -> None:
+    loaders.before_batch.append(_before_batch)
     events.step_counted.listen(_step_counted)
     events.phase_begin.listen(_phase_begins)

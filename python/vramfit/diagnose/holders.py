@@ -22,6 +22,7 @@ from vramfit.diagnose import frames
 
 _MAX_LEVELS = 12
 _MAX_FRONTIER = 4000  # objects of one level, over all targets
+_MAX_ALONE = 4  # targets that are searched once more, each by itself
 _MAX_INDEX = 200_000  # items of a container looked through for an index
 _OUR_MODULES = "vramfit"
 
@@ -66,7 +67,13 @@ class _Joint:
 
 def find(targets: list[Any], hidden: Iterable[Any] = ()) -> list[Holder]:
     """One holder for each target. `hidden`: containers of the caller that refer to the targets and don't count."""
-    return _Search(targets, hidden).run()
+    hidden = [*hidden]
+    found = _Search(targets, hidden).run()
+    # A search follows one of several that meet in a container. Where that led elsewhere, the others are searched alone.
+    left = [index for index, holder in enumerate(found) if holder is None][:_MAX_ALONE]
+    for index in left:
+        found[index] = _Search([targets[index]], [*hidden, targets]).run()[0]
+    return [holder or Holder() for holder in found]
 
 
 class _Search:
@@ -75,7 +82,7 @@ class _Search:
         self._found: dict[int, _Chain] = {}  # by index of the target
         self._second: dict[int, _Chain] = {}  # a name in somebody else's code: used where the script has none
         self._referred: set[int] = set()  # targets that some Python object refers to
-        self._same: dict[int, _Joint] = {}  # a target -> one that a container holds as well
+        self._same: dict[int, list[_Joint]] = {}  # a target -> others that a container holds as well
         # Of an object, by its id: the index of its target, and the id of what it refers to.
         self._paths: dict[int, tuple[int, int]] = {}
         self._objects: dict[int, Any] = {}
@@ -89,7 +96,7 @@ class _Search:
         self._names = _running_names()
         self._hidden.add(id(self._names))
 
-    def run(self) -> list[Holder]:
+    def run(self) -> list[Holder | None]:
         frontier: list[Any] = []
         for index, target in enumerate(self._targets):
             if id(target) not in self._paths:
@@ -107,25 +114,24 @@ class _Search:
             kept.clear()
         return holders
 
-    def _holder_of(self, index: int) -> Holder:
+    def _holder_of(self, index: int) -> Holder | None:
         chain = self._chain_of(index)
         if chain is not None:
             return chain.describe()
         # No Python object refers to it: C++ does, which mostly is autograd.
-        return Holder() if index in self._referred else Holder(kind="graph")
+        return None if index in self._referred else Holder(kind="graph")
 
     def _chain_of(self, index: int) -> _Chain | None:
         found = self._found.get(index) or self._second.get(index)
         if found is not None or index not in self._same:
             return found
-        joint = self._same.pop(index)
-        found = self._chain_of(joint.target)
-        if found is None:
-            return None
-        above = next((place for place, each in enumerate(found.objects) if id(each) == joint.container), None)
-        if above is None:
-            return found
-        return _Chain(found.name, [*found.objects[: above + 1], *self._down_from(joint.below)])
+        for joint in self._same.pop(index):
+            found = self._chain_of(joint.target)
+            objects = found.objects if found is not None else []
+            above = next((place for place, each in enumerate(objects) if id(each) == joint.container), None)
+            if found is not None and above is not None:
+                return _Chain(found.name, [*objects[: above + 1], *self._down_from(joint.below)])
+        return None
 
     def _down_from(self, start: int) -> list[Any]:
         """From an object down to its target."""
@@ -161,7 +167,7 @@ class _Search:
             index = self._paths[each][0]
             self._referred.add(index)
             if index != target:
-                self._same.setdefault(index, _Joint(target, id(container), each))
+                self._same.setdefault(index, []).append(_Joint(target, id(container), each))
 
     def _ends_at(self, value: Any) -> bool:
         """Notes the holder when `value` is named: a running function's variable, or a module's own names."""
@@ -202,8 +208,10 @@ def describe(chain: list[Any], kind: str, name: str, where: str) -> Holder:
         holder.kind = "notebook"
     if holder.kind in ("global", "local") and "." in _KEYS.sub("", holder.name) and "->" not in holder.name:
         holder.kind = "attribute"
-    direct = next((each for each in reversed(chain[:-1]) if isinstance(each, (list, tuple, dict, set, deque))), None)
-    if direct is not None and not _is_namespace(direct, chain):
+    containers = [each for each in reversed(chain[:-1]) if isinstance(each, (list, tuple, dict, set, deque))]
+    containers = [each for each in containers if not _is_namespace(each, chain)]
+    direct = next((each for each in containers if not isinstance(each, tuple)), containers[0] if containers else None)
+    if direct is not None:
         holder.container = type(direct).__name__
         holder.length = len(direct)
     holder.chain = holder.chain[:1] + [words for words in holder.chain[1:] if words][-10:]
