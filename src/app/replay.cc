@@ -30,7 +30,8 @@ Bytes bytes_of(std::uint64_t count) { return Bytes(static_cast<std::int64_t>(cou
 
 bool is_library(std::string_view file) {
   return file.find("site-packages/") != std::string_view::npos || file.find("/torch/") != std::string_view::npos ||
-         file.starts_with("<") || file.find("/lib/python") != std::string_view::npos || file.ends_with(".cpp");
+         file.find("/python/vramfit/") != std::string_view::npos || file.starts_with("<") ||
+         file.find("/lib/python") != std::string_view::npos || file.ends_with(".cpp");
 }
 
 // "train.py:12 forward": the innermost line that is the user's own, else the innermost there is.

@@ -28,6 +28,7 @@ Verb add_compare_verb(CLI::App& parser);
 Verb add_sweep_verb(CLI::App& parser);
 Verb add_doctor_verb(CLI::App& parser);
 Verb add_explain_verb(CLI::App& parser);
+Verb add_replay_verb(CLI::App& parser);
 
 }  // namespace vramfit::cli
 

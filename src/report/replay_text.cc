@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/layout.h"
@@ -19,14 +20,22 @@ using model::ReplayTrial;
 constexpr std::size_t kShownTrials = 10;
 constexpr std::size_t kShownOwners = 6;
 
-std::string settings_name(const ReplayTrial& trial) {
-  const std::string text = trial.settings.empty() ? "defaults" : trial.settings;
+// The words of the table for a setting: "split 128" for max_split_size_mb:128.
+std::string short_name(const ReplayTrial& trial) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"expandable_segments:True", "expandable"},   {"max_split_size_mb:", "split "},
+      {"max_non_split_rounding_mb:", "rounding "},  {"large_segment_size_mb:", "segment "},
+      {"roundup_power2_divisions:", "divisions "},  {"garbage_collection_threshold:", "collect "},
+      {"per_process_memory_fraction:", "fraction "}};
+  std::string text = trial.settings.empty() ? "defaults" : trial.settings;
+  for (const auto& [key, word] : kWords) {
+    if (const auto at = text.find(key); at != std::string::npos) text.replace(at, key.size(), word);
+  }
+  for (std::size_t at = text.find(','); at != std::string::npos; at = text.find(',', at + 2)) text.insert(at + 1, " ");
   return trial.is_own ? text + " (own)" : text;
 }
 
-std::string line(std::string_view text, std::size_t indent = 2) {
-  return wrap(std::string(indent, ' ') + std::string(text), kPageWidth, indent + 2) + "\n";
-}
+std::string line(std::string_view text) { return "  " + wrap(text, kPageWidth - 2, 4) + "\n"; }
 
 std::string quoted(const ReplayTrial& trial) {
   return trial.settings.empty() ? "PyTorch's default settings" : trial.settings;
@@ -110,6 +119,9 @@ std::string trials(const ReplayResult& result, bool verbose) {
   text += line(
       "needs: the least that must be reservable. calls: to the driver, to get and give back memory. flushes: "
       "the whole cache given back and all streams waited for.");
+  if (!result.search.empty()) {
+    text += line("the best in full: PYTORCH_CUDA_ALLOC_CONF=" + result.search.front().settings);
+  }
   if (result.needs_are_unknown) text += line("The recording is too long to find out what each settings need.");
   return text;
 }
