@@ -92,7 +92,7 @@ std::string recording(const ReplayResult& result) {
 
 std::vector<std::string> row(const ReplayResult& result, const ReplayTrial& trial) {
   const std::string fits = !result.capacity ? "" : trial.fits ? "yes" : "no";
-  return {settings_name(trial),
+  return {short_name(trial),
           fits,
           trial.needs ? to_string(*trial.needs) : "",
           to_string(trial.peak_reserved),
