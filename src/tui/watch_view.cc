@@ -170,6 +170,14 @@ std::string card_text(const model::CardReading* card, const model::MachineSample
   return front + ":" + number_text(card->index, "");
 }
 
+// "/opt/env/bin/python train.py" as "python train.py": a row has room for what differs.
+std::string command_text(const model::ProcessReading& process) {
+  if (process.command.empty()) return process.name;
+  const std::size_t program = std::min(process.command.find(' '), process.command.size());
+  const std::size_t slash = process.command.rfind('/', program);
+  return slash == std::string::npos ? process.command : process.command.substr(slash + 1);
+}
+
 Row row_of(const model::ProcessReading& process, const model::CardUse& use, const model::MachineSample& sample) {
   Row row{.process = &process, .use = &use};
   const auto card = std::ranges::find(sample.cards, use.card, &model::CardReading::uuid);
@@ -182,7 +190,7 @@ Row row_of(const model::ProcessReading& process, const model::CardUse& use, cons
   view.memory = bytes_text(use.used_bytes);
   view.busy = number_text(use.sm_percent, " %");
   view.where = where_text(process);
-  view.command = process.command.empty() ? process.name : process.command;
+  view.command = command_text(process);
   view.since = process.started_unix_seconds
                    ? report::to_age(sample.at_unix_ns / 1'000'000'000 - *process.started_unix_seconds)
                    : "-";
@@ -195,8 +203,8 @@ Row row_of(const model::ProcessReading& process, const model::CardUse& use, cons
     if (view.user.empty()) view.user = "?";
     view.command = process.name.empty() ? "[not in our /proc]" : "[gone] " + view.command;
   }
-  row.searched = lower(fmt::format("{} {} {} {} {} gpu{} {}", view.pid, view.user, view.command, view.where,
-                                   process.name, view.card, use.card));
+  row.searched = lower(fmt::format("{} {} {} {} {} gpu{} {}", view.pid, view.user, view.command + " " + process.command,
+                                   view.where, process.name, view.card, use.card));
   return row;
 }
 
