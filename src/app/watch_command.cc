@@ -89,6 +89,10 @@ class Sampler {
       }
     }
     peaks.cards = collector_.cards();
+    // Virtual cards of other people's sessions were there by chance.
+    std::erase_if(peaks.cards, [&](const model::CardPeak& card) {
+      return !card.session.empty() && !own_sessions_.contains(card.session);
+    });
     peaks.samples = collector_.samples();
     peaks.longest_gap_seconds = collector_.longest_gap_seconds();
     peaks.driver_problem = problem_;

@@ -77,7 +77,10 @@ class Drawing {
       if (columns_of(longer) <= width_) host = longer;
     }
     if (!host.empty()) line(host, Style::kDim);
-    for (const Remark& remark : view_.remarks) line("! " + remark.text, style_of(remark.level));
+    for (const Remark& remark : view_.remarks) {
+      std::istringstream text(report::wrap("! " + remark.text, static_cast<std::size_t>(width_), 2));
+      for (std::string one; std::getline(text, one) && row_ < height_ / 3 + 1;) line(one, style_of(remark.level));
+    }
   }
 
   // ── cards ──────────────────────────────────────────────────────────────
@@ -240,7 +243,9 @@ class Drawing {
     for (std::string one; std::getline(text, one);) lines.push_back(std::move(one));
     return lines;
   }
-  int wanted_process_rows() const { return std::min(rows_of_processes(), std::max(height_ / 3, kLeastProcessRows)); }
+  int wanted_process_rows() const {
+    return std::min(rows_of_processes(), std::max(3 * height_ / 10, kLeastProcessRows));
+  }
 
   struct Column {
     std::string_view title;

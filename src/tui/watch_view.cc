@@ -92,9 +92,19 @@ std::vector<Remark> card_remarks(const model::CardReading& card) {
   return remarks;
 }
 
+// Its number; virtual cards of all sessions are counted through, since each session has a card 0.
+std::string label_of(const model::CardReading& card, const model::MachineSample& sample) {
+  if (card.session.empty()) return number_text(card.index, "");
+  int number = 0;
+  for (const auto& one : sample.cards) {
+    if (&one == &card) break;
+    number += one.session.empty() ? 0 : 1;
+  }
+  return fmt::format("v{}", number);
+}
+
 CardView view_of(const model::CardReading& card, const model::MachineSample& sample) {
-  CardView view{
-      .uuid = card.uuid, .index = number_text(card.index, ""), .name = card.name, .id = short_id(card, sample)};
+  CardView view{.uuid = card.uuid, .index = label_of(card, sample), .name = card.name, .id = short_id(card, sample)};
   view.is_slice = !card.parent.empty();
   view.is_lost = !card.problem.empty();
   if (view.name.empty()) view.name = "unknown card";
@@ -164,7 +174,7 @@ std::string rank_text(const model::ProcessReading& process) {
 
 std::string card_text(const model::CardReading* card, const model::MachineSample& sample) {
   if (card == nullptr) return "?";
-  if (card->parent.empty()) return number_text(card->index, "");
+  if (card->parent.empty()) return label_of(*card, sample);
   const auto parent = std::ranges::find(sample.cards, card->parent, &model::CardReading::uuid);
   const std::string front = parent == sample.cards.end() ? "?" : number_text(parent->index, "");
   return front + ":" + number_text(card->index, "");
@@ -297,7 +307,8 @@ WatchView build_watch_view(const model::MachineSample& sample, const WatchState&
     view.driver = "driver " + (sample.driver.version.empty() ? "?" : sample.driver.version);
     if (!sample.driver.cuda.empty()) view.driver += ", CUDA " + sample.driver.cuda;
   } else {
-    view.remarks.push_back({Level::kBad, sample.driver.problem.empty() ? "no driver" : sample.driver.problem});
+    const Level level = sample.cards.empty() || sample.cards.front().session.empty() ? Level::kBad : Level::kNote;
+    view.remarks.push_back({level, sample.driver.problem.empty() ? "no driver" : sample.driver.problem});
   }
   for (const std::string& alert : alerts) view.remarks.push_back({Level::kBad, "ALERT " + alert});
   view.host = host_pieces(sample.host);
