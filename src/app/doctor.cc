@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -13,6 +12,8 @@
 
 #include "app/catalogue.h"
 #include "app/installation.h"
+#include "app/replay.h"
+#include "app/runtime_notes.h"
 #include "base/file.h"
 #include "doctor/cause.h"
 #include "doctor/diagnose.h"
@@ -26,14 +27,28 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t kHead = 512;  // bytes by which a snapshot is known
+constexpr std::size_t kHead = 512;          // bytes by which a snapshot is known
+constexpr std::uintmax_t kSlow = 64 << 20;  // files from here on take more than a moment
 
-bool may_be_snapshot(const std::filesystem::path& path) {
-  std::array<char, kHead> head{};
+std::string head_of(const std::filesystem::path& path) {
+  std::string head(kHead, '\0');
   std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), head.size());
-  const auto count = static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount()));
-  return ingest::sniff_snapshot(std::as_bytes(std::span(head.data(), count)));
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+  return head;
+}
+
+// A report.json of VRAMFIT_ON_OOM: who held what, by the script's own names.
+Result<void> read_report(const std::filesystem::path& path, doctor::Case& into) {
+  const auto text = base::read_file(path);
+  if (!text) return std::unexpected(text.error());
+  auto evidence = read_oom_report(*text);
+  if (!evidence) {
+    evidence.error().where = path.string();
+    return std::unexpected(evidence.error());
+  }
+  into.moment = std::move(*evidence);
+  return {};
 }
 
 Result<void> read_text(const std::filesystem::path& path, doctor::Case& into) {
@@ -47,7 +62,10 @@ Result<void> read_text(const std::filesystem::path& path, doctor::Case& into) {
 Result<void> read_file(const std::filesystem::path& path, doctor::Case& into) {
   std::error_code problem;
   const bool regular = path == "-" || std::filesystem::is_regular_file(path, problem);
-  if (!regular || path == "-" || !may_be_snapshot(path)) return read_text(path, into);
+  if (!regular || path == "-") return read_text(path, into);
+  const std::string head = head_of(path);
+  if (is_oom_report(head)) return read_report(path, into);
+  if (!ingest::sniff_snapshot(std::as_bytes(std::span(head)))) return read_text(path, into);
   auto snapshot = ingest::read_snapshot(path);
   if (!snapshot) {
     // What only looked like one, by its first bytes, may be a text.
@@ -56,6 +74,24 @@ Result<void> read_file(const std::filesystem::path& path, doctor::Case& into) {
   }
   into.snapshots.push_back({path.string(), std::move(*snapshot), std::nullopt});
   return {};
+}
+
+// What other settings would have done to the recorded program, where it failed: a proof instead of folklore. One that
+// cannot be replayed stays as it is.
+void replay_snapshots(doctor::Case& all, base::ProgressSink& progress) {
+  for (doctor::SnapshotFile& file : all.snapshots) {
+    const auto& traces = file.snapshot.traces;
+    const bool failed = std::any_of(traces.begin(), traces.end(), [](const auto& trace) {
+      return std::any_of(trace.begin(), trace.end(),
+                         [](const auto& entry) { return entry.action == model::TraceAction::kOom; });
+    });
+    if (!failed) continue;
+    ReplayRequest request;
+    request.file = file.file;
+    request.search = true;
+    if (auto replayed = replay(request, progress)) file.replay = std::move(*replayed);
+    progress.clear();
+  }
 }
 
 // What a run printed is evidence as any log is. Lives as long as the run.
@@ -135,7 +171,10 @@ Result<model::Diagnosis> diagnose(const DoctorRequest& request, Runner& runner, 
   std::vector<std::string> unread;
   std::optional<base::Error> first_error;
   for (const std::filesystem::path& path : request.files) {
-    progress.update("reading " + path.string());
+    std::error_code ignored;
+    if (path != "-" && std::filesystem::file_size(path, ignored) > kSlow && !ignored) {
+      progress.update("reading " + path.string());
+    }
     const auto read = read_file(path, all);
     if (read) continue;
     unread.push_back(base::to_string(read.error()));
@@ -147,6 +186,7 @@ Result<model::Diagnosis> diagnose(const DoctorRequest& request, Runner& runner, 
   if (request.run) {
     if (auto ran = run_script(request, runner, progress, all); !ran) return std::unexpected(ran.error());
   }
+  replay_snapshots(all, progress);
   if (auto cards = load_catalogue()) all.cards = std::move(*cards);
   model::Diagnosis diagnosis = doctor::diagnose(all);
   diagnosis.warnings.insert(diagnosis.warnings.begin(), unread.begin(), unread.end());

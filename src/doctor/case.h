@@ -25,9 +25,10 @@ struct Case {
   model::Evidence texts;
   std::vector<SnapshotFile> snapshots;
   std::optional<model::RunResult> run;
-  std::string command;             // of the run, as typed
-  std::string gpu;                 // --gpu of the run, as typed
-  std::vector<model::Card> cards;  // the catalogue: what a card of that name has
+  std::optional<model::RuntimeEvidence> moment;  // of a report of VRAMFIT_ON_OOM: who held what, without a run
+  std::string command;                           // of the run, as typed
+  std::string gpu;                               // --gpu of the run, as typed
+  std::vector<model::Card> cards;                // the catalogue: what a card of that name has
 };
 
 }  // namespace vramfit::doctor

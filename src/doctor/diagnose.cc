@@ -75,9 +75,9 @@ std::string verdict_of(const Scene& scene, const std::vector<Finding>& findings)
   std::string verdict =
       how_sure(first.confidence) + (first.confidence >= kSure ? first.title : lower_first(first.title));
   verdict[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(verdict[0])));
-  verdict += fmt::format(" ({} {}, {:.0f} %).", first.code, first.label, first.confidence * 100);
+  verdict += fmt::format(" ({} {}, {:.0f}%).", first.code, first.label, first.confidence * 100);
   if (first.confidence < kProbable && findings.size() > 1 && findings[1].label != "unknown") {
-    verdict += fmt::format(" It may as well be {} ({:.0f} %).", findings[1].label, findings[1].confidence * 100);
+    verdict += fmt::format(" It may as well be {} ({:.0f}%).", findings[1].label, findings[1].confidence * 100);
   }
   return verdict;
 }

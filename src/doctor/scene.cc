@@ -258,7 +258,8 @@ Scene::Scene(const Case& the_case) : given(the_case), texts(the_case.texts) {
 
 const model::RuntimeEvidence& Scene::runtime() const {
   static const model::RuntimeEvidence kNone;
-  return given.run ? given.run->evidence : kNone;
+  if (given.run) return given.run->evidence;
+  return given.moment ? *given.moment : kNone;
 }
 
 bool says_failure(const model::ForeignDump& dump) {
@@ -276,6 +277,16 @@ bool Scene::has_failure() const {
          std::any_of(texts.tracebacks.begin(), texts.tracebacks.end(), [](const Traceback& traceback) {
            return std::any_of(traceback.exceptions.begin(), traceback.exceptions.end(), is_about_memory);
          });
+}
+
+bool Scene::only_other_errors() const {
+  const auto is_of_memory = [](const model::LibraryError& error) {
+    return mentions(error.message, {"memory", "alloc", "not_initialized", "internal_error", "not_supported",
+                                    "unable to find", "nvml_success", "cublas", "cudnn", "unhandled cuda"});
+  };
+  return oom == nullptr && host_oom == nullptr && texts.host_kills.empty() && texts.shm_errors.empty() &&
+         texts.foreign.empty() && snapshots.empty() && !texts.library_errors.empty() &&
+         std::none_of(texts.library_errors.begin(), texts.library_errors.end(), is_of_memory);
 }
 
 model::Bytes Scene::missing() const {

@@ -89,12 +89,14 @@ struct Scene {
   std::optional<std::int64_t> steps_done;  // the last step that a log shows before it failed
   std::optional<model::SourceLine> steps_seen;
 
-  const model::RuntimeEvidence& runtime() const;  // of the run; without one, empty
+  const model::RuntimeEvidence& runtime() const;  // of the run, or of a report of the error; else empty
   const model::RunResult* run() const { return given.run ? &*given.run : nullptr; }
   bool has_run() const { return given.run.has_value(); }
   bool run_failed_for_memory() const { return has_run() && given.run->verdict == model::Verdict::kOutOfMemory; }
   // Something ran out, in whatever way: on the card, on the host, in a library's words, in a snapshot.
   bool has_failure() const;
+  // Errors were read, and none of them is of a kind that memory causes.
+  bool only_other_errors() const;
   // The arithmetic leaves room for reasoning about the card as full: tried, total and reserved or allocated.
   bool can_reckon() const { return terms.total && (terms.allocated || terms.reserved); }
   const model::SourceLine& oom_line() const { return oom->at; }

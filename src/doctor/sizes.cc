@@ -14,7 +14,7 @@ std::string show(const Size& size) { return size ? show(size->value) : "?"; }
 
 std::string show(Bytes bytes) { return bytes.count() < 0 ? "-" + base::to_string(-bytes) : base::to_string(bytes); }
 
-std::string percent(double share) { return fmt::format("{:.0f} %", share * 100); }
+std::string percent(double share) { return fmt::format("{:.0f}%", share * 100); }
 
 bool surely_above(const Size& left, const Size& right) { return left && right && left->low > right->high; }
 

@@ -19,7 +19,7 @@ double share(Bytes part, Bytes whole);
 // "1.50 GiB"; "?" where it is missing.
 std::string show(const Size& size);
 std::string show(Bytes bytes);
-// "37 %"
+// "37%"
 std::string percent(double share);
 // The value, or 0 where it is missing.
 inline Bytes value_of(const Size& size) { return size ? size->value : Bytes(0); }

@@ -43,6 +43,14 @@ bool is_inference(const StackEntry& entry) {
          mentions(base, {"infer", "predict", "demo", "generate", "test.py", "sample", "webui", "app.py", "server"});
 }
 
+// A line may hold a forward pass and its backward(): which of them failed shows in the frame it called.
+bool is_in_backward(const Stack& stack) {
+  if (stack.in_file({"autograd/__init__.py", "autograd/graph.py", "autograd\\__init__.py", "autograd\\graph.py"}))
+    return true;
+  if (stack.in_function({"run_backward", "backward"}) != nullptr) return true;
+  return stack.innermost() != nullptr && mentions(stack.innermost()->frame.code, {".backward("});
+}
+
 // The stages are nested: what is innermost counts.
 void read_stages(const Scene& scene, Whereabouts& at) {
   const auto& entries = scene.stack.entries();
@@ -56,9 +64,7 @@ void read_stages(const Scene& scene, Whereabouts& at) {
     if (is_training(entries[i])) training = place;
     at.inference |= is_inference(entries[i]);
   }
-  at.backward = scene.stack.in_code({".backward("}) != nullptr ||
-                scene.stack.in_file({"autograd/__init__.py", "autograd/graph.py"}) != nullptr ||
-                scene.stack.in_function({"run_backward", "backward"}) != nullptr;
+  at.backward = is_in_backward(scene.stack);
   at.optimizer = scene.stack.in_file({"torch/optim/", "torch\\optim\\", "bitsandbytes/optim", "zero/stage",
                                       "runtime/zero"}) != nullptr ||
                  scene.stack.in_code({"optimizer.step(", "optim.step(", "scaler.step(", "opt.step("}) != nullptr;
@@ -83,7 +89,6 @@ void read_run(const Scene& scene, Whereabouts& at) {
   const std::string& phase = scene.run()->oom->phase;
   at.evaluation |= phase == "validate" || phase == "test";
   at.training |= phase == "train";
-  at.placing |= phase == "load";
   if (scene.runtime().oom) at.pin_thread |= scene.runtime().oom->thread == "pin";
 }
 

@@ -20,7 +20,7 @@ using model::Severity;
 constexpr std::size_t kInFull = 3;       // findings that are shown in full without -v
 constexpr double kWorthShowing = 0.3;    // less probable ones get one line
 constexpr std::size_t kQuoteWidth = 74;  // of a line of the user's text
-constexpr std::size_t kMostEvidence = 5, kMostFixes = 4;
+constexpr std::size_t kMostEvidence = 6, kMostFixes = 4;
 
 std::string_view mark_of(Severity severity) {
   switch (severity) {
@@ -70,7 +70,11 @@ std::string quoted(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   }
-  return shorten(text, kQuoteWidth);
+  // Its beginning says what it is.
+  std::size_t end = 0;
+  while (end < text.size() && columns(std::string_view(text).substr(0, end + 1)) <= kQuoteWidth - 1) ++end;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+  return end < text.size() ? text.substr(0, end) + "…" : text;
 }
 
 void add_evidence(std::string& text, const Finding& finding, std::size_t most) {
@@ -126,16 +130,15 @@ void add_fixes(std::string& text, const Finding& finding, std::size_t most) {
   }
 }
 
-void add_finding(std::string& text, const Finding& finding, bool verbose) {
+// The first one with all its advice; a further one with its evidence, and with what cures it best.
+void add_finding(std::string& text, const Finding& finding, bool first, bool verbose) {
   text += "\n" + hanging(fmt::format("{} ", mark_of(finding.severity)),
-                         fmt::format("{} {} ({}, {:.0f} %)", finding.code, finding.title, finding.label,
+                         fmt::format("{} {} ({}, {:.0f}%)", finding.code, finding.title, finding.label,
                                      finding.confidence * 100));
-  add_evidence(text, finding, verbose ? 1000 : kMostEvidence);
-  if (finding.confidence < 0.8) {
-    for (const std::string& what : finding.would_confirm) text += hanging("  to be sure: ", what);
-  }
-  add_fixes(text, finding, verbose ? 1000 : kMostFixes);
+  add_evidence(text, finding, verbose ? 1000 : first ? kMostEvidence : 2);
+  add_fixes(text, finding, verbose ? 1000 : first ? kMostFixes : 1);
   if (!verbose) return;
+  for (const std::string& what : finding.would_confirm) text += hanging("  to be sure: ", what);
   for (const model::Withheld& left : finding.withheld) {
     text += hanging("  note: ", fmt::format("not advised: {}: {}", left.what, left.why));
   }
@@ -147,9 +150,9 @@ void add_findings(std::string& text, const Diagnosis& diagnosis, bool verbose) {
     const Finding& finding = diagnosis.findings[i];
     const bool in_full = verbose || (i < kInFull && (i == 0 || finding.confidence >= kWorthShowing));
     if (in_full) {
-      add_finding(text, finding, verbose);
+      add_finding(text, finding, i == 0, verbose);
     } else {
-      others.push_back(fmt::format("{} {} ({:.0f} %)", finding.code, finding.label, finding.confidence * 100));
+      others.push_back(fmt::format("{} {} ({:.0f}%)", finding.code, finding.label, finding.confidence * 100));
     }
   }
   if (others.empty()) return;

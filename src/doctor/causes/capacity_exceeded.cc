@@ -19,6 +19,8 @@ double weigh_numbers(const Scene& scene) {
   const bool idle_would_do = terms.idle && terms.free && may_reach(*terms.idle + *terms.free, terms.tensor);
   if (idle_would_do && share(terms.idle, terms.reserved) >= 0.1) weight = std::min(weight, 0.32);
   const Size others = terms.others ? terms.others : terms.outside;
+  // Training fits with more than an evaluation needs, if that is written as it should be.
+  if (scene.at.evaluation) weight = std::min(weight, 0.42);
   if (share(others, terms.total) > 0.25) weight = std::min(weight, live >= 0.5 ? 0.45 : 0.2);
   return weight;
 }
@@ -41,7 +43,7 @@ void look_at_run(const Scene& scene, Draft& draft) {
                                    [&](const model::DeviceResult& one) { return one.index == run.peak_device; });
   if (device == run.devices.end()) return;
   const bool nothing_else = scene.runtime().measured;
-  draft.weigh(nothing_else ? 0.62 : 0.5);
+  draft.weigh(scene.at.evaluation ? 0.45 : nothing_else ? 0.62 : 0.5);
   draft.because(fmt::format("the run: {} of {} on {} in tensors when it ran out, in phase {}",
                             show(device->peaks.allocated), show(device->total), device->name,
                             run.oom && !run.oom->phase.empty() ? run.oom->phase : run.peak_phase));

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
@@ -17,8 +19,23 @@ void look_at_holders(const Scene& scene, Draft& draft) {
   }
 }
 
+// Tensors of the weights' own shapes besides them, found while the run trained.
+void look_at_copies(const Scene& scene, Draft& draft) {
+  for (const model::WeightCopy& copy : scene.runtime().weight_copies) {
+    model::Bytes peak;
+    for (const model::DeviceResult& device : scene.run()->devices) peak = std::max(peak, device.peaks.allocated);
+    if (share(copy.bytes, peak) < 0.1) continue;
+    draft.weigh(scene.run_failed_for_memory() ? 0.6 : 0.5);
+    if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
+    draft.because(fmt::format(
+        "the run: {} tensors of the weights' own shapes, {}, live besides them, held by {} `{}`{}", copy.tensors,
+        show(copy.bytes), copy.holder.kind, copy.holder.name, copy.line.empty() ? "" : ", made at " + copy.line));
+  }
+}
+
 void look(const Scene& scene, Draft& draft) {
-  if (scene.has_run()) look_at_holders(scene, draft);
+  look_at_holders(scene, draft);
+  if (scene.has_run()) look_at_copies(scene, draft);
   if (scene.oom != nullptr && !scene.at.checkpoint_load) {
     const StackEntry* copy = scene.stack.function_is({"deepcopy", "__deepcopy__", "_reconstruct", "_deepcopy_dict"});
     if (copy == nullptr) copy = scene.stack.in_code({"deepcopy("});

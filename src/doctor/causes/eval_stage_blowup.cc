@@ -21,8 +21,10 @@ void look_at_run(const Scene& scene, Draft& draft) {
   for (const char* name : {"validate", "test"}) {
     const auto* phase = phase_of(*scene.run(), name);
     if (train == nullptr || phase == nullptr || !scene.run_failed_for_memory() || !scene.at.evaluation) continue;
-    draft.weigh(0.55).because(fmt::format("the run: training peaked at {}, {} at {} when it ran out",
-                                          show(train->peaks.allocated), phase->name, show(phase->peaks.allocated)));
+    const bool far = phase->peaks.allocated.count() > train->peaks.allocated.count() * 3 / 2;
+    draft.weigh(far ? 0.64 : 0.5)
+        .because(fmt::format("the run: training peaked at {}, {} at {} when it ran out", show(train->peaks.allocated),
+                             phase->name, show(phase->peaks.allocated)));
   }
 }
 

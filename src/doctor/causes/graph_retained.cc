@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "doctor/causes/causes.h"
+#include "doctor/holders.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
@@ -24,8 +25,10 @@ void look_at_run(const Scene& scene, Draft& draft) {
                               show(growth.per_step), growth.steps, growth.phase));
     for (const model::HeldTensors& held : growth.holders) {
       if (!held.has_graph) continue;
-      draft.because(fmt::format("{} `{}` keeps {} tensors made at {} ({}), and with them every step's activations",
-                                held.holder.kind, held.holder.name, held.tensors, held.line, held.operation));
+      draft.because(
+          fmt::format("{} made at {} ({}), kept by {}, and with each its graph and the activations of its step",
+                      held.tensors == 1 ? "1 tensor" : fmt::format("{} tensors", held.tensors), held.line,
+                      held.operation, describe(held.holder)));
     }
     for (const model::GrowingGraph& graph : growth.graphs) {
       draft.because(fmt::format("the graph behind {} `{}` grew from {} to {} nodes", graph.holder.kind,

@@ -3,20 +3,12 @@
 #include <algorithm>
 
 #include "doctor/causes/causes.h"
+#include "doctor/holders.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
 
 namespace {
-
-std::string describe_holder(const model::HeldTensors& held) {
-  std::string text = held.holder.kind + (held.holder.name.empty() ? "" : " `" + held.holder.name + "`");
-  if (!held.holder.container.empty()) text += " (a " + held.holder.container;
-  if (!held.holder.container.empty() && held.holder.length >= 0) text += fmt::format(" of {}", held.holder.length);
-  if (!held.holder.container.empty()) text += ")";
-  if (!held.holder.where.empty()) text += " in " + held.holder.where;
-  return text;
-}
 
 void look_at_run(const Scene& scene, Draft& draft) {
   for (const model::Growth& growth : scene.runtime().growth) {
@@ -32,9 +24,25 @@ void look_at_run(const Scene& scene, Draft& draft) {
       draft.because(fmt::format("{} of it a step is made at {}", show(line.per_step), line.line));
     }
     for (const model::HeldTensors& held : growth.holders) {
-      draft.because(fmt::format("kept alive by {}: {} tensors, {}{}", describe_holder(held), held.tensors,
+      draft.because(fmt::format("kept alive by {}: {} tensors, {}{}", describe(held.holder), held.tensors,
                                 show(held.bytes), held.has_graph ? ", each with its graph" : ""));
     }
+  }
+}
+
+// A report of the moment shows no steps, but a container of many tensors of one kind is made by many.
+void look_at_holders(const Scene& scene, Draft& draft) {
+  constexpr std::int64_t kMany = 8;
+  if (!scene.runtime().oom || scene.runtime().measured || scene.at.evaluation) return;
+  for (const model::HeldTensors& held : scene.runtime().oom->holders) {
+    const double part = share(held.bytes, scene.runtime().oom->allocated);
+    const bool piled = held.tensors >= kMany && held.holder.length >= kMany && held.holder.container != "tuple";
+    if (!piled || part < 0.1) continue;
+    draft.weigh(std::min(0.88, 0.6 + part / 2));
+    draft.because(fmt::format("the report: {} held {} tensors of {} when it ran out, {} ({} of what was allocated){}{}",
+                              describe(held.holder), held.tensors, held.shape, show(held.bytes), percent(part),
+                              held.line.empty() ? "" : ", made at " + held.line,
+                              held.has_graph ? ", each with its graph" : ""));
   }
 }
 
@@ -85,6 +93,7 @@ void look_at_steps(const Scene& scene, Draft& draft) {
 
 void look(const Scene& scene, Draft& draft) {
   look_at_run(scene, draft);
+  look_at_holders(scene, draft);
   look_at_snapshots(scene, draft);
   look_at_series(scene, draft);
   look_at_steps(scene, draft);

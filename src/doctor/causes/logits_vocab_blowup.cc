@@ -39,7 +39,7 @@ void look_at_run(const Scene& scene, Draft& draft) {
       if (device.index == logits.device) peak = device.peaks.allocated;
     }
     const double part = share(logits.at_peak, peak);
-    if (part < 0.2 || logits.classes < 1000) continue;
+    if (part < 0.2 || logits.classes < 8000) continue;
     draft.weigh(scene.run_failed_for_memory() ? std::min(0.93, 0.7 + 0.3 * part) : 0.5);
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     draft.because(fmt::format(
@@ -67,7 +67,7 @@ void look(const Scene& scene, Draft& draft) {
     } else if (frame != nullptr && words != nullptr) {
       draft.weigh(0.45).because(*frame, "scores over the vocabulary are made here");
     } else if (!product.empty() && scene.stack.empty()) {
-      draft.weigh(0.25);
+      draft.weigh(0.2);
     }
     if (!draft.is_empty() && !product.empty()) {
       draft.because(scene.oom_line(), fmt::format("{} asked for: {}", show(scene.terms.tried), product));

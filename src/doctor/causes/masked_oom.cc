@@ -66,7 +66,7 @@ void look(const Scene& scene, Draft& draft) {
   }
   if (strongest == nullptr || weight_of(*strongest) == 0) return;
   draft.weigh(weight_of(*strongest));
-  if (is_device_assert(scene)) draft.adjust(-0.5);
+  if (is_device_assert(scene)) draft.adjust(-0.65);
   const int full = fullness(scene);
   if (full > 0) draft.adjust(0.15);
   if (full < 0) draft.adjust(-0.35);

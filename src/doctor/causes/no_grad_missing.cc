@@ -59,6 +59,7 @@ void look(const Scene& scene, Draft& draft) {
     const bool collects = scene.stack.near_end({"torch.cat(", "torch.stack(", "concat"}, 3) != nullptr;
     if (in_forward && !collects && !scene.at.serving) {
       draft.weigh(scene.at.evaluation ? 0.52 : 0.4);
+      if (scene.at.evaluation && scene.steps_done) draft.adjust(0.06);
       if (share(scene.terms.tried, scene.terms.total) >= 0.1) draft.adjust(-0.1);
       const StackEntry* own = scene.stack.innermost_own();
       const StackEntry& frame = scene.at.evaluation_frame ? *scene.at.evaluation_frame

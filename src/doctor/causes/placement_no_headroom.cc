@@ -7,7 +7,23 @@ namespace vramfit::doctor {
 
 namespace {
 
+// Weights alone fill the card, and no gradient was ever made.
+void look_at_run(const Scene& scene, Draft& draft) {
+  if (!scene.run_failed_for_memory() || scene.at.training) return;
+  model::Bytes weights, all;
+  for (const model::OwnerRow& row : scene.run()->owners_at_peak) {
+    if (row.device != scene.run()->peak_device) continue;
+    all += row.bytes;
+    if (row.owner == "weights" || row.owner == "buffers") weights += row.bytes;
+    if (row.owner == "gradients" || row.owner == "optimizer") return;
+  }
+  if (share(weights, all) < 0.7 || !scene.at.forward) return;
+  draft.weigh(0.8).because(fmt::format("the run: {} of {} on the card are weights when the forward pass asks for more",
+                                       show(weights), show(all)));
+}
+
 void look(const Scene& scene, Draft& draft) {
+  look_at_run(scene, draft);
   if (scene.oom == nullptr || scene.at.training || scene.at.serving) return;
   const bool tight = share(scene.terms.reserved, scene.terms.total) >= 0.7 || !scene.oom_has_numbers;
   const StackEntry* hooks = scene.stack.in_file({"accelerate/hooks.py", "accelerate\\hooks.py"});
@@ -22,8 +38,9 @@ void look(const Scene& scene, Draft& draft) {
     draft.weigh(0.4);
   } else if (scene.at.inference && scene.at.forward && share(scene.terms.live, scene.terms.total) >= 0.85 &&
              share(scene.terms.tried, scene.terms.total) < 0.05) {
-    draft.weigh(0.45).because(*scene.stack.innermost(),
-                              "an inference ran out on a small request: the weights leave no room for the rest");
+    draft.weigh(scene.at.under_no_grad ? 0.58 : 0.45)
+        .because(*scene.stack.innermost(),
+                 "an inference ran out on a small request: the weights leave no room for the rest");
   }
   if (draft.is_empty()) return;
   if (scene.oom_has_numbers) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "doctor/causes/causes.h"
+#include "doctor/holders.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
@@ -22,9 +23,9 @@ void look_at_run(const Scene& scene, Draft& draft) {
       }
     }
     for (const model::HeldTensors& held : growth.holders) {
-      draft.because(fmt::format("{} `{}`{} keeps {} tensors, {}", held.holder.kind, held.holder.name,
-                                held.holder.length >= 0 ? fmt::format(" (of {})", held.holder.length) : "",
-                                held.tensors, show(held.bytes)));
+      draft.because(fmt::format("{} made at {} ({}), kept by {}",
+                                held.tensors == 1 ? "1 tensor" : fmt::format("{} tensors", held.tensors), held.line,
+                                show(held.bytes), describe(held.holder)));
     }
   }
 }

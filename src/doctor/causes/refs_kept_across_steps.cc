@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "doctor/causes/causes.h"
+#include "doctor/holders.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
@@ -28,10 +29,10 @@ void look_at_leftovers(const Scene& scene, Draft& draft) {
                               left.phase, show(held), show(left.allocated),
                               left.gradients.count() > 0 ? fmt::format("; gradients: {}", show(left.gradients)) : ""));
     for (const model::HeldTensors& tensors : left.tensors) {
-      draft.because(fmt::format("{} {} ({}) made at {} is held by {} `{}`{}", tensors.tensors,
-                                tensors.tensors == 1 ? "tensor" : "tensors", show(tensors.bytes), tensors.line,
-                                tensors.holder.kind, tensors.holder.name,
-                                tensors.holder.where.empty() ? "" : " in " + tensors.holder.where));
+      const model::Holder& holder = tensors.holder;
+      draft.because(fmt::format("{} made at {} ({}), held by {}",
+                                tensors.tensors == 1 ? "1 tensor" : fmt::format("{} tensors", tensors.tensors),
+                                tensors.line, show(tensors.bytes), describe(holder)));
     }
     if (!left.tensors.empty() && !left.tensors.front().holder.name.empty()) {
       const std::string& name = left.tensors.front().holder.name;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
@@ -9,6 +11,18 @@ namespace {
 void look(const Scene& scene, Draft& draft) {
   if (!scene.has_failure()) return;
   draft.weigh(0.3).severity(model::Severity::kNote);
+  if (scene.has_run() && scene.run()->error) {
+    draft.title("The script failed, and not for want of memory");
+    draft.because(fmt::format("the run: {}: {}", scene.run()->error->type, scene.run()->error->message));
+    if (!scene.run()->error->remedy.empty())
+      draft.fix({"Let the script run first", scene.run()->error->remedy, std::nullopt, "", Applicability::kMayBeWrong});
+    return;
+  }
+  if (scene.only_other_errors()) {
+    draft.title("There is an error, and nothing says that it is about memory");
+    draft.because(scene.texts.library_errors.front().at, "this is no sign of memory that ran out");
+    return;
+  }
   if (scene.oom != nullptr && !scene.oom_has_numbers) {
     draft.because(scene.oom_line(),
                   scene.oom->form == model::OomForm::kPartial

@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
@@ -9,28 +13,31 @@ namespace vramfit::doctor {
 
 namespace {
 
-// Steps of one phase whose inputs differ: the largest against the median.
-void look_at_run(const Scene& scene, Draft& draft) {
-  std::vector<model::StepInput> steps;
-  for (const model::StepInput& input : scene.runtime().inputs) {
-    if (input.elements > 0) steps.push_back(input);
-  }
+// The step with the most memory against the median one of its phase, by the size of their inputs.
+void look_at_phase(const Scene& scene, std::vector<model::StepInput> steps, Draft& draft) {
   if (steps.size() < 4) return;
   std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.elements < b.elements; });
   const model::StepInput& middle = steps[steps.size() / 2];
   const auto most = std::max_element(steps.begin(), steps.end(),
                                      [](const auto& a, const auto& b) { return a.peak_allocated < b.peak_allocated; });
-  if (most->elements < middle.elements * 3 / 2) return;
-  const double ratio = static_cast<double>(most->elements) / static_cast<double>(middle.elements);
+  const bool longer = most->elements >= middle.elements * 3 / 2;
   const bool matters = most->peak_allocated.count() > middle.peak_allocated.count() * 6 / 5;
-  if (!matters) return;
+  if (!longer || !matters) return;
   draft.weigh(scene.run_failed_for_memory() ? 0.85 : 0.6);
-  draft.because(
-      fmt::format("the run: step {} of {} had inputs {} and peaked at {}; the median step had {} and {}: "
-                  "{:.1f} times the input",
-                  most->step, most->phase, most->shapes, show(most->peak_allocated), middle.shapes,
-                  show(middle.peak_allocated), ratio));
+  draft.because(fmt::format(
+      "the run: step {} of {} had inputs {} and peaked at {}; the median step had {} and {}: "
+      "{:.1f} times the input",
+      most->step, most->phase, most->shapes, show(most->peak_allocated), middle.shapes, show(middle.peak_allocated),
+      static_cast<double>(most->elements) / static_cast<double>(middle.elements)));
   if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
+}
+
+void look_at_run(const Scene& scene, Draft& draft) {
+  std::map<std::string, std::vector<model::StepInput>> phases;
+  for (const model::StepInput& input : scene.runtime().inputs) {
+    if (input.elements > 0) phases[input.phase].push_back(input);
+  }
+  for (auto& [name, steps] : phases) look_at_phase(scene, std::move(steps), draft);
 }
 
 void look(const Scene& scene, Draft& draft) {

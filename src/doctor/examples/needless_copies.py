@@ -3,11 +3,21 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-model = nn.Sequential(nn.Flatten(), nn.Linear(3 * 512 * 512, 10)).cuda()
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3 * 512 * 512, 10)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        saved = images.clone()  # "to be safe": nobody changes either of them
+        return self.layer(images.flatten(1)) + self.layer(saved.flatten(1))
+
+
+model = Net().cuda()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for images in DataLoader([torch.zeros(3, 512, 512)] * 1024, batch_size=256):
-    inputs = images.cuda()
-    loss = model(inputs).mean() + 0 * images.cuda().mean()  # the same batch a second time
+for images in DataLoader([torch.zeros(3, 512, 512)] * 512, batch_size=64):
+    loss = model(images.cuda()).mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

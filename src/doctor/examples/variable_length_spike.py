@@ -1,4 +1,4 @@
-# vramfit doctor --gpu rtx3060 -- python variable_length_spike.py
+# vramfit doctor --gpu rtx3060 --steps all -- python variable_length_spike.py
 import torch
 from torch import nn
 from torch.utils.data import DataLoader

@@ -45,7 +45,7 @@ constexpr std::array<CodeFamily, 24> kFamilies{{{"cublas", "CUBLAS_STATUS_"},
 struct Sentence {
   std::string_view words, library, code;
 };
-constexpr std::array<Sentence, 47> kSentences{{
+constexpr std::array<Sentence, 50> kSentences{{
     {"cublas runtime error : resource allocation failed", "cublas", "CUBLAS_STATUS_ALLOC_FAILED"},
     {"cublas runtime error : library not initialized", "cublas", "CUBLAS_STATUS_NOT_INITIALIZED"},
     {"cublas runtime error", "cublas", ""},
@@ -56,6 +56,9 @@ constexpr std::array<Sentence, 47> kSentences{{
     {"unhandled cuda error", "nccl", "ncclUnhandledCudaError"},
     {"unhandled system error", "nccl", "ncclSystemError"},
     {"nccl warn cuda failure", "nccl", ""},
+    {"failed to cuda calloc", "nccl", "out of memory"},
+    {"failed to cuda malloc", "nccl", "out of memory"},
+    {"failed to cuda host alloc", "nccl", "host alloc"},
     {"watchdog caught collective operation timeout", "nccl", "timeout"},
     {"nvml_success == r", "nvml", ""},
     {"nvml_success == driverapi", "nvml", ""},
@@ -189,6 +192,7 @@ constexpr auto kWords = std::to_array<std::string_view>({"cublas",
                                                          "unhandled system error",
                                                          "unhandled cuda error",
                                                          "nccl warn",
+                                                         "ed to cuda",
                                                          "collective operation timeout",
                                                          "nvidia-smi has failed",
                                                          "device handle for gpu",
