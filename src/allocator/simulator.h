@@ -191,10 +191,11 @@ class Simulator {
   std::vector<ExpandableSegment> expandables_;
   std::vector<Capture> captures_;
 
-  std::unordered_map<BlockId, std::vector<StreamHandle>> uses_;          // stream_uses
-  std::unordered_map<BlockId, std::vector<StreamHandle>> capture_uses_;  // block_to_cudagraph_stream_uses
-  std::vector<StreamEvents> pending_;                                    // cuda_events
-  std::vector<BlockId> deferred_;                                        // freed while a graph was captured
+  std::unordered_map<BlockId, std::vector<StreamHandle>> uses_;  // stream_uses
+  // block_to_cudagraph_stream_uses, by serial: an entry outlives its tenant, as it does in PyTorch.
+  std::unordered_map<std::uint64_t, std::vector<StreamHandle>> capture_uses_;
+  std::vector<StreamEvents> pending_;  // cuda_events
+  std::vector<BlockId> deferred_;      // freed while a graph was captured
   std::uint64_t next_event_ = 0;
   std::uint64_t next_serial_ = 0;
 };

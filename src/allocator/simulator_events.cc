@@ -13,7 +13,7 @@ void Simulator::record_stream(BlockId id, StreamHandle stream) {
   };
   block.has_uses = true;
   add(uses_[id]);
-  if (!captures_.empty()) add(capture_uses_[id]);
+  if (!captures_.empty()) add(capture_uses_[block.serial]);
 }
 
 void Simulator::insert_events(BlockId id) {
@@ -36,7 +36,7 @@ void Simulator::insert_deferred_events() {
   const std::vector<BlockId> waiting = std::move(deferred_);
   deferred_.clear();
   for (const BlockId id : waiting) {
-    if (const auto captured = capture_uses_.find(id); captured != capture_uses_.end()) {
+    if (const auto captured = capture_uses_.find(blocks_[id].serial); captured != capture_uses_.end()) {
       std::erase_if(uses_[id], [&](StreamHandle stream) {
         return std::find(captured->second.begin(), captured->second.end(), stream) != captured->second.end();
       });
@@ -89,7 +89,7 @@ void Simulator::complete(BlockId id, std::uint32_t tag) {
   if (const auto waiting = std::find(deferred_.begin(), deferred_.end(), id); waiting != deferred_.end()) {
     deferred_.erase(waiting);
     uses_.erase(id);
-    capture_uses_.erase(id);
+    capture_uses_.erase(blocks_[id].serial);
     blocks_[id].has_uses = false;
     free_block(id);
     return;
