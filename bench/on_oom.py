@@ -70,6 +70,7 @@ def main() -> int:
     parser.add_argument("--device", action="store_true", help="on this machine's card, without vramfit run")
     options = parser.parse_args()
     figures: dict[str, list[float]] = {"": [], "report": []}
+    options.stage = options.stage.resolve()  # each round runs in a folder of its own
     made = 0.0
     for _ in range(options.rounds):
         for mode, medians in figures.items():

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/runtime_notes.h"
 #include "liveness/peaks.h"
 #include "liveness/testing/recording_builder.h"
 
@@ -158,6 +159,29 @@ TEST(RuntimeEvidence, damaged_notes_are_read_as_far_as_they_go) {
   const auto evidence = gather({job});
   EXPECT_TRUE(evidence.measured);
   EXPECT_EQ(evidence.checkpoints.at(0).on_card, Bytes(0));
+}
+
+TEST(RuntimeEvidence, a_report_of_the_moment_says_who_held_what) {
+  const json report = {{"vramfit_report", 1},
+                       {"device", 1},
+                       {"tried", 64 * kMib},
+                       {"allocated", 500 * kMib},
+                       {"held",
+                        {{{"holder", {{"kind", "global"}, {"name", "features[0]"}, {"container", "list"}}},
+                          {"line", "train.py:9 in train"},
+                          {"tensors", 40},
+                          {"bytes", 400 * kMib}}}}};
+  EXPECT_TRUE(is_oom_report(report.dump()));
+  EXPECT_FALSE(is_oom_report("{\"findings\": []}"));
+  const auto evidence = read_oom_report(report.dump());
+  ASSERT_TRUE(evidence);
+  EXPECT_FALSE(evidence->measured);
+  EXPECT_EQ(evidence->oom->device, 1);
+  EXPECT_EQ(evidence->oom->allocated, Bytes::mib(500));
+  ASSERT_EQ(evidence->oom->holders.size(), 1u);
+  EXPECT_EQ(evidence->oom->holders[0].line, "train.py:9 in train");
+  EXPECT_EQ(evidence->oom->holders[0].holder.container, "list");
+  EXPECT_FALSE(read_oom_report(report.dump().substr(0, 50)));
 }
 
 }  // namespace

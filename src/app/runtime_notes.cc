@@ -100,6 +100,7 @@ std::vector<HeldTensors> tensors_of(const json& fields, const Blocks& blocks) {
     HeldTensors held;
     held.holder = holder_of(entry);
     held.line = blocks.find(entry, at_ns).line;
+    if (held.line.empty()) held.line = text_of(entry, "line");
     held.shape = text_of(entry, "shape");
     held.tensors = number_of(entry, "tensors");
     held.bytes = bytes_of(entry, "bytes");
@@ -400,6 +401,27 @@ void apply_runtime_notes(std::span<const Recording> recordings, std::span<const 
       if (apply != kinds().end()) apply->second(note.fields, blocks, evidence);
     }
   }
+}
+
+bool is_oom_report(std::string_view head) {
+  return head.starts_with('{') && head.find("\"vramfit_report\"") != std::string_view::npos;
+}
+
+base::Result<RuntimeEvidence> read_oom_report(std::string_view text) {
+  const json fields = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!fields.is_object() || number_of(fields, "vramfit_report") != 1) {
+    return base::fail(base::ErrorCode::kCorrupt, "this is no whole report of VRAMFIT_ON_OOM", {},
+                      "the other files of its folder can be read without it");
+  }
+  RuntimeEvidence evidence;
+  model::OomMoment& moment = evidence.oom.emplace();
+  moment.device = static_cast<int>(number_of(fields, "device"));
+  moment.tried = bytes_of(fields, "tried");
+  moment.allocated = bytes_of(fields, "allocated");
+  moment.reserved = bytes_of(fields, "reserved");
+  moment.holders =
+      tensors_of(fields.contains("held") ? json{{"tensors", fields["held"]}} : json::object(), Blocks({}, {}, 0));
+  return evidence;
 }
 
 }  // namespace vramfit::app

@@ -4,8 +4,12 @@
 #define VRAMFIT_APP_RUNTIME_NOTES_H
 
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "liveness/lifetimes.h"
 #include "model/recording.h"
 #include "model/runtime_evidence.h"
@@ -32,6 +36,10 @@ std::vector<WideOutput> read_wide_outputs(std::span<const model::Recording> reco
 // Everything that the notes say, with the script's lines of the blocks they name. `growth` gets its holders here.
 void apply_runtime_notes(std::span<const model::Recording> recordings, std::span<const liveness::CardHistory> histories,
                          model::RuntimeEvidence& evidence);
+
+// What a report.json of VRAMFIT_ON_OOM (python/vramfit/on_oom) says: the moment of the error and who held what.
+bool is_oom_report(std::string_view head);
+base::Result<model::RuntimeEvidence> read_oom_report(std::string_view text);
 
 }  // namespace vramfit::app
 

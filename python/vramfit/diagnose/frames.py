@@ -26,10 +26,13 @@ def is_script(code: CodeType) -> bool:
     """Whether this is the user's own code: neither installed nor the standard library nor ours. Notebook cells are."""
     known = _own.get(code)
     if known is None:
-        file = code.co_filename
-        generated = file.startswith("<") and not file.startswith(("<ipython", "<stdin>", "<string>"))
-        known = _own[code] = not (is_ours(file) or generated or _INSTALLED.search(file))
+        known = _own[code] = is_script_file(code.co_filename)
     return known
+
+
+def is_script_file(file: str) -> bool:
+    generated = file.startswith("<") and not file.startswith(("<ipython", "<stdin>", "<string>"))
+    return bool(file) and not (generated or is_ours(file) or _INSTALLED.search(file))
 
 
 def place(frame: FrameType) -> str:

@@ -106,6 +106,23 @@ def _measure(moment: Moment) -> None:
 
 def _take_snapshot(moment: Moment) -> None:
     moment.snapshot = _installed[0].cuda.memory._snapshot()
+    wanted = {entry["address"]: entry for entry in moment.held}
+    for segment in moment.snapshot.get("segments", ()):
+        address = segment["address"]
+        for block in segment["blocks"]:
+            entry = wanted.get(block.get("address", address))
+            if entry is not None:
+                entry["line"] = _script_line(block.get("frames", ()))
+            address += block["size"]
+
+
+def _script_line(stack: Any) -> str:
+    """The innermost place of the user's own in a stack of PyTorch's memory history."""
+    for each in stack:
+        file = str(each.get("filename", ""))
+        if frames.is_script_file(file):
+            return frames.spelled(file, int(each.get("line", 0)), str(each.get("name", "")))
+    return ""
 
 
 def _find_owners(moment: Moment) -> None:

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 import traceback
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ from vramfit.on_oom import waymarks
 from vramfit.on_oom.moment import Moment
 
 DOCTOR_SECONDS = 60.0
+_FOR_THE_DOCTOR = ("traceback.txt", "snapshot.pickle", "memory_summary.txt", "report.json")
+_APART = ("snapshot", "summary")  # in files of their own
 _MAX_SNAPSHOT_SEGMENTS = 200_000
 _folders: list[Path] = []
 _finished: list[bool] = []
@@ -56,9 +58,9 @@ def _make_folder(number: int) -> Path:
 
 def _write_json(folder: Path, moment: Moment, error: BaseException | None) -> None:
     torch = sys.modules["torch"]
-    known = {key: value for key, value in asdict(moment).items() if key not in ("snapshot", "summary")}
+    known: dict[str, Any] = {"vramfit_report": 1, "kind": "out_of_memory"}
+    known.update({field.name: getattr(moment, field.name) for field in fields(moment) if field.name not in _APART})
     known.update(
-        kind="out_of_memory",
         torch=str(torch.__version__),
         cuda=str(torch.version.cuda),
         argv=list(sys.argv),
@@ -93,7 +95,8 @@ def _held_line(entry: dict[str, Any]) -> str:
     name = holder["name"] or ("only autograd" if holder["kind"] == "graph" else "not found")
     where = f" ({holder['kind']}, {holder['where']})" if holder["where"] else f" ({holder['kind']})"
     count = f"{entry['tensors']} x " if entry["tensors"] > 1 else ""
-    return f"{_size(entry['bytes']):>11}  {name}{where}: {count}{entry['shape']}"
+    line = f", made at {entry['line']}" if entry.get("line") else ""
+    return f"{_size(entry['bytes']):>11}  {name}{where}: {count}{entry['shape']}{line}"
 
 
 def _size(size: float) -> str:
@@ -142,7 +145,7 @@ def find_program() -> str | None:
 def _ask_doctor(folder: Path) -> str:
     """What the doctor says goes to diagnosis.txt; its verdict is returned. Empty: it could not be asked."""
     program = find_program()
-    files = [name for name in ("traceback.txt", "snapshot.pickle", "memory_summary.txt") if (folder / name).exists()]
+    files = [name for name in _FOR_THE_DOCTOR if (folder / name).exists()]
     if program is None:
         return ""
     environment = {
