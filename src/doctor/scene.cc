@@ -289,11 +289,6 @@ bool Scene::only_other_errors() const {
          std::none_of(texts.library_errors.begin(), texts.library_errors.end(), is_of_memory);
 }
 
-model::Bytes Scene::missing() const {
-  const model::Bytes lacking = value_of(terms.tried) - value_of(terms.free);
-  return std::max(lacking, model::Bytes(0));
-}
-
 std::string Scene::command_of(std::string_view verb) const {
   std::string command = "vramfit " + std::string(verb);
   command += " --gpu \"" + (given.gpu.empty() ? std::string("YOUR CARD") : given.gpu) + "\"";

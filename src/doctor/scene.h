@@ -100,8 +100,6 @@ struct Scene {
   // The arithmetic leaves room for reasoning about the card as full: tried, total and reserved or allocated.
   bool can_reckon() const { return terms.total && (terms.allocated || terms.reserved); }
   const model::SourceLine& oom_line() const { return oom->at; }
-  // What is missing for the request: tried - free.
-  Bytes missing() const;
   // The command of the run with another verb, for advice: `vramfit fit --gpu "GTX 1070" -- python train.py`.
   std::string command_of(std::string_view verb) const;
 };

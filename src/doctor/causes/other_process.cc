@@ -30,7 +30,9 @@ void look_at_message(const Scene& scene, Draft& draft) {
   if (surely_above(terms.live, terms.total) || surely_above(terms.tried, terms.total)) return;
   const auto processes = others_of(*scene.oom);
   const Size gap = terms.others ? terms.others : terms.outside;
-  const double part = share(gap, terms.total);
+  // The message's gap has this process's own context in it, where it does not tell them apart.
+  const Bytes own_context = terms.others ? Bytes(0) : Bytes::mib(400);
+  const double part = gap ? share(gap->value - own_context, terms.total->value) : 0;
   const double own = share(terms.reserved, terms.total);
   const bool named = terms.others && !processes.empty();
   const bool would_do = gap && terms.free && may_reach(*gap + *terms.free, terms.tried);
