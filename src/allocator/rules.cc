@@ -19,12 +19,6 @@ constexpr std::array kRules = {
          {2, 8},
          &Rules::newest_pool_first,
          "get_pool: of several pools that accept a stream the one begun last is taken, the first one before"},
-    Rule{
-        "breaks_ties_by_age",
-        {2, 11},
-        &Rules::breaks_ties_by_age,
-        "BlockComparatorSize: of free blocks of one size the one whose Block object is the oldest comes first; the one "
-        "with the lowest address before (ran: 2.6 and 2.12)"},
     Rule{"pool_options", {2, 8}, &Rules::has_pool_options, "MemPool: use_on_oom and no_split"},
     Rule{"oversize_release_skips_expandable",
          {2, 8},
@@ -53,6 +47,12 @@ constexpr std::array kRules = {
          &Rules::collects_no_expandable,
          "garbage_collect_cached_blocks: blocks of expandable segments are passed over"},
     Rule{"fraction_setting", {2, 10}, &Rules::has_fraction_setting, "per_process_memory_fraction in the settings"},
+    Rule{
+        "breaks_ties_by_age",
+        {2, 12},
+        &Rules::breaks_ties_by_age,
+        "BlockComparatorSize: of free blocks of one size the one whose Block object is the oldest comes first; the one "
+        "with the lowest address before (ran: 2.11 and 2.12)"},
     Rule{"oom_rejection",
          {2, 12},
          &Rules::has_oom_rejection,

@@ -239,8 +239,15 @@ class Player:
 
 def run_one(plan: Plan, folder: Path) -> None:
     player = Player(plan)
-    head = player.prepare()
-    player.play()
+    try:
+        head = player.prepare()
+        player.play()
+    except RuntimeError as error:  # an OOM among them
+        if not plan.graphs:
+            raise
+        # Out of memory within a capture, or as it began: the capture is void, and nothing can be compared.
+        (folder / f"{plan.name}.void").write_text(str(error))
+        return
     trace = torch.cuda.memory._snapshot()["device_traces"][0]
     script = Script(player.calls, trace, torch.cuda.get_device_properties(0).total_memory, plan.conf)
     script.build(head)
