@@ -79,8 +79,20 @@ VF_ABI int nvmlDeviceGetGraphicsRunningProcesses(Handle handle, unsigned* count,
   return nvml::kSuccess;
 }
 
-VF_ABI int nvmlDeviceGetMPSComputeRunningProcesses(Handle handle, unsigned* count, void*) {
-  return nvmlDeviceGetGraphicsRunningProcesses(handle, count, nullptr);
+VF_ABI int nvmlDeviceGetGraphicsRunningProcesses_v2(Handle handle, unsigned* count, void* entries) {
+  return nvmlDeviceGetGraphicsRunningProcesses(handle, count, entries);
+}
+VF_ABI int nvmlDeviceGetGraphicsRunningProcesses_v3(Handle handle, unsigned* count, void* entries) {
+  return nvmlDeviceGetGraphicsRunningProcesses(handle, count, entries);
+}
+VF_ABI int nvmlDeviceGetMPSComputeRunningProcesses(Handle handle, unsigned* count, void* entries) {
+  return nvmlDeviceGetGraphicsRunningProcesses(handle, count, entries);
+}
+VF_ABI int nvmlDeviceGetMPSComputeRunningProcesses_v2(Handle handle, unsigned* count, void* entries) {
+  return nvmlDeviceGetGraphicsRunningProcesses(handle, count, entries);
+}
+VF_ABI int nvmlDeviceGetMPSComputeRunningProcesses_v3(Handle handle, unsigned* count, void* entries) {
+  return nvmlDeviceGetGraphicsRunningProcesses(handle, count, entries);
 }
 
 // Nothing ran on a multiprocessor since any moment.
