@@ -18,7 +18,7 @@ SETTINGS: list[tuple[tuple[int, int], dict[str, Any]]] = [
     ((2, 1), {"conf": EXPANDABLE}),
     ((2, 1), {"later_conf": TOGGLED}),
     ((2, 1), {"conf": "max_split_size_mb:21"}),
-    ((2, 9), {"conf": "max_split_size_mb:20"}),
+    ((2, 10), {"conf": "max_split_size_mb:20"}),
     ((2, 1), {"conf": "max_split_size_mb:64"}),
     ((2, 6), {"conf": "max_split_size_mb:32,max_non_split_rounding_mb:80"}),
     ((2, 1), {"conf": "roundup_power2_divisions:4"}),
