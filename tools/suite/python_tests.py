@@ -56,11 +56,13 @@ SECTIONS = [
     suite("snapshots", "tools", "tests/snapshots"),
     suite("hooks on torch 2.12", "torch-2.12", "tests/hooks"),
     suite("command line on torch 2.12", "torch-2.12", "tests/cli"),
+    suite("allocator on torch 2.12", "torch-2.12", "tests/allocator"),
     suite("faults on torch 2.12", "torch-2.12", "tests/faults", tiers=("ci", "all")),
     suite("torch 2.12", "torch-2.12", "tests/torch", tiers=("ci", "all")),
     suite("examples on torch 2.12", "torch-2.12", "tests/examples", tiers=("ci", "all")),
     suite("hooks on torch 2.6", "torch-2.6", "tests/hooks", tiers=("ci", "all")),
     suite("command line on torch 2.6", "torch-2.6", "tests/cli", tiers=("ci", "all")),
+    suite("allocator on torch 2.6", "torch-2.6", "tests/allocator", tiers=("ci", "all")),
     suite("torch 2.6", "torch-2.6", "tests/torch", tiers=("ci", "all")),
     suite("every version of torch", "tools", "tests/versions", tiers=("all",)),
 ]
