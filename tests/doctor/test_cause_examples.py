@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Doctor
+from doctor_calls import Doctor
 from product import ROOT
+
+pytestmark = pytest.mark.slow
 
 EXAMPLES = sorted((ROOT / "src" / "doctor" / "examples").glob("*.py"))
 TEXTS = sorted((ROOT / "src" / "doctor" / "examples").glob("*.txt"))

@@ -3,7 +3,9 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-model = nn.Sequential(nn.Conv2d(3, 16, 3, stride=4), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10))
+model = nn.Sequential(
+    nn.Conv2d(3, 16, 3, stride=4), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10)
+)
 model.cuda()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 

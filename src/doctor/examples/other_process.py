@@ -4,7 +4,9 @@ import sys
 
 import torch
 
-HOG = "import torch, time; x = torch.empty(8 << 30, dtype=torch.uint8, device='cuda'); print(flush=True); time.sleep(60)"
+HOG = (
+    "import torch, time; x = torch.empty(8 << 30, dtype=torch.uint8, device='cuda'); print(flush=True); time.sleep(60)"
+)
 neighbour = subprocess.Popen([sys.executable, "-c", HOG], stdout=subprocess.PIPE)
 neighbour.stdout.readline()
 try:
