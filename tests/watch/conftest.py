@@ -1,99 +1,18 @@
-"""A virtual card with a script for its NVML, and vramfit watch on it."""
+"""Fixtures of the tests of vramfit watch."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-from product import ROOT, STAGE, VRAMFIT, Product
-
-GIB = 1 << 30
-LEDGER_TOOL = STAGE.parent / "vramfit_ledger_tool"
-
-
-def wait_for(what: Callable[[], Any], seconds: float = 30) -> Any:
-    """What it gives once it is true. The limit is for a machine that is busy with other things."""
-    end = time.monotonic() + seconds
-    while not (value := what()):
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
-    return value
-
-
-@dataclass
-class Machine:
-    product: Product
-    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
-
-    @property
-    def ledger(self) -> Path:
-        return self.product.folder / "ledger"
-
-    @property
-    def script_file(self) -> Path:
-        return self.product.folder / "nvml_script"
-
-    def create(self, cards: int = 2) -> None:
-        words = ["create", str(self.ledger), "--name", "NVIDIA GeForce RTX 3090", "--count", str(cards)]
-        subprocess.run([str(LEDGER_TOOL), *words], check=True)
-
-    def script(self, *lines: str) -> None:
-        """What the cards do from now on. Replaced as a whole, so that no reader sees half of it."""
-        fresh = self.script_file.with_suffix(".new")
-        fresh.write_text("\n".join(lines) + "\n")
-        fresh.rename(self.script_file)
-
-    def environment(self, **variables: str) -> dict[str, str]:
-        given = {"VRAMFIT_LEDGER": str(self.ledger), "VRAMFIT_NVML_SCRIPT": str(self.script_file)}
-        return self.product.environment(**{**given, "LANG": "C.UTF-8", **variables})
-
-    def run(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(VRAMFIT), "watch", *words],
-            cwd=self.product.folder,
-            env=self.environment(**variables),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-
-    def look(self) -> dict[str, Any]:
-        done = self.run("--once", "--json", "-")
-        assert done.stdout, done.stderr
-        return dict(json.loads(done.stdout))
-
-    def start(self, *words: str, **variables: str) -> subprocess.Popen[bytes]:
-        with open(self.product.folder / "errors", "ab") as errors:
-            process = subprocess.Popen(
-                [str(VRAMFIT), "watch", *words],
-                cwd=self.product.folder,
-                env=self.environment(**variables),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-            )
-        self.started.append(process)
-        return process
-
-    @property
-    def errors(self) -> str:
-        return (self.product.folder / "errors").read_text()
+from machine import LEDGER_TOOL, Machine
+from product import Product
 
 
 @pytest.fixture
 def machine(product: Product) -> Iterator[Machine]:
-    if not LEDGER_TOOL.exists():
-        pytest.skip(
-            f"{LEDGER_TOOL.relative_to(ROOT) if LEDGER_TOOL.is_relative_to(ROOT) else LEDGER_TOOL} is not built"
-        )
+    assert LEDGER_TOOL.exists(), "vramfit_ledger_tool is not built (target virtual_gpu)"
     made = Machine(product)
     made.create()
     made.script("")

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
-from conftest import GIB, Machine, wait_for
+from machine import GIB, Machine, wait_for
 from product import VRAMFIT
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")

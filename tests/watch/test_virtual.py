@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
 from typing import Any
 
 import pytest
-from conftest import wait_for
+from machine import wait_for
 from product import VRAMFIT, Product
 
-pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="there is no torch")
 
 HOLD = """
 import pathlib, sys, torch

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import GIB, Machine, wait_for
+from machine import GIB, Machine, wait_for
 from product import VRAMFIT, Product
 
 

@@ -55,6 +55,7 @@ SECTIONS = [
     suite("project tests", "tools", "tests/project"),
     suite("snapshots", "tools", "tests/snapshots"),
     suite("hooks on torch 2.12", "torch-2.12", "tests/hooks"),
+    suite("watch on torch 2.12", "torch-2.12", "tests/watch"),
     suite("command line on torch 2.12", "torch-2.12", "tests/cli"),
     suite("allocator on torch 2.12", "torch-2.12", "tests/allocator"),
     suite("faults on torch 2.12", "torch-2.12", "tests/faults", tiers=("ci", "all")),
