@@ -35,6 +35,7 @@ struct Rules {
   bool limit_only_below_one = false;
   bool newest_pool_first = false;
   bool breaks_ties_by_age = false;
+  bool breaks_ties_by_segment_age = false;
   bool collects_no_expandable = false;
   bool oversize_release_skips_expandable = false;
   bool splits_from_twenty = false;

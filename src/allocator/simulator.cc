@@ -186,6 +186,7 @@ BlockId Simulator::hand_out(const Request& request, std::uint64_t bytes, std::ui
     blocks_[rest].expandable = blocks_[id].expandable;
     blocks_[rest].requested = blocks_[id].requested;
     std::swap(blocks_[rest].serial, blocks_[id].serial);
+    inherit_serial(rest, id);
     blocks_[id].size = request.size;
     link_after(id, rest);
     put_free(rest);

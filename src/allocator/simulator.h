@@ -111,7 +111,14 @@ class Simulator {
   };
 
   // Blocks (simulator.cc).
-  std::uint64_t order_of(const Block& block) const { return rules_.breaks_ties_by_age ? block.serial : block.address; }
+  // What decides between free blocks of one size. Serials below 2^25 and addresses below 2^48 share one number.
+  std::uint64_t order_of(const Block& block) const {
+    if (rules_.breaks_ties_by_segment_age) return block.serial << 39 | block.address >> 9;
+    return rules_.breaks_ties_by_age ? block.serial : block.address;
+  }
+  void inherit_serial(BlockId from, BlockId to) {
+    if (rules_.breaks_ties_by_segment_age) blocks_[to].serial = blocks_[from].serial;
+  }
   BlockId new_block(std::uint32_t list, std::uint64_t address, std::uint64_t size);
   void drop_block(BlockId block);
   void put_free(BlockId block);

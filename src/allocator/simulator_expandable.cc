@@ -60,6 +60,7 @@ bool Simulator::map_block(BlockId id, std::uint64_t size) {
     const BlockId rest = new_block(blocks_[id].list, begin + bytes, blocks_[id].size - bytes);
     blocks_[rest].is_mapped = false;
     blocks_[rest].expandable = blocks_[id].expandable;
+    inherit_serial(id, rest);
     blocks_[id].size = bytes;
     link_after(id, rest);
     add_unmapped(rest);
@@ -109,6 +110,7 @@ void Simulator::unmap_block(BlockId id) {
   if (begin > old_begin) {
     const BlockId before = new_block(list, old_begin, begin - old_begin);
     blocks_[before].expandable = expandable;
+    inherit_serial(id, before);
     const BlockId left = blocks_[id].previous;
     blocks_[before].previous = left;
     blocks_[before].next = id;
@@ -119,6 +121,7 @@ void Simulator::unmap_block(BlockId id) {
   if (old_end > end) {
     const BlockId after = new_block(list, end, old_end - end);
     blocks_[after].expandable = expandable;
+    inherit_serial(id, after);
     link_after(id, after);
     put_free(after);
   }
