@@ -13,6 +13,7 @@
 //   e [A B]                        empty_cache
 //   pool A B OPTIONS...            create a pool: use_on_oom, no_split
 //   begin A B STREAM|*             end A B           release A B
+//   pin SLOT BYTES / unpin SLOT / emptypins / pinstats   the pinned host allocator
 //   stats                          print the statistics
 //   peaks / sums                   reset peak, accumulated statistics
 //   state                          print segments and blocks
@@ -33,6 +34,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/pinned.h"
 #include "allocator/recorded_device.h"
 #include "allocator/simulator.h"
 
@@ -75,6 +77,7 @@ class Player {
   void prepare(std::istringstream& words, const std::string& word);
   void call(std::istringstream& words, const std::string& word);
   void allocate(std::istringstream& words);
+  bool call_pinned(std::istringstream& words, const std::string& word);
   void print_state() const;
   Simulator& simulator();
 
@@ -85,6 +88,8 @@ class Player {
   std::unique_ptr<Simulator> simulator_;
   Printer printer_;
   std::vector<BlockId> slots_;
+  PinnedSimulator pinned_;
+  std::map<std::uint32_t, PinnedBlockId> pins_;
   OtherOrder order_{slots_};
 };
 
@@ -170,11 +175,41 @@ void Player::print_state() const {
   }
 }
 
+bool Player::call_pinned(std::istringstream& words, const std::string& word) {
+  std::uint32_t slot = 0;
+  std::uint64_t bytes = 0;
+  words >> slot >> bytes;
+  if (word == "pin") {
+    pins_[slot] = pinned_.malloc(bytes);
+  } else if (word == "unpin") {
+    pinned_.free(pins_.at(slot));
+  } else if (word == "emptypins") {
+    pinned_.empty_cache();
+  } else if (word == "pinstats") {
+    const PinnedStatistics& all = pinned_.statistics();
+    const std::pair<const char*, const Stat&> named[] = {{"allocations", all.allocations},
+                                                         {"allocated_bytes", all.allocated_bytes},
+                                                         {"active_requests", all.active_requests},
+                                                         {"active_bytes", all.active_bytes}};
+    for (const auto& [name, stat] : named) {
+      fmt::print("{} {} {} {} {}\n", name, stat.current, stat.peak, stat.allocated, stat.freed);
+    }
+    fmt::print("num_host_alloc {}\nnum_host_free {}\n#\n", all.host_allocations, all.host_frees);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void Player::call(std::istringstream& words, const std::string& word) {
   std::uint32_t slot = 0;
   std::uint64_t stream = 0;
   PoolId pool;
   std::string rest;
+  if (word.starts_with("pin") || word == "unpin" || word == "emptypins") {
+    call_pinned(words, word);
+    return;
+  }
   if (word == "a") {
     allocate(words);
   } else if (word == "f" || word == "r" || word == "c") {
