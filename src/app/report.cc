@@ -1,0 +1,78 @@
+#include "app/report.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "app/compare.h"
+#include "app/report_confidential.h"
+#include "app/report_result.h"
+#include "report/page/page.h"
+
+namespace vramfit::app {
+
+using report::page::OwnerTotal;
+using report::page::RunFacts;
+
+namespace {
+
+std::vector<OwnerTotal> add_up(const std::vector<model::OwnerRow>& rows) {
+  std::map<std::pair<int, std::string>, OwnerTotal> totals;
+  for (const model::OwnerRow& row : rows) {
+    OwnerTotal& total = totals[{row.device, row.owner}];
+    total.owner = row.owner;
+    total.device = row.device;
+    total.bytes = total.bytes + row.bytes;
+    total.blocks += row.blocks;
+  }
+  std::vector<OwnerTotal> sorted;
+  for (auto& [key, total] : totals) sorted.push_back(std::move(total));
+  std::ranges::stable_sort(sorted, [](const OwnerTotal& left, const OwnerTotal& right) {
+    return left.device != right.device ? left.device < right.device : left.bytes > right.bytes;
+  });
+  return sorted;
+}
+
+// Proven plans that no other beats in peak and time, quickest first.
+std::vector<std::size_t> find_front(const std::vector<model::PlanRow>& plans) {
+  const auto beats = [](const model::PlanRow& left, const model::PlanRow& right) {
+    return left.proven->device <= right.proven->device && left.time_factor <= right.time_factor &&
+           (left.proven->device < right.proven->device || left.time_factor < right.time_factor);
+  };
+  std::vector<std::size_t> front;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (!plans[i].proven) continue;
+    const bool is_beaten =
+        std::ranges::any_of(plans, [&](const model::PlanRow& other) { return other.proven && beats(other, plans[i]); });
+    if (!is_beaten) front.push_back(i);
+  }
+  std::ranges::stable_sort(front, {}, [&](std::size_t i) { return plans[i].time_factor; });
+  return front;
+}
+
+RunFacts build_facts(const model::StoredRun& stored) {
+  RunFacts facts{.stored = stored};
+  if (stored.end.result.empty()) return facts;
+  auto read = read_stored_result(stored.end.result);
+  if (!read) {
+    facts.unreadable = "What this run stored is not a run's result, so only the history's own tables are shown.";
+    return facts;
+  }
+  facts.owners = add_up(read->run.owners_at_peak);
+  if (read->fit) facts.front = find_front(read->fit->plans);
+  facts.result = std::move(read->run);
+  facts.fit = std::move(read->fit);
+  return facts;
+}
+
+}  // namespace
+
+std::string build_report(std::vector<model::StoredRun> runs, const ReportRequest& request) {
+  report::page::PageFacts facts{.is_confidential = request.is_confidential, .version = request.version};
+  for (const model::StoredRun& run : runs) facts.runs.push_back(build_facts(run));
+  if (runs.size() > 1) facts.comparison = compare(std::move(runs));
+  if (request.is_confidential) make_confidential(facts);
+  return page_to_html(facts);
+}
+
+}  // namespace vramfit::app

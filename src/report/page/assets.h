@@ -1,0 +1,14 @@
+// The page's style and script, from assets/.
+#ifndef VRAMFIT_REPORT_PAGE_ASSETS_H
+#define VRAMFIT_REPORT_PAGE_ASSETS_H
+
+#include <string_view>
+
+namespace vramfit::report::page {
+
+extern const std::string_view kStyle;
+extern const std::string_view kScript;
+
+}  // namespace vramfit::report::page
+
+#endif

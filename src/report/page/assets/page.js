@@ -1,0 +1,50 @@
+"use strict";
+// The page is whole without this. It adds a cursor to the timelines, and opens what is closed for printing.
+for (const figure of document.querySelectorAll("figure.timeline")) {
+  const control = figure.querySelector(".cursor-control");
+  const slider = control.querySelector("input");
+  const output = control.querySelector("output");
+  const chart = figure.querySelector("svg.chart");
+  const line = chart.querySelector(".cursor");
+  const rows = [...figure.querySelectorAll("tbody tr")];
+  const places = rows.map((row) => Number(row.querySelector("[data-x]").dataset.x));
+  const show = (index) => {
+    const cells = [...rows[index].cells].map((cell) => cell.textContent);
+    line.setAttribute("x1", places[index]);
+    line.setAttribute("x2", places[index]);
+    line.classList.add("shown");
+    const mark = cells[4] ? `, mark: ${cells[4]}` : "";
+    output.textContent = `${cells[0]}, ${cells[1]}: ${cells[2]} allocated, ${cells[3]} reserved${mark}`;
+    slider.setAttribute("aria-valuetext", output.textContent);
+  };
+  // Memory keeps a point's value until the next one: the last point at or before the place.
+  const find = (place) => {
+    let low = 0;
+    let high = places.length - 1;
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (places[middle] <= place) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  };
+  slider.addEventListener("input", () => show(Number(slider.value)));
+  chart.addEventListener("pointermove", (event) => {
+    const box = chart.getBoundingClientRect();
+    const index = find(((event.clientX - box.left) / box.width) * chart.viewBox.baseVal.width);
+    slider.value = String(index);
+    show(index);
+  });
+  control.hidden = false;
+  show(0);
+}
+const opened = [];
+addEventListener("beforeprint", () => {
+  for (const part of document.querySelectorAll("details:not([open])")) {
+    part.open = true;
+    opened.push(part);
+  }
+});
+addEventListener("afterprint", () => {
+  for (const part of opened.splice(0)) part.open = false;
+});

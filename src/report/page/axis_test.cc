@@ -1,0 +1,38 @@
+#include "report/page/axis.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace vramfit::report::page {
+
+using base::Bytes;
+
+TEST(Axis, ticks_begin_at_zero_are_evenly_spaced_and_reach_past_the_most) {
+  for (const double most : {0.003, 0.9, 1.0, 7.3, 11.76, 99.0, 12345.0}) {
+    const auto ticks = round_ticks(most, 5);
+    ASSERT_GE(ticks.size(), 3u) << most;
+    ASSERT_LE(ticks.size(), 8u) << most;
+    EXPECT_EQ(ticks.front(), 0);
+    EXPECT_GE(ticks.back(), most);
+    EXPECT_LT(ticks[ticks.size() - 2], most);
+    for (std::size_t i = 1; i < ticks.size(); ++i) EXPECT_NEAR(ticks[i], static_cast<double>(i) * ticks[1], 1e-9);
+  }
+}
+
+TEST(Axis, nothing_or_nonsense_still_makes_an_axis) {
+  EXPECT_EQ(round_ticks(0, 5), (std::vector<double>{0, 1}));
+  EXPECT_EQ(round_ticks(std::nan(""), 5), (std::vector<double>{0, 1}));
+  EXPECT_EQ(round_ticks(-3, 5), (std::vector<double>{0, 1}));
+}
+
+TEST(Axis, bytes_are_counted_in_binary_units) {
+  const auto ticks = byte_ticks(Bytes(std::int64_t{8} << 30), 4);
+  EXPECT_EQ(ticks, (std::vector<Bytes>{Bytes(0), Bytes(std::int64_t{2} << 30), Bytes(std::int64_t{4} << 30),
+                                       Bytes(std::int64_t{6} << 30), Bytes(std::int64_t{8} << 30)}));
+  EXPECT_EQ(tick_text(ticks[1]), "2 GiB");
+  EXPECT_EQ(tick_text(Bytes(512)), "512 B");
+  EXPECT_EQ(tick_text(Bytes(0)), "0 B");
+}
+
+}  // namespace vramfit::report::page

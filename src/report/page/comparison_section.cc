@@ -1,0 +1,85 @@
+#include "report/page/comparison_section.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/page/html.h"
+
+namespace vramfit::report::page {
+
+using base::Bytes;
+using model::Comparison;
+
+namespace {
+
+constexpr double kWidth = 240, kHeight = 14;
+
+std::string bar(Bytes part, Bytes whole) {
+  if (whole.count() <= 0) return "";
+  return fmt::format(
+      "<svg class=\"inline-bar\" viewBox=\"0 0 {} {}\" aria-hidden=\"true\"><rect class=\"measure\" width=\"{:.1f}\" "
+      "height=\"{}\"/></svg>",
+      kWidth, kHeight, kWidth * static_cast<double>(part.count()) / static_cast<double>(whole.count()), kHeight);
+}
+
+std::string change(const std::optional<model::Peaks>& first, const std::optional<model::Peaks>& peaks) {
+  if (!first || !peaks) return "unknown";
+  const Bytes delta = peaks->device - first->device;
+  if (delta.count() == 0) return "same";
+  return (delta.count() < 0 ? "−" : "+") + to_string(delta.count() < 0 ? -delta : delta);
+}
+
+std::string peak_text(const std::optional<model::Peaks>& peaks) { return peaks ? to_string(peaks->device) : "unknown"; }
+
+std::string memory_table(const Comparison& comparison) {
+  Bytes most;
+  for (const auto& peaks : comparison.peaks) {
+    if (peaks) most = std::max(most, peaks->device);
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
+    const model::StoredRun& run = comparison.runs[i];
+    const auto& peaks = comparison.peaks[i];
+    const bool ended = run.state == model::RunState::kEnded;
+    rows.push_back({fmt::format("<a href=\"#run-{0}\">run {0}</a>", run.number),
+                    escape(ended ? run.end.verdict : std::string(to_string(run.state))), peak_text(peaks),
+                    peaks ? bar(peaks->device, most) : "", i == 0 ? "" : change(comparison.peaks.front(), peaks),
+                    run.end.wall_seconds > 0 ? fmt::format("{:.1f} s", run.end.wall_seconds) : "unknown"});
+  }
+  return table(
+      "Memory of the fullest card",
+      {{"run"}, {"outcome"}, {"at the peak", true}, {"side by side"}, {"against the first", true}, {"took", true}},
+      rows);
+}
+
+std::vector<TableColumn> columns_of(const Comparison& comparison, std::string first, bool numbers) {
+  std::vector<TableColumn> columns = {{std::move(first)}};
+  for (const model::StoredRun& run : comparison.runs) columns.push_back({fmt::format("run {}", run.number), numbers});
+  return columns;
+}
+
+}  // namespace
+
+std::string comparison_section(const Comparison& comparison, int level) {
+  std::string html = "<section>\n" + heading(level, "Side by side") + memory_table(comparison);
+  if (comparison.differences.empty()) {
+    html += paragraph("Nothing of what is noted about these runs differs.");
+  } else {
+    std::vector<std::vector<std::string>> rows;
+    for (const model::Difference& difference : comparison.differences) {
+      rows.push_back({escape(difference.what)});
+      for (const std::string& value : difference.values) rows.back().push_back(value.empty() ? "none" : escape(value));
+    }
+    html += table("What differs", columns_of(comparison, "what", false), rows);
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const model::ComparedNumber& phase : comparison.phases) {
+    rows.push_back({escape(phase.what)});
+    for (const auto& peaks : phase.peaks) rows.back().push_back(peak_text(peaks));
+  }
+  if (!rows.empty()) html += table("Peaks of the phases", columns_of(comparison, "phase", true), rows);
+  return html + "</section>\n";
+}
+
+}  // namespace vramfit::report::page

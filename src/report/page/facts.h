@@ -1,0 +1,44 @@
+// What a page shows: everything is worked out before it gets here.
+#ifndef VRAMFIT_REPORT_PAGE_FACTS_H
+#define VRAMFIT_REPORT_PAGE_FACTS_H
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/comparison.h"
+#include "model/fit_result.h"
+#include "model/run_result.h"
+#include "model/stored_run.h"
+
+namespace vramfit::report::page {
+
+// Rows of one card that have one owner, added up.
+struct OwnerTotal {
+  std::string owner;
+  int device = 0;
+  base::Bytes bytes;
+  std::int64_t blocks = 0;
+  friend bool operator==(const OwnerTotal&, const OwnerTotal&) = default;
+};
+
+struct RunFacts {
+  model::StoredRun stored;
+  std::optional<model::RunResult> result;  // none: it has none, or not one of a run (see `unreadable`)
+  std::optional<model::FitResult> fit;     // of `vramfit fit`; its as_is is `result`
+  std::string unreadable;                  // why a stored result could not be shown; empty: it could
+  std::vector<OwnerTotal> owners;          // by card, largest first
+  std::vector<std::size_t> front;          // of fit->plans: those that no other beats in both peak and time
+};
+
+struct PageFacts {
+  std::vector<RunFacts> runs;
+  std::optional<model::Comparison> comparison;  // of several runs
+  bool is_confidential = false;                 // says so; what is to be left out is left out already
+  std::string version;                          // of vramfit
+};
+
+}  // namespace vramfit::report::page
+
+#endif

@@ -1,0 +1,106 @@
+#include "report/page/plan_chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/page/axis.h"
+#include "report/page/html.h"
+
+namespace vramfit::report::page {
+
+using base::Bytes;
+using model::PlanRow;
+
+namespace {
+
+constexpr double kWidth = 960, kHeight = 340;
+constexpr double kLeft = 76, kRight = 24, kTop = 24, kBottom = 52;
+
+Bytes peak_of(const PlanRow& row) { return row.proven ? row.proven->device : row.predicted; }
+
+struct Scale {
+  double most_factor = 1, most_bytes = 1;
+  double x(double factor) const { return kLeft + (kWidth - kLeft - kRight) * factor / most_factor; }
+  double y(Bytes bytes) const {
+    return kHeight - kBottom - (kHeight - kTop - kBottom) * static_cast<double>(bytes.count()) / most_bytes;
+  }
+};
+
+// A disc has been proven to fit; a cross has not, and is not filled.
+std::string draw_plan(const PlanRow& row, std::size_t number, bool fits, const Scale& scale) {
+  const double x = scale.x(row.time_factor);
+  const double y = scale.y(peak_of(row));
+  const std::string title = fmt::format("<title>{}: {}, {}, {:.2f} times as long</title>", number,
+                                        escape(row.plan.name), to_string(peak_of(row)), row.time_factor);
+  const std::string shape =
+      fits ? fmt::format("<circle class=\"fits\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6\">{}</circle>", x, y, title)
+           : fmt::format("<path class=\"lost\" d=\"M{:.1f} {:.1f}l10 10m-10 0l10 -10\">{}</path>", x - 5, y - 5, title);
+  return shape + fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 9, y - 6, number);
+}
+
+std::string draw_axes(const Scale& scale, const std::vector<Bytes>& levels, const std::vector<double>& factors) {
+  std::string svg;
+  for (const Bytes level : levels) {
+    svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kLeft, kWidth - kRight,
+                       scale.y(level), scale.y(level));
+    svg += fmt::format("<text class=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kLeft - 8, scale.y(level) + 4,
+                       tick_text(level));
+  }
+  for (const double factor : factors) {
+    svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{}\">×{:.3g}</text>\n", scale.x(factor),
+                       kHeight - kBottom + 20, factor);
+  }
+  return svg + fmt::format(
+                   "<text class=\"end\" x=\"{}\" y=\"{}\">time of a training step, against the job as it "
+                   "is</text>\n",
+                   kWidth - kRight, kHeight - 10);
+}
+
+std::string draw_front(const RunFacts& run, const Scale& scale) {
+  std::string points;
+  for (const std::size_t index : run.front) {
+    const PlanRow& row = run.fit->plans[index];
+    points += fmt::format("{:.1f},{:.1f} ", scale.x(row.time_factor), scale.y(peak_of(row)));
+  }
+  return run.front.size() < 2 ? "" : fmt::format("<polyline class=\"front\" points=\"{}\"/>\n", points);
+}
+
+}  // namespace
+
+std::string plan_chart(const RunFacts& run) {
+  const model::FitResult& fit = *run.fit;
+  Bytes most = fit.limit;
+  double most_factor = 1;
+  for (const auto* rows : {&fit.plans, &fit.lost}) {
+    for (const PlanRow& row : *rows) {
+      most = std::max(most, peak_of(row));
+      if (std::isfinite(row.time_factor)) most_factor = std::max(most_factor, row.time_factor);
+    }
+  }
+  if (fit.plans.empty() && fit.lost.empty()) return "";
+  const auto levels = byte_ticks(most, 5);
+  const auto factors = round_ticks(most_factor * 1.05, 8);
+  const Scale scale{factors.back(), static_cast<double>(levels.back().count())};
+  std::string svg = draw_axes(scale, levels, factors) + draw_front(run, scale);
+  svg += fmt::format(
+      "<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"strong\" x=\"{}\" "
+      "y=\"{:.1f}\">the card's memory: {}</text>\n",
+      kLeft, kWidth - kRight, scale.y(fit.limit), scale.y(fit.limit), kLeft + 6, scale.y(fit.limit) - 6,
+      to_string(fit.limit));
+  std::size_t number = 0;
+  for (const PlanRow& row : fit.plans) svg += draw_plan(row, ++number, true, scale);
+  for (const PlanRow& row : fit.lost) svg += draw_plan(row, ++number, false, scale);
+  return fmt::format(
+      "<figure><figcaption>Peak against time</figcaption>\n<ul class=\"legend\"><li><svg class=\"key\" viewBox=\"0 0 "
+      "16 16\" aria-hidden=\"true\"><circle class=\"fits\" cx=\"8\" cy=\"8\" r=\"6\"/></svg> proven to fit</li>"
+      "<li><svg class=\"key\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><path class=\"lost\" d=\"M3 3l10 10m-10 "
+      "0l10 -10\"/></svg> not the answer</li><li>numbers: the rows of the table</li></ul>\n<div class=\"scroll\" "
+      "tabindex=\"0\" role=\"region\" aria-label=\"Peak against time\"><svg class=\"chart\" viewBox=\"0 0 {} {}\" "
+      "role=\"img\" aria-label=\"Peak of each plan against the time of a training step. The table of plans holds the "
+      "numbers.\">\n{}</svg></div></figure>\n",
+      kWidth, kHeight, svg);
+}
+
+}  // namespace vramfit::report::page

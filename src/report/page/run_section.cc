@@ -1,0 +1,244 @@
+#include "report/page/run_section.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/fit_text.h"
+#include "report/page/fit_section.h"
+#include "report/page/html.h"
+#include "report/page/owners_bar.h"
+#include "report/page/timeline_chart.h"
+#include "report/run_text.h"
+
+namespace vramfit::report::page {
+
+using model::RunState;
+using model::StoredRun;
+
+namespace {
+
+// What the terminal says, in one line: "[✓] fits NVIDIA ...".
+std::string marked_verdict(const RunFacts& run) {
+  std::string line;
+  if (run.fit) {
+    line = report::fit_verdict_line(*run.fit);
+  } else if (run.result) {
+    line = report::verdict_line(*run.result);
+  } else if (run.stored.state != RunState::kEnded) {
+    line = fmt::format("[!] {}: there is no result", to_string(run.stored.state));
+  } else {
+    line = fmt::format("[!] {}{}{}", run.stored.end.verdict, run.stored.end.reason.empty() ? "" : ": ",
+                       run.stored.end.reason);
+  }
+  // The terminal's line was wrapped for 80 columns.
+  std::string flat;
+  for (const char character : line) {
+    const char shown = character == '\n' ? ' ' : character;
+    if (shown != ' ' || !flat.ends_with(' ')) flat += shown;
+  }
+  return flat;
+}
+
+// The mark as a word, for those who don't see it.
+std::string state_of(std::string_view marked) {
+  if (marked.starts_with("[✓]")) return "good";
+  return marked.starts_with("[!]") ? "unsure" : "bad";
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+std::string git_text(const model::GitState& git) {
+  if (git.commit.empty()) return "";
+  return fmt::format("{}{}{}{}", git.commit.substr(0, 12), git.branch.empty() ? "" : " on ", git.branch,
+                     git.has_changes ? ", with changes not committed" : "");
+}
+
+std::string fact(std::string_view name, const std::string& value, bool is_code = false) {
+  if (value.empty()) return "";
+  const std::string shown = is_code ? "<code>" + escape(value) + "</code>" : escape(value);
+  return fmt::format("<dt>{}</dt><dd>{}</dd>\n", escape(name), shown);
+}
+
+std::string facts_list(const StoredRun& run) {
+  std::string html = fact("command", join(run.start.command), true) + fact("in", run.start.folder, true) +
+                     fact("script", run.start.script, true) + fact("git", git_text(run.start.git)) +
+                     fact("card asked for", run.start.card) + fact("plan", run.start.plan, true);
+  if (!run.end.torch.empty()) html += fact("torch", run.end.torch);
+  if (!run.end.python.empty()) html += fact("Python", run.end.python);
+  html += fact("host", run.start.host) + fact("vramfit", run.start.version);
+  if (run.state == RunState::kEnded) html += fact("took", fmt::format("{:.1f} s", run.end.wall_seconds));
+  html += fact("tags", join(run.tags)) + fact("note", run.note);
+  return html.empty() ? "" : "<dl class=\"facts\">\n" + html + "</dl>\n";
+}
+
+std::string card_title(const model::DeviceResult& device) {
+  return fmt::format("card {}, {}", device.index, device.name);
+}
+
+std::string device_table(const std::vector<model::DeviceResult>& devices) {
+  std::vector<std::vector<std::string>> rows;
+  for (const model::DeviceResult& device : devices) {
+    rows.push_back({escape(card_title(device)), to_string(device.peaks.allocated), to_string(device.peaks.reserved),
+                    to_string(device.peaks.device), device.total.count() > 0 ? to_string(device.total) : "unknown",
+                    to_string(device.context), to_string(device.libraries), fmt::format("{}", device.retries)});
+  }
+  return rows.empty() ? ""
+                      : table("Peaks of each card",
+                              {{"card"},
+                               {"allocated", true},
+                               {"reserved", true},
+                               {"everything", true},
+                               {"of", true},
+                               {"context", true},
+                               {"libraries", true},
+                               {"retries", true}},
+                              rows);
+}
+
+std::string phase_table(const std::vector<model::PhaseResult>& phases) {
+  std::vector<std::vector<std::string>> rows;
+  for (const model::PhaseResult& phase : phases) {
+    rows.push_back({escape(phase.name), fmt::format("{}", phase.device), fmt::format("{}", phase.steps),
+                    to_string(phase.peaks.allocated), to_string(phase.peaks.reserved), to_string(phase.peaks.device)});
+  }
+  return rows.empty() ? ""
+                      : table("Peaks of each phase",
+                              {{"phase"},
+                               {"card", true},
+                               {"steps", true},
+                               {"allocated", true},
+                               {"reserved", true},
+                               {"everything", true}},
+                              rows);
+}
+
+std::string line_table(const std::vector<model::LineRow>& lines) {
+  std::vector<std::vector<std::string>> rows;
+  for (const model::LineRow& row : lines) {
+    rows.push_back({"<code>" + escape(row.line) + "</code>", fmt::format("{}", row.device), to_string(row.bytes),
+                    fmt::format("{}", row.blocks)});
+  }
+  return table("The script's own lines behind what lived at the peak",
+               {{"line"}, {"card", true}, {"holds", true}, {"blocks", true}}, rows);
+}
+
+std::string stack_list(const std::vector<model::StackFrame>& stack) {
+  if (stack.empty()) return "";
+  std::string html = "<ol class=\"stack\">\n";
+  for (const model::StackFrame& frame : stack) {
+    html += fmt::format("<li><code>{}:{} in {}</code>", escape(frame.file), frame.line, escape(frame.function));
+    if (!frame.code.empty()) html += fmt::format("<pre tabindex=\"0\"><code>{}</code></pre>", escape(frame.code));
+    html += "</li>\n";
+  }
+  return html + "</ol>\n";
+}
+
+std::string message(const std::string& text) {
+  return text.empty() ? "" : fmt::format("<pre tabindex=\"0\"><code>{}</code></pre>\n", escape(text));
+}
+
+// What ended the job, where something did.
+std::string failure(const model::RunResult& result, int level) {
+  std::string html;
+  if (result.oom) {
+    html += heading(level, result.oom->caught ? "Out of memory, and the script went on" : "Out of memory");
+    if (result.oom->tried.count() > 0) {
+      html += paragraph(fmt::format("It tried to allocate {}{}.", to_string(result.oom->tried),
+                                    result.oom->phase.empty() ? "" : " in phase " + result.oom->phase));
+    }
+    html += message(result.oom->message) + stack_list(result.oom->stack);
+  }
+  if (result.error) {
+    html += heading(level, "What ended the script") + paragraph(result.error->type, "strong") +
+            message(result.error->message) + paragraph(result.error->remedy) + stack_list(result.error->stack);
+  }
+  return html;
+}
+
+std::vector<std::string> texts_of(const std::vector<model::Remark>& remarks) {
+  std::vector<std::string> texts;
+  for (const model::Remark& remark : remarks) {
+    texts.push_back(remark.count > 1 ? fmt::format("{} ({} times)", remark.text, remark.count) : remark.text);
+  }
+  return texts;
+}
+
+std::string remarks(const model::RunResult& result, int level) {
+  std::vector<std::string> reads;
+  for (const model::DataDependence& read : result.depends_on_data) {
+    reads.push_back(read.line.empty() ? read.what : read.what + " at " + read.line);
+  }
+  std::string html;
+  const auto add = [&](std::string_view title, const std::vector<std::string>& items) {
+    if (!items.empty()) html += heading(level, title) + list(items);
+  };
+  add("Warnings", texts_of(result.warnings));
+  add("Changes applied", result.plan_applied);
+  add("Changes refused", result.plan_refused);
+  add("Left out of the run", result.cuts);
+  add("Depends on data", reads);
+  add("Not modelled", texts_of(result.not_modelled));
+  add("Assumed", texts_of(result.assumed));
+  return html;
+}
+
+std::string pictures(const RunFacts& run, int level) {
+  std::string timelines, bars;
+  for (const model::DeviceResult& device : run.result->devices) {
+    const std::string of = fmt::format("{} (run {})", card_title(device), run.stored.number);
+    timelines += timeline_chart(*run.result, device, "Memory over time, " + of);
+    bars += owners_bar(run, device.index, "At the fullest moment, " + of);
+  }
+  std::string html;
+  if (!timelines.empty()) html += heading(level, "Memory over time") + timelines;
+  if (!bars.empty())
+    html += heading(level, run.result->oom ? "What held the card when it ran out" : "What held the peak") + bars;
+  if (!run.result->lines_at_peak.empty())
+    html += heading(level, "Your lines behind it") + line_table(run.result->lines_at_peak);
+  return html;
+}
+
+std::string findings(const StoredRun& run, int level) {
+  std::vector<std::string> items;
+  for (const model::StoredFinding& finding : run.end.findings) {
+    items.push_back(fmt::format("{} {}: {}", finding.code, finding.label, finding.text));
+  }
+  return items.empty() ? "" : heading(level, "Findings") + list(items);
+}
+
+}  // namespace
+
+std::string verdict_sentence(const RunFacts& run) {
+  const std::string marked = marked_verdict(run);
+  const std::size_t space = marked.find(' ');
+  return space == std::string::npos ? marked : marked.substr(space + 1);
+}
+
+std::string run_section(const RunFacts& run, int level) {
+  const StoredRun& stored = run.stored;
+  const std::string marked = marked_verdict(run);
+  std::string html = fmt::format("<section id=\"run-{}\">\n", stored.number);
+  html += heading(level, fmt::format("Run {}: {}", stored.number, stored.start.verb));
+  html += fmt::format("<p class=\"verdict {}\">{}</p>\n", state_of(marked), escape(marked));
+  if (!run.unreadable.empty()) html += paragraph(run.unreadable, "note");
+  if (run.fit) html += fit_section(run, level + 1);
+  if (run.fit && run.result)
+    html += heading(level + 1, "The job as it is") + paragraph(report::verdict_line(*run.result));
+  if (run.result) html += failure(*run.result, level + 1) + pictures(run, level + 1);
+  html += findings(stored, level + 1);
+  // A fit's or a run's own result knows more of its cards than the history's tables.
+  const auto& devices = run.result ? run.result->devices : stored.end.devices;
+  const auto& phases = run.result ? run.result->phases : stored.end.phases;
+  if (!phases.empty()) html += heading(level + 1, "Phases") + phase_table(phases);
+  if (!devices.empty()) html += heading(level + 1, "Cards") + device_table(devices);
+  if (run.result) html += remarks(*run.result, level + 1);
+  html += heading(level + 1, "What was run") + facts_list(stored);
+  return html + "</section>\n";
+}
+
+}  // namespace vramfit::report::page

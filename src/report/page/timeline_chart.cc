@@ -1,0 +1,167 @@
+#include "report/page/timeline_chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "report/page/axis.h"
+#include "report/page/html.h"
+
+namespace vramfit::report::page {
+
+using base::Bytes;
+using model::TimelinePoint;
+
+namespace {
+
+// The picture's own units; the page scales it.
+constexpr double kWidth = 960, kHeight = 320;
+constexpr double kLeft = 76, kRight = 20, kTop = 30, kBottom = 44;
+constexpr double kLetter = 7.2;  // width of one, about, at the charts' text size
+
+struct Scale {
+  double from_seconds = 0, to_seconds = 1, most_bytes = 1;
+  double x(double seconds) const {
+    return kLeft + (kWidth - kLeft - kRight) * (seconds - from_seconds) / (to_seconds - from_seconds);
+  }
+  double y(Bytes bytes) const {
+    return kHeight - kBottom - (kHeight - kTop - kBottom) * static_cast<double>(bytes.count()) / most_bytes;
+  }
+};
+
+double seconds_of(const TimelinePoint& point, const TimelinePoint& first) {
+  return static_cast<double>(point.at_ns - first.at_ns) / 1e9;
+}
+
+// Memory stays where it is until the next point.
+std::string steps(const std::vector<TimelinePoint>& points, const Scale& scale, Bytes TimelinePoint::*member) {
+  std::string path;
+  for (const TimelinePoint& point : points) {
+    const double x = scale.x(seconds_of(point, points.front()));
+    const double y = scale.y(point.*member);
+    path += path.empty() ? fmt::format("M{:.1f} {:.1f}", x, y) : fmt::format("H{:.1f}V{:.1f}", x, y);
+  }
+  return path;
+}
+
+std::string draw_phases(const std::vector<TimelinePoint>& points, const Scale& scale) {
+  std::string svg;
+  int band = 0;
+  for (std::size_t i = 0; i < points.size(); ++band) {
+    std::size_t end = i;
+    while (end < points.size() && points[end].phase == points[i].phase) ++end;
+    const double from = scale.x(seconds_of(points[i], points.front()));
+    const double to = end < points.size() ? scale.x(seconds_of(points[end], points.front())) : kWidth - kRight;
+    svg += fmt::format("<rect class=\"phase phase-{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>\n",
+                       band % 2, from, kTop, std::max(0.0, to - from), kHeight - kTop - kBottom);
+    if (static_cast<double>(points[i].phase.size() + 1) * kLetter < to - from) {
+      svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\">{}</text>\n", from + 4, kTop - 8, escape(points[i].phase));
+    }
+    i = end;
+  }
+  return svg;
+}
+
+std::string draw_axes(const Scale& scale, const std::vector<Bytes>& ticks) {
+  std::string svg;
+  for (const Bytes tick : ticks) {
+    svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kLeft, kWidth - kRight,
+                       scale.y(tick), scale.y(tick));
+    svg += fmt::format("<text class=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kLeft - 8, scale.y(tick) + 4,
+                       tick_text(tick));
+  }
+  for (const double tick : round_ticks(scale.to_seconds, 8)) {
+    if (tick > scale.to_seconds) break;
+    svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{}\">{:.4g} s</text>\n", scale.x(tick),
+                       kHeight - kBottom + 20, tick);
+  }
+  return svg;
+}
+
+std::string draw_marks(const std::vector<TimelinePoint>& points, const Scale& scale) {
+  std::string svg;
+  for (const TimelinePoint& point : points) {
+    if (point.mark.empty()) continue;
+    const double x = scale.x(seconds_of(point, points.front()));
+    svg += fmt::format(
+        "<line class=\"mark\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"><title>{3}</title></line>\n", x, kTop,
+        kHeight - kBottom, escape(point.mark));
+  }
+  return svg;
+}
+
+std::string draw_limit(Bytes limit, const Scale& scale) {
+  if (limit.count() <= 0 || static_cast<double>(limit.count()) > scale.most_bytes) return "";
+  const double y = scale.y(limit);
+  return fmt::format(
+      "<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"end strong\" x=\"{}\" "
+      "y=\"{:.1f}\">the card's memory: {}</text>\n",
+      kLeft, kWidth - kRight, y, y, kWidth - kRight - 4, y + 15, to_string(limit));
+}
+
+std::string data_table(const std::vector<TimelinePoint>& points, const Scale& scale, const std::string& title) {
+  std::vector<std::vector<std::string>> rows;
+  const bool has_marks = std::ranges::any_of(points, [](const TimelinePoint& point) { return !point.mark.empty(); });
+  for (const TimelinePoint& point : points) {
+    const double seconds = seconds_of(point, points.front());
+    rows.push_back({fmt::format("<span data-x=\"{:.1f}\">{:.3f} s</span>", scale.x(seconds), seconds),
+                    escape(point.phase), to_string(point.allocated), to_string(point.reserved)});
+    if (has_marks) rows.back().push_back(escape(point.mark));
+  }
+  std::vector<TableColumn> columns = {{"after", true}, {"phase"}, {"allocated", true}, {"reserved", true}};
+  if (has_marks) columns.push_back({"mark"});
+  return details("The numbers behind the picture", table("Points of: " + title, columns, rows));
+}
+
+std::string legend() {
+  return "<ul class=\"legend\"><li><svg class=\"key\" viewBox=\"0 0 32 8\" aria-hidden=\"true\"><path "
+         "class=\"reserved\" "
+         "d=\"M0 4H32\"/></svg> reserved by PyTorch</li><li><svg class=\"key\" viewBox=\"0 0 32 8\" "
+         "aria-hidden=\"true\"><path class=\"allocated\" d=\"M0 4H32\"/></svg> allocated: tensors</li><li><svg "
+         "class=\"key\" viewBox=\"0 0 32 8\" aria-hidden=\"true\"><path class=\"limit\" d=\"M0 4H32\"/></svg> the "
+         "card's "
+         "memory</li></ul>\n";
+}
+
+// Moves a line over the picture and reads the numbers out; page.js brings it to life and shows it.
+std::string cursor_control(std::size_t points, const std::string& title) {
+  return fmt::format(
+      "<div class=\"cursor-control\" hidden><label>Moment <input type=\"range\" min=\"0\" max=\"{}\" value=\"0\" "
+      "aria-label=\"Moment of: {}\"></label> <output></output></div>\n",
+      points - 1, escape(title));
+}
+
+}  // namespace
+
+std::string timeline_chart(const model::RunResult& result, const model::DeviceResult& device,
+                           const std::string& title) {
+  std::vector<TimelinePoint> points;
+  std::ranges::copy_if(result.timeline, std::back_inserter(points),
+                       [&](const TimelinePoint& point) { return point.device == device.index; });
+  std::ranges::stable_sort(points, {}, &TimelinePoint::at_ns);
+  if (points.size() < 2) return "";
+  Bytes most;
+  for (const TimelinePoint& point : points) most = std::max({most, point.allocated, point.reserved});
+  // The limit is drawn where it does not press the curves flat.
+  if (device.total.count() <= 3 * most.count()) most = std::max(most, device.total);
+  const std::vector<Bytes> ticks = byte_ticks(most, 5);
+  const Scale scale{0, std::max(1e-9, seconds_of(points.back(), points.front())),
+                    static_cast<double>(ticks.back().count())};
+  const std::string reserved = steps(points, scale, &TimelinePoint::reserved);
+  std::string html = fmt::format(
+      "<figure class=\"timeline\"><figcaption>{0}</figcaption>\n{1}<div class=\"scroll\" tabindex=\"0\" "
+      "role=\"region\" aria-label=\"{0}\"><svg class=\"chart\" viewBox=\"0 0 {2} {3}\" role=\"img\" "
+      "aria-label=\"{0}: allocated and reserved memory over {4:.1f} seconds. The table below holds the numbers.\">\n",
+      escape(title), legend(), kWidth, kHeight, scale.to_seconds);
+  html += draw_phases(points, scale) + draw_axes(scale, ticks);
+  html += fmt::format("<path class=\"reserved area\" d=\"{}V{:.1f}H{}Z\"/>\n", reserved, scale.y(Bytes(0)), kLeft);
+  html += fmt::format("<path class=\"reserved\" d=\"{}\"/>\n<path class=\"allocated\" d=\"{}\"/>\n", reserved,
+                      steps(points, scale, &TimelinePoint::allocated));
+  html += draw_limit(device.total, scale) + draw_marks(points, scale);
+  html += fmt::format("<line class=\"cursor\" x1=\"0\" x2=\"0\" y1=\"{}\" y2=\"{}\"/>\n</svg></div>\n", kTop,
+                      kHeight - kBottom);
+  return html + cursor_control(points.size(), title) + data_table(points, scale, title) + "</figure>\n";
+}
+
+}  // namespace vramfit::report::page
