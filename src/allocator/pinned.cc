@@ -33,10 +33,7 @@ PinnedBlockId PinnedSimulator::malloc(std::uint64_t bytes) {
 }
 
 void PinnedSimulator::put_free(PinnedBlockId id) {
-  const Block& block = blocks_[id];
-  free_[static_cast<std::size_t>(std::countr_zero(block.size))].push_back(id);
-  decrease(statistics_.active_requests, 1);
-  decrease(statistics_.active_bytes, static_cast<std::int64_t>(block.size));
+  free_[static_cast<std::size_t>(std::countr_zero(blocks_[id].size))].push_back(id);
 }
 
 void PinnedSimulator::free(PinnedBlockId id, bool waits) {
@@ -45,7 +42,10 @@ void PinnedSimulator::free(PinnedBlockId id, bool waits) {
 }
 
 void PinnedSimulator::complete(PinnedBlockId id) {
-  if (std::exchange(blocks_[id].is_waiting, false)) put_free(id);
+  if (!std::exchange(blocks_[id].is_waiting, false)) return;
+  decrease(statistics_.active_requests, 1);
+  decrease(statistics_.active_bytes, static_cast<std::int64_t>(blocks_[id].size));
+  put_free(id);
 }
 
 // All events are waited for first.

@@ -13,12 +13,13 @@ namespace vramfit::allocator {
 
 using PinnedBlockId = std::uint32_t;
 
-// torch.cuda.host_memory_stats(), 2.9.
+// torch.cuda.host_memory_stats(), 2.9. What is active falls only when a free had to wait for events: so PyTorch counts
+// (ran: 2.12), and so it is here.
 struct PinnedStatistics {
   Stat allocations;                   // blocks there
   Stat allocated_bytes;               // of blocks there
-  Stat active_requests;               // blocks in use
-  Stat active_bytes;                  // of blocks in use
+  Stat active_requests;               // blocks handed out
+  Stat active_bytes;                  // of blocks handed out
   std::int64_t host_allocations = 0;  // num_host_alloc
   std::int64_t host_frees = 0;        // num_host_free
 };
