@@ -212,6 +212,12 @@ base::Result<int> show_once(const WatchWords& words, app::Watch& watch) {
   auto tick = watch.tick();
   if (!tick) return std::unexpected(tick.error());
   if (!*tick) return misused("the recording is empty", words.replay);
+  while (!words.replay.empty()) {  // of a recording its last sample
+    auto next = watch.tick();
+    if (!next) return std::unexpected(next.error());
+    if (!*next) break;
+    *tick = std::move(*next);
+  }
   const model::MachineSample& sample = (*tick)->sample;
   if (!words.json.empty()) {
     const std::string json = report::machine_to_json(sample, VRAMFIT_VERSION)

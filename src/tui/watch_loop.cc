@@ -1,6 +1,7 @@
 #include "tui/watch_loop.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,8 +32,8 @@ class Loop {
       if (now >= due) {
         const auto more = take_sample();
         if (!more) return std::unexpected(more.error());
-        if (!*more) return {};
-        due = std::max(due + options_.interval_ns, now);  // a slow reading is not made up for
+        due = std::max(due + options_.interval_ns, now);             // a slow reading is not made up for
+        if (!*more) due = std::numeric_limits<std::int64_t>::max();  // the last picture of a recording stays
         must_draw_ = true;
         if (options_.most_samples > 0 && ++samples >= options_.most_samples) state_.quit = true;
       }
@@ -43,7 +44,9 @@ class Loop {
       }
       const std::int64_t next = must_draw_ ? std::min(due, drawn + kDrawNs) : due;
       pressed_ = false;
-      if (const auto key = screen_.wait_for_key(std::max<std::int64_t>(next - clock.now_ns(), 0))) {
+      constexpr std::int64_t kLongestWaitNs = 3'600'000'000'000;
+      const std::int64_t wait = std::clamp<std::int64_t>(next - clock.now_ns(), 0, kLongestWaitNs);
+      if (const auto key = screen_.wait_for_key(wait)) {
         press(state_, *key, rows_);
         pressed_ = must_draw_ = true;
       }
