@@ -77,6 +77,15 @@ def test_the_jobs_own_error_stays_as_it_is_and_the_report_names_who_held_what(ba
     assert sum(block["size"] for block in live) == report["allocated"]
 
 
+def test_the_doctor_names_the_list_that_grew(bare: BareJob) -> None:
+    finished = bare.run(JOB, PYTHONPATH=HOOK, VRAMFIT_ON_OOM="doctor")
+    assert finished.exit_code == 1
+    ours = finished.stderr.splitlines()[-2:]
+    assert "leak_growth" in ours[0] and ours[1].lstrip().startswith("the report is in vramfit-oom/")
+    diagnosis = (report_in(bare.folder)["folder"] / "diagnosis.txt").read_text()
+    assert "features[0]" in diagnosis
+
+
 def test_an_error_that_the_script_catches_is_reported_and_the_script_goes_on(bare: BareJob) -> None:
     finished = bare.run(
         """

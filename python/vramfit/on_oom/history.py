@@ -2,8 +2,8 @@
 
 PyTorch takes some 2 us for each stack (torch.cuda.memory, "Latency impact"), so a step of thousands of small
 operations could feel it. Twice a second the number of allocations is read; where their stacks would cost more than
-1.5 % of the time, they are taken for a part of the time only. Live blocks made in the other part have no stack.
-The ring holds a fixed number of entries.
+1 % of the time, they are taken for a part of the time only. Live blocks made in the other part have no stack. The
+ring holds a fixed number of entries.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 ENTRIES = 10_000
 STACK_SECONDS = 3e-6  # of one allocation: PyTorch says 2 us, deep stacks take more
-MOST_SHARE = 0.015
+MOST_SHARE = 0.01
 PERIOD_SECONDS = 0.5
 _FIRST_SECONDS = 3.0  # weights, the first steps and the optimizer's state: always taken
 
@@ -30,7 +30,7 @@ class History:
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
-        self._on = False
+        self._on: bool | None = None
         self._count = 0
         self._credit = 0.0
 
@@ -41,11 +41,9 @@ class History:
     def _switch(self, on: bool) -> None:
         if on == self._on:
             return
+        # Off is a history without stacks: to end it would make PyTorch warn, and lose what it has.
         record = self._torch.cuda.memory._record_memory_history
-        if on:
-            record("all", context="alloc", stacks="python", max_entries=ENTRIES)
-        else:
-            record(None)
+        record("all", context="alloc" if on else None, stacks="python", max_entries=ENTRIES)
         self._on = on
 
     def _watch(self) -> None:

@@ -1,6 +1,6 @@
 """How far the card has come, for errors that CUDA reports at a later call than the one that failed.
 
-Every two milliseconds at most, when a module is called, a number is sent through the card's own queue of work into
+Every five milliseconds at most, when a module is called, a number is sent through the card's own queue of work into
 page-locked memory of the host. Work is done in order, so after an error the number there says which modules the card
 had come past: the failing kernel was launched between that module's call and the next mark's. Kernels need not wait
 for anything, as they do under CUDA_LAUNCH_BLOCKING.
@@ -8,7 +8,7 @@ for anything, as they do under CUDA_LAUNCH_BLOCKING.
     host    mark 7: layer1.conv1     mark 8: layer3.conv2     mark 9: head          <- the error is reported here
     card    ... 7 ............ X                                                       the last number that came: 7
 
-It costs 4 KiB of the card and some 10 us a mark; only the current device's current stream is marked.
+It costs 4 KiB of the card and some 30 us a mark; only the current device's current stream is marked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 from vramfit.diagnose import frames
 
-PERIOD_SECONDS = 0.002
+PERIOD_SECONDS = 0.005
 MARKS = 1024  # then the numbers begin again
 
 
