@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from doctor_calls import Doctor
 
+pytestmark = pytest.mark.slow
+
 RECORD = """
 import torch
-
-pytestmark = pytest.mark.slow
 torch.cuda.memory._record_memory_history(max_entries=100000)
 MIB = 1 << 20
 def dump():
@@ -16,10 +16,11 @@ def dump():
 """
 
 FRAGMENTED = """
-pieces = [torch.empty(8 * MIB, dtype=torch.uint8, device="cuda") for _ in range(1280)]
-del pieces[::2]
+large = [torch.empty(1024 * MIB, dtype=torch.uint8, device="cuda") for _ in range(10)]
+del large
+kept = [torch.empty(600 * MIB, dtype=torch.uint8, device="cuda") for _ in range(10)]
 try:
-    torch.empty(2048 * MIB, dtype=torch.uint8, device="cuda")
+    torch.empty(3000 * MIB, dtype=torch.uint8, device="cuda")
 except torch.cuda.OutOfMemoryError:
     dump()
 """
