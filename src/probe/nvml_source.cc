@@ -61,10 +61,9 @@ std::string text_of(Call call, nvml::Device device) {
   return text.data();
 }
 
+// kNoBytes is the largest of the numbers that no card has.
 Reading bytes_of(std::uint64_t bytes) {
-  if (bytes == nvml::kNoBytes || bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    return Absence::kNotSupported;
-  }
+  if (bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return Absence::kNotSupported;
   return static_cast<std::int64_t>(bytes);
 }
 

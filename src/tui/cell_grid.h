@@ -48,8 +48,11 @@ class CellGrid {
     Style style = Style::kPlain;
     friend bool operator==(const Cell&, const Cell&) = default;
   };
-  const Cell& at(int column, int row) const { return cells_[static_cast<std::size_t>(row * size_.columns + column)]; }
-  Cell& at(int column, int row) { return cells_[static_cast<std::size_t>(row * size_.columns + column)]; }
+  std::size_t index_of(int column, int row) const {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(size_.columns) + static_cast<std::size_t>(column);
+  }
+  const Cell& at(int column, int row) const { return cells_[index_of(column, row)]; }
+  Cell& at(int column, int row) { return cells_[index_of(column, row)]; }
   int last_column(int row) const;
 
   Size size_;
