@@ -21,7 +21,7 @@ void offer_smaller_batch(const Scene& scene, Draft& draft) {
   const bool infers = scene.at.evaluation || scene.at.inference;
   draft.fix({infers ? "Use a smaller batch here" : what,
              infers ? "DataLoader(..., batch_size=SMALLER)"
-                    : "(loss / 2).backward(); if (step + 1) % 2 == 0: optimizer.step(); optimizer.zero_grad()",
+                    : "(loss / 2).backward()  # optimizer.step() after every second batch",
              std::nullopt, infers ? "little" : "little, until the card is no longer busy", Applicability::kFillIn});
 }
 
@@ -31,7 +31,7 @@ void offer_mixed_precision(const Scene& scene, Draft& draft) {
     draft.withhold(what, "16-bit precision is in use already");
     return;
   }
-  draft.fix({what, "with torch.autocast(\"cuda\", dtype=torch.bfloat16): loss = criterion(model(x), y)", std::nullopt,
+  draft.fix({what, "with torch.autocast(\"cuda\", dtype=torch.bfloat16): ...  # forward pass, loss", std::nullopt,
              "none: faster on cards with tensor cores", Applicability::kMayBeWrong});
 }
 

@@ -49,10 +49,6 @@ std::string_view mark_of(CheckState state) {
   return "[?]";
 }
 
-std::string line_of(std::string_view text, std::size_t indent) {
-  return std::string(indent, ' ') + wrap(text, kPageWidth, indent) + "\n";
-}
-
 // `text` wrapped to what is left behind `lead`, continuation lines under it.
 std::string hanging(std::string_view lead, std::string_view text) {
   const std::size_t indent = columns(lead);
@@ -82,7 +78,7 @@ void add_evidence(std::string& text, const Finding& finding, std::size_t most) {
   std::size_t shown = 0;
   for (const model::EvidenceItem& evidence : finding.evidence) {
     if (shown++ == most) {
-      text += line_of(fmt::format("... and {} more (-v)", finding.evidence.size() - most), 4);
+      text += hanging("    ", fmt::format("... and {} more (-v)", finding.evidence.size() - most));
       break;
     }
     const std::string place = evidence.file.empty() || evidence.line == 0
@@ -225,8 +221,8 @@ std::string diagnosis_to_text(const Diagnosis& diagnosis, const DoctorTextOption
 
 std::string cause_to_text(const model::CausePage& page, std::string_view example, const DoctorTextOptions& options) {
   std::string text = fmt::format("{} {}\n\n", page.code, page.label) + wrap(page.title + ".", kPageWidth, 0) + "\n";
-  text += "\nWhat it is\n" + line_of(page.what, 2);
-  text += "\nWhat decides it\n" + line_of(page.decides, 2);
+  text += "\nWhat it is\n" + hanging("  ", page.what);
+  text += "\nWhat decides it\n" + hanging("  ", page.decides);
   if (!example.empty()) {
     text += "\nThe smallest example\n";
     std::string_view rest = example;
@@ -236,7 +232,7 @@ std::string cause_to_text(const model::CausePage& page, std::string_view example
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
-  text += "\nWhat cures it\n" + line_of(page.cure, 2);
+  text += "\nWhat cures it\n" + hanging("  ", page.cure);
   return finished(text, options);
 }
 

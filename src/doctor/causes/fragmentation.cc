@@ -25,7 +25,7 @@ void look_at_message(const Scene& scene, Draft& draft) {
   const bool with_free = terms.free && may_reach(*terms.idle + *terms.free, terms.tensor);
   double weight = 0;
   if (idle_alone) {
-    weight = idle >= 0.1 ? 0.8 : is_class_size(terms.tried) ? (idle >= 0.06 ? 0.5 : 0.25) : idle >= 0.03 ? 0.6 : 0.45;
+    weight = idle >= 0.1 ? 0.8 : is_class_size(terms.tried) ? (idle >= 0.06 ? 0.5 : 0.25) : idle >= 0.03 ? 0.6 : 0.35;
   } else if (with_free) {
     weight = idle >= 0.1 ? 0.6 : 0.25;
   } else if (idle > 0.1) {
