@@ -126,10 +126,11 @@ std::optional<model::ComputeCapability> take_architecture(std::string_view bytes
   return model::ComputeCapability{number / 10, number % 10};
 }
 
+// Not named like a session ("vramfit."): what is and has no lock counts as left behind, and another run removes it.
 struct TemporaryFile {
   fs::path path;
   TemporaryFile() {
-    std::string name = (fs::temp_directory_path() / "vramfit.interpreter.XXXXXX").string();
+    std::string name = (fs::temp_directory_path() / "vramfit-interpreter.XXXXXX").string();
     const base::FileDescriptor made(mkstemp(name.data()));
     if (made) path = name;
   }

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
+#include "app/session.h"
 #include "app/testing/fake_python.h"
 
 namespace vramfit::app {
@@ -17,6 +21,22 @@ TEST(Interpreter, the_paths_python_is_used_as_a_shell_would) {
   EXPECT_EQ(found->program, machine.root() / "bin/python");
   EXPECT_EQ(found->interpreter, found->program);
   EXPECT_FALSE(found->is_launcher);
+}
+
+// Two runs at once: the one that clears away what killed runs left must not take the other's files with it.
+TEST(Interpreter, is_asked_while_another_run_clears_away_sessions) {
+  FakeMachine machine;
+  machine.add_python("bin/python");
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    while (!done) remove_stale_sessions();
+  });
+  for (int i = 0; i < 10; ++i) {
+    const auto found = inspect_interpreter(machine.root() / "bin/python", machine.environment());
+    EXPECT_TRUE(found) << to_string(found.error());
+  }
+  done = true;
+  other.join();
 }
 
 TEST(Interpreter, an_active_virtual_environment_goes_before_the_path) {

@@ -23,7 +23,7 @@ constexpr double kGitSeconds = 2;
 class ScratchFile {
  public:
   ScratchFile() {
-    path_ = (fs::temp_directory_path() / "vramfit.XXXXXX").string();
+    path_ = (fs::temp_directory_path() / "vramfit-git.XXXXXX").string();
     file_ = base::FileDescriptor(::mkstemp(path_.data()));
   }
   ScratchFile(const ScratchFile&) = delete;

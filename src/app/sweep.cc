@@ -40,6 +40,9 @@ class Sweep {
       if (base::was_interrupted()) {
         runner_.cancel();
         result_.interrupted = true;
+        for (Trial& trial : result_.trials) {
+          if (trial.state == TrialState::kRunning) trial.state = TrialState::kWaiting;
+        }
         break;
       }
       if (auto started = start_waiting(); !started) return stop(started.error());

@@ -61,7 +61,9 @@ std::optional<model::TrialResult> SweepFolder::read_result(std::size_t trial) co
   const auto text = base::read_file(result_file(trial));
   if (!text) return std::nullopt;
   const auto result = ingest::parse_trial_result(*text, result_file(trial).string());
-  return result ? std::optional(*result) : std::nullopt;
+  // Somebody ended it before it could tell: a cluster that takes the node back, Ctrl-C.
+  if (!result || result->verdict == "interrupted") return std::nullopt;
+  return *result;
 }
 
 Result<void> SweepFolder::write_result(std::size_t trial, const model::TrialResult& result) const {

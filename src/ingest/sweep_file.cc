@@ -128,7 +128,9 @@ const json* fullest(const json& devices) {
 
 model::TrialResult read_trial(const json& file) {
   model::TrialResult result;
-  result.verdict = file.value("timed_out", false) ? "timed_out" : file.at("verdict").get<std::string>();
+  result.verdict = file.value("interrupted", false) ? "interrupted"
+                   : file.value("timed_out", false) ? "timed_out"
+                                                    : file.at("verdict").get<std::string>();
   if (file.contains("reason") && file["reason"].is_string()) result.reason = file["reason"].get<std::string>();
   if (file.contains("error") && file["error"].is_object()) result.reason = file["error"].value("message", "");
   if (file.contains("oom") && file["oom"].is_object()) result.reason = file["oom"].value("message", "");

@@ -45,7 +45,7 @@ std::string_view to_string(TrialState state);  // "waiting", ...
 
 // What one trial told. Only what was run is ever told: there are no inferred results.
 struct TrialResult {
-  std::string verdict;  // run's: fits, borderline, out_of_memory, failed; and timed_out
+  std::string verdict;  // run's: fits, borderline, out_of_memory, failed; and timed_out, interrupted
   std::string reason;
   int exit_code = 0;
   double wall_seconds = 0;

@@ -54,9 +54,11 @@ def suite(name: str, environment: str, *folders: str, tiers: tuple[str, ...] = (
 SECTIONS = [
     suite("project tests", "tools", "tests/project"),
     suite("snapshots", "tools", "tests/snapshots"),
+    suite("report in a browser", "tools", "tests/report", tiers=("ci", "all")),
     suite("hooks on torch 2.12", "torch-2.12", "tests/hooks"),
     suite("watch on torch 2.12", "torch-2.12", "tests/watch"),
     suite("command line on torch 2.12", "torch-2.12", "tests/cli"),
+    suite("sweeps on torch 2.12", "torch-2.12", "tests/sweep", tiers=("ci", "all")),
     suite("allocator on torch 2.12", "torch-2.12", "tests/allocator"),
     suite("faults on torch 2.12", "torch-2.12", "tests/faults", tiers=("ci", "all")),
     suite("torch 2.12", "torch-2.12", "tests/torch", tiers=("ci", "all")),
