@@ -39,7 +39,10 @@ void clean(std::vector<std::string>& texts) {
 
 void clean(model::RunResult& result) {
   clean(result.reason);
-  for (model::OwnerRow& row : result.owners_at_peak) row.line.clear();
+  for (model::OwnerRow& row : result.owners_at_peak) {
+    clean(row.name);  // a module's stays: it has no slash
+    row.line.clear();
+  }
   result.lines_at_peak.clear();
   for (model::TimelinePoint& point : result.timeline) point.mark.clear();
   if (result.oom) {

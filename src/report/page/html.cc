@@ -89,7 +89,7 @@ std::string paragraph(std::string_view text, std::string_view css_class) {
 std::string table(std::string_view caption, const std::vector<TableColumn>& columns,
                   const std::vector<std::vector<std::string>>& rows) {
   std::string html = fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table><caption>{0}</caption>\n<thead>"
+      "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\"><table><caption>{0}</caption>\n<thead>"
       "<tr>",
       escape(caption));
   const auto number_class = [&](std::size_t i) {

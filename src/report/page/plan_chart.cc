@@ -97,7 +97,7 @@ std::string plan_chart(const RunFacts& run) {
       "16 16\" aria-hidden=\"true\"><circle class=\"fits\" cx=\"8\" cy=\"8\" r=\"6\"/></svg> proven to fit</li>"
       "<li><svg class=\"key\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><path class=\"lost\" d=\"M3 3l10 10m-10 "
       "0l10 -10\"/></svg> not the answer</li><li>numbers: the rows of the table</li></ul>\n<div class=\"scroll\" "
-      "tabindex=\"0\" role=\"region\" aria-label=\"Peak against time\"><svg class=\"chart\" viewBox=\"0 0 {} {}\" "
+      "tabindex=\"0\" role=\"group\" aria-label=\"Peak against time\"><svg class=\"chart\" viewBox=\"0 0 {} {}\" "
       "role=\"img\" aria-label=\"Peak of each plan against the time of a training step. The table of plans holds the "
       "numbers.\">\n{}</svg></div></figure>\n",
       kWidth, kHeight, svg);

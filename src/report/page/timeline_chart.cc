@@ -151,7 +151,7 @@ std::string timeline_chart(const model::RunResult& result, const model::DeviceRe
   const std::string reserved = steps(points, scale, &TimelinePoint::reserved);
   std::string html = fmt::format(
       "<figure class=\"timeline\"><figcaption>{0}</figcaption>\n{1}<div class=\"scroll\" tabindex=\"0\" "
-      "role=\"region\" aria-label=\"{0}\"><svg class=\"chart\" viewBox=\"0 0 {2} {3}\" role=\"img\" "
+      "role=\"group\" aria-label=\"{0}\"><svg class=\"chart\" viewBox=\"0 0 {2} {3}\" role=\"img\" "
       "aria-label=\"{0}: allocated and reserved memory over {4:.1f} seconds. The table below holds the numbers.\">\n",
       escape(title), legend(), kWidth, kHeight, scale.to_seconds);
   html += draw_phases(points, scale) + draw_axes(scale, ticks);

@@ -1,0 +1,124 @@
+"""`vramfit report` in a real Chromium: no request, no error, accessible, usable by keyboard, and nothing gets out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from product import ROOT, Product
+from stored_runs import HOSTILE, write_history
+
+sys.path.insert(0, str(ROOT))
+from tools.suite import node_packages
+
+DRIVER = Path(__file__).with_name("drive.mjs")
+
+
+@pytest.fixture(scope="session")
+def packages() -> Path:
+    return node_packages.folder()
+
+
+def write_page(product: Product, *words: str, text: str = "train.py:12 in main") -> Path:
+    history = product.folder / "history.json"
+    write_history(history, text)
+    taken = product.call("runs", "--import", str(history))
+    assert taken.exit_code == 0, taken
+    page = product.folder / "report.html"
+    written = product.call("report", *words, "-o", str(page))
+    assert written.exit_code == 0, written
+    return page
+
+
+def drive(packages: Path, page: Path, scheme: str = "light", width: int = 1280) -> dict[str, Any]:
+    question = {
+        "page": str(page),
+        "scheme": scheme,
+        "width": width,
+        "screenshot": str(page.with_name(f"{scheme}-{width}.png")),
+        "chromium": shutil.which("chromium") or shutil.which("google-chrome"),
+    }
+    done = subprocess.run(
+        ["node", str(DRIVER), str(packages)], input=json.dumps(question), capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)])
+def test_a_page_of_three_runs_is_whole_accessible_and_quiet(
+    product: Product, packages: Path, scheme: str, width: int
+) -> None:
+    seen = drive(packages, write_page(product, "1", "2", "3"), scheme, width)
+    assert seen["said"] == []
+    assert seen["requests"] == []
+    assert seen["dialogs"] == []
+    assert seen["violations"] == []
+    assert seen["rules_passed"] > 20
+    assert seen["sideways"] <= 0, "the page itself does not scroll sideways"
+    assert seen["printed"] > 10_000
+    levels = [level for level, _ in seen["headings"]]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in zip(levels, levels[1:]))
+
+
+def test_the_keyboard_reaches_and_moves_everything(product: Product, packages: Path) -> None:
+    seen = drive(packages, write_page(product, "1"))
+    tags = [element["tag"] for element in seen["reached"]]
+    assert {"INPUT", "SUMMARY", "DIV"} <= set(tags)
+    assert all(element["outlined"] for element in seen["reached"]), "focus is seen"
+    assert seen["moved"]["before"] == "0.000 s, load: 0 B allocated, 0 B reserved"
+    assert seen["moved"]["after"] == "0.050 s, load: 10 MiB allocated, 20 MiB reserved"
+    assert seen["moved"]["last"] == "2.950 s, train: 2.73 GiB allocated, 3.91 GiB reserved"
+    assert seen["moved"]["place"] == pytest.approx(940)
+    assert seen["pointed"].startswith("0.")
+    assert seen["opened"] is True
+
+
+def test_what_a_script_says_stays_text(product: Product, packages: Path) -> None:
+    seen = drive(packages, write_page(product, "1", "2", "3", text=HOSTILE))
+    assert seen["dialogs"] == []
+    assert seen["requests"] == []
+    assert seen["said"] == []
+    assert seen["violations"] == []
+    assert "<script>alert('x')</script>" in seen["text"], "shown as what it is"
+
+
+def test_the_verdict_comes_first_and_plans_are_ranked(product: Product, packages: Path) -> None:
+    text = drive(packages, write_page(product, "3"))["text"]
+    verdict = text.index("[✓] bf16 autocast fits NVIDIA Test Card")
+    assert verdict < text.index("Plans") < text.index("Peak against time") < text.index("Memory over time")
+    assert text.index("bf16 autocast", verdict + 30) < text.index("micro-batch 2 x 4") < text.index("checkpoint 2")
+
+
+def test_several_runs_are_set_side_by_side(product: Product, packages: Path) -> None:
+    text = drive(packages, write_page(product, "1", "2"))["text"]
+    assert text.index("Side by side") < text.index("Run 1: run")
+    assert "out_of_memory" in text
+
+
+def test_a_confidential_page_has_no_source_path_command_or_host(product: Product, packages: Path) -> None:
+    secret = "/home/somebody/secret_project/train.py:12"
+    open_page = write_page(product, "1", "2", "3", text=secret).read_text()
+    assert "secret_project" in open_page
+    page = product.folder / "shared.html"
+    written = product.call("report", "1", "2", "3", "--confidential", "-o", str(page))
+    assert written.exit_code == 0, written
+    assert "secret_project" not in page.read_text()
+    assert "train.py" not in page.read_text()
+    seen = drive(packages, page)
+    assert "were left out" in seen["text"]
+    assert seen["violations"] == []
+
+
+def test_a_run_that_is_not_there_is_an_error_and_writes_nothing(product: Product) -> None:
+    finished = product.call("report", "77", "-o", "none.html")
+    assert finished.exit_code == 2
+    assert "77" in finished.stderr
+    assert not (product.folder / "none.html").exists()
