@@ -12,7 +12,7 @@ vramfit_room(doctor
     causes/serving_overcommit.cc causes/shm_exhausted.cc causes/single_huge_allocation.cc
     causes/size_computation_bug.cc causes/unknown.cc causes/variable_length_spike.cc causes/windows_shared_memory.cc
     causes/wrong_device.cc
-  TESTS memory_series_test.cc scene_test.cc
+  TESTS diagnose_test.cc memory_series_test.cc scene_test.cc
   ROOMS model)
 
 # The smallest example of each cause is data beside the program: `vramfit explain` shows it.

@@ -1,0 +1,138 @@
+#include "doctor/diagnose.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "doctor/cause.h"
+
+namespace vramfit::doctor {
+namespace {
+
+using model::Bytes;
+
+model::PrintedBytes printed(double gib) {
+  const auto bytes = [](double value) { return Bytes(static_cast<std::int64_t>(value * (1 << 30))); };
+  return {bytes(gib), bytes(gib - 0.005), bytes(gib + 0.005)};
+}
+
+struct Numbers {
+  double tried, total, free, allocated, idle;
+};
+
+Case case_of(const Numbers& numbers) {
+  model::OomMessage oom;
+  oom.at = {"log", 1, "CUDA out of memory"};
+  oom.form = model::OomForm::kProcessesHint;
+  oom.device = model::OomDevice::kCuda;
+  oom.tried = printed(numbers.tried);
+  oom.total = printed(numbers.total);
+  oom.free = printed(numbers.free);
+  oom.allocated = printed(numbers.allocated);
+  oom.unallocated = printed(numbers.idle);
+  auto& sums = oom.arithmetic;
+  sums.tensor = oom.tried;
+  sums.live = oom.allocated;
+  sums.idle = oom.unallocated;
+  sums.reserved = *oom.allocated + *oom.unallocated;
+  sums.outside = *oom.total - *oom.free - *sums.reserved;
+  Case given;
+  given.texts.ooms = {oom};
+  return given;
+}
+
+std::string first_label(const Case& given) {
+  const model::Diagnosis diagnosis = diagnose(given);
+  return diagnosis.findings.empty() ? "" : diagnosis.findings.front().label;
+}
+
+TEST(Causes, have_codes_and_labels_of_their_own) {
+  std::set<std::string_view> codes, labels;
+  for (const Cause* cause : all_causes()) {
+    EXPECT_TRUE(codes.insert(cause->code).second) << cause->code;
+    EXPECT_TRUE(labels.insert(cause->label).second) << cause->label;
+    EXPECT_EQ(find_cause(cause->code), cause);
+    EXPECT_EQ(find_cause(cause->label), cause);
+    EXPECT_FALSE(cause->what.empty() || cause->cure.empty() || cause->decides.empty()) << cause->code;
+  }
+  EXPECT_GE(codes.size(), 35U);
+  EXPECT_EQ(find_cause("VF999"), nullptr);
+}
+
+TEST(Diagnose, nothing_given_is_no_trouble) {
+  const model::Diagnosis diagnosis = diagnose({});
+  EXPECT_FALSE(diagnosis.trouble);
+  EXPECT_TRUE(diagnosis.findings.empty());
+}
+
+TEST(Diagnose, the_same_numbers_but_for_one_give_different_causes) {
+  EXPECT_EQ(first_label(case_of({0.5, 24, 0.1, 23.0, 0.2})), "capacity_exceeded");
+  EXPECT_EQ(first_label(case_of({0.5, 24, 0.1, 16.0, 7.2})), "fragmentation");
+  EXPECT_EQ(first_label(case_of({0.5, 24, 0.1, 4.0, 0.2})), "other_process");
+  EXPECT_EQ(first_label(case_of({0.5, 24, 9.0, 14.0, 0.2})), "free_but_failed");
+  EXPECT_EQ(first_label(case_of({30, 24, 20.0, 3.0, 0.2})), "single_huge_allocation");
+  EXPECT_EQ(first_label(case_of({3000, 24, 20.0, 3.0, 0.2})), "size_computation_bug");
+  EXPECT_EQ(first_label(case_of({0.5, 8, 0.0, 14.0, 0.2})), "windows_shared_memory");
+}
+
+TEST(Diagnose, a_bare_line_never_claims_to_be_sure_of_capacity_and_says_what_would_tell) {
+  const model::Diagnosis diagnosis = diagnose(case_of({0.5, 24, 0.1, 23.0, 0.2}));
+  EXPECT_LT(diagnosis.findings.front().confidence, 0.7);
+  EXPECT_GE(diagnosis.give.size(), 2U);
+}
+
+TEST(Diagnose, numbers_that_round_to_the_same_are_not_told_apart) {
+  // 0.50 GiB idle may be a little more or a little less than the 0.50 GiB asked for: it may have been enough.
+  Case given = case_of({0.5, 24, 0.1, 22.9, 0.5});
+  const model::Diagnosis diagnosis = diagnose(given);
+  const bool considered = std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(),
+                                      [](const model::Finding& finding) { return finding.label == "fragmentation"; });
+  EXPECT_TRUE(considered);
+}
+
+TEST(Diagnose, a_limit_counts_only_when_it_is_reached) {
+  Case given = case_of({1, 24, 18, 5.5, 0.2});
+  given.texts.ooms[0].allowed = printed(6);
+  EXPECT_EQ(first_label(given), "fraction_limit");
+  given.texts.ooms[0].allowed = printed(20);
+  EXPECT_NE(first_label(given), "fraction_limit");
+}
+
+TEST(Diagnose, memory_that_may_not_be_judged_is_unknown_and_not_passed) {
+  for (const model::Check& check : diagnose(case_of({0.5, 24, 0.1, 23.0, 0.2})).checks) {
+    if (check.group == "lifetime") {
+      EXPECT_EQ(check.state, model::CheckState::kUnknown);
+    }
+    if (check.group == "host") {
+      EXPECT_EQ(check.state, model::CheckState::kNotApplicable);
+    }
+  }
+}
+
+TEST(Diagnose, an_evaluation_of_a_run_that_keeps_activations_is_named_with_its_bytes) {
+  Case given = case_of({0.5, 8, 0.1, 7.5, 0.1});
+  model::RunResult run;
+  run.verdict = model::Verdict::kOutOfMemory;
+  run.oom = model::Oom{Bytes::mib(512), "CUDA out of memory", "validate", false, {}};
+  run.phases = {{"validate", 0, {Bytes::gib(7), Bytes::gib(7), Bytes::gib(7)}, 1}};
+  run.evidence.measured = true;
+  model::EvaluationForward forward;
+  forward.phase = "validate";
+  forward.grad_enabled = true;
+  forward.saved = Bytes::gib(6);
+  run.evidence.evaluations = {forward};
+  given.run = run;
+  const model::Diagnosis diagnosis = diagnose(given);
+  ASSERT_FALSE(diagnosis.findings.empty());
+  EXPECT_EQ(diagnosis.findings.front().label, "no_grad_missing");
+  ASSERT_FALSE(diagnosis.findings.front().fixes.empty());
+  EXPECT_EQ(diagnosis.findings.front().fixes.front().saves, Bytes::gib(6));
+  // The near miss: the same run with gradients off.
+  given.run->evidence.evaluations[0].grad_enabled = false;
+  EXPECT_NE(first_label(given), "no_grad_missing");
+}
+
+}  // namespace
+}  // namespace vramfit::doctor
