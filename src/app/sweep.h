@@ -28,7 +28,8 @@ class TrialRunner {
 // Called when a trial has ended, and when it was taken over from an earlier sweep.
 using OnTrial = std::function<void(const model::Trial& trial, bool was_known)>;
 
-// Runs what is not there yet, and again what failed for another reason than memory. Ctrl-C cancels what runs and returns what was done: the folder can be taken up again.
+// Runs what is not there yet, and again what failed for another reason than memory. Ctrl-C cancels what runs and
+// returns what was done: the folder can be taken up again.
 base::Result<model::SweepResult> sweep(const model::SweepSpec& spec, const SweepFolder& folder, TrialRunner& runner,
                                        const OnTrial& on_trial, base::ProgressSink& progress, const base::Clock& clock);
 

@@ -125,8 +125,8 @@ Whereabouts find_whereabouts(const Scene& scene) {
   }
   at.graph_capture = stack.in_file({"cuda/graphs.py", "cudagraph"}) != nullptr || stack.is_marked("graph_capture");
   at.serving = stack.in_file({"vllm/", "vllm\\", "sglang", "text_generation_server", "lmdeploy", "tensorrt_llm"});
-  at.notebook = stack.in_file({"ipython", "ipykernel"}) != nullptr ||
-                stack.in_function({"<cell line", "run_code"}) != nullptr;
+  at.notebook =
+      stack.in_file({"ipython", "ipykernel"}) != nullptr || stack.in_function({"<cell line", "run_code"}) != nullptr;
   read_run(scene, at);
   at.under_no_grad = is_under_no_grad(stack, at);
   return at;

@@ -121,7 +121,7 @@ TEST_F(Graphs, a_picture_names_every_edge) {
   const cudaGraphNode_t first = empty_node(graph_);
   cudaGraphNode_t second = nullptr;
   ASSERT_EQ(cudaGraphAddEmptyNode(&second, graph_, &first, 1), cudaSuccess);
-  const std::string path = "/tmp/vramfit.graph." + std::to_string(getpid());
+  const std::string path = ::testing::TempDir() + "vramfit-graph." + std::to_string(getpid());
   ASSERT_EQ(cudaGraphDebugDotPrint(graph_, path.c_str(), 0), cudaSuccess);
   const std::string text((std::istreambuf_iterator<char>(std::ifstream(path).rdbuf())), {});
   unlink(path.c_str());

@@ -25,9 +25,9 @@ enum class Outcome {
   kFits,
   kBorderline,  // within the uncertainty of the context's size
   kOutOfMemory,
-  kRefused,     // the script could not be changed that way
-  kFailed,      // the script broke
-  kTimedOut     // it did not end in the time it was given
+  kRefused,  // the script could not be changed that way
+  kFailed,   // the script broke
+  kTimedOut  // it did not end in the time it was given
 };
 std::string_view name(Outcome outcome);
 
