@@ -13,7 +13,7 @@ namespace vramfit::app {
 // that stay lose every word that looks like a path or a place in a script.
 void make_confidential(report::page::PageFacts& facts);
 
-// "saved to /home/me/run/out.pt (12 times)" -> "saved to [left out] (12 times)"
+// "saved to /data/me/run/out.pt (12 times)" -> "saved to [left out] (12 times)"
 std::string without_paths(std::string_view text);
 
 }  // namespace vramfit::app

@@ -146,7 +146,7 @@ TEST(Report, a_run_without_a_result_is_told_by_its_state) {
 }
 
 TEST(Report, confidential_leaves_out_sources_paths_command_and_host) {
-  const std::string secret = "/home/secret/train.py:12 in main";
+  const std::string secret = "/data/secret/train.py:12 in main";
   // Names of cards, phases, versions and modules stay as they are: the secret is put where sources and paths stand.
   StoredRun run = stored_full_of("plain", 1);
   run.start.command = {secret};
@@ -166,7 +166,7 @@ TEST(Report, confidential_leaves_out_sources_paths_command_and_host) {
 }
 
 TEST(Report, words_that_look_like_paths_are_taken_out_of_sentences) {
-  EXPECT_EQ(without_paths("saved to /tmp/a.pt (12 times)"), "saved to [left out] (12 times)");
+  EXPECT_EQ(without_paths("saved to /data/a.pt (12 times)"), "saved to [left out] (12 times)");
   EXPECT_EQ(without_paths("in train.py:12, twice"), "in [left out], twice");
   EXPECT_EQ(without_paths("C:\\me\\x"), "[left out]");
   EXPECT_EQ(without_paths("109 MiB ± 35 MiB a process at 3 GiB/s"), "109 MiB ± 35 MiB a process at 3 GiB/s");

@@ -104,7 +104,7 @@ def test_several_runs_are_set_side_by_side(product: Product, packages: Path) -> 
 
 
 def test_a_confidential_page_has_no_source_path_command_or_host(product: Product, packages: Path) -> None:
-    secret = "/home/somebody/secret_project/train.py:12"
+    secret = "/data/somebody/secret_project/train.py:12"
     open_page = write_page(product, "1", "2", "3", text=secret).read_text()
     assert "secret_project" in open_page
     page = product.folder / "shared.html"

@@ -24,6 +24,15 @@ std::string command(std::string_view what, const std::string& text) {
   return fmt::format("<p>{}:</p>\n<pre tabindex=\"0\"><code>{}</code></pre>\n", escape(what), escape(text));
 }
 
+// A run that ran out would have wanted more than it got; what another kind of failure got to proves nothing.
+std::string proven_text(const PlanRow& row) {
+  using model::PlanStanding;
+  if (!row.proven || row.standing == PlanStanding::kNotRun) return "not run";
+  if (row.standing == PlanStanding::kDoesNotFit) return "over " + to_string(row.proven->device);
+  const bool ended = row.standing == PlanStanding::kFits || row.standing == PlanStanding::kBorderline;
+  return ended ? to_string(row.proven->device) : "nothing";
+}
+
 std::vector<std::string> plan_cells(const PlanRow& row, std::size_t number, bool on_front) {
   std::string remarks;
   for (const std::string& consequence : row.consequences) remarks += escape(consequence) + "<br>";
@@ -32,7 +41,7 @@ std::vector<std::string> plan_cells(const PlanRow& row, std::size_t number, bool
           escape(row.plan.name),
           escape(words_of(to_string(row.standing))) + (on_front ? ", on the front" : ""),
           to_string(row.predicted),
-          row.proven ? to_string(row.proven->device) : "not run",
+          proven_text(row),
           fmt::format("×{:.2f}", row.time_factor),
           escape(row.effect.empty() ? "unknown" : row.effect),
           remarks};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "report/page/axis.h"
 #include "report/page/html.h"
@@ -37,7 +38,42 @@ std::string draw_plan(const PlanRow& row, std::size_t number, bool fits, const S
   const std::string shape =
       fits ? fmt::format("<circle class=\"fits\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6\">{}</circle>", x, y, title)
            : fmt::format("<path class=\"lost\" d=\"M{:.1f} {:.1f}l10 10m-10 0l10 -10\">{}</path>", x - 5, y - 5, title);
-  return shape + fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 9, y - 6, number);
+  return shape + "\n";
+}
+
+// Plans at one place share a label, so that none covers another.
+struct Label {
+  double x = 0, y = 0;
+  std::string text;
+};
+
+void add_label(std::vector<Label>& labels, double x, double y, std::size_t number) {
+  constexpr double kNearX = 24, kNearY = 14;  // about the size of a label
+  for (Label& label : labels) {
+    if (std::abs(label.x - x) >= kNearX || std::abs(label.y - y) >= kNearY) continue;
+    label.text += fmt::format(", {}", number);
+    return;
+  }
+  labels.push_back({x, y, fmt::format("{}", number)});
+}
+
+std::string draw_plans(const model::FitResult& fit, const Scale& scale) {
+  std::string svg;
+  std::vector<Label> labels;
+  std::size_t number = 0;
+  for (const auto* rows : {&fit.plans, &fit.lost}) {
+    for (const PlanRow& row : *rows) {
+      svg += draw_plan(row, ++number, rows == &fit.plans, scale);
+      add_label(labels, scale.x(row.time_factor), scale.y(peak_of(row)), number);
+    }
+  }
+  for (const Label& label : labels) {
+    // Towards the middle, where there is room.
+    const bool is_right = label.x > kWidth * 0.75;
+    svg += fmt::format("<text{} x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", is_right ? " class=\"end\"" : "",
+                       label.x + (is_right ? -9 : 9), label.y + 18, label.text);
+  }
+  return svg;
 }
 
 std::string draw_axes(const Scale& scale, const std::vector<Bytes>& levels, const std::vector<double>& factors) {
@@ -89,14 +125,13 @@ std::string plan_chart(const RunFacts& run) {
       "y=\"{:.1f}\">the card's memory: {}</text>\n",
       kLeft, kWidth - kRight, scale.y(fit.limit), scale.y(fit.limit), kLeft + 6, scale.y(fit.limit) - 6,
       to_string(fit.limit));
-  std::size_t number = 0;
-  for (const PlanRow& row : fit.plans) svg += draw_plan(row, ++number, true, scale);
-  for (const PlanRow& row : fit.lost) svg += draw_plan(row, ++number, false, scale);
+  svg += draw_plans(fit, scale);
   return fmt::format(
       "<figure><figcaption>Peak against time</figcaption>\n<ul class=\"legend\"><li><svg class=\"key\" viewBox=\"0 0 "
       "16 16\" aria-hidden=\"true\"><circle class=\"fits\" cx=\"8\" cy=\"8\" r=\"6\"/></svg> proven to fit</li>"
       "<li><svg class=\"key\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><path class=\"lost\" d=\"M3 3l10 10m-10 "
-      "0l10 -10\"/></svg> not the answer</li><li>numbers: the rows of the table</li></ul>\n<div class=\"scroll\" "
+      "0l10 -10\"/></svg> not the answer: the highest a run got to, or the "
+      "forecast</li><li>numbers: the rows of the table</li></ul>\n<div class=\"scroll\" "
       "tabindex=\"0\" role=\"group\" aria-label=\"Peak against time\"><svg class=\"chart\" viewBox=\"0 0 {} {}\" "
       "role=\"img\" aria-label=\"Peak of each plan against the time of a training step. The table of plans holds the "
       "numbers.\">\n{}</svg></div></figure>\n",
