@@ -15,14 +15,6 @@
 
 namespace vramfit::allocator {
 
-// MempoolId_t: {0, 0} is the default pool; first is set by graph captures, second by handles and MemPools.
-struct PoolId {
-  std::uint64_t first = 0;
-  std::uint64_t second = 0;
-  bool is_default() const { return first == 0 && second == 0; }
-  friend auto operator<=>(const PoolId&, const PoolId&) = default;
-};
-
 inline constexpr std::uint32_t kNone = UINT32_MAX;
 
 struct Block {

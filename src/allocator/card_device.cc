@@ -43,7 +43,7 @@ void CardDevice::release(std::uint64_t address, std::uint64_t bytes) {
   unreserve(address, whole_granules(bytes));
 }
 
-std::uint64_t CardDevice::reserve(std::uint64_t bytes, std::uint64_t, StreamHandle) { return place(bytes); }
+std::uint64_t CardDevice::reserve(std::uint64_t bytes, std::uint64_t, StreamHandle, PoolId) { return place(bytes); }
 
 void CardDevice::unreserve(std::uint64_t address, std::uint64_t bytes) {
   auto hole = holes_.emplace(address, bytes).first;

@@ -25,7 +25,7 @@ class CardDevice : public Device {
   std::uint64_t free_bytes() const override { return total_ > used_ ? total_ - used_ : 0; }
   std::optional<std::uint64_t> allocate(std::uint64_t bytes) override;
   void release(std::uint64_t address, std::uint64_t bytes) override;
-  std::uint64_t reserve(std::uint64_t bytes, std::uint64_t page_bytes, StreamHandle stream) override;
+  std::uint64_t reserve(std::uint64_t bytes, std::uint64_t page_bytes, StreamHandle stream, PoolId pool) override;
   void unreserve(std::uint64_t address, std::uint64_t bytes) override;
   bool map(std::uint64_t address, std::uint64_t bytes, std::uint64_t page_bytes) override;
   void unmap(std::uint64_t address, std::uint64_t bytes, std::uint64_t page_bytes) override;

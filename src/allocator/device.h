@@ -2,12 +2,21 @@
 #ifndef VRAMFIT_ALLOCATOR_DEVICE_H
 #define VRAMFIT_ALLOCATOR_DEVICE_H
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 
 namespace vramfit::allocator {
 
 using StreamHandle = std::uint64_t;  // cudaStream_t: part of the order of blocks
+
+// MempoolId_t: {0, 0} is the default pool; first is set by graph captures, second by handles and MemPools.
+struct PoolId {
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  bool is_default() const { return first == 0 && second == 0; }
+  friend auto operator<=>(const PoolId&, const PoolId&) = default;
+};
 
 class Device {
  public:
@@ -22,8 +31,8 @@ class Device {
   virtual std::optional<std::uint64_t> allocate(std::uint64_t bytes) = 0;
   virtual void release(std::uint64_t address, std::uint64_t bytes) = 0;
 
-  // cuMemAddressReserve, for one stream's blocks of one page size.
-  virtual std::uint64_t reserve(std::uint64_t bytes, std::uint64_t page_bytes, StreamHandle stream) = 0;
+  // cuMemAddressReserve, for one stream's blocks of one page size in one pool.
+  virtual std::uint64_t reserve(std::uint64_t bytes, std::uint64_t page_bytes, StreamHandle stream, PoolId pool) = 0;
   virtual void unreserve(std::uint64_t address, std::uint64_t bytes) = 0;
   // cuMemCreate and cuMemMap of all these pages, or of none.
   virtual bool map(std::uint64_t address, std::uint64_t bytes, std::uint64_t page_bytes) = 0;

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "allocator/card_device.h"
@@ -15,8 +16,8 @@ namespace vramfit::allocator {
 
 struct RecordedAddresses {
   std::deque<std::uint64_t> mallocs;  // what cudaMalloc answered, in order
-  // Where expandable segments lie, by stream and page size.
-  std::map<std::pair<StreamHandle, std::uint64_t>, std::deque<std::uint64_t>> reserved;
+  // Where expandable segments lie, by stream, page size and pool; by the default pool where none is known.
+  std::map<std::tuple<StreamHandle, std::uint64_t, PoolId>, std::deque<std::uint64_t>> reserved;
 };
 
 class RecordedDevice : public CardDevice {
@@ -31,9 +32,10 @@ class RecordedDevice : public CardDevice {
     addresses_.mallocs.pop_front();
     return address;
   }
-  std::uint64_t reserve(std::uint64_t bytes, std::uint64_t page_bytes, StreamHandle stream) override {
-    auto& known = addresses_.reserved[{stream, page_bytes}];
-    if (known.empty()) return CardDevice::reserve(bytes, page_bytes, stream);
+  std::uint64_t reserve(std::uint64_t bytes, std::uint64_t page_bytes, StreamHandle stream, PoolId pool) override {
+    if (addresses_.reserved[{stream, page_bytes, pool}].empty()) pool = {};
+    auto& known = addresses_.reserved[{stream, page_bytes, pool}];
+    if (known.empty()) return CardDevice::reserve(bytes, page_bytes, stream, pool);
     const std::uint64_t address = known.front();
     known.pop_front();
     return address;

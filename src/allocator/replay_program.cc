@@ -345,7 +345,8 @@ void Builder::grow(std::size_t entry) {
   auto& mapped = ranges_[is_small ? 0 : 1][{static_cast<StreamHandle>(one.stream), known ? pool_of(*known) : PoolId{}}];
   if (mapped == 0) {
     const std::uint64_t page = is_small ? kSmallSegmentBytes : own_.large_segment_bytes;
-    program_.addresses.reserved[{static_cast<StreamHandle>(one.stream), page}].push_back(one.addr);
+    program_.addresses.reserved[{static_cast<StreamHandle>(one.stream), page, known ? pool_of(*known) : PoolId{}}]
+        .push_back(one.addr);
   }
   mapped += bytes;
 }

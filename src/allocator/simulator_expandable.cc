@@ -39,7 +39,7 @@ BlockId Simulator::find_expandable(const Request& request) {
   segment.page_bytes =
       pools_[request.pool].kind == PoolKind::kSmall ? kSmallSegmentBytes : settings_.large_segment_bytes;
   segment.size = round_up(device_.total_bytes() + device_.total_bytes() / 8, segment.page_bytes);
-  segment.address = device_.reserve(segment.size, segment.page_bytes, request.stream);
+  segment.address = device_.reserve(segment.size, segment.page_bytes, request.stream, pool_id_of(pools_[request.pool]));
   segment.is_live = true;
   const BlockId id = new_block(request.list, segment.address, segment.size);
   blocks_[id].is_mapped = false;

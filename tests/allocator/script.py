@@ -50,7 +50,7 @@ class Script:
     def build(self, head: list[str]) -> None:
         self.program = head + self.addresses()
         for call in self.calls:
-            self.take_foreign()
+            self.take_foreign(allocations=call.line not in ("stats", "state", "peaks", "sums"))
             self.add(call, self.take(call))
 
     def show(self, entry: Entry) -> str:
@@ -86,13 +86,13 @@ class Script:
                 taken.append(follows)
         return taken
 
-    def take_foreign(self) -> None:
+    def take_foreign(self, allocations: bool) -> None:
         """What PyTorch allocates and frees itself: 8 bytes each for the random generator of captured graphs."""
         heads = ("alloc", "oom", "free_requested")
         while True:
             at = next((i for i in range(self.at, len(self.trace)) if self.trace[i]["action"] in heads), None)
             head = self.trace[at] if at is not None else {"action": "none"}
-            if head["action"] == "alloc" and head["size"] == FOREIGN_BYTES:
+            if allocations and head["action"] == "alloc" and head["size"] == FOREIGN_BYTES:
                 slot, self.next_foreign = self.next_foreign, self.next_foreign + 1
                 self.foreign_at[head["addr"]] = slot
                 call = Call(f"a {slot} {head['size']} {head['stream']}", "malloc", slot)
@@ -107,12 +107,23 @@ class Script:
         is_synchronized = call.syncs is not None and call.syncs != self.syncs
         self.syncs = 0 if call.line == "sums" else self.syncs if call.syncs is None else call.syncs
         if call.traced in ("malloc", "rejected"):
-            # Events that passed are the card's doing. When all were waited for, only their order is told.
-            done = [self.slot_at[entry["addr"]] for entry in taken if entry["action"] == "free_completed"]
+            # Events that passed are the card's doing. When all were waited for, only their order is told. The trace
+            # does not say which passed before that wait: those told before anything was given back, where they are too
+            # small to have served the call.
+            waited_for = []
+            has_given_back = False
+            for entry in taken:
+                has_given_back |= entry["action"] in ("segment_free", "segment_unmap")
+                if entry["action"] != "free_completed":
+                    continue
+                slot = self.slot_at[entry["addr"]]
+                passed = not is_synchronized or (not has_given_back and entry["size"] < int(call.line.split()[2]))
+                if passed:
+                    self.program.append(f"c {slot}")
+                else:
+                    waited_for.append(slot)
             if is_synchronized:
-                self.program.append("order " + " ".join(map(str, done)))
-            else:
-                self.program += [f"c {slot}" for slot in done]
+                self.program.append("order " + " ".join(map(str, waited_for)))
             if taken and taken[-1]["action"] == "alloc":
                 self.slot_at[taken[-1]["addr"]] = call.slot
         self.program.append(call.line)
@@ -132,7 +143,8 @@ class Script:
                 page = 2 * MIB if entry["size"] == 2 * MIB else self.large_page
                 base = entry["addr"]
                 live[base] = [(self.total + self.total // 8 + page - 1) // page * page, 0]
-                lines.append(f"reserve_at {entry['stream']} {page} {base}")
+                first, second = entry.get("pool_id", (0, 0))
+                lines.append(f"reserve_at {entry['stream']} {page} {first} {second} {base}")
             live[base][1] += entry["size"] if entry["action"] == "segment_map" else -entry["size"]
             if live[base][1] == 0:
                 del live[base]

@@ -6,7 +6,7 @@
 //   conf TEXT                      allocator settings; again later: set at run time
 //   fraction X                     set_per_process_memory_fraction
 //   malloc_at ADDRESS              what cudaMalloc will answer, in order
-//   reserve_at STREAM PAGE ADDRESS where the next expandable segment of that stream and page size will lie
+//   reserve_at STREAM PAGE A B ADDRESS   where the next expandable segment of that stream, page size and pool will lie
 //   a SLOT BYTES STREAM            allocate          f SLOT    free
 //   r SLOT STREAM                  record_stream     c SLOT    its events have passed
 //   order SLOT...                  in which the next synchronization frees
@@ -144,8 +144,9 @@ void Player::prepare(std::istringstream& words, const std::string& word) {
     words >> device_->addresses().mallocs.emplace_back();
   } else if (word == "reserve_at") {
     std::uint64_t stream = 0, page = 0, address = 0;
-    words >> stream >> page >> address;
-    device_->addresses().reserved[{stream, page}].push_back(address);
+    PoolId pool;
+    words >> stream >> page >> pool.first >> pool.second >> address;
+    device_->addresses().reserved[{stream, page, pool}].push_back(address);
   } else {
     refuse("unknown word " + word);
   }
