@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "app/catalogue.h"
 #include "app/doctor.h"
@@ -27,7 +29,7 @@ struct DoctorOptions {
   std::string sarif;
 };
 
-// Without --gpu: the card that the texts name, else the largest there is, on which everything but size shows.
+// Without --gpu: the card that the texts name, else a large one, on which everything but size shows.
 Result<void> choose_card(DoctorOptions& options, const app::DoctorRequest& request, base::ProgressSink& progress) {
   if (!options.job.gpus.empty()) return {};
   if (const char* named = std::getenv("VRAMFIT_GPU"); named != nullptr && *named != '\0') {
@@ -41,9 +43,12 @@ Result<void> choose_card(DoctorOptions& options, const app::DoctorRequest& reque
   }
   const auto cards = app::load_catalogue();
   if (!cards) return std::unexpected(cards.error());
-  const auto largest = std::max_element(cards->begin(), cards->end(), [](const auto& a, const auto& b) {
-    return std::pair(a.memory, a.key) < std::pair(b.memory, b.key);
-  });
+  // Of the generation that every build of torch since CUDA 11 has kernels for.
+  const auto rank = [](const model::Card& card) {
+    return std::pair(card.capability == model::ComputeCapability{8, 0}, card.memory);
+  };
+  const auto largest =
+      std::max_element(cards->begin(), cards->end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   options.job.gpus = {largest->key};
   progress.say(fmt::format("no --gpu: on a {} ({}), where what fits is not the question", largest->name,
                            base::to_string(largest->memory)));

@@ -10,6 +10,8 @@ namespace vramfit::doctor {
 
 namespace {
 
+constexpr std::int64_t kManySteps = 6;
+
 bool is_graph_held(const model::Growth& growth) {
   return !growth.graphs.empty() || std::any_of(growth.holders.begin(), growth.holders.end(),
                                                [](const model::HeldTensors& held) { return held.has_graph; });
@@ -19,7 +21,8 @@ void look_at_run(const Scene& scene, Draft& draft) {
   const model::RuntimeEvidence& runtime = scene.runtime();
   for (const model::Growth& growth : runtime.growth) {
     if (growth.steps < 3 || !is_graph_held(growth) || growth.phase == "validate" || growth.phase == "test") continue;
-    draft.weigh(scene.run_failed_for_memory() ? 0.94 : 0.85);
+    // A few steps may be a list that is bounded.
+    draft.weigh(growth.steps < kManySteps ? 0.6 : scene.run_failed_for_memory() ? 0.94 : 0.85);
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     draft.because(fmt::format("the run: memory rose {} a step over {} steps of {}, and what is kept has a graph",
                               show(growth.per_step), growth.steps, growth.phase));

@@ -10,11 +10,14 @@ namespace vramfit::doctor {
 
 namespace {
 
+constexpr std::int64_t kManySteps = 6;
+
 void look_at_run(const Scene& scene, Draft& draft) {
   for (const model::Growth& growth : scene.runtime().growth) {
     if (growth.steps < 3 || growth.per_step.count() <= 0 || growth.phase == "validate" || growth.phase == "test")
       continue;
-    draft.weigh(scene.run_failed_for_memory() ? 0.9 : 0.8);
+    // A few steps may be a list that is bounded.
+    draft.weigh(growth.steps < kManySteps ? 0.55 : scene.run_failed_for_memory() ? 0.9 : 0.8);
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     draft.because(fmt::format("the run: memory at the end of a step rose {} a step over {} steps of {}{}",
                               show(growth.per_step), growth.steps, growth.phase,
