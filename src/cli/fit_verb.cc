@@ -1,6 +1,5 @@
 // vramfit fit: the cheapest changes that make a job fit a card. 0 = a plan fits, or the job fits already; 1 = none
 // does.
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <memory>
@@ -52,10 +51,9 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   const auto result = app::fit(request, runner, progress, base::steady_clock());
   progress.clear();
   if (!result) return std::unexpected(result.error());
-  print(report::fit_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO)}));
   const std::string json = report::fit_to_json(*result, VRAMFIT_VERSION).dump(1) + "\n";
   book.finish(app::summarize(*result, json), progress);
-  if (book.number() > 0) talk(fmt::format("run {} of the history (vramfit show {})\n", book.number(), book.number()));
+  print(report::fit_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), book.number()}));
   const auto written = write_json(options.job.json, json);
   if (!written) return std::unexpected(written.error());
   using model::FitVerdict;

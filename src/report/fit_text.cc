@@ -214,7 +214,7 @@ void add_commands(std::string& text, const FitResult& result) {
   text += fmt::format("\nTo see the proof again:\n\n  {}\n", result.prove_command);
 }
 
-void add_effort(std::string& text, const FitResult& result) {
+void add_effort(std::string& text, const FitResult& result, std::int64_t number) {
   std::string line = fmt::format("{} runs in {:.1f} s", result.runs, result.seconds);
   if (result.candidates > 0) {
     line += fmt::format("; {} combinations, {} ruled out without a run", result.candidates, result.ruled_out);
@@ -223,6 +223,7 @@ void add_effort(std::string& text, const FitResult& result) {
     line += result.cheapest_known ? "; nothing cheaper is left that could fit"
                                   : "; the search ended early, so a cheaper plan may exist (--budget SECONDS)";
   }
+  if (number > 0) line += fmt::format("; noted as run {} of the history", number);
   text += "\n" + wrap(line, kPageWidth, 0) + "\n";
 }
 
@@ -241,7 +242,7 @@ std::string fit_to_text(const FitResult& result, const TextOptions& options) {
   add_losers(text, result, options.verbose);
   add_techniques(text, result);
   add_commands(text, result);
-  add_effort(text, result);
+  add_effort(text, result, options.number);
   text += "\n" + fit_verdict_line(result) + "\n";
   return options.color ? paint_marks(text) : text;
 }
