@@ -53,10 +53,10 @@ def suite(name: str, environment: str, *folders: str, tiers: tuple[str, ...] = (
 
 SECTIONS = [
     suite("project tests", "tools", "tests/project"),
-    suite("snapshots", "tools", "tests/snapshots"),
+    suite("snapshots", "tools", "tests/snapshots", tiers=("ci", "all")),
     suite("report in a browser", "tools", "tests/report", tiers=("ci", "all")),
     suite("hooks on torch 2.12", "torch-2.12", "tests/hooks"),
-    suite("watch on torch 2.12", "torch-2.12", "tests/watch"),
+    suite("watch on torch 2.12", "torch-2.12", "tests/watch", tiers=("ci", "all")),
     suite("command line on torch 2.12", "torch-2.12", "tests/cli"),
     suite("doctor on torch 2.12", "torch-2.12", "tests/doctor"),
     suite("causes in running scripts on torch 2.12", "torch-2.12", "tests/diagnose", tiers=("ci", "all")),

@@ -120,7 +120,7 @@ std::size_t take_rank(std::string_view text, Speaker& speaker) {
   const bool role =
       same_ignoring_case(word, "default") || same_ignoring_case(word, "trainer") || same_ignoring_case(word, "worker");
   if (!same_ignoring_case(word, "rank") && !(role && bracket)) return 0;
-  if (role && cursor.take_while(is_digit).size() > 0 && !cursor.take("|"))
+  if (role && !cursor.take_while(is_digit).empty() && !cursor.take("|"))
     cursor = Cursor(text), cursor.take(text.substr(0, name + word.size()));
   cursor.take_while([](char letter) { return letter == ' ' || letter == ':' || letter == '_' || letter == '='; });
   const auto rank = cursor.take_integer();
@@ -157,7 +157,7 @@ std::size_t take_label(std::string_view text, Speaker& speaker) {
 std::size_t take_actor(std::string_view text, Speaker& speaker) {
   const bool open = text.starts_with('(');
   const std::size_t close = text.find(')');
-  if (close == std::string_view::npos || close > 120) return 0;
+  if (close > 120) return 0;  // npos too
   const std::string_view inside = text.substr(open ? 1 : 0, close - (open ? 1 : 0));
   if (!inside.contains("pid=") || inside.contains('(')) return 0;
   if (!open && !inside.starts_with("VllmWorker")) return 0;
@@ -242,7 +242,7 @@ std::size_t take_level(std::string_view text, Speaker&) {
 std::size_t take_source(std::string_view text, Speaker&) {
   if (!text.starts_with('[') && !text.starts_with('(')) return 0;
   const std::size_t close = text.find(text[0] == '[' ? ']' : ')');
-  if (close == std::string_view::npos || close > 100) return 0;
+  if (close > 100) return 0;  // npos too
   const std::string_view inside = text.substr(1, close - 1);
   const std::size_t colon = inside.find(':');
   if (colon == std::string_view::npos || digits_at(inside, colon + 1) == 0) return 0;
