@@ -222,7 +222,8 @@ std::optional<CardChoice> card_named_in(const std::vector<std::filesystem::path>
   if (!cards) return std::nullopt;
   doctor::Case texts;
   for (const std::filesystem::path& path : files) {
-    if (path != "-") (void)read_file(path, texts);
+    // What can't be read is said when the files are read for good.
+    if (path != "-") static_cast<void>(read_file(path, texts));
   }
   for (const model::GpuStatus& status : texts.texts.gpu_status) {
     for (const model::GpuCard& seen : status.cards) {

@@ -13,7 +13,6 @@
 
 namespace vramfit::app {
 
-using base::ErrorCode;
 using base::Result;
 using model::Trial;
 using model::TrialState;

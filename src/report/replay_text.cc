@@ -13,7 +13,6 @@ namespace vramfit::report {
 
 namespace {
 
-using base::Bytes;
 using model::ReplayResult;
 using model::ReplayTrial;
 

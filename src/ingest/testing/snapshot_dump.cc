@@ -23,7 +23,6 @@ namespace {
 using namespace vramfit;
 using ingest::pickle::Kind;
 using ingest::pickle::Object;
-using ingest::pickle::ObjectKind;
 using ingest::pickle::Value;
 using nlohmann::json;
 
