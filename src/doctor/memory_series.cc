@@ -9,7 +9,6 @@ namespace vramfit::doctor {
 
 namespace {
 
-using base::Bytes;
 
 constexpr std::size_t kFewestPoints = 4;
 constexpr double kRisesBy = 0.02;      // of the first value, over the whole series: less is level
