@@ -118,4 +118,17 @@ model::RunEnd summarize(const model::FitResult& result, std::string json) {
   return end;
 }
 
+model::RunEnd summarize(const model::Diagnosis& diagnosis, double wall_seconds, std::string json) {
+  model::RunEnd end;
+  end.verdict = diagnosis.trouble ? "findings" : "all_well";
+  end.reason = diagnosis.verdict;
+  end.exit_code = diagnosis.trouble ? 1 : 0;
+  end.wall_seconds = wall_seconds;
+  for (const model::Finding& finding : diagnosis.findings) {
+    end.findings.push_back({finding.code, finding.label, finding.title});
+  }
+  end.result = std::move(json);
+  return end;
+}
+
 }  // namespace vramfit::app

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/subprocess.h"
+#include "model/finding.h"
 #include "model/fit_result.h"
 #include "model/run_result.h"
 #include "model/stored_run.h"
@@ -41,6 +42,7 @@ class RunBook {
 model::RunEnd summarize(const model::RunResult& result, std::string json);
 // Of a search: the best plan's peaks where there is one, else those of the job as it is.
 model::RunEnd summarize(const model::FitResult& result, std::string json);
+model::RunEnd summarize(const model::Diagnosis& diagnosis, double wall_seconds, std::string json);
 
 }  // namespace vramfit::app
 

@@ -9,6 +9,7 @@
 
 #include "app/catalogue.h"
 #include "app/doctor.h"
+#include "app/run_book.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
@@ -81,11 +82,16 @@ Result<int> act(DoctorOptions options, const Command& command) {
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   const auto request = build(options, command, progress);
   if (!request) return std::unexpected(request.error());
+  app::RunBook book = app::RunBook::begin(
+      describe_start("doctor", options.job, command.empty() ? options.files : command, ""), progress);
   app::ColdRunner runner;
+  const std::int64_t began = base::steady_clock().now_ns();
   const auto diagnosis = app::diagnose(*request, runner, progress);
   progress.clear();
   if (!diagnosis) return std::unexpected(diagnosis.error());
   const std::string json = report::json_to_text(report::diagnosis_to_json(*diagnosis, VRAMFIT_VERSION));
+  const double seconds = base::seconds_between(began, base::steady_clock().now_ns());
+  book.finish(app::summarize(*diagnosis, seconds, json), progress);
   if (options.job.json == "-") {
     print(json);
   } else {

@@ -132,6 +132,20 @@ def test_runs_are_noted_shown_compared_and_exported(product: Product) -> None:
     assert product.call("show", "99").exit_code == 2
 
 
+def test_a_diagnosis_is_noted_with_its_findings(product: Product) -> None:
+    log = product.folder / "train.log"
+    log.write_text(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 600.00 GiB. GPU 0 has a total capacity of "
+        "11.76 GiB of which 11.00 GiB is free. Of the allocated memory 100.00 MiB is allocated by PyTorch, and 10.00 MiB is "
+        "reserved by PyTorch but unallocated.\n"
+    )
+    assert product.call("doctor", str(log)).exit_code == 1
+    (run,) = json.loads(product.call("runs", "--json", "-").stdout)["runs"]
+    assert run["verb"] == "doctor" and run["verdict"] == "findings"
+    assert run["findings"][0]["code"].startswith("VF")
+    assert run["findings"][0]["code"] in product.call("show", "1").stdout
+
+
 def test_a_history_that_cannot_be_written_does_not_stop_a_run(product: Product) -> None:
     script = product.script("import torch\nx = torch.zeros(1, device='cuda')\nprint('ran')\n")
     broken = product.folder / "broken.db"
