@@ -136,8 +136,8 @@ def test_a_diagnosis_is_noted_with_its_findings(product: Product) -> None:
     log = product.folder / "train.log"
     log.write_text(
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 600.00 GiB. GPU 0 has a total capacity of "
-        "11.76 GiB of which 11.00 GiB is free. Of the allocated memory 100.00 MiB is allocated by PyTorch, and 10.00 MiB is "
-        "reserved by PyTorch but unallocated.\n"
+        "11.76 GiB of which 11.00 GiB is free. Of the allocated memory 100.00 MiB is allocated by PyTorch, and "
+        "10.00 MiB is reserved by PyTorch but unallocated.\n"
     )
     assert product.call("doctor", str(log)).exit_code == 1
     (run,) = json.loads(product.call("runs", "--json", "-").stdout)["runs"]
