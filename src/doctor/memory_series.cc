@@ -9,7 +9,6 @@ namespace vramfit::doctor {
 
 namespace {
 
-
 constexpr std::size_t kFewestPoints = 4;
 constexpr double kRisesBy = 0.02;      // of the first value, over the whole series: less is level
 constexpr double kEvenly = 0.4;        // a half's rise is at least this part of half of the whole rise
