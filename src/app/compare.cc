@@ -1,6 +1,7 @@
 #include "app/compare.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -14,12 +15,6 @@ using model::Peaks;
 using model::StoredRun;
 
 namespace {
-
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
 
 std::string describe_git(const StoredRun& run) {
   const model::GitState& git = run.start.git;
@@ -46,13 +41,6 @@ void add_difference(Comparison& comparison, std::string what,
   }
 }
 
-std::optional<Peaks> fullest(const StoredRun& run) {
-  const auto& devices = run.end.devices;
-  if (devices.empty()) return std::nullopt;
-  return std::ranges::max_element(devices, {}, [](const model::DeviceResult& device) { return device.peaks.device; })
-      ->peaks;
-}
-
 void add_phases(Comparison& comparison) {
   const bool several = std::ranges::any_of(comparison.runs, [](const StoredRun& run) {
     return std::ranges::any_of(run.end.phases, [](const model::PhaseResult& phase) { return phase.device != 0; });
@@ -76,7 +64,8 @@ Comparison compare(std::vector<StoredRun> runs) {
   Comparison comparison;
   comparison.runs = std::move(runs);
   add_difference(comparison, "verb", [](const StoredRun& run) { return run.start.verb; });
-  add_difference(comparison, "command", [](const StoredRun& run) { return join(run.start.command); });
+  add_difference(comparison, "command",
+                 [](const StoredRun& run) { return fmt::format("{}", fmt::join(run.start.command, " ")); });
   add_difference(comparison, "folder", [](const StoredRun& run) { return run.start.folder; });
   add_difference(comparison, "script", describe_script);
   add_difference(comparison, "git", describe_git);
@@ -88,7 +77,7 @@ Comparison compare(std::vector<StoredRun> runs) {
   add_difference(comparison, "host", [](const StoredRun& run) { return run.start.host; });
   add_difference(comparison, "vramfit", [](const StoredRun& run) { return run.start.version; });
   add_difference(comparison, "verdict", [](const StoredRun& run) { return run.end.verdict; });
-  for (const StoredRun& run : comparison.runs) comparison.peaks.push_back(fullest(run));
+  for (const StoredRun& run : comparison.runs) comparison.peaks.push_back(fullest_peaks(run));
   add_phases(comparison);
   return comparison;
 }

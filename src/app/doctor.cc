@@ -1,7 +1,6 @@
 #include "app/doctor.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +14,7 @@
 #include "app/replay.h"
 #include "app/runtime_notes.h"
 #include "base/file.h"
+#include "base/temporary_file.h"
 #include "doctor/cause.h"
 #include "doctor/diagnose.h"
 #include "ingest/snapshot/reader.h"
@@ -94,27 +94,6 @@ void replay_snapshots(doctor::Case& all, base::ProgressSink& progress) {
   }
 }
 
-// What a run printed is evidence as any log is. Lives as long as the run.
-class OutputFile {
- public:
-  OutputFile() {
-    std::string name = (std::filesystem::temp_directory_path() / "vramfit-doctor-XXXXXX").string();
-    const int file = ::mkstemp(name.data());
-    if (file >= 0) ::close(file);
-    path_ = name;
-  }
-  ~OutputFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 std::string as_typed(const std::vector<std::string>& command) {
   std::string text;
   for (const std::string& word : command) {
@@ -141,7 +120,7 @@ void name_output(model::Evidence& evidence, const std::string& path) {
 
 Result<void> run_script(const DoctorRequest& request, Runner& runner, base::ProgressSink& progress,
                         doctor::Case& into) {
-  const OutputFile output;
+  const base::TemporaryFile output("doctor");  // what a run prints is evidence as any log is
   RunRequest run = *request.run;
   run.diagnose = true;
   run.quiet_child = true;

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/temporary_file.h"
 
 namespace vramfit::app {
 namespace {
@@ -126,22 +127,6 @@ std::optional<model::ComputeCapability> take_architecture(std::string_view bytes
   return model::ComputeCapability{number / 10, number % 10};
 }
 
-// Not named like a session ("vramfit."): what is and has no lock counts as left behind, and another run removes it.
-struct TemporaryFile {
-  fs::path path;
-  TemporaryFile() {
-    std::string name = (fs::temp_directory_path() / "vramfit-interpreter.XXXXXX").string();
-    const base::FileDescriptor made(mkstemp(name.data()));
-    if (made) path = name;
-  }
-  ~TemporaryFile() {
-    std::error_code ignored;
-    if (!path.empty()) fs::remove(path, ignored);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-};
-
 std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of(" \n");
   if (end == std::string::npos) return {};
@@ -170,21 +155,21 @@ Result<CommandShape> find_interpreter(const std::vector<std::string>& command, c
 }
 
 Result<Interpreter> inspect_interpreter(const fs::path& interpreter, const Environment& environment) {
-  const TemporaryFile answer, complaints;
-  if (answer.path.empty() || complaints.path.empty()) {
+  const base::TemporaryFile answer("interpreter"), complaints("interpreter");
+  if (!answer || !complaints) {
     return base::fail_errno("no temporary file can be made", fs::temp_directory_path().string());
   }
   base::Launch launch;
-  launch.argv = {interpreter.string(), "-c", std::string(kQuestion), answer.path.string()};
+  launch.argv = {interpreter.string(), "-c", std::string(kQuestion), answer.path().string()};
   launch.environment = environment;
-  launch.output = complaints.path;
+  launch.output = complaints.path();
   launch.timeout_seconds = 60;
   const auto ended = base::run_to_end(launch, {});
   if (!ended) return std::unexpected(ended.error());
-  const auto text = base::read_file(answer.path);
+  const auto text = base::read_file(answer.path());
   const auto parsed = nlohmann::json::parse(text.value_or(""), nullptr, false);
   if (ended->shell_code() != 0 || !parsed.is_object() || !parsed.contains("executable")) {
-    const std::string said = last_line(base::read_file(complaints.path).value_or(""));
+    const std::string said = last_line(base::read_file(complaints.path()).value_or(""));
     return fail(ErrorCode::kNotFound, fmt::format("{} is no working Python 3 interpreter", interpreter.string()), said,
                 "name another one: -- /path/to/python ...");
   }

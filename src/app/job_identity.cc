@@ -1,15 +1,13 @@
 #include "app/job_identity.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
 #include <boost/uuid/detail/sha1.hpp>
-#include <cstdlib>
 #include <sstream>
 
 #include "base/file.h"
 #include "base/subprocess.h"
+#include "base/temporary_file.h"
 
 namespace vramfit::app {
 
@@ -18,26 +16,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kGitSeconds = 2;
-
-// A file of our own that goes when we do.
-class ScratchFile {
- public:
-  ScratchFile() {
-    path_ = (fs::temp_directory_path() / "vramfit-git.XXXXXX").string();
-    file_ = base::FileDescriptor(::mkstemp(path_.data()));
-  }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-  ~ScratchFile() {
-    if (file_) ::unlink(path_.c_str());
-  }
-  explicit operator bool() const { return static_cast<bool>(file_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  base::FileDescriptor file_;
-};
 
 bool is_source(const fs::path& path) {
   std::error_code ignored;
@@ -90,7 +68,7 @@ std::string hash_contents(std::string_view contents) {
 }
 
 model::GitState read_git(const fs::path& folder) {
-  const ScratchFile answer;
+  const base::TemporaryFile answer("git");
   if (!answer) return {};
   base::Launch launch;
   // Without optional locks: nothing in the user's repository is touched.

@@ -1,6 +1,7 @@
 // vramfit doctor: what people have left after a crash, and the script itself, to a cause with evidence and a cure.
 // 0 = all well, 1 = findings, 2 = it could not be read or run.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -56,12 +57,6 @@ Result<void> choose_card(DoctorOptions& options, const app::DoctorRequest& reque
   return {};
 }
 
-std::string join(const std::vector<std::string>& parts) {
-  std::string joined;
-  for (const std::string& part : parts) joined += (joined.empty() ? "" : ",") + part;
-  return joined;
-}
-
 Result<app::DoctorRequest> build(DoctorOptions& options, const Command& command, base::ProgressSink& progress) {
   app::DoctorRequest request;
   request.files.assign(options.files.begin(), options.files.end());
@@ -73,7 +68,7 @@ Result<app::DoctorRequest> build(DoctorOptions& options, const Command& command,
   if (auto chosen = choose_card(options, request, progress); !chosen) return std::unexpected(chosen.error());
   auto run = build_request(options.job, command, progress);
   if (!run) return std::unexpected(run.error());
-  request.gpu = join(options.job.gpus);
+  request.gpu = fmt::format("{}", fmt::join(options.job.gpus, ","));
   request.run = std::move(*run);
   return request;
 }

@@ -1,5 +1,7 @@
 // vramfit fit: the cheapest changes that make a job fit a card. 0 = a plan fits, or the job fits already; 1 = none
 // does.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <memory>
@@ -27,19 +29,13 @@ struct FitOptions {
   double budget_seconds = 0;  // 0: as long as the job's runs make it worth while
 };
 
-std::string join(const std::vector<std::string>& parts) {
-  std::string joined;
-  for (const std::string& part : parts) joined += (joined.empty() ? "" : ",") + part;
-  return joined;
-}
-
 base::Result<int> act(const FitOptions& options, const Command& command) {
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   auto run = build_request(options.job, command, progress);
   if (!run) return std::unexpected(run.error());
   app::FitRequest request;
   request.run = std::move(*run);
-  request.gpu = join(options.job.gpus);
+  request.gpu = fmt::format("{}", fmt::join(options.job.gpus, ","));
   request.keep_effective_batch = options.keep == "effective-batch";
   request.only = options.only;
   request.deny = options.deny;

@@ -1,5 +1,6 @@
 #include "model/stored_run.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -24,6 +25,12 @@ std::optional<RunState> parse_run_state(std::string_view text) {
     if (name == text) return known;
   }
   return std::nullopt;
+}
+
+std::optional<Peaks> fullest_peaks(const StoredRun& run) {
+  const auto& devices = run.end.devices;
+  if (devices.empty()) return std::nullopt;
+  return std::ranges::max_element(devices, {}, [](const DeviceResult& device) { return device.peaks.device; })->peaks;
 }
 
 }  // namespace vramfit::model

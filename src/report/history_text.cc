@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -32,12 +33,6 @@ std::string outcome(const StoredRun& run) {
   return run.state == RunState::kEnded ? run.end.verdict : std::string(to_string(run.state));
 }
 
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 // A command without what all commands have in common: the interpreter and its folder.
 std::string short_command(const StoredRun& run) {
   std::string text;
@@ -47,13 +42,6 @@ std::string short_command(const StoredRun& run) {
     text += (text.empty() ? "" : " ") + (i <= 1 ? word.substr(word.rfind('/') + 1) : word);
   }
   return text;
-}
-
-std::optional<Peaks> fullest(const StoredRun& run) {
-  const auto& devices = run.end.devices;
-  if (devices.empty()) return std::nullopt;
-  return std::ranges::max_element(devices, {}, [](const model::DeviceResult& device) { return device.peaks.device; })
-      ->peaks;
 }
 
 std::string peak_text(const std::optional<Peaks>& peaks) { return peaks ? to_string(peaks->device) : "-"; }
@@ -175,10 +163,10 @@ std::string history_to_text(const std::vector<StoredRun>& runs) {
   std::vector<std::vector<std::string>> rows = {{"run", "when", "verb", "outcome", "peak", "command", "tags"}};
   for (const StoredRun& run : runs) {
     rows.push_back({fmt::format("{}", run.number), when(run.started_ms).substr(5), run.start.verb, outcome(run),
-                    peak_text(fullest(run)), short_command(run),
-                    join(run.tags) + (run.note.empty()   ? ""
-                                      : run.tags.empty() ? "*"
-                                                         : " *")});
+                    peak_text(fullest_peaks(run)), short_command(run),
+                    fmt::format("{}", fmt::join(run.tags, " ")) + (run.note.empty()   ? ""
+                                                                   : run.tags.empty() ? "*"
+                                                                                      : " *")});
   }
   // What tags leave free belongs to the command.
   const bool has_tags =
@@ -200,7 +188,7 @@ std::string history_to_text(const std::vector<StoredRun>& runs) {
 
 std::string stored_run_to_text(const StoredRun& run) {
   std::string text = fmt::format("Run {}: {} {}\n\n", run.number, run.start.verb, outcome(run));
-  add_fact(text, "command", join(run.start.command));
+  add_fact(text, "command", fmt::format("{}", fmt::join(run.start.command, " ")));
   add_fact(text, "in", run.start.folder);
   add_fact(text, "script",
            run.start.script.empty() ? "" : run.start.script + " (" + run.start.script_hash.substr(0, 12) + ")");
@@ -216,7 +204,7 @@ std::string stored_run_to_text(const StoredRun& run) {
     add_fact(text, "exit", fmt::format("{}", run.end.exit_code));
   }
   if (run.start.parent) add_fact(text, "trial of", fmt::format("run {}", *run.start.parent));
-  add_fact(text, "tags", join(run.tags));
+  add_fact(text, "tags", fmt::format("{}", fmt::join(run.tags, " ")));
   add_fact(text, "note", run.note);
   add_fact(text, "because", run.end.reason);
   add_peaks(text, run);

@@ -1,6 +1,7 @@
 #include "report/page/run_section.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -46,12 +47,6 @@ std::string state_of(std::string_view marked) {
   return marked.starts_with("[!]") ? "unsure" : "bad";
 }
 
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 std::string git_text(const model::GitState& git) {
   if (git.commit.empty()) return "";
   return fmt::format("{}{}{}{}", git.commit.substr(0, 12), git.branch.empty() ? "" : " on ", git.branch,
@@ -65,14 +60,15 @@ std::string fact(std::string_view name, const std::string& value, bool is_code =
 }
 
 std::string facts_list(const StoredRun& run) {
-  std::string html = fact("command", join(run.start.command), true) + fact("in", run.start.folder, true) +
-                     fact("script", run.start.script, true) + fact("git", git_text(run.start.git)) +
-                     fact("card asked for", run.start.card) + fact("plan", run.start.plan, true);
+  std::string html = fact("command", fmt::format("{}", fmt::join(run.start.command, " ")), true) +
+                     fact("in", run.start.folder, true) + fact("script", run.start.script, true) +
+                     fact("git", git_text(run.start.git)) + fact("card asked for", run.start.card) +
+                     fact("plan", run.start.plan, true);
   if (!run.end.torch.empty()) html += fact("torch", run.end.torch);
   if (!run.end.python.empty()) html += fact("Python", run.end.python);
   html += fact("host", run.start.host) + fact("vramfit", run.start.version);
   if (run.state == RunState::kEnded) html += fact("took", fmt::format("{:.1f} s", run.end.wall_seconds));
-  html += fact("tags", join(run.tags)) + fact("note", run.note);
+  html += fact("tags", fmt::format("{}", fmt::join(run.tags, " "))) + fact("note", run.note);
   return html.empty() ? "" : "<dl class=\"facts\">\n" + html + "</dl>\n";
 }
 
