@@ -10,14 +10,19 @@ from pathlib import Path
 from .section import ROOT, Outcome, Section, read_junit, run_check
 
 
+def available_gib() -> float:
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable")) / 2**20
+
+
 def count_jobs() -> int:
     """One compiler per core, but no more than one per 1.5 GiB of free memory."""
-    available_kib = next(
-        int(line.split()[1])
-        for line in Path("/proc/meminfo").read_text().splitlines()
-        if line.startswith("MemAvailable")
-    )
-    return max(1, min(len(os.sched_getaffinity(0)), int(available_kib / (1.5 * 1024 * 1024))))
+    return max(1, min(len(os.sched_getaffinity(0)), int(available_gib() / 1.5)))
+
+
+def count_lanes() -> int:
+    """How many sections run at once: each has a whole PyTorch in memory, at times several."""
+    return max(1, min(4, len(os.sched_getaffinity(0)), int(available_gib() / 5)))
 
 
 def build(preset: str, targets: tuple[str, ...] = ()) -> Outcome:
@@ -30,7 +35,7 @@ def build(preset: str, targets: tuple[str, ...] = ()) -> Outcome:
     return run_check(["cmake", "--build", f"build/{preset}", "--parallel", str(count_jobs()), *chosen])
 
 
-def run_unit_tests(preset: str, label: str | None = None) -> Outcome:
+def run_unit_tests(preset: str, label: str | None = None, without: str | None = None) -> Outcome:
     """ctest runs the executables; GoogleTest's write their cases as XML, so that cases are counted."""
     reports = ROOT / "build" / preset / "reports" / "unit"
     shutil.rmtree(reports, ignore_errors=True)
@@ -41,6 +46,7 @@ def run_unit_tests(preset: str, label: str | None = None) -> Outcome:
     summary.unlink(missing_ok=True)
     command += ["--no-tests=error", "--timeout", "150", "--output-junit", str(summary)]
     command += ["-L", label] if label else []
+    command += ["-LE", without] if without else []
     done = subprocess.run(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -61,7 +67,7 @@ def run_sanitized(preset: str) -> Outcome:
 
 SECTIONS = [
     Section("build", lambda tier: build("dev"), is_required=True),
-    Section("unit tests", lambda tier: run_unit_tests("dev")),
+    Section("unit tests", lambda tier: run_unit_tests("dev", without="slow" if tier == "quick" else None)),
     Section("address and undefined-behaviour sanitizers", lambda tier: run_sanitized("asan"), tiers=("all",)),
     Section("thread sanitizer", lambda tier: run_sanitized("tsan"), tiers=("all",)),
 ]

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .python_environments import REQUIREMENTS, cache
+from .python_environments import REQUIREMENTS, cache, making
 
 
 def folder() -> Path:
@@ -16,13 +16,14 @@ def folder() -> Path:
     wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
     place = cache() / "tests" / "browser"
     stamp = place / "requirements.sha256"
-    if not stamp.exists() or stamp.read_text() != wanted:
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        shutil.copy(requirements, place / "package.json")
-        install = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"]
-        done = subprocess.run(install, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(f"npm could not install {requirements.name}:\n{done.stderr[-2000:]}")
-        stamp.write_text(wanted)
+    with making("browser"):
+        if not stamp.exists() or stamp.read_text() != wanted:
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+            shutil.copy(requirements, place / "package.json")
+            install = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"]
+            done = subprocess.run(install, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(f"npm could not install {requirements.name}:\n{done.stderr[-2000:]}")
+            stamp.write_text(wanted)
     return place

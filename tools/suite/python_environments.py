@@ -8,12 +8,15 @@ VRAMFIT_TEST_PYTHON_<name> (dots and dashes as underscores) names an interpreter
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .section import ROOT
@@ -27,6 +30,16 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vramfit"
 
 
+@contextmanager
+def making(name: str) -> Iterator[None]:
+    """Of the sections and processes that want `name` at once, one makes it and the others wait."""
+    folder = cache() / "tests"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def python(name: str) -> Path:
     """The interpreter of environment `name`, made or renewed when its requirements changed."""
     chosen = os.environ.get("VRAMFIT_TEST_PYTHON_" + re.sub(r"[^A-Za-z0-9]", "_", name))
@@ -36,9 +49,10 @@ def python(name: str) -> Path:
     wanted = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()
     folder = cache() / "tests" / name
     stamp = folder / "requirements.sha256"
-    if not stamp.exists() or stamp.read_text() != wanted:
-        make(folder, requirements)
-        stamp.write_text(wanted)
+    with making(name):
+        if not stamp.exists() or stamp.read_text() != wanted:
+            make(folder, requirements)
+            stamp.write_text(wanted)
     return folder / "bin" / "python"
 
 

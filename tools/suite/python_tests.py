@@ -47,28 +47,33 @@ def run_pytest(name: str, environment: str, folders: tuple[str, ...], tier: str)
     return outcome
 
 
-def suite(name: str, environment: str, *folders: str, tiers: tuple[str, ...] = ("quick", "ci", "all")) -> Section:
-    return Section(name, lambda tier: run_pytest(name, environment, folders, tier), tiers=tiers)
+def suite(
+    name: str, environment: str, folder: str, tiers: tuple[str, ...] = ("quick", "ci", "all"), is_alone: bool = False
+) -> Section:
+    run = lambda tier: run_pytest(name, environment, (folder,), tier)  # noqa: E731
+    return Section(name, run, tiers=tiers, shares_machine=not is_alone)
 
 
+# The long ones first, so that no lane is left with one of them at the end.
 SECTIONS = [
-    suite("project tests", "tools", "tests/project"),
-    suite("snapshots", "tools", "tests/snapshots", tiers=("ci", "all")),
-    suite("report in a browser", "tools", "tests/report", tiers=("ci", "all")),
-    suite("hooks on torch 2.12", "torch-2.12", "tests/hooks"),
-    suite("watch on torch 2.12", "torch-2.12", "tests/watch", tiers=("ci", "all")),
-    suite("command line on torch 2.12", "torch-2.12", "tests/cli"),
+    # It compares all of shared memory and of the temporary folder before and after.
+    suite("faults on torch 2.12", "torch-2.12", "tests/faults", tiers=("ci", "all"), is_alone=True),
+    suite("torch 2.12", "torch-2.12", "tests/torch", tiers=("ci", "all")),
+    suite("torch 2.6", "torch-2.6", "tests/torch", tiers=("ci", "all")),
+    suite("every version of torch", "tools", "tests/versions", tiers=("all",)),
     suite("doctor on torch 2.12", "torch-2.12", "tests/doctor"),
+    suite("examples on torch 2.12", "torch-2.12", "tests/examples", tiers=("ci", "all")),
     suite("causes in running scripts on torch 2.12", "torch-2.12", "tests/diagnose", tiers=("ci", "all")),
     suite("causes in running scripts on torch 2.6", "torch-2.6", "tests/diagnose", tiers=("ci", "all")),
     suite("sweeps on torch 2.12", "torch-2.12", "tests/sweep", tiers=("ci", "all")),
-    suite("allocator on torch 2.12", "torch-2.12", "tests/allocator"),
-    suite("faults on torch 2.12", "torch-2.12", "tests/faults", tiers=("ci", "all")),
-    suite("torch 2.12", "torch-2.12", "tests/torch", tiers=("ci", "all")),
-    suite("examples on torch 2.12", "torch-2.12", "tests/examples", tiers=("ci", "all")),
-    suite("hooks on torch 2.6", "torch-2.6", "tests/hooks", tiers=("ci", "all")),
+    suite("command line on torch 2.12", "torch-2.12", "tests/cli"),
     suite("command line on torch 2.6", "torch-2.6", "tests/cli", tiers=("ci", "all")),
+    suite("project tests", "tools", "tests/project"),
+    suite("allocator on torch 2.12", "torch-2.12", "tests/allocator"),
     suite("allocator on torch 2.6", "torch-2.6", "tests/allocator", tiers=("ci", "all")),
-    suite("torch 2.6", "torch-2.6", "tests/torch", tiers=("ci", "all")),
-    suite("every version of torch", "tools", "tests/versions", tiers=("all",)),
+    suite("watch on torch 2.12", "torch-2.12", "tests/watch", tiers=("ci", "all")),
+    suite("report in a browser", "tools", "tests/report", tiers=("ci", "all")),
+    suite("hooks on torch 2.12", "torch-2.12", "tests/hooks"),
+    suite("hooks on torch 2.6", "torch-2.6", "tests/hooks", tiers=("ci", "all")),
+    suite("snapshots", "tools", "tests/snapshots", tiers=("ci", "all")),
 ]

@@ -33,6 +33,7 @@ class Section:
     run: Callable[[str], Outcome]
     tiers: tuple[str, ...] = ("quick", "ci", "all")
     is_required: bool = False  # when it fails, nothing after it can tell anything
+    shares_machine: bool = False  # may run beside others: it looks at nothing outside its own folders
 
 
 def run_check(command: list[str], shown_lines: int = 40, **options) -> Outcome:
