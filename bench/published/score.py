@@ -1,7 +1,7 @@
 """Scores what the ladders gave against what was measured, and prints the table of the documentation.
 
-    python bench/published/score.py --timm timm.json --bert bert.json
-    python bench/published/score.py --run ./vramfit --python PYTHON --python-v100 PYTHON12     runs both ladders first
+    python bench/published/score.py --timm timm.json --bert bert.json --litgpt litgpt.json
+    python bench/published/score.py --run ./vramfit --python PYTHON --python-v100 PYTHON12     runs the ladders first
 
 PyTorch for CUDA 13 refuses a V100, on a virtual one too: PYTHON12 has a build for CUDA 12.
 
@@ -28,6 +28,7 @@ JOBS = {
     # 1644 MiB with a 40 MiB tensor), and the V100's as the guide itself states.
     "timm": ("rtx3090", "1604MiB", "timm_ladder.py", "timm_train_rtx3090.csv"),
     "bert": ("v100-16gb", "1343MiB", "bert_ladder.py", "bert_large_ladder.csv"),
+    "litgpt": ("a10g", None, "litgpt_ladder.py", "litgpt_finetune.csv"),
 }
 
 
@@ -72,17 +73,39 @@ def score_bert(results: list[dict]) -> list[str]:
         measured, here = int(row["device_mib"]), row["device_bytes"] / 2**20
         errors.append(100 * (here / measured - 1))
         lines.append(f"| {name} | {measured} MiB | {here:.0f} MiB | {errors[-1]:+.1f} % |")
-    if errors:
+    return lines + sum_up(errors)
+
+
+def score_litgpt(results: list[dict]) -> list[str]:
+    lines = ["| LitGPT fine-tuning on an A10G | measured | here | difference |", "|---|---|---|---|"]
+    errors = []
+    for row in results:
+        measured = row["allocated_gb"]
+        if measured == "OOM" or row["status"] != "ok":
+            here = (
+                f"{row['allocated_bytes'] / 1e9:.2f} GB" if row["status"] == "ok" else row["status"].replace("_", " ")
+            )
+            measured = "out of memory" if measured == "OOM" else f"{measured} GB"
+            lines.append(f"| {row['configuration']} | {measured} | {here} | |")
+            continue
+        errors.append(100 * (row["allocated_bytes"] / 1e9 / float(measured) - 1))
         lines.append(
-            f"\nmedian error {statistics.median(map(abs, errors)):.1f} %, largest {max(map(abs, errors)):.1f} %"
+            f"| {row['configuration']} | {measured} GB | {row['allocated_bytes'] / 1e9:.2f} GB | {errors[-1]:+.1f} % |"
         )
-    return lines
+    return lines + sum_up(errors)
+
+
+def sum_up(errors: list[float]) -> list[str]:
+    if not errors:
+        return []
+    return [f"\nmedian error {statistics.median(map(abs, errors)):.1f} %, largest {max(map(abs, errors)):.1f} %"]
 
 
 def run_ladder(name: str, vramfit: str, python: str, out: Path) -> float:
     """Runs one ladder on its virtual card; returns its seconds."""
     card, context, script, rows = JOBS[name]
-    command = [vramfit, "run", "--gpu", card, "--context", context, "--steps", "all", "--", python]
+    command = [vramfit, "run", "--gpu", card, *(["--context", context] if context else [])]
+    command += ["--steps", "all", "--", python]
     command += [str(ROOT / "bench" / "published" / script), str(FIXTURES / rows), "--out", str(out)]
     started = time.monotonic()
     done = subprocess.run(command, stdin=subprocess.DEVNULL)
@@ -96,18 +119,19 @@ def main() -> None:
     parser.add_argument("--timm", type=Path)
     parser.add_argument("--bert", type=Path)
     parser.add_argument("--run", metavar="VRAMFIT", help="the vramfit command")
-    parser.add_argument("--python", default=sys.executable, help="with torch and timm")
+    parser.add_argument("--litgpt", type=Path)
+    parser.add_argument("--python", default=sys.executable, help="with torch, timm and litgpt")
     parser.add_argument("--python-v100", help="with transformers and a torch for CUDA 12 (default: --python)")
     args = parser.parse_args()
-    files = {"timm": args.timm, "bert": args.bert}
-    interpreters = {"timm": args.python, "bert": args.python_v100 or args.python}
+    files = {"timm": args.timm, "bert": args.bert, "litgpt": args.litgpt}
+    interpreters = {"timm": args.python, "bert": args.python_v100 or args.python, "litgpt": args.python}
     with tempfile.TemporaryDirectory() as scratch:
         for name, file in files.items():
             if args.run and file is None:
                 files[name] = Path(scratch) / f"{name}.json"
                 seconds = run_ladder(name, args.run, interpreters[name], files[name])
                 print(f"{name}: {seconds:.0f} s", file=sys.stderr)
-        for name, score in (("timm", score_timm), ("bert", score_bert)):
+        for name, score in (("timm", score_timm), ("bert", score_bert), ("litgpt", score_litgpt)):
             if files[name] is not None:
                 print("\n".join(score(json.loads(files[name].read_text()))) + "\n")
 

@@ -50,6 +50,17 @@ def test_bert_rows_show_their_error():
     assert "median error 1.0 %, largest 1.0 %" in text
 
 
+def test_litgpt_rows_that_ran_out_are_compared_but_not_averaged():
+    ran = {"configuration": "a", "allocated_gb": "10.00", "status": "ok", "allocated_bytes": 9_800_000_000}
+    out = {"configuration": "b", "allocated_gb": "OOM", "status": "out_of_memory", "error": "no"}
+    wrong = {"configuration": "c", "allocated_gb": "OOM", "status": "ok", "allocated_bytes": 20_000_000_000}
+    text = "\n".join(score.score_litgpt([ran, out, wrong]))
+    assert "| a | 10.00 GB | 9.80 GB | -2.0 % |" in text
+    assert "| b | out of memory | out of memory | |" in text
+    assert "| c | out of memory | 20.00 GB | |" in text
+    assert "median error 2.0 %, largest 2.0 %" in text
+
+
 def test_fixture_rows_are_on_the_ladder():
     rows = list(csv.DictReader((ROOT / "fixtures" / "published" / "timm_train_rtx3090.csv").open()))
     assert len(rows) >= 30
