@@ -3,6 +3,7 @@
 #define VRAMFIT_MODEL_RUN_RESULT_H
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@
 namespace vramfit::model {
 
 using base::Bytes;
+
+struct ModuleTable;  // model/modules.h
 
 enum class Verdict {
   kFits,
@@ -159,6 +162,7 @@ struct RunResult {
   std::vector<TimelinePoint> timeline;
   int processes = 0;  // that touched a card
   RuntimeEvidence evidence;
+  std::shared_ptr<const ModuleTable> modules;  // --modules; none: it was not asked for, or no module ran
   friend bool operator==(const RunResult&, const RunResult&) = default;
 };
 
