@@ -8,6 +8,8 @@ import pytest
 from product import STAGE
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import compared
+import torch_release
 
 
 @pytest.fixture
@@ -17,3 +19,9 @@ def play() -> Path:
     if not path.exists():
         pytest.skip("the simulator's test program was not built")
     return path
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if compared.calls:
+        release = ".".join(map(str, torch_release.of_this_interpreter()))
+        terminalreporter.write_line(f"compared {sum(compared.calls):,} allocator calls with torch {release}'s own")

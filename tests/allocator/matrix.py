@@ -54,10 +54,6 @@ def plans(version: tuple[int, int], calls: int, seed: int, every: int = 1) -> li
     for number, (setting, shape) in enumerate(itertools.product(settings, SHAPES)):
         if number % every == seed % every:
             fields = {**shape, **setting}
-            # A range that was reserved in vain leaves no trace, so the test cannot tell the simulator where it lay:
-            # with pools, whose ranges come and go, there must be room.
-            if "pools" in fields and EXPANDABLE in [*fields.get("later_conf", []), *fields.get("conf", "").split(",")]:
-                fields["fill"] = 0.2
             chosen.append(Plan(**fields, name=f"{number:03d}", seed=seed * 1000 + number, calls=calls))
     return chosen
 

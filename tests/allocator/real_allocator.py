@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 from actions import Action, Drawing, Plan
+from listening import Listening
 from script import Call, Script, without_processes
 
 set_allocator_settings = getattr(
@@ -25,11 +26,16 @@ FIRST_SLOT = 1000  # those below are PyTorch's own, see Script.take_foreign
 NEW_POOLS = hasattr(torch._C, "_cuda_beginAllocateCurrentThreadToPool")
 
 
+def blocks_freed() -> int:
+    return torch._C._cuda_memoryStats(0)["active"]["all"]["freed"]
+
+
 class Player:
     """Does actions and remembers the calls. What cannot be done (after others were left out) is left out too."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, listening: Listening) -> None:
         self.plan = plan
+        self.listening = listening
         self.calls: list[Call] = []
         self.done: list[Action] = []
         self.held: dict[int, Any] = {}  # slot -> raw address, or a tensor when streams are recorded
@@ -65,7 +71,7 @@ class Player:
             if self.drawing:
                 self.drawing.failed(slot)
         if self.plan.uses:
-            call.syncs = torch._C._cuda_memoryStats(0)["num_sync_all_streams"]
+            call.freed_by_waiting = self.listening.take_freed_by_waiting()
 
     def obtain(self, size: int, stream: int) -> Any:
         if not self.plan.uses:
@@ -160,7 +166,7 @@ class Player:
         graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize()
         first, second = torch.cuda.graph_pool_handle()
-        self.calls.append(Call(f"begin {first} {second} {self.handle(stream)}"))
+        self.calls.append(Call(f"begin {first} {second} {self.handle(stream)}", begins_capture=True))
         torch.cuda.set_stream(self.streams[stream])
         graph.capture_begin(pool=(first, second), capture_error_mode="relaxed")
         self.capturing = (graph, first, second)
@@ -238,11 +244,12 @@ class Player:
 
 
 def run_one(plan: Plan, folder: Path) -> None:
-    player = Player(plan)
+    listening = Listening(blocks_freed)
+    player = Player(plan, listening)
     head = player.prepare()
     player.play()
     trace = torch.cuda.memory._snapshot()["device_traces"][0]
-    script = Script(player.calls, trace, torch.cuda.get_device_properties(0).total_memory, plan.conf)
+    script = Script(player.calls, trace, listening.reserved)
     script.build(head)
     (folder / f"{plan.name}.program").write_text("\n".join(script.program) + "\n")
     (folder / f"{plan.name}.expected").write_text("\n".join(script.expected) + "\n")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from actions import FOREIGN_BYTES, MIB
+from actions import FOREIGN_BYTES
 
 PROCESSES = re.compile(r"(?:Process \d+ has|Including non-PyTorch memory, this process has) \S+ \S+ memory in use\. ")
 
@@ -28,30 +28,31 @@ class Call:
     traced: str = "none"  # none, malloc, rejected, free, open (known to end only where the next call's begins)
     slot: int = -1
     is_used: bool = False  # by another stream: its free is not completed at once
-    syncs: int | None = None  # num_sync_all_streams after it
+    freed_by_waiting: int = 0  # blocks, the last that it freed
+    begins_capture: bool = False
     printed: list[str] = field(default_factory=list)
 
 
 class Script:
-    def __init__(self, calls: list[Call], trace: list[Entry], total_bytes: int, conf: str) -> None:
+    def __init__(self, calls: list[Call], trace: list[Entry], reserved: list[int]) -> None:
         self.calls = calls
         self.trace = [entry for entry in trace if entry["action"] != "snapshot"]
-        self.total = total_bytes
-        large = re.search(r"large_segment_size_mb:(\d+)", conf)
-        self.large_page = int(large[1]) * MIB if large else 20 * MIB
+        self.reserved = reserved
         self.at = 0
         self.program: list[str] = []
         self.expected: list[str] = []
         self.slot_at: dict[int, int] = {}
         self.foreign_at: dict[int, int] = {}
         self.next_foreign = 0
-        self.syncs = 0
 
     def build(self, head: list[str]) -> None:
         self.program = head + self.addresses()
         for call in self.calls:
+            if call.begins_capture:  # what PyTorch allocates for it comes after the pool has begun
+                self.add(call, [])
             self.take_foreign(allocations=call.line not in ("stats", "state", "peaks", "sums"))
-            self.add(call, self.take(call))
+            if not call.begins_capture:
+                self.add(call, self.take(call))
 
     def show(self, entry: Entry) -> str:
         where = entry["device_free"] if entry["action"] == "oom" else entry["addr"]
@@ -104,26 +105,13 @@ class Script:
             self.add(call, self.take(call))
 
     def add(self, call: Call, taken: list[Entry]) -> None:
-        is_synchronized = call.syncs is not None and call.syncs != self.syncs
-        self.syncs = 0 if call.line == "sums" else self.syncs if call.syncs is None else call.syncs
         if call.traced in ("malloc", "rejected"):
-            # Events that passed are the card's doing. When all were waited for, only their order is told. The trace
-            # does not say which passed before that wait: those told before anything was given back, where they are too
-            # small to have served the call.
-            waited_for = []
-            has_given_back = False
-            for entry in taken:
-                has_given_back |= entry["action"] in ("segment_free", "segment_unmap")
-                if entry["action"] != "free_completed":
-                    continue
-                slot = self.slot_at[entry["addr"]]
-                passed = not is_synchronized or (not has_given_back and entry["size"] < int(call.line.split()[2]))
-                if passed:
-                    self.program.append(f"c {slot}")
-                else:
-                    waited_for.append(slot)
-            if is_synchronized:
-                self.program.append("order " + " ".join(map(str, waited_for)))
+            # Events that passed are the card's doing. When all were waited for, only the order is.
+            completed = [self.slot_at[entry["addr"]] for entry in taken if entry["action"] == "free_completed"]
+            passed = completed[: len(completed) - call.freed_by_waiting]
+            self.program += [f"c {slot}" for slot in passed]
+            if call.freed_by_waiting:
+                self.program.append("order " + " ".join(map(str, completed[len(passed) :])))
             if taken and taken[-1]["action"] == "alloc":
                 self.slot_at[taken[-1]["addr"]] = call.slot
         self.program.append(call.line)
@@ -132,20 +120,6 @@ class Script:
             self.expected.append("#")
 
     def addresses(self) -> list[str]:
-        """Where the driver put segments. An expandable one lies where its first page is mapped."""
-        lines = [f"malloc_at {entry['addr']}" for entry in self.trace if entry["action"] == "segment_alloc"]
-        live: dict[int, list[int]] = {}  # where a range begins -> its size, bytes mapped
-        for entry in self.trace:
-            if entry["action"] not in ("segment_map", "segment_unmap"):
-                continue
-            base = next((b for b, (size, _) in live.items() if b <= entry["addr"] < b + size), None)
-            if base is None:
-                page = 2 * MIB if entry["size"] == 2 * MIB else self.large_page
-                base = entry["addr"]
-                live[base] = [(self.total + self.total // 8 + page - 1) // page * page, 0]
-                first, second = entry.get("pool_id", (0, 0))
-                lines.append(f"reserve_at {entry['stream']} {page} {first} {second} {base}")
-            live[base][1] += entry["size"] if entry["action"] == "segment_map" else -entry["size"]
-            if live[base][1] == 0:
-                del live[base]
-        return lines
+        """Where the driver put segments."""
+        mallocs = [f"malloc_at {entry['addr']}" for entry in self.trace if entry["action"] == "segment_alloc"]
+        return mallocs + [f"reserve_at {address}" for address in self.reserved]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch_release
 from actions import Plan
+from compared import calls as compared_so_far
 from comparison import Difference, compare, play_for_real, shrink, shrink_plan
 from matrix import plans
 from product import Finished, Product
@@ -23,8 +24,14 @@ def play_all(product: Product, play: Path, folder: Path, chosen: list[Plan]) -> 
         return [wrong]
     void = [plan for plan in chosen if (folder / f"{plan.name}.void").exists()]
     assert len(void) < 0.05 * len(chosen), void
-    differing = [(plan, compare(plan, folder, play)) for plan in chosen if plan not in void]
+    compared = [plan for plan in chosen if plan not in void]
+    compared_so_far.append(sum(len(list_calls(folder, plan)) for plan in compared))
+    differing = [(plan, compare(plan, folder, play)) for plan in compared]
     return [describe(product, play, folder, plan, found) for plan, found in differing if found]
+
+
+def list_calls(folder: Path, plan: Plan) -> list[str]:
+    return [line for line in (folder / f"{plan.name}.expected").read_text().splitlines() if line == "#"]
 
 
 def describe(product: Product, play: Path, folder: Path, plan: Plan, difference: Difference) -> str:

@@ -6,7 +6,7 @@
 //   conf TEXT                      allocator settings; again later: set at run time
 //   fraction X                     set_per_process_memory_fraction
 //   malloc_at ADDRESS              what cudaMalloc will answer, in order
-//   reserve_at STREAM PAGE A B ADDRESS   where the next expandable segment of that stream, page size and pool will lie
+//   reserve_at ADDRESS             what cuMemAddressReserve will answer, in order
 //   a SLOT BYTES STREAM            allocate          f SLOT    free
 //   r SLOT STREAM                  record_stream     c SLOT    its events have passed
 //   order SLOT...                  in which the next synchronization frees
@@ -69,6 +69,19 @@ class OtherOrder : public EventSource {
   const std::vector<BlockId>& slots_;
 };
 
+// Every range lies where the other driver put it, also one in which nothing was ever mapped.
+class PlayedDevice : public RecordedDevice {
+ public:
+  using RecordedDevice::RecordedDevice;
+  std::uint64_t reserve(std::uint64_t bytes, std::uint64_t page_bytes, StreamHandle stream, PoolId pool) override {
+    if (reserved.empty()) return CardDevice::reserve(bytes, page_bytes, stream, pool);
+    const std::uint64_t address = reserved.front();
+    reserved.pop_front();
+    return address;
+  }
+  std::deque<std::uint64_t> reserved;
+};
+
 class Player {
  public:
   void play(const std::string& line);
@@ -84,7 +97,7 @@ class Player {
   TorchVersion version_;
   std::string conf_;
   std::optional<double> fraction_;
-  std::unique_ptr<RecordedDevice> device_;
+  std::unique_ptr<PlayedDevice> device_;
   std::unique_ptr<Simulator> simulator_;
   Printer printer_;
   std::vector<BlockId> slots_;
@@ -127,7 +140,7 @@ void Player::prepare(std::istringstream& words, const std::string& word) {
   } else if (word == "card") {
     std::uint64_t total = 0, free = 0;
     words >> total >> free;
-    device_ = std::make_unique<RecordedDevice>(total, total - free);
+    device_ = std::make_unique<PlayedDevice>(total, total - free);
   } else if (word == "conf") {
     conf_.clear();
     words >> conf_;
@@ -143,10 +156,7 @@ void Player::prepare(std::istringstream& words, const std::string& word) {
   } else if (word == "malloc_at") {
     words >> device_->addresses().mallocs.emplace_back();
   } else if (word == "reserve_at") {
-    std::uint64_t stream = 0, page = 0, address = 0;
-    PoolId pool;
-    words >> stream >> page >> pool.first >> pool.second >> address;
-    device_->addresses().reserved[{stream, page, pool}].push_back(address);
+    words >> device_->reserved.emplace_back();
   } else {
     refuse("unknown word " + word);
   }
