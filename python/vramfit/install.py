@@ -56,6 +56,7 @@ def _after_torch(torch: ModuleType) -> None:
         errors,
         job,
         loaders,
+        modules,
         owners,
         phases,
         recorder,
@@ -81,6 +82,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("autograd_threads", autograd_threads.install),
         ("collectives", lambda: collectives.install(torch)),
         ("diagnose", lambda: diagnose.install(torch)),
+        ("modules", lambda: modules.install(torch)),
     )
     for name, put_in_place in parts:
         try:
@@ -93,7 +95,7 @@ def begin_job() -> None:
     """In a fork of a warm process, where torch is imported already: what the job's environment asks for."""
     import sys
 
-    from vramfit import apply, cut, diagnose, values
+    from vramfit import apply, cut, diagnose, modules, values
 
     if values.are_wanted():
         values.install(sys.modules["torch"])
@@ -101,3 +103,4 @@ def begin_job() -> None:
     apply.before_torch()
     apply.install(sys.modules["torch"])
     diagnose.install(sys.modules["torch"])
+    modules.install(sys.modules["torch"])

@@ -22,6 +22,7 @@ _facts: dict[str, Any] = {}
 _loaders: dict[int, list[dict[str, Any]]] = {}  # shapes of a loader's first batch, by its ordinal
 _order: list[int] = []  # id of the first optimizer that stepped
 _counted: list[tuple[int, int, int, int]] = []  # the batch of an evaluation that was counted last
+_meters: list[_Meter] = []  # at most one
 _measured: dict[int, int] = {}  # id of a root -> training forwards measured
 
 
@@ -31,7 +32,8 @@ def _restart() -> None:
     _facts.clear()
     _loaders.clear()
     _measured.clear()
-    phases.detail.clear()
+    _meters.clear()
+    phases.watchers.clear()
     _order.clear()
     _counted.clear()
 
@@ -144,9 +146,10 @@ def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         _note_evaluation(inner)
     _note_precision(module is not inner and "Optimized" in type(module).__name__)
     training = position.phase == TRAIN
-    if training and not phases.detail and _measured.get(id(inner), 0) < _MEASURED_FORWARDS:
+    if training and not _meters and _measured.get(id(inner), 0) < _MEASURED_FORWARDS:
         _measured[id(inner)] = _measured.get(id(inner), 0) + 1
-        phases.detail.append(_Meter(root.prefix))
+        _meters.append(_Meter(root.prefix))
+        phases.watchers.append(_meters[-1])
 
 
 def _note_evaluation(module: Any) -> None:
@@ -158,8 +161,11 @@ def _note_evaluation(module: Any) -> None:
 
 
 def _on_root_exit(module: Any, result: Any) -> None:
-    if phases.detail:
-        phases.detail.pop().write()
+    if _meters:
+        meter = _meters.pop()
+        if meter in phases.watchers:
+            phases.watchers.remove(meter)
+        meter.write()
     if position.phase != TRAIN and position.stage == FORWARD and _is_model(module) and _is_next_batch():
         _step(-position.phase)
 
@@ -200,7 +206,7 @@ class _Meter:
         self._device = _current_device()
         self._autocast: str | None = None
 
-    def enter(self, module: Any) -> None:
+    def enter(self, module: Any, args: Any) -> None:
         name = scopes.name_of(module)
         self._open.append((name, recorder.memory(self._device, recorder.ALLOCATED)))
         if self._autocast is None:

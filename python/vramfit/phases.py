@@ -154,8 +154,8 @@ def _make_module_hooks(torch: Any) -> tuple[Callable[..., None], Callable[..., N
         calls = running.calls
         is_root = not calls
         calls.append(set_scope(scope_of(module, is_root)))
-        if detail:
-            detail[-1].enter(module)
+        for watcher in watchers:
+            watcher.enter(module, args)
         if is_root:
             if position.stage == BACKWARD:
                 position.recomputes = True
@@ -171,16 +171,16 @@ def _make_module_hooks(torch: Any) -> tuple[Callable[..., None], Callable[..., N
         if not calls:
             return
         set_scope(calls.pop())
-        if detail:
-            detail[-1].leave(module, result)
+        for watcher in watchers:
+            watcher.leave(module, result)
         if not calls and position.stage != BACKWARD:
             events.root_exit(module, result)
 
     return enter, leave
 
 
-# A watcher of every module call (job.py), while there is one.
-detail: list[Any] = []
+# Those who watch every module call (job.py, modules/), while there are any.
+watchers: list[Any] = []
 
 
 def _watch_backward(torch: Any) -> None:
