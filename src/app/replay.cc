@@ -11,6 +11,7 @@
 #include "allocator/attribution.h"
 #include "allocator/replay.h"
 #include "allocator/search.h"
+#include "app/snapshot_line.h"
 #include "devices/overhead.h"
 #include "ingest/snapshot/reader.h"
 
@@ -28,24 +29,6 @@ constexpr std::size_t kMostSegments = 12;
 
 Bytes bytes_of(std::uint64_t count) { return Bytes(static_cast<std::int64_t>(count)); }
 
-bool is_library(std::string_view file) {
-  return file.find("site-packages/") != std::string_view::npos || file.find("/torch/") != std::string_view::npos ||
-         file.find("/python/vramfit/") != std::string_view::npos || file.starts_with("<") ||
-         file.find("/lib/python") != std::string_view::npos || file.ends_with(".cpp");
-}
-
-// "train.py:12 forward": the innermost line that is the user's own, else the innermost there is.
-std::string name_of(const model::Snapshot& snapshot, model::StackId stack) {
-  const auto frames = snapshot.stack(stack);
-  if (frames.empty()) return "(no stack was recorded)";
-  auto chosen = std::find_if(frames.begin(), frames.end(),
-                             [&](model::FrameId id) { return !is_library(snapshot.text(snapshot.frame(id).file)); });
-  if (chosen == frames.end()) chosen = frames.begin();
-  const model::Frame& frame = snapshot.frame(*chosen);
-  const std::string_view file = snapshot.text(frame.file);
-  return fmt::format("{}:{} {}", file.substr(file.rfind('/') + 1), frame.line, snapshot.text(frame.function));
-}
-
 // Owners by their name: two stacks that end in one line of the user's are one owner.
 class Owners {
  public:
@@ -57,7 +40,7 @@ class Owners {
     const auto stack = static_cast<std::uint32_t>(program_.slots[block.tag].stack);
     const auto known = by_stack_.find(stack);
     if (known != by_stack_.end()) return known->second;
-    return by_stack_[stack] = id(name_of(snapshot_, model::StackId{stack}));
+    return by_stack_[stack] = id(line_of(snapshot_, model::StackId{stack}));
   }
   const std::string& name(allocator::OwnerId owner) const { return names_[owner]; }
 
@@ -117,7 +100,7 @@ model::ReplayTrial to_model(const model::Snapshot& snapshot, int device, const a
     oom.reserved = bytes_of(run.oom->reserved);
     oom.entry = entry_of(run.oom_entry);
     if (oom.entry >= 0) {
-      oom.where = name_of(snapshot, snapshot.traces[static_cast<std::size_t>(device)][run.oom_entry].stack);
+      oom.where = line_of(snapshot, snapshot.traces[static_cast<std::size_t>(device)][run.oom_entry].stack);
     }
     trial.oom = oom;
   }

@@ -7,6 +7,8 @@
 #include "app/compare.h"
 #include "app/report_confidential.h"
 #include "app/report_result.h"
+#include "app/report_trace/build.h"
+#include "ingest/snapshot/reader.h"
 #include "report/page/page.h"
 
 namespace vramfit::app {
@@ -65,13 +67,34 @@ RunFacts build_facts(const model::StoredRun& stored) {
   return facts;
 }
 
-}  // namespace
-
-std::string build_report(std::vector<model::StoredRun> runs, const ReportRequest& request) {
-  report::page::PageFacts facts{.is_confidential = request.is_confidential, .version = request.version};
+report::page::PageFacts build_page(std::vector<model::StoredRun> runs, const ReportRequest& request) {
+  report::page::PageFacts facts{
+      .is_confidential = request.is_confidential, .version = request.version, .home = request.home};
   for (const model::StoredRun& run : runs) facts.runs.push_back(build_facts(run));
   if (runs.size() > 1) facts.comparison = compare(std::move(runs));
   if (request.is_confidential) make_confidential(facts);
+  return facts;
+}
+
+}  // namespace
+
+std::string build_report(std::vector<model::StoredRun> runs, const ReportRequest& request) {
+  return page_to_html(build_page(std::move(runs), request));
+}
+
+base::Result<std::string> build_report(std::vector<model::StoredRun> runs,
+                                       const std::vector<std::filesystem::path>& snapshots,
+                                       const ReportRequest& request, base::ProgressSink& progress) {
+  report::page::PageFacts facts = build_page(std::move(runs), request);
+  report_trace::TraceRequest traced{.is_confidential = request.is_confidential};
+  traced.budget = report_trace::share(traced.budget, std::max<std::size_t>(snapshots.size(), 1));
+  for (const std::filesystem::path& file : snapshots) {
+    progress.update("reading " + file.filename().string());
+    const auto snapshot = ingest::read_snapshot(file);
+    if (!snapshot) return std::unexpected(snapshot.error());
+    traced.name = file.filename().string();
+    facts.traces.push_back(report_trace::build_trace(*snapshot, traced, progress));
+  }
   return page_to_html(facts);
 }
 

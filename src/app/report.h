@@ -2,9 +2,12 @@
 #ifndef VRAMFIT_APP_REPORT_H
 #define VRAMFIT_APP_REPORT_H
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+#include "base/progress.h"
 #include "model/stored_run.h"
 
 namespace vramfit::app {
@@ -12,10 +15,17 @@ namespace vramfit::app {
 struct ReportRequest {
   bool is_confidential = false;
   std::string version;  // of vramfit
+  std::string home;     // where a link to all runs leads; empty: there is none
 };
 
 // The page's HTML. At least one run.
 std::string build_report(std::vector<model::StoredRun> runs, const ReportRequest& request);
+
+// Of runs and memory snapshots (what torch.cuda.memory._dump_snapshot wrote), at least one of either. A snapshot that
+// is cut off gives what was complete; one that can't be read is an error.
+base::Result<std::string> build_report(std::vector<model::StoredRun> runs,
+                                       const std::vector<std::filesystem::path>& snapshots,
+                                       const ReportRequest& request, base::ProgressSink& progress);
 
 }  // namespace vramfit::app
 

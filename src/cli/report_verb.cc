@@ -1,6 +1,8 @@
-// vramfit report N... -o report.html: runs of the history as one page.
+// vramfit report N|SNAPSHOT... -o report.html: runs of the history and memory snapshots as one page.
 #include <fmt/format.h>
 
+#include <charconv>
+#include <filesystem>
 #include <memory>
 
 #include "app/history.h"
@@ -14,25 +16,55 @@ namespace vramfit::cli {
 namespace {
 
 struct ReportOptions {
-  std::vector<std::int64_t> numbers;
+  std::vector<std::string> what;
   std::string file = "report.html";
   bool is_confidential = false;
 };
 
-base::Result<void> act(const ReportOptions& options) {
+// Numbers are runs, anything else is a file: a file named 12 is ./12.
+struct Named {
+  std::vector<std::int64_t> runs;
+  std::vector<std::filesystem::path> snapshots;
+};
+
+Named sort_out(const std::vector<std::string>& what) {
+  Named named;
+  for (const std::string& word : what) {
+    std::int64_t number = 0;
+    const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (problem == std::errc() && end == word.data() + word.size()) {
+      named.runs.push_back(number);
+    } else {
+      named.snapshots.emplace_back(word);
+    }
+  }
+  return named;
+}
+
+base::Result<std::vector<model::StoredRun>> load(const std::vector<std::int64_t>& numbers) {
+  if (numbers.empty()) return {};
   auto history = app::History::open();
   if (!history) return std::unexpected(history.error());
-  auto runs = history->load(options.numbers, {});
+  return history->load(numbers, {});
+}
+
+base::Result<void> act(const ReportOptions& options) {
+  const Named named = sort_out(options.what);
+  auto runs = load(named.runs);
   if (!runs) return std::unexpected(runs.error());
-  const std::string html =
-      app::build_report(std::move(*runs), {.is_confidential = options.is_confidential, .version = VRAMFIT_VERSION});
+  TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
+  const auto html =
+      app::build_report(std::move(*runs), named.snapshots,
+                        {.is_confidential = options.is_confidential, .version = VRAMFIT_VERSION}, progress);
+  progress.clear();
+  if (!html) return std::unexpected(html.error());
   if (options.file == "-") {
-    print(html);
+    print(*html);
     return {};
   }
-  if (const auto done = base::write_file(options.file, html); !done) return std::unexpected(done.error());
+  if (const auto done = base::write_file(options.file, *html); !done) return std::unexpected(done.error());
   talk(fmt::format("{} written ({:.0f} KiB); it needs no other file and no network\n", options.file,
-                   static_cast<double>(html.size()) / 1024));
+                   static_cast<double>(html->size()) / 1024));
   return {};
 }
 
@@ -40,13 +72,13 @@ base::Result<void> act(const ReportOptions& options) {
 
 Verb add_report_verb(CLI::App& parser) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* verb = parser.add_subcommand("report", "Write runs of the history as one offline HTML page");
-  verb->add_option("numbers", options->numbers, "One run, or several to set side by side")
+  CLI::App* verb = parser.add_subcommand("report", "Write runs or memory snapshots as one offline HTML page");
+  verb->add_option("what", options->what, "Numbers of runs, files of memory snapshots, or both")
       ->required()
       ->expected(1, 1000);
   verb->add_option("-o,--output", options->file, "The file (report.html); - is stdout");
   verb->add_flag("--confidential", options->is_confidential,
-                 "Leave out source lines, paths, command, host, messages and notes");
+                 "Leave out source lines, stacks, phases, paths, command, host, messages and notes");
   return {verb, [options](const Command&) {
             const auto done = act(*options);
             return done ? 0 : report_error(done.error());

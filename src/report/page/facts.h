@@ -11,6 +11,7 @@
 #include "model/fit_result.h"
 #include "model/run_result.h"
 #include "model/stored_run.h"
+#include "report/page/trace_facts.h"
 
 namespace vramfit::report::page {
 
@@ -34,9 +35,11 @@ struct RunFacts {
 
 struct PageFacts {
   std::vector<RunFacts> runs;
+  std::vector<TraceFacts> traces;               // of memory snapshots, below the runs
   std::optional<model::Comparison> comparison;  // of several runs
   bool is_confidential = false;                 // says so; what is to be left out is left out already
   std::string version;                          // of vramfit
+  std::string home;                             // where a link to all runs leads; empty: there is none
 };
 
 }  // namespace vramfit::report::page

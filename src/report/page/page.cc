@@ -7,14 +7,20 @@
 #include "report/page/html.h"
 #include "report/page/palette.h"
 #include "report/page/run_section.h"
+#include "report/page/trace_section.h"
 
 namespace vramfit::report::page {
 
 namespace {
 
 std::string title_of(const PageFacts& facts) {
-  if (facts.runs.size() == 1) return fmt::format("vramfit: run {}", facts.runs.front().stored.number);
-  return fmt::format("vramfit: {} runs", facts.runs.size());
+  const std::size_t runs = facts.runs.size(), traces = facts.traces.size();
+  if (runs == 0 && traces == 1) return "vramfit: " + facts.traces.front().name;
+  const std::string of_traces = traces == 1 ? "1 snapshot" : fmt::format("{} snapshots", traces);
+  if (runs == 0) return "vramfit: " + of_traces;
+  const std::string of_runs =
+      runs == 1 ? fmt::format("run {}", facts.runs.front().stored.number) : fmt::format("{} runs", runs);
+  return fmt::format("vramfit: {}{}{}", of_runs, traces > 0 ? " and " : "", traces > 0 ? of_traces : "");
 }
 
 // The policy forbids every request; what is allowed is inside the file.
@@ -28,23 +34,38 @@ std::string head(const PageFacts& facts) {
       escape(title_of(facts)), kStyle);
 }
 
-// Every run's verdict in a line, where there are several.
+// Every part's verdict in a line, where there are several.
 std::string verdicts(const PageFacts& facts) {
   std::string html = "<nav aria-label=\"Runs\"><ul class=\"verdicts\">\n";
   for (const RunFacts& run : facts.runs) {
     html += fmt::format("<li><a href=\"#run-{0}\">Run {0}</a>: {1}</li>\n", run.stored.number,
                         escape(verdict_sentence(run)));
   }
+  for (std::size_t i = 0; i < facts.traces.size(); ++i) {
+    html += fmt::format("<li><a href=\"#snapshot-{}\">{}</a>: {}</li>\n", i + 1, escape(facts.traces[i].name),
+                        escape(trace_sentence(facts.traces[i])));
+  }
   return html + "</ul></nav>\n";
+}
+
+// On a page that a server shows.
+std::string home_link(const PageFacts& facts) {
+  if (facts.home.empty()) return "";
+  return fmt::format("<nav aria-label=\"History\" class=\"history\"><a href=\"{}\">All runs</a></nav>\n",
+                     escape(facts.home));
 }
 
 }  // namespace
 
 std::string page_to_html(const PageFacts& facts) {
-  std::string html = head(facts) + "<body>\n" + pattern_definitions() + "<main>\n" + heading(1, title_of(facts));
-  if (facts.runs.size() > 1) html += verdicts(facts);
+  std::string html =
+      head(facts) + "<body>\n" + home_link(facts) + pattern_definitions() + "<main>\n" + heading(1, title_of(facts));
+  if (facts.runs.size() + facts.traces.size() > 1) html += verdicts(facts);
   if (facts.comparison) html += comparison_section(*facts.comparison, 2);
   for (const RunFacts& run : facts.runs) html += run_section(run, 2);
+  for (std::size_t i = 0; i < facts.traces.size(); ++i) {
+    html += trace_section(facts.traces[i], static_cast<int>(i) + 1, 2);
+  }
   html += "</main>\n<footer>\n";
   if (facts.is_confidential) {
     html += paragraph("Source lines, file paths, command, host, messages and notes were left out.");

@@ -1,0 +1,28 @@
+// The rows of a page's tables at one instant, made of all blocks.
+#ifndef VRAMFIT_APP_REPORT_TRACE_TABLES_H
+#define VRAMFIT_APP_REPORT_TRACE_TABLES_H
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/report_trace/history.h"
+#include "report/page/trace_facts.h"
+
+namespace vramfit::app::report_trace {
+
+inline constexpr std::size_t kMostRows = 50;
+
+// "large pool, stream 0", "small pool 1,0, stream 0x55...".
+std::string group_title(const Range& range);
+
+using LineOf = std::function<const std::string&(const Tenant&)>;
+
+// Most bytes first, all of them.
+std::vector<report::page::LineTotal> add_up_lines(const History& history, Instant instant, const LineOf& line_of);
+// By address, all of them.
+std::vector<report::page::SegmentRow> describe_segments(const History& history, Instant instant);
+
+}  // namespace vramfit::app::report_trace
+
+#endif

@@ -1,0 +1,26 @@
+#include "app/snapshot_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace vramfit::app {
+
+bool is_library(std::string_view file) {
+  return file.find("site-packages/") != std::string_view::npos || file.find("/torch/") != std::string_view::npos ||
+         file.find("/python/vramfit/") != std::string_view::npos || file.starts_with("<") ||
+         file.find("/lib/python") != std::string_view::npos || file.ends_with(".cpp");
+}
+
+std::string line_of(const model::Snapshot& snapshot, model::StackId stack) {
+  const auto frames = snapshot.stack(stack);
+  if (frames.empty()) return "(no stack was recorded)";
+  auto chosen = std::find_if(frames.begin(), frames.end(),
+                             [&](model::FrameId id) { return !is_library(snapshot.text(snapshot.frame(id).file)); });
+  if (chosen == frames.end()) chosen = frames.begin();
+  const model::Frame& frame = snapshot.frame(*chosen);
+  const std::string_view file = snapshot.text(frame.file);
+  return fmt::format("{}:{} {}", file.substr(file.rfind('/') + 1), frame.line, snapshot.text(frame.function));
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,20 @@
+// The line of a recorded stack that a person knows.
+#ifndef VRAMFIT_APP_SNAPSHOT_LINE_H
+#define VRAMFIT_APP_SNAPSHOT_LINE_H
+
+#include <string>
+#include <string_view>
+
+#include "model/snapshot.h"
+
+namespace vramfit::app {
+
+// Of Python's own library, a package or generated code.
+bool is_library(std::string_view file);
+
+// "train.py:12 forward": the innermost line that is the user's own, else the innermost there is.
+std::string line_of(const model::Snapshot& snapshot, model::StackId stack);
+
+}  // namespace vramfit::app
+
+#endif

@@ -1,0 +1,66 @@
+// Sizes as base::to_string(Bytes) writes them.
+function bytesText(bytes) {
+  const size = Math.abs(bytes);
+  if (size < 1024) return `${bytes} B`;
+  if (size < 1 << 20) return `${(bytes / 1024).toFixed(1)} KiB`;
+  if (size < 10 << 20) return `${(bytes / (1 << 20)).toFixed(1)} MiB`;
+  if (size < 2 * (1 << 30)) return `${(bytes / (1 << 20)).toFixed(0)} MiB`;
+  return `${(bytes / (1 << 30)).toFixed(2)} GiB`;
+}
+function shareText(part, whole) {
+  return whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "";
+}
+// An element of a picture. Texts get in as text only.
+function svgPart(name, attributes, text) {
+  const part = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) part.setAttribute(key, value);
+  if (text !== undefined) part.textContent = text;
+  return part;
+}
+function htmlPart(name, text, attributes = {}) {
+  const part = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) part.setAttribute(key, value);
+  part.textContent = text;
+  return part;
+}
+// Once before the next picture, however often it is asked for.
+function onceAFrame(work) {
+  let waits = false;
+  return () => {
+    if (waits) return;
+    waits = true;
+    requestAnimationFrame(() => {
+      waits = false;
+      work();
+    });
+  };
+}
+// The first index whose value is above `wanted`, in an ascending list.
+function firstAbove(values, wanted) {
+  let low = 0;
+  let high = values.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] <= wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+// The rows of a table after its head; the first cell of each heads it.
+function fillTable(table, rows) {
+  const columns = [...table.tHead.rows[0].cells].map((cell) => cell.className);
+  table.tBodies[0].replaceChildren(
+    ...rows.map((row) => {
+      const line = document.createElement("tr");
+      row.forEach((value, i) => {
+        const cell = document.createElement(i === 0 ? "th" : "td");
+        if (i === 0) cell.scope = "row";
+        if (columns[i]) cell.className = columns[i];
+        if (i === 0) cell.append(htmlPart("code", value));
+        else cell.textContent = value;
+        line.append(cell);
+      });
+      return line;
+    }),
+  );
+}
