@@ -57,8 +57,9 @@ class Player:
         if getattr(self, "do_" + name)(*action[1:]) is not False:
             self.done.append(action)
 
-    def do_allocate(self, slot: int, size: int, stream: int) -> None:
+    def do_allocate(self, slot: int, size: int, stream: int, freed_before: int | None = None) -> None:
         shown = slot + FIRST_SLOT
+        freed_before = blocks_freed() if freed_before is None else freed_before
         call = Call(f"a {shown} {size} {self.handle(stream)}", "malloc", shown)
         self.calls.append(call)
         try:
@@ -68,6 +69,7 @@ class Player:
             call.printed.append("message " + without_processes(str(error)))
             if "preemptively rejected" in str(error):
                 call.traced = "rejected"
+                call.freed = blocks_freed() - freed_before
             if self.drawing:
                 self.drawing.failed(slot)
         if self.plan.uses:
@@ -104,8 +106,9 @@ class Player:
         if self.open_pool or self.capturing:
             return False
         self.calls.append(Call("e", "open"))
+        freed_before = blocks_freed()
         torch.cuda.empty_cache()
-        self.do_allocate(slot, size, stream)  # its trace tells where that of the call before ends
+        self.do_allocate(slot, size, stream, freed_before)  # its trace tells where that of the call before ends
         return True
 
     def do_conf(self, conf: str) -> None:

@@ -28,7 +28,8 @@ class Call:
     traced: str = "none"  # none, malloc, rejected, free, open (known to end only where the next call's begins)
     slot: int = -1
     is_used: bool = False  # by another stream: its free is not completed at once
-    freed_by_waiting: int = 0  # blocks, the last that it freed
+    freed: int = 0  # blocks, from the emptying of the cache before it on
+    freed_by_waiting: int = 0  # of them the last
     begins_capture: bool = False
     printed: list[str] = field(default_factory=list)
 
@@ -44,6 +45,7 @@ class Script:
         self.slot_at: dict[int, int] = {}
         self.foreign_at: dict[int, int] = {}
         self.next_foreign = 0
+        self.is_open = False  # the call before ends where this one begins
 
     def build(self, head: list[str]) -> None:
         self.program = head + self.addresses()
@@ -66,9 +68,15 @@ class Script:
         self.at += 1
         return self.trace[begin : self.at]
 
-    def take_completed(self) -> list[Entry]:
+    def take_rejected(self, freed: int) -> list[Entry]:
+        """A rejection leaves nothing in the trace but what was freed, and what an emptied cache before it gave back."""
         begin = self.at
-        while self.at < len(self.trace) and self.trace[self.at]["action"] == "free_completed":
+        actions = ("free_completed", "segment_free", "segment_unmap") if self.is_open else ("free_completed",)
+        while self.at < len(self.trace) and self.trace[self.at]["action"] in actions:
+            is_freed = self.trace[self.at]["action"] == "free_completed"
+            if is_freed and freed == 0:
+                break
+            freed -= is_freed
             self.at += 1
         return self.trace[begin : self.at]
 
@@ -76,7 +84,7 @@ class Script:
         if call.traced == "malloc":
             return self.take_until(("alloc", "oom"))
         if call.traced == "rejected":
-            return self.take_completed()
+            return self.take_rejected(call.freed)
         if call.traced != "free":
             return []
         taken = self.take_until(("free_requested",))
@@ -116,7 +124,8 @@ class Script:
                 self.slot_at[taken[-1]["addr"]] = call.slot
         self.program.append(call.line)
         self.expected += [self.show(entry) for entry in taken] + call.printed
-        if not call.line.startswith("conf") and call.traced != "open":
+        self.is_open = call.traced == "open"
+        if not call.line.startswith("conf") and not self.is_open:
             self.expected.append("#")
 
     def addresses(self) -> list[str]:
