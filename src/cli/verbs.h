@@ -30,6 +30,7 @@ Verb add_doctor_verb(CLI::App& parser);
 Verb add_explain_verb(CLI::App& parser);
 Verb add_replay_verb(CLI::App& parser);
 Verb add_report_verb(CLI::App& parser);
+Verb add_serve_verb(CLI::App& parser);
 
 }  // namespace vramfit::cli
 

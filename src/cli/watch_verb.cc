@@ -82,11 +82,12 @@ class Metrics {
     latest_ = sample;
   }
   http::Page page(std::string_view path) {
-    if (path == "/") return {200, "text/html; charset=utf-8", "<a href=\"/metrics\">metrics</a> of vramfit watch\n"};
-    if (path != "/metrics") return {404, "text/plain; charset=utf-8", "only /metrics is here\n"};
+    if (path == "/")
+      return {200, "text/html; charset=utf-8", "<a href=\"/metrics\">metrics</a> of vramfit watch\n", {}};
+    if (path != "/metrics") return {404, "text/plain; charset=utf-8", "only /metrics is here\n", {}};
     const std::lock_guard guard(lock_);
-    if (!latest_) return {503, "text/plain; charset=utf-8", "no sample yet\n"};
-    return {200, "text/plain; version=0.0.4; charset=utf-8", report::machine_to_metrics(*latest_, options_)};
+    if (!latest_) return {503, "text/plain; charset=utf-8", "no sample yet\n", {}};
+    return {200, "text/plain; version=0.0.4; charset=utf-8", report::machine_to_metrics(*latest_, options_), {}};
   }
 
  private:
@@ -136,13 +137,11 @@ base::Result<void> add_metrics(const WatchWords& words, Outputs& outputs) {
   const auto address = http::parse_address(words.prometheus, {.port = kMetricsPort});
   if (!address) return std::unexpected(address.error());
   outputs.metrics = std::make_shared<Metrics>(words.per_process);
-  auto server =
-      http::PageServer::start(*address, [page = outputs.metrics](std::string_view path) { return page->page(path); });
+  auto server = http::PageServer::start(
+      *address, [page = outputs.metrics](const http::Request& request) { return page->page(request.path); });
   if (!server) return std::unexpected(server.error());
   outputs.server.emplace(std::move(*server));
-  const http::Address taken = outputs.server->address();
-  const bool is_v6 = taken.host.find(':') != std::string::npos;
-  const std::string place = fmt::format("{}{}{}:{}", is_v6 ? "[" : "", taken.host, is_v6 ? "]" : "", taken.port);
+  const std::string place = to_string(outputs.server->address());
   if (outputs.notes.empty()) outputs.notes = "metrics on " + place;
   talk(fmt::format("vramfit: metrics on http://{}/metrics\n", place));
   outputs.options.sinks.push_back([metrics = outputs.metrics](const auto& one) {

@@ -1,7 +1,9 @@
-// A small HTTP server for pages that only tell: GET and HEAD, answers made by one function. It has a thread of its own.
+// A small HTTP server for pages that only tell: GET and HEAD, answers made by one function, on threads of its own.
 #ifndef VRAMFIT_HTTP_PAGE_SERVER_H
 #define VRAMFIT_HTTP_PAGE_SERVER_H
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,10 +18,17 @@ struct Page {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
   std::string body;
+  std::string policy;  // Content-Security-Policy; empty: that of a page which loads nothing
 };
 
-// By the path, without a query. Called on the server's thread.
-using Answer = std::function<Page(std::string_view path)>;
+// What was asked for. Views end with the call.
+struct Request {
+  std::string_view path, query;                           // as sent, percent signs and all; the query without its '?'
+  std::string_view host, origin, fetch_site, fetch_mode;  // headers; empty: not sent, or two hosts
+};
+
+// Called on the server's threads; with more than one, at the same time.
+using Answer = std::function<Page(const Request& request)>;
 
 struct Address {
   std::string host = "127.0.0.1";
@@ -27,10 +36,18 @@ struct Address {
 };
 // "9836", "host:9836", "[::1]:9836", ":9836" (all interfaces); what is missing stays as in `otherwise`.
 base::Result<Address> parse_address(std::string_view text, const Address& otherwise);
+std::string to_string(const Address& address);  // "127.0.0.1:9836", "[::1]:9836"
+bool is_loopback(const Address& address);
+
+struct ServerLimits {
+  int threads = 1;
+  std::size_t connections = 256;               // at once; further ones are closed unheard
+  std::chrono::milliseconds patience{30'000};  // for a whole request, and for a whole answer
+};
 
 class PageServer {
  public:
-  static base::Result<PageServer> start(const Address& address, Answer answer);
+  static base::Result<PageServer> start(const Address& address, Answer answer, const ServerLimits& limits = {});
   PageServer(PageServer&&) noexcept;
   PageServer& operator=(PageServer&&) = delete;
   ~PageServer();  // ends all connections

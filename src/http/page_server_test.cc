@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/file.h"
@@ -39,9 +42,9 @@ std::string get(const Address& address, const std::string& path, const std::stri
 }
 
 PageServer start() {
-  auto server = PageServer::start({}, [](std::string_view path) {
-    if (path == "/broken") throw std::runtime_error("broken");
-    return Page{.body = "page " + std::string(path) + "\n"};
+  auto server = PageServer::start({}, [](const Request& request) {
+    if (request.path == "/broken") throw std::runtime_error("broken");
+    return Page{.body = "page " + std::string(request.path) + "\n"};
   });
   EXPECT_TRUE(server);
   return std::move(*server);
@@ -66,8 +69,9 @@ TEST(PageServer, only_tells) {
 
 TEST(PageServer, survives_what_is_no_request_and_a_page_that_fails) {
   const PageServer server = start();
-  EXPECT_EQ(talk(server.address(), "\x16\x03\x01 nonsense\r\n\r\n"), "");
-  EXPECT_EQ(talk(server.address(), "GET / HTTP/1.1\r\nX: " + std::string(40'000, 'a') + "\r\n\r\n"), "");
+  EXPECT_TRUE(talk(server.address(), "\x16\x03\x01 nonsense\r\n\r\n").starts_with("HTTP/1.1 400 "));
+  const std::string large = "GET / HTTP/1.1\r\nX: " + std::string(40'000, 'a') + "\r\n\r\n";
+  EXPECT_TRUE(talk(server.address(), large).starts_with("HTTP/1.1 431 "));
   EXPECT_TRUE(get(server.address(), "/broken").starts_with("HTTP/1.1 500"));
   EXPECT_TRUE(get(server.address(), "/ok").starts_with("HTTP/1.1 200"));
 }
@@ -79,9 +83,69 @@ TEST(PageServer, silent_connections_hold_nobody_up) {
   EXPECT_TRUE(get(server.address(), "/ok").starts_with("HTTP/1.1 200"));
 }
 
+TEST(PageServer, who_sends_a_byte_now_and_then_is_cut_off) {
+  const auto server =
+      PageServer::start({}, [](const Request&) { return Page(); }, {.patience = std::chrono::milliseconds(100)});
+  ASSERT_TRUE(server);
+  const auto socket = connect_to(server->address());
+  std::array<char, 64> piece;
+  ::send(socket.number(), "GET / HTTP/1.1\r\n", 16, MSG_NOSIGNAL);
+  ssize_t got = -1;
+  while (got < 0) {  // its bytes do not buy it time
+    ::send(socket.number(), "X: y\r\n", 6, MSG_NOSIGNAL);
+    got = ::recv(socket.number(), piece.data(), piece.size(), MSG_DONTWAIT);
+    if (got < 0 && errno != EAGAIN) got = 0;  // reset
+    ::usleep(1000);
+  }
+  EXPECT_EQ(got, 0);
+}
+
+TEST(PageServer, beyond_its_limit_connections_are_closed_unheard) {
+  const auto server = PageServer::start({}, [](const Request&) { return Page(); }, {.connections = 2});
+  ASSERT_TRUE(server);
+  std::vector<base::FileDescriptor> open;
+  for (int i = 0; i < 2; ++i) {
+    open.push_back(connect_to(server->address()));
+    const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    ::send(open.back().number(), request.data(), request.size(), MSG_NOSIGNAL);
+    char byte = 0;
+    EXPECT_EQ(::recv(open.back().number(), &byte, 1, 0), 1) << "it is heard";
+  }
+  EXPECT_EQ(get(server->address(), "/"), "");
+}
+
+TEST(PageServer, a_long_answer_holds_nobody_up_where_there_are_threads) {
+  std::atomic<bool> go_on = false;
+  const auto server = PageServer::start({},
+                                        [&](const Request& request) {
+                                          while (request.path == "/long" && !go_on) ::usleep(1000);
+                                          return Page{.body = "done"};
+                                        },
+                                        {.threads = 2});
+  ASSERT_TRUE(server);
+  std::thread waiting([&] { EXPECT_TRUE(get(server->address(), "/long").ends_with("done")); });
+  EXPECT_TRUE(get(server->address(), "/short").ends_with("done"));
+  go_on = true;
+  waiting.join();
+}
+
+TEST(PageServer, headers_of_the_request_are_told_and_two_hosts_are_none) {
+  const auto server = PageServer::start({}, [](const Request& request) {
+    return Page{.body = "<" + std::string(request.host) + "|" + std::string(request.query) + "|" +
+                        std::string(request.origin) + ">"};
+  });
+  ASSERT_TRUE(server);
+  const auto ask = [&](const std::string& headers) {
+    return talk(server->address(), "GET /p?a=1?b HTTP/1.1\r\n" + headers + "Connection: close\r\n\r\n");
+  };
+  EXPECT_TRUE(ask("Host: x\r\nOrigin: http://o\r\n").ends_with("<x|a=1?b|http://o>"));
+  EXPECT_TRUE(ask("Host: x\r\nHost: y\r\n").ends_with("<|a=1?b|>"));
+  EXPECT_TRUE(ask("").ends_with("<|a=1?b|>"));
+}
+
 TEST(PageServer, a_port_that_is_taken_is_an_error) {
   const PageServer server = start();
-  EXPECT_FALSE(PageServer::start(server.address(), [](std::string_view) { return Page(); }));
+  EXPECT_FALSE(PageServer::start(server.address(), [](const Request&) { return Page(); }));
 }
 
 TEST(PageServer, addresses) {

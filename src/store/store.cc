@@ -167,6 +167,37 @@ Result<std::vector<StoredRun>> Store::list(const model::RunFilter& filter) {
   return runs;
 }
 
+Result<std::int64_t> Store::process_of(std::int64_t number) {
+  auto statement = connection_.prepare("SELECT process FROM runs WHERE number = ?1 AND host = ?2");
+  if (!statement) return pass_on(statement);
+  const auto row = statement->bind(1, number).bind(2, std::string_view(current_process().host)).step();
+  if (!row) return pass_on(row);
+  return *row && !statement->is_null(0) ? statement->integer(0) : 0;
+}
+
+Result<std::vector<std::int64_t>> Store::running() {
+  auto statement = connection_.prepare("SELECT number FROM runs WHERE state = ?1 ORDER BY number DESC");
+  if (!statement) return pass_on(statement);
+  statement->bind(1, to_string(RunState::kRunning));
+  std::vector<std::int64_t> numbers;
+  while (true) {
+    const auto row = statement->step();
+    if (!row) return pass_on(row);
+    if (!*row) return numbers;
+    numbers.push_back(statement->integer(0));
+  }
+}
+
+Result<std::string> Store::stamp() {
+  auto statement = connection_.prepare(
+      "SELECT count(*), ifnull(max(number), 0), ifnull(max(ended_ms), 0), ifnull(sum(state = ?1), 0) FROM runs");
+  if (!statement) return pass_on(statement);
+  const auto row = statement->bind(1, to_string(RunState::kRunning)).step();
+  if (!row) return pass_on(row);
+  return fmt::format("{}-{}-{}-{}", statement->integer(0), statement->integer(1), statement->integer(2),
+                     statement->integer(3));
+}
+
 Result<void> Store::set_note(std::int64_t number, const std::string& note) {
   auto update = connection_.prepare("UPDATE runs SET note = ?1 WHERE number = ?2");
   if (!update) return pass_on(update);

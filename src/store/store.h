@@ -30,6 +30,12 @@ class Store {
   // Newest first, without results.
   base::Result<std::vector<model::StoredRun>> list(const model::RunFilter& filter);
 
+  // The process of this machine that runs or ran it; 0 for a run of elsewhere.
+  base::Result<std::int64_t> process_of(std::int64_t number);
+  base::Result<std::vector<std::int64_t>> running();  // numbers, newest first
+  // Differs from an earlier one when a run began, ended, died or was removed since.
+  base::Result<std::string> stamp();
+
   base::Result<void> set_note(std::int64_t number, const std::string& note);
   base::Result<void> add_tag(std::int64_t number, const std::string& tag);
   base::Result<void> remove_tag(std::int64_t number, const std::string& tag);

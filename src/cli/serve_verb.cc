@@ -1,0 +1,129 @@
+// vramfit serve: the history as pages for a browser of this machine.
+#include <fmt/format.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+
+#include "app/history.h"
+#include "base/interrupt.h"
+#include "base/subprocess.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "http/history_site.h"
+#include "http/page_server.h"
+
+namespace vramfit::cli {
+
+namespace {
+
+using base::Result;
+
+constexpr std::uint16_t kPort = 9837;
+constexpr int kThreads = 3;  // a large report holds nobody else up
+constexpr std::chrono::milliseconds kPatience{10'000};
+
+struct ServeOptions {
+  std::uint16_t port = kPort;
+  std::string address = "127.0.0.1";
+  bool for_anyone = false;
+  bool open = false;
+};
+
+std::string machine_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+Result<http::Address> choose_address(const ServeOptions& options) {
+  auto address = http::parse_address(options.address, {.port = options.port});
+  if (!address) {
+    // "::1" as people write it
+    address = http::parse_address("[" + options.address + "]", {.port = options.port});
+  }
+  if (!address) {
+    return base::fail(base::ErrorCode::kUsage, fmt::format("not an address: \"{}\"", options.address), "--address",
+                      "127.0.0.1, ::1, or with --anyone another of this machine's");
+  }
+  address->port = options.port;
+  if (!http::is_loopback(*address) && !options.for_anyone) {
+    return base::fail(base::ErrorCode::kUsage,
+                      fmt::format("{} is reached from other machines, and the page has no password: commands, paths, "
+                                  "source lines and notes of all runs could be read there",
+                                  address->host),
+                      "--address", "--anyone if that is meant; better: ssh -L 9837:127.0.0.1:9837 this-machine");
+  }
+  return address;
+}
+
+Result<http::PageServer> start(const ServeOptions& options, const http::Address& address,
+                               const std::shared_ptr<http::HistorySite>& site) {
+  auto server = http::PageServer::start(address, [site](const http::Request& request) { return site->answer(request); },
+                                        {.threads = kThreads, .patience = kPatience});
+  if (!server) {
+    base::Error error = server.error();
+    error.remedy =
+        fmt::format("--port 0 takes a free one; it may be another vramfit serve: http://{}", to_string(address));
+    if (options.port < 1024 && options.port != 0) error.remedy = "a port from 1024 on, or --port 0 for a free one";
+    return std::unexpected(error);
+  }
+  return server;
+}
+
+// Best effort: a machine without a desktop has nothing to open it with.
+void open_browser(const std::string& url) {
+  base::Launch launch;
+  launch.argv = {"xdg-open", url};
+  launch.environment = base::current_environment();
+  launch.output = "/dev/null";
+  launch.timeout_seconds = 10;
+  if (!base::find_program("xdg-open", launch.environment)) {
+    talk("vramfit: there is no xdg-open here; open the address yourself\n");
+    return;
+  }
+  static_cast<void>(base::run_to_end(launch, [](double) {}));  // the address stands on the screen
+}
+
+Result<void> act(const ServeOptions& options) {
+  const auto address = choose_address(options);
+  if (!address) return std::unexpected(address.error());
+  // What is wrong with the history is better told now than in the browser.
+  if (const auto history = app::History::open(); !history) return std::unexpected(history.error());
+  const bool is_loopback = http::is_loopback(*address);
+  const auto site = std::make_shared<http::HistorySite>(http::SiteOptions{
+      .version = VRAMFIT_VERSION,
+      .guard = is_loopback ? http::GuardRules{} : http::GuardRules{.any_address = true, .names = {machine_name()}}});
+  const base::InterruptScope scope;
+  auto server = start(options, *address, site);
+  if (!server) return std::unexpected(server.error());
+  const std::string url = fmt::format("http://{}/", to_string(server->address()));
+  if (!is_loopback) talk("vramfit: warning: whoever reaches this address can read all runs\n");
+  talk(fmt::format("vramfit: the history is on {}   (Ctrl-C ends it)\n", url));
+  if (options.open) open_browser(url);
+  while (base::take_interrupt() == 0) {
+    constexpr timespec kMoment{0, 200'000'000};
+    ::nanosleep(&kMoment, nullptr);  // a signal ends it early
+  }
+  return {};
+}
+
+}  // namespace
+
+Verb add_serve_verb(CLI::App& parser) {
+  auto options = std::make_shared<ServeOptions>();
+  CLI::App* verb = parser.add_subcommand("serve", "Show the history in a browser of this machine, live; read-only");
+  verb->add_option("--port", options->port, "Port (9837); 0 is any free one");
+  verb->add_flag("--open", options->open, "Open it in the browser");
+  verb->add_option("--address", options->address, "Address to listen on (127.0.0.1)");
+  verb->add_flag("--anyone", options->for_anyone,
+                 "Let --address be one that other machines reach: there is no password");
+  return {verb, [options](const Command&) {
+            const auto done = act(*options);
+            return done ? 0 : report_error(done.error());
+          }};
+}
+
+}  // namespace vramfit::cli

@@ -1,0 +1,26 @@
+// Who may read a page of this machine. A server on loopback is still reached by any web page that the user's browser
+// has open: by a name that is made to mean 127.0.0.1 (DNS rebinding), and by requests from elsewhere.
+#ifndef VRAMFIT_HTTP_PAGE_GUARD_H
+#define VRAMFIT_HTTP_PAGE_GUARD_H
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "http/page_server.h"
+
+namespace vramfit::http {
+
+struct GuardRules {
+  bool any_address = false;        // the server is meant to be reached from outside: numeric addresses are taken
+  std::vector<std::string> names;  // host names that are taken beside "localhost"
+};
+
+// The refusal, or nothing. The Host must be a loopback address or "localhost", with any port (a tunnel changes it);
+// names can be made to lead here, numbers cannot. An Origin must be the Host's own. What another site's page asks for
+// is refused unless the user goes there by a link.
+std::optional<Page> refuse_stranger(const Request& request, const GuardRules& rules);
+
+}  // namespace vramfit::http
+
+#endif

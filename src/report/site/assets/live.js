@@ -1,0 +1,150 @@
+"use strict";
+// Draws the memory of a run's virtual cards while it goes on, and turns to its report when it has ended.
+const state = document.querySelector(".live-state");
+const place = document.querySelector(".live-cards");
+const none = document.querySelector(".live-none");
+const number = state.dataset.run;
+const cards = new Map();
+let latest = 0;
+
+const kWidth = 960;
+const kHeight = 300;
+const kLeft = 76;
+const kRight = 20;
+const kTop = 14;
+const kBottom = 34;
+const kMostCharts = 8;
+
+const size = (bytes) => {
+  if (bytes < 1 << 10) return `${bytes} B`;
+  const units = ["KiB", "MiB", "GiB", "TiB"];
+  let unit = -1;
+  let amount = bytes;
+  while (amount >= 1024 && unit < 3) {
+    amount /= 1024;
+    ++unit;
+  }
+  return `${amount >= 100 ? amount.toFixed(0) : amount.toFixed(2)} ${units[unit]}`;
+};
+const svg = (name, attributes, text) => {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text !== undefined) element.textContent = text;
+  return element;
+};
+const say = (text, mood) => {
+  if (state.textContent !== text) state.textContent = text;
+  state.className = `verdict live-state ${mood}`;
+};
+
+// Memory stays where it is until the next point.
+const pathOf = (points, member, x, y) => {
+  let path = "";
+  for (const point of points) {
+    if (point[member] === null) continue;
+    path += path ? `H${x(point[0]).toFixed(1)}V${y(point[member]).toFixed(1)}`
+                 : `M${x(point[0]).toFixed(1)} ${y(point[member]).toFixed(1)}`;
+  }
+  return path;
+};
+const draw = (card) => {
+  const points = card.points;
+  const from = points[0][0];
+  const to = Math.max(points[points.length - 1][0], from + 1000);
+  const highest = Math.max(card.peak_bytes, 1);
+  const most = card.total_bytes <= 3 * highest ? card.total_bytes * 1.02 : highest * 1.1;
+  const x = (at) => kLeft + ((kWidth - kLeft - kRight) * (at - from)) / (to - from);
+  const y = (bytes) => kHeight - kBottom - ((kHeight - kTop - kBottom) * bytes) / most;
+  const parts = [];
+  for (let i = 0; i <= 4; ++i) {
+    const bytes = (most * i) / 4;
+    parts.push(svg("line", { class: "grid", x1: kLeft, x2: kWidth - kRight, y1: y(bytes), y2: y(bytes) }));
+    parts.push(svg("text", { class: "end", x: kLeft - 8, y: y(bytes) + 4 }, size(Math.round(bytes))));
+  }
+  for (let i = 0; i <= 4; ++i) {
+    const at = from + ((to - from) * i) / 4;
+    parts.push(svg("text", { class: i === 4 ? "end" : "middle", x: x(at), y: kHeight - 10 },
+                   `${((at - from) / 1000).toFixed(1)} s`));
+  }
+  parts.push(svg("path", { class: "used", d: pathOf(points, 1, x, y) }));
+  parts.push(svg("path", { class: "reserved", d: pathOf(points, 3, x, y) }));
+  parts.push(svg("path", { class: "allocated", d: pathOf(points, 2, x, y) }));
+  if (card.total_bytes <= most) {
+    const limit = y(card.total_bytes);
+    parts.push(svg("line", { class: "limit", x1: kLeft, x2: kWidth - kRight, y1: limit, y2: limit }));
+  }
+  card.chart.replaceChildren(...parts);
+  const last = points[points.length - 1];
+  const torch = last[2] === null ? "" : `; PyTorch: ${size(last[2])} allocated, ${size(last[3])} reserved`;
+  const gone = card.alive ? "now" : "when it ended";
+  card.numbers.textContent =
+      `${size(card.used_bytes)} ${gone} (grey line), peak ${size(card.peak_bytes)}, of ${size(card.total_bytes)}${torch}`;
+};
+const add = (given) => {
+  const figure = document.createElement("figure");
+  const title = document.createElement("figcaption");
+  title.textContent = `card ${given.index}, ${given.name}`;
+  const numbers = document.createElement("p");
+  numbers.className = "live-numbers";
+  const scroll = document.createElement("div");
+  scroll.className = "scroll";
+  scroll.tabIndex = 0;
+  scroll.setAttribute("role", "group");
+  scroll.setAttribute("aria-label", `memory of card ${given.index}`);
+  const chart = svg("svg", { class: "chart", viewBox: `0 0 ${kWidth} ${kHeight}`, role: "img",
+                             "aria-label": `memory of card ${given.index} over time; the line above tells the numbers` });
+  scroll.append(chart);
+  figure.append(title, numbers, scroll);
+  place.append(figure);
+  return { points: [], chart, numbers, figure };
+};
+const take = (given) => {
+  const key = `${given.session}/${given.index}`;
+  if (!cards.has(key)) cards.set(key, add(given));
+  const card = cards.get(key);
+  card.points.push(...given.points);
+  for (const point of given.points) latest = Math.max(latest, point[0]);
+  Object.assign(card, { used_bytes: given.used_bytes, peak_bytes: given.peak_bytes, total_bytes: given.total_bytes,
+                        alive: given.alive });
+  if (card.points.length) draw(card);
+};
+// Of many sessions those that go on are shown, and the newest.
+const prune = () => {
+  const all = [...cards.values()];
+  const kept = new Set([...all.filter((card) => card.alive), ...all.slice(-2)].slice(0, kMostCharts));
+  for (const card of all) card.figure.hidden = !kept.has(card);
+};
+
+let failures = 0;
+const follow = async () => {
+  let goes_on = true;
+  try {
+    const answer = await fetch(`/runs/${number}/live.json?after=${latest}`);
+    if (answer.status === 404) {
+      say("This run is no longer in the history.", "bad");
+      return;
+    }
+    if (!answer.ok) throw new Error(String(answer.status));
+    const now = await answer.json();
+    for (const card of now.cards) take(card);
+    prune();
+    none.hidden = now.cards.length > 0;
+    failures = 0;
+    if (now.state === "ended") {
+      say("ended", "good");
+      location.reload();
+      return;
+    }
+    if (now.state === "interrupted") {
+      say("lost: the job died without telling a result. This is the memory as it was last seen.", "bad");
+      goes_on = false;
+    } else {
+      say("running", "");
+    }
+  } catch {
+    ++failures;
+    if (failures > 1) say("connection lost: vramfit serve does not answer. Trying again.", "unsure");
+  }
+  if (goes_on) setTimeout(follow, document.hidden ? 5000 : Math.min(1000 * 2 ** failures, 10000));
+};
+follow();

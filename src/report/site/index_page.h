@@ -1,0 +1,29 @@
+// The history as a list: one row a run, with boxes to choose those to compare.
+#ifndef VRAMFIT_REPORT_SITE_INDEX_PAGE_H
+#define VRAMFIT_REPORT_SITE_INDEX_PAGE_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/stored_run.h"
+
+namespace vramfit::report::site {
+
+struct IndexFacts {
+  std::vector<model::StoredRun> runs;  // newest first
+  std::string stamp;                   // of the history that they are from
+  std::string text;                    // the filter that was applied; empty: none
+  std::optional<std::int64_t> parent;  // only the trials of this sweep
+  std::int64_t most = 0;               // no older runs than so many; 0: all are here
+  std::string version;
+};
+std::string index_page(const IndexFacts& facts);
+
+// Whether every word of `text` is somewhere in what the list shows of the run; letters' case does not matter.
+bool matches(const model::StoredRun& run, std::string_view text);
+
+}  // namespace vramfit::report::site
+
+#endif
