@@ -75,7 +75,7 @@ const draw = (card) => {
   }
   card.chart.replaceChildren(...parts);
   const last = points[points.length - 1];
-  const torch = last[2] === null ? "" : `; PyTorch: ${size(last[2])} allocated, ${size(last[3])} reserved`;
+  const torch = last[2] === null ? "" : `; PyTorch: ${size(last[2])} allocated (dashed), ${size(last[3])} reserved (blue)`;
   const gone = card.alive ? "now" : "when it ended";
   card.numbers.textContent =
       `${size(card.used_bytes)} ${gone} (grey line), peak ${size(card.peak_bytes)}, of ${size(card.total_bytes)}${torch}`;

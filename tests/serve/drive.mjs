@@ -1,0 +1,77 @@
+// Uses the local page in Chromium: node drive.mjs PACKAGES < question.json > answer.json
+// question: {address, width, scheme, steps: [[what, ...]]}; answer: what each step told, and what the page did meanwhile.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const require = createRequire(pathToFileURL(`${process.argv[2]}/package.json`));
+const { chromium } = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const question = JSON.parse(readFileSync(0, "utf8"));
+
+const browser = await chromium.launch({ executablePath: question.chromium, args: ["--no-sandbox"] });
+const page = await browser.newPage({
+  viewport: { width: question.width ?? 1280, height: 900 },
+  colorScheme: question.scheme ?? "light",
+  javaScriptEnabled: question.scripts ?? true,
+});
+const said = [];
+const elsewhere = [];
+page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
+page.on("pageerror", (error) => said.push(`uncaught: ${error.message}`));
+page.on("dialog", (dialog) => {
+  said.push(`dialog: ${dialog.message()}`);
+  dialog.dismiss();
+});
+page.on("request", (request) => {
+  const url = request.url();
+  if (!url.startsWith(question.address) && !url.startsWith("data:")) elsewhere.push(url);
+});
+
+const shown = () =>
+  page.evaluate(() =>
+    [...document.querySelectorAll("table.index tbody tr")].filter((row) => !row.hidden).map((row) => row.dataset.run),
+  );
+const acts = {
+  open: (path) => page.goto(question.address + path),
+  press: (key) => page.keyboard.press(key),
+  type: (text) => page.keyboard.type(text),
+  click: (selector) => page.locator(selector).first().click(),
+  wait: (selector) => page.locator(selector).first().waitFor({ timeout: 60000, state: "attached" }).then(() => true),
+  wait_text: ([selector, text]) =>
+    page
+      .waitForFunction(
+        ([wanted, words]) => [...document.querySelectorAll(wanted)].some((one) => one.textContent.includes(words)),
+        [selector, text],
+        { timeout: 60000 },
+      )
+      .then(() => true),
+  text: (selector) => page.locator(selector).first().innerText(),
+  rows: shown,
+  url: () => page.url().slice(question.address.length),
+  focused: () => page.evaluate(() => document.activeElement.closest("tr")?.dataset.run ?? document.activeElement.tagName),
+  count: (selector) => page.locator(selector).count(),
+  attribute: ([selector, name]) => page.locator(selector).first().getAttribute(name),
+  fetch: (url) =>
+    page.evaluate(
+      (wanted) =>
+        fetch(wanted)
+          .then((answer) => answer.text())
+          .catch((error) => `refused: ${error.message}`),
+      url,
+    ),
+  screenshot: (path) => page.screenshot({ path, fullPage: true }).then(() => path),
+  axe: async () => {
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    return violations.map((rule) => `${rule.id}: ${rule.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`);
+  },
+  sideways: () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
+};
+const answers = [];
+for (const [what, ...words] of question.steps) {
+  const answer = await acts[what](...words);
+  answers.push(what === "open" ? (answer?.status() ?? 0) : (answer ?? null));
+}
+await browser.close();
+process.stdout.write(JSON.stringify({ answers, said, elsewhere }));
