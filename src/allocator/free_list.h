@@ -42,6 +42,11 @@ class FreeList {
   // The entry must be there.
   void erase(std::uint64_t size, std::uint64_t order);
   void erase(const Cursor& at);
+  // Erases one and inserts the other; in place when no third lies between them, as when a large block is cut or grows.
+  void replace(const Cursor& at, const Entry& entry);
+  void replace(std::uint64_t size, std::uint64_t order, const Entry& entry) {
+    replace(in_bin(class_of(size), size, order), entry);
+  }
   // The first entry that is not below (size, order).
   Cursor lower_bound(std::uint64_t size, std::uint64_t order = 0) const;
   Cursor first() const { return from_class(0); }
@@ -168,6 +173,20 @@ inline void FreeList::erase(const Cursor& at) {
   } else {
     used_[at.size_class / 64] &= ~(std::uint64_t{1} << (at.size_class % 64));
   }
+}
+
+inline void FreeList::replace(const Cursor& at, const Entry& entry) {
+  Chunk& chunk = *bins_[at.size_class].chunks[at.chunk];
+  const bool is_above = at.index == 0 ? at.chunk == 0 : is_below(chunk.entries[at.index - 1], entry.size, entry.order);
+  const bool is_last = at.index + 1 == chunk.count;
+  const bool is_under = is_last ? at.chunk + 1 == bins_[at.size_class].chunks.size()
+                                : !is_below(chunk.entries[at.index + 1], entry.size, entry.order);
+  if (is_above && is_under && class_of(entry.size) == at.size_class) {
+    chunk.entries[at.index] = entry;
+    return;
+  }
+  erase(at);
+  insert(entry);
 }
 
 }  // namespace vramfit::allocator

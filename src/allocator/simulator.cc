@@ -159,7 +159,7 @@ bool Simulator::find_free_block(Request& request) {
   if (request.size < oversize && found.size >= oversize) return false;
   if (request.size >= oversize && found.size >= request.size + settings_.max_non_split_rounding_bytes) return false;
   request.block = found.block;
-  list.erase(at);
+  request.listed = at;
   return true;
 }
 
@@ -189,16 +189,26 @@ BlockId Simulator::hand_out(const Request& request, std::uint64_t bytes, std::ui
     inherit_serial(rest, id);
     blocks_[id].size = request.size;
     link_after(id, rest);
-    put_free(rest);
+    StreamList& list = *lists_[blocks_[rest].list];
+    blocks_[rest].age_base = pools_[list.pool].searches;
+    const FreeList::Entry entry{blocks_[rest].size, order_of(blocks_[rest]), rest};
+    if (request.listed.is_end()) {
+      list.free.insert(entry);
+    } else {
+      list.free.replace(request.listed, entry);
+    }
     if (was_split && is_counted) {
       statistics_.decrease(StatKind::kInactiveSplitBytes, kind, counted(request.size));
     } else if (is_counted) {
       statistics_.increase(StatKind::kInactiveSplitBytes, kind, counted(blocks_[rest].size));
       statistics_.increase(StatKind::kInactiveSplit, kind, 1);
     }
-  } else if (was_split && is_counted) {
-    statistics_.decrease(StatKind::kInactiveSplitBytes, kind, counted(blocks_[id].size));
-    statistics_.decrease(StatKind::kInactiveSplit, kind, 1);
+  } else {
+    if (!request.listed.is_end()) lists_[blocks_[id].list]->free.erase(request.listed);
+    if (was_split && is_counted) {
+      statistics_.decrease(StatKind::kInactiveSplitBytes, kind, counted(blocks_[id].size));
+      statistics_.decrease(StatKind::kInactiveSplit, kind, 1);
+    }
   }
   Block& block = blocks_[id];
   block.is_allocated = true;
@@ -248,15 +258,26 @@ void Simulator::free_block(BlockId id) {
   }
   std::int64_t split_blocks = 0;
   std::int64_t split_bytes = 0;
-  const BlockId neighbours[] = {blocks_[id].previous, blocks_[id].next};
-  for (const BlockId neighbour : neighbours) {
-    const std::uint64_t merged = neighbour == kNone ? 0 : merge(id, neighbour);
-    if (merged == 0) continue;
+  Block& block = blocks_[id];
+  StreamList& list = *lists_[block.list];
+  FreeList::Entry absorbed;  // of a neighbour: the merged block takes its place in the list
+  for (const BlockId neighbour : {block.previous, block.next}) {
+    if (neighbour == kNone || !can_merge(id, neighbour)) continue;
     --split_blocks;
-    split_bytes -= counted(merged);
+    split_bytes -= counted(blocks_[neighbour].size);
+    if (absorbed.block == kNoBlock) {
+      absorbed = {blocks_[neighbour].size, order_of(blocks_[neighbour]), neighbour};
+    } else {
+      take_free(neighbour);
+    }
+    absorb(id, neighbour);
   }
-  put_free(id);
-  const Block& block = blocks_[id];
+  if (absorbed.block == kNoBlock) {
+    put_free(id);
+  } else {
+    block.age_base = pools_[list.pool].searches;
+    list.free.replace(absorbed.size, absorbed.order, {block.size, order_of(block), id});
+  }
   if (block.is_split()) {
     ++split_blocks;
     split_bytes += counted(block.size);
@@ -277,17 +298,26 @@ void Simulator::free_block(BlockId id) {
   statistics_.decrease(StatKind::kRequestedBytes, kind, counted(requested));
 }
 
-// try_merge_blocks: how many bytes `from` brought; 0 when it must stay apart. `into` is in no list.
-std::uint64_t Simulator::merge(BlockId into, BlockId from) {
-  Block& target = blocks_[into];
+// try_merge_blocks. `into` is in no list.
+bool Simulator::can_merge(BlockId into, BlockId from) const {
   const Block& source = blocks_[from];
-  if (source.is_allocated || source.event_count > 0 || source.has_uses || source.is_mapped != target.is_mapped)
-    return 0;
-  if (source.is_mapped) {
+  return !source.is_allocated && source.event_count == 0 && !source.has_uses &&
+         source.is_mapped == blocks_[into].is_mapped;
+}
+
+void Simulator::merge(BlockId into, BlockId from) {
+  if (!can_merge(into, from)) return;
+  if (blocks_[from].is_mapped) {
     take_free(from);
   } else {
     remove_unmapped(from);
   }
+  absorb(into, from);
+}
+
+void Simulator::absorb(BlockId into, BlockId from) {
+  Block& target = blocks_[into];
+  const Block& source = blocks_[from];
   if (target.previous == from) {
     target.address = source.address;
     target.previous = source.previous;
@@ -296,10 +326,8 @@ std::uint64_t Simulator::merge(BlockId into, BlockId from) {
     target.next = source.next;
     if (target.next != kNone) blocks_[target.next].previous = into;
   }
-  const std::uint64_t bytes = source.size;
-  target.size += bytes;
+  target.size += source.size;
   drop_block(from);
-  return bytes;
 }
 
 std::vector<std::pair<BlockId, std::uint32_t>> Simulator::live_blocks() const {

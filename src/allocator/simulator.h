@@ -96,6 +96,7 @@ class Simulator {
     std::uint32_t list = 0;
     bool is_expandable = false;
     BlockId block = kNoBlock;
+    FreeList::Cursor listed;  // where the block still is in its free list; the end: it is in none
   };
   struct Capture {
     std::uint32_t private_pool = 0;
@@ -133,7 +134,9 @@ class Simulator {
   bool should_split(const Block& block, const Request& request) const;
   BlockId hand_out(const Request& request, std::uint64_t bytes, std::uint32_t tag);
   void free_block(BlockId block);
-  std::uint64_t merge(BlockId into, BlockId from);
+  bool can_merge(BlockId into, BlockId from) const;
+  void merge(BlockId into, BlockId from);
+  void absorb(BlockId into, BlockId from);
   bool is_collecting() const { return limit_ && settings_.garbage_collection_threshold > 0; }
 
   // Segments (simulator_segments.cc).
