@@ -428,6 +428,19 @@ base::Result<Settings> settings_of(const model::Snapshot& snapshot, const Rules&
   return settings;
 }
 
+Before state_before(const model::Snapshot& snapshot, int device, const Settings& own) {
+  Undo undo(snapshot, device, own);
+  const auto index = static_cast<std::size_t>(device);
+  if (device >= 0 && index < snapshot.traces.size()) {
+    const std::vector<TraceEntry>& trace = snapshot.traces[index];
+    for (std::size_t entry = trace.size(); entry-- > 0;) undo.undo(trace[entry]);
+  }
+  Before before;
+  before.state = undo.seed(before.slots);
+  before.odd_entries = undo.odd();
+  return before;
+}
+
 base::Result<ReplayProgram> build_replay(const model::Snapshot& snapshot, int device, const Settings& own,
                                          const Rules&) {
   const auto index = static_cast<std::size_t>(device);
@@ -439,10 +452,10 @@ base::Result<ReplayProgram> build_replay(const model::Snapshot& snapshot, int de
   ReplayProgram program;
   program.pools.push_back({});
   program.final = state_of(snapshot, device);
-  Undo undo(snapshot, device, own);
-  for (std::size_t entry = trace.size(); entry-- > 0;) undo.undo(trace[entry]);
-  program.seed = undo.seed(program.slots);
-  program.odd_entries = undo.odd();
+  Before before = state_before(snapshot, device, own);
+  program.seed = std::move(before.state);
+  program.slots = std::move(before.slots);
+  program.odd_entries = before.odd_entries;
   program.seeded_blocks = static_cast<std::int64_t>(program.slots.size());
   for (const ReplaySlot& slot : program.slots) program.seeded_bytes += static_cast<std::int64_t>(slot.bytes);
   program.calls.reserve(trace.size());

@@ -69,6 +69,14 @@ base::Result<ReplayProgram> build_replay(const model::Snapshot& snapshot, int de
 // The snapshot's segments on one device as the simulator sees them; tags are stack ids.
 State state_of(const model::Snapshot& snapshot, int device);
 
+// What lay there when the trace began: the final state with the trace undone.
+struct Before {
+  State state;                    // tags are slots
+  std::vector<ReplaySlot> slots;  // of what lived
+  std::int64_t odd_entries = 0;   // that don't fit what comes after them
+};
+Before state_before(const model::Snapshot& snapshot, int device, const Settings& own);
+
 // Settings that were in force when the snapshot was taken.
 base::Result<Settings> settings_of(const model::Snapshot& snapshot, const Rules& rules);
 
