@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <utility>
 
 #include "app/notes.h"
 #include "app/runtime_evidence.h"
 #include "app/verdict.h"
+#include "devices/time_model.h"
 #include "liveness/lifetimes.h"
+#include "liveness/module_table.h"
 #include "liveness/owners.h"
 #include "liveness/peaks.h"
 
@@ -174,6 +178,18 @@ Evidence gather_evidence(const RunResult& result, const Leftovers& left, bool di
   return evidence;
 }
 
+// Times are those of the card's figures: on a virtual card the real ones mean nothing.
+std::shared_ptr<const model::ModuleTable> describe_modules(const Leftovers& left,
+                                                           const std::vector<CardHistory>& histories) {
+  const auto seconds = [&](int device, model::Number number, double flops, double bytes) -> std::optional<double> {
+    const auto index = static_cast<std::size_t>(device);
+    if (device < 0 || index >= left.cards.size()) return std::nullopt;
+    return devices::estimate_operator_seconds(left.cards[index].card, number, flops, bytes);
+  };
+  auto table = liveness::build_module_table(*left.recordings, histories, seconds);
+  return table ? std::make_shared<const model::ModuleTable>(std::move(*table)) : nullptr;
+}
+
 }  // namespace
 
 RunResult assemble(const Leftovers& left) {
@@ -206,6 +222,7 @@ RunResult assemble(const Leftovers& left) {
   describe_oom(result, histories, died);
   result.evidence = gather_runtime_evidence(
       *left.recordings, histories, [&](const CardHistory& history) { return moment_to_explain(history, died); });
+  result.modules = describe_modules(left, histories);
   const Evidence evidence = gather_evidence(result, left, died);
   const Judgement judgement = judge(evidence);
   result.verdict = judgement.verdict;

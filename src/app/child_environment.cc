@@ -41,6 +41,8 @@ base::Environment child_environment(base::Environment user, const Installation& 
   environment["VRAMFIT_VALUES"] = request.values == Values::kCpu ? "cpu" : "zeros";
   environment.erase("VRAMFIT_DIAGNOSE");
   if (request.diagnose) environment["VRAMFIT_DIAGNOSE"] = "1";
+  environment.erase("VRAMFIT_MODULES");
+  if (request.modules) environment["VRAMFIT_MODULES"] = "1";
   environment.erase("VRAMFIT_PLAN");
   if (request.plan) environment["VRAMFIT_PLAN"] = fs::absolute(*request.plan).string();
   return environment;

@@ -40,6 +40,7 @@ struct RunRequest {
   std::string cudnn = "auto";             // --cudnn: auto, zero or a folder: whom to ask about workspaces
   std::optional<std::string> torch;       // --torch: which kept environment to use
   bool diagnose = false;                  // the hooks look for causes too (RunResult::evidence)
+  bool modules = false;                   // the hooks watch every module (RunResult::modules)
   bool quiet_child = false;               // its output goes to `child_output` (or nowhere): candidates, floor
   std::filesystem::path child_output;
 };

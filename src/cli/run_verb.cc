@@ -25,6 +25,7 @@ struct RunOptions {
   std::string plan;
   bool floor = false;
   bool diagnose = false;
+  bool modules = false;
 };
 
 // A floor that can't be found is a warning of the result, not the end of it.
@@ -51,6 +52,7 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   if (!request) return std::unexpected(request.error());
   if (!options.plan.empty()) request->plan = options.plan;
   request->diagnose = options.diagnose;
+  request->modules = options.modules;
   app::RunBook book = app::RunBook::begin(describe_start("run", options.job, command, options.plan), progress);
   app::ColdRunner runner;
   auto outcome = runner.run(*request, progress);
@@ -78,6 +80,8 @@ Verb add_run_verb(CLI::App& parser) {
   verb->add_flag("--floor", options->floor, "Find the smallest card on which the job runs");
   verb->add_flag("--diagnose", options->diagnose,
                  "Look for causes too (--json, under \"evidence\"): what grows and who holds it, copies, contexts");
+  verb->add_flag("--modules", options->modules,
+                 "Say of every module what it holds and computes, and what dropping a branch would free");
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

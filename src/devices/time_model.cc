@@ -37,21 +37,28 @@ double tflops(const model::Card& card, Number number) {
   return fp32;
 }
 
+double bytes_per_second(const model::Card& card) {
+  const double gbps = card.bandwidth_gbps > 0 ? card.bandwidth_gbps : kUnknownBandwidthGbps;
+  return gbps * 1e9 * kBandwidthEfficiency;
+}
+
 }  // namespace
 
 double multiply_adds_per_second(const model::Card& card, Number number) {
   return tflops(card, number) * 1e12 / 2 * kMatmulEfficiency;
 }
 
+double estimate_operator_seconds(const model::Card& card, Number number, double flops, double touched_bytes) {
+  return std::max(flops / 2 / multiply_adds_per_second(card, number), touched_bytes / bytes_per_second(card));
+}
+
 double estimate_step_seconds(const model::Card& card, const model::StepWork& work) {
-  const double gbps = card.bandwidth_gbps > 0 ? card.bandwidth_gbps : kUnknownBandwidthGbps;
-  const double bytes_per_second = gbps * 1e9 * kBandwidthEfficiency;
   double compute = 0;
   for (std::size_t i = 0; i < model::kNumberCount; ++i) {
     compute += work.macs[i] / multiply_adds_per_second(card, static_cast<Number>(i));
   }
-  const double matmuls = std::max(compute, work.matmul_bytes / bytes_per_second);
-  const double others = work.other_bytes / bytes_per_second;
+  const double matmuls = std::max(compute, work.matmul_bytes / bytes_per_second(card));
+  const double others = work.other_bytes / bytes_per_second(card);
   return std::max(matmuls + others, work.launches * kSecondsPerLaunch);
 }
 

@@ -23,6 +23,9 @@ inline constexpr double kSecondsPerLaunch = 5e-6;
 // at the rate of the type PyTorch's libraries compute it in.
 double multiply_adds_per_second(const model::Card& card, model::Number number);
 
+// One operator by itself: floating-point operations (a multiply-add is two) against bytes touched.
+double estimate_operator_seconds(const model::Card& card, model::Number number, double flops, double touched_bytes);
+
 double estimate_step_seconds(const model::Card& card, const model::StepWork& work);
 
 // Whether half precision makes matmuls at least 1.5 times as fast on this card.

@@ -1,5 +1,6 @@
 #include "report/run_json.h"
 
+#include "report/modules_json.h"
 #include "report/runtime_evidence_json.h"
 
 namespace vramfit::report {
@@ -132,6 +133,7 @@ ordered_json run_to_json(const model::RunResult& result, std::string_view versio
   json["assumed"] = remarks_json(result.assumed);
   json["warnings"] = remarks_json(result.warnings);
   json["timeline"] = list_json(result.timeline, point_json);
+  if (result.modules) json.update(modules_to_json(*result.modules));
   json["evidence"] = evidence_to_json(result.evidence);
   return json;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/layout.h"
+#include "report/modules_text.h"
 
 namespace vramfit::report {
 
@@ -240,6 +241,7 @@ std::string run_to_text(const RunResult& result, const TextOptions& options) {
     add_phases(text, result);
     add_owners(text, result, options.verbose ? 100 : 12);
     add_lines(text, result, options.verbose ? 10 : 4);
+    if (result.modules) text += modules_to_text(*result.modules, options.verbose ? 1000 : 12);
   }
   add_sentences(text, "Plan applied", result.plan_applied);
   add_sentences(text, "[!] Parts of the plan that this script refuses", result.plan_refused);
