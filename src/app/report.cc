@@ -6,6 +6,7 @@
 
 #include "app/compare.h"
 #include "app/report_confidential.h"
+#include "app/report_flames.h"
 #include "app/report_result.h"
 #include "app/report_trace/build.h"
 #include "ingest/snapshot/reader.h"
@@ -73,6 +74,9 @@ report::page::PageFacts build_page(std::vector<model::StoredRun> runs, const Rep
   for (const model::StoredRun& run : runs) facts.runs.push_back(build_facts(run));
   if (runs.size() > 1) facts.comparison = compare(std::move(runs));
   if (request.is_confidential) make_confidential(facts);
+  for (RunFacts& run : facts.runs) {
+    if (run.result) run.flames = build_flames(*run.result);
+  }
   return facts;
 }
 

@@ -4,6 +4,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_
 file(READ report/page/assets/page.css vramfit_page_style)
 file(READ report/page/assets/page.js vramfit_page_script)
 foreach(part bytes flame trace_data trace_time trace_map trace_card)
+foreach(part bytes flame trace_data trace_time trace_map trace_card run_flame)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
     "${CMAKE_CURRENT_SOURCE_DIR}/report/page/assets/${part}.js")
   file(READ "report/page/assets/${part}.js" vramfit_page_part)
@@ -26,6 +27,7 @@ vramfit_room(report
     site/index_page.cc site/live_json.cc site/live_page.cc site/site_page.cc
     modules_json.cc modules_text.cc
     page/packed.cc page/trace_data.cc page/trace_section.cc
+    page/flame_chart.cc page/packed.cc page/trace_data.cc page/trace_section.cc
   TESTS page/packed_test.cc fit_text_test.cc layout_test.cc page/axis_test.cc page/html_test.cc run_json_test.cc run_text_test.cc watch_metrics_test.cc testing/schema_check.cc
   ROOMS model)
 target_sources(vramfit_report PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/report_page_assets.cc"

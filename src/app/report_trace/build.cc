@@ -189,21 +189,28 @@ void Card::add_blocks(const Kept& kept) {
   card_.labels = labels.take();
 }
 
-template <class Row>
-std::int64_t cut(std::vector<Row>& rows) {
-  if (rows.size() <= kMostRows) return 0;
-  const auto left_out = static_cast<std::int64_t>(rows.size() - kMostRows);
-  rows.resize(kMostRows);
-  return left_out;
+// The last row is the sum of those that are left out.
+void cut(std::vector<report::page::LineTotal>& rows) {
+  if (rows.size() <= kMostLines) return;
+  report::page::LineTotal others{.line = fmt::format("({} other lines)", rows.size() - kMostLines)};
+  for (std::size_t i = kMostLines; i < rows.size(); ++i) {
+    others.bytes += rows[i].bytes;
+    others.blocks += rows[i].blocks;
+  }
+  rows.resize(kMostLines);
+  rows.push_back(std::move(others));
 }
 
 void Card::add_tables(Instant instant) {
   card_.lines_at_first =
       add_up_lines(history_, instant, [&](const Tenant& tenant) -> const std::string& { return lines_.of(tenant); });
-  card_.lines_left_out = cut(card_.lines_at_first);
+  cut(card_.lines_at_first);
   card_.segments_at_first = describe_segments(history_, instant);
   std::ranges::stable_sort(card_.segments_at_first, std::ranges::greater(), &report::page::SegmentRow::size);
-  card_.segments_left_out = cut(card_.segments_at_first);
+  if (card_.segments_at_first.size() > kMostSegments) {
+    card_.segments_left_out = static_cast<std::int64_t>(card_.segments_at_first.size() - kMostSegments);
+    card_.segments_at_first.resize(kMostSegments);
+  }
 }
 
 void Card::add_remarks() {

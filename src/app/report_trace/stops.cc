@@ -33,6 +33,19 @@ std::vector<std::uint32_t> find_seen(const History& history, const std::vector<I
   return seen;
 }
 
+// Moves what lies there at the instants that matter most (the peaks, the first OOM) to the front; gives how many.
+std::size_t put_first(const History& history, std::vector<std::uint32_t>& tenants, std::size_t most) {
+  const std::size_t instants = history.allocated.size();
+  std::vector<Instant> matter = {fullest(history.allocated, 0, instants), fullest(history.reserved, 0, instants)};
+  if (!history.ooms.empty()) matter.push_back(history.ooms.front().at);
+  const auto is_there = [&](std::uint32_t index) {
+    const Tenant& tenant = history.tenants[index];
+    return std::ranges::any_of(matter, [&](Instant at) { return tenant.from <= at && at < tenant.to; });
+  };
+  const auto rest = std::ranges::stable_partition(tenants, is_there);
+  return std::min(most, static_cast<std::size_t>(rest.begin() - tenants.begin()));
+}
+
 struct Change {
   std::uint32_t place = 0, stop = 0;
   std::int64_t bytes = 0, blocks = 0;
@@ -121,6 +134,8 @@ Kept keep_largest(History& history, const Budget& budget) {
     std::vector<std::uint32_t> seen = find_seen(history, kept.stops);
     const auto size_of = [&](std::uint32_t index) { return history.tenants[index].size; };
     std::ranges::stable_sort(seen, std::ranges::greater(), size_of);
+    const std::size_t first = put_first(history, seen, budget.blocks / 4);
+    std::ranges::stable_sort(std::span(seen).subspan(first), std::ranges::greater(), size_of);
     const std::size_t count = std::min(seen.size(), budget.blocks);
     kept.least_kept = count == seen.size() ? 0 : size_of(seen[count]) + 1;
     kept.small = sum_small(history, kept.stops, std::span(seen).subspan(count));

@@ -29,8 +29,9 @@ std::vector<Instant> choose_stops(const History& history, const Budget& budget);
 
 struct Kept {
   std::vector<Instant> stops;
-  std::vector<std::uint32_t> tenants;  // of History: kept singly, by stop and address
-  std::uint64_t least_kept = 0;        // whatever is larger, or as large, is kept
+  // Of History, kept singly: what lies there at the peaks and at the first OOM, and then the largest.
+  std::vector<std::uint32_t> tenants;
+  std::uint64_t least_kept = 0;  // whatever is larger, or as large, is kept
   std::vector<report::page::SmallBlocks> small;
 };
 

@@ -11,7 +11,9 @@
 
 namespace vramfit::app::report_trace {
 
-inline constexpr std::size_t kMostRows = 50;
+// Rows a page shows; trace_map.js and trace_card.js do the same.
+inline constexpr std::size_t kMostSegments = 50;
+inline constexpr std::size_t kMostLines = 15;
 
 // "large pool, stream 0", "small pool 1,0, stream 0x55...".
 std::string group_title(const Range& range);

@@ -11,6 +11,7 @@
 #include "model/fit_result.h"
 #include "model/run_result.h"
 #include "model/stored_run.h"
+#include "report/page/flame_facts.h"
 #include "report/page/trace_facts.h"
 
 namespace vramfit::report::page {
@@ -30,6 +31,7 @@ struct RunFacts {
   std::optional<model::FitResult> fit;     // of `vramfit fit`; its as_is is `result`
   std::string unreadable;                  // why a stored result could not be shown; empty: it could
   std::vector<OwnerTotal> owners;          // by card, largest first
+  std::vector<FlameFacts> flames;          // of the peak
   std::vector<std::size_t> front;          // of fit->plans: those that no other beats in both peak and time
 };
 

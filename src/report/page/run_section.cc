@@ -7,6 +7,7 @@
 
 #include "report/fit_text.h"
 #include "report/page/fit_section.h"
+#include "report/page/flame_chart.h"
 #include "report/page/html.h"
 #include "report/page/owners_bar.h"
 #include "report/page/timeline_chart.h"
@@ -188,7 +189,8 @@ std::string pictures(const RunFacts& run, int level) {
   for (const model::DeviceResult& device : run.result->devices) {
     const std::string of = fmt::format("{} (run {})", card_title(device), run.stored.number);
     timelines += timeline_chart(*run.result, device, "Memory over time, " + of);
-    bars += owners_bar(run, device.index, "At the fullest moment, " + of);
+    bars += owners_bar(run, device.index, "At the fullest moment, " + of) +
+            flame_chart(run.flames, device.index, "At the fullest moment, part by part, " + of);
   }
   std::string html;
   if (!timelines.empty()) html += heading(level, "Memory over time") + timelines;

@@ -68,7 +68,7 @@ struct TraceMark {
   std::string text;
 };
 
-// Rows of the tables for the first stop shown, made of all blocks.
+// Rows of the tables for the first stop shown, made of all blocks. The last line may stand for the others.
 struct LineTotal {
   std::string line;
   std::int64_t bytes = 0, blocks = 0;
@@ -102,7 +102,6 @@ struct CardTrace {
   NameTree stacks, labels;
   std::vector<std::string> lines;
   std::vector<LineTotal> lines_at_first;
-  std::int64_t lines_left_out = 0;
   std::vector<SegmentRow> segments_at_first;
   std::int64_t segments_left_out = 0;
   std::vector<std::string> remarks;  // what is not known, or does not fit together

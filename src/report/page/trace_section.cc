@@ -55,8 +55,10 @@ std::string detail(const CardTrace& card) {
         card.stops.size(), card.entries);
   }
   if (card.least_kept > 0) {
-    text += fmt::format("At these, blocks of {} and more are shown singly ({} of them); smaller ones as sums.",
-                        size_text(static_cast<std::int64_t>(card.least_kept)), card.blocks.size());
+    text += fmt::format(
+        "At these, blocks of {} and more are shown singly, at the peaks and the first OOM smaller ones "
+        "too ({} in all); the rest as sums.",
+        size_text(static_cast<std::int64_t>(card.least_kept)), card.blocks.size());
   } else {
     text += "At these, every block is shown singly.";
   }
@@ -126,9 +128,7 @@ std::string segment_table(const CardTrace& card) {
 
 std::string line_table(const CardTrace& card) {
   std::int64_t whole = 0;
-  if (!card.stops.empty()) {
-    for (const LineTotal& total : card.lines_at_first) whole += total.bytes;
-  }
+  for (const LineTotal& total : card.lines_at_first) whole += total.bytes;
   std::vector<std::vector<std::string>> rows;
   for (const LineTotal& total : card.lines_at_first) {
     rows.push_back(
@@ -136,9 +136,7 @@ std::string line_table(const CardTrace& card) {
          fmt::format("{:.1f} %", whole > 0 ? 100.0 * static_cast<double>(total.bytes) / static_cast<double>(whole) : 0),
          fmt::format("{}", total.blocks)});
   }
-  std::string more;
-  if (card.lines_left_out > 0) more = fmt::format(" ({} more are not in this table)", card.lines_left_out);
-  return table("Who holds what is alive at the instant shown, by the innermost line that is no library's" + more,
+  return table("Who holds what is alive at the instant shown, by the innermost line that is no library's",
                {{"line"}, {"holds", true}, {"share", true}, {"blocks", true}}, rows);
 }
 

@@ -10,6 +10,7 @@ function flameOf(card, state, by) {
   }
   return { tree, self, blocks };
 }
+const LINE_ROWS = 15;
 function lineRows(card, state) {
   const totals = new Map();
   for (const i of state.alive) {
@@ -22,10 +23,13 @@ function lineRows(card, state) {
   const small = { bytes: card.stops["small-bytes"][state.stop], blocks: card.stops["small-blocks"][state.stop] };
   if (small.blocks > 0) rows.push({ text: "(blocks too small to show singly)", ...small });
   const whole = rows.reduce((sum, row) => sum + row.bytes, 0);
-  return rows
-    .sort((a, b) => b.bytes - a.bytes)
-    .slice(0, 50)
-    .map((row) => [row.text, bytesText(row.bytes), shareText(row.bytes, whole), `${row.blocks}`]);
+  rows.sort((a, b) => b.bytes - a.bytes);
+  const others = rows.splice(LINE_ROWS);
+  if (others.length > 0) {
+    const add = (what) => others.reduce((sum, row) => sum + row[what], 0);
+    rows.push({ text: `(${others.length} other lines)`, bytes: add("bytes"), blocks: add("blocks") });
+  }
+  return rows.map((row) => [row.text, bytesText(row.bytes), shareText(row.bytes, whole), `${row.blocks}`]);
 }
 function startTrace(section) {
   const card = unpackTrace(section.querySelector("template"));

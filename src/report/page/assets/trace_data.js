@@ -1,6 +1,6 @@
 // The numbers of one card's trace, unpacked from their <template>.
 const TRACE_UNIT = 512;
-function unpackTrace(template) {
+function unpackParts(template) {
   const find = (selector) => template.content.querySelector(selector);
   const numbers = (name) => {
     const part = find(`[data-array="${name}"]`);
@@ -15,6 +15,10 @@ function unpackTrace(template) {
   };
   const group = (name, columns) => Object.fromEntries(columns.map((column) => [column, numbers(`${name}-${column}`)]));
   const tree = (name) => ({ ...group(name, ["parent", "name"]), names: texts(name) });
+  return { numbers, texts, group, tree };
+}
+function unpackTrace(template) {
+  const { numbers, texts, group, tree } = unpackParts(template);
   const levels = [...numbers("level-entries")].map((entries, i) => ({
     entries,
     ...group(`level-${i}`, ["least", "most", "reserved", "begins"]),
