@@ -43,9 +43,10 @@ base::Result<Opened> open_zip(pickle::Storage& storage) {
   }
   const auto data = find_zip_data(storage, *member);
   if (!data) return std::unexpected(data.error());
-  auto source = std::make_unique<pickle::RangeSource>(storage, *data, member->packed_size);
-  if (member->method == 0) return Opened{std::move(source), Packing::kZip, member->name};
-  return Opened{inflate(std::move(source), DeflateForm::kRaw), Packing::kZip, member->name};
+  std::unique_ptr<pickle::Source> source = std::make_unique<pickle::RangeSource>(storage, *data, member->packed_size);
+  if (member->method == 8) source = inflate(std::move(source), DeflateForm::kRaw);
+  if (member->crc) source = check_crc(std::move(source), *member->crc);
+  return Opened{std::move(source), Packing::kZip, member->name};
 }
 
 }  // namespace

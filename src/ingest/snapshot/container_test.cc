@@ -52,7 +52,8 @@ std::string little(Number number) {
 std::string make_zip(const std::string& name, const std::string& data, std::uint16_t flags = 0,
                      std::uint16_t method = 0) {
   const auto size = static_cast<std::uint32_t>(data.size());
-  const std::string middle = little(flags) + little(method) + little(0u) + little(0u) + little(size) + little(size) +
+  const auto crc = static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size()));
+  const std::string middle = little(flags) + little(method) + little(0u) + little(crc) + little(size) + little(size) +
                              little(static_cast<std::uint16_t>(name.size())) + little(std::uint16_t{0});
   const std::string local = "PK\x03\x04\x14\x00"s + middle + name + data;
   const std::string entry = "PK\x01\x02\x14\x00\x14\x00"s + middle + std::string(14, '\0') + name;
@@ -92,6 +93,14 @@ TEST(Container, the_pickle_of_an_archive_is_found_by_its_name) {
 TEST(Container, an_archive_without_its_directory_gives_its_first_member) {
   const std::string whole = make_zip("snapshot.pickle", "abcdef");
   EXPECT_EQ(unpack(whole.substr(0, 30 + 15 + 4)).text, "abcd");
+}
+
+TEST(Container, a_changed_byte_in_an_archive_is_an_error_at_the_end) {
+  std::string changed = make_zip("a.pkl", "abcdefghijkl");
+  changed[30 + 5 + 3] = 'X';
+  const Unpacked unpacked = unpack(changed);
+  EXPECT_EQ(unpacked.text, "abcXefghijkl") << "what was readable";
+  EXPECT_EQ(unpacked.error.substr(0, 44), "the zip archive is damaged: its checksum is ");
 }
 
 TEST(Container, archives_that_cannot_be_read_say_why) {

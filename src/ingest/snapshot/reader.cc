@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "ingest/pickle/json.h"
 #include "ingest/pickle/machine.h"
@@ -35,6 +37,20 @@ base::Result<pickle::Value> run(pickle::Machine& machine) {
     result = machine.run();
   }
   return result;
+}
+
+// Packed bytes carry a checksum behind them, which a reader that stops at the pickle's end would not see. Not much can
+// follow a snapshot; whatever is longer is left alone.
+std::optional<base::Error> find_damage_behind(pickle::Source& source) {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  std::vector<char> room(std::size_t{1} << 16);
+  for (std::size_t have = 0; have < kMost;) {
+    const auto got = source.read(room);
+    if (!got) return got.error();
+    if (*got == 0) break;
+    have += *got;
+  }
+  return std::nullopt;
 }
 
 std::string describe(const pickle::Value& value, const pickle::Machine& machine) {
@@ -70,6 +86,11 @@ base::Result<model::Snapshot> read(pickle::Storage& storage, std::string_view na
     if (!result) {
       found.truncated_at = input.offset();
       found.damage = result.error().what;
+    } else if (opened->packing != snapshot::Packing::kNone) {
+      if (const auto damage = find_damage_behind(*opened->source)) {
+        found.truncated_at = input.offset();
+        found.damage = damage->what;
+      }
     }
     return std::move(found);
   }

@@ -126,6 +126,19 @@ TEST(Snapshot, damage_in_the_middle_keeps_what_came_before) {
   EXPECT_GT(*damaged->truncated_at, 0);
 }
 
+// The pickle is whole and makes sense: only the archive's checksum tells.
+TEST(Snapshot, a_changed_name_in_an_archive_is_damage) {
+  auto bytes = *base::read_file(kFixtures / "torch-2.12.1-saved.pt");
+  EXPECT_EQ(parse(bytes)->damage, "");
+  const std::size_t at = bytes.find("active_allocated");
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at, 16, "active_allocater");
+  const auto changed = parse(bytes);
+  ASSERT_TRUE(changed);
+  EXPECT_TRUE(changed->truncated_at);
+  EXPECT_NE(changed->damage.find("checksum"), std::string::npos) << changed->damage;
+}
+
 TEST(Snapshot, what_is_none_is_an_error_that_says_what_to_do) {
   const auto empty = parse("");
   ASSERT_FALSE(empty);

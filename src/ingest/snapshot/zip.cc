@@ -1,9 +1,13 @@
 #include "ingest/snapshot/zip.h"
 
+#include <fmt/format.h>
+#include <zlib.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace vramfit::ingest::snapshot {
 namespace {
@@ -92,6 +96,7 @@ base::Result<std::vector<ZipMember>> read_directory(pickle::Storage& storage, Di
     ZipMember member;
     member.is_encrypted = (get<std::uint16_t>(rest, 8) & 1) != 0;
     member.method = get<std::uint16_t>(rest, 10);
+    member.crc = get<std::uint32_t>(rest, 16);
     member.packed_size = get<std::uint32_t>(rest, 20);
     const bool size_is_wide = get<std::uint32_t>(rest, 24) == 0xffffffff;
     const std::size_t name = get<std::uint16_t>(rest, 28), extra = get<std::uint16_t>(rest, 30);
@@ -118,7 +123,34 @@ base::Result<std::vector<ZipMember>> read_first_header(pickle::Storage& storage)
   return std::vector{member};
 }
 
+class CrcSource final : public pickle::Source {
+ public:
+  CrcSource(std::unique_ptr<pickle::Source> unpacked, std::uint32_t expected)
+      : unpacked_(std::move(unpacked)), expected_(expected) {}
+
+  base::Result<std::size_t> read(std::span<char> room) override {
+    auto got = unpacked_->read(room);
+    if (!got) return got;
+    sum_ = crc32_z(sum_, reinterpret_cast<const Bytef*>(room.data()), *got);
+    if (*got == 0 && sum_ != expected_) {
+      return base::fail(base::ErrorCode::kCorrupt,
+                        fmt::format("the zip archive is damaged: its checksum is {:08x}, the bytes add up to {:08x}",
+                                    expected_, sum_));
+    }
+    return got;
+  }
+
+ private:
+  std::unique_ptr<pickle::Source> unpacked_;
+  std::uint32_t expected_;
+  uLong sum_ = 0;
+};
+
 }  // namespace
+
+std::unique_ptr<pickle::Source> check_crc(std::unique_ptr<pickle::Source> unpacked, std::uint32_t crc) {
+  return std::make_unique<CrcSource>(std::move(unpacked), crc);
+}
 
 base::Result<std::vector<ZipMember>> list_zip(pickle::Storage& storage) {
   const auto directory = find_directory(storage);
