@@ -29,7 +29,9 @@ void look(const Scene& scene, Draft& draft) {
     const StackEntry* frame = scene.stack.near_end({"kornia", "augment", "transforms/v2", "transforms\\v2", "randaug",
                                                     "colorjitter", "color_jitter", "elastic", "warp_affine"},
                                                    6);
-    if (frame != nullptr) draft.weigh(0.62).because(*frame, "inputs are augmented on the card here");
+    // `model(x, augment=augment)` is an option of a detector's own forward pass: augmentation of a test, no transform.
+    if (frame != nullptr && !mentions(frame->frame.code, {"augment="}))
+      draft.weigh(0.62).because(*frame, "inputs are augmented on the card here");
   }
   if (draft.is_empty()) return;
   draft.fix({"Augment on the CPU, in the loader's workers",

@@ -59,11 +59,16 @@ void look(const Scene& scene, Draft& draft) {
                              5);
     const StackEntry* text = scene.stack.in_file({"modeling_", "transformers/", "gpt", "llama", "qwen", "bert", "t5"});
     const StackEntry* words = scene.stack.near_end({"vocab", "lm_head", "causallm", "lm_logits", "shift_logits"}, 6);
+    // What makes words one after another, in code older than causal language models.
+    const StackEntry* generator =
+        scene.stack.near_end({"seq2seq", "decoderrnn", "predicted_softmax", "translat", "generator("}, 6);
     const double asked = share(scene.terms.tried, scene.terms.total);
     const bool large = asked >= 0.015 || value_of(scene.terms.tried) >= model::Bytes::mib(256);
     const std::string product = find_product(scene.terms.tensor);
     if (frame != nullptr && large && (text != nullptr || words != nullptr || !product.empty())) {
       draft.weigh(0.78).because(*frame, "scores for every token and every word of the vocabulary are made here");
+    } else if (frame != nullptr && large && generator != nullptr) {
+      draft.weigh(0.6).because(*frame, "scores for every position and every word are made here");
     } else if (frame != nullptr && words != nullptr) {
       draft.weigh(0.45).because(*frame, "scores over the vocabulary are made here");
     } else if (!product.empty() && scene.stack.empty()) {

@@ -9,6 +9,9 @@ namespace vramfit::doctor {
 
 namespace {
 
+// No context with its kernels takes as much; contexts measured on cards up to H100 take 0.15 to 1.7 GiB.
+constexpr Bytes kMoreThanAContext = Bytes::mib(2048);
+
 // Others' processes of the message: all that are not this one.
 std::vector<const model::OomProcess*> others_of(const model::OomMessage& oom) {
   std::vector<const model::OomProcess*> others;
@@ -35,13 +38,15 @@ void look_at_message(const Scene& scene, Draft& draft) {
   const double part = gap ? share(gap->value - own_context, terms.total->value) : 0;
   const double own = share(terms.reserved, terms.total);
   const bool named = terms.others && !processes.empty();
-  const bool would_do = gap && terms.free && may_reach(*gap + *terms.free, terms.tried);
+  const bool would_do = gap && terms.free && (!terms.tried || may_reach(*gap + *terms.free, terms.tried));
   if (part > 0.25 && would_do) {
     draft.weigh(named ? (own < 0.5 ? 0.92 : 0.75) : own < 0.3 ? 0.78 : own < 0.55 ? 0.62 : 0.5);
   } else if (named && part > 0.1 && would_do) {
     draft.weigh(own < 0.6 ? 0.62 : 0.45);
   } else if (named && part > 0.04 && would_do) {
     draft.weigh(0.3);
+  } else if (!named && gap && would_do && gap->value - own_context > kMoreThanAContext) {
+    draft.weigh(0.3 + part);  // beside a large process of our own: a smaller part is somebody's too
   }
   if (draft.is_empty()) return;
   if (!named && gap_says_nothing(scene)) draft.adjust(-0.35);

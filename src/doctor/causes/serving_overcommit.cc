@@ -22,6 +22,9 @@ void look(const Scene& scene, Draft& draft) {
     const StackEntry* frame = warm != nullptr ? warm : scene.stack.innermost();
     if (frame != nullptr) draft.because(*frame, "it failed inside the server's own set-up or step");
   }
+  if (scene.oom != nullptr && mentions(scene.oom->speaker.process, {"vllmworker", "enginecore", "vllm", "sglang"})) {
+    draft.weigh(0.72).because(scene.oom_line(), "a server's worker says so");
+  }
   if (draft.is_empty()) return;
   if (scene.oom != nullptr && scene.terms.private_pools) {
     draft.because(scene.oom_line(), fmt::format("{} lie in pools of CUDA graphs", show(scene.terms.private_pools)));

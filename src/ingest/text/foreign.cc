@@ -173,6 +173,10 @@ constexpr auto kShapes = std::to_array<Shape>({
      {{{"more system memory (", "requested"}, {"than is available (", "available"}}},
      {}},
     {"requires more vram than", "ollama", "oom", {}, {}},
+    // Kernels of libraries that ask the runtime themselves: spconv, caffe, dlib
+    {"cuda failed with error 2 out of memory", "cuda", "oom", {}, {}},
+    {"error == cudasuccess (2 vs. 0)", "cuda", "oom", {}, {}},
+    {"code: 2, reason: out of memory", "cuda", "oom", {}, {}},
     // MXNet
     {"cudamalloc retry failed: out of memory", "mxnet", "oom", {}, {}},
 });
@@ -305,6 +309,9 @@ class ForeignReader final : public TextReader {
 };
 
 constexpr auto kWords = std::to_array<std::string_view>({"oom when alloc",
+                                                         "with error 2 out",
+                                                         "cudasuccess (2 vs",
+                                                         "2, reason: out of",
                                                          "pinned host memory",
                                                          "ran out of memory trying",
                                                          "in-use chunks",

@@ -183,6 +183,18 @@ std::optional<std::string> parse_trace_code(std::string_view text) {
   return std::string(code);
 }
 
+bool is_loose_code(std::string_view text) {
+  text = trim(text);
+  if (text.size() < 5 || text.size() > 400 || text.find("  ") != kNone) return false;
+  if (text.starts_with("return ") || text.starts_with("eturn ")) return text.contains('(');
+  const auto is_target = [](char letter) { return is_word(letter) || letter == '.' || letter == '[' || letter == ']'; };
+  Cursor cursor(text);
+  const std::string_view target = cursor.take_while(is_target);
+  if (target.empty() || !(is_letter(target[0]) || target[0] == '_')) return false;
+  if (cursor.take(" = ") || cursor.take(" += ")) return cursor.rest().contains('(') || cursor.rest().contains(" @ ");
+  return target.contains('.') && cursor.take("(") && (text.ends_with(')') || text.ends_with(','));
+}
+
 std::optional<TraceException> parse_trace_exception(std::string_view text) {
   Cursor cursor(text);
   const std::string_view name = cursor.take_while(is_name);

@@ -35,6 +35,9 @@ std::optional<model::TraceFrame> parse_trace_frame(std::string_view text);
 // others. Marks ("^^^^^") are none.
 std::optional<std::string> parse_trace_code(std::string_view text);
 
+// A statement that stands alone, as when only a traceback's end was kept: "attn = torch.matmul(q, k)", "return f(x)".
+bool is_loose_code(std::string_view text);
+
 struct TraceException {
   std::string type, message;
 };

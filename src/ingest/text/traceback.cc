@@ -19,6 +19,7 @@ using model::TraceRelation;
 constexpr std::size_t kMostFrames = 2000;      // a recursion prints up to 1000
 constexpr std::size_t kLongestMessage = 2000;  // bytes
 constexpr std::size_t kLongestCode = 300;      // bytes
+constexpr const char* kLostFile = "(traceback cut off)";
 constexpr int kMostMessageLines = 8;
 constexpr int kPatience = 40;       // lines that say nothing before an open traceback is given up
 constexpr int kAfterPatience = 12;  // lines behind the exception in which a further one may be announced
@@ -55,6 +56,7 @@ class TracebackReader final : public TextReader {
   bool take_exception(Open& open, std::string_view text, const LogLine& line);
   bool take_code(Open& open, std::string_view text);
   void take_other(Open& open, std::string_view text, const LogLine& line);
+  void start_at_end(const LogLine& line, EvidenceSink& sink);
   void close(Open& open, EvidenceSink& sink);
   void close_done(EvidenceSink& sink);
   std::vector<Open*> of_stream(std::string_view stream);
@@ -75,6 +77,13 @@ void begin_exception(Open& open, TraceRelation relation, const LogLine& line, st
 std::string_view without_prefix(const Open& open, std::string_view text) {
   if (!open.prefix.empty() && text.starts_with(open.prefix)) text.remove_prefix(open.prefix.size());
   return text;
+}
+
+std::string line_before(const LogLine& line) {
+  std::string_view before = line.before;
+  while (!before.empty() && (before.back() == '\n' || before.back() == '\r')) before.remove_suffix(1);
+  const std::size_t last = before.find_last_of("\r\n");
+  return std::string(clean_line(before.substr(last == std::string_view::npos ? 0 : last + 1)).text);
 }
 
 std::vector<Open*> TracebackReader::of_stream(std::string_view stream) {
@@ -118,11 +127,7 @@ Open& TracebackReader::start(const LogLine& line, const TraceHeaderLine& header,
   open.stream = line.stream;
   open.prefix = std::string(line.text.substr(0, header.column));
   open.innermost_first = header.kind == TraceHeader::kInnermostFirst;
-  std::string_view before = line.before;
-  while (!before.empty() && (before.back() == '\n' || before.back() == '\r')) before.remove_suffix(1);
-  const std::size_t last = before.find_last_of("\r\n");
-  read_trace_preamble(clean_line(before.substr(last == std::string_view::npos ? 0 : last + 1)).text,
-                      open.traceback.speaker);
+  read_trace_preamble(line_before(line), open.traceback.speaker);
   begin_exception(open, TraceRelation::kFirst, line, header.type);
   open_.push_back(std::move(open));
   return open_.back();
@@ -196,7 +201,10 @@ bool TracebackReader::take_code(Open& open, std::string_view text) {
   auto& frames = open.current().frames;
   if (!open.wants_code || frames.empty()) return false;
   auto code = parse_trace_code(text);
-  if (!code || (!open.plain_frame && (text.starts_with("    ") && !text.contains("-> ") && !text.contains("❱"))))
+  // The numbered lines of a listing: the one with the arrow is meant.
+  const bool listed = !open.plain_frame && code && is_digit(trim(text).front());
+  if (!code || listed ||
+      (!open.plain_frame && (text.starts_with("    ") && !text.contains("-> ") && !text.contains("❱"))))
     return false;
   model::TraceFrame& frame = frames.back();
   // IPython up to 7 tells the line here only.
@@ -206,6 +214,18 @@ bool TracebackReader::take_code(Open& open, std::string_view text) {
   open.wants_code = false;
   open.idle = 0;
   return true;
+}
+
+// Of a traceback of which only the last line of code and the message are left, that code is the innermost frame's.
+void TracebackReader::start_at_end(const LogLine& line, EvidenceSink& sink) {
+  const auto exception = parse_trace_exception(line.text);
+  if (!exception || !contains_ignoring_case(exception->message, "out of memory")) return;
+  const std::string code = line_before(line);
+  if (!is_loose_code(code)) return;
+  Open& open = start(line, {.kind = TraceHeader::kPlain, .column = 0, .type = {}}, sink);
+  open.traceback.truncated = true;
+  take_frame(open, {.file = kLostFile, .line = 0, .function = {}, .code = cut_text(trim(code), kLongestCode)}, line);
+  open.wants_code = false;
 }
 
 void TracebackReader::read(const LogLine& line, EvidenceSink& sink) {
@@ -246,6 +266,7 @@ void TracebackReader::read(const LogLine& line, EvidenceSink& sink) {
       return close_done(sink);
     }
   }
+  if (of_stream(line.stream).empty()) start_at_end(line, sink);
   // Of several in one stream, the first that stands before its exception takes it: they print in the same order.
   bool taken = false;
   for (Open* open : of_stream(line.stream)) {
@@ -288,8 +309,10 @@ void TracebackReader::finish(EvidenceSink& sink) {
   open_.clear();
 }
 
-constexpr std::array<std::string_view, 5> kWords{"traceback (most recent", "traceback (innermost", "file \"",
-                                                 "during handling of the above", "(most recent call first)"};
+constexpr std::array<std::string_view, 7> kWords{
+    "traceback (most recent",       "traceback (innermost",     "file \"",
+    "during handling of the above", "(most recent call first)", "error: cuda out of memory",
+    "error: hip out of memory"};
 
 }  // namespace
 
