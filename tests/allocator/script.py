@@ -49,10 +49,10 @@ class Script:
 
     def build(self, head: list[str]) -> None:
         self.program = head + self.addresses()
-        for call in self.calls:
+        for number, call in enumerate(self.calls):
             if call.begins_capture:  # what PyTorch allocates for it comes after the pool has begun
                 self.add(call, [])
-            self.take_foreign(allocations=call.line not in ("stats", "state", "peaks", "sums"))
+            self.take_foreign(allocations=number == 0 or call.begins_capture)
             if not call.begins_capture:
                 self.add(call, self.take(call))
 
