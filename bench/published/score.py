@@ -42,6 +42,12 @@ def classify(measured: int, here: int) -> str:
     return "one step" if rungs.index(here) == rungs.index(measured) + 1 else "far"
 
 
+def effort_of(row: dict) -> str:
+    """Whether the largest batch here only ran after PyTorch had given its cache back: at the card's very end."""
+    found = row.get("tried", {}).get(str(row["largest"]), {})
+    return ", after emptying the cache" if found.get("retries") else ""
+
+
 def score_timm(results: dict[str, dict]) -> list[str]:
     rows = {name: row for name, row in results.items() if row["status"] == "ok"}
     kinds = {name: classify(row["measured"], row["largest"]) for name, row in rows.items()}
@@ -49,12 +55,16 @@ def score_timm(results: dict[str, dict]) -> list[str]:
     for kind in ("exact", "one step", "far", "unsafe"):
         count = sum(1 for found in kinds.values() if found == kind)
         lines.append(f"| {kind} | {count} | {100 * count / max(len(rows), 1):.0f} % |")
-    failed = sorted(set(results) - set(rows))
+    others = sorted(name for name, row in results.items() if row["status"] == "another model")
+    if others:
+        lines.append(f"| another model has the name today: {', '.join(others)} | {len(others)} | |")
+    failed = sorted(set(results) - set(rows) - set(others))
     if failed:
         lines.append(f"| could not run here: {', '.join(failed)} | {len(failed)} | |")
     for name, kind in kinds.items():
         if kind != "exact":
-            lines.append(f"\n{name}: {rows[name]['measured']} measured, {rows[name]['largest']} here ({kind})")
+            row = rows[name]
+            lines.append(f"\n{name}: {row['measured']} measured, {row['largest']} here ({kind}{effort_of(row)})")
     return lines
 
 
