@@ -367,6 +367,10 @@ class Fit {
   std::string nearest_miss() const {
     for (const auto standing :
          {model::PlanStanding::kBorderline, model::PlanStanding::kTimedOut, model::PlanStanding::kBroke}) {
+      // What all plans run into is the script's own doing, and tells more than one that broke it.
+      if (standing == model::PlanStanding::kBroke) {
+        if (std::string wall = common_wall(result_); !wall.empty()) return wall;
+      }
       for (const model::PlanRow& row : result_.lost) {
         if (row.standing == standing) return fmt::format("{}: {}", row.plan.name, row.reason);
       }

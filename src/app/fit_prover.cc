@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "ingest/plan_file.h"
@@ -65,6 +66,13 @@ void add_peaks(const model::RunResult& result, plan::Proof& proof) {
   }
 }
 
+// "train.py:12", the script's own line that asked.
+std::string line_that_ran_out(const model::RunResult& result) {
+  if (!result.oom || result.oom->stack.empty()) return "";
+  const model::StackFrame& frame = result.oom->stack.back();
+  return fmt::format("{}:{}", std::filesystem::path(frame.file).filename().string(), frame.line);
+}
+
 std::string first_of(const std::vector<std::string>& sentences) { return sentences.empty() ? "" : sentences.front(); }
 
 }  // namespace
@@ -86,7 +94,9 @@ plan::Proof judge(const RunOutcome& outcome, const model::Plan& plan, const std:
     proof.detail = fmt::format("it had not ended after {:.0f} s", result.wall_seconds);
   } else if (proof.outcome == plan::Outcome::kFailed) {
     proof.detail = result.error ? fmt::format("{}: {}", result.error->type, result.error->message) : result.reason;
-  } else if (proof.outcome != plan::Outcome::kOutOfMemory) {
+  } else if (proof.outcome == plan::Outcome::kOutOfMemory) {
+    proof.detail = line_that_ran_out(result);
+  } else {
     if (std::string gap = find_gap(outcome, plan, phases); !gap.empty()) {
       proof.outcome = plan::Outcome::kFailed;
       proof.detail = std::move(gap);

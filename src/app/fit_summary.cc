@@ -109,7 +109,8 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
 std::string why_unproven(const plan::Proof& proof) {
   switch (proof.outcome) {
     case Outcome::kOutOfMemory:
-      return fmt::format("ran out in {}{}", proof.phase.empty() ? "its run" : proof.phase,
+      return fmt::format("ran out in {}{}{}", proof.phase.empty() ? "its run" : proof.phase,
+                         proof.detail.empty() ? "" : " at " + proof.detail,
                          proof.tried > Bytes(0) ? fmt::format(", asking for {} more", to_string(proof.tried)) : "");
     case Outcome::kBorderline:
       return "within the uncertainty of the context's size";
@@ -123,6 +124,17 @@ std::string why_unproven(const plan::Proof& proof) {
       break;
   }
   return "";
+}
+
+std::string common_wall(const FitResult& result) {
+  std::string wall;
+  int rows = 0;
+  for (const PlanRow& row : result.lost) {
+    if (row.standing != PlanStanding::kDoesNotFit) continue;
+    if (rows++ > 0 && row.reason != wall) return "";
+    wall = row.reason;
+  }
+  return rows < 2 ? "" : fmt::format("each of the {} that were run and did not fit {}", rows, wall);
 }
 
 void explain_ranks(FitResult& result) {

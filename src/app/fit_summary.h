@@ -16,6 +16,9 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
 // Why a run did not prove its plan; empty when it did.
 std::string why_unproven(const plan::Proof& proof);
 
+// What stopped every plan that ran out, when it was the same for all of two or more: the script's own doing.
+std::string common_wall(const model::FitResult& result);
+
 // Tells the plans that fit why they are not the first.
 void explain_ranks(model::FitResult& result);
 

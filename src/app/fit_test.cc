@@ -297,11 +297,34 @@ TEST(Judge, a_run_that_missed_a_phase_or_took_no_step_is_none) {
 TEST(Judge, running_out_of_memory_is_told_with_what_was_asked_for) {
   RunOutcome outcome = fitting_run();
   outcome.result.verdict = model::Verdict::kOutOfMemory;
-  outcome.result.oom = model::Oom{Bytes::mib(20), "CUDA out of memory", "validate", false, {}};
+  outcome.result.oom = model::Oom{
+      Bytes::mib(20),
+      "CUDA out of memory",
+      "validate",
+      false,
+      {{"/jobs/train.py", 90, "<module>", "main()"}, {"/jobs/train.py", 12, "main", "fake = generator(noise)"}}};
   const auto proof = judge(outcome, kAutocast, {"train"});
   EXPECT_EQ(proof.outcome, plan::Outcome::kOutOfMemory);
+  EXPECT_EQ(why_unproven(proof), "ran out in validate at train.py:12, asking for 20.0 MiB more");
   EXPECT_EQ(proof.phase, "validate");
   EXPECT_EQ(proof.tried, Bytes::mib(20));
+}
+
+TEST(CommonWall, is_what_stopped_every_plan_alike) {
+  const auto row = [](model::PlanStanding standing, const char* reason) {
+    model::PlanRow made;
+    made.standing = standing;
+    made.reason = reason;
+    return made;
+  };
+  model::FitResult result;
+  result.lost = {row(model::PlanStanding::kDoesNotFit, "ran out in train at train.py:12"),
+                 row(model::PlanStanding::kBroke, "the script broke")};
+  EXPECT_EQ(common_wall(result), "") << "one alone says nothing of the others";
+  result.lost.push_back(row(model::PlanStanding::kDoesNotFit, "ran out in train at train.py:12"));
+  EXPECT_EQ(common_wall(result), "each of the 2 that were run and did not fit ran out in train at train.py:12");
+  result.lost.push_back(row(model::PlanStanding::kDoesNotFit, "ran out in validate"));
+  EXPECT_EQ(common_wall(result), "");
 }
 
 TEST(QuoteForShell, keeps_plain_words_and_quotes_the_rest) {

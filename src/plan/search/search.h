@@ -38,7 +38,7 @@ struct Proof {
   std::int64_t retries = 0;          // PyTorch emptied its cache to go on: slower
   std::string phase;                 // of the peak, or of the failure
   Bytes tried;                       // what it asked for when memory ran out
-  std::string detail;                // why it was refused or failed
+  std::string detail;                // why it was refused or failed; the script's line that ran out
   std::vector<std::string> refused;  // change ids
   double wall_seconds = 0;
 };
