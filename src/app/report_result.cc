@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "app/report_modules.h"
+
 namespace vramfit::app {
 
 using base::Bytes;
@@ -129,6 +131,7 @@ model::RunResult read_run(const json& file) {
   result.assumed = rows(file, "assumed", read_remark);
   result.warnings = rows(file, "warnings", read_remark);
   result.timeline = rows(file, "timeline", read_point);
+  result.modules = read_modules(file);
   return result;
 }
 

@@ -10,9 +10,12 @@
 #include "app/run_book.h"
 #include "app/warm_runner.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "model/modules.h"
+#include "report/page/network_drawing.h"
 #include "report/run_json.h"
 #include "report/run_text.h"
 
@@ -26,6 +29,7 @@ struct RunOptions {
   bool floor = false;
   bool diagnose = false;
   bool modules = false;
+  std::string svg;
 };
 
 // A floor that can't be found is a warning of the result, not the end of it.
@@ -42,6 +46,15 @@ base::Result<void> add_floor(const app::RunRequest& request, model::RunResult& r
   return {};
 }
 
+// A job of which nothing can be drawn is a warning on stderr, not a failure of the job's command.
+base::Result<void> write_svg(const std::string& file, const model::RunResult& result) {
+  if (file.empty()) return {};
+  const std::string svg = result.modules ? report::page::network_svg(*result.modules) : std::string();
+  if (!svg.empty()) return base::write_file(file, svg);
+  talk("--svg: nothing was written, for no operators of a model were seen\n");
+  return {};
+}
+
 base::Result<int> act(const RunOptions& options, const Command& command) {
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   if (options.job.json == "-") {
@@ -52,7 +65,7 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   if (!request) return std::unexpected(request.error());
   if (!options.plan.empty()) request->plan = options.plan;
   request->diagnose = options.diagnose;
-  request->modules = options.modules;
+  request->modules = options.modules || !options.svg.empty();
   app::RunBook book = app::RunBook::begin(describe_start("run", options.job, command, options.plan), progress);
   app::ColdRunner runner;
   auto outcome = runner.run(*request, progress);
@@ -66,6 +79,7 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   talk("\n" + report::run_to_text(outcome->result, {options.job.verbose, wants_color(STDERR_FILENO), book.number()}));
   const auto written = write_json(options.job.json, json);
   if (!written) return std::unexpected(written.error());
+  if (auto drawn = write_svg(options.svg, outcome->result); !drawn) return std::unexpected(drawn.error());
   return outcome->result.exit_code;
 }
 
@@ -82,6 +96,7 @@ Verb add_run_verb(CLI::App& parser) {
                  "Look for causes too (--json, under \"evidence\"): what grows and who holds it, copies, contexts");
   verb->add_flag("--modules", options->modules,
                  "Say of every module what it holds and computes, and what dropping a branch would free");
+  verb->add_option("--svg", options->svg, "Draw the network into this file, with the memory of each part (--modules)");
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

@@ -182,8 +182,8 @@ class Finder {
     std::map<Key, std::size_t> known;
     std::vector<Branch> folded;
     for (Branch& branch : branches_) {
-      const Key key{without_numbers(branch.name), without_numbers(branch.joins), branch.kind, branch.total(),
-                    branch.activations};
+      const Key key{model::without_numbers(branch.name), model::without_numbers(branch.joins), branch.kind,
+                    branch.total(), branch.activations};
       const auto [found, is_new] = known.try_emplace(key, folded.size());
       if (is_new) {
         folded.push_back(std::move(branch));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace vramfit::liveness {
 
@@ -15,10 +14,6 @@ std::string_view parent_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   return dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
 }
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
-bool separates(char c) { return std::string_view("./:, #").find(c) != std::string_view::npos; }
 
 }  // namespace
 
@@ -65,22 +60,6 @@ std::string ModuleNames::describe(const std::vector<int>& modules, const std::st
   const std::size_t skip = common.empty() ? 0 : common.size() + 1;
   return fmt::format("{}{}{}{}{}{}", prefix, common, common.empty() ? "" : ": ", first.substr(skip),
                      modules.size() == 2 ? ", " : " ... ", last.substr(skip));
-}
-
-std::string without_numbers(std::string_view name) {
-  std::string text;
-  for (std::size_t i = 0; i < name.size();) {
-    std::size_t end = i;
-    while (end < name.size() && is_digit(name[end])) ++end;
-    const bool is_whole = end > i && (i == 0 || separates(name[i - 1])) && (end == name.size() || separates(name[end]));
-    if (is_whole) {
-      text += '*';
-      i = end;
-    } else {
-      text += name[i++];
-    }
-  }
-  return text;
 }
 
 }  // namespace vramfit::liveness

@@ -32,9 +32,6 @@ class ModuleNames {
   std::vector<int> parents_;
 };
 
-// Parts that are numbers become stars: "h.0.attn" -> "h.*.attn".
-std::string without_numbers(std::string_view name);
-
 }  // namespace vramfit::liveness
 
 #endif

@@ -1,8 +1,17 @@
 #include "model/modules.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace vramfit::model {
+
+namespace {
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+bool separates(char c) { return std::string_view("./:, #").find(c) != std::string_view::npos; }
+
+}  // namespace
 
 std::string_view to_string(BranchKind kind) {
   switch (kind) {
@@ -25,6 +34,22 @@ const ModuleUse* find_use(const ModuleRow& row, std::string_view phase) {
 
 Bytes held_bytes(const ModuleRow& row) {
   return row.parameter_bytes + row.buffer_bytes + row.gradient_bytes + row.optimizer_bytes;
+}
+
+std::string without_numbers(std::string_view name) {
+  std::string text;
+  for (std::size_t i = 0; i < name.size();) {
+    std::size_t end = i;
+    while (end < name.size() && is_digit(name[end])) ++end;
+    const bool is_whole = end > i && (i == 0 || separates(name[i - 1])) && (end == name.size() || separates(name[end]));
+    if (is_whole) {
+      text += '*';
+      i = end;
+    } else {
+      text += name[i++];
+    }
+  }
+  return text;
 }
 
 std::string main_phase(const ModuleTable& table) {

@@ -91,6 +91,9 @@ const ModuleUse* find_use(const ModuleRow& row, std::string_view phase);
 // What the row holds without its activations.
 Bytes held_bytes(const ModuleRow& row);
 
+// Parts that are numbers become stars: "h.0.attn" -> "h.*.attn". Blocks that are alike then have one name.
+std::string without_numbers(std::string_view name);
+
 // "train", or the first phase in which anything ran; empty when nothing did.
 std::string main_phase(const ModuleTable& table);
 

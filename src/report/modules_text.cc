@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "report/layout.h"
@@ -18,7 +20,7 @@ using model::ModuleUse;
 
 namespace {
 
-constexpr std::size_t kNameWidth = 20;
+constexpr std::size_t kNameWidth = 22;
 
 Bytes all_bytes(const ModuleRow& row, const std::string& phase) {
   const ModuleUse* use = find_use(row, phase);
@@ -27,11 +29,7 @@ Bytes all_bytes(const ModuleRow& row, const std::string& phase) {
 
 std::string shown(Bytes bytes) { return bytes.count() == 0 ? "-" : to_string(bytes); }
 
-// The class too where there is room for it.
-std::string title_of(const ModuleRow& row) {
-  const std::string both = fmt::format("{} ({})", row.name, row.class_name);
-  return row.name.empty() ? row.class_name : columns(both) <= kNameWidth ? both : row.name;
-}
+std::string count_of(int alike) { return alike > 1 ? fmt::format("x{}", alike) : ""; }
 
 // A module that holds no more than one right below it says nothing of its own.
 bool repeats_its_parent(const std::vector<ModuleRow>& rows, std::size_t index, const std::string& phase) {
@@ -44,43 +42,58 @@ bool repeats_its_parent(const std::vector<ModuleRow>& rows, std::size_t index, c
   return false;
 }
 
-std::string rows_text(const ModuleTable& table, const std::string& phase, std::size_t most) {
-  std::vector<std::size_t> order;
+// Rows of the same name but for numbers, and of the same size: blocks that are repeated.
+struct AlikeRows {
+  const ModuleRow* first = nullptr;
+  int count = 0;
+  Bytes bytes;  // of one
+};
+
+std::vector<AlikeRows> find_rows(const ModuleTable& table, const std::string& phase) {
+  std::map<std::pair<std::string, Bytes>, std::size_t> known;
+  std::vector<AlikeRows> rows;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    if (!repeats_its_parent(table.rows, i, phase) && all_bytes(table.rows[i], phase).count() > 0) order.push_back(i);
+    const Bytes bytes = all_bytes(table.rows[i], phase);
+    if (bytes.count() == 0 || repeats_its_parent(table.rows, i, phase)) continue;
+    const auto [found, is_new] = known.try_emplace({model::without_numbers(table.rows[i].name), bytes}, rows.size());
+    if (is_new) rows.push_back({&table.rows[i], 0, bytes});
+    ++rows[found->second].count;
   }
-  std::ranges::stable_sort(order, [&](std::size_t left, std::size_t right) {
-    return all_bytes(table.rows[left], phase) > all_bytes(table.rows[right], phase);
+  std::ranges::stable_sort(rows, [](const AlikeRows& left, const AlikeRows& right) {
+    return left.bytes.count() * left.count > right.bytes.count() * right.count;
   });
-  std::vector<std::vector<std::string>> cells = {
-      {"module", "params", "activations", "grad+opt", "forward", "backward", "time"}};
-  for (std::size_t i = 0; i < order.size() && i < most; ++i) {
-    const ModuleRow& row = table.rows[order[i]];
+  return rows;
+}
+
+std::string rows_text(const ModuleTable& table, const std::string& phase, std::size_t most) {
+  const std::vector<AlikeRows> rows = find_rows(table, phase);
+  std::vector<std::vector<std::string>> cells = {{"module", "", "held", "activations", "forward", "backward", "time"}};
+  for (std::size_t i = 0; i < rows.size() && i < most; ++i) {
+    const ModuleRow& row = *rows[i].first;
     const ModuleUse* use = find_use(row, phase);
-    cells.push_back({title_of(row), shown(row.parameter_bytes + row.buffer_bytes),
-                     use != nullptr ? shown(use->activations) : "-", shown(row.gradient_bytes + row.optimizer_bytes),
+    cells.push_back({row.name.empty() ? row.class_name : row.name, count_of(rows[i].count), shown(held_bytes(row)),
+                     use != nullptr ? shown(use->activations) : "-",
                      use != nullptr ? count_text(use->forward_flops) : "-",
                      use != nullptr ? count_text(use->backward_flops) : "-",
                      use != nullptr && use->forward_seconds ? seconds_text(*use->forward_seconds) : "-"});
   }
   std::string text = fmt::format("\nModules, in one forward of phase {}\n", phase.empty() ? "?" : phase);
-  const Column size{Align::kRight, 9};
   text += report::table({{Align::kLeft, kNameWidth},
-                         size,
+                         {Align::kRight, 4},
+                         {Align::kRight, 9},
                          {Align::kRight, 11},
-                         size,
                          {Align::kRight, 7},
                          {Align::kRight, 8},
                          {Align::kRight, 7}},
                         cells);
-  if (order.size() > most) text += fmt::format("  and {} more: --verbose, --json or the report\n", order.size() - most);
-  text += "  " +
-          wrap(
-              "Each with the modules below it. forward, backward: floating-point operations. time: of the "
-              "forward, estimated from the card's peak rates.",
-              kPageWidth - 2, 2) +
-          "\n";
-  return text;
+  if (rows.size() > most) text += fmt::format("  and {} more: --verbose, --json or the report\n", rows.size() - most);
+  return text + "  " +
+         wrap(
+             "Each with the modules below it; x2: two such, of which one is shown. held: weights, gradients, optimizer "
+             "state. forward, backward: floating-point operations. time: of the forward, estimated from the card's "
+             "peak rates.",
+             kPageWidth - 2, 2) +
+         "\n";
 }
 
 std::string kind_text(const Branch& branch) {
@@ -93,7 +106,7 @@ std::string branches_text(const ModuleTable& table, std::size_t most) {
   std::vector<std::vector<std::string>> cells = {{"branch", "", "frees", "held", "activations", "as"}};
   for (std::size_t i = 0; i < table.branches.size() && i < most; ++i) {
     const Branch& branch = table.branches[i];
-    cells.push_back({branch.name, branch.alike > 1 ? fmt::format("x{}", branch.alike) : "", to_string(branch.total()),
+    cells.push_back({branch.name, count_of(branch.alike), to_string(branch.total()),
                      shown(branch.total() - branch.activations), shown(branch.activations), kind_text(branch)});
   }
   const Column size{Align::kRight, 9};
@@ -103,9 +116,7 @@ std::string branches_text(const ModuleTable& table, std::size_t most) {
                     cells);
   if (table.branches.size() > most) text += fmt::format("  and {} more\n", table.branches.size() - most);
   return text + "  " +
-         wrap("x: so many alike; the sizes are of one. held: weights, gradients and optimizer state.", kPageWidth - 2,
-              2) +
-         "\n";
+         wrap("The sizes are of one of those alike. only trains: no evaluation ran it.", kPageWidth - 2, 2) + "\n";
 }
 
 }  // namespace

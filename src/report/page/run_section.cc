@@ -9,6 +9,7 @@
 #include "report/page/fit_section.h"
 #include "report/page/flame_chart.h"
 #include "report/page/html.h"
+#include "report/page/module_section.h"
 #include "report/page/owners_bar.h"
 #include "report/page/timeline_chart.h"
 #include "report/run_text.h"
@@ -228,6 +229,7 @@ std::string run_section(const RunFacts& run, int level) {
   if (run.fit && run.result)
     html += heading(level + 1, "The job as it is") + paragraph(report::verdict_line(*run.result));
   if (run.result) html += failure(*run.result, level + 1) + pictures(run, level + 1);
+  if (run.result && run.result->modules) html += module_section(*run.result->modules, stored.number, level + 1);
   html += findings(stored, level + 1);
   // A fit's or a run's own result knows more of its cards than the history's tables.
   const auto& devices = run.result ? run.result->devices : stored.end.devices;
