@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "app/watch.h"
+#include "app/watch_book.h"
 #include "app/watch_command.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -293,6 +294,29 @@ base::Result<std::unique_ptr<app::MachineSource>> open_source(const WatchWords& 
   return app::open_machine({.interval_ns = interval_ns, .sessions = !words.no_virtual});
 }
 
+base::Result<int> watch_machine(const WatchWords& words, app::Watch& watch, std::int64_t interval_ns,
+                                const std::string& notes) {
+  const bool writes = !words.csv.empty() || !words.json.empty() || !words.record.empty() || words.wants_prometheus ||
+                      !words.alerts.empty();
+  if (words.once) return show_once(words, watch);
+  const bool has_terminal = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
+  const bool takes_stdout = words.json == "-" || words.csv == "-";
+  if (words.headless || takes_stdout || !has_terminal) {
+    // Piped into a file with nothing else to do, one look is what is meant.
+    return writes || words.headless ? watch_quietly(words, watch, interval_ns) : show_once(words, watch);
+  }
+  auto screen = tui::TerminalScreen::open(wants_colour(words));
+  if (!screen) return std::unexpected(screen.error());
+  const tui::LoopOptions options{.interval_ns = interval_ns,
+                                 .most_samples = words.count,
+                                 .state = build_state(words),
+                                 .look = {.unicode = wants_unicode(words),
+                                          .interval_seconds = static_cast<double>(interval_ns) * 1e-9,
+                                          .notes = notes}};
+  if (auto done = tui::watch_on_screen(watch, *screen, options); !done) return std::unexpected(done.error());
+  return 0;
+}
+
 base::Result<int> act(const WatchWords& words, const Command& command) {
   if (!command.empty()) {
     if (words.json == "-") return misused("stdout belongs to the command", "--json", "a file's name");
@@ -305,27 +329,24 @@ base::Result<int> act(const WatchWords& words, const Command& command) {
   if (!source) return std::unexpected(source.error());
   auto outputs = build_outputs(words);
   if (!outputs) return std::unexpected(outputs.error());
-  const bool writes = !words.csv.empty() || !words.json.empty() || !words.record.empty() || words.wants_prometheus ||
-                      !words.alerts.empty();
+  // A recording is a numbered run of the history; one that is only shown again was noted when it was made.
+  TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
+  std::shared_ptr<app::WatchBook> book;
+  if (!words.record.empty()) {
+    book = std::make_shared<app::WatchBook>(app::WatchBook::begin(words.record, VRAMFIT_VERSION, progress));
+    outputs->options.sinks.push_back([book](const auto& one) {
+      book->add(one);
+      return base::Result<void>();
+    });
+  }
   app::Watch watch(std::move(*source), std::move(outputs->options));
   base::InterruptScope scope;
-  if (words.once) return show_once(words, watch);
-  const bool has_terminal = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
-  const bool takes_stdout = words.json == "-" || words.csv == "-";
-  if (words.headless || takes_stdout || !has_terminal) {
-    // Piped into a file with nothing else to do, one look is what is meant.
-    return writes || words.headless ? watch_quietly(words, watch, *interval) : show_once(words, watch);
+  auto code = watch_machine(words, watch, *interval, outputs->notes);
+  if (book) {
+    book->finish(progress);
+    if (book->number() > 0) talk(fmt::format("vramfit: noted as run {}\n", book->number()));
   }
-  auto screen = tui::TerminalScreen::open(wants_colour(words));
-  if (!screen) return std::unexpected(screen.error());
-  const tui::LoopOptions options{.interval_ns = *interval,
-                                 .most_samples = words.count,
-                                 .state = build_state(words),
-                                 .look = {.unicode = wants_unicode(words),
-                                          .interval_seconds = static_cast<double>(*interval) * 1e-9,
-                                          .notes = outputs->notes}};
-  if (auto done = tui::watch_on_screen(watch, *screen, options); !done) return std::unexpected(done.error());
-  return 0;
+  return code;
 }
 
 }  // namespace

@@ -84,8 +84,10 @@ void add_peaks(std::string& text, const StoredRun& run) {
   if (!run.end.devices.empty()) {
     std::vector<std::vector<std::string>> rows = {{"card", "allocated", "reserved", "device", "of"}};
     for (const model::DeviceResult& device : run.end.devices) {
-      rows.push_back({fmt::format("{} {}", device.index, device.name), to_string(device.peaks.allocated),
-                      to_string(device.peaks.reserved), to_string(device.peaks.device),
+      const bool is_known = device.peaks.reserved.count() > 0;  // a watch sees no allocator
+      rows.push_back({fmt::format("{} {}", device.index, device.name),
+                      is_known ? to_string(device.peaks.allocated) : "-",
+                      is_known ? to_string(device.peaks.reserved) : "-", to_string(device.peaks.device),
                       device.total.count() > 0 ? to_string(device.total) : "?"});
     }
     text += "\nPeaks\n" + table({{Align::kLeft, 26}, number, number, number, number}, rows);
