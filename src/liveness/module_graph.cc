@@ -137,8 +137,8 @@ class Builder {
       const auto [found, is_new] = nodes.try_emplace(producer, kNobody);
       if (is_new) {
         const std::string name = output.name == "input" ? "" : output.name;  // what tensors_in calls all others
-        found->second = add_node(
-            {.kind = NodeKind::kOutput, .module = 0, .operation = name, .call = static_cast<int>(nodes.size())});
+        found->second =
+            add_node({.kind = NodeKind::kOutput, .module = 0, .operation = name, .call = ++called_[{-1, name}]});
       }
       connect(producer, found->second, output.storage);
     }
@@ -169,7 +169,8 @@ std::string node_name(const GraphNode& node, const ListedModel& model) {
     case NodeKind::kInput:
       return model.prefix + "input";
     case NodeKind::kOutput:
-      return model.prefix + (node.operation.empty() ? counted("output") : "output " + counted(node.operation));
+      if (!node.operation.empty()) return model.prefix + "output " + counted(node.operation);
+      return model.prefix + (node.call > 1 ? fmt::format("output {}", node.call) : "output");
     case NodeKind::kOperator:
       return name + ":" + counted(node.operation);
     case NodeKind::kModule:

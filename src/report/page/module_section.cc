@@ -19,9 +19,10 @@ std::string module_section(const model::ModuleTable& table, std::int64_t run, in
   }
   if (!table.rows.empty()) {
     html += heading(level, "Modules") +
-            module_table(table, fmt::format("Modules in one forward of phase {}, each with those below it (run {}). "
-                                            "Forward and backward count floating-point operations; times are estimated "
-                                            "from the card's peak rates.",
+            paragraph(
+                "Each module with those below it. Forward and backward are floating-point operations; the time is "
+                "the forward's, estimated from the card's peak rates.") +
+            module_table(table, fmt::format("Modules in one forward of phase {} (run {})",
                                             phase.empty() ? "unknown" : phase, run));
   }
   for (const std::string& remark : table.remarks) html += paragraph(remark, "note");

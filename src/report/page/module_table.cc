@@ -46,9 +46,10 @@ std::string use_cells(const ModuleUse* use, const ModuleUse* evaluation) {
                                                  : unknown_cell();
   html += evaluation != nullptr ? cell(evaluation->peak_rise) : unknown_cell();
   const ModuleUse* called = use != nullptr ? use : evaluation;
-  if (called == nullptr) return html + unknown_cell() + "<td></td>";
+  if (called == nullptr) return html + unknown_cell() + "<td class=\"shapes\"></td>";
   return html + cell(fmt::format("{}", called->calls), static_cast<double>(called->calls)) +
-         fmt::format("<td>{} \xE2\x86\x92 {}</td>", escape(fmt::format("{}", fmt::join(called->inputs, ", "))),
+         fmt::format("<td class=\"shapes\">{} \xE2\x86\x92 {}</td>",
+                     escape(fmt::format("{}", fmt::join(called->inputs, ", "))),
                      escape(fmt::format("{}", fmt::join(called->outputs, ", "))));
 }
 

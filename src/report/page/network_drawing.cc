@@ -20,9 +20,9 @@ using model::ModuleTable;
 
 namespace {
 
-constexpr double kBoxWidth = 216, kBoxHeight = 58, kPillHeight = 26, kBarHeight = 8, kInset = 8;
+constexpr double kBoxWidth = 228, kBoxHeight = 58, kPillHeight = 26, kBarHeight = 8, kInset = 8;
 constexpr double kLetterWidth = 7.3;  // of 13 px system-ui, on the wide side
-constexpr std::size_t kTitleLetters = 27, kClassLetters = 20;
+constexpr std::size_t kTitleLetters = 27, kClassLetters = 19;
 constexpr std::size_t kMostInsides = 16;
 
 Bytes all_bytes(const NetworkBox& box) { return box.activations + box.held; }
@@ -105,6 +105,7 @@ std::string draw_route(const Route& route, const std::string& arrow) {
       continue;
     }
     const Place& from = route.points[i - 1];
+    if (std::abs(from.x - to.x) < 0.05 && std::abs(from.y - to.y) < 0.05) continue;  // it would turn the arrow's head
     if (std::abs(from.x - to.x) < 0.05) {
       path += fmt::format("L{:.1f} {:.1f}", to.x, to.y);
     } else {

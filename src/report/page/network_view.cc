@@ -52,6 +52,12 @@ std::optional<std::pair<std::string, int>> numbered(const std::string& name) {
   return std::pair(dot == std::string::npos ? std::string() : name.substr(0, dot), number);
 }
 
+// As drawings of networks have it.
+std::string short_name(const std::string& class_name) {
+  if (class_name.find("BatchNorm") != std::string::npos) return "BN";
+  return class_name == "LayerNorm" ? "LN" : class_name;
+}
+
 struct Draft {
   NetworkBox box;
   std::string key;
@@ -231,7 +237,7 @@ class Viewer {
       const auto from = sources(i);
       if (from.size() != 1 || !drafts_[from[0]].is_leaf || count_targets(from[0]) != 1) continue;
       std::string& names = drafts_[from[0]].box.class_name;
-      names += ", " + drafts_[i].box.class_name;
+      names += ", " + short_name(drafts_[i].box.class_name);
       merge(i, from[0]);
     }
   }
