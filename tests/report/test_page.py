@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from product import ROOT, Product
+from chromium import drive
+from product import Product
 from stored_runs import HOSTILE, write_history
-
-sys.path.insert(0, str(ROOT))
-from tools.suite import node_packages
-
-DRIVER = Path(__file__).with_name("drive.mjs")
-
-
-@pytest.fixture(scope="session")
-def packages() -> Path:
-    return node_packages.folder()
 
 
 def write_page(product: Product, *words: str, text: str = "train.py:12 in main") -> Path:
@@ -33,21 +19,6 @@ def write_page(product: Product, *words: str, text: str = "train.py:12 in main")
     written = product.call("report", *words, "-o", str(page))
     assert written.exit_code == 0, written
     return page
-
-
-def drive(packages: Path, page: Path, scheme: str = "light", width: int = 1280) -> dict[str, Any]:
-    question = {
-        "page": str(page),
-        "scheme": scheme,
-        "width": width,
-        "screenshot": str(page.with_name(f"{scheme}-{width}.png")),
-        "chromium": shutil.which("chromium") or shutil.which("google-chrome"),
-    }
-    done = subprocess.run(
-        ["node", str(DRIVER), str(packages)], input=json.dumps(question), capture_output=True, text=True, timeout=240
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)])

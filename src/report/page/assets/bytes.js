@@ -1,14 +1,21 @@
+// As C++ writes a number: what lies just between two goes to the even one.
+function fixedText(value, digits) {
+  const scale = 10 ** digits;
+  const below = Math.floor(value * scale);
+  const isTie = value * scale - below === 0.5;
+  return (isTie ? (below + (below % 2)) / scale : value).toFixed(digits);
+}
 // Sizes as base::to_string(Bytes) writes them.
 function bytesText(bytes) {
   const size = Math.abs(bytes);
   if (size < 1024) return `${bytes} B`;
-  if (size < 1 << 20) return `${(bytes / 1024).toFixed(1)} KiB`;
-  if (size < 10 << 20) return `${(bytes / (1 << 20)).toFixed(1)} MiB`;
-  if (size < 2 * (1 << 30)) return `${(bytes / (1 << 20)).toFixed(0)} MiB`;
-  return `${(bytes / (1 << 30)).toFixed(2)} GiB`;
+  if (size < 1 << 20) return `${fixedText(bytes / 1024, 1)} KiB`;
+  if (size < 10 << 20) return `${fixedText(bytes / (1 << 20), 1)} MiB`;
+  if (size < 2 * (1 << 30)) return `${fixedText(bytes / (1 << 20), 0)} MiB`;
+  return `${fixedText(bytes / (1 << 30), 2)} GiB`;
 }
 function shareText(part, whole) {
-  return whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "";
+  return whole > 0 ? `${fixedText((100 * part) / whole, 1)} %` : "";
 }
 // An element of a picture. Texts get in as text only.
 function svgPart(name, attributes, text) {

@@ -23,6 +23,8 @@ function makeFlame(figure) {
   let root = 0;
   let chosen = 0;
   let boxes = [];
+  let top = 0; // the first frame below "all" that is drawn
+  const parentOf = (node) => (node === top ? 0 : model.tree.parent[node]);
   const nameOf = (node) => (node === 0 ? "all" : model.tree.names[model.tree.name[node]]);
   const childrenBySize = (node) =>
     [...model.children(node)].filter((child) => model.total[child] > 0).sort((a, b) => model.total[b] - model.total[a]);
@@ -66,6 +68,7 @@ function makeFlame(figure) {
         first = only[0];
         only = childrenBySize(first);
       }
+      top = first;
       boxes.push({ node: 0, x: 0, depth: 0, width });
       if (first !== 0) place(first, 0, kept, 1);
       else {
@@ -110,11 +113,12 @@ function makeFlame(figure) {
     choose(node);
   };
   const walk = (key) => {
-    const parent = chosen === 0 ? 0 : model.tree.parent[chosen];
-    const around = childrenBySize(parent);
+    const below = (node) => (node === 0 && top !== 0 ? [top] : childrenBySize(node));
+    const parent = parentOf(chosen);
+    const around = below(parent);
     const place = around.indexOf(chosen);
     const next = {
-      ArrowDown: () => childrenBySize(chosen)[0],
+      ArrowDown: () => below(chosen)[0],
       ArrowUp: () => parent,
       ArrowLeft: () => around[place - 1],
       ArrowRight: () => (chosen === 0 ? undefined : around[place + 1]),
@@ -129,18 +133,18 @@ function makeFlame(figure) {
   });
   view.addEventListener("click", (event) => {
     const box = boxAt(event);
-    if (box && box.node >= 0) zoom(box.node === root ? model.tree.parent[root] : box.node);
+    if (box && box.node >= 0) zoom(box.node === root ? parentOf(root) : box.node);
   });
   view.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key.startsWith("Arrow")) walk(event.key);
     else if (event.key === "Enter") zoom(chosen);
-    else if (event.key === "Escape") zoom(model.tree.parent[root]);
+    else if (event.key === "Escape") zoom(parentOf(root));
     else return;
     event.preventDefault();
   });
   for (const button of figure.querySelectorAll("button[data-flame]")) {
-    button.addEventListener("click", () => zoom(button.dataset.flame === "all" ? 0 : model.tree.parent[root]));
+    button.addEventListener("click", () => zoom(button.dataset.flame === "all" ? 0 : parentOf(root)));
   }
   new ResizeObserver(redraw).observe(view);
   view.hidden = false;
@@ -157,7 +161,7 @@ function makeFlame(figure) {
       }
       const children = isNew ? childrenOf(tree.parent) : model.children;
       model = { tree, total, blocks: counted, children, extra, extraText, whole: total[0] + extra };
-      if (isNew) root = chosen = 0;
+      if (isNew) root = chosen = top = 0;
       redraw();
     },
   };

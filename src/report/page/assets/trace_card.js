@@ -23,7 +23,7 @@ function lineRows(card, state) {
   const small = { bytes: card.stops["small-bytes"][state.stop], blocks: card.stops["small-blocks"][state.stop] };
   if (small.blocks > 0) rows.push({ text: "(blocks too small to show singly)", ...small });
   const whole = rows.reduce((sum, row) => sum + row.bytes, 0);
-  rows.sort((a, b) => b.bytes - a.bytes);
+  rows.sort((a, b) => b.bytes - a.bytes || (a.text < b.text ? -1 : 1));
   const others = rows.splice(LINE_ROWS);
   if (others.length > 0) {
     const add = (what) => others.reduce((sum, row) => sum + row[what], 0);
