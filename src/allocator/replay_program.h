@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "allocator/recorded_device.h"
+#include "allocator/recorded_state.h"
 #include "allocator/settings.h"
 #include "allocator/state.h"
 #include "base/error.h"
@@ -36,15 +37,6 @@ struct ReplayCall {
   friend bool operator==(const ReplayCall&, const ReplayCall&) = default;
 };
 
-inline constexpr std::uint32_t kNotTraced = UINT32_MAX;
-
-// One tenant of memory, from its allocation to its free.
-struct ReplaySlot {
-  model::StackId stack = model::StackId::kNone;
-  std::uint32_t entry = kNotTraced;  // of the trace; kNotTraced: it lived before
-  std::uint64_t bytes = 0;           // requested
-};
-
 struct ReplayProgram {
   std::vector<ReplayCall> calls;
   std::vector<std::uint32_t> entry_of;  // call -> entry of the trace
@@ -65,17 +57,6 @@ struct ReplayProgram {
 // `own` and `rules`: what the recording ran under. They size blocks of which only the request is known.
 base::Result<ReplayProgram> build_replay(const model::Snapshot& snapshot, int device, const Settings& own,
                                          const Rules& rules);
-
-// The snapshot's segments on one device as the simulator sees them; tags are stack ids.
-State state_of(const model::Snapshot& snapshot, int device);
-
-// What lay there when the trace began: the final state with the trace undone.
-struct Before {
-  State state;                    // tags are slots
-  std::vector<ReplaySlot> slots;  // of what lived
-  std::int64_t odd_entries = 0;   // that don't fit what comes after them
-};
-Before state_before(const model::Snapshot& snapshot, int device, const Settings& own);
 
 // Settings that were in force when the snapshot was taken.
 base::Result<Settings> settings_of(const model::Snapshot& snapshot, const Rules& rules);

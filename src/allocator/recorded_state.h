@@ -1,0 +1,39 @@
+// What a memory snapshot says lay where: when it was taken, and, with its trace undone, when that trace began.
+#ifndef VRAMFIT_ALLOCATOR_RECORDED_STATE_H
+#define VRAMFIT_ALLOCATOR_RECORDED_STATE_H
+
+#include <cstdint>
+#include <vector>
+
+#include "allocator/device.h"
+#include "allocator/settings.h"
+#include "allocator/state.h"
+#include "model/snapshot.h"
+
+namespace vramfit::allocator {
+
+inline constexpr std::uint32_t kNotTraced = UINT32_MAX;
+
+// One tenant of memory, from its allocation to its free.
+struct ReplaySlot {
+  model::StackId stack = model::StackId::kNone;
+  std::uint32_t entry = kNotTraced;  // of the trace; kNotTraced: it lived before
+  std::uint64_t bytes = 0;           // requested
+};
+
+PoolId pool_of(const model::PoolId& pool);
+
+// The snapshot's segments on one device as the simulator sees them; tags are stack ids.
+State state_of(const model::Snapshot& snapshot, int device);
+
+// What lay there when the trace began: the final state with the trace undone.
+struct Before {
+  State state;                    // tags are slots
+  std::vector<ReplaySlot> slots;  // of what lived
+  std::int64_t odd_entries = 0;   // that don't fit what comes after them
+};
+Before state_before(const model::Snapshot& snapshot, int device, const Settings& own);
+
+}  // namespace vramfit::allocator
+
+#endif
