@@ -1,0 +1,85 @@
+// vramfit export N|SNAPSHOT|RECORDING ... --to FORMAT -o FILE: for other programs to open.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "app/export.h"
+#include "base/file.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+
+namespace vramfit::cli {
+
+namespace {
+
+struct ExportOptions {
+  app::ExportRequest request;
+  std::string format, output;
+};
+
+std::string where_to_open(app::ExportFormat format, const std::string& output) {
+  switch (format) {
+    case app::ExportFormat::kTrace:
+      return "; open it at ui.perfetto.dev or chrome://tracing";
+    case app::ExportFormat::kSpeedscope:
+      return "; open it at speedscope.app";
+    case app::ExportFormat::kTensorboard:
+      return fmt::format("; tensorboard --logdir {}", output);
+    default:
+      return "";
+  }
+}
+
+base::Result<void> act(ExportOptions options) {
+  if (!options.format.empty()) {
+    const auto format = app::parse_export_format(options.format);
+    if (!format) return std::unexpected(format.error());
+    options.request.format = *format;
+  } else if (const auto guessed = app::guess_export_format(options.output)) {
+    options.request.format = *guessed;
+  } else {
+    return base::fail(base::ErrorCode::kUsage, "which format?", "--to",
+                      "perfetto, chrome, speedscope, tensorboard, csv, svg or png");
+  }
+  const bool is_stdout = options.output == "-";
+  if (is_stdout && options.request.format == app::ExportFormat::kTensorboard) {
+    return base::fail(base::ErrorCode::kUsage, "TensorBoard reads a folder", "-o -", "-o FOLDER");
+  }
+  options.request.output = options.output;
+  options.request.version = VRAMFIT_VERSION;
+  const auto exported = app::export_for_others(options.request);
+  if (!exported) return std::unexpected(exported.error());
+  if (is_stdout) {
+    print(exported->text);
+    return {};
+  }
+  if (exported->files.empty()) {
+    if (auto written = base::write_file(options.output, exported->text); !written) {
+      return std::unexpected(written.error());
+    }
+  }
+  talk(fmt::format("{} written{}\n", options.output, where_to_open(options.request.format, options.output)));
+  return {};
+}
+
+}  // namespace
+
+Verb add_export_verb(CLI::App& parser) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* verb = parser.add_subcommand(
+      "export", "Write runs, memory snapshots or recordings of watch for Perfetto, speedscope, TensorBoard, as charts");
+  verb->add_option("what", options->request.what, "Numbers of runs; files of snapshots and of vramfit watch --record")
+      ->required()
+      ->expected(1, 1000);
+  verb->add_option("--to", options->format,
+                   "perfetto (or chrome), speedscope, tensorboard, csv, svg, png; else by the name of the output");
+  verb->add_option("-o,--output", options->output, "The file (tensorboard: the folder); - is stdout")->required();
+  verb->add_option("--points", options->request.most_points, "Most points of a curve (100000)")
+      ->check(CLI::Range(4, 100'000'000));
+  return {verb, [options](const Command&) {
+            const auto done = act(*options);
+            return done ? 0 : report_error(done.error());
+          }};
+}
+
+}  // namespace vramfit::cli

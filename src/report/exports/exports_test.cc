@@ -1,0 +1,88 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "report/exports/csv.h"
+#include "report/exports/speedscope_json.h"
+#include "report/exports/svg.h"
+#include "report/exports/trace_json.h"
+
+namespace vramfit::report::exports {
+namespace {
+
+using base::Bytes;
+using nlohmann::json;
+
+ExportFacts sample() {
+  ExportFacts facts{.title = "run \"1\""};
+  facts.cards = {{0, "NVIDIA Test Card", Bytes::gib(8), Bytes::gib(2)}};
+  facts.counters = {{"allocated", 0, {{0, Bytes(0)}, {1'500, Bytes(100)}, {3'000, Bytes(50)}}},
+                    {"reserved", 0, {{0, Bytes(200)}, {3'000, Bytes(300)}}}};
+  facts.slices = {{"load", 0, 0, 1'500}, {"train", 0, 1'500, 3'000}};
+  facts.marks = {{"=1+1, \"then\"\n", "mark", 0, 1'500}};
+  facts.profiles = {
+      {"by module", {{{{"weights", "", 0}, {"conv", "", 0}}, Bytes(10)}, {{{"weights", "", 0}}, Bytes(30)}}}};
+  facts.outcome = "fits";
+  return facts;
+}
+
+TEST(Exports, a_trace_has_counters_slices_and_marks_in_microseconds) {
+  const json file = json::parse(trace_to_json({sample(), sample()}, "1"));
+  int counters = 0, slices = 0, instants = 0;
+  std::set<int> processes;
+  for (const json& event : file["traceEvents"]) {
+    processes.insert(event["pid"].get<int>());
+    if (event["ph"] == "C") ++counters;
+    if (event["ph"] == "X") ++slices;
+    if (event["ph"] == "i") ++instants;
+    if (event["ph"] == "X" && event["name"] == "train") {
+      EXPECT_EQ(event["ts"], 1.5);
+      EXPECT_EQ(event["dur"], 1.5);
+    }
+  }
+  EXPECT_EQ(counters, 10);
+  EXPECT_EQ(slices, 4);
+  EXPECT_EQ(instants, 2);
+  EXPECT_EQ(processes.size(), 2u) << "cards of two runs are apart";
+}
+
+TEST(Exports, frames_are_stored_once_and_the_heaviest_stack_comes_first) {
+  const json file = json::parse(profiles_to_speedscope({sample()}, "1"));
+  EXPECT_EQ(file["shared"]["frames"].size(), 2u);
+  const json& profile = file["profiles"][0];
+  EXPECT_EQ(profile["weights"], json({30, 10}));
+  EXPECT_EQ(profile["samples"], json::parse("[[0],[0,1]]"));
+  EXPECT_EQ(profile["endValue"], 40);
+  EXPECT_EQ(profile["unit"], "bytes");
+}
+
+TEST(Exports, what_is_no_utf8_is_replaced) {
+  ExportFacts facts = sample();
+  facts.marks[0].text = facts.profiles[0].stacks[0].frames[0].name = "\xff\xfe";
+  EXPECT_TRUE(json::accept(trace_to_json({facts}, "1")));
+  EXPECT_TRUE(json::accept(profiles_to_speedscope({facts}, "1")));
+}
+
+TEST(Exports, csv_quotes_what_needs_it_and_disarms_formulas) {
+  const std::string csv = counters_to_csv({sample()});
+  EXPECT_EQ(csv,
+            "of,card,seconds,phase,allocated_bytes,reserved_bytes,device_bytes,mark\r\n"
+            "\"run \"\"1\"\"\",0,0.000000,load,0,200,,\r\n"
+            "\"run \"\"1\"\"\",0,0.000002,train,100,,,\"'=1+1, \"\"then\"\"\n\"\r\n"
+            "\"run \"\"1\"\"\",0,0.000003,,50,300,,\r\n");
+}
+
+TEST(Exports, one_gives_timelines_and_several_give_bars) {
+  const std::string one = charts_to_svg({sample()});
+  EXPECT_NE(one.find("class=\"allocated\""), std::string::npos);
+  EXPECT_NE(one.find("run &quot;1&quot;"), std::string::npos);
+  EXPECT_EQ(one.find("var("), std::string::npos) << "it stands alone";
+  const std::string several = charts_to_svg({sample(), sample()});
+  EXPECT_NE(several.find("2.00 GiB, fits"), std::string::npos);
+  EXPECT_EQ(charts_to_svg({ExportFacts{}}), "");
+  EXPECT_EQ(charts_to_svg({}), "");
+}
+
+}  // namespace
+}  // namespace vramfit::report::exports

@@ -1,0 +1,77 @@
+// What the formats for other programs are written from: memory over time, phases, marks, and what held the peak.
+#ifndef VRAMFIT_REPORT_EXPORTS_FACTS_H
+#define VRAMFIT_REPORT_EXPORTS_FACTS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace vramfit::report::exports {
+
+struct CounterPoint {
+  std::int64_t at_ns = 0;  // since the beginning
+  base::Bytes value;
+  friend bool operator==(const CounterPoint&, const CounterPoint&) = default;
+};
+
+// A quantity of one card. A value holds until the next point.
+struct Counter {
+  std::string name;  // allocated, reserved: PyTorch's own; device: the whole card, as the driver or the ledger tells
+  int device = 0;
+  std::vector<CounterPoint> points;  // in order of time
+};
+
+struct Slice {
+  std::string name;  // of a phase
+  int device = 0;
+  std::int64_t from_ns = 0, to_ns = 0;
+};
+
+struct Mark {
+  std::string text;
+  std::string kind;  // mark, oom
+  int device = 0;
+  std::int64_t at_ns = 0;
+};
+
+struct StackFrame {
+  std::string name, file;  // the file may be empty
+  int line = 0;            // 0: not known
+  friend auto operator<=>(const StackFrame&, const StackFrame&) = default;
+};
+
+struct StackWeight {
+  std::vector<StackFrame> frames;  // outermost first
+  base::Bytes bytes;
+};
+
+// What was alive at the peak.
+struct StackProfile {
+  std::string name;
+  std::vector<StackWeight> stacks;
+};
+
+struct CardFacts {
+  int device = 0;
+  std::string name;
+  base::Bytes total;  // 0: not known
+  base::Bytes peak;   // most of the card at any time, where that is known; else of what PyTorch reserved
+};
+
+struct ExportFacts {
+  std::string title;           // "run 12", "snapshot.pickle"
+  std::int64_t begins_ms = 0;  // since 1970, UTC; 0: not known
+  bool has_times = true;       // false: entries are counted instead, one a microsecond
+  std::vector<CardFacts> cards;
+  std::vector<Counter> counters;
+  std::vector<Slice> slices;
+  std::vector<Mark> marks;
+  std::vector<StackProfile> profiles;
+  std::string outcome;  // one word for what came of it; may be empty
+};
+
+}  // namespace vramfit::report::exports
+
+#endif
