@@ -1,5 +1,5 @@
 vramfit_room(model
-  SOURCES finding.cc fit_result.cc modules.cc stored_run.cc sweep.cc job.cc machine.cc plan.cc recording.cc run_result.cc snapshot.cc
+  SOURCES environment_check.cc finding.cc fit_result.cc modules.cc stored_run.cc sweep.cc job.cc machine.cc plan.cc recording.cc run_result.cc snapshot.cc
   TESTS plan_test.cc snapshot_test.cc
   ROOMS base
   LIBS nlohmann_json::nlohmann_json)
