@@ -73,6 +73,7 @@ SECTIONS = [
     suite("allocator on torch 2.6", "torch-2.6", "tests/allocator", tiers=("ci", "all")),
     suite("watch on torch 2.12", "torch-2.12", "tests/watch", tiers=("ci", "all")),
     suite("report in a browser", "tools", "tests/report", tiers=("ci", "all")),
+    suite("init on torch 2.12", "torch-2.12", "tests/init"),
     suite("exports", "readers", "tests/export", tiers=("ci", "all")),
     suite("local page on torch 2.12", "torch-2.12", "tests/serve", tiers=("ci", "all")),
     suite("hooks on torch 2.12", "torch-2.12", "tests/hooks"),
