@@ -107,7 +107,7 @@ def test_the_map_is_walked_by_keyboard_and_told_in_words(used: dict[str, Any]) -
 def test_what_waits_for_other_streams_has_a_pattern_of_its_own(product: Product, packages: Path) -> None:
     snapshot = pickle.loads(RECORDED.read_bytes())
     trace = snapshot["device_traces"][0]
-    last = next(entry for entry in reversed(trace) if entry["action"] == "alloc")
+    last = next(entry for entry in trace if entry["action"] == "alloc" and entry["size"] == 24 << 20)
     trace.append({**last, "action": "free_requested", "time_us": trace[-1]["time_us"] + 1})
     block = next(
         block for segment in snapshot["segments"] for block in segment["blocks"] if block["address"] == last["addr"]
@@ -118,7 +118,7 @@ def test_what_waits_for_other_streams_has_a_pattern_of_its_own(product: Product,
     seen = use_trace(packages, write_trace_page(product, str(file)))
     assert "block waiting" not in seen["first"]["drawn"]
     assert "block waiting" in seen["end"]["drawn"]
-    assert "3.0 MiB" in {row[4] for row in seen["end"]["segments"]}, "in the column of what waits"
+    assert "24 MiB" in {row[4] for row in seen["end"]["segments"]}, "in the column of what waits"
 
 
 def test_the_flame_graph_goes_by_stack_and_by_phase(used: dict[str, Any]) -> None:

@@ -233,7 +233,7 @@ void Card::add_remarks() {
   }
   if (history_.odd_entries > 0) {
     card_.remarks.push_back(
-        fmt::format("{} entries of the trace fit nothing before or after them.", history_.odd_entries));
+        fmt::format("Entries of the trace that fit nothing before or after them: {}.", history_.odd_entries));
   }
 }
 

@@ -4,7 +4,7 @@
 //   [AAAA....BBBB][CC//........DDDD      a segment that does not end in a line goes on in the next
 //   ............]
 const MAP_ROW = 18;
-const MAP_TITLE = 22;
+const MAP_TITLE = 22; // a second line of it takes as much again, where the page is narrow
 const MAP_COLORS = 8; // as many as palette.cc has; the last is for all other lines
 function makeMap(figure, card) {
   const view = figure.querySelector(".view");
@@ -17,6 +17,7 @@ function makeMap(figure, card) {
   let state = null;
   let width = 960;
   let groups = [];
+  let title = MAP_TITLE;
   let chosen = null;
 
   // The lines that hold the most when the page opens keep their colours.
@@ -47,12 +48,16 @@ function makeMap(figure, card) {
       group.offsets.push(group.bytes);
       group.bytes += card.segments.size[segment];
     }
+    // The more a group holds, the more lines it has: from two to twelve.
+    const whole = groups.reduce((sum, group) => sum + group.bytes, 0);
+    title = width < 640 ? 2 * MAP_TITLE - 6 : MAP_TITLE;
     for (const group of groups) {
+      const most = Math.max(2, Math.round(12 * Math.sqrt(group.bytes / whole)));
       group.row = 2 << 20;
-      while (group.row * 12 < group.bytes) group.row *= 2;
+      while (group.row * most < group.bytes) group.row *= 2;
       group.lines = Math.ceil(group.bytes / group.row);
       group.top = top;
-      top += MAP_TITLE + group.lines * MAP_ROW + 10;
+      top += title + group.lines * MAP_ROW + 10;
     }
     return top;
   };
@@ -62,7 +67,7 @@ function makeMap(figure, card) {
       const line = Math.floor(at / group.row);
       const end = Math.min(to, (line + 1) * group.row);
       const scale = width / group.row;
-      put((at - line * group.row) * scale, group.top + MAP_TITLE + line * MAP_ROW, (end - at) * scale);
+      put((at - line * group.row) * scale, group.top + title + line * MAP_ROW, (end - at) * scale);
       at = end;
     }
   };
@@ -79,8 +84,9 @@ function makeMap(figure, card) {
     const picture = svgPart("svg", { viewBox: `0 0 ${width} ${height}`, class: "map", "aria-hidden": "true" });
     for (const group of groups) {
       const count = group.segments.length === 1 ? "1 segment" : `${group.segments.length} segments`;
-      const title = `${card.groups[group.number]}: ${count}, ${bytesText(group.bytes)} (a line is ${bytesText(group.row)})`;
-      picture.append(svgPart("text", { x: 0, y: group.top + MAP_TITLE - 6 }, title));
+      const texts = [`${card.groups[group.number]}:`, `${count}, ${bytesText(group.bytes)} (a line is ${bytesText(group.row)})`];
+      const lines = title > MAP_TITLE ? texts : [texts.join(" ")];
+      lines.forEach((text, i) => picture.append(svgPart("text", { x: 0, y: group.top + MAP_TITLE - 6 + 16 * i }, text)));
       drawGroup(group, put);
     }
     for (const name of [...paths.keys()].sort((a, b) => Number(a.startsWith("block")) - Number(b.startsWith("block")))) {
@@ -177,9 +183,9 @@ function makeMap(figure, card) {
     const scale = width / frame.width;
     const px = (event.clientX - frame.left) * scale;
     const py = (event.clientY - frame.top) * scale;
-    const group = groups.find((one) => py >= one.top + MAP_TITLE && py < one.top + MAP_TITLE + one.lines * MAP_ROW);
+    const group = groups.find((one) => py >= one.top + title && py < one.top + title + one.lines * MAP_ROW);
     if (!group) return null;
-    const offset = (Math.floor((py - group.top - MAP_TITLE) / MAP_ROW) + px / width) * group.row;
+    const offset = (Math.floor((py - group.top - title) / MAP_ROW) + px / width) * group.row;
     if (offset < 0 || offset >= group.bytes) return null;
     const i = firstAbove(group.offsets, offset) - 1;
     return itemAt(card, state, group.segments[i], card.segments.address[group.segments[i]] + offset - group.offsets[i]);
