@@ -4,6 +4,6 @@ vramfit_room(app
     report_flames.cc report_modules.cc report_trace/build.cc report_trace/curve.cc report_trace/history.cc report_trace/stacks.cc report_trace/stops.cc report_trace/tables.cc snapshot_line.cc
     torch_releases.cc verdict.cc warm_runner.cc watch.cc watch_alert.cc watch_book.cc watch_command.cc watch_peaks.cc watch_recording.cc watch_samples.cc watch_source.cc zygote.cc
   TESTS init_checks_test.cc export_test.cc assemble_test.cc borderline_test.cc child_environment_test.cc cudnn_source_test.cc environment_test.cc fit_measurement_test.cc fit_test.cc floor_test.cc history_test.cc sweep_test.cc installation_test.cc interpreter_test.cc live_runs_test.cc
-    notes_test.cc python_command_test.cc report_flames_test.cc report_test.cc report_trace/build_test.cc report_trace/history_test.cc run_test.cc runtime_evidence_test.cc session_test.cc torch_releases_test.cc verdict_test.cc watch_alert_test.cc watch_book_test.cc watch_peaks_test.cc watch_recording_test.cc zygote_test.cc testing/fake_python.cc
+    notes_test.cc python_command_test.cc report_flames_test.cc report_modules_test.cc report_test.cc report_trace/build_test.cc report_trace/history_test.cc run_test.cc runtime_evidence_test.cc session_test.cc torch_releases_test.cc verdict_test.cc watch_alert_test.cc watch_book_test.cc watch_peaks_test.cc watch_recording_test.cc zygote_test.cc testing/fake_python.cc
   ROOMS allocator doctor ingest liveness devices plan report probe store
   LIBS Threads::Threads)

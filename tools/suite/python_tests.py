@@ -76,6 +76,8 @@ SECTIONS = [
     suite("init on torch 2.12", "torch-2.12", "tests/init"),
     suite("exports", "readers", "tests/export", tiers=("ci", "all")),
     suite("local page on torch 2.12", "torch-2.12", "tests/serve", tiers=("ci", "all")),
+    suite("modules on torch 2.12", "torch-2.12", "tests/modules", tiers=("ci", "all")),
+    suite("modules on torch 2.6", "torch-2.6", "tests/modules", tiers=("ci", "all")),
     suite("hooks on torch 2.12", "torch-2.12", "tests/hooks"),
     suite("hooks on torch 2.6", "torch-2.6", "tests/hooks", tiers=("ci", "all")),
     suite("snapshots", "tools", "tests/snapshots", tiers=("ci", "all")),

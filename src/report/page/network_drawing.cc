@@ -142,10 +142,11 @@ Drawing draw(const NetworkView& view, const std::string& title, const std::strin
       "<defs><marker id=\"{}\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" "
       "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=\"arrow\" d=\"M0 0L8 4L0 8Z\"/></marker></defs>\n",
       arrow);
-  for (const Route& route : layout.routes) drawing.svg += draw_route(route, arrow);
   for (std::size_t i = 0; i < view.boxes.size(); ++i) {
     drawing.svg += draw_box(view.boxes[i], layout.boxes[i], most);
   }
+  // Above the boxes: the sheets behind a repeated one would hide an arrow's head.
+  for (const Route& route : layout.routes) drawing.svg += draw_route(route, arrow);
   drawing.svg += "</svg>";
   return drawing;
 }
@@ -187,6 +188,10 @@ std::string legend() {
          swatch("weights") + " weights, gradients, optimizer state</li></ul>\n";
 }
 
+std::ptrdiff_t count_parts(const NetworkView& view) {
+  return std::ranges::count_if(view.boxes, [](const NetworkBox& box) { return box.kind != BoxKind::kEnd; });
+}
+
 class Drawings {
  public:
   Drawings(const ModuleTable& table, std::string run) : table_(table), run_(std::move(run)) {}
@@ -209,7 +214,11 @@ class Drawings {
     for (const NetworkBox& box : view.boxes) {
       if (box.inside.empty() || drawn_ >= kMostInsides) continue;
       const NetworkView inside = view_network(table_, box.inside);
-      if (inside.boxes.size() < 3 || !shapes_.insert(shape_of(inside)).second) continue;
+      if (!shapes_.insert(shape_of(inside)).second) continue;
+      if (count_parts(inside) < 2) {  // a wrapper
+        draw_insides(inside, html);
+        continue;
+      }
       ++drawn_;
       const std::string title =
           fmt::format("Inside {} ({}{})", box.inside, box.class_name,
