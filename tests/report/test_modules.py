@@ -80,7 +80,7 @@ def modules(blocks: int, word: str) -> dict[str, Any]:
 
 
 def drive(product: Product, packages: Path, word: str = "Conv2d", **asked: Any) -> dict[str, Any]:
-    outcome = {**result("train.py:1 in main", "fits"), **modules(12, word)}
+    outcome = {**result("train.py:1 in main", "fits"), **modules(14, word)}
     history = product.folder / "history.json"
     history.write_text(json.dumps({"vramfit": "0.1.0", "runs": [stored(1, "run", outcome, "train.py")]}))
     assert product.call("runs", "--import", str(history)).exit_code == 0
@@ -109,7 +109,7 @@ def test_the_network_and_the_table_are_whole_and_accessible(
     assert seen["said"] == []
     assert seen["violations"] == []
     assert seen["sideways"] <= 0
-    assert "Block ×12" in seen["drawn"][0]
+    assert "Block ×14" in seen["drawn"][0]
     assert len(seen["drawn"]) == 2, "the whole, and the inside of a block"
     assert seen["overlaps"] == []
     assert seen["clipped"] == [], "no text leaves its box"
@@ -118,11 +118,11 @@ def test_the_network_and_the_table_are_whole_and_accessible(
 def test_rows_fold_and_sort_by_keyboard(product: Product, packages: Path) -> None:
     seen = drive(product, packages)
     assert seen["rows_at_first"] == ["", "stem", "blocks"]
-    assert "blocks.11" in seen["rows_opened"]
-    assert "blocks.11.a" not in seen["rows_opened"]
+    assert "blocks.13" in seen["rows_opened"]
+    assert "blocks.13.a" not in seen["rows_opened"]
     assert seen["rows_closed"] == seen["rows_at_first"]
     opened = [name for name in seen["rows_sorted"] if name.startswith("blocks.")]
-    assert opened == [f"blocks.{i}" for i in range(11, -1, -1)], "most activations first"
+    assert opened == [f"blocks.{i}" for i in range(13, -1, -1)], "most activations first"
     assert seen["sorted_by"] == "descending"
 
 
