@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t kMostMarks = 400;
 const std::string kLeftOut = "(left out)";
+const std::string kOtherLines = "(one of the lines that hold less)";
 
 // Each stack's line, worked out once.
 class Lines {
@@ -160,9 +161,10 @@ void Card::add_segments(const std::vector<Instant>& stops) {
 
 void Card::add_blocks(const Kept& kept) {
   Stacks stacks(snapshot_, budget_.stack_nodes, budget_.text_bytes);
-  NameTreeBuilder labels(budget_.stack_nodes, budget_.text_bytes);
+  NameTreeBuilder labels(budget_.stack_nodes / 4, budget_.text_bytes / 4);
   std::vector<std::uint32_t> label_nodes(history_.labels.size(), 0);
   std::map<std::string, std::uint32_t> line_numbers;
+  std::size_t line_bytes = 0;
   if (!request_.is_confidential) {
     for (std::size_t i = 1; i < history_.labels.size(); ++i) {
       label_nodes[i] = labels.child(label_nodes[history_.labels[i].parent], history_.labels[i].text);
@@ -170,9 +172,13 @@ void Card::add_blocks(const Kept& kept) {
   }
   for (const std::uint32_t index : kept.tenants) {  // the largest first
     const Tenant& tenant = history_.tenants[index];
-    const std::string& line = lines_.of(tenant);
+    const std::string& own = lines_.of(tenant);
+    const std::string& line = line_bytes < budget_.text_bytes / 2 || line_numbers.contains(own) ? own : kOtherLines;
     const auto [number, is_new] = line_numbers.try_emplace(line, static_cast<std::uint32_t>(card_.lines.size()));
-    if (is_new) card_.lines.push_back(line);
+    if (is_new) {
+      card_.lines.push_back(line);
+      line_bytes += line.size();
+    }
     report::page::MapBlock block{tenant.address, tenant.size, tenant.requested};
     block.from_stop = stop_of(kept.stops, tenant.from);
     block.freed_stop = stop_of(kept.stops, tenant.freed);

@@ -190,6 +190,32 @@ TEST(Trace, no_text_of_a_snapshot_gets_into_the_page_unescaped) {
   EXPECT_EQ(ends, 1u);
 }
 
+// Every block has a stack, a phase and a size of its own, and none lives long.
+TEST(Trace, a_page_stays_below_ten_megabytes_whatever_the_recording) {
+  Recording recording;
+  recording.entry(TraceAction::kSegmentAlloc, 0, 4000 * kMib);
+  std::vector<std::int64_t> live;
+  for (std::int64_t i = 0; i < 150000; ++i) {
+    const std::int64_t offset = i * 2048, size = 512 + i % 3 * 512;
+    auto& entry = recording.entry(TraceAction::kAlloc, offset, size, "phase number " + std::to_string(i));
+    std::vector<model::FrameId> frames;
+    for (int depth = 0; depth < 3; ++depth) {
+      frames.push_back(recording.snapshot.add_frame("/data/somewhere/net_" + std::to_string(i) + ".py",
+                                                    "forward_" + std::to_string(depth), static_cast<int>(i % 900)));
+    }
+    entry.stack = recording.snapshot.add_stack(frames);
+    live.push_back(offset);
+    if (i < 500) continue;
+    recording.entry(TraceAction::kFreeRequested, live[static_cast<std::size_t>(i - 500)], 512);
+    recording.entry(TraceAction::kFreeCompleted, live[static_cast<std::size_t>(i - 500)], 512);
+  }
+  const auto facts = build_trace(recording.snapshot, {.name = "s"}, base::silent_progress());
+  EXPECT_GT(facts.cards.at(0).stacks.cut_stacks, 0);
+  const std::size_t bytes = report::page::trace_section(facts, 1, 2).size();
+  EXPECT_LT(bytes, 10'000'000u);
+  EXPECT_GT(bytes, 2'000'000u);
+}
+
 TEST(Trace, several_cards_share_the_budget) {
   Recording recording = train(100);
   recording.snapshot.traces.push_back(recording.snapshot.traces[0]);

@@ -14,11 +14,11 @@ namespace vramfit::app::report_trace {
 struct Budget {
   std::size_t whole_stops = 16384;  // a trace with no more instants has a stop at each
   std::size_t stops = 1024;         // else this many at equal distances, each at the fullest of its instants
-  std::size_t blocks = 100000;      // kept singly
-  std::size_t sums = 120000;        // changes of the sums of those that are not
+  std::size_t blocks = 80000;       // kept singly
+  std::size_t sums = 80000;         // changes of the sums of those that are not
   std::size_t buckets = 65536;      // of the finest curve
   std::size_t stack_nodes = 60000;
-  std::size_t text_bytes = 1500000;
+  std::size_t text_bytes = 1000000;  // of frames; of phases a quarter, of lines half
 };
 
 // What each of several has.
