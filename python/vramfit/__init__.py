@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["mark"]
+from typing import Any
+
+__all__ = ["load_ipython_extension", "mark"]
 
 
 def mark(text: str) -> None:
@@ -10,3 +12,10 @@ def mark(text: str) -> None:
     from vramfit import recorder
 
     recorder.mark(text)
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """%load_ext vramfit: the cell magic %%vramfit."""
+    from vramfit import jupyter
+
+    jupyter.load_ipython_extension(ipython)

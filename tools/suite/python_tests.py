@@ -74,6 +74,7 @@ SECTIONS = [
     suite("watch on torch 2.12", "torch-2.12", "tests/watch", tiers=("ci", "all")),
     suite("report in a browser", "tools", "tests/report", tiers=("ci", "all")),
     suite("init on torch 2.12", "torch-2.12", "tests/init"),
+    suite("notebook magic", "readers", "tests/jupyter", tiers=("ci", "all")),
     suite("exports", "readers", "tests/export", tiers=("ci", "all")),
     suite("local page on torch 2.12", "torch-2.12", "tests/serve", tiers=("ci", "all")),
     suite("modules on torch 2.12", "torch-2.12", "tests/modules", tiers=("ci", "all")),
