@@ -142,7 +142,7 @@ def test_a_card_of_the_virtual_nvml(machine: Machine) -> None:
         (["0 ecc_uncorrected 3"], "ecc", "warning", "3 uncorrected"),
         (["0 hidden 1073741824"], "others", "warning", "no process"),
         (["0 mig 1g.5gb:5368709120:0"], "mig", "warning", "divided by MIG"),
-        (["0 process 1 1073741824"], "others", "warning", "1 other process holds 1.00 GiB"),
+        (["0 process 1 1073741824"], "others", "warning", "1 other process holds 1024 MiB"),
     ],
 )
 def test_what_goes_wrong_with_a_card_is_said(
