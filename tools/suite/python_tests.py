@@ -63,6 +63,7 @@ SECTIONS = [
     suite("every version of torch", "tools", "tests/versions", tiers=("all",)),
     suite("doctor on torch 2.12", "torch-2.12", "tests/doctor"),
     suite("examples on torch 2.12", "torch-2.12", "tests/examples", tiers=("ci", "all")),
+    suite("cases on torch 2.12", "torch-2.12", "tests/cases", tiers=("ci", "all")),
     suite("causes in running scripts on torch 2.12", "torch-2.12", "tests/diagnose", tiers=("ci", "all")),
     suite("causes in running scripts on torch 2.6", "torch-2.6", "tests/diagnose", tiers=("ci", "all")),
     suite("sweeps on torch 2.12", "torch-2.12", "tests/sweep", tiers=("ci", "all")),
