@@ -10,7 +10,6 @@
 namespace vramfit::app {
 
 using base::Bytes;
-using model::Absence;
 using model::CardReading;
 using model::EnvironmentCheck;
 using model::EnvironmentState;
