@@ -60,14 +60,19 @@ def run_unit_tests(preset: str, label: str | None = None, without: str | None = 
     return outcome
 
 
-def run_sanitized(preset: str) -> Outcome:
-    built = build(preset)
-    return built if built.failed else built + run_unit_tests(preset, label="virtual_gpu|recorder|ledger")
+# What runs threads of its own or is loaded into processes that do, with the labels of its tests.
+THREADED = ("virtual_gpu/all", "recorder/all", "base_test", "store_test", "http_test")
+THREADED_LABELS = "virtual_gpu|recorder|threads"
+
+
+def run_sanitized(preset: str, targets: tuple[str, ...] = (), label: str | None = None) -> Outcome:
+    built = build(preset, targets)
+    return built if built.failed else built + run_unit_tests(preset, label=label)
 
 
 SECTIONS = [
     Section("build", lambda tier: build("dev"), is_required=True),
     Section("unit tests", lambda tier: run_unit_tests("dev", without="slow" if tier == "quick" else None)),
     Section("address and undefined-behaviour sanitizers", lambda tier: run_sanitized("asan"), tiers=("all",)),
-    Section("thread sanitizer", lambda tier: run_sanitized("tsan"), tiers=("all",)),
+    Section("thread sanitizer", lambda tier: run_sanitized("tsan", THREADED, THREADED_LABELS), tiers=("all",)),
 ]
