@@ -305,7 +305,7 @@ TEST(Judge, running_out_of_memory_is_told_with_what_was_asked_for) {
       {{"/jobs/train.py", 90, "<module>", "main()"}, {"/jobs/train.py", 12, "main", "fake = generator(noise)"}}};
   const auto proof = judge(outcome, kAutocast, {"train"});
   EXPECT_EQ(proof.outcome, plan::Outcome::kOutOfMemory);
-  EXPECT_EQ(why_unproven(proof), "ran out in validate at train.py:12, asking for 20.0 MiB more");
+  EXPECT_EQ(why_unproven(proof), "ran out in validate at train.py:12, asking for 20 MiB more");
   EXPECT_EQ(proof.phase, "validate");
   EXPECT_EQ(proof.tried, Bytes::mib(20));
 }
