@@ -10,7 +10,6 @@
 
 namespace vramfit::app {
 
-using base::Bytes;
 using base::Result;
 using report::exports::Counter;
 using report::exports::ExportFacts;
