@@ -58,6 +58,8 @@ def suite(
 SECTIONS = [
     # It compares all of shared memory and of the temporary folder before and after.
     suite("faults on torch 2.12", "torch-2.12", "tests/faults", tiers=("ci", "all"), is_alone=True),
+    # It sees every virtual card of the machine that a job is on.
+    suite("watch on torch 2.12", "torch-2.12", "tests/watch", tiers=("ci", "all"), is_alone=True),
     suite("torch 2.12", "torch-2.12", "tests/torch", tiers=("ci", "all")),
     suite("torch 2.6", "torch-2.6", "tests/torch", tiers=("ci", "all")),
     suite("every version of torch", "tools", "tests/versions", tiers=("all",)),
@@ -72,7 +74,6 @@ SECTIONS = [
     suite("project tests", "tools", "tests/project"),
     suite("allocator on torch 2.12", "torch-2.12", "tests/allocator"),
     suite("allocator on torch 2.6", "torch-2.6", "tests/allocator", tiers=("ci", "all")),
-    suite("watch on torch 2.12", "torch-2.12", "tests/watch", tiers=("ci", "all")),
     suite("report in a browser", "tools", "tests/report", tiers=("ci", "all")),
     suite("init on torch 2.12", "torch-2.12", "tests/init"),
     suite("notebook magic", "readers", "tests/jupyter", tiers=("ci", "all")),
