@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,9 +49,11 @@ def parse_cells(text: str, most: int) -> list[int]:
 
 
 def program() -> str:
-    """The command line: beside this package, else in the PATH."""
-    beside = Path(__file__).resolve().parents[2] / "bin" / "vramfit"
-    found = str(beside) if beside.exists() else shutil.which("vramfit")
+    """The command line: beside this package (a stage may link to it), among this Python's scripts, else in the PATH."""
+    for folder in (Path(__file__).absolute().parents[2] / "bin", Path(sysconfig.get_path("scripts"))):
+        if (folder / "vramfit").exists():
+            return str(folder / "vramfit")
+    found = shutil.which("vramfit")
     if found is None:
         raise UsageError("the vramfit program is neither beside its Python package nor in the PATH")
     return found
