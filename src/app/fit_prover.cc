@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/snapshot_line.h"
 #include "ingest/plan_file.h"
 
 namespace vramfit::app {
@@ -66,11 +67,14 @@ void add_peaks(const model::RunResult& result, plan::Proof& proof) {
   }
 }
 
-// "train.py:12", the script's own line that asked.
+// "train.py:12", the script's own line that asked; empty where only libraries' are known.
 std::string line_that_ran_out(const model::RunResult& result) {
-  if (!result.oom || result.oom->stack.empty()) return "";
-  const model::StackFrame& frame = result.oom->stack.back();
-  return fmt::format("{}:{}", std::filesystem::path(frame.file).filename().string(), frame.line);
+  if (!result.oom) return "";
+  const auto& stack = result.oom->stack;
+  const auto own = std::find_if(stack.rbegin(), stack.rend(),
+                                [](const model::StackFrame& frame) { return !is_library(frame.file); });
+  if (own == stack.rend()) return "";
+  return fmt::format("{}:{}", std::filesystem::path(own->file).filename().string(), own->line);
 }
 
 std::string first_of(const std::vector<std::string>& sentences) { return sentences.empty() ? "" : sentences.front(); }

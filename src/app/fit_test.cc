@@ -297,12 +297,14 @@ TEST(Judge, a_run_that_missed_a_phase_or_took_no_step_is_none) {
 TEST(Judge, running_out_of_memory_is_told_with_what_was_asked_for) {
   RunOutcome outcome = fitting_run();
   outcome.result.verdict = model::Verdict::kOutOfMemory;
-  outcome.result.oom = model::Oom{
-      Bytes::mib(20),
-      "CUDA out of memory",
-      "validate",
-      false,
-      {{"/jobs/train.py", 90, "<module>", "main()"}, {"/jobs/train.py", 12, "main", "fake = generator(noise)"}}};
+  outcome.result.oom =
+      model::Oom{Bytes::mib(20),
+                 "CUDA out of memory",
+                 "validate",
+                 false,
+                 {{"/jobs/train.py", 90, "<module>", "main()"},
+                  {"/jobs/train.py", 12, "main", "fake = generator(noise)"},
+                  {"/lib/python3.11/site-packages/torch/nn/functional.py", 7, "pad", "return torch.pad()"}}};
   const auto proof = judge(outcome, kAutocast, {"train"});
   EXPECT_EQ(proof.outcome, plan::Outcome::kOutOfMemory);
   EXPECT_EQ(why_unproven(proof), "ran out in validate at train.py:12, asking for 20 MiB more");

@@ -28,7 +28,7 @@ struct LoaderFacts {
 };
 
 // A module that may be checkpointed. Blocks are disjoint and in the order in which they ran.
-struct Block {
+struct ModuleBlock {
   std::string name;  // as in named_modules() of the root module
   std::string class_name;
   std::int64_t parameters = 0;
@@ -36,12 +36,12 @@ struct Block {
   Bytes output;             // of those, what stays alive when the block is checkpointed
   double forward_macs = 0;  // multiply-adds of one forward
   std::int64_t forward_launches = 0;
-  bool operator==(const Block&) const = default;
+  bool operator==(const ModuleBlock&) const = default;
 };
 
 // One way to cut the root module into blocks: a coarse one (stages) and a fine one (their parts) are both useful.
 struct BlockLevel {
-  std::vector<Block> blocks;
+  std::vector<ModuleBlock> blocks;
   bool operator==(const BlockLevel&) const = default;
 };
 

@@ -9,8 +9,8 @@ namespace vramfit::plan {
 namespace {
 
 using base::Bytes;
-using model::Block;
 using model::BlockLevel;
+using model::ModuleBlock;
 
 constexpr std::size_t kMostBlocks = 400;
 constexpr int kMostLevels = 8;
@@ -20,37 +20,37 @@ bool is_inside(const std::string& name, const std::string& outer) {
 }
 
 // Those inside `outer` (all for an empty name) that are inside no other one of them.
-std::vector<Block> find_parts(const std::vector<Block>& modules, const std::string& outer) {
-  std::vector<Block> inside;
+std::vector<ModuleBlock> find_parts(const std::vector<ModuleBlock>& modules, const std::string& outer) {
+  std::vector<ModuleBlock> inside;
   std::ranges::copy_if(modules, std::back_inserter(inside),
-                       [&](const Block& block) { return outer.empty() || is_inside(block.name, outer); });
-  std::vector<Block> parts;
-  for (const Block& block : inside) {
+                       [&](const ModuleBlock& block) { return outer.empty() || is_inside(block.name, outer); });
+  std::vector<ModuleBlock> parts;
+  for (const ModuleBlock& block : inside) {
     const bool nested =
-        std::ranges::any_of(inside, [&](const Block& other) { return is_inside(block.name, other.name); });
+        std::ranges::any_of(inside, [&](const ModuleBlock& other) { return is_inside(block.name, other.name); });
     if (!nested) parts.push_back(block);
   }
   return parts;
 }
 
-bool is_worth_splitting(const Block& block, const std::vector<Block>& parts) {
+bool is_worth_splitting(const ModuleBlock& block, const std::vector<ModuleBlock>& parts) {
   if (parts.empty()) return false;
   Bytes saved;
-  for (const Block& part : parts) saved += part.saved;
+  for (const ModuleBlock& part : parts) saved += part.saved;
   return saved + saved >= block.saved;
 }
 
 }  // namespace
 
-std::vector<BlockLevel> build_levels(const std::vector<Block>& modules) {
+std::vector<BlockLevel> build_levels(const std::vector<ModuleBlock>& modules) {
   std::vector<BlockLevel> levels;
   BlockLevel level{find_parts(modules, "")};
   for (int depth = 1; depth <= kMostLevels && !level.blocks.empty(); ++depth) {
     levels.push_back(level);
     BlockLevel finer;
     bool split = false;
-    for (const Block& block : level.blocks) {
-      std::vector<Block> parts = find_parts(modules, block.name);
+    for (const ModuleBlock& block : level.blocks) {
+      std::vector<ModuleBlock> parts = find_parts(modules, block.name);
       const bool worth = is_worth_splitting(block, parts);
       split = split || worth;
       if (!worth) parts = {block};

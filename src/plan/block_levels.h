@@ -18,7 +18,7 @@ namespace vramfit::plan {
 
 // `modules` in the order in which they ran, at any depth, without the root itself. A module is split where its parts
 // hold at least half of what it saved; containers that never ran themselves are not in the list and so never a block.
-std::vector<model::BlockLevel> build_levels(const std::vector<model::Block>& modules);
+std::vector<model::BlockLevel> build_levels(const std::vector<model::ModuleBlock>& modules);
 
 }  // namespace vramfit::plan
 

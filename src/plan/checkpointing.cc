@@ -14,22 +14,22 @@ bool contains(std::span<const std::string> names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-Bytes sum_saved(std::span<const model::Block> blocks) {
+Bytes sum_saved(std::span<const model::ModuleBlock> blocks) {
   Bytes sum;
-  for (const model::Block& block : blocks) sum += block.saved;
+  for (const model::ModuleBlock& block : blocks) sum += block.saved;
   return sum;
 }
 
 // Bytes freed for each unit of work done twice. Blocks whose work was not counted are ordered by bytes alone.
-double worth(const model::Block& block) {
+double worth(const model::ModuleBlock& block) {
   return static_cast<double>((block.saved - block.output).count()) / (block.forward_macs + 1.0);
 }
 
 }  // namespace
 
-Bytes activation_peak(std::span<const model::Block> blocks, std::span<const std::string> checkpointed) {
+Bytes activation_peak(std::span<const model::ModuleBlock> blocks, std::span<const std::string> checkpointed) {
   Bytes kept, peak;
-  for (const model::Block& block : blocks) {
+  for (const model::ModuleBlock& block : blocks) {
     peak = std::max(peak, kept + block.saved);
     kept += contains(checkpointed, block.name) ? block.output : block.saved;
   }
@@ -39,7 +39,7 @@ Bytes activation_peak(std::span<const model::Block> blocks, std::span<const std:
 const model::BlockLevel* find_level(const model::Job& job, std::span<const std::string> names) {
   for (const model::BlockLevel& level : job.levels) {
     const bool all_there = std::ranges::all_of(names, [&](const std::string& name) {
-      return std::ranges::find(level.blocks, name, &model::Block::name) != level.blocks.end();
+      return std::ranges::find(level.blocks, name, &model::ModuleBlock::name) != level.blocks.end();
     });
     if (all_there) return &level;
   }
@@ -52,12 +52,12 @@ Bytes bytes_freed(const model::Job& job, std::span<const std::string> names) {
 }
 
 std::vector<std::string> order_by_worth(const model::BlockLevel& level) {
-  std::vector<model::Block> blocks;
+  std::vector<model::ModuleBlock> blocks;
   std::ranges::copy_if(level.blocks, std::back_inserter(blocks),
-                       [](const model::Block& block) { return block.saved > block.output; });
+                       [](const model::ModuleBlock& block) { return block.saved > block.output; });
   std::ranges::stable_sort(blocks, std::greater<>(), worth);
   std::vector<std::string> names;
-  for (model::Block& block : blocks) names.push_back(std::move(block.name));
+  for (model::ModuleBlock& block : blocks) names.push_back(std::move(block.name));
   return names;
 }
 

@@ -20,7 +20,7 @@ namespace vramfit::plan {
 using base::Bytes;
 
 // The peak of the blocks' activations through one step, with the named ones checkpointed.
-Bytes activation_peak(std::span<const model::Block> blocks, std::span<const std::string> checkpointed);
+Bytes activation_peak(std::span<const model::ModuleBlock> blocks, std::span<const std::string> checkpointed);
 
 // The level at which every name is a block; null when there is none.
 const model::BlockLevel* find_level(const model::Job& job, std::span<const std::string> names);

@@ -8,8 +8,8 @@
 namespace vramfit::plan {
 namespace {
 
-model::Block block(std::string name, std::int64_t saved_mib, std::int64_t output_mib, double macs = 1) {
-  model::Block result;
+model::ModuleBlock block(std::string name, std::int64_t saved_mib, std::int64_t output_mib, double macs = 1) {
+  model::ModuleBlock result;
   result.name = std::move(name);
   result.saved = Bytes::mib(saved_mib);
   result.output = Bytes::mib(output_mib);

@@ -45,7 +45,7 @@ void add_forward_work(std::span<const model::Recording> recordings, model::Job& 
   const auto scopes = count_forward_by_scope(recordings);
   for (model::BlockLevel& level : job.levels) {
     std::map<std::string, std::size_t> order;
-    for (model::Block& block : level.blocks) {
+    for (model::ModuleBlock& block : level.blocks) {
       std::size_t first = scopes.size() + 1;
       for (const auto& [name, scope] : scopes) {
         if (!is_within(name, block.name)) continue;
@@ -54,7 +54,7 @@ void add_forward_work(std::span<const model::Recording> recordings, model::Job& 
       }
       order[block.name] = first;
     }
-    std::ranges::stable_sort(level.blocks, {}, [&](const model::Block& block) { return order.at(block.name); });
+    std::ranges::stable_sort(level.blocks, {}, [&](const model::ModuleBlock& block) { return order.at(block.name); });
   }
 }
 

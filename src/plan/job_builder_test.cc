@@ -209,8 +209,8 @@ TEST(JobBuilder, the_facts_about_memory_are_of_the_fullest_card) {
   EXPECT_EQ(job.overhead, Bytes::mib(300));
 }
 
-model::Block module(std::string name, std::int64_t saved_mib) {
-  model::Block block;
+model::ModuleBlock module(std::string name, std::int64_t saved_mib) {
+  model::ModuleBlock block;
   block.name = std::move(name);
   block.saved = Bytes::mib(saved_mib);
   return block;
@@ -218,7 +218,7 @@ model::Block module(std::string name, std::int64_t saved_mib) {
 
 std::vector<std::string> names(const model::BlockLevel& level) {
   std::vector<std::string> result;
-  for (const model::Block& block : level.blocks) result.push_back(block.name);
+  for (const model::ModuleBlock& block : level.blocks) result.push_back(block.name);
   return result;
 }
 

@@ -74,7 +74,7 @@ class NoteReader {
 
   void finish() {
     for (const auto& loader : loaders_) job_.loaders.push_back(loader.second);
-    std::erase_if(modules_, [](const model::Block& block) { return block.name.empty(); });
+    std::erase_if(modules_, [](const model::ModuleBlock& block) { return block.name.empty(); });
     job_.levels = build_levels(modules_);
   }
 
@@ -105,7 +105,7 @@ class NoteReader {
   }
 
   void apply_module(const json& fields) {
-    model::Block block;
+    model::ModuleBlock block;
     block.name = text_of(fields, "name");
     block.class_name = text_of(fields, "class");
     block.saved = Bytes(std::max<std::int64_t>(0, integer_of(fields, "saved_bytes")));
@@ -115,7 +115,7 @@ class NoteReader {
     }
     block.output = std::min(block.output, block.saved);
     job_.has_batch_norm = job_.has_batch_norm || is_batch_norm(block.class_name);
-    const auto known = std::ranges::find(modules_, block.name, &model::Block::name);
+    const auto known = std::ranges::find(modules_, block.name, &model::ModuleBlock::name);
     if (known == modules_.end()) {
       modules_.push_back(std::move(block));
     } else if (block.saved > known->saved) {
@@ -158,7 +158,7 @@ class NoteReader {
 
   model::Job& job_;
   std::map<int, model::LoaderFacts> loaders_;
-  std::vector<model::Block> modules_;
+  std::vector<model::ModuleBlock> modules_;
 };
 
 }  // namespace

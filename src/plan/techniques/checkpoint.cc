@@ -37,7 +37,7 @@ const model::BlockLevel* find_best_level(const model::Job& job) {
 
 Bytes sum_saved(const model::BlockLevel& level) {
   Bytes sum;
-  for (const model::Block& block : level.blocks) sum += block.saved;
+  for (const model::ModuleBlock& block : level.blocks) sum += block.saved;
   return sum;
 }
 
@@ -112,7 +112,7 @@ class Checkpoint final : public Technique {
     const model::BlockLevel* level = find_level(job, names);
     if (level == nullptr) return;
     double macs = 0, all_macs = 0, bytes = 0, all_bytes = 0;
-    for (const model::Block& block : level->blocks) {
+    for (const model::ModuleBlock& block : level->blocks) {
       const bool again = std::ranges::find(names, block.name) != names.end();
       const auto saved = static_cast<double>(block.saved.count());
       macs += again ? block.forward_macs : 0;

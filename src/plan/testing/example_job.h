@@ -11,7 +11,7 @@ namespace vramfit::plan {
 inline model::BlockLevel example_level(int count, std::int64_t saved_mib, std::int64_t output_mib) {
   model::BlockLevel level;
   for (int i = 0; i < count; ++i) {
-    model::Block block;
+    model::ModuleBlock block;
     block.name = "layers." + std::to_string(i);
     block.class_name = "Layer";
     block.saved = Bytes::mib(saved_mib);
