@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 STAGE = Path(os.environ.get("VRAMFIT_STAGE") or ROOT / "build" / "dev" / "stage")
 VRAMFIT = STAGE / "bin" / "vramfit"
+
+
+def wait_for(what: Callable[[], Any], seconds: float = 30) -> Any:
+    """What it gives once it is true. The limit is for a machine that is busy with other things."""
+    end = time.monotonic() + seconds
+    while not (value := what()):
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+    return value
 
 
 @dataclass

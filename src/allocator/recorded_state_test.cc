@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "allocator/testing/trace.h"
+
 namespace vramfit::allocator {
 namespace {
 
@@ -9,15 +11,6 @@ using model::TraceAction;
 
 constexpr std::int64_t kMib = 1 << 20;
 constexpr std::uint64_t kBase = std::uint64_t{0x7f} << 36;
-
-void add(model::Snapshot& snapshot, TraceAction action, std::uint64_t address, std::int64_t size) {
-  model::TraceEntry entry;
-  entry.action = action;
-  entry.addr = address;
-  entry.size = size;
-  if (snapshot.traces.empty()) snapshot.traces.emplace_back();
-  snapshot.traces[0].push_back(entry);
-}
 
 //   at the end   [ live 4 | free 16 ]          before the trace   [ live 4 | live 9 | free 7 ]   [ live 2 ]
 model::Snapshot one_segment() {

@@ -4,6 +4,7 @@
 
 #include "allocator/attribution.h"
 #include "allocator/search.h"
+#include "allocator/testing/trace.h"
 
 namespace vramfit::allocator {
 namespace {
@@ -12,15 +13,6 @@ using model::TraceAction;
 
 constexpr std::int64_t kMib = 1 << 20;
 constexpr std::uint64_t kBase = std::uint64_t{0x7f} << 36;
-
-void add(model::Snapshot& snapshot, TraceAction action, std::uint64_t address, std::int64_t size) {
-  model::TraceEntry entry;
-  entry.action = action;
-  entry.addr = address;
-  entry.size = size;
-  if (snapshot.traces.empty()) snapshot.traces.emplace_back();
-  snapshot.traces[0].push_back(entry);
-}
 
 // The free memory lies in two places, and neither has room for what is asked last.
 //

@@ -189,9 +189,9 @@ class Fit {
     look_at_shortest_card(free);
     model::Job job = plan::build_job(outcome->recordings, free);
     if (result_.as_is.oom) {
-      const auto& device = fullest(result_.as_is);
-      job.oom = model::OomFacts{result_.as_is.oom->phase, result_.as_is.oom->tried, device.peaks.allocated,
-                                device.peaks.reserved};
+      const model::DeviceResult* device = model::fullest(result_.as_is);
+      const model::Peaks peaks = device != nullptr ? device->peaks : model::Peaks{};
+      job.oom = model::OomFacts{result_.as_is.oom->phase, result_.as_is.oom->tried, peaks.allocated, peaks.reserved};
     }
     result_.free_run = std::move(outcome->result);
     stretch_budget();
@@ -228,12 +228,6 @@ class Fit {
       if (technique->applies_to(job, target_).standing == plan::Standing::kApplicable) return true;
     }
     return conclude(FitVerdict::kNeedsEdit, "");
-  }
-
-  static const model::DeviceResult& fullest(const model::RunResult& result) {
-    static const model::DeviceResult kNone;
-    const auto found = std::ranges::find(result.devices, result.peak_device, &model::DeviceResult::index);
-    return found == result.devices.end() ? kNone : *found;
   }
 
   std::vector<const plan::Technique*> choose_techniques(const model::Job& job) {

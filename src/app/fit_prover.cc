@@ -58,13 +58,12 @@ std::string find_gap(const RunOutcome& outcome, const model::Plan& plan, const s
 }
 
 void add_peaks(const model::RunResult& result, plan::Proof& proof) {
-  for (const model::DeviceResult& device : result.devices) {
-    if (device.index != result.peak_device) continue;
-    proof.peak_device = device.peaks.device;
-    proof.peak_reserved = device.peaks.reserved;
-    proof.peak_allocated = device.peaks.allocated;
-    proof.retries = device.retries;
-  }
+  const model::DeviceResult* device = model::fullest(result);
+  if (device == nullptr) return;
+  proof.peak_device = device->peaks.device;
+  proof.peak_reserved = device->peaks.reserved;
+  proof.peak_allocated = device->peaks.allocated;
+  proof.retries = device->retries;
 }
 
 // "train.py:12", the script's own line that asked; empty where only libraries' are known.

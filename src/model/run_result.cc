@@ -1,5 +1,7 @@
 #include "model/run_result.h"
 
+#include <algorithm>
+
 namespace vramfit::model {
 
 std::string_view to_string(Verdict verdict) {
@@ -14,6 +16,11 @@ std::string_view to_string(Verdict verdict) {
       break;
   }
   return "failed";
+}
+
+const DeviceResult* fullest(const RunResult& result) {
+  const auto found = std::ranges::find(result.devices, result.peak_device, &DeviceResult::index);
+  return found == result.devices.end() ? nullptr : &*found;
 }
 
 }  // namespace vramfit::model

@@ -166,6 +166,9 @@ struct RunResult {
   friend bool operator==(const RunResult&, const RunResult&) = default;
 };
 
+// The card that the run is judged by (`peak_device`); null when it is not among the devices.
+const DeviceResult* fullest(const RunResult& result);
+
 }  // namespace vramfit::model
 
 #endif

@@ -59,11 +59,6 @@ std::string_view mark_of(FitVerdict verdict) {
   return verdict == FitVerdict::kOutOfTime || verdict == FitVerdict::kInterrupted ? "[!]" : "[✗]";
 }
 
-const model::DeviceResult* fullest(const model::RunResult& run) {
-  const auto found = std::ranges::find(run.devices, run.peak_device, &model::DeviceResult::index);
-  return found == run.devices.end() ? nullptr : &*found;
-}
-
 void add_demand(std::string& text, const FitResult& result) {
   if (!result.free_run) return;
   const model::DeviceResult* device = fullest(*result.free_run);

@@ -32,13 +32,6 @@ std::string percent(base::Bytes part, base::Bytes whole) {
   return fmt::format("{:.0f} %", 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count()));
 }
 
-const model::DeviceResult* fullest(const RunResult& result) {
-  for (const model::DeviceResult& device : result.devices) {
-    if (device.index == result.peak_device) return &device;
-  }
-  return nullptr;
-}
-
 // How the job ended where it did not simply succeed.
 std::string ending(const RunResult& result) {
   if (result.exit_code > 128) return fmt::format("killed by signal {}", result.exit_code - 128);

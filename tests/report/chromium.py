@@ -34,3 +34,18 @@ def use_trace(packages: Path, page: Path, width: int = 1280) -> dict[str, Any]:
     """A snapshot's page, used step by step."""
     screenshot = str(page.with_name(f"{page.stem}-used-{width}.png"))
     return ask(packages, "drive_trace.mjs", {"page": str(page), "width": width, "screenshot": screenshot})
+
+
+def check_is_whole(seen: dict[str, Any]) -> None:
+    """What `drive` must have seen of any page."""
+    assert seen["said"] == []
+    assert seen["requests"] == []
+    assert seen["dialogs"] == []
+    assert seen["violations"] == []
+    assert seen["rules_passed"] > 20
+    assert seen["sideways"] <= 0, "the page itself does not scroll sideways"
+    assert seen["printed"] > 10_000
+    levels = [level for level, _ in seen["headings"]]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in zip(levels, levels[1:]))

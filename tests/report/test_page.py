@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from chromium import drive
+from chromium import check_is_whole, drive
 from product import Product
 from stored_runs import HOSTILE, write_history
 
@@ -25,18 +25,7 @@ def write_page(product: Product, *words: str, text: str = "train.py:12 in main")
 def test_a_page_of_three_runs_is_whole_accessible_and_quiet(
     product: Product, packages: Path, scheme: str, width: int
 ) -> None:
-    seen = drive(packages, write_page(product, "1", "2", "3"), scheme, width)
-    assert seen["said"] == []
-    assert seen["requests"] == []
-    assert seen["dialogs"] == []
-    assert seen["violations"] == []
-    assert seen["rules_passed"] > 20
-    assert seen["sideways"] <= 0, "the page itself does not scroll sideways"
-    assert seen["printed"] > 10_000
-    levels = [level for level, _ in seen["headings"]]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:]))
+    check_is_whole(drive(packages, write_page(product, "1", "2", "3"), scheme, width))
 
 
 def test_the_keyboard_reaches_and_moves_everything(product: Product, packages: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import drive, use_trace
+from chromium import check_is_whole, drive, use_trace
 from product import ROOT, Product
 from stored_runs import HOSTILE
 from test_page import write_page
@@ -33,20 +33,6 @@ def write_trace_page(product: Product, *words: str) -> Path:
 def used(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The recording's page, used step by step once for all who only look at what came of it."""
     return use_trace(packages, write_trace_page(Product(tmp_path_factory.mktemp("trace")), str(RECORDED)))
-
-
-def check_is_whole(seen: dict[str, Any]) -> None:
-    assert seen["said"] == []
-    assert seen["requests"] == []
-    assert seen["dialogs"] == []
-    assert seen["violations"] == []
-    assert seen["rules_passed"] > 20
-    assert seen["sideways"] <= 0, "the page itself does not scroll sideways"
-    assert seen["printed"] > 10_000
-    levels = [level for level, _ in seen["headings"]]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:]))
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)])

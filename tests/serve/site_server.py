@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import http.client
 import json
 import re
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from product import VRAMFIT, Product
+from product import wait_for as wait_at_most
 
-
-def wait_for(what: Callable[[], Any], seconds: float = 60) -> Any:
-    """What it gives once it is true. The limit is for a machine that is busy with other things."""
-    end = time.monotonic() + seconds
-    while not (value := what()):
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
-    return value
+wait_for = functools.partial(wait_at_most, seconds=60)
 
 
 @dataclass

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,15 +12,6 @@ from product import STAGE, VRAMFIT, Product
 
 GIB = 1 << 30
 LEDGER_TOOL = STAGE.parent / "vramfit_ledger_tool"
-
-
-def wait_for(what: Callable[[], Any], seconds: float = 30) -> Any:
-    """What it gives once it is true. The limit is for a machine that is busy with other things."""
-    end = time.monotonic() + seconds
-    while not (value := what()):
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
-    return value
 
 
 @dataclass

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from machine import GIB, Machine, wait_for
+from machine import GIB, Machine
+from product import wait_for
 
 pytestmark = pytest.mark.skipif(
     shutil.which("prometheus") is None or shutil.which("promtool") is None, reason="Prometheus is not installed"

@@ -11,8 +11,8 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
-from machine import GIB, Machine, wait_for
-from product import VRAMFIT
+from machine import GIB, Machine
+from product import VRAMFIT, wait_for
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 

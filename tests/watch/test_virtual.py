@@ -9,8 +9,7 @@ import sys
 from typing import Any
 
 import pytest
-from machine import wait_for
-from product import VRAMFIT, Product
+from product import VRAMFIT, Product, wait_for
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="there is no torch")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from machine import GIB, Machine, wait_for
-from product import VRAMFIT, Product
+from machine import GIB, Machine
+from product import VRAMFIT, Product, wait_for
 
 
 def test_a_busy_card_is_shown_with_everything_it_tells(machine: Machine, own_pid: int) -> None:

@@ -1,4 +1,3 @@
-"use strict";
 // The list is whole without this. It filters and sorts without asking the server, follows what happens, takes keys.
 const table = document.querySelector("table.index");
 const filter = document.querySelector("input[type=search]");
@@ -88,17 +87,6 @@ document.querySelector("form.runs").addEventListener("submit", (event) => {
 const say = (text, lost = false) => {
   if (state.textContent !== text) state.textContent = text;
   state.classList.toggle("lost", lost);
-};
-const size = (bytes) => {
-  if (bytes < 1 << 10) return `${bytes} B`;
-  const units = ["KiB", "MiB", "GiB", "TiB"];
-  let unit = -1;
-  let amount = bytes;
-  while (amount >= 1024 && unit < 3) {
-    amount /= 1024;
-    ++unit;
-  }
-  return `${amount >= 100 ? amount.toFixed(0) : amount.toFixed(2)} ${units[unit]}`;
 };
 const renew = async () => {
   const answer = await fetch(location.href);

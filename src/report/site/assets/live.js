@@ -1,4 +1,3 @@
-"use strict";
 // Draws the memory of a run's virtual cards while it goes on, and turns to its report when it has ended.
 const state = document.querySelector(".live-state");
 const place = document.querySelector(".live-cards");
@@ -15,17 +14,6 @@ const kTop = 14;
 const kBottom = 34;
 const kMostCharts = 8;
 
-const size = (bytes) => {
-  if (bytes < 1 << 10) return `${bytes} B`;
-  const units = ["KiB", "MiB", "GiB", "TiB"];
-  let unit = -1;
-  let amount = bytes;
-  while (amount >= 1024 && unit < 3) {
-    amount /= 1024;
-    ++unit;
-  }
-  return `${amount >= 100 ? amount.toFixed(0) : amount.toFixed(2)} ${units[unit]}`;
-};
 const svg = (name, attributes, text) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
