@@ -30,6 +30,8 @@ class Pass:
         self.delivered = 0
         self.repeat_to = 0  # batches: past `wanted`, the last one is repeated up to here
         self.last_batch: Any = None  # kept while it may be repeated
+        self.ahead = 0  # batches that wait on the card for the loop (run_ahead)
+        self.filled = 0  # `delivered` when that many last were there
         self.iterator: weakref.ref[Any] | None = None  # what the script holds; gone = the script has left the pass
         self.trained = False  # a backward pass ran in it
         self.steps = 0  # optimizer steps in it

@@ -95,7 +95,7 @@ void apply_note(const Note& note, RunResult& result) {
     add_data_read(result, text_of(fields, "what"), text_of(fields, "line"), number_of(fields, "count", 1));
   } else if (note.kind == "growth") {
     add_remark(result.warnings, text_of(fields, "text"), 1);
-  } else if (note.kind == "values") {
+  } else if (note.kind == "values" || note.kind == "assumed") {
     add_remark(result.assumed, text_of(fields, "text"), 1);
   } else if (note.kind == "hook_failed") {
     add_remark(

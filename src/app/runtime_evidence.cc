@@ -173,10 +173,21 @@ void add_threads(std::span<const Recording> recordings, const CardHistory& histo
   }
 }
 
+std::set<liveness::ThreadOfProcess> loader_threads(std::span<const Recording> recordings) {
+  std::set<liveness::ThreadOfProcess> found;
+  for (std::size_t process = 0; process < recordings.size(); ++process) {
+    for (const auto& [thread, role] : read_process(recordings[process]).threads) {
+      found.emplace(static_cast<int>(process), thread);
+    }
+  }
+  return found;
+}
+
 void measure_card(const CardHistory& history, std::span<const Recording> recordings, EventIndex at,
                   RuntimeEvidence& evidence) {
   for (model::Growth& growth : find_growth(history, recordings)) evidence.growth.push_back(std::move(growth));
-  for (model::InputWork& work : find_input_work(history, recordings, input_modules_of(recordings))) {
+  for (model::InputWork& work :
+       find_input_work(history, recordings, input_modules_of(recordings), loader_threads(recordings))) {
     evidence.input_work.push_back(std::move(work));
   }
   if (auto first = find_first_step(history)) {

@@ -114,7 +114,8 @@ std::vector<StepPeak> find_step_peaks(const CardHistory& history) {
 }
 
 std::vector<InputWork> find_input_work(const CardHistory& history, std::span<const Recording> recordings,
-                                       const std::set<std::string>& input_modules) {
+                                       const std::set<std::string>& input_modules,
+                                       const std::set<ThreadOfProcess>& loader_threads) {
   std::map<std::pair<int, std::uint32_t>, bool> prepares;  // (process, scope)
   const auto is_preparation = [&](const Block& block) {
     if (block.scope == 0) return false;
@@ -133,7 +134,8 @@ std::vector<InputWork> find_input_work(const CardHistory& history, std::span<con
     if (phase == VF_PHASE_LOAD && trains) continue;
     const auto is_work = [&](const Block& block) {
       return block.phase == phase && block.owner != VF_OWNER_INPUT && block.owner != VF_OWNER_WEIGHT &&
-             block.owner != VF_OWNER_BUFFER && (block.stage == VF_STAGE_INPUT || is_preparation(block));
+             block.owner != VF_OWNER_BUFFER && (block.stage == VF_STAGE_INPUT || is_preparation(block)) &&
+             !loader_threads.contains({block.process, block.thread});
     };
     const auto [at_most, most] = highest(history, is_work);
     const EventIndex peak = phase_peak(history, phase);

@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "liveness/lifetimes.h"
@@ -28,9 +29,14 @@ struct StepPeak {
 // The highest level of each step, in the order of their ends; last the unfinished step of each process.
 std::vector<StepPeak> find_step_peaks(const CardHistory& history);
 
-// One entry for each phase in which blocks of the input stage lived, or of modules that prepare batches.
+// A thread of one of the recorded processes.
+using ThreadOfProcess = std::pair<int, std::uint32_t>;
+
+// One entry for each phase in which blocks of the input stage lived, or of modules that prepare batches. What the
+// loaders' own threads hold is told apart (find_thread_memory): it is made ahead of the loop, whatever the loop is at.
 std::vector<model::InputWork> find_input_work(const CardHistory& history, std::span<const model::Recording> recordings,
-                                              const std::set<std::string>& input_modules);
+                                              const std::set<std::string>& input_modules,
+                                              const std::set<ThreadOfProcess>& loader_threads);
 
 // Nothing when no process came to an optimizer step on this card. `optimizer` and `expected_state` stay empty.
 std::optional<model::FirstOptimizerStep> find_first_step(const CardHistory& history);

@@ -36,7 +36,7 @@ TEST(StepMemory, augmentation_is_what_the_input_stage_holds_beside_the_models_in
   builder.stage = VF_STAGE_FORWARD;
   builder.alloc(0x3000'0000, kMib, "ColorJitter").alloc(0x4000'0000, 4 * kMib, "conv1");
   const std::vector<model::Recording> recordings{builder.build()};
-  const auto work = find_input_work(build_histories(recordings).at(0), recordings, {"ColorJitter"});
+  const auto work = find_input_work(build_histories(recordings).at(0), recordings, {"ColorJitter"}, {});
   ASSERT_EQ(work.size(), 1u);
   EXPECT_TRUE(work[0].peak_is_here);
   EXPECT_EQ(work[0].stage_peak, Bytes::mib(8));
@@ -44,6 +44,20 @@ TEST(StepMemory, augmentation_is_what_the_input_stage_holds_beside_the_models_in
   EXPECT_EQ(work[0].inputs_at_peak, Bytes::mib(2));
   ASSERT_EQ(work[0].lines.size(), 1u);
   EXPECT_EQ(work[0].lines[0].line, "train.py:5 in augment");
+}
+
+TEST(StepMemory, what_a_loaders_thread_makes_meanwhile_is_no_augmentation) {
+  RecordingBuilder builder;
+  builder.segment(1, 100 * kMib);
+  builder.stage = VF_STAGE_INPUT;
+  builder.alloc(0x1000'0000, 2 * kMib, "", "train.py:5 in augment");
+  builder.thread = 7;
+  builder.alloc(0x2000'0000, 8 * kMib, "", "data.py:4 in pin_memory");
+  const std::vector<model::Recording> recordings{builder.build()};
+  const auto work = find_input_work(build_histories(recordings).at(0), recordings, {}, {{0, 7}});
+  ASSERT_EQ(work.size(), 1u);
+  EXPECT_EQ(work[0].stage_peak, Bytes::mib(2));
+  EXPECT_EQ(find_thread_memory(build_histories(recordings).at(0), recordings, 0, 7).peak, Bytes::mib(8));
 }
 
 TEST(StepMemory, state_is_what_the_first_optimizer_step_leaves) {

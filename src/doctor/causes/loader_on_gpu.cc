@@ -18,7 +18,7 @@ void look_at_run(const Scene& scene, Draft& draft) {
     const double part = share(thread.peak, peak);
     if (thread.role != "pin" || part < 0.02) continue;
     const bool there = scene.runtime().oom && scene.runtime().oom->thread == "pin";
-    draft.weigh(scene.run_failed_for_memory() ? (there ? 0.95 : std::min(0.9, 0.65 + part)) : 0.7);
+    draft.weigh(scene.run_failed_for_memory() ? (there ? 0.95 : std::min(0.95, 0.65 + part)) : 0.7);
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     draft.because(fmt::format("the run: the loader's pin thread holds {} of the card ({} of the peak), made at {}",
                               show(thread.peak), percent(part), thread.line));

@@ -14,6 +14,7 @@ namespace vramfit::liveness::testing {
 class RecordingBuilder {
  public:
   std::uint8_t phase = VF_PHASE_TRAIN, stage = VF_STAGE_FORWARD, device = 0;
+  std::uint32_t thread = 0;
 
   RecordingBuilder& at(std::int64_t ns) {
     now_ = ns;
@@ -78,6 +79,7 @@ class RecordingBuilder {
     vf_record record{};
     record.kind = kind;
     record.device = device;
+    record.thread = thread;
     record.phase = phase;
     record.stage = stage;
     record.at_ns = now_++;
