@@ -9,10 +9,8 @@ from . import python_environments
 from .section import ROOT, Outcome, Section, read_junit
 
 
-def run_pytest(name: str, environment: str, folders: tuple[str, ...], tier: str) -> Outcome:
-    present = [folder for folder in folders if any((ROOT / folder).glob("test_*.py"))]
-    if not present:
-        return Outcome(skipped=1, details=[f"no tests in {', '.join(folders)}"])
+def run_pytest(name: str, environment: str, chosen: list[str], tier: str) -> Outcome:
+    """Runs folders of tests, or tests by their names."""
     interpreter = python_environments.python(environment)
     report = ROOT / "build" / "dev" / "reports" / f"{name.replace(' ', '-')}.xml"
     report.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +30,7 @@ def run_pytest(name: str, environment: str, folders: tuple[str, ...], tier: str)
     ]
     variables = dict(os.environ, VRAMFIT_STAGE=str(ROOT / "build" / "dev" / "stage"), PYTHONDONTWRITEBYTECODE="1")
     done = subprocess.run(
-        command + present,
+        command + chosen,
         cwd=ROOT,
         env=variables,
         stdin=subprocess.DEVNULL,
@@ -50,8 +48,13 @@ def run_pytest(name: str, environment: str, folders: tuple[str, ...], tier: str)
 def suite(
     name: str, environment: str, folder: str, tiers: tuple[str, ...] = ("quick", "ci", "all"), is_alone: bool = False
 ) -> Section:
-    run = lambda tier: run_pytest(name, environment, (folder,), tier)  # noqa: E731
-    return Section(name, run, tiers=tiers, shares_machine=not is_alone)
+    return Section(
+        name,
+        lambda tier: run_pytest(name, environment, [folder], tier),
+        tiers=tiers,
+        shares_machine=not is_alone,
+        run_again=lambda tests: run_pytest(f"{name} again", environment, tests, "all"),
+    )
 
 
 # The long ones first, so that no lane is left with one of them at the end.

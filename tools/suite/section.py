@@ -17,10 +17,18 @@ class Outcome:
     failed: int = 0
     skipped: int = 0
     details: list[str] = field(default_factory=list)
+    failed_tests: list[str] = field(default_factory=list)  # those of `failed` that pytest can run by these names
+    unsteady_tests: list[str] = field(default_factory=list)  # failed first, passed when run again
 
     def __add__(self, other: Outcome) -> Outcome:
-        details = self.details + other.details
-        return Outcome(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped, details)
+        return Outcome(
+            self.passed + other.passed,
+            self.failed + other.failed,
+            self.skipped + other.skipped,
+            self.details + other.details,
+            self.failed_tests + other.failed_tests,
+            self.unsteady_tests + other.unsteady_tests,
+        )
 
     def __str__(self) -> str:
         skipped = f", {self.skipped} skipped" if self.skipped else ""
@@ -33,6 +41,7 @@ class Section:
     run: Callable[[str], Outcome]
     tiers: tuple[str, ...] = ("quick", "ci", "all")
     is_required: bool = False  # when it fails, nothing after it can tell anything
+    run_again: Callable[[list[str]], Outcome] | None = None  # runs single tests, by the names in `failed_tests`
     shares_machine: bool = False  # may run beside others: it looks at nothing outside its own folders
 
 
@@ -55,6 +64,8 @@ def read_junit(paths: list[Path], leave_out: frozenset[str] = frozenset()) -> Ou
             bad = [child for child in case if child.tag in ("failure", "error")]
             if bad:
                 outcome.failed += 1
+                if test := _pytest_name(case.get("classname") or "", case.get("name") or ""):
+                    outcome.failed_tests.append(test)
                 first = (bad[0].get("message") or bad[0].text or "").strip().splitlines()
                 outcome.details.append(
                     f"FAILED {case.get('classname')}.{case.get('name')}: {first[0] if first else ''}"
@@ -64,3 +75,9 @@ def read_junit(paths: list[Path], leave_out: frozenset[str] = frozenset()) -> Ou
             else:
                 outcome.passed += 1
     return outcome
+
+
+def _pytest_name(classname: str, name: str) -> str | None:
+    """ "tests.cli.test_run" and "test_it[2]": "tests/cli/test_run.py::test_it[2]". None: no test of pytest's."""
+    file = classname.replace(".", "/") + ".py"
+    return f"{file}::{name}" if name and (ROOT / file).is_file() else None

@@ -1,0 +1,65 @@
+"""The test runner's second try, on the suite's own code in a small tree with real pytest."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+CHANCE = """
+from pathlib import Path
+import pytest
+@pytest.mark.parametrize("seen", ["seen"])
+def test_chance(seen):
+    before = Path(__file__).with_name(seen)
+    if not before.exists():
+        before.touch()
+        assert False
+"""
+FAULT = "def test_fault(): assert 1 == 2\n"
+GOOD = "def test_good(): pass\n"
+PROBE = """
+import json, sys
+sys.path.insert(0, "tools")
+from suite import python_environments, python_tests
+from suite.second_try import try_again
+python_environments.python = lambda name: sys.executable
+section = python_tests.suite("small", "tools", "tests/small")
+(outcome,) = try_again([section], [section.run("ci")])
+print(json.dumps([outcome.passed, outcome.failed, outcome.failed_tests, outcome.unsteady_tests]))
+"""
+
+
+def outcome_of(root: Path, tree: Path, files: dict[str, str]) -> list[Any]:
+    shutil.copytree(root / "tools" / "suite", tree / "tools" / "suite")
+    folder = tree / "tests" / "small"
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    done = subprocess.run([sys.executable, "-c", PROBE], cwd=tree, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_what_passes_alone_is_named_unsteady(root: Path, tmp_path: Path) -> None:
+    outcome = outcome_of(root, tmp_path, {"test_chance.py": CHANCE, "test_good.py": GOOD})
+    assert outcome == [2, 0, [], ["tests/small/test_chance.py::test_chance[seen]"]]
+
+
+def test_what_fails_again_has_failed(root: Path, tmp_path: Path) -> None:
+    outcome = outcome_of(root, tmp_path, {"test_chance.py": CHANCE, "test_fault.py": FAULT})
+    assert outcome[:3] == [1, 1, ["tests/small/test_fault.py::test_fault"]]
+
+
+def test_many_failures_are_no_chance(root: Path, tmp_path: Path) -> None:
+    files = {f"test_fault_{number}.py": FAULT for number in range(3)} | {"test_chance.py": CHANCE}
+    passed, failed, _, unsteady = outcome_of(root, tmp_path, files)
+    assert (passed, failed, unsteady) == (0, 4, [])
+
+
+def test_a_file_that_can_not_be_imported_is_a_failure(root: Path, tmp_path: Path) -> None:
+    passed, failed, _, unsteady = outcome_of(root, tmp_path, {"test_bad.py": "import nowhere\n", "test_good.py": GOOD})
+    assert (failed, unsteady) == (1, [])
