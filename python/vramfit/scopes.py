@@ -70,21 +70,20 @@ def scope_of(module: Any, is_root: bool) -> int:
     if is_root:
         learn_root(module)
     else:
-        _learn(module, type(module).__name__)  # not registered under any root we know
-        _names[id(module)] = ""
+        _learn(module, type(module).__name__, "")  # not registered under any root we know
     return _scopes[id(module)][1]
 
 
 def name_of(module: Any) -> str:
-    """Empty for a module that no root has: a loss made within a forward."""
+    """Empty for a root, and for a module that no root has: a loss made within a forward."""
     known = _scopes.get(id(module))
     if known is not None and known[0]() is module:
         return _names.get(id(module), "")
     return ""
 
 
-def _learn(module: Any, name: str) -> None:
-    _scopes[id(module)] = (weakref.ref(module), recorder.intern(name))
+def _learn(module: Any, scope: str, name: str) -> None:
+    _scopes[id(module)] = (weakref.ref(module), recorder.intern(scope))
     _names[id(module)] = name
 
 
@@ -105,10 +104,11 @@ def learn_root(module: Any) -> Root:
     if known is not None:
         prefix = known.prefix
     for name, child in inner.named_modules():
-        _learn(child, prefix + name if name else class_name)
+        name = prefix + name if name else ""
+        _learn(child, name or class_name, name)
     wrapper = module
     while wrapper is not inner:
-        _learn(wrapper, class_name)
+        _learn(wrapper, class_name, "")
         wrapper = getattr(wrapper, _WRAPPERS[type(wrapper).__name__])
     root = Root(
         module=weakref.ref(inner),

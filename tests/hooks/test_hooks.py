@@ -171,3 +171,22 @@ def test_lazy_modules_are_made_in_their_first_forward_pass(job: Job) -> None:
         print("done")
     """)
     assert (finished.stdout, finished.of_kind("hook_failed")) == ("done\n", [])
+
+
+def test_blocks_of_a_wrapped_model_are_those_of_the_model(job: Job) -> None:
+    """A wrapper calls the model within its own forward: the model is the root all the same, and no block of itself."""
+    finished = job.run(
+        """
+        import torch
+        from torch import nn
+        inner = nn.Sequential(nn.Sequential(nn.Linear(64, 64), nn.ReLU()), nn.Sequential(nn.Linear(64, 64), nn.ReLU()))
+        model = nn.DataParallel(inner).cuda()
+        for _ in range(2):
+            model(torch.ones(32, 64, device="cuda", requires_grad=True)).sum().backward()
+        """,
+        card=2 * GIB,
+        steps="all",
+    )
+    assert finished.exit_code == 0, finished.stderr
+    assert {note["name"] for note in finished.of_kind("module_memory")} == {"0", "1", "0.0", "0.1", "1.0", "1.1"}
+    assert finished.only("root_module")["name"] == "Sequential"
