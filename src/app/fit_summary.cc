@@ -38,6 +38,7 @@ PlanStanding standing_of(Outcome outcome) {
 std::string why_not_best(const PlanRow& row, const PlanRow& best) {
   const bool keeps_results = row.effect == name(plan::Effect::kSame) || row.effect == name(plan::Effect::kRounding);
   if (!keeps_results && row.effect != best.effect) return "changes what is learned";
+  if (row.retries > 0 && best.retries == 0) return "no room: PyTorch had to empty its cache";
   if (row.time_factor > best.time_factor * 1.005) return "slower";
   return row.plan.changes.size() > best.plan.changes.size() ? "more changes for nothing" : "no better";
 }
@@ -97,7 +98,12 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
       result.lost.push_back(row_of(trial));
     }
   }
-  std::ranges::sort(fitting, [](const Trial* a, const Trial* b) { return is_cheaper(a->candidate, b->candidate); });
+  // The best is the cheapest, or one with room where that has none.
+  const Trial* best = found.best ? &found.trials[*found.best] : nullptr;
+  std::ranges::sort(fitting, [&](const Trial* a, const Trial* b) {
+    if ((a == best) != (b == best)) return a == best;
+    return is_cheaper(a->candidate, b->candidate);
+  });
   for (const Trial* trial : fitting) result.plans.push_back(row_of(*trial));
   add_hopeless_singles(job, target, axes, found, result);
   result.cheapest_known = found.ending == plan::Ending::kCheapestProven;

@@ -10,6 +10,9 @@ namespace vramfit::plan {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+constexpr int kRunsForRoom = 3;
+constexpr double kRoom = 0.08;        // of the card, that a plan with room is predicted to leave
+constexpr double kCostOfRoom = 1.25;  // times the step of the tight plan
 
 class Search {
  public:
@@ -32,6 +35,7 @@ class Search {
     try_singles();
     if (best_ == kNone) secure();
     if (best_ != kNone) improve();
+    if (best_ != kNone) make_room();
     const bool cheapest_known = !stopped_ && best_ != kNone;
     if (cheapest_known) widen();
     result_.ending = ending(cheapest_known);
@@ -223,6 +227,32 @@ class Search {
       if (next == kNone || !may_run()) return;
       if (!try_candidate(next, "cheaper ones")) ++disappointments_;
     }
+  }
+
+  // The cheapest may fit only because PyTorch empties its cache again and again, which costs time that no model knows,
+  // and a little more of anything would be too much. One with room takes its place when it costs little more.
+  void make_room() {
+    for (int run = 0; run < kRunsForRoom && is_tight(best_); ++run) {
+      const Candidate& tight = candidates_[best_];
+      const double most = static_cast<double>(target_.limit.count()) * (1 - kRoom - 0.06 * run);
+      const std::size_t next = find_first_open(candidates_.size(), [&](std::size_t i) {
+        const Candidate& candidate = candidates_[i];
+        return i > best_ && static_cast<double>(candidate.needs.count()) <= most &&
+               candidate.effect <= std::max(tight.effect, Effect::kRounding) &&
+               candidate.time_factor <= tight.time_factor * kCostOfRoom;
+      });
+      if (next == kNone || !may_run()) return;
+      if (try_candidate(next, "with room") && !is_tight(next)) {
+        best_ = next;
+        result_.best = result_.trials.size() - 1;
+      }
+    }
+  }
+
+  bool is_tight(std::size_t index) const {
+    return std::ranges::any_of(result_.trials, [&](const Trial& trial) {
+      return trial.candidate == candidates_[index] && trial.proof.retries > 0;
+    });
   }
 
   // Other kinds of plan: a set of techniques not yet proven, none of which contains a proven one.

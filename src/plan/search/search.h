@@ -4,6 +4,7 @@
 //              what is wrong with the script itself
 //   secure     combinations predicted to fit, cheapest first, until one is proven
 //   improve    those cheaper than the best one proven: the strongest of them first, so that one failure rules out many
+//   make room  where the best fits only by emptying PyTorch's cache: one that costs little more and does without
 //   widen      a few more kinds of plan, for people to choose from
 //
 // A prediction only orders the work and rules out the hopeless; the law of candidate.h rules out the rest.

@@ -61,6 +61,7 @@ class LawProver final : public Prover {
     }
     proof.outcome = needed(plan) <= limit_ ? Outcome::kFits : Outcome::kOutOfMemory;
     proof.peak_device = std::min(needed(plan), limit_);
+    if (proof.outcome == Outcome::kFits && needed(plan) > limit_ - tight_below) proof.retries = 3;
     return proof;
   }
 
@@ -69,6 +70,7 @@ class LawProver final : public Prover {
   double seconds_per_run = 1;
   double activation_bias = 1;
   double checkpoint_gain = 0.8;
+  Bytes tight_below;  // the cache is emptied when less is left than this
   std::string refuses, breaks;
 
  private:
@@ -212,6 +214,33 @@ TEST(Search, a_refused_technique_is_not_tried_again) {
       std::ranges::count_if(result.trials, [](const Trial& trial) { return trial.proof.outcome == Outcome::kRefused; }),
       1);
   EXPECT_EQ(model::find_change(result.trials[*result.best].plan, "autocast"), nullptr);
+}
+
+TEST(Search, a_tight_plan_gives_way_to_one_with_room_that_costs_little_more) {
+  Setting setting(2000);
+  LawProver loose(setting.target.limit, setting.clock);
+  const SearchResult cheapest = setting.search_with(loose);
+  ASSERT_TRUE(cheapest.best);
+  const Trial& first = cheapest.trials[*cheapest.best];
+  LawProver prover(setting.target.limit, setting.clock);
+  prover.tight_below = setting.target.limit - loose.needed(first.plan) + Bytes::mib(1);
+  const SearchResult roomy = setting.search_with(prover);
+  ASSERT_TRUE(roomy.best);
+  const Trial& best = roomy.trials[*roomy.best];
+  EXPECT_EQ(best.proof.retries, 0);
+  EXPECT_TRUE(is_cheaper(first.candidate, best.candidate));
+  EXPECT_LE(best.candidate.time_factor, first.candidate.time_factor * 1.25);
+  EXPECT_LE(best.candidate.effect, std::max(first.candidate.effect, Effect::kRounding));
+  EXPECT_EQ(roomy.ending, Ending::kCheapestProven);
+}
+
+TEST(Search, where_every_plan_is_tight_the_cheapest_stays) {
+  Setting setting(2000);
+  LawProver loose(setting.target.limit, setting.clock), tight(setting.target.limit, setting.clock);
+  tight.tight_below = setting.target.limit;
+  const SearchResult expected = setting.search_with(loose), found = setting.search_with(tight);
+  ASSERT_TRUE(expected.best && found.best);
+  EXPECT_EQ(found.trials[*found.best].plan.name, expected.trials[*expected.best].plan.name);
 }
 
 TEST(Search, alternatives_are_other_kinds_of_plan) {
