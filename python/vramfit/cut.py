@@ -25,7 +25,7 @@ import sys
 import time
 from typing import Any
 
-from vramfit import events, gathering, loaders, notes, recorder
+from vramfit import events, garbage, gathering, loaders, notes, recorder
 from vramfit.loaders import Pass
 from vramfit.phases import position
 from vramfit.stop import RunComplete
@@ -222,6 +222,7 @@ class Cutter:
         notes.note(
             "cut", what="stopped", text=f"the run was ended early: {why}", loader=None, kept=self.rounds, of=None
         )
+        garbage.run_ends_early()
         raise RunComplete
 
 

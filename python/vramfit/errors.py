@@ -8,7 +8,7 @@ import traceback
 from types import TracebackType
 from typing import Any
 
-from vramfit import notes, recorder
+from vramfit import garbage, notes, recorder
 from vramfit.cut import cutter
 from vramfit.phases import position
 
@@ -54,6 +54,7 @@ def install() -> None:
     before = sys.excepthook
 
     def excepthook(kind: Any, error: BaseException, trace: TracebackType | None) -> None:
+        garbage.run_ends_early()
         try:
             if is_oom(error):
                 from vramfit import owners

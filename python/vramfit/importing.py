@@ -1,7 +1,8 @@
-"""Calls us back when a module has been imported, without importing it ourselves."""
+"""Calls us back when a module has been imported, without importing it ourselves; large ones are imported quietly."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import sys
 from collections.abc import Callable, Sequence
@@ -9,7 +10,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from vramfit import notes
+from vramfit import garbage, notes
 
 _watched: dict[str, list[Callable[[ModuleType], None]]] = {}
 
@@ -36,6 +37,12 @@ class _Loader(importlib.abc.Loader):
     def __init__(self, own: Any) -> None:
         self._own = own
 
+    def __getattr__(self, name: str) -> Any:
+        """Whoever asks importlib.util.find_spec() may go on to ask the loader for a source or a resource."""
+        if name == "_own":  # a copy that has nothing yet
+            raise AttributeError(name)
+        return getattr(self._own, name)
+
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._own.create_module(spec)
 
@@ -44,16 +51,17 @@ class _Loader(importlib.abc.Loader):
         module.__loader__ = self._own
         if module.__spec__ is not None:
             module.__spec__.loader = self._own
-        self._own.exec_module(module)
-        for callback in _watched.pop(module.__name__, []):
-            _call(module.__name__, callback, module)
+        with garbage.quiet() if garbage.is_import_quiet(module.__name__) else contextlib.nullcontext():
+            self._own.exec_module(module)
+            for callback in _watched.pop(module.__name__, []):
+                _call(module.__name__, callback, module)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in _watched:
+        if fullname not in _watched and not garbage.is_import_quiet(fullname):
             return None
         for finder in sys.meta_path:
             find = None if finder is self else getattr(finder, "find_spec", None)

@@ -7,7 +7,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from vramfit import importing, notes
+from vramfit import garbage, importing, notes
 
 _hooked: list[bool] = []  # filled once torch is imported
 
@@ -39,6 +39,7 @@ def prepare(always: bool = False) -> None:
         return
     from vramfit import apply
 
+    garbage.install()
     apply.before_torch()
     _watch_for_unknown_symbols()
     importing.install()
