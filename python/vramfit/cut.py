@@ -15,7 +15,8 @@ last batch again and again, for as long as memory grows. So does every evaluatio
 which a script is run again that failed because it counts what it has seen.
 
 While coasting every pass gets one batch, so that what comes after the loop (a last test, a last save) is still reached
-if it is near. Growth from round to round is followed for a while: it may be a leak, and is noted.
+if it is near; mostly it is one that was read before (alike.py). Growth from round to round is followed for a while: it
+may be a leak, and is noted.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import sys
 import time
 from typing import Any
 
-from vramfit import events, garbage, gathering, loaders, notes, recorder
+from vramfit import alike, events, garbage, gathering, loaders, notes, recorder
 from vramfit.loaders import Pass
 from vramfit.phases import position
 from vramfit.stop import RunComplete
@@ -78,8 +79,10 @@ class Cutter:
             if looks_like_training(this_pass):
                 self.begin_round()
             this_pass.wanted = self._wanted(this_pass)
+            if self.coasting_since is not None:
+                this_pass.stand_in = alike.stand_in(this_pass)
             if self.whole_evaluation and not looks_like_training(this_pass):
-                this_pass.repeat_to = _length(this_pass.loader) or 0
+                this_pass.repeat_to = loaders.length_of(this_pass.loader) or 0
         elif self.batches is not None:
             this_pass.wanted = self.batches
         self._tell_cut(this_pass)
@@ -107,7 +110,7 @@ class Cutter:
             self.levels = (this_pass, [])
         levels = self.levels[1]
         levels.append(allocated())
-        length = _length(this_pass.loader)
+        length = loaders.length_of(this_pass.loader)
         if self.whole_evaluation or length is None or len(levels) < _OTHER_BATCHES + 1:
             return
         left = length - this_pass.delivered
@@ -123,13 +126,19 @@ class Cutter:
                 notes.note("cut", what="repeated", text=text, loader=this_pass.ordinal, kept=None, of=length)
                 _note_gathering(this_pass, min(growths), length)
 
+    def batch_read(self, this_pass: Pass, batch: Any) -> None:
+        if self.mode == "auto" and not self.paused and _world_size() == 1:  # else nothing coasts
+            alike.learn(this_pass, batch)
+
     def after_pass(self, this_pass: Pass) -> None:
-        length = _length(this_pass.loader)
+        if self.levels[0] is this_pass:
+            self.levels = (None, [])  # a loader made anew takes the place of one that is gone
+        length = loaders.length_of(this_pass.loader)
         if not this_pass.trained and self.automatic and length is not None and this_pass.delivered < length:
             self.after_cut_evaluation = True
 
     def _tell_cut(self, this_pass: Pass) -> None:
-        of = _length(this_pass.loader)
+        of = loaders.length_of(this_pass.loader)
         if this_pass.wanted is None or (of is not None and of <= this_pass.wanted):
             return
         if ("loader", this_pass.ordinal) in self.told:
@@ -276,13 +285,6 @@ def _world_size() -> int:
     return int(value) if value.isdigit() else 1
 
 
-def _length(loader: Any) -> int | None:
-    try:
-        return len(loader)
-    except (TypeError, NotImplementedError):
-        return None
-
-
 _training_loaders: set[int] = set()  # ordinals of loaders in whose passes a backward pass ran
 
 
@@ -333,5 +335,6 @@ def install(torch: Any) -> None:
     loaders.before_pass.append(cutter.before_pass)
     loaders.before_batch.append(cutter.before_batch)
     loaders.after_pass.append(cutter.after_pass)
+    loaders.batch_read.append(cutter.batch_read)
     events.backward_begin.listen(_on_backward)
     events.step_end.listen(_on_step)

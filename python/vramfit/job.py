@@ -83,8 +83,8 @@ def _note_loader(this_pass: Pass, phase: str) -> None:
         "loader",
         ordinal=this_pass.ordinal,
         batch_size=_batch_size(loader),
-        batches=_length(loader),
-        samples=_length(getattr(loader, "dataset", None)),
+        batches=loaders.length_of(loader),
+        samples=loaders.length_of(getattr(loader, "dataset", None)),
         num_workers=getattr(loader, "num_workers", None),
         pin_memory=getattr(loader, "pin_memory", None),
         shuffled="Random" in type(getattr(loader, "sampler", None)).__name__,
@@ -96,13 +96,6 @@ def _note_loader(this_pass: Pass, phase: str) -> None:
 def _batch_size(loader: Any) -> int | None:
     own = getattr(loader, "batch_size", None)
     return own if own is not None else getattr(getattr(loader, "batch_sampler", None), "batch_size", None)
-
-
-def _length(value: Any) -> int | None:
-    try:
-        return len(value)
-    except (TypeError, NotImplementedError, AttributeError):
-        return None
 
 
 # -- models

@@ -32,6 +32,7 @@ class Pass:
         self.last_batch: Any = None  # kept while it may be repeated
         self.ahead = 0  # batches that wait on the card for the loop (run_ahead)
         self.filled = 0  # `delivered` when that many last were there
+        self.stand_in: Any = None  # given in place of every batch of this pass, which then reads no data
         self.iterator: weakref.ref[Any] | None = None  # what the script holds; gone = the script has left the pass
         self.trained = False  # a backward pass ran in it
         self.steps = 0  # optimizer steps in it
@@ -41,6 +42,8 @@ class Pass:
 before_pass: list[Callable[[Pass], None]] = []
 before_batch: list[Callable[[Pass], None]] = []
 after_pass: list[Callable[[Pass], None]] = []
+# Called with a batch that was read, before anything is done to it.
+batch_read: list[Callable[[Pass, Any], None]] = []
 # Called with a batch, they return the one the script gets (apply/resize_input).
 transforms: list[Callable[[Pass, Any], Any]] = []
 
@@ -95,20 +98,30 @@ class _CutDraws:
 
 
 class _PassIterator:
-    """What a script gets from iter(loader): the loader's own iterator, announced and counted."""
+    """What a script gets from iter(loader): the loader's own iterator, announced and counted.
 
-    def __init__(self, own: Any, this_pass: Pass) -> None:
-        self._own = own
+    A pass that reads no data opens the loader's own (and its workers) only for who asks for what is in it."""
+
+    def __init__(self, open_own: Callable[[], Any], this_pass: Pass) -> None:
+        self._open_own = open_own
+        self._opened = None if this_pass.stand_in is not None else open_own()
         self._pass = this_pass
+
+    def _own(self) -> Any:
+        if self._opened is None:
+            self._opened = self._open_own()
+        return self._opened
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __len__(self) -> int:
-        return len(self._own)
+        return len(self._pass.loader if self._opened is None else self._opened)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._own, name)
+        if name in ("_open_own", "_opened", "_pass"):
+            raise AttributeError(name)
+        return getattr(self._own(), name)
 
     def __next__(self) -> Any:
         this_pass = self._pass
@@ -118,18 +131,29 @@ class _PassIterator:
                 _end(this_pass)
                 raise StopIteration
             batch = repeat.again(this_pass.loader, this_pass.last_batch, this_pass.delivered)
-        else:
-            try:
-                batch = next(self._own)
-            except StopIteration:
+        elif this_pass.stand_in is not None:
+            if this_pass.delivered >= (length_of(this_pass.loader) or 0):
                 _end(this_pass)
-                raise
-            if this_pass.wanted is not None and this_pass.delivered + 1 >= this_pass.wanted:
-                this_pass.last_batch = repeat.containers_of(batch)
+                raise StopIteration
+            batch = repeat.views_of(this_pass.stand_in)
+            this_pass.last_batch = repeat.views_of(this_pass.stand_in)
+        else:
+            batch = self._read(this_pass)
         this_pass.delivered += 1
         for transform in transforms:
             batch = _transformed(transform, this_pass, batch)
         events.batch(this_pass, batch)
+        return batch
+
+    def _read(self, this_pass: Pass) -> Any:
+        try:
+            batch = next(self._own())
+        except StopIteration:
+            _end(this_pass)
+            raise
+        _tell(batch_read, this_pass, batch)
+        if this_pass.wanted is not None and this_pass.delivered + 1 >= this_pass.wanted:
+            this_pass.last_batch = repeat.containers_of(batch)
         return batch
 
 
@@ -156,22 +180,22 @@ def _end(this_pass: Pass) -> None:
         _tell(after_pass, this_pass)
 
 
-def _tell(listeners: list[Callable[[Pass], None]], this_pass: Pass) -> None:
+def _tell(listeners: list[Callable[..., None]], this_pass: Pass, *more: Any) -> None:
     for listener in listeners:
         try:
-            listener(this_pass)
+            listener(this_pass, *more)
         except RunComplete:
             raise
         except Exception as error:
             notes.hook_failed(f"loaders: {listener.__module__}.{listener.__qualname__}", error)
 
 
-def _has_length(value: Any) -> bool:
+def length_of(value: Any) -> int | None:
+    """Of a loader, a sampler, a data set; None where it has none."""
     try:
-        len(value)
+        return len(value)
     except (TypeError, NotImplementedError, AttributeError):
-        return False
-    return True
+        return None
 
 
 def _ordinal_of(loader: Any) -> int:
@@ -200,7 +224,7 @@ def _new_pass(loader: Any) -> Pass:
     this_pass.endless = _is_endless(loader)
     _tell(before_pass, this_pass)
     if this_pass.endless:
-        this_pass.wanted = None
+        this_pass.wanted = this_pass.stand_in = None
     current.append(this_pass)
     return this_pass
 
@@ -213,7 +237,7 @@ def _is_endless(loader: Any) -> bool:
     if sampler is None:
         sampler = getattr(loader, "sampler", None)
     is_stream = getattr(loader, "_dataset_kind", None) == 1  # _DatasetKind.Iterable
-    return not is_stream and not _has_length(sampler)
+    return not is_stream and length_of(sampler) is None
 
 
 _base_loader: list[Any] = []
@@ -244,21 +268,24 @@ def install(torch: Any) -> None:
         except Exception as error:
             notes.hook_failed("loaders.new_pass", error)
             return original_iter(self)
+        iterator = _PassIterator(lambda: open_own(self, this_pass), this_pass)
+        this_pass.iterator = weakref.ref(iterator)
+        return iterator
+
+    def open_own(self: Any, this_pass: Pass) -> Any:
         self.__dict__["_vramfit_pass"] = this_pass
         try:
             own = original_iter(self)
-            if getattr(self, "_iterator", None) is own and hasattr(own, "_index_sampler"):
-                # Persistent workers keep their iterator, and with it the sampler of the first pass.
-                sampler = own._index_sampler
-                if isinstance(sampler, _CutSampler) and sampler._pass is not this_pass:
-                    sampler._pass = this_pass
-                    if isinstance(own._sampler_iter, _CutDraws):
-                        own._sampler_iter._pass = this_pass
-            iterator = _PassIterator(own, this_pass)
-            this_pass.iterator = weakref.ref(iterator)
-            return iterator
         finally:
             self.__dict__.pop("_vramfit_pass", None)
+        if getattr(self, "_iterator", None) is own and hasattr(own, "_index_sampler"):
+            # Persistent workers keep their iterator, and with it the sampler of the first pass.
+            sampler = own._index_sampler
+            if isinstance(sampler, _CutSampler) and sampler._pass is not this_pass:
+                sampler._pass = this_pass
+                if isinstance(own._sampler_iter, _CutDraws):
+                    own._sampler_iter._pass = this_pass
+        return own
 
     DataLoader._index_sampler = property(index_sampler)
     DataLoader.__iter__ = iterate

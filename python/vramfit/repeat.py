@@ -23,6 +23,29 @@ def containers_of(batch: Any) -> Any:
     return _rebuilt(batch, lambda leaf: leaf)
 
 
+def views_of(batch: Any) -> Any:
+    """The batch in new containers and new tensors over the same memory: a script may move those it was given."""
+    return _rebuilt(batch, lambda leaf: leaf.detach() if hasattr(leaf, "detach") else leaf)
+
+
+def outline(batch: Any) -> Any:
+    """Equal for batches of one shape. None for one that may not be given twice: it holds objects that a script may
+    change in place, or tensors that are on a card already."""
+    kind = type(batch)
+    if batch is None or kind in (str, bytes, int, float, bool):
+        return kind
+    if kind.__module__ == "torch" and hasattr(batch, "untyped_storage"):
+        is_plain = not batch.is_cuda and not batch.requires_grad
+        return (batch.dtype, batch.layout, tuple(batch.shape)) if is_plain else None
+    if kind is dict:
+        parts = [(key, outline(part)) for key, part in batch.items()]
+        return None if any(part is None for _, part in parts) else (kind, tuple(parts))
+    if kind in (list, tuple) or isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        inner = tuple(map(outline, batch))
+        return None if None in inner else (kind, inner)
+    return None
+
+
 def first_of(batch: Any, size: int, count: int) -> Any:
     """The first `count` samples of a batch of `size`: of its tensors, and of lists of other things."""
 

@@ -136,6 +136,73 @@ def test_a_short_training_runs_to_its_end_with_what_comes_after_it(job: Job) -> 
     assert finished.phases() == ["train", "test"]
 
 
+EPOCHS = """
+    def train(epochs, **options):
+        for epoch in range(epochs):
+            print("epoch", flush=True)
+            for x, y in DataLoader(data, 5, shuffle=True, **options):
+                print("shape", tuple(x.shape), flush=True)
+                train_on(x, y)
+                x.data, y.data = x.data[:2], y.data[:2]
+            print("scored", validate(validation))
+    data, validation = Data(1000), DataLoader(Data(100), 5)
+"""
+
+
+def test_coasting_reads_every_fourth_pass_when_batches_are_alike(job: Job) -> None:
+    finished = job.run(DATA + EPOCHS + "    train(14)", steps="auto")
+    assert finished.exit_code == 0, finished.stderr
+    epochs = finished.stdout.split("epoch\n")[1:]
+    assert len(epochs) == 14
+    reads = [epoch.count("read") for epoch in epochs]
+    assert reads == [35, 35, 0, 0, 0, 10, 0, 0, 0, 10, 0, 0, 0, 10]
+    assert all(epoch.count("shape (5, 4)") == 1 and "scored 1" in epoch for epoch in epochs[2:])
+
+
+def test_coasting_reads_every_pass_when_batches_differ(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + EPOCHS
+        + """
+    import itertools
+    lengths = itertools.cycle((5, 7))
+    def cut_to_length(samples):
+        length = next(lengths)
+        return torch.ones(length, 4), torch.zeros(length, dtype=torch.long)
+    train(8, collate_fn=cut_to_length)
+    """,
+        steps="auto",
+    )
+    assert finished.exit_code == 0, finished.stderr
+    reads = [epoch.count("read") for epoch in finished.stdout.split("epoch\n")[1:]]
+    assert reads == [35, 35, 5, 5, 5, 10, 5, 5]
+
+
+def test_a_pass_that_reads_nothing_ends_with_its_loader_and_starts_no_workers(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    data = Data(30)
+    def tell(number): print("worker", flush=True)
+    for epoch in range(5):
+        print("epoch", flush=True)
+        loader = DataLoader(data, 5, shuffle=True, num_workers=1, worker_init_fn=tell)
+        batches = iter(loader)
+        count = 0
+        for i, (x, y) in enumerate(batches):
+            nn.functional.cross_entropy(model(x), y).backward(); count += 1
+            if epoch < 2: optimizer.step()
+        print("batches", count, len(batches), flush=True)
+        del batches
+    """,
+        steps="auto",
+    )
+    assert finished.exit_code == 0, finished.stderr
+    epochs = finished.stdout.split("epoch\n")[1:]
+    assert [epoch.split("batches ")[1] for epoch in epochs] == ["4 6\n", "4 6\n", "6 6\n", "6 6\n", "6 6\n"]
+    assert [epoch.split("batches ")[0].count("worker") for epoch in epochs] == [1, 1, 0, 0, 0]
+
+
 def test_a_hand_written_loop_ends_once_it_is_steady_and_has_evaluated(job: Job) -> None:
     finished = job.run(
         DATA
