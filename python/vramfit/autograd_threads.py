@@ -30,6 +30,11 @@ def _register() -> None:
         atexit.register(_let_them_finish)
 
 
+def need_not_finish() -> None:
+    """Where the process ends without taking the interpreter apart, a thread that waits for the GIL ends with it."""
+    atexit.unregister(_let_them_finish)
+
+
 def install() -> None:
     # At the first backward pass, so that it runs before most of the script's own exit functions.
     events.backward_end.listen(_register)

@@ -251,6 +251,9 @@ def _leave(code: int, modules: int) -> None:
     import atexit
     import threading
 
+    from vramfit import autograd_threads
+
+    autograd_threads.need_not_finish()
     try:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
