@@ -23,6 +23,7 @@ class WarmProcess:
             "LD_PRELOAD": f"{stage}/lib/libvramfit_recorder.so:{libraries}/libvramfit_preload.so",
             "LD_LIBRARY_PATH": str(libraries),
             "PYTHONPATH": f"{stage}/python/vramfit/hook:{stage}/python",
+            "OMP_WAIT_POLICY": "PASSIVE",
             "VRAMFIT_ZYGOTE": "1",
         }
         ours, theirs = socket.socketpair()

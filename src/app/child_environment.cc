@@ -29,6 +29,9 @@ base::Environment child_environment(base::Environment user, const Installation& 
     put_first(environment, "LD_LIBRARY_PATH", installation.stand_ins(places.cuda_major).string());
     environment["TRITON_LIBCUDA_PATH"] = installation.stand_ins(places.cuda_major).string();
     environment["VRAMFIT_LEDGER"] = places.ledger.string();
+    // Kernels do nothing, so OpenMP is left with filling and stacking batches: many parallel regions, all short. Where
+    // cores are shared, threads that wait for each other by spinning keep each other from ending them.
+    if (request.values == Values::kZeros) environment.try_emplace("OMP_WAIT_POLICY", "PASSIVE");
     if (places.cudnn) {
       environment["VRAMFIT_CUDNN_LIBRARY"] = places.cudnn->folder.string();
       environment["VRAMFIT_CUDNN_CACHE"] = places.cudnn->answers.string();

@@ -21,6 +21,7 @@ TEST(ChildEnvironment, ours_come_first_and_the_users_stay) {
   EXPECT_EQ(environment.at("VRAMFIT_RUN_DIR"), "/run/folder");
   EXPECT_EQ(environment.at("VRAMFIT_STEPS"), "3");
   EXPECT_EQ(environment.at("VRAMFIT_VALUES"), "zeros");
+  EXPECT_EQ(environment.at("OMP_WAIT_POLICY"), "PASSIVE");
   EXPECT_EQ(environment.at("VRAMFIT_CUDNN_LIBRARY"), "/cudnn/lib");
   EXPECT_EQ(environment.at("VRAMFIT_CUDNN_CACHE"), "/cache/answers");
   EXPECT_EQ(environment.at("KEEP"), "1");
@@ -41,6 +42,17 @@ TEST(ChildEnvironment, a_real_card_gets_the_recorder_only) {
   EXPECT_FALSE(environment.contains("VRAMFIT_LEDGER"));
   EXPECT_FALSE(environment.contains("LD_LIBRARY_PATH"));
   EXPECT_TRUE(std::filesystem::path(environment.at("VRAMFIT_PLAN")).is_absolute());
+}
+
+TEST(ChildEnvironment, how_threads_wait_is_left_alone_where_they_compute_or_the_user_said) {
+  const ChildPlaces places{"/dev/shm/ledger", "/run/folder", 13, {}};
+  const auto wished = child_environment({{"OMP_WAIT_POLICY", "ACTIVE"}}, kInstallation, {}, places);
+  EXPECT_EQ(wished.at("OMP_WAIT_POLICY"), "ACTIVE");
+  RunRequest computing, real;
+  computing.values = Values::kCpu;
+  real.real = true;
+  EXPECT_FALSE(child_environment({}, kInstallation, computing, places).contains("OMP_WAIT_POLICY"));
+  EXPECT_FALSE(child_environment({}, kInstallation, real, places).contains("OMP_WAIT_POLICY"));
 }
 
 TEST(ChildEnvironment, a_missing_part_is_named) {
