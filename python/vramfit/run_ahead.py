@@ -73,8 +73,10 @@ def _workers_of(this_pass: Pass) -> Any:
 
 def _on_batch(this_pass: Pass, batch: Any) -> None:
     """Finds the passes that this is about."""
+    if this_pass.ahead or not _is_on_card(batch):
+        return  # asked first: a pass that reads nothing has no workers, and would start them to answer
     depth = _depth(_workers_of(this_pass))
-    if this_pass.ahead or depth == 0 or not _is_on_card(batch):
+    if depth == 0:
         return
     this_pass.ahead = depth
     if this_pass.wanted is not None and this_pass.wanted > 1:
