@@ -1,7 +1,7 @@
 # Unit tests of the core, through its own interfaces and through the public ones of both CUDA majors.
 function(vramfit_gpu_test name)
   cmake_parse_arguments(T "" "MAJOR" "SOURCES;LIBS" ${ARGN})
-  vramfit_test(${name} SOURCES ${T_SOURCES} testing/session.cc LIBS ${T_LIBS} vramfit_virtual_gpu pthread)
+  vramfit_test(${name} SOURCES ${T_SOURCES} LIBS vramfit_test_session ${T_LIBS} vramfit_virtual_gpu pthread)
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
   set_target_properties(${name} PROPERTIES BUILD_RPATH "${VRAMFIT_STAGE}/lib")
   if(T_MAJOR)
