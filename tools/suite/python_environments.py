@@ -64,7 +64,13 @@ def make(folder: Path, requirements: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps", "-r", str(requirements)]
     done = subprocess.run(
-        install, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        install,
+        # It unpacks beside what it makes: some tests look at all of the temporary folder, and that may be small.
+        env=dict(os.environ, TMPDIR=str(folder.parent)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     if done.returncode:
         raise RuntimeError(f"pip could not install {requirements.name}:\n{done.stdout[-2000:]}")

@@ -57,6 +57,16 @@ def suite(
     )
 
 
+def make_environments(tier: str) -> Outcome:
+    names = {path.stem for path in python_environments.REQUIREMENTS.glob("*.txt")}
+    for name in sorted(names) if tier != "quick" else ("tools", "torch-2.12"):
+        python_environments.python(name)
+    return Outcome(passed=1)
+
+
+# They are downloaded while the compiler works, which needs no network.
+ENVIRONMENTS = [Section("environments of Python", make_environments, is_unnoticed=True)]
+
 # The long ones first, so that no lane is left with one of them at the end.
 SECTIONS = [
     # It compares all of shared memory and of the temporary folder before and after.

@@ -43,6 +43,7 @@ class Section:
     is_required: bool = False  # when it fails, nothing after it can tell anything
     run_again: Callable[[list[str]], Outcome] | None = None  # runs single tests, by the names in `failed_tests`
     shares_machine: bool = False  # may run beside others: it looks at nothing outside its own folders
+    is_unnoticed: bool = False  # may run beside any other: nor does it leave anything where one of them looks
 
 
 def run_check(command: list[str], shown_lines: int = 40, **options) -> Outcome:

@@ -1,0 +1,59 @@
+"""Runs sections: which beside which, and what is printed of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+
+from .building import count_lanes
+from .section import Outcome, Section
+
+PRINTING = threading.Lock()
+
+
+def run_section(section: Section, tier: str) -> Outcome:
+    with PRINTING:
+        print(f"== {section.name}", flush=True)
+    began = time.monotonic()
+    try:
+        outcome = section.run(tier)
+    except Exception as error:  # a section that can't even start is a failure of that section, never of the run
+        outcome = Outcome(failed=1, details=[f"{type(error).__name__}: {error}"])
+    with PRINTING:
+        for line in outcome.details:
+            print(f"   {line}")
+        print(f"-- {section.name}: {outcome} ({time.monotonic() - began:.1f} s)\n", flush=True)
+    return outcome
+
+
+def run_sections(sections: list[Section], tier: str) -> list[Outcome | None]:
+    """In the given order; neighbours that share the machine run as many at once as it has cores and memory for.
+
+    Those that nobody notices run one after the other beside all that come after them. None is the outcome of a section
+    that was not run because one that it needs failed.
+    """
+    outcomes: list[Outcome | None] = [None] * len(sections)
+    with ThreadPoolExecutor(count_lanes()) as lanes, ThreadPoolExecutor(1) as beside:
+        running: dict[Future[Outcome], int] = {}
+        unnoticed: dict[Future[Outcome], int] = {}
+
+        def gather(futures: dict[Future[Outcome], int]) -> None:
+            for done in as_completed(list(futures)):
+                outcomes[futures.pop(done)] = done.result()
+
+        for index, section in enumerate(sections):
+            if section.is_unnoticed:
+                unnoticed[beside.submit(run_section, section, tier)] = index
+                continue
+            if section.shares_machine:
+                running[lanes.submit(run_section, section, tier)] = index
+                continue
+            gather(running)
+            outcome = outcomes[index] = run_section(section, tier)
+            if section.is_required and outcome.failed:
+                print(f"{section.name} failed: the sections after it were not run\n")
+                break
+        gather(running)
+        gather(unnoticed)
+    return outcomes
