@@ -37,13 +37,15 @@ def prepare(always: bool = False) -> None:
         importing.after_import("torch", on_oom.install)
     if not always and not _is_under_vramfit():
         return
-    from vramfit import apply
+    from vramfit import apply, late_dynamo
 
     garbage.install()
     apply.before_torch()
     _watch_for_unknown_symbols()
     importing.install()
     importing.after_import("torch", _after_torch)
+    if os.environ.get("VRAMFIT_REAL") != "1":
+        late_dynamo.install()
 
 
 def _after_torch(torch: ModuleType) -> None:
