@@ -26,7 +26,16 @@ class _Seen:
 
 
 _seen: dict[int, _Seen] = {}  # by the loader's ordinal
-os.register_at_fork(after_in_child=_seen.clear)
+_parents: list[dict[int, _Seen]] = []
+
+
+def _restart() -> None:
+    """A forked child may not let go of the batches: they may be pinned, and it can't use the parent's device."""
+    _parents.append(dict(_seen))
+    _seen.clear()
+
+
+os.register_at_fork(after_in_child=_restart)
 
 
 def learn(this_pass: Pass, batch: Any) -> None:

@@ -50,9 +50,11 @@ transforms: list[Callable[[Pass, Any], Any]] = []
 _ordinals: dict[tuple[Any, ...], tuple[int, weakref.ref[Any]]] = {}
 _counts: dict[int, int] = {}
 current: list[Pass] = []
+_parents: list[Pass] = []  # a forked child may not let go of their batches, which may be pinned
 
 
 def _restart() -> None:
+    _parents.extend(current)
     _ordinals.clear()
     _counts.clear()
     current.clear()

@@ -203,6 +203,27 @@ def test_a_pass_that_reads_nothing_ends_with_its_loader_and_starts_no_workers(jo
     assert [epoch.split("batches ")[0].count("worker") for epoch in epochs] == [1, 1, 0, 0, 0]
 
 
+def test_pinned_batches_that_are_kept_are_left_alone_in_the_workers(job: Job) -> None:
+    """A worker that frees what its parent pinned dies of it: it can't use the parent's device."""
+    finished = job.run(
+        DATA
+        + """
+    model = model.cuda()
+    for epoch in range(6):
+        for shuffled in (True, False):
+            loader = DataLoader(Data(100), 10, shuffle=shuffled, num_workers=1, pin_memory=True)
+            for x, y in loader:
+                if shuffled: train_on(x.cuda(), y.cuda())
+                else: validate([(x.cuda(), y)])
+    print(json.dumps(epoch))
+    """,
+        steps="auto",
+        card=2 << 30,
+    )
+    assert finished.output() == 5
+    assert "pinned" not in finished.stderr
+
+
 def test_a_hand_written_loop_ends_once_it_is_steady_and_has_evaluated(job: Job) -> None:
     finished = job.run(
         DATA
