@@ -42,11 +42,19 @@ _ANSWERS = {
 }
 
 
+def _name_of_asker() -> str:
+    """The module whose code asks _Late for an attribute; C++ may ask with no Python below it."""
+    try:
+        return sys._getframe(2).f_globals.get("__name__", "")
+    except ValueError:
+        return ""
+
+
 class _Late(ModuleType):
     def __getattribute__(self, name: str) -> Any:
         if name in _KNOWN:
             return ModuleType.__getattribute__(self, name)
-        answer = _ANSWERS.get((sys._getframe(1).f_globals.get("__name__", ""), name))
+        answer = _ANSWERS.get((_name_of_asker(), name))
         if answer is not None:
             return answer
         _load(self)
