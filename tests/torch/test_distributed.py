@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import metadata
 
 import pytest
-from card_run import MIB, run_ranks, run_script
+from card_run import MIB, CardRun, run_ranks, run_script
 
 COLLECTIVES = 26  # checks in scripts/collectives.py, counted there by name
 SLACK = (
@@ -14,8 +14,13 @@ SLACK = (
 
 
 @pytest.fixture(scope="module")
-def plain() -> dict:
-    return run_script("plain.py").line()
+def alone() -> CardRun:
+    return run_script("plain.py")
+
+
+@pytest.fixture(scope="module")
+def plain(alone: CardRun) -> dict:
+    return alone.line()
 
 
 @pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
@@ -38,12 +43,12 @@ def test_ddp_with_gradients_as_views_holds_no_second_copy(plain: dict) -> None:
         assert line["peak_allocated"] - plain["peak_allocated"] < SLACK
 
 
-def test_ranks_on_one_card_are_processes_of_their_own() -> None:
+def test_ranks_on_one_card_are_processes_of_their_own(alone: CardRun) -> None:
     run = run_ranks(2, "ddp.py", "--share", gpu="rtx3090")
     (card,) = run.result["devices"]
-    alone = run_script("plain.py").result["devices"][0]
-    assert card["context_bytes"] == 2 * alone["context_bytes"]
-    assert card["library_bytes"] == 2 * alone["library_bytes"]
+    (of_one,) = alone.result["devices"]
+    assert card["context_bytes"] == 2 * of_one["context_bytes"]
+    assert card["library_bytes"] == 2 * of_one["library_bytes"]
     reserved = sum(line["peak_reserved"] for line in run.lines())
     assert card["peak_device_bytes"] == reserved + card["context_bytes"] + card["library_bytes"]
 

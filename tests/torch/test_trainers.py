@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import sys
 
@@ -33,18 +34,23 @@ def check_trained_and_validated(run: CardRun) -> None:
     assert run.result["cuts"], "nothing is said to have been cut short"
 
 
+@functools.cache
+def run_trainer(*switches: str) -> CardRun:
+    """Two tests look at some of these runs."""
+    return run_cut(str(SCRIPTS / "hf_trainer.py"), *switches)
+
+
 @needs("transformers")
 @needs("accelerate")
 @pytest.mark.parametrize("switches", [(), ("bf16",), ("fp16",), ("ckpt",)], ids=lambda s: "-".join(s) or "plain")
 def test_hugging_face_trainer(switches: tuple[str, ...]) -> None:
-    check_trained_and_validated(run_cut(str(SCRIPTS / "hf_trainer.py"), *switches))
+    check_trained_and_validated(run_trainer(*switches))
 
 
 @needs("transformers")
 @needs("accelerate")
 def test_checkpointing_under_the_trainer_lowers_the_training_peak() -> None:
-    plain, checkpointed = (run_cut(str(SCRIPTS / "hf_trainer.py"), *switch) for switch in ((), ("ckpt",)))
-    saved = [phases_of(run)["train"]["peak_allocated_bytes"] for run in (plain, checkpointed)]
+    saved = [phases_of(run)["train"]["peak_allocated_bytes"] for run in (run_trainer(), run_trainer("ckpt"))]
     assert saved[1] < saved[0]
 
 
