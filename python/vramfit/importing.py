@@ -57,21 +57,29 @@ class _Loader(importlib.abc.Loader):
                 _call(module.__name__, callback, module)
 
 
+def find_behind(
+    this: importlib.abc.MetaPathFinder, name: str, path: Sequence[str] | None, target: ModuleType | None
+) -> ModuleSpec | None:
+    """What the finders after `this` say: those before it were asked already, and some of them would ask it again."""
+    finders = sys.meta_path[sys.meta_path.index(this) + 1 :] if this in sys.meta_path else sys.meta_path
+    for finder in finders:
+        find = getattr(finder, "find_spec", None)
+        spec = find(name, path, target) if find is not None else None
+        if spec is not None:
+            return spec
+    return None
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if fullname not in _watched and not garbage.is_import_quiet(fullname):
             return None
-        for finder in sys.meta_path:
-            find = None if finder is self else getattr(finder, "find_spec", None)
-            spec = find(fullname, path, target) if find is not None else None
-            if spec is None:
-                continue
-            if spec.loader is not None and hasattr(spec.loader, "exec_module"):
-                spec.loader = _Loader(spec.loader)
-            return spec
-        return None
+        spec = find_behind(self, fullname, path, target)
+        if spec is not None and spec.loader is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _Loader(spec.loader)
+        return spec
 
 
 def install() -> None:
