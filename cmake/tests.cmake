@@ -18,6 +18,10 @@ function(vramfit_test_flags name)
   vramfit_target(${name})
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_link_libraries(${name} PRIVATE GTest::gtest)
+  if(VRAMFIT_CCACHE)  # it keeps nothing that uses a precompiled header unless it is told that macros are no obstacle
+    set_target_properties(${name} PROPERTIES
+      CXX_COMPILER_LAUNCHER "env;CCACHE_SLOPPINESS=pch_defines,time_macros;${VRAMFIT_CCACHE}")
+  endif()
 endfunction()
 vramfit_test_flags(vramfit_test_headers)
 # g++ uses a precompiled header only where it was compiled as the test is: as part of an executable.
