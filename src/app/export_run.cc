@@ -7,6 +7,7 @@
 #include "app/export.h"
 #include "app/history.h"
 #include "app/report_result.h"
+#include "app/report_sweep.h"
 
 namespace vramfit::app {
 
@@ -28,11 +29,13 @@ void add_counters(ExportFacts& facts, const model::RunResult& result) {
     std::ranges::copy_if(result.timeline, std::back_inserter(points),
                          [&](const model::TimelinePoint& point) { return point.device == device.index; });
     std::ranges::stable_sort(points, {}, &model::TimelinePoint::at_ns);
-    Counter allocated{"allocated", device.index, {}}, reserved{"reserved", device.index, {}};
+    Counter allocated{"allocated", device.index, {}}, reserved{"reserved", device.index, {}},
+        used{"device", device.index, {}};
     for (std::size_t i = 0; i < points.size(); ++i) {
       const std::int64_t at_ns = points[i].at_ns - first_ns;
       allocated.points.push_back({at_ns, points[i].allocated});
       reserved.points.push_back({at_ns, points[i].reserved});
+      if (points[i].used) used.points.push_back({at_ns, *points[i].used});
       if (!points[i].mark.empty()) facts.marks.push_back({points[i].mark, "mark", device.index, at_ns});
       if (i == 0 || points[i].phase != points[i - 1].phase) {
         if (i > 0) facts.slices.back().to_ns = at_ns;
@@ -42,6 +45,7 @@ void add_counters(ExportFacts& facts, const model::RunResult& result) {
     if (!points.empty()) facts.slices.back().to_ns = points.back().at_ns - first_ns;
     facts.counters.push_back(std::move(allocated));
     facts.counters.push_back(std::move(reserved));
+    if (!used.points.empty()) facts.counters.push_back(std::move(used));  // older runs kept none
   }
 }
 
@@ -117,8 +121,14 @@ Result<ExportFacts> facts_of_run(std::int64_t number) {
     facts.cards.push_back({device.index, device.name, device.total, device.peaks.device});
   }
   if (stored.end.result.empty()) return facts;
+  if (stored.start.verb == "sweep") {
+    if (auto sweep = read_stored_sweep(stored.end.result)) {
+      facts.sweep = build_sweep_facts(std::move(*sweep), history->find_run());
+    }
+    return facts;
+  }
   const auto result = read_stored_result(stored.end.result);
-  if (!result) return facts;  // a doctor's or a sweep's: it has peaks at most
+  if (!result) return facts;  // a doctor's: it has peaks at most
   add_counters(facts, result->run);
   add_oom(facts, result->run);
   add_profiles(facts, result->run);

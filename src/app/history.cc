@@ -34,6 +34,10 @@ Result<std::vector<model::StoredRun>> History::load(const std::vector<std::int64
   return runs;
 }
 
+FindRun History::find_run() {
+  return [this](std::string_view uuid) { return store_.number_of(uuid).value_or(0); };
+}
+
 Result<Imported> History::import_file(const std::string& file) {
   const auto text = base::read_file(file);
   if (!text) return std::unexpected(text.error());

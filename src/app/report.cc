@@ -1,5 +1,7 @@
 #include "app/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -53,9 +55,26 @@ std::vector<std::size_t> find_front(const std::vector<model::PlanRow>& plans) {
   return front;
 }
 
-RunFacts build_facts(const model::StoredRun& stored) {
+// To the part of the page that tells of the run, or to a page of its own.
+std::string link_to(std::int64_t number, const std::vector<model::StoredRun>& shown, const std::string& home) {
+  if (std::ranges::find(shown, number, &model::StoredRun::number) != shown.end()) return fmt::format("#run-{}", number);
+  return home.empty() || number == 0 ? "" : fmt::format("{}runs/{}", home, number);
+}
+
+RunFacts build_facts(const model::StoredRun& stored, const std::vector<model::StoredRun>& shown,
+                     const ReportRequest& request) {
   RunFacts facts{.stored = stored};
   if (stored.end.result.empty()) return facts;
+  if (stored.start.verb == "sweep") {
+    auto sweep = read_stored_sweep(stored.end.result);
+    if (sweep) {
+      facts.sweep = build_sweep_facts(std::move(*sweep), request.find_run);
+      for (auto& run : facts.sweep->runs) run.link = link_to(run.number, shown, request.home);
+    } else {
+      facts.unreadable = "What this run stored is not a sweep's result, so only the history's own tables are shown.";
+    }
+    return facts;
+  }
   auto read = read_stored_result(stored.end.result);
   if (!read) {
     facts.unreadable = "What this run stored is not a run's result, so only the history's own tables are shown.";
@@ -71,7 +90,7 @@ RunFacts build_facts(const model::StoredRun& stored) {
 report::page::PageFacts build_page(std::vector<model::StoredRun> runs, const ReportRequest& request) {
   report::page::PageFacts facts{
       .is_confidential = request.is_confidential, .version = request.version, .home = request.home};
-  for (const model::StoredRun& run : runs) facts.runs.push_back(build_facts(run));
+  for (const model::StoredRun& run : runs) facts.runs.push_back(build_facts(run, runs, request));
   if (runs.size() > 1) facts.comparison = compare(std::move(runs));
   if (request.is_confidential) make_confidential(facts);
   for (RunFacts& run : facts.runs) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/report_sweep.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "model/stored_run.h"
@@ -15,7 +16,8 @@ namespace vramfit::app {
 struct ReportRequest {
   bool is_confidential = false;
   std::string version;  // of vramfit
-  std::string home;     // where a link to all runs leads; empty: there is none
+  std::string home;     // where a link to all runs leads, and "runs/12" behind it to one; empty: there is none
+  FindRun find_run;     // numbers of a sweep's trials; empty: they are not told
 };
 
 // The page's HTML. At least one run.

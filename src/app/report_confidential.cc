@@ -1,5 +1,7 @@
 #include "app/report_confidential.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -93,6 +95,34 @@ void clean(model::FitResult& fit) {
   fit.train_command.clear();
 }
 
+// Values that look like paths give way to their ordinals: trials are told apart by them.
+void clean(model::SweepResult& sweep) {
+  for (std::size_t i = 0; i < sweep.spec.variables.size(); ++i) {
+    std::vector<std::string>& values = sweep.spec.variables[i].values;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (without_paths(values[k]) == values[k]) continue;
+      const std::string replaced = fmt::format("{} {}", kLeftOut, k + 1);
+      for (model::Trial& trial : sweep.trials) {
+        if (i < trial.values.size() && trial.values[i] == values[k]) trial.values[i] = replaced;
+      }
+      for (model::Largest& largest : sweep.largest) {
+        if (i < largest.values.size() && largest.values[i] == values[k]) largest.values[i] = replaced;
+      }
+      values[k] = replaced;
+    }
+    clean(sweep.spec.variables[i].name);
+  }
+  sweep.spec.command.clear();
+  sweep.folder.clear();
+  for (model::Trial& trial : sweep.trials) {
+    if (trial.result.verdict == "failed") trial.result.reason = kLeftOut;
+    clean(trial.result.reason);
+  }
+  for (model::Largest& largest : sweep.largest) {
+    if (!largest.obstacle.empty()) largest.obstacle = kLeftOut;
+  }
+}
+
 void clean(model::StoredRun& run) {
   run.start.command.clear();
   run.start.folder.clear();
@@ -127,6 +157,7 @@ void make_confidential(PageFacts& facts) {
     clean(run.stored);
     if (run.result) clean(*run.result);
     if (run.fit) clean(*run.fit);
+    if (run.sweep) clean(run.sweep->result);
   }
   if (!facts.comparison) return;
   for (model::StoredRun& run : facts.comparison->runs) clean(run);

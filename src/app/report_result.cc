@@ -73,8 +73,16 @@ model::LineRow read_line(const json& row) {
 }
 
 model::TimelinePoint read_point(const json& row) {
-  return {row.value("at_ns", std::int64_t{0}), row.value("device", 0),       text(row, "phase"),
-          bytes(row, "allocated_bytes"),       bytes(row, "reserved_bytes"), text(row, "mark")};
+  model::TimelinePoint point{.at_ns = row.value("at_ns", std::int64_t{0}),
+                             .device = row.value("device", 0),
+                             .phase = text(row, "phase"),
+                             .allocated = bytes(row, "allocated_bytes"),
+                             .reserved = bytes(row, "reserved_bytes"),
+                             .mark = text(row, "mark")};
+  if (const auto used = row.find("used_bytes"); used != row.end() && !used->is_null()) {
+    point.used = Bytes(used->get<std::int64_t>());
+  }
+  return point;
 }
 
 model::StackFrame read_frame(const json& row) {

@@ -32,7 +32,8 @@ model::RunResult result_full_of(const std::string& text) {
   result.cuts = result.plan_applied = result.plan_refused = {text};
   result.depends_on_data = {{text, text, 1}};
   result.not_modelled = result.assumed = result.warnings = {{text, 2}};
-  result.timeline = {{0, 0, text, Bytes(1), Bytes(2), text}, {1000000000, 0, text, Bytes(1 << 20), Bytes(2 << 20), ""}};
+  result.timeline = {{0, 0, text, Bytes(1), Bytes(2), text, std::nullopt},
+                     {1000000000, 0, text, Bytes(1 << 20), Bytes(2 << 20), "", Bytes(3 << 20)}};
   return result;
 }
 

@@ -86,6 +86,12 @@ void RunBook::finish(const model::RunEnd& end, base::ProgressSink& progress) {
   }
 }
 
+std::string RunBook::uuid() {
+  if (!store_ || number_ == 0) return "";
+  const auto run = store_->find(number_);
+  return run ? run->uuid : "";
+}
+
 model::RunEnd summarize(const model::RunResult& result, std::string json) {
   model::RunEnd end;
   end.verdict = to_string(result.verdict);

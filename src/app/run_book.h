@@ -32,6 +32,7 @@ class RunBook {
 
   void finish(const model::RunEnd& end, base::ProgressSink& progress);
   std::int64_t number() const { return number_; }  // 0: not noted
+  std::string uuid();                              // stays the same wherever the run is imported; empty: not noted
 
  private:
   std::optional<store::Store> store_;

@@ -52,6 +52,7 @@ class Sweep {
         if (auto done = take_end(trial); !done) return stop(done.error());
       }
     }
+    for (Trial& trial : result_.trials) trial.run = folder_.read_run(trial.index);
     for (std::size_t i = 0; i < searches_.size(); ++i) result_.largest.push_back(searches_[i].answer(groups_[i]));
     return std::move(result_);
   }

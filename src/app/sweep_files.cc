@@ -50,6 +50,14 @@ Result<std::vector<std::string>> SweepFolder::read_values(std::size_t trial) con
   return ingest::parse_words(*text, file.string());
 }
 
+Result<void> SweepFolder::write_run(std::size_t trial, const std::string& uuid) const {
+  return base::write_file(of(trial, ".run"), uuid);
+}
+
+std::string SweepFolder::read_run(std::size_t trial) const {
+  return base::read_file(of(trial, ".run")).value_or(std::string());
+}
+
 std::size_t SweepFolder::count() const {
   std::size_t trials = 0;
   std::error_code ignored;

@@ -4,6 +4,7 @@
 //   trials/K.plan.json    the plan applied to trial K, where there is one
 //   trials/K.json         what `vramfit run --json` wrote; written whole or not at all, so it says "done"
 //   trials/K.log          what the job printed
+//   trials/K.run          the uuid by which the history has it
 //   job.sh  slurm.json    on a cluster
 #ifndef VRAMFIT_APP_SWEEP_FILES_H
 #define VRAMFIT_APP_SWEEP_FILES_H
@@ -33,6 +34,9 @@ class SweepFolder {
   // Which combination a trial is. Trials of a search come into being as it goes: their values are kept beside them.
   base::Result<void> write_values(std::size_t trial, const std::vector<std::string>& values) const;
   base::Result<std::vector<std::string>> read_values(std::size_t trial) const;
+  // The uuid of a trial's run in the history; empty: it has none.
+  base::Result<void> write_run(std::size_t trial, const std::string& uuid) const;
+  std::string read_run(std::size_t trial) const;
   // How many trials have been given a number.
   std::size_t count() const;
 

@@ -38,7 +38,12 @@ void SweepHistory::note(const SweepFolder& folder, const model::Trial& trial, ba
   end.reason = trial.result.reason;
   end.exit_code = trial.result.exit_code;
   end.wall_seconds = trial.result.wall_seconds;
-  RunBook::begin(start, progress).finish(end, progress);
+  RunBook book = RunBook::begin(start, progress);
+  book.finish(end, progress);
+  // Without it the sweep's map can't name the run; nothing else is lost.
+  if (const auto written = folder.write_run(trial.index, book.uuid()); !written) {
+    progress.say("vramfit: " + to_string(written.error()));
+  }
 }
 
 void SweepHistory::finish(const model::SweepResult& result, const std::string& json, base::ProgressSink& progress) {

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "app/history.h"
 #include "app/report.h"
@@ -41,21 +43,24 @@ Named sort_out(const std::vector<std::string>& what) {
   return named;
 }
 
-base::Result<std::vector<model::StoredRun>> load(const std::vector<std::int64_t>& numbers) {
-  if (numbers.empty()) return {};
-  auto history = app::History::open();
-  if (!history) return std::unexpected(history.error());
-  return history->load(numbers, {});
-}
-
 base::Result<void> act(const ReportOptions& options) {
   const Named named = sort_out(options.what);
-  auto runs = load(named.runs);
-  if (!runs) return std::unexpected(runs.error());
+  std::vector<model::StoredRun> runs;
+  std::optional<app::History> history;
+  if (!named.runs.empty()) {
+    auto opened = app::History::open();
+    if (!opened) return std::unexpected(opened.error());
+    history = std::move(*opened);
+    auto loaded = history->load(named.runs, {});
+    if (!loaded) return std::unexpected(loaded.error());
+    runs = std::move(*loaded);
+  }
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
-  const auto html =
-      app::build_report(std::move(*runs), named.snapshots,
-                        {.is_confidential = options.is_confidential, .version = VRAMFIT_VERSION}, progress);
+  const auto html = app::build_report(std::move(runs), named.snapshots,
+                                      {.is_confidential = options.is_confidential,
+                                       .version = VRAMFIT_VERSION,
+                                       .find_run = history ? history->find_run() : app::FindRun()},
+                                      progress);
   progress.clear();
   if (!html) return std::unexpected(html.error());
   if (options.file == "-") {

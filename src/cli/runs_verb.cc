@@ -6,12 +6,14 @@
 
 #include "app/compare.h"
 #include "app/history.h"
+#include "app/report_sweep.h"
 #include "base/file.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "report/history_json.h"
 #include "report/history_text.h"
+#include "report/sweep_text.h"
 
 namespace vramfit::cli {
 
@@ -125,7 +127,12 @@ Result<std::vector<model::StoredRun>> load(const NumbersOptions& options) {
 Result<int> act_show(const NumbersOptions& options) {
   const auto runs = load(options);
   if (!runs) return std::unexpected(runs.error());
-  return show(options.json, report::history_to_json(*runs, VRAMFIT_VERSION), report::stored_run_to_text(runs->front()));
+  const model::StoredRun& run = runs->front();
+  std::string text = report::stored_run_to_text(run);
+  if (run.start.verb == "sweep") {
+    if (const auto sweep = app::read_stored_sweep(run.end.result)) text += "\n" + report::sweep_to_text(*sweep);
+  }
+  return show(options.json, report::history_to_json(*runs, VRAMFIT_VERSION), text);
 }
 
 Result<int> act_compare(const NumbersOptions& options) {

@@ -144,7 +144,9 @@ Result<Page> HistorySite::run(std::int64_t number) const {
     if (!process) return std::unexpected(process.error());
     return html_page(report::site::live_page(runs->front(), live_.cards_of(*process, 0), options_.version));
   }
-  return html_page(app::build_report(std::move(*runs), {.version = options_.version, .home = "/"}), kReportPolicy);
+  return html_page(
+      app::build_report(std::move(*runs), {.version = options_.version, .home = "/", .find_run = history->find_run()}),
+      kReportPolicy);
 }
 
 Result<Page> HistorySite::live(std::int64_t number, std::string_view query) const {
@@ -191,7 +193,9 @@ Result<Page> HistorySite::compare(std::string_view query) const {
   if (!history) return std::unexpected(history.error());
   auto runs = history->load(numbers, {});
   if (!runs) return std::unexpected(runs.error());
-  return html_page(app::build_report(std::move(*runs), {.version = options_.version, .home = "/"}), kReportPolicy);
+  return html_page(
+      app::build_report(std::move(*runs), {.version = options_.version, .home = "/", .find_run = history->find_run()}),
+      kReportPolicy);
 }
 
 Result<Page> HistorySite::find(const Request& request) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 
 namespace vramfit::liveness {
@@ -13,6 +14,11 @@ void raise(model::Peaks& peaks, const Moment& moment) {
   peaks.allocated = std::max(peaks.allocated, moment.allocated);
   peaks.reserved = std::max(peaks.reserved, moment.reserved);
   peaks.device = std::max(peaks.device, moment.device);
+}
+
+EventIndex first_highest(const CardHistory& history, Bytes Moment::*level) {
+  const auto highest = std::ranges::max_element(history.moments, {}, level);
+  return static_cast<EventIndex>(highest - history.moments.begin());
 }
 
 }  // namespace
@@ -52,20 +58,25 @@ std::vector<model::TimelinePoint> build_timeline(const CardHistory& history, std
   std::vector<model::TimelinePoint> points;
   const auto add = [&](EventIndex at, std::string mark) {
     const Moment& moment = history.moments[at];
+    const auto used = moment.device.count() < 0 ? std::nullopt : std::optional(moment.device);
     points.push_back({moment.at_ns, history.device, std::string(model::phase_name(moment.phase)), moment.allocated,
-                      moment.reserved, std::move(mark)});
+                      moment.reserved, std::move(mark), used});
   };
   const std::size_t marks = std::min(history.marks.size(), limit / 2);
   for (std::size_t i = 0; i < marks; ++i) add(history.marks[i].at, history.marks[i].text);
   const std::size_t count = history.moments.size();
-  const std::size_t stretches = std::min(count, limit - marks);
+  if (count == 0) return points;
+  // The fullest stretch of tensors need not be the card's.
+  std::set<EventIndex> chosen = {first_highest(history, &Moment::reserved), first_highest(history, &Moment::device)};
+  const std::size_t stretches = std::min(count, limit - marks - std::min(chosen.size(), limit - marks));
   for (std::size_t i = 0; i < stretches; ++i) {
     const std::size_t first = i * count / stretches, last = (i + 1) * count / stretches;
     const auto highest = std::max_element(history.moments.begin() + static_cast<std::ptrdiff_t>(first),
                                           history.moments.begin() + static_cast<std::ptrdiff_t>(last),
                                           [](const Moment& a, const Moment& b) { return a.allocated < b.allocated; });
-    add(static_cast<EventIndex>(highest - history.moments.begin()), "");
+    chosen.insert(static_cast<EventIndex>(highest - history.moments.begin()));
   }
+  for (const EventIndex at : chosen) add(at, "");
   std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
   return points;
 }

@@ -22,7 +22,8 @@ std::vector<model::PhaseResult> find_phase_peaks(const CardHistory& history);
 //   allocated _/\__/\/\__/ \__/\___
 EventIndex find_peak_event(const CardHistory& history);
 
-// At most `limit` points: of each stretch of events the one with the most allocated. Marks always stay.
+// At most `limit` points (4 or more): of each stretch of events the one with the most allocated, and where the reserved
+// memory and the whole card first stood highest, so that no peak is lost. Marks come first, up to half of the points.
 std::vector<model::TimelinePoint> build_timeline(const CardHistory& history, std::size_t limit);
 
 }  // namespace vramfit::liveness

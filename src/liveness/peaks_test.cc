@@ -59,5 +59,27 @@ TEST(Peaks, the_timeline_keeps_the_highest_point_and_the_marks) {
   EXPECT_TRUE(std::ranges::is_sorted(points, {}, &model::TimelinePoint::at_ns));
 }
 
+//  reserved  ___|^^|_________      a segment that comes and goes between two fuller moments of tensors
+TEST(Peaks, the_timeline_keeps_the_highest_of_the_card) {
+  RecordingBuilder builder;
+  builder.context(100).segment(0, 4096);
+  for (int i = 0; i < 1000; ++i) {
+    if (i == 333) builder.segment(8192, 4096).alloc(8192, 1).free(8192).free_segment(8192, 4096);
+    builder.alloc(64, 10).free(64);
+  }
+  const CardHistory history = history_of(builder);
+  const auto points = build_timeline(history, 50);
+  EXPECT_LE(points.size(), 50u);
+  const auto fullest = std::ranges::max_element(points, {}, &model::TimelinePoint::used);
+  EXPECT_EQ(fullest->used, find_peaks(history).device);
+  EXPECT_EQ(std::ranges::max_element(points, {}, &model::TimelinePoint::reserved)->reserved, Bytes(8192));
+}
+
+TEST(Peaks, a_card_that_nothing_has_told_is_not_known) {
+  RecordingBuilder builder;
+  builder.alloc(64, 10);
+  EXPECT_EQ(build_timeline(history_of(builder), 10).at(0).used, std::nullopt);
+}
+
 }  // namespace
 }  // namespace vramfit::liveness

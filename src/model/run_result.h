@@ -121,7 +121,8 @@ struct TimelinePoint {
   int device = 0;
   std::string phase;
   Bytes allocated, reserved;
-  std::string mark;  // vramfit.mark(text); mostly empty
+  std::string mark;           // vramfit.mark(text); mostly empty
+  std::optional<Bytes> used;  // of the card, by everything on it; none: nothing has told it yet
   friend bool operator==(const TimelinePoint&, const TimelinePoint&) = default;
 };
 

@@ -60,6 +60,7 @@ struct Trial {
   std::vector<std::string> values;  // one a variable, the goal's last
   TrialState state = TrialState::kWaiting;
   TrialResult result;
+  std::string run;  // the uuid by which the history has it; empty: it has not
   friend bool operator==(const Trial&, const Trial&) = default;
 };
 

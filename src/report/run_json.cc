@@ -98,6 +98,7 @@ ordered_json point_json(const model::TimelinePoint& point) {
           {"phase", point.phase},
           {"allocated_bytes", point.allocated.count()},
           {"reserved_bytes", point.reserved.count()},
+          {"used_bytes", point.used ? ordered_json(point.used->count()) : ordered_json(nullptr)},
           {"mark", or_null(point.mark)}};
 }
 

@@ -22,8 +22,10 @@ ordered_json values_json(const model::SweepSpec& spec, const std::vector<std::st
 }
 
 ordered_json trial_json(const model::SweepSpec& spec, const model::Trial& trial) {
-  ordered_json json = {
-      {"index", trial.index}, {"values", values_json(spec, trial.values)}, {"state", to_string(trial.state)}};
+  ordered_json json = {{"index", trial.index},
+                       {"values", values_json(spec, trial.values)},
+                       {"state", to_string(trial.state)},
+                       {"run_uuid", trial.run.empty() ? ordered_json(nullptr) : ordered_json(trial.run)}};
   if (trial.state != model::TrialState::kDone) return json;
   const model::TrialResult& result = trial.result;
   json["verdict"] = result.verdict;
@@ -59,6 +61,8 @@ std::string sweep_to_json(const model::SweepResult& result, std::string_view ver
       {"command", result.spec.command},
       {"variables", std::move(variables)},
       {"find_max", result.spec.goal ? ordered_json(result.spec.goal->name) : ordered_json(nullptr)},
+      {"find_max_range",
+       result.spec.goal ? ordered_json({result.spec.goal->low, result.spec.goal->high}) : ordered_json(nullptr)},
       {"folder", result.folder},
       {"interrupted", result.interrupted},
       {"seconds", result.seconds},

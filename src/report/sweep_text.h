@@ -9,6 +9,11 @@
 namespace vramfit::report {
 
 std::string trial_line(const model::SweepSpec& spec, const model::Trial& trial, bool was_known);
+
+// "[✓] batch 37 fits, 38 does not; both were run": of a sweep with a goal.
+std::string largest_line(const model::SweepSpec& spec, const model::Largest& largest);
+std::string sweep_verdict_line(const model::SweepResult& result);
+
 std::string sweep_to_text(const model::SweepResult& result);
 
 }  // namespace vramfit::report

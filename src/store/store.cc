@@ -125,6 +125,14 @@ Result<StoredRun> Store::find(std::int64_t number) {
   return run;
 }
 
+Result<std::int64_t> Store::number_of(std::string_view uuid) {
+  auto found = connection_.prepare("SELECT number FROM runs WHERE uuid = ?1");
+  if (!found) return pass_on(found);
+  const auto row = found->bind(1, uuid).step();
+  if (!row) return pass_on(row);
+  return *row ? found->integer(0) : 0;
+}
+
 Result<void> Store::read_lists(StoredRun& run) {
   auto devices = select_devices(connection_, run.number);
   if (!devices) return pass_on(devices);

@@ -27,6 +27,8 @@ class Store {
   base::Result<void> finish(std::int64_t number, const model::RunEnd& end, std::int64_t now_ms);
 
   base::Result<model::StoredRun> find(std::int64_t number);
+  // 0: there is no such run here.
+  base::Result<std::int64_t> number_of(std::string_view uuid);
   // Newest first, without results.
   base::Result<std::vector<model::StoredRun>> list(const model::RunFilter& filter);
 

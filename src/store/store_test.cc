@@ -240,6 +240,8 @@ TEST_F(StoreTest, AnImportedRunKeepsItsIdentityAndComesOnlyOnce) {
   ASSERT_TRUE(other->begin(some_start(), 9));
   EXPECT_EQ(*other->import_run(run), 2);
   EXPECT_EQ(*other->import_run(run), 0);
+  EXPECT_EQ(*other->number_of(run.uuid), 2);
+  EXPECT_EQ(*other->number_of("nobody"), 0);
   model::StoredRun copy = *other->find(2);
   copy.number = run.number;
   EXPECT_EQ(copy, run);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import signal
@@ -130,6 +132,22 @@ def test_runs_are_noted_shown_compared_and_exported(product: Product) -> None:
     (run,) = json.loads(shown.stdout)["runs"]
     assert run["tags"] == ["paper"] and json.loads(run["result"])["verdict"] == "fits"
     assert product.call("show", "99").exit_code == 2
+
+
+def test_a_run_tells_the_whole_card_up_to_its_peak(product: Product) -> None:
+    done = product.run("import torch\nx = torch.zeros(2**28, device='cuda')\ndel x\ntorch.cuda.empty_cache()\n")
+    assert done.exit_code == 0, done
+    (card,) = done.result["devices"]
+    rows = list(csv.DictReader(io.StringIO(product.call("export", "1", "--to", "csv", "-o", "-").stdout)))
+    known = [int(row["device_bytes"]) for row in rows if row["device_bytes"]]
+    assert max(known) == card["peak_device_bytes"]
+    assert min(known) < card["peak_device_bytes"], "it was given back"
+    assert max(int(row["reserved_bytes"]) for row in rows) == card["peak_reserved_bytes"]
+    assert all(int(row["device_bytes"]) >= int(row["reserved_bytes"]) for row in rows if row["device_bytes"])
+    events = json.loads(product.call("export", "1", "--to", "perfetto", "-o", "-").stdout)["traceEvents"]
+    assert {event["name"] for event in events if event["ph"] == "C"} == {"allocated", "reserved", "device"}
+    assert product.call("export", "1", "-o", "run.svg").exit_code == 0
+    assert "everything on the card" in (product.folder / "run.svg").read_text()
 
 
 def test_a_diagnosis_is_noted_with_its_findings(product: Product) -> None:

@@ -73,6 +73,29 @@ TEST(Exports, csv_quotes_what_needs_it_and_disarms_formulas) {
             "\"run \"\"1\"\"\",0,0.000003,,50,300,,\r\n");
 }
 
+//  reserved   ____________     a point at the begin and the end only: between them it holds
+//  allocated  __|^^^^^|___
+TEST(Exports, a_level_holds_until_its_next_point) {
+  ExportFacts facts = sample();
+  const auto path_of = [](const std::string& svg, const std::string& css_class) {
+    const std::size_t begin = svg.find("<path class=\"" + css_class + "\" d=\"M76");
+    if (begin == std::string::npos) return std::string();
+    return svg.substr(begin, svg.find("/>", begin) - begin);
+  };
+  facts.counters[1].points = {{0, Bytes(300)}, {3'000, Bytes(300)}};
+  facts.counters.push_back({"device", 0, {{0, Bytes(400)}, {3'000, Bytes(400)}}});
+  const std::string svg = charts_to_svg({facts});
+  for (const char* flat : {"reserved", "used"}) {
+    std::set<std::string> heights;
+    const std::string path = path_of(svg.substr(svg.find("viewBox", svg.find("<svg y="))), flat);
+    ASSERT_FALSE(path.empty()) << flat;
+    for (std::size_t at = path.find('V'); at != std::string::npos; at = path.find('V', at + 1)) {
+      heights.insert(path.substr(at, path.find_first_of("H\"", at) - at));
+    }
+    EXPECT_EQ(heights.size(), 1u) << path;
+  }
+}
+
 TEST(Exports, one_gives_timelines_and_several_give_bars) {
   const std::string one = charts_to_svg({sample()});
   EXPECT_NE(one.find("class=\"allocated\""), std::string::npos);

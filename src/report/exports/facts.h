@@ -3,10 +3,12 @@
 #define VRAMFIT_REPORT_EXPORTS_FACTS_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
+#include "report/page/sweep_facts.h"
 
 namespace vramfit::report::exports {
 
@@ -69,7 +71,8 @@ struct ExportFacts {
   std::vector<Slice> slices;
   std::vector<Mark> marks;
   std::vector<StackProfile> profiles;
-  std::string outcome;  // one word for what came of it; may be empty
+  std::optional<page::SweepFacts> sweep;  // of a sweep: it has maps instead of memory over time
+  std::string outcome;                    // one word for what came of it; may be empty
 };
 
 }  // namespace vramfit::report::exports

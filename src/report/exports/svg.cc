@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "model/run_result.h"
+#include "report/exports/sweep_svg.h"
 #include "report/page/axis.h"
 #include "report/page/html.h"
 #include "report/page/timeline_chart.h"
@@ -26,38 +28,61 @@ constexpr std::string_view kStyle =
     ".phase{fill:#1b1b1b}.phase-0{fill-opacity:.03}.phase-1{fill-opacity:.09}"
     ".reserved{fill:none;stroke:#0072B2;stroke-width:2}.area{fill:#0072B2;fill-opacity:.12;stroke:none}"
     ".allocated{fill:none;stroke:#B84A00;stroke-width:2;stroke-dasharray:7 2}"
+    ".used{fill:none;stroke:#555;stroke-width:1.5;stroke-dasharray:1.5 2.5}"
     ".limit{stroke:#1b1b1b;stroke-width:2;stroke-dasharray:2 4;fill:none}"
-    ".mark{stroke:#555;stroke-width:1.5;stroke-dasharray:1 3}.cursor{visibility:hidden}.bar{fill:#0072B2}";
+    ".mark{stroke:#555;stroke-width:1.5;stroke-dasharray:1 3}.cursor{visibility:hidden}.bar{fill:#0072B2}"
+    ".small{font-size:11.5px}.heat{fill:#0072B2;stroke:#c9c9c9}.heat.unsure{stroke:#1b1b1b;stroke-dasharray:4 3}"
+    ".unheated{fill:none;stroke:#c9c9c9}.unheated.unknown{stroke-dasharray:3 3}.over{fill:#a8320a;font-weight:600}"
+    ".border{fill:none;stroke:#1b1b1b;stroke-width:4;stroke-linecap:square}"
+    ".border.unsure{stroke-dasharray:7 5;stroke-linecap:butt}.fits{fill:#0072B2;stroke:#fff}"
+    ".lost{stroke:#B84A00;stroke-width:2;fill:none}.unsure-point{stroke:#0072B2;stroke-width:2;fill:#fff}"
+    ".front{fill:none;stroke:#0072B2;stroke-width:2}";
 
-std::string document(int height, std::string_view body) {
-  return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
-      "height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n<style>{2}</style>\n<rect width=\"{0}\" height=\"{1}\" "
-      "fill=\"#fff\"/>\n{3}</svg>\n",
-      kWidth, height, kStyle, body);
+bool has_counter(const ExportFacts& facts, int device, std::string_view name) {
+  return std::ranges::any_of(facts.counters, [&](const Counter& counter) {
+    return counter.device == device && counter.name == name && !counter.points.empty();
+  });
+}
+
+// What is known at a moment: counters have points of their own, and a value holds until the next one.
+struct Levels {
+  std::optional<Bytes> allocated, reserved, device;
+};
+
+std::map<std::int64_t, Levels> levels_of(const ExportFacts& facts, int device) {
+  std::map<std::int64_t, Levels> levels;
+  for (const Counter& counter : facts.counters) {
+    if (counter.device != device) continue;
+    for (const CounterPoint& point : counter.points) {
+      Levels& at = levels[point.at_ns];
+      if (counter.name == "allocated") at.allocated = point.value;
+      if (counter.name == "reserved") at.reserved = point.value;
+      if (counter.name == "device") at.device = point.value;
+    }
+  }
+  Levels last;
+  for (auto& [at_ns, at] : levels) {
+    if (!at.allocated) at.allocated = last.allocated;
+    if (!at.reserved) at.reserved = last.reserved;
+    if (!at.device) at.device = last.device;
+    last = at;
+  }
+  return levels;
 }
 
 // What the report draws for one card. The whole card stands in for what PyTorch reserved where only that is known.
 std::vector<model::TimelinePoint> points_of(const ExportFacts& facts, int device) {
-  std::map<std::int64_t, model::TimelinePoint> points;
-  const auto has = [&](std::string_view name) {
-    return std::ranges::any_of(facts.counters, [&](const Counter& counter) {
-      return counter.device == device && counter.name == name && !counter.points.empty();
-    });
-  };
-  const std::string upper = has("reserved") ? "reserved" : "device";
-  for (const Counter& counter : facts.counters) {
-    if (counter.device != device) continue;
-    for (const CounterPoint& point : counter.points) {
-      model::TimelinePoint& drawn = points[point.at_ns];
-      drawn.at_ns = point.at_ns;
-      drawn.device = device;
-      if (counter.name == "allocated") drawn.allocated = point.value;
-      if (counter.name == upper) drawn.reserved = point.value;
-    }
-  }
+  const bool has_reserved = has_counter(facts, device, "reserved");
   std::vector<model::TimelinePoint> list;
-  for (auto& [at_ns, point] : points) {
+  for (const auto& [at_ns, levels] : levels_of(facts, device)) {
+    const auto reserved = has_reserved ? levels.reserved : levels.device;
+    model::TimelinePoint point{.at_ns = at_ns,
+                               .device = device,
+                               .phase = {},
+                               .allocated = levels.allocated.value_or(Bytes()),
+                               .reserved = reserved.value_or(Bytes()),
+                               .mark = {},
+                               .used = has_reserved ? levels.device : std::nullopt};
     for (const Slice& slice : facts.slices) {
       if (slice.device == device && at_ns >= slice.from_ns && at_ns < slice.to_ns) point.phase = slice.name;
     }
@@ -81,11 +106,15 @@ std::string picture_of(const std::string& figure, int top) {
                      kChartHeight, kWidth, kChartHeight, figure.substr(inside, end - inside));
 }
 
-std::string legend(int y, bool is_whole_card) {
-  return fmt::format(
-      "<path class=\"reserved\" d=\"M76 {0}h32\"/><text x=\"114\" y=\"{1}\">{2}</text>"
-      "<path class=\"allocated\" d=\"M330 {0}h32\"/><text x=\"368\" y=\"{1}\">allocated: tensors</text>\n",
-      y - 4, y, is_whole_card ? "the whole card" : "reserved by PyTorch");
+std::string legend(const ExportFacts& facts, int device, int y) {
+  const bool has_reserved = has_counter(facts, device, "reserved");
+  const auto item = [y](int x, std::string_view css_class, std::string_view text) {
+    return fmt::format("<path class=\"{}\" d=\"M{} {}h32\"/><text x=\"{}\" y=\"{}\">{}</text>\n", css_class, x, y - 4,
+                       x + 38, y, text);
+  };
+  return item(76, "reserved", has_reserved ? "reserved by PyTorch" : "everything on the card") +
+         item(330, "allocated", "allocated: tensors") +
+         (has_reserved && has_counter(facts, device, "device") ? item(560, "used", "everything on the card") : "");
 }
 
 std::string timelines(const ExportFacts& facts) {
@@ -101,14 +130,11 @@ std::string timelines(const ExportFacts& facts) {
         fmt::format("{}: card {}{}{}", facts.title, card.device, card.name.empty() ? "" : ", ", card.name);
     const std::string picture = picture_of(page::timeline_chart(result, device, title), top + kTitleHeight);
     if (picture.empty()) continue;
-    const bool is_whole_card = std::ranges::none_of(facts.counters, [&](const Counter& counter) {
-      return counter.device == card.device && counter.name == "reserved" && !counter.points.empty();
-    });
     body += fmt::format("<text class=\"title\" x=\"76\" y=\"{}\">{}</text>\n", top + 22, escape(title)) +
-            legend(top + 44, is_whole_card) + picture;
+            legend(facts, card.device, top + 44) + picture;
     top += kTitleHeight + kChartHeight;
   }
-  return body.empty() ? "" : document(top, body);
+  return body.empty() ? "" : svg_document(kWidth, top, body);
 }
 
 std::string peak_bars(const std::vector<ExportFacts>& exported) {
@@ -147,14 +173,24 @@ std::string peak_bars(const std::vector<ExportFacts>& exported) {
         bar.outcome.empty() ? "" : ", ", escape(bar.outcome));
     y += kRow;
   }
-  return document(bottom + 32, body);
+  return svg_document(kWidth, bottom + 32, body);
 }
 
 }  // namespace
 
+std::string svg_document(int width, int height, std::string_view body) {
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
+      "height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n<style>{2}</style>\n<rect width=\"{0}\" height=\"{1}\" "
+      "fill=\"#fff\"/>\n{3}</svg>\n",
+      width, height, kStyle, body);
+}
+
 std::string charts_to_svg(const std::vector<ExportFacts>& exported) {
   if (exported.empty()) return "";
-  return exported.size() == 1 ? timelines(exported.front()) : peak_bars(exported);
+  if (exported.size() > 1) return peak_bars(exported);
+  const ExportFacts& facts = exported.front();
+  return facts.sweep ? sweep_to_svg(*facts.sweep, facts.title) : timelines(facts);
 }
 
 }  // namespace vramfit::report::exports

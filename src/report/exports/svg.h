@@ -3,14 +3,18 @@
 #define VRAMFIT_REPORT_EXPORTS_SVG_H
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/exports/facts.h"
 
 namespace vramfit::report::exports {
 
-// Of one: memory over time, a picture for each card that has any. Of several: their peaks as bars. Empty where there is
-// nothing to draw.
+// What stands inside <svg> as a whole file, with the colours of all charts.
+std::string svg_document(int width, int height, std::string_view body);
+
+// Of one: memory over time, a picture for each card that has any; of a sweep its maps. Of several: their peaks as bars.
+// Empty where there is nothing to draw.
 std::string charts_to_svg(const std::vector<ExportFacts>& exported);
 
 }  // namespace vramfit::report::exports

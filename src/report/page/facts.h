@@ -12,6 +12,7 @@
 #include "model/run_result.h"
 #include "model/stored_run.h"
 #include "report/page/flame_facts.h"
+#include "report/page/sweep_facts.h"
 #include "report/page/trace_facts.h"
 
 namespace vramfit::report::page {
@@ -28,6 +29,7 @@ struct OwnerTotal {
 struct RunFacts {
   model::StoredRun stored;
   std::optional<model::RunResult> result;  // none: it has none, or not one of a run (see `unreadable`)
+  std::optional<SweepFacts> sweep;         // of `vramfit sweep`; it has no result of one run
   std::optional<model::FitResult> fit;     // of `vramfit fit`; its as_is is `result`
   std::string unreadable;                  // why a stored result could not be shown; empty: it could
   std::vector<OwnerTotal> owners;          // by card, largest first

@@ -11,8 +11,10 @@
 #include "report/page/html.h"
 #include "report/page/module_section.h"
 #include "report/page/owners_bar.h"
+#include "report/page/sweep_section.h"
 #include "report/page/timeline_chart.h"
 #include "report/run_text.h"
+#include "report/sweep_text.h"
 
 namespace vramfit::report::page {
 
@@ -24,7 +26,9 @@ namespace {
 // What the terminal says, in one line: "[✓] fits NVIDIA ...".
 std::string marked_verdict(const RunFacts& run) {
   std::string line;
-  if (run.fit) {
+  if (run.sweep) {
+    line = report::sweep_verdict_line(run.sweep->result);
+  } else if (run.fit) {
     line = report::fit_verdict_line(*run.fit);
   } else if (run.result) {
     line = report::verdict_line(*run.result);
@@ -225,6 +229,7 @@ std::string run_section(const RunFacts& run, int level) {
   html += heading(level, fmt::format("Run {}: {}", stored.number, stored.start.verb));
   html += fmt::format("<p class=\"verdict {}\">{}</p>\n", state_of(marked), escape(marked));
   if (!run.unreadable.empty()) html += paragraph(run.unreadable, "note");
+  if (run.sweep) html += sweep_section(*run.sweep, stored.number, level + 1);
   if (run.fit) html += fit_section(run, level + 1);
   if (run.fit && run.result)
     html += heading(level + 1, "The job as it is") + paragraph(report::verdict_line(*run.result));

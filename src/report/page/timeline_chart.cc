@@ -35,11 +35,14 @@ double seconds_of(const TimelinePoint& point, const TimelinePoint& first) {
 }
 
 // Memory stays where it is until the next point.
-std::string steps(const std::vector<TimelinePoint>& points, const Scale& scale, Bytes TimelinePoint::*member) {
+template <class Level>
+std::string steps(const std::vector<TimelinePoint>& points, const Scale& scale, Level TimelinePoint::*member) {
   std::string path;
   for (const TimelinePoint& point : points) {
+    const std::optional<Bytes> level = point.*member;
+    if (!level) continue;
     const double x = scale.x(seconds_of(point, points.front()));
-    const double y = scale.y(point.*member);
+    const double y = scale.y(*level);
     path += path.empty() ? fmt::format("M{:.1f} {:.1f}", x, y) : fmt::format("H{:.1f}V{:.1f}", x, y);
   }
   return path;
@@ -100,28 +103,36 @@ std::string draw_limit(Bytes limit, const Scale& scale) {
       kLeft, kWidth - kRight, y, y, kWidth - kRight - 4, y + 15, to_string(limit));
 }
 
+bool tells_of_card(const std::vector<TimelinePoint>& points) {
+  return std::ranges::any_of(points, [](const TimelinePoint& point) { return point.used.has_value(); });
+}
+
 std::string data_table(const std::vector<TimelinePoint>& points, const Scale& scale, const std::string& title) {
   std::vector<std::vector<std::string>> rows;
   const bool has_marks = std::ranges::any_of(points, [](const TimelinePoint& point) { return !point.mark.empty(); });
+  const bool has_used = tells_of_card(points);
   for (const TimelinePoint& point : points) {
     const double seconds = seconds_of(point, points.front());
     rows.push_back({fmt::format("<span data-x=\"{:.1f}\">{:.3f} s</span>", scale.x(seconds), seconds),
                     escape(point.phase), to_string(point.allocated), to_string(point.reserved)});
+    if (has_used) rows.back().push_back(point.used ? to_string(*point.used) : "unknown");
     if (has_marks) rows.back().push_back(escape(point.mark));
   }
   std::vector<TableColumn> columns = {{"after", true}, {"phase"}, {"allocated", true}, {"reserved", true}};
+  if (has_used) columns.push_back({"everything", true});
   if (has_marks) columns.push_back({"mark"});
   return details("The numbers behind the picture", table("Points of: " + title, columns, rows));
 }
 
-std::string legend() {
-  return "<ul class=\"legend\"><li><svg class=\"key\" viewBox=\"0 0 32 8\" aria-hidden=\"true\"><path "
-         "class=\"reserved\" "
-         "d=\"M0 4H32\"/></svg> reserved by PyTorch</li><li><svg class=\"key\" viewBox=\"0 0 32 8\" "
-         "aria-hidden=\"true\"><path class=\"allocated\" d=\"M0 4H32\"/></svg> allocated: tensors</li><li><svg "
-         "class=\"key\" viewBox=\"0 0 32 8\" aria-hidden=\"true\"><path class=\"limit\" d=\"M0 4H32\"/></svg> the "
-         "card's "
-         "memory</li></ul>\n";
+std::string legend(bool has_used) {
+  const auto item = [](std::string_view css_class, std::string_view text) {
+    return fmt::format(
+        "<li><svg class=\"key\" viewBox=\"0 0 32 8\" aria-hidden=\"true\"><path class=\"{}\" d=\"M0 4H32\"/></svg> "
+        "{}</li>",
+        css_class, text);
+  };
+  return "<ul class=\"legend\">" + item("reserved", "reserved by PyTorch") + item("allocated", "allocated: tensors") +
+         (has_used ? item("used", "everything on the card") : "") + item("limit", "the card's memory") + "</ul>\n";
 }
 
 // Moves a line over the picture and reads the numbers out; page.js brings it to life and shows it.
@@ -142,7 +153,9 @@ std::string timeline_chart(const model::RunResult& result, const model::DeviceRe
   std::ranges::stable_sort(points, {}, &TimelinePoint::at_ns);
   if (points.size() < 2) return "";
   Bytes most;
-  for (const TimelinePoint& point : points) most = std::max({most, point.allocated, point.reserved});
+  for (const TimelinePoint& point : points) {
+    most = std::max({most, point.allocated, point.reserved, point.used.value_or(Bytes())});
+  }
   // The limit is drawn where it does not press the curves flat.
   if (device.total.count() <= 3 * most.count()) most = std::max(most, device.total);
   const std::vector<Bytes> ticks = byte_ticks(most, 5);
@@ -153,11 +166,14 @@ std::string timeline_chart(const model::RunResult& result, const model::DeviceRe
       "<figure class=\"timeline\"><figcaption>{0}</figcaption>\n{1}<div class=\"scroll\" tabindex=\"0\" "
       "role=\"group\" aria-label=\"{0}\"><svg class=\"chart\" viewBox=\"0 0 {2} {3}\" role=\"img\" "
       "aria-label=\"{0}: allocated and reserved memory over {4:.1f} seconds. The table below holds the numbers.\">\n",
-      escape(title), legend(), kWidth, kHeight, scale.to_seconds);
+      escape(title), legend(tells_of_card(points)), kWidth, kHeight, scale.to_seconds);
   html += draw_phases(points, scale) + draw_axes(scale, ticks);
   html += fmt::format("<path class=\"reserved area\" d=\"{}V{:.1f}H{}Z\"/>\n", reserved, scale.y(Bytes(0)), kLeft);
   html += fmt::format("<path class=\"reserved\" d=\"{}\"/>\n<path class=\"allocated\" d=\"{}\"/>\n", reserved,
                       steps(points, scale, &TimelinePoint::allocated));
+  if (tells_of_card(points)) {
+    html += fmt::format("<path class=\"used\" d=\"{}\"/>\n", steps(points, scale, &TimelinePoint::used));
+  }
   html += draw_limit(device.total, scale) + draw_marks(points, scale);
   html += fmt::format("<line class=\"cursor\" x1=\"0\" x2=\"0\" y1=\"{}\" y2=\"{}\"/>\n</svg></div>\n", kTop,
                       kHeight - kBottom);

@@ -2,6 +2,7 @@
 //
 //   GiB |  load |      train        | validate
 //    8 -|- - - - - - - - - - - - - - - - - - -   the card's limit
+//       |        ..............................  everything on the card, where that is known
 //       |        ______________________________  reserved
 //    4 -|     __/  /\  /\  /\   .
 //       |____/  __/  \/  \/  \____/\____/\_____  allocated

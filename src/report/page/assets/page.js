@@ -8,13 +8,16 @@ for (const figure of document.querySelectorAll("figure.timeline")) {
   const line = chart.querySelector(".cursor");
   const rows = [...figure.querySelectorAll("tbody tr")];
   const places = rows.map((row) => Number(row.querySelector("[data-x]").dataset.x));
+  const titles = [...figure.querySelectorAll("thead th")].map((head) => head.textContent);
   const show = (index) => {
     const cells = [...rows[index].cells].map((cell) => cell.textContent);
     line.setAttribute("x1", places[index]);
     line.setAttribute("x2", places[index]);
     line.classList.add("shown");
-    const mark = cells[4] ? `, mark: ${cells[4]}` : "";
-    output.textContent = `${cells[0]}, ${cells[1]}: ${cells[2]} allocated, ${cells[3]} reserved${mark}`;
+    const of = (title) => cells[titles.indexOf(title)];
+    const used = of("everything") ? `, ${of("everything")} with everything on the card` : "";
+    const mark = of("mark") ? `, mark: ${of("mark")}` : "";
+    output.textContent = `${cells[0]}, ${cells[1]}: ${cells[2]} allocated, ${cells[3]} reserved${used}${mark}`;
     slider.setAttribute("aria-valuetext", output.textContent);
   };
   // Memory keeps a point's value until the next one: the last point at or before the place.
