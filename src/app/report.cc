@@ -8,6 +8,7 @@
 
 #include "app/compare.h"
 #include "app/report_confidential.h"
+#include "app/report_diagnosis.h"
 #include "app/report_flames.h"
 #include "app/report_result.h"
 #include "app/report_trace/build.h"
@@ -61,20 +62,30 @@ std::string link_to(std::int64_t number, const std::vector<model::StoredRun>& sh
   return home.empty() || number == 0 ? "" : fmt::format("{}runs/{}", home, number);
 }
 
+// A sweep's and a diagnosis' results are not those of a run. False: it is another verb's.
+bool take_other_result(RunFacts& facts, const std::vector<model::StoredRun>& shown, const ReportRequest& request) {
+  const model::StoredRun& stored = facts.stored;
+  if (stored.start.verb == "sweep") {
+    if (auto sweep = read_stored_sweep(stored.end.result)) {
+      facts.sweep = build_sweep_facts(std::move(*sweep), request.find_run);
+      for (auto& run : facts.sweep->runs) run.link = link_to(run.number, shown, request.home);
+    }
+  } else if (stored.start.verb == "doctor") {
+    if (auto diagnosis = read_stored_diagnosis(stored.end.result)) facts.diagnosis = std::move(*diagnosis);
+  } else {
+    return false;
+  }
+  if (!facts.sweep && !facts.diagnosis) {
+    facts.unreadable = "What this run stored can't be read, so only the history's own tables are shown.";
+  }
+  return true;
+}
+
 RunFacts build_facts(const model::StoredRun& stored, const std::vector<model::StoredRun>& shown,
                      const ReportRequest& request) {
   RunFacts facts{.stored = stored};
   if (stored.end.result.empty()) return facts;
-  if (stored.start.verb == "sweep") {
-    auto sweep = read_stored_sweep(stored.end.result);
-    if (sweep) {
-      facts.sweep = build_sweep_facts(std::move(*sweep), request.find_run);
-      for (auto& run : facts.sweep->runs) run.link = link_to(run.number, shown, request.home);
-    } else {
-      facts.unreadable = "What this run stored is not a sweep's result, so only the history's own tables are shown.";
-    }
-    return facts;
-  }
+  if (take_other_result(facts, shown, request)) return facts;
   auto read = read_stored_result(stored.end.result);
   if (!read) {
     facts.unreadable = "What this run stored is not a run's result, so only the history's own tables are shown.";

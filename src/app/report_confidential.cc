@@ -95,6 +95,32 @@ void clean(model::FitResult& fit) {
   fit.train_command.clear();
 }
 
+void clean(model::Diagnosis& diagnosis) {
+  clean(diagnosis.verdict);
+  for (model::Finding& finding : diagnosis.findings) {
+    clean(finding.title);
+    clean(finding.would_confirm);
+    for (model::EvidenceItem& item : finding.evidence) {
+      item.file.clear();
+      item.text.clear();
+      clean(item.reasoning);
+    }
+    for (model::Fix& fix : finding.fixes) {
+      clean(fix.what);
+      fix.command.clear();
+    }
+    for (model::Withheld& left : finding.withheld) {
+      clean(left.what);
+      clean(left.why);
+    }
+  }
+  for (model::Check& check : diagnosis.checks) clean(check.text);
+  clean(diagnosis.give);
+  // Both name the files.
+  diagnosis.read.clear();
+  diagnosis.warnings.clear();
+}
+
 // Values that look like paths give way to their ordinals: trials are told apart by them.
 void clean(model::SweepResult& sweep) {
   for (std::size_t i = 0; i < sweep.spec.variables.size(); ++i) {
@@ -158,6 +184,7 @@ void make_confidential(PageFacts& facts) {
     if (run.result) clean(*run.result);
     if (run.fit) clean(*run.fit);
     if (run.sweep) clean(run.sweep->result);
+    if (run.diagnosis) clean(*run.diagnosis);
   }
   if (!facts.comparison) return;
   for (model::StoredRun& run : facts.comparison->runs) clean(run);

@@ -93,25 +93,6 @@ void add_evidence(std::string& text, const Finding& finding, std::size_t most) {
   }
 }
 
-std::string note_of(const model::Fix& fix) {
-  std::string note;
-  const auto add = [&](std::string_view part) { note += (note.empty() ? "" : "; ") + std::string(part); };
-  if (fix.saves) add("frees " + to_string(*fix.saves));
-  if (!fix.time_cost.empty()) add("costs time: " + fix.time_cost);
-  switch (fix.applicability) {
-    case model::Applicability::kAsIs:
-      add("apply as it is");
-      break;
-    case model::Applicability::kMayBeWrong:
-      add("may be wrong for your job");
-      break;
-    case model::Applicability::kFillIn:
-      add("fill in");
-      break;
-  }
-  return note;
-}
-
 void add_fixes(std::string& text, const Finding& finding, std::size_t most) {
   for (std::size_t i = 0; i < std::min(most, finding.fixes.size()); ++i) {
     const model::Fix& fix = finding.fixes[i];
@@ -122,7 +103,7 @@ void add_fixes(std::string& text, const Finding& finding, std::size_t most) {
       text += "        $ " + std::string(rest.substr(0, end)) + "\n";
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    text += hanging("        ", "(" + note_of(fix) + ")");
+    text += hanging("        ", "(" + fix_note(fix) + ")");
   }
 }
 
@@ -202,11 +183,32 @@ std::string finished(std::string text, const DoctorTextOptions& options) {
 
 }  // namespace
 
+std::string fix_note(const model::Fix& fix) {
+  std::string note;
+  const auto add = [&](std::string_view part) { note += (note.empty() ? "" : "; ") + std::string(part); };
+  if (fix.saves) add("frees " + to_string(*fix.saves));
+  if (!fix.time_cost.empty()) add("costs time: " + fix.time_cost);
+  switch (fix.applicability) {
+    case model::Applicability::kAsIs:
+      add("apply as it is");
+      break;
+    case model::Applicability::kMayBeWrong:
+      add("may be wrong for your job");
+      break;
+    case model::Applicability::kFillIn:
+      add("fill in");
+      break;
+  }
+  return note;
+}
+
+std::string_view diagnosis_mark(const Diagnosis& diagnosis) {
+  if (!diagnosis.trouble) return "[✓]";
+  return diagnosis.findings.empty() ? "[?]" : mark_of(diagnosis.findings.front().severity);
+}
+
 std::string diagnosis_to_text(const Diagnosis& diagnosis, const DoctorTextOptions& options) {
-  const std::string_view mark = !diagnosis.trouble ? "[✓] " : diagnosis.findings.empty() ? "[?] " : "";
-  const std::string lead =
-      mark.empty() ? std::string(mark_of(diagnosis.findings.front().severity)) + " " : std::string(mark);
-  const std::string verdict = hanging(lead, diagnosis.verdict);
+  const std::string verdict = hanging(fmt::format("{} ", diagnosis_mark(diagnosis)), diagnosis.verdict);
   std::string text = verdict;
   add_findings(text, diagnosis, options.verbose);
   add_list(text, "What would tell more", diagnosis.give);

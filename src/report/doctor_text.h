@@ -15,6 +15,12 @@ struct DoctorTextOptions {
   bool ascii = false;    // for terminals without UTF-8
 };
 
+// "frees 1.20 GiB; costs time: none; apply as it is".
+std::string fix_note(const model::Fix& fix);
+
+// "[✗]", "[!]", "[?]" or "[✓]".
+std::string_view diagnosis_mark(const model::Diagnosis& diagnosis);
+
 std::string diagnosis_to_text(const model::Diagnosis& diagnosis, const DoctorTextOptions& options);
 
 // `example` is the text of the smallest example; empty: there is none.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -59,8 +60,35 @@ def test_the_verdict_comes_first_and_plans_are_ranked(product: Product, packages
 
 def test_several_runs_are_set_side_by_side(product: Product, packages: Path) -> None:
     text = drive(packages, write_page(product, "1", "2"))["text"]
-    assert text.index("Side by side") < text.index("Run 1: run")
-    assert "out_of_memory" in text
+    side_by_side = text[text.index("Side by side") : text.index("Run 1: run")]
+    assert "out_of_memory" in side_by_side
+    assert "What held the peak, run by run" in side_by_side
+    rows = [line.split("\t") for line in side_by_side.splitlines()]
+    assert [" weights", "900 MiB", "900 MiB"] in rows or ["weights", "900 MiB", "900 MiB"] in rows
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
+def test_a_diagnosis_is_told_with_evidence_and_cures(product: Product, packages: Path, scheme: str, width: int) -> None:
+    log = product.folder / "train.log"
+    log.write_text(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 600.00 GiB. GPU 0 has a total capacity of "
+        "11.76 GiB of which 11.00 GiB is free. Of the allocated memory 100.00 MiB is allocated by PyTorch, and "
+        "10.00 MiB is reserved by PyTorch but unallocated.\n"
+    )
+    told = product.call("doctor", str(log), "--json", "doctor.json")
+    assert told.exit_code == 1, told
+    first = json.loads((product.folder / "doctor.json").read_text())["findings"][0]
+    page = product.folder / "report.html"
+    assert product.call("report", "1", "-o", str(page)).exit_code == 0
+    seen = drive(packages, page, scheme, width)
+    check_is_whole(seen)
+    text = seen["text"]
+    assert f"{first['code']}: {first['title']}" in text
+    for item in first["evidence"]:
+        assert item["reasoning"] in text
+    for fix in first["fixes"]:
+        assert fix["what"] in text
+    assert "Checked" in text
 
 
 def test_a_confidential_page_has_no_source_path_command_or_host(product: Product, packages: Path) -> None:

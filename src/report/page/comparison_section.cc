@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/page/comparison_chart.h"
 #include "report/page/html.h"
 
 namespace vramfit::report::page {
@@ -15,12 +16,12 @@ namespace {
 
 constexpr double kWidth = 240, kHeight = 14;
 
-std::string bar(Bytes part, Bytes whole) {
-  if (whole.count() <= 0) return "";
+std::string bar(double part, double whole) {
+  if (whole <= 0) return "";
   return fmt::format(
       "<svg class=\"inline-bar\" viewBox=\"0 0 {} {}\" aria-hidden=\"true\"><rect class=\"measure\" width=\"{:.1f}\" "
       "height=\"{}\"/></svg>",
-      kWidth, kHeight, kWidth * static_cast<double>(part.count()) / static_cast<double>(whole.count()), kHeight);
+      kWidth, kHeight, kWidth * part / whole, kHeight);
 }
 
 std::string change(const std::optional<model::Peaks>& first, const std::optional<model::Peaks>& peaks) {
@@ -33,10 +34,11 @@ std::string change(const std::optional<model::Peaks>& first, const std::optional
 std::string peak_text(const std::optional<model::Peaks>& peaks) { return peaks ? to_string(peaks->device) : "unknown"; }
 
 std::string memory_table(const Comparison& comparison) {
-  Bytes most;
+  double most = 0, longest = 0;
   for (const auto& peaks : comparison.peaks) {
-    if (peaks) most = std::max(most, peaks->device);
+    if (peaks) most = std::max(most, static_cast<double>(peaks->device.count()));
   }
+  for (const model::StoredRun& run : comparison.runs) longest = std::max(longest, run.end.wall_seconds);
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const model::StoredRun& run = comparison.runs[i];
@@ -44,13 +46,20 @@ std::string memory_table(const Comparison& comparison) {
     const bool ended = run.state == model::RunState::kEnded;
     rows.push_back({fmt::format("<a href=\"#run-{0}\">run {0}</a>", run.number),
                     escape(ended ? run.end.verdict : std::string(to_string(run.state))), peak_text(peaks),
-                    peaks ? bar(peaks->device, most) : "", i == 0 ? "" : change(comparison.peaks.front(), peaks),
-                    run.end.wall_seconds > 0 ? fmt::format("{:.1f} s", run.end.wall_seconds) : "unknown"});
+                    peaks ? bar(static_cast<double>(peaks->device.count()), most) : "",
+                    i == 0 ? "" : change(comparison.peaks.front(), peaks),
+                    run.end.wall_seconds > 0 ? fmt::format("{:.1f} s", run.end.wall_seconds) : "unknown",
+                    run.end.wall_seconds > 0 ? bar(run.end.wall_seconds, longest) : ""});
   }
-  return table(
-      "Memory of the fullest card",
-      {{"run"}, {"outcome"}, {"at the peak", true}, {"side by side"}, {"against the first", true}, {"took", true}},
-      rows);
+  return table("Memory of the fullest card, and time",
+               {{"run"},
+                {"outcome"},
+                {"at the peak", true},
+                {"memory side by side"},
+                {"against the first", true},
+                {"took", true},
+                {"time side by side"}},
+               rows);
 }
 
 std::vector<TableColumn> columns_of(const Comparison& comparison, std::string first, bool numbers) {
@@ -61,7 +70,7 @@ std::vector<TableColumn> columns_of(const Comparison& comparison, std::string fi
 
 }  // namespace
 
-std::string comparison_section(const Comparison& comparison, int level) {
+std::string comparison_section(const Comparison& comparison, const std::vector<RunFacts>& runs, int level) {
   std::string html = "<section>\n" + heading(level, "Side by side") + memory_table(comparison);
   if (comparison.differences.empty()) {
     html += paragraph("Nothing of what is noted about these runs differs.");
@@ -79,7 +88,7 @@ std::string comparison_section(const Comparison& comparison, int level) {
     for (const auto& peaks : phase.peaks) rows.back().push_back(peak_text(peaks));
   }
   if (!rows.empty()) html += table("Peaks of the phases", columns_of(comparison, "phase", true), rows);
-  return html + "</section>\n";
+  return html + comparison_chart(runs) + "</section>\n";
 }
 
 }  // namespace vramfit::report::page

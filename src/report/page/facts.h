@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/comparison.h"
+#include "model/finding.h"
 #include "model/fit_result.h"
 #include "model/run_result.h"
 #include "model/stored_run.h"
@@ -28,13 +29,14 @@ struct OwnerTotal {
 
 struct RunFacts {
   model::StoredRun stored;
-  std::optional<model::RunResult> result;  // none: it has none, or not one of a run (see `unreadable`)
-  std::optional<SweepFacts> sweep;         // of `vramfit sweep`; it has no result of one run
-  std::optional<model::FitResult> fit;     // of `vramfit fit`; its as_is is `result`
-  std::string unreadable;                  // why a stored result could not be shown; empty: it could
-  std::vector<OwnerTotal> owners;          // by card, largest first
-  std::vector<FlameFacts> flames;          // of the peak
-  std::vector<std::size_t> front;          // of fit->plans: those that no other beats in both peak and time
+  std::optional<model::RunResult> result;     // none: it has none, or not one of a run (see `unreadable`)
+  std::optional<SweepFacts> sweep;            // of `vramfit sweep`; it has no result of one run
+  std::optional<model::Diagnosis> diagnosis;  // of `vramfit doctor`; it has no result of one run
+  std::optional<model::FitResult> fit;        // of `vramfit fit`; its as_is is `result`
+  std::string unreadable;                     // why a stored result could not be shown; empty: it could
+  std::vector<OwnerTotal> owners;             // by card, largest first
+  std::vector<FlameFacts> flames;             // of the peak
+  std::vector<std::size_t> front;             // of fit->plans: those that no other beats in both peak and time
 };
 
 struct PageFacts {

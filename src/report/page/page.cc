@@ -61,7 +61,7 @@ std::string page_to_html(const PageFacts& facts) {
   std::string html =
       head(facts) + "<body>\n" + home_link(facts) + pattern_definitions() + "<main>\n" + heading(1, title_of(facts));
   if (facts.runs.size() + facts.traces.size() > 1) html += verdicts(facts);
-  if (facts.comparison) html += comparison_section(*facts.comparison, 2);
+  if (facts.comparison) html += comparison_section(*facts.comparison, facts.runs, 2);
   for (const RunFacts& run : facts.runs) html += run_section(run, 2);
   for (std::size_t i = 0; i < facts.traces.size(); ++i) {
     html += trace_section(facts.traces[i], static_cast<int>(i) + 1, 2);

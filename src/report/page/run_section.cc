@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "report/doctor_text.h"
 #include "report/fit_text.h"
+#include "report/page/finding_section.h"
 #include "report/page/fit_section.h"
 #include "report/page/flame_chart.h"
 #include "report/page/html.h"
@@ -28,6 +30,8 @@ std::string marked_verdict(const RunFacts& run) {
   std::string line;
   if (run.sweep) {
     line = report::sweep_verdict_line(run.sweep->result);
+  } else if (run.diagnosis) {
+    line = fmt::format("{} {}", report::diagnosis_mark(*run.diagnosis), run.diagnosis->verdict);
   } else if (run.fit) {
     line = report::fit_verdict_line(*run.fit);
   } else if (run.result) {
@@ -230,12 +234,13 @@ std::string run_section(const RunFacts& run, int level) {
   html += fmt::format("<p class=\"verdict {}\">{}</p>\n", state_of(marked), escape(marked));
   if (!run.unreadable.empty()) html += paragraph(run.unreadable, "note");
   if (run.sweep) html += sweep_section(*run.sweep, stored.number, level + 1);
+  if (run.diagnosis) html += finding_section(*run.diagnosis, level + 1);
   if (run.fit) html += fit_section(run, level + 1);
   if (run.fit && run.result)
     html += heading(level + 1, "The job as it is") + paragraph(report::verdict_line(*run.result));
   if (run.result) html += failure(*run.result, level + 1) + pictures(run, level + 1);
   if (run.result && run.result->modules) html += module_section(*run.result->modules, stored.number, level + 1);
-  html += findings(stored, level + 1);
+  if (!run.diagnosis) html += findings(stored, level + 1);
   // A fit's or a run's own result knows more of its cards than the history's tables.
   const auto& devices = run.result ? run.result->devices : stored.end.devices;
   const auto& phases = run.result ? run.result->phases : stored.end.phases;
