@@ -124,13 +124,20 @@ Result<std::vector<model::StoredRun>> load(const NumbersOptions& options) {
   return history->load(options.numbers, {});
 }
 
+// What the sweep printed when it was run.
+std::string sweep_as_told(const model::SweepResult& sweep) {
+  std::string text = "\n";
+  for (const model::Trial& trial : sweep.trials) text += report::trial_line(sweep.spec, trial, false) + "\n";
+  return text + report::sweep_to_text(sweep);
+}
+
 Result<int> act_show(const NumbersOptions& options) {
   const auto runs = load(options);
   if (!runs) return std::unexpected(runs.error());
   const model::StoredRun& run = runs->front();
   std::string text = report::stored_run_to_text(run);
   if (run.start.verb == "sweep") {
-    if (const auto sweep = app::read_stored_sweep(run.end.result)) text += "\n" + report::sweep_to_text(*sweep);
+    if (const auto sweep = app::read_stored_sweep(run.end.result)) text += sweep_as_told(*sweep);
   }
   return show(options.json, report::history_to_json(*runs, VRAMFIT_VERSION), text);
 }

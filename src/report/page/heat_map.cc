@@ -19,9 +19,9 @@ using model::TrialState;
 
 namespace {
 
-constexpr int kCellWidth = 128, kCellHeight = 46, kTop = 46, kMargin = 4;
+constexpr int kCellWidth = 120, kCellHeight = 46, kTop = 46, kMargin = 4;
 constexpr double kLetter = 7.2;  // width of one, about, at the charts' text size
-constexpr std::size_t kMostLetters = 28, kColumnLetters = 17;
+constexpr std::size_t kMostLetters = 28, kColumnLetters = 16;
 constexpr double kPalest = 0.08, kDarkest = 0.5;  // opacity; text stays readable on the darkest
 
 // From the least to the most memory of what fits.
@@ -111,7 +111,7 @@ std::string draw_cell(const SweepCell& cell, int x, int y, const SweepFacts& fac
       escape(shorten(outcome, kColumnLetters)));
   if (!run.empty()) {
     svg += fmt::format("<text class=\"middle small\" x=\"{}\" y=\"{}\">{}</text>", x + kCellWidth / 2, y + 37,
-                       escape(shorten(run, kColumnLetters + 3)));
+                       escape(shorten(run, kColumnLetters + 2)));
   }
   return svg + "\n";
 }
@@ -206,9 +206,10 @@ std::vector<LegendKey> heat_map_legend(const SweepFacts& facts) {
           "<rect class=\"heat\" x=\"{}\" y=\"1\" width=\"8\" height=\"14\" stroke=\"none\" fill-opacity=\"{:.2f}\"/>",
           i * 8, kPalest + (kDarkest - kPalest) * i / 3);
     }
-    legend.push_back({steps, scale.most == scale.least ? fmt::format("fits: {} at the peak", to_string(scale.most))
-                                                       : fmt::format("fits: {} to {} at the peak",
-                                                                     to_string(scale.least), to_string(scale.most))});
+    const std::string range =
+        (scale.most == scale.least ? "" : to_string(scale.least) + " to ") + to_string(scale.most);
+    legend.push_back({steps, fmt::format("{}: {} at the peak",
+                                         sides.contains(Side::kUnsure) ? "fits, or is borderline" : "fits", range)});
   }
   const auto key = [&](bool is_shown, std::string_view svg, std::string_view text) {
     if (is_shown) legend.push_back({std::string(svg), std::string(text)});
