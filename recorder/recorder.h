@@ -63,6 +63,9 @@ Recorder* recorder();
 // VRAMFIT_RECORD_LIMIT: bytes, 2 GiB unless set.
 size_t record_limit(const char* text);
 
+// Puts $VRAMFIT_HOOKS first on $PYTHONPATH again where somebody set that anew; whether it had to.
+bool keep_hooks();
+
 }  // namespace vramfit::recorder
 
 #endif

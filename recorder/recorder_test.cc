@@ -103,6 +103,19 @@ TEST_F(RecorderTest, a_process_without_events_leaves_no_file) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(RecorderTest, hooks_come_back_on_a_python_path_that_was_set_anew) {
+  in_child([] {
+    unsetenv("VRAMFIT_HOOKS");
+    setenv("PYTHONPATH", ".", 1);
+    if (keep_hooks()) _exit(1);
+    setenv("VRAMFIT_HOOKS", "/vf/hook:/vf", 1);
+    if (!keep_hooks() || getenv("PYTHONPATH") != std::string("/vf/hook:/vf:.")) _exit(2);
+    if (keep_hooks()) _exit(3);  // they are there
+    unsetenv("PYTHONPATH");
+    if (!keep_hooks() || getenv("PYTHONPATH") != std::string("/vf/hook:/vf")) _exit(4);
+  });
+}
+
 TEST_F(RecorderTest, phase_stage_and_scope_are_stamped_on_events) {
   const pid_t pid = in_child([] {
     vramfit_set_phase(VF_PHASE_TRAIN);

@@ -18,7 +18,9 @@ void put_first(base::Environment& environment, const std::string& name, const st
 base::Environment child_environment(base::Environment user, const Installation& installation, const RunRequest& request,
                                     const ChildPlaces& places) {
   base::Environment environment = std::move(user);
-  put_first(environment, "PYTHONPATH", installation.hook().string() + ":" + installation.python().string());
+  // The recorder puts them back where the job sets a PYTHONPATH of its own.
+  environment["VRAMFIT_HOOKS"] = installation.hook().string() + ":" + installation.python().string();
+  put_first(environment, "PYTHONPATH", environment["VRAMFIT_HOOKS"]);
   if (request.real) {
     const bool has_real = fs::exists(installation.real_recorder());
     if (has_real) put_first(environment, "LD_PRELOAD", installation.real_recorder().string());

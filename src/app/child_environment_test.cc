@@ -16,6 +16,7 @@ TEST(ChildEnvironment, ours_come_first_and_the_users_stay) {
   EXPECT_EQ(environment.at("LD_PRELOAD"),
             "/opt/vf/lib/libvramfit_recorder.so:/opt/vf/lib/cu13/libvramfit_preload.so:/usr/lib/theirs.so");
   EXPECT_EQ(environment.at("PYTHONPATH"), "/opt/vf/python/vramfit/hook:/opt/vf/python:/home/x");
+  EXPECT_EQ(environment.at("VRAMFIT_HOOKS"), "/opt/vf/python/vramfit/hook:/opt/vf/python");
   EXPECT_EQ(environment.at("LD_LIBRARY_PATH"), "/opt/vf/lib/cu13");
   EXPECT_EQ(environment.at("VRAMFIT_LEDGER"), "/dev/shm/ledger");
   EXPECT_EQ(environment.at("VRAMFIT_RUN_DIR"), "/run/folder");

@@ -117,6 +117,13 @@ void apply_note(const Note& note, RunResult& result) {
 void apply_notes(std::span<const Recording> recordings, RunResult& result) {
   for (const Recording& recording : recordings) {
     for (const Note& note : recording.notes) apply_note(note, result);
+    const bool hooked = std::ranges::any_of(recording.notes, [](const Note& note) { return note.kind == "process"; });
+    if (!hooked && !recording.records.empty()) {
+      add_remark(result.warnings,
+                 "a process used the card without vramfit's hooks in it: its phases and owners are not known, and "
+                 "nothing was cut (it is no Python, or one started with -I, -E or -S)",
+                 1);
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import jsonschema
@@ -199,3 +200,33 @@ def test_a_module_the_script_lacks_is_told_how_to_get(product: Product) -> None:
     done = product.run("import torch\nimport no_such_module_anywhere\n")
     assert done.exit_code == 1
     assert "no_such_module_anywhere" in done.stderr
+
+
+TWO_PASSES = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+model = torch.nn.Linear(8, 2).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, in DataLoader(TensorDataset(torch.ones(4000, 8)), 4, shuffle=True):
+    model(x.cuda()).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_a_job_with_a_python_path_of_its_own_keeps_the_hooks(product: Product) -> None:
+    script = product.script(TWO_PASSES)
+    words = ["run", "--gpu", "t4", "--json", "run.json", "--", "env", "PYTHONPATH=.", sys.executable, str(script)]
+    done = product.call(*words)
+    assert done.exit_code == 0, str(done)
+    result = json.loads((product.folder / "run.json").read_text())
+    assert "train" in [phase["name"] for phase in result["phases"]]
+    assert result["warnings"] == []
+
+
+def test_a_python_that_takes_no_hooks_is_told(product: Product) -> None:
+    script = product.script("import torch\ntorch.zeros(1 << 20, device='cuda')\n")
+    done = product.call("run", "--gpu", "t4", "--json", "run.json", "--", sys.executable, "-I", str(script))
+    assert done.exit_code == 0, str(done)
+    result = json.loads((product.folder / "run.json").read_text())
+    assert any("without vramfit's hooks" in str(warning) for warning in result["warnings"]), result["warnings"]
+    assert result["devices"][0]["peak_allocated_bytes"] == 4 * MIB
