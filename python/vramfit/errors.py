@@ -50,11 +50,19 @@ def note_error(error: BaseException) -> None:
         )
 
 
+_uncaught: list[str] = []  # what ended the job
+
+
+def ended_by_error() -> bool:
+    return bool(_uncaught)
+
+
 def install() -> None:
     before = sys.excepthook
 
     def excepthook(kind: Any, error: BaseException, trace: TracebackType | None) -> None:
         garbage.run_ends_early()
+        _uncaught.append(kind.__name__)
         try:
             if is_oom(error):
                 from vramfit import owners

@@ -175,6 +175,11 @@ def innermost() -> Pass | None:
     return None
 
 
+def was_begun(ordinal: int) -> bool:
+    """Whether a pass over this loader was ever begun."""
+    return ordinal in _counts
+
+
 def _end(this_pass: Pass) -> None:
     this_pass.last_batch = None
     if this_pass in current:

@@ -189,3 +189,24 @@ def test_an_unknown_technique_and_an_unreadable_plan_are_refusals(job: Job) -> N
     assert job.run("import torch", {"id": "magic"}).only("plan_refused")["id"] == "magic"
     finished = job.run("import torch", VRAMFIT_PLAN="/nonexistent/plan.json")
     assert finished.only("plan_refused")["id"] == "plan"
+
+
+def test_what_an_error_in_training_kept_from_its_place_is_not_refused(job: Job) -> None:
+    text = """
+        import sys, torch
+        from torch import nn
+        from torch.utils.data import DataLoader
+        model = nn.Linear(4, 2)
+        for x in DataLoader(torch.randn(32, 4), batch_size=8, shuffle=True):
+            model(x).sum().backward()
+            {end}
+        model.eval()
+        with torch.no_grad():
+            for x in DataLoader(torch.randn(32, 4), batch_size=16): model(x)
+    """
+    plan = ({"id": "micro_batch", "micro_batch": 4, "loaders": [1]}, {"id": "gather_on_cpu"})
+    cut_off = job.run(text.format(end="raise RuntimeError('CUDA out of memory.')"), *plan)
+    assert cut_off.of_kind("plan_refused") == []
+    whole = job.run(text.format(end="pass"), *plan)
+    assert [note["id"] for note in whole.of_kind("plan_applied")] == ["micro_batch"]
+    assert [note["id"] for note in whole.of_kind("plan_refused")] == ["gather_on_cpu"]

@@ -27,6 +27,7 @@ _KNOWN = (
     "gather_on_cpu",
     "loader_options",
 )
+_OF_EVALUATION = ("no_grad_validation", "gather_on_cpu", "empty_cache")
 _plan: dict[str, Any] = {}
 _answered: set[str] = set()
 
@@ -82,23 +83,32 @@ def install(torch: Any) -> None:
         except Exception as error:
             refused(name, f"it could not be installed: {error!r}")
     if techniques:
-        _answer_at_exit([str(options.get("id")) for options in techniques])
+        _answer_at_exit(techniques)
 
 
-def _answer_at_exit(names: list[str]) -> None:
+def _answer_at_exit(techniques: list[dict[str, Any]]) -> None:
     pid = os.getpid()
 
     def answer() -> None:
         if os.getpid() != pid:
             return
-        for name in names:
-            if name not in _answered and _reached_training():
+        for options in techniques:
+            name = str(options.get("id"))
+            if name not in _answered and _was_due(name, options):
                 refused(name, "the script never came to a place where it could be applied")
 
     atexit.register(answer)
 
 
-def _reached_training() -> bool:
+def _was_due(name: str, options: dict[str, Any]) -> bool:
+    """Whether the job came far enough. A run that ran out of memory in training says nothing of its evaluation."""
+    from vramfit import errors, loaders
     from vramfit.phases import position
 
-    return position.root is not None
+    if position.root is None:
+        return False
+    if not errors.ended_by_error():
+        return True
+    if wanted := options.get("loaders"):
+        return any(loaders.was_begun(ordinal) for ordinal in wanted)
+    return position.evaluated or name not in _OF_EVALUATION
