@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import sys
 import traceback
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -13,6 +15,7 @@ from vramfit.cut import cutter
 from vramfit.phases import position
 
 _MAX_FRAMES = 60
+_MAX_LETTERS = 4000
 _hooks_folder = __file__.rsplit("/", 1)[0] + "/"
 
 
@@ -33,6 +36,11 @@ def stack_of(trace: TracebackType | None) -> list[dict[str, Any]]:
     return frames[-_MAX_FRAMES:]
 
 
+def _shortened(text: str) -> str:
+    """A launcher's error holds the whole traceback of a rank, and ends with what it died of."""
+    return text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS // 4]} ... {text[-_MAX_LETTERS * 3 // 4 :]}"
+
+
 def note_error(error: BaseException) -> None:
     """One note for an exception that ends the job. KeyboardInterrupt and SystemExit are no errors."""
     if not isinstance(error, Exception):
@@ -44,33 +52,73 @@ def note_error(error: BaseException) -> None:
         notes.note(
             "error",
             type=type(error).__name__,
-            message=str(error)[:4000],
+            message=_shortened(str(error)),
             stack=stack,
             after_cut=cutter.after_cut_evaluation,
         )
 
 
-_uncaught: list[str] = []  # what ended the job
+_uncaught: list[BaseException] = []  # what ended this process
 
 
 def ended_by_error() -> bool:
     return bool(_uncaught)
 
 
+def _ends(error: BaseException) -> None:
+    """This process ends of an error that nobody handles."""
+    if error in _uncaught:
+        return
+    garbage.run_ends_early()
+    _uncaught.append(error)
+    try:
+        if is_oom(error):
+            from vramfit import owners
+
+            owners.tag_everything()
+        note_error(error)
+    except Exception as failure:
+        notes.hook_failed("errors", failure)
+
+
 def install() -> None:
     before = sys.excepthook
 
     def excepthook(kind: Any, error: BaseException, trace: TracebackType | None) -> None:
-        garbage.run_ends_early()
-        _uncaught.append(kind.__name__)
-        try:
-            if is_oom(error):
-                from vramfit import owners
-
-                owners.tag_everything()
-            note_error(error)
-        except Exception as failure:
-            notes.hook_failed("errors.excepthook", failure)
+        _ends(error)
         before(kind, error, trace)
 
     sys.excepthook = excepthook
+    _watch_children()
+
+
+def _watch_children() -> None:
+    """Processes of `multiprocessing` end without asking sys.excepthook: they print or send what they died of."""
+    import importlib
+    import multiprocessing.process
+
+    spawn = importlib.import_module("torch.multiprocessing.spawn")  # the attribute of that name is its function
+    spawn_wrap, bootstrap = spawn._wrap, multiprocessing.process.BaseProcess._bootstrap
+
+    def telling(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                _ends(error)
+                raise
+
+        return call
+
+    @functools.wraps(spawn_wrap)  # pickled by its name
+    def wrap(function: Any, *args: Any) -> Any:
+        return spawn_wrap(telling(function), *args)
+
+    @functools.wraps(bootstrap)
+    def begin(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.run = telling(self.run)
+        return bootstrap(self, *args, **kwargs)
+
+    spawn._wrap = wrap
+    multiprocessing.process.BaseProcess._bootstrap = begin

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -16,7 +17,9 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::string_view kLaunchersError = "ChildFailedError";  // of torchrun
+// What a launcher says of its ranks: torchrun, torch.multiprocessing.spawn.
+constexpr std::array<std::string_view, 3> kLaunchersErrors{"ChildFailedError", "ProcessRaisedException",
+                                                           "ProcessExitedException"};
 
 std::string text_of(const json& fields, const char* name) {
   const auto field = fields.find(name);
@@ -75,7 +78,7 @@ void apply_process(const json& fields, RunResult& result) {
 void apply_error(const json& fields, RunResult& result) {
   const auto cut = fields.find("after_cut");
   const bool after_cut = cut != fields.end() && cut->is_boolean() && cut->get<bool>();
-  if (!result.error || result.error->type == kLaunchersError) {
+  if (!result.error || std::ranges::find(kLaunchersErrors, result.error->type) != kLaunchersErrors.end()) {
     const bool before = result.error && result.error->after_cut;
     result.error = {text_of(fields, "type"), text_of(fields, "message"), stack_of(fields), before};
   }

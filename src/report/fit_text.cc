@@ -26,8 +26,13 @@ std::string describe_verdict(const FitResult& result) {
   const std::string which = result.cards > 1 ? fmt::format(", card {} of {}", result.card_index, result.cards) : "";
   const std::string card = fmt::format("{} ({}{})", result.card, to_string(result.limit), which);
   switch (result.verdict) {
-    case FitVerdict::kFitsAlready:
-      return fmt::format("fits already: the job runs on {} as it is", card);
+    case FitVerdict::kFitsAlready: {
+      const model::DeviceResult* device = fullest(result.as_is);
+      if (device == nullptr) return fmt::format("fits already: the job runs on {} as it is", card);
+      return fmt::format("fits already: the job runs on {} as it is, with {} at the peak{}", card,
+                         to_string(device->peaks.device),
+                         device->retries > 0 ? "; memory is tight: PyTorch had to empty its cache" : "");
+    }
     case FitVerdict::kPlanFits: {
       const PlanRow& best = result.plans.front();
       return fmt::format("{} fits {}: {} at the peak, proven by a run", best.plan.name, card,

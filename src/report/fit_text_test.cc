@@ -162,6 +162,11 @@ TEST(FitText, no_plan_and_no_time_are_different_verdicts) {
   EXPECT_TRUE(fit_verdict_line(result).starts_with("[!] ran out of time"));
   result.verdict = FitVerdict::kFitsAlready;
   EXPECT_TRUE(fit_verdict_line(result).starts_with("[✓] fits already"));
+  result.as_is.devices.emplace_back().peaks.device = base::Bytes::mib(300);
+  EXPECT_TRUE(fit_verdict_line(result).contains("with 300 MiB at the peak"));
+  EXPECT_FALSE(fit_verdict_line(result).contains("tight"));
+  result.as_is.devices[0].retries = 2;
+  EXPECT_TRUE(fit_verdict_line(result).contains("memory is tight"));
 }
 
 TEST(FitJson, is_a_run_with_a_member_more) {

@@ -230,3 +230,38 @@ def test_a_python_that_takes_no_hooks_is_told(product: Product) -> None:
     result = json.loads((product.folder / "run.json").read_text())
     assert any("without vramfit's hooks" in str(warning) for warning in result["warnings"]), result["warnings"]
     assert result["devices"][0]["peak_allocated_bytes"] == 4 * MIB
+
+
+RANKS = """
+import sys
+import torch
+import torch.multiprocessing as mp
+
+def train(rank):
+    model = torch.nn.Linear(1 << 14, 1 << 14, device="cuda")
+    {end}
+
+if __name__ == "__main__":
+    {start}
+"""
+DIES = {
+    "spawn": "mp.spawn(train, nprocs=1)",
+    "process": "p = mp.get_context('spawn').Process(target=train, args=[0]); p.start(); p.join(); sys.exit(p.exitcode)",
+}
+
+
+@pytest.mark.parametrize("way", DIES)
+def test_a_rank_that_runs_out_of_memory_is_the_jobs_verdict(product: Product, way: str) -> None:
+    text = RANKS.format(end="model(torch.ones(1 << 16, 1 << 14, device='cuda'))", start=DIES[way])
+    done = product.run(text, gpu="rtx3060:4GiB")
+    assert done.exit_code == 1, str(done)
+    assert done.result["verdict"] == "out_of_memory", str(done)
+    assert "CUDA out of memory" in done.result["oom"]["message"]
+    assert done.result["oom"]["stack"][-1]["function"] == "train"
+
+
+@pytest.mark.parametrize("way", DIES)
+def test_a_rank_that_fails_is_told_by_its_own_words(product: Product, way: str) -> None:
+    done = product.run(RANKS.format(end="raise ValueError('no such width')", start=DIES[way]))
+    assert done.result["verdict"] == "failed"
+    assert (done.result["error"]["type"], done.result["error"]["message"]) == ("ValueError", "no such width")

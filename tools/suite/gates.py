@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -42,6 +43,11 @@ def check_python(tier: str) -> Outcome:
     return run_check([ruff, "check", "--quiet", *files]) + run_check([ruff, "format", "--check", "--quiet", *files])
 
 
+def without_precompiled(command: str) -> str:
+    """g++'s precompiled headers, which tests and what they share are compiled with, are nothing to clang."""
+    return re.sub(r" -Winvalid-pch| -include \S*cmake_pch\.hxx", "", command)
+
+
 def write_database(folder: Path) -> list[str]:
     """A compilation database of our sources without their tests; the files in it.
 
@@ -52,7 +58,7 @@ def write_database(folder: Path) -> list[str]:
     entries: dict[str, dict[str, str]] = {}
     for entry in json.loads((ROOT / "build" / "dev" / "compile_commands.json").read_text()):
         if entry["file"] in ours and not entry["file"].endswith("_test.cc"):
-            entries.setdefault(entry["file"], entry)
+            entries.setdefault(entry["file"], entry | {"command": without_precompiled(entry["command"])})
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "compile_commands.json").write_text(json.dumps(list(entries.values())))
     return sorted(entries)
