@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
-from vramfit import notes
+from vramfit import no_sequence, notes
 
 SIZE, BRANCH, NUMBER = "a size", "a branch", "a whole number"
 
@@ -81,14 +81,25 @@ def install(torch: ModuleType) -> None:
         original = getattr(torch, name)
         _replace(torch, name, watch(original, name.strip("_"), decides))
         _keep_scriptable(torch, original, getattr(torch, name))
-    for name in ("__getitem__", "__setitem__"):
-        _replace(torch.Tensor, name, _watched_indexing(torch, getattr(torch.Tensor, name), counter))
+    if no_sequence.is_possible():
+        for name in ("__getitem__", "__setitem__"):
+            _replace(torch.Tensor, name, _watched_indexing(torch, getattr(torch.Tensor, name), counter))
+        no_sequence.restore(torch.Tensor)
     _replace(torch, "compile", _stopping_before(torch.compile, counter))
 
 
 def _replace(place: Any, name: str, replacement: Any) -> None:
-    _originals.append((place, name, getattr(place, name)))
+    _originals.append((place, name, vars(place).get(name)))
     setattr(place, name, replacement)
+
+
+def _put_back() -> None:
+    while _originals:
+        place, name, own = _originals.pop()
+        if own is not None:
+            setattr(place, name, own)
+        else:
+            delattr(place, name)  # it was inherited
 
 
 def _stopping_before(compiler: Any, counter: Callable[[], int]) -> Any:
@@ -96,10 +107,10 @@ def _stopping_before(compiler: Any, counter: Callable[[], int]) -> Any:
 
     @functools.wraps(compiler)
     def call(*args: Any, **kwargs: Any) -> Any:
-        while _originals:
-            setattr(*_originals.pop())
-            if not _originals:
-                atexit.register(_note_unwatched, counter, counter())
+        if _originals:
+            no_sequence.forget(sys.modules["torch"].Tensor)
+            _put_back()
+            atexit.register(_note_unwatched, counter, counter())
         return compiler(*args, **kwargs)
 
     return call

@@ -190,3 +190,30 @@ def test_blocks_of_a_wrapped_model_are_those_of_the_model(job: Job) -> None:
     assert finished.exit_code == 0, finished.stderr
     assert {note["name"] for note in finished.of_kind("module_memory")} == {"0", "1", "0.0", "0.1", "1.0", "1.1"}
     assert finished.only("root_module")["name"] == "Sequential"
+
+
+def test_tensors_in_lists_stay_numbers(job: Job) -> None:
+    """With indexing watched, a tensor must not become a sequence to C: torch.tensor() would ask for its length."""
+    finished = job.run(
+        """
+        import json, torch
+        from torch import nn
+        loss = torch.ones(3, device="cuda").sum()
+        class Own(torch.Tensor): pass
+        class Indexed(torch.Tensor):
+            def __getitem__(self, key): return super().__getitem__(key)
+        kinds = [loss, nn.Parameter(loss.detach().clone()), loss.as_subclass(Own)]
+        def shapes(): return [list(torch.tensor([kind.detach(), 5]).shape) for kind in kinds]
+        before = shapes()
+        values = torch.arange(6.0, device="cuda")
+        values[values > 2] = 0
+        parts = [values[1:3].numel(), values[values < 9].dim(), len(list(values))]
+        parts.append(len(values.as_subclass(Indexed)[:2]))
+        torch.compile(lambda x: x + 1, backend="eager")(loss)
+        print(json.dumps([before, parts, shapes(), "__getitem__" in vars(torch.Tensor)]))
+        """,
+        card=2 * GIB,
+    )
+    assert finished.output() == [[[2]] * 3, [2, 1, 6, 2], [[2]] * 3, False]
+    lines = [note["line"] for note in finished.of_kind("data_read") if "mask" in note["what"]]
+    assert len(lines) == 1 and lines[0].startswith("train.py:"), finished.notes
