@@ -232,9 +232,9 @@ class Search {
   // The cheapest may fit only because PyTorch empties its cache again and again, which costs time that no model knows,
   // and a little more of anything would be too much. One with room takes its place when it costs little more.
   void make_room() {
+    double most = static_cast<double>(target_.limit.count()) * (1 - kRoom);
     for (int run = 0; run < kRunsForRoom && is_tight(best_); ++run) {
       const Candidate& tight = candidates_[best_];
-      const double most = static_cast<double>(target_.limit.count()) * (1 - kRoom - 0.06 * run);
       const std::size_t next = find_first_open(candidates_.size(), [&](std::size_t i) {
         const Candidate& candidate = candidates_[i];
         return i > best_ && static_cast<double>(candidate.needs.count()) <= most &&
@@ -242,6 +242,7 @@ class Search {
                candidate.time_factor <= tight.time_factor * kCostOfRoom;
       });
       if (next == kNone || !may_run()) return;
+      most = static_cast<double>(candidates_[next].needs.count()) * (1 - kRoom);
       if (try_candidate(next, "with room") && !is_tight(next)) {
         best_ = next;
         result_.best = result_.trials.size() - 1;
