@@ -135,6 +135,19 @@ std::string last_line(const std::string& text) {
                      end - (begin == std::string::npos ? 0 : begin + 1) + 1);
 }
 
+// The Python in `env DEBUG=1 nice python train.py` or `timeout 1h torchrun train.py`.
+std::optional<fs::path> find_behind(const std::vector<std::string>& command, const Environment& environment) {
+  constexpr std::size_t kMostWords = 16;
+  for (std::size_t i = 1; i < std::min(command.size(), kMostWords); ++i) {
+    if (command[i].starts_with('-') || command[i].contains('=')) continue;
+    const auto program = find_program(command[i], environment);
+    if (!program) continue;
+    if (is_python_name(*program)) return program;
+    if (const auto named = read_shebang(*program, environment)) return named;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<CommandShape> find_interpreter(const std::vector<std::string>& command, const Environment& environment) {
@@ -149,7 +162,8 @@ Result<CommandShape> find_interpreter(const std::vector<std::string>& command, c
   }
   if (is_python_name(*program)) return CommandShape{*program, *program};
   if (const auto named = read_shebang(*program, environment)) return CommandShape{*program, *named, true};
-  const auto guess = find_any_python(environment);
+  auto guess = find_behind(command, environment);
+  if (!guess) guess = find_any_python(environment);
   if (!guess) return fail(ErrorCode::kNotFound, "there is no python on the PATH", command[0]);
   return CommandShape{*program, *guess, false, true};
 }

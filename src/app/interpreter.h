@@ -29,7 +29,7 @@ struct CommandShape {
   std::filesystem::path program;      // argv[0], found
   std::filesystem::path interpreter;  // what to ask: the program itself, or the one its first line names
   bool is_launcher = false;           // torchrun, accelerate: a script with a Python first line
-  bool is_guess = false;              // a program of another kind, which is assumed to start the PATH's python
+  bool is_guess = false;              // a program of another kind: it starts the Python among its words, or the PATH's
 };
 
 // Finds argv[0] as the user's shell would, an active virtual environment first.

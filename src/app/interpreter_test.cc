@@ -89,6 +89,23 @@ TEST(Interpreter, a_shell_script_is_taken_to_run_the_paths_python) {
   EXPECT_EQ(found->interpreter, machine.root() / "bin/python");
 }
 
+TEST(Interpreter, a_python_behind_other_programs_is_the_one_that_is_asked) {
+  FakeMachine machine;
+  machine.add_python("bin/python");
+  machine.add_python("other/python3");
+  machine.add_script("bin/env", "\x7f ELF");
+  machine.add_script("bin/nice", "\x7f ELF");
+  machine.add_script("bin/torchrun", "#!" + (machine.root() / "env/bin/python").string() + "\n");
+  const std::string other = (machine.root() / "other/python3").string();
+  auto found = find_interpreter({"env", "PYTHONPATH=.", "nice", "-n", "5", other, "train.py"}, machine.environment());
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->is_guess);
+  EXPECT_EQ(found->interpreter, other);
+  found = find_interpreter({"env", "A=1", "torchrun", "train.py"}, machine.environment());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->interpreter, machine.root() / "env/bin/python");
+}
+
 TEST(Interpreter, a_script_without_its_interpreter_is_told_how) {
   const FakeMachine machine;
   const auto found = find_interpreter({"train.py"}, machine.environment());
