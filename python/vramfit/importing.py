@@ -58,15 +58,23 @@ class _Loader(importlib.abc.Loader):
 
 
 def find_behind(
-    this: importlib.abc.MetaPathFinder, name: str, path: Sequence[str] | None, target: ModuleType | None
+    this: importlib.abc.MetaPathFinder,
+    wrap: Callable[[Any], importlib.abc.Loader],
+    name: str,
+    path: Sequence[str] | None,
+    target: ModuleType | None,
 ) -> ModuleSpec | None:
-    """What the finders after `this` say: those before it were asked already, and some of them would ask it again."""
+    """What the finders after `this` say, its loader wrapped: those before it were asked already, and some of them would
+    ask it again."""
     finders = sys.meta_path[sys.meta_path.index(this) + 1 :] if this in sys.meta_path else sys.meta_path
     for finder in finders:
         find = getattr(finder, "find_spec", None)
         spec = find(name, path, target) if find is not None else None
-        if spec is not None:
-            return spec
+        if spec is None:
+            continue
+        if spec.loader is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = wrap(spec.loader)
+        return spec
     return None
 
 
@@ -76,10 +84,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname not in _watched and not garbage.is_import_quiet(fullname):
             return None
-        spec = find_behind(self, fullname, path, target)
-        if spec is not None and spec.loader is not None and hasattr(spec.loader, "exec_module"):
-            spec.loader = _Loader(spec.loader)
-        return spec
+        return find_behind(self, _Loader, fullname, path, target)
 
 
 def install() -> None:

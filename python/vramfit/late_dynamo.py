@@ -102,12 +102,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != NAME:
-            return None
-        spec = find_behind(self, fullname, path, target)
-        if spec is not None and spec.loader is not None and hasattr(spec.loader, "exec_module"):
-            spec.loader = _Loader(spec.loader)
-        return spec
+        return find_behind(self, _Loader, fullname, path, target) if fullname == NAME else None
 
 
 def install() -> None:

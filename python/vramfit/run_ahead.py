@@ -44,9 +44,9 @@ def _parts(value: Any) -> Iterator[Any]:
         yield from getattr(value, "__dict__", {}).values()  # a batch class of the script's
 
 
-def _depth(workers: Any) -> int:
-    """How many batches a loader's iterator lets its workers prepare; 0 when it has none."""
-    return getattr(workers, "_prefetch_factor", 0) * getattr(workers, "_num_workers", 0)
+def _depth(loader: Any) -> int:
+    """How many batches a loader lets its workers prepare; 0 when it has none."""
+    return (getattr(loader, "prefetch_factor", None) or 0) * (getattr(loader, "num_workers", None) or 0)
 
 
 def _ask_for_more(workers: Any, depth: int) -> None:
@@ -67,16 +67,10 @@ def _wait_until_full(workers: Any) -> None:
         time.sleep(_POLL_SECONDS)
 
 
-def _workers_of(this_pass: Pass) -> Any:
-    return this_pass.iterator() if this_pass.iterator is not None else None
-
-
 def _on_batch(this_pass: Pass, batch: Any) -> None:
     """Finds the passes that this is about."""
-    if this_pass.ahead or not _is_on_card(batch):
-        return  # asked first: a pass that reads nothing has no workers, and would start them to answer
-    depth = _depth(_workers_of(this_pass))
-    if depth == 0:
+    depth = _depth(this_pass.loader)
+    if this_pass.ahead or depth == 0 or not _is_on_card(batch):
         return
     this_pass.ahead = depth
     if this_pass.wanted is not None and this_pass.wanted > 1:
@@ -90,7 +84,7 @@ def _on_batch(this_pass: Pass, batch: Any) -> None:
 
 
 def _fill(this_pass: Pass) -> None:
-    workers = _workers_of(this_pass)
+    workers = this_pass.iterator() if this_pass.iterator is not None else None
     if workers is None or not this_pass.ahead or this_pass.filled == this_pass.delivered:
         return
     this_pass.filled = this_pass.delivered
