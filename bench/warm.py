@@ -24,6 +24,7 @@ class WarmProcess:
             "LD_LIBRARY_PATH": str(libraries),
             "PYTHONPATH": f"{stage}/python/vramfit/hook:{stage}/python",
             "OMP_WAIT_POLICY": "PASSIVE",
+            "THP_MEM_ALLOC_ENABLE": "1",
             "VRAMFIT_ZYGOTE": "1",
         }
         ours, theirs = socket.socketpair()

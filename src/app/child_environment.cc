@@ -34,6 +34,8 @@ base::Environment child_environment(base::Environment user, const Installation& 
     // Kernels do nothing, so OpenMP is left with filling and stacking batches: many parallel regions, all short. Where
     // cores are shared, threads that wait for each other by spinning keep each other from ending them.
     if (request.values == Values::kZeros) environment.try_emplace("OMP_WAIT_POLICY", "PASSIVE");
+    // What a run spends in the kernel is mostly the pages of batches, each written once.
+    environment.try_emplace("THP_MEM_ALLOC_ENABLE", "1");
     if (places.cudnn) {
       environment["VRAMFIT_CUDNN_LIBRARY"] = places.cudnn->folder.string();
       environment["VRAMFIT_CUDNN_CACHE"] = places.cudnn->answers.string();

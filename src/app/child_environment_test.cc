@@ -23,6 +23,7 @@ TEST(ChildEnvironment, ours_come_first_and_the_users_stay) {
   EXPECT_EQ(environment.at("VRAMFIT_STEPS"), "3");
   EXPECT_EQ(environment.at("VRAMFIT_VALUES"), "zeros");
   EXPECT_EQ(environment.at("OMP_WAIT_POLICY"), "PASSIVE");
+  EXPECT_EQ(environment.at("THP_MEM_ALLOC_ENABLE"), "1");
   EXPECT_EQ(environment.at("VRAMFIT_CUDNN_LIBRARY"), "/cudnn/lib");
   EXPECT_EQ(environment.at("VRAMFIT_CUDNN_CACHE"), "/cache/answers");
   EXPECT_EQ(environment.at("KEEP"), "1");
@@ -43,6 +44,15 @@ TEST(ChildEnvironment, a_real_card_gets_the_recorder_only) {
   EXPECT_FALSE(environment.contains("VRAMFIT_LEDGER"));
   EXPECT_FALSE(environment.contains("LD_LIBRARY_PATH"));
   EXPECT_TRUE(std::filesystem::path(environment.at("VRAMFIT_PLAN")).is_absolute());
+}
+
+TEST(ChildEnvironment, the_pages_of_batches_are_as_the_user_said_and_as_ever_beside_a_real_card) {
+  const ChildPlaces places{"/dev/shm/ledger", "/run/folder", 13, {}};
+  EXPECT_EQ(child_environment({{"THP_MEM_ALLOC_ENABLE", "0"}}, kInstallation, {}, places).at("THP_MEM_ALLOC_ENABLE"),
+            "0");
+  RunRequest real;
+  real.real = true;
+  EXPECT_FALSE(child_environment({}, kInstallation, real, places).contains("THP_MEM_ALLOC_ENABLE"));
 }
 
 TEST(ChildEnvironment, how_threads_wait_is_left_alone_where_they_compute_or_the_user_said) {
