@@ -1,7 +1,6 @@
 #include "app/fit.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -10,6 +9,7 @@
 
 #include "app/fit_measurement.h"
 #include "app/fit_prover.h"
+#include "app/fit_request.h"
 #include "app/fit_summary.h"
 #include "app/session.h"
 #include "base/interrupt.h"
@@ -43,26 +43,6 @@ constexpr double kMeasuringShare = 0.12;
 
 bool contains(const std::vector<std::string>& list, std::string_view id) {
   return std::ranges::find(list, id) != list.end();
-}
-
-Result<void> check_ids(const std::vector<std::string>& ids, std::string_view option) {
-  for (const std::string& id : ids) {
-    if (plan::find_technique(id) != nullptr) continue;
-    std::vector<std::string_view> known;
-    for (const plan::Technique* technique : plan::all_techniques()) known.push_back(technique->id());
-    return base::fail(ErrorCode::kUsage, fmt::format("there is no technique \"{}\"", id), std::string(option),
-                      fmt::format("known are: {}", fmt::join(known, ", ")));
-  }
-  return {};
-}
-
-Result<void> check_request(const FitRequest& request) {
-  if (request.run.real || request.run.cards.empty()) {
-    return base::fail(ErrorCode::kUsage, "fit works on virtual cards: it has to run the job dozens of times", "--gpu",
-                      "name the card, as in --gpu \"RTX 3060\"");
-  }
-  if (auto only = check_ids(request.only, "--only"); !only) return only;
-  return check_ids(request.deny, "--deny");
 }
 
 // One fit from start to end; holds what its steps share.

@@ -7,12 +7,16 @@
 #include <cstring>
 #include <string>
 
+#include "model/note_fields.h"
+
 namespace vramfit::app {
 
+using model::integer_of;
 using model::Note;
 using model::Recording;
 using model::Remark;
 using model::RunResult;
+using model::text_of;
 using nlohmann::json;
 
 namespace {
@@ -21,24 +25,13 @@ namespace {
 constexpr std::array<std::string_view, 3> kLaunchersErrors{"ChildFailedError", "ProcessRaisedException",
                                                            "ProcessExitedException"};
 
-std::string text_of(const json& fields, const char* name) {
-  const auto field = fields.find(name);
-  if (field == fields.end() || field->is_null()) return "";
-  return field->is_string() ? field->get<std::string>() : field->dump();
-}
-
-std::int64_t number_of(const json& fields, const char* name, std::int64_t otherwise) {
-  const auto field = fields.find(name);
-  return field != fields.end() && field->is_number() ? field->get<std::int64_t>() : otherwise;
-}
-
 std::vector<model::StackFrame> stack_of(const json& fields) {
   std::vector<model::StackFrame> stack;
   const auto frames = fields.find("stack");
   if (frames == fields.end() || !frames->is_array()) return stack;
   for (const json& frame : *frames) {
     if (!frame.is_object()) continue;
-    stack.push_back({text_of(frame, "file"), static_cast<int>(number_of(frame, "line", 0)), text_of(frame, "function"),
+    stack.push_back({text_of(frame, "file"), static_cast<int>(integer_of(frame, "line", 0)), text_of(frame, "function"),
                      text_of(frame, "code")});
   }
   return stack;
@@ -95,7 +88,7 @@ void apply_note(const Note& note, RunResult& result) {
     const std::string text = fmt::format("{}: {}", text_of(fields, "id"), text_of(fields, "text"));
     add_once(note.kind == "plan_applied" ? result.plan_applied : result.plan_refused, text);
   } else if (note.kind == "data_read") {
-    add_data_read(result, text_of(fields, "what"), text_of(fields, "line"), number_of(fields, "count", 1));
+    add_data_read(result, text_of(fields, "what"), text_of(fields, "line"), integer_of(fields, "count", 1));
   } else if (note.kind == "growth") {
     add_remark(result.warnings, text_of(fields, "text"), 1);
   } else if (note.kind == "values" || note.kind == "assumed") {

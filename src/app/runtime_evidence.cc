@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/runtime_notes.h"
+#include "app/wide_outputs.h"
 #include "liveness/growth.h"
 #include "liveness/step_memory.h"
 

@@ -7,45 +7,29 @@
 #include <utility>
 
 #include "liveness/step_memory.h"
+#include "model/note_fields.h"
 
 namespace vramfit::app {
 
 using base::Bytes;
 using liveness::CardHistory;
+using model::flag_of;
 using model::HeldTensors;
 using model::Holder;
+using model::integer_of;
+using model::list_of;
 using model::Note;
 using model::Recording;
 using model::RuntimeEvidence;
+using model::text_of;
 using nlohmann::json;
 
 namespace {
 
-std::string text_of(const json& fields, const char* name) {
-  const auto field = fields.find(name);
-  return field != fields.end() && field->is_string() ? field->get<std::string>() : "";
-}
-
-std::int64_t number_of(const json& fields, const char* name, std::int64_t otherwise = 0) {
-  const auto field = fields.find(name);
-  return field != fields.end() && field->is_number() ? field->get<std::int64_t>() : otherwise;
-}
-
 // Sizes of one card: anything beyond is damage.
 Bytes bytes_of(const json& fields, const char* name) {
   constexpr std::int64_t kMost = std::int64_t{1} << 50;
-  return Bytes(std::clamp<std::int64_t>(number_of(fields, name), 0, kMost));
-}
-
-bool flag_of(const json& fields, const char* name) {
-  const auto field = fields.find(name);
-  return field != fields.end() && field->is_boolean() && field->get<bool>();
-}
-
-const json& list_of(const json& fields, const char* name) {
-  static const json kEmpty = json::array();
-  const auto field = fields.find(name);
-  return field != fields.end() && field->is_array() ? *field : kEmpty;
+  return Bytes(std::clamp<std::int64_t>(integer_of(fields, name), 0, kMost));
 }
 
 Holder holder_of(const json& fields) {
@@ -56,7 +40,7 @@ Holder holder_of(const json& fields) {
   holder.name = text_of(*field, "name");
   holder.where = text_of(*field, "where");
   holder.container = text_of(*field, "container");
-  holder.length = number_of(*field, "length", -1);
+  holder.length = integer_of(*field, "length", -1);
   for (const json& link : list_of(*field, "chain")) {
     if (link.is_string()) holder.chain.push_back(link.get<std::string>());
   }
@@ -94,7 +78,7 @@ class Blocks {
 
 std::vector<HeldTensors> tensors_of(const json& fields, const Blocks& blocks) {
   std::vector<HeldTensors> tensors;
-  const std::int64_t at_ns = number_of(fields, "at_ns");
+  const std::int64_t at_ns = integer_of(fields, "at_ns");
   for (const json& entry : list_of(fields, "tensors")) {
     if (!entry.is_object()) continue;
     HeldTensors held;
@@ -102,7 +86,7 @@ std::vector<HeldTensors> tensors_of(const json& fields, const Blocks& blocks) {
     held.line = blocks.find(entry, at_ns).line;
     if (held.line.empty()) held.line = text_of(entry, "line");
     held.shape = text_of(entry, "shape");
-    held.tensors = number_of(entry, "tensors");
+    held.tensors = integer_of(entry, "tensors");
     held.bytes = bytes_of(entry, "bytes");
     held.has_graph = flag_of(entry, "has_graph");
     held.operation = text_of(entry, "operation");
@@ -114,7 +98,7 @@ std::vector<HeldTensors> tensors_of(const json& fields, const Blocks& blocks) {
 // Where a note tells of no card: the one that its first tensor is on.
 int device_of(const json& fields, const Blocks& blocks) {
   for (const json& entry : list_of(fields, "tensors")) {
-    const Found found = blocks.find(entry, number_of(fields, "at_ns"));
+    const Found found = blocks.find(entry, integer_of(fields, "at_ns"));
     if (!found.line.empty() || found.device > 0) return found.device;
   }
   return 0;
@@ -173,7 +157,7 @@ void apply_held(const json& fields, const Blocks& blocks, RuntimeEvidence& evide
   }
   for (const json& entry : graphs) {
     if (!entry.is_object()) continue;
-    growth->graphs.push_back({holder_of(entry), number_of(entry, "nodes_before"), number_of(entry, "nodes_after"),
+    growth->graphs.push_back({holder_of(entry), integer_of(entry, "nodes_before"), integer_of(entry, "nodes_after"),
                               flag_of(entry, "counted_all")});
   }
 }
@@ -183,7 +167,7 @@ void apply_evaluation(const json& fields, RuntimeEvidence& evidence) {
                                 text_of(fields, "line"),           flag_of(fields, "grad_enabled"),
                                 flag_of(fields, "inference_mode"), flag_of(fields, "module_training"),
                                 flag_of(fields, "has_graph"),      bytes_of(fields, "saved_bytes"),
-                                bytes_of(fields, "output_bytes"),  number_of(fields, "calls")};
+                                bytes_of(fields, "output_bytes"),  integer_of(fields, "calls")};
   for (model::EvaluationForward& known : evidence.evaluations) {
     if (known.phase != call.phase || known.root != call.root) continue;
     if (call.saved > known.saved) known = std::move(call);
@@ -214,7 +198,7 @@ void apply_leftovers(const json& fields, const Blocks& blocks, RuntimeEvidence& 
 
 void apply_copy(const json& fields, RuntimeEvidence& evidence) {
   model::NeedlessCopy copy{text_of(fields, "operation"), text_of(fields, "line"),   text_of(fields, "first_line"),
-                           text_of(fields, "shape"),     bytes_of(fields, "bytes"), number_of(fields, "copies"),
+                           text_of(fields, "shape"),     bytes_of(fields, "bytes"), integer_of(fields, "copies"),
                            flag_of(fields, "from_host")};
   for (model::NeedlessCopy& known : evidence.copies) {
     if (known.operation != copy.operation || known.line != copy.line) continue;
@@ -241,8 +225,9 @@ void apply_checkpoint(const json& fields, RuntimeEvidence& evidence) {
 }
 
 void apply_attention(const json& fields, RuntimeEvidence& evidence) {
-  model::AttentionScores scores{text_of(fields, "line"),     text_of(fields, "operation"), text_of(fields, "shape"),
-                                number_of(fields, "length"), bytes_of(fields, "bytes"),    number_of(fields, "calls")};
+  model::AttentionScores scores{text_of(fields, "line"),   text_of(fields, "operation"),
+                                text_of(fields, "shape"),  integer_of(fields, "length"),
+                                bytes_of(fields, "bytes"), integer_of(fields, "calls")};
   for (model::AttentionScores& known : evidence.attention) {
     if (known.line != scores.line || known.operation != scores.operation) continue;
     if (scores.bytes >= known.bytes) known = std::move(scores);
@@ -257,13 +242,13 @@ void apply_graph_kept(const json& fields, RuntimeEvidence& evidence) {
 }
 
 void apply_step_input(const json& fields, RuntimeEvidence& evidence) {
-  evidence.inputs.push_back({text_of(fields, "phase"), number_of(fields, "step"), number_of(fields, "elements"),
+  evidence.inputs.push_back({text_of(fields, "phase"), integer_of(fields, "step"), integer_of(fields, "elements"),
                              text_of(fields, "shapes"), Bytes(0)});
 }
 
 void apply_weight_copy(const json& fields, const Blocks& blocks, RuntimeEvidence& evidence) {
-  const Found found = blocks.find(fields, number_of(fields, "at_ns"));
-  model::WeightCopy copy{holder_of(fields), found.line, number_of(fields, "tensors"), bytes_of(fields, "bytes")};
+  const Found found = blocks.find(fields, integer_of(fields, "at_ns"));
+  model::WeightCopy copy{holder_of(fields), found.line, integer_of(fields, "tensors"), bytes_of(fields, "bytes")};
   for (model::WeightCopy& known : evidence.weight_copies) {
     if (known.bytes == copy.bytes) {
       known = std::move(copy);
@@ -301,95 +286,25 @@ const std::map<std::string, Apply, std::less<>>& kinds() {
   return kKinds;
 }
 
-// The tokens of a language model's batch: the first input of whole numbers, "[8, 1024] int64, ...".
-std::int64_t tokens_in(const std::string& shapes) {
-  const std::size_t close = shapes.find(']');
-  if (shapes.empty() || shapes[0] != '[' || close == std::string::npos) return 0;
-  if (shapes.compare(close, 5, "] int") != 0) return 0;
-  std::int64_t product = 1, number = 0;
-  for (const char c : shapes.substr(1, close)) {
-    if (c >= '0' && c <= '9') {
-      number = std::min<std::int64_t>(number * 10 + (c - '0'), std::int64_t{1} << 31);
-    } else if (c == ',' || c == ']') {
-      product = std::min<std::int64_t>(product * number, std::int64_t{1} << 40);
-      number = 0;
-    }
-  }
-  return product;
-}
-
-void add_wide(std::vector<WideOutput>& found, WideOutput output) {
-  for (WideOutput& known : found) {
-    if (known.classes != output.classes) continue;
-    if (output.rows > known.rows) {
-      known.rows = output.rows;
-      known.shape = output.shape;
-    }
-    if (known.module.empty()) known.module = output.module;
-    return;
-  }
-  found.push_back(std::move(output));
-}
-
-constexpr std::int64_t kManyClasses = 1000;
-
-// [N, T, V]: the last dimension counts classes; [N, C, H, W]: the second. With few classes and no pixels logits are of
-// no weight.
-WideOutput output_of(const json& fields) {
-  std::vector<std::int64_t> shape;
-  for (const json& size : list_of(fields, "shape")) {
-    if (size.is_number_integer()) shape.push_back(std::max<std::int64_t>(1, size.get<std::int64_t>()));
-  }
-  WideOutput output;
-  if (shape.size() < 2) return output;
-  std::int64_t elements = 1;
-  for (const std::int64_t size : shape) elements = std::min<std::int64_t>(elements, std::int64_t{1} << 40) * size;
-  output.classes = shape.size() >= 4 ? shape[1] : shape.back();
-  if (shape.size() < 4 && output.classes < kManyClasses) return {};
-  output.rows = elements / output.classes;
-  output.shape = text_of(fields, "dtype") + " " + list_of(fields, "shape").dump();
-  return output;
-}
-
 }  // namespace
 
 ProcessFacts read_process(const Recording& recording) {
   ProcessFacts facts;
   for (const Note& note : recording.notes) {
     if (note.kind == "process" || note.kind == "rank") {
-      facts.rank = static_cast<int>(number_of(note.fields, "rank"));
-      facts.world_size = static_cast<int>(number_of(note.fields, "world_size", 1));
-      facts.local_rank = static_cast<int>(number_of(note.fields, "local_rank", -1));
+      facts.rank = static_cast<int>(integer_of(note.fields, "rank"));
+      facts.world_size = static_cast<int>(integer_of(note.fields, "world_size", 1));
+      facts.local_rank = static_cast<int>(integer_of(note.fields, "local_rank", -1));
       if (const std::string role = text_of(note.fields, "role"); !role.empty()) facts.role = role;
     } else if (note.kind == "role") {
       facts.role = text_of(note.fields, "role");
     } else if (note.kind == "thread") {
-      facts.threads.emplace_back(static_cast<std::uint32_t>(number_of(note.fields, "thread")),
+      facts.threads.emplace_back(static_cast<std::uint32_t>(integer_of(note.fields, "thread")),
                                  text_of(note.fields, "role"));
     }
   }
   if (facts.role != "worker" && facts.world_size > 1) facts.role = "rank";
   return facts;
-}
-
-std::vector<WideOutput> read_wide_outputs(std::span<const Recording> recordings) {
-  std::vector<WideOutput> found;
-  std::int64_t tokens = 0;
-  for (const Recording& recording : recordings) {
-    for (const Note& note : recording.notes) {
-      if (note.kind == "step_input") tokens = std::max(tokens, tokens_in(text_of(note.fields, "shapes")));
-      if (note.kind == "output") {
-        if (WideOutput output = output_of(note.fields); output.classes > 1) add_wide(found, std::move(output));
-      }
-    }
-  }
-  for (const Recording& recording : recordings) {
-    for (const Note& note : recording.notes) {
-      if (note.kind != "wide_layer") continue;
-      add_wide(found, {text_of(note.fields, "name"), number_of(note.fields, "classes"), tokens, ""});
-    }
-  }
-  return found;
 }
 
 void apply_runtime_notes(std::span<const Recording> recordings, std::span<const CardHistory> histories,
@@ -409,13 +324,13 @@ bool is_oom_report(std::string_view head) {
 
 base::Result<RuntimeEvidence> read_oom_report(std::string_view text) {
   const json fields = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!fields.is_object() || number_of(fields, "vramfit_report") != 1) {
+  if (!fields.is_object() || integer_of(fields, "vramfit_report") != 1) {
     return base::fail(base::ErrorCode::kCorrupt, "this is no whole report of VRAMFIT_ON_OOM", {},
                       "the other files of its folder can be read without it");
   }
   RuntimeEvidence evidence;
   model::OomMoment& moment = evidence.oom.emplace();
-  moment.device = static_cast<int>(number_of(fields, "device"));
+  moment.device = static_cast<int>(integer_of(fields, "device"));
   moment.tried = bytes_of(fields, "tried");
   moment.allocated = bytes_of(fields, "allocated");
   moment.reserved = bytes_of(fields, "reserved");

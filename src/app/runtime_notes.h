@@ -24,15 +24,6 @@ struct ProcessFacts {
 };
 ProcessFacts read_process(const model::Recording& recording);
 
-// A layer, or the output of a whole forward pass, whose elements are counted in vocabulary entries or classes.
-struct WideOutput {
-  std::string module;
-  std::int64_t classes = 0;
-  std::int64_t rows = 0;  // tokens or pixels
-  std::string shape;
-};
-std::vector<WideOutput> read_wide_outputs(std::span<const model::Recording> recordings);
-
 // Everything that the notes say, with the script's lines of the blocks they name. `growth` gets its holders here.
 void apply_runtime_notes(std::span<const model::Recording> recordings, std::span<const liveness::CardHistory> histories,
                          model::RuntimeEvidence& evidence);

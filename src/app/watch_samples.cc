@@ -1,130 +1,20 @@
 // The frames of a watch recording: samples to bytes and back. The files they lie in are watch_recording.cc.
 #include <array>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "app/watch_bytes.h"
 #include "app/watch_recording.h"
 
 namespace vramfit::app {
 
 namespace {
 
-constexpr std::string_view kSync = "VFW1";
-constexpr std::size_t kHeadBytes = 12;
-constexpr std::size_t kMostPayload = std::size_t{16} << 20;
 constexpr std::uint64_t kMostEntities = 1u << 20;
 
 enum class Kind : std::uint8_t { kHost = 0, kDriver = 1, kCard = 2, kProcess = 3, kUse = 4 };
 constexpr std::size_t kKinds = 5;
-
-std::uint32_t crc32(std::string_view bytes) {
-  static const std::array<std::uint32_t, 256> kTable = [] {
-    std::array<std::uint32_t, 256> table{};
-    for (std::uint32_t i = 0; i < 256; ++i) {
-      std::uint32_t value = i;
-      for (int bit = 0; bit < 8; ++bit) value = (value & 1) != 0 ? 0xedb88320u ^ (value >> 1) : value >> 1;
-      table[i] = value;
-    }
-    return table;
-  }();
-  std::uint32_t crc = ~0u;
-  for (const char c : bytes) crc = kTable[(crc ^ static_cast<unsigned char>(c)) & 0xff] ^ (crc >> 8);
-  return ~crc;
-}
-
-std::uint64_t zigzag(std::int64_t value) {
-  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
-}
-std::int64_t unzigzag(std::uint64_t value) { return static_cast<std::int64_t>((value >> 1) ^ (~(value & 1) + 1)); }
-// Differences wrap around instead of overflowing; adding wraps back.
-std::int64_t minus(std::int64_t one, std::int64_t other) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(one) - static_cast<std::uint64_t>(other));
-}
-std::int64_t plus(std::int64_t one, std::int64_t other) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(one) + static_cast<std::uint64_t>(other));
-}
-
-class Writer {
- public:
-  void byte(std::uint8_t value) { bytes_ += static_cast<char>(value); }
-  void number(std::uint64_t value) {
-    while (value >= 0x80) {
-      byte(static_cast<std::uint8_t>(value | 0x80));
-      value >>= 7;
-    }
-    byte(static_cast<std::uint8_t>(value));
-  }
-  void text(std::string_view value) {
-    number(value.size());
-    bytes_ += value;
-  }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  std::string bytes_;
-};
-
-// Reads nothing beyond the end: `ok()` is false from then on and every value is 0.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-  std::uint8_t byte() {
-    if (bytes_.empty()) {
-      ok_ = false;
-      return 0;
-    }
-    const auto value = static_cast<std::uint8_t>(bytes_.front());
-    bytes_.remove_prefix(1);
-    return value;
-  }
-  std::uint64_t number() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const std::uint8_t next = byte();
-      value |= static_cast<std::uint64_t>(next & 0x7f) << shift;
-      if ((next & 0x80) == 0) return value;
-    }
-    ok_ = false;
-    return 0;
-  }
-  // A count of things that take at least a byte each.
-  std::uint64_t count() {
-    const std::uint64_t value = number();
-    if (value <= bytes_.size()) return value;
-    ok_ = false;
-    return 0;
-  }
-  std::string text() {
-    const std::uint64_t size = count();
-    std::string value(bytes_.substr(0, size));
-    bytes_.remove_prefix(std::min<std::size_t>(size, bytes_.size()));
-    return value;
-  }
-  bool ok() const { return ok_; }
-  bool at_end() const { return bytes_.empty(); }
-
- private:
-  std::string_view bytes_;
-  bool ok_ = true;
-};
-
-std::string frame(std::string_view payload) {
-  std::string bytes(kSync);
-  for (const std::uint32_t word : {static_cast<std::uint32_t>(payload.size()), crc32(payload)}) {
-    for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(word >> shift & 0xff);
-  }
-  return bytes.append(payload);
-}
-
-std::uint32_t word_at(std::string_view bytes, std::size_t at) {
-  std::uint32_t word = 0;
-  for (std::size_t i = 0; i < 4; ++i) {
-    word |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[at + i])) << 8 * i;
-  }
-  return word;
-}
 
 // A thing with texts and readings. The order of texts is part of the format: new ones go to the end.
 struct Entity {
@@ -405,28 +295,6 @@ bool SampleDecoder::decode(std::string_view payload, std::vector<model::MachineS
   }
   state_->in_group = good;  // other kinds are from later versions: skipped
   return good;
-}
-
-bool sniff_watch_recording(std::string_view bytes) { return bytes.starts_with(kSync); }
-
-std::optional<std::string_view> FrameScan::next() {
-  skipped_ = false;
-  while (at_ < bytes_.size()) {
-    const bool has_head = bytes_.size() - at_ >= kHeadBytes && bytes_.substr(at_, kSync.size()) == kSync;
-    const std::size_t length = has_head ? word_at(bytes_, at_ + 4) : 0;
-    const bool whole = has_head && length <= kMostPayload && length <= bytes_.size() - at_ - kHeadBytes;
-    const std::string_view payload = whole ? bytes_.substr(at_ + kHeadBytes, length) : std::string_view();
-    if (whole && crc32(payload) == word_at(bytes_, at_ + 8)) {
-      at_ += kHeadBytes + length;
-      good_end_ = at_;
-      return payload;
-    }
-    const std::size_t next = std::min(bytes_.find(kSync, at_ + 1), bytes_.size());
-    damaged_bytes_ += static_cast<std::int64_t>(next - at_);
-    skipped_ = true;
-    at_ = next;
-  }
-  return std::nullopt;
 }
 
 DecodedFile decode_watch_recording(std::string_view bytes) {

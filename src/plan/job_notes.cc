@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "model/note_fields.h"
 #include "plan/block_levels.h"
 #include "plan/job_builder.h"
 
@@ -12,26 +13,13 @@ namespace vramfit::plan {
 namespace {
 
 using base::Bytes;
+using model::flag_of;
+using model::integer_of;
+using model::text_of;
 using nlohmann::json;
 
 // What a block keeps when it is checkpointed, where the hooks did not measure its output.
 constexpr double kOutputShare = 0.15;
-
-// Fields of notes are never trusted to be there or to have the right type.
-std::int64_t integer_of(const json& fields, const char* name) {
-  const auto found = fields.find(name);
-  return found != fields.end() && found->is_number() ? found->get<std::int64_t>() : 0;
-}
-
-std::string text_of(const json& fields, const char* name) {
-  const auto found = fields.find(name);
-  return found != fields.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-bool flag_of(const json& fields, const char* name) {
-  const auto found = fields.find(name);
-  return found != fields.end() && found->is_boolean() && found->get<bool>();
-}
 
 std::optional<bool> optional_flag(const json& fields, const char* name) {
   const auto found = fields.find(name);

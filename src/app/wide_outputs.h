@@ -1,0 +1,25 @@
+// Layers and outputs over a large vocabulary, or over classes a pixel: the logits' memory.
+#ifndef VRAMFIT_APP_WIDE_OUTPUTS_H
+#define VRAMFIT_APP_WIDE_OUTPUTS_H
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/recording.h"
+
+namespace vramfit::app {
+
+// A layer, or the output of a whole forward pass, whose elements are counted in vocabulary entries or classes.
+struct WideOutput {
+  std::string module;
+  std::int64_t classes = 0;
+  std::int64_t rows = 0;  // tokens or pixels
+  std::string shape;
+};
+std::vector<WideOutput> read_wide_outputs(std::span<const model::Recording> recordings);
+
+}  // namespace vramfit::app
+
+#endif
