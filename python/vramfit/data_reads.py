@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
-from vramfit import no_sequence, notes
+from vramfit import full_masks, no_sequence, notes
 
 SIZE, BRANCH, NUMBER = "a size", "a branch", "a whole number"
 
@@ -74,7 +74,7 @@ def install(torch: ModuleType) -> None:
         original = place.repeat_interleave
         _replace(place, "repeat_interleave", _sized_repetition(original, torch.Tensor))
         _keep_scriptable(torch, original, place.repeat_interleave)
-    watch = functools.partial(_watched, counter=counter, tensor=torch.Tensor)
+    watch = functools.partial(_watched, torch, counter)
     for name, decides in _TENSOR_METHODS.items():
         _replace(torch.Tensor, name, watch(getattr(torch.Tensor, name), name.strip("_"), decides))
     for name, decides in _FUNCTIONS.items():
@@ -128,18 +128,21 @@ def _keep_scriptable(torch: ModuleType, original: Any, replacement: Any) -> None
         table[id(replacement)] = table[id(original)]
 
 
-def _watched(original: Any, name: str, decides: str, *, counter: Callable[[], int], tensor: type) -> Any:
+def _watched(torch: ModuleType, counter: Callable[[], int], original: Any, name: str, decides: str) -> Any:
     """`original`, noting where it was called when it read device data."""
+    with_full_masks = full_masks.stand_in(torch, name)
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         first = args[0] if args else None
-        if not (isinstance(first, tensor) and first.is_cuda):  # type: ignore[attr-defined]
+        if not (isinstance(first, torch.Tensor) and first.is_cuda):
             return original(*args, **kwargs)
         before = counter()
         result = original(*args, **kwargs)
         if counter() != before and not (decides is NUMBER and _is_fractional(result)):
             _note(sys._getframe(1), decides, name)
+            if with_full_masks is not None and full_masks.are_wanted() and kwargs.get("out") is None:
+                result = with_full_masks(*args, **kwargs)
         return result
 
     return call
@@ -166,15 +169,25 @@ def _sized_repetition(original: Any, tensor: type) -> Any:
 def _watched_indexing(torch: ModuleType, original: Any, counter: Callable[[], int]) -> Any:
     masks = (torch.bool, torch.uint8)
     tensor = torch.Tensor
+    with_full_masks = full_masks.indexing(torch, original, masks)
 
     @functools.wraps(original)
     def call(self: Any, key: Any, *value: Any) -> Any:
         if not self.is_cuda or not _has_mask(key, tensor, masks):
             return original(self, key, *value)
         before = counter()
-        result = original(self, key, *value)
+        try:
+            result = original(self, key, *value)
+        except RuntimeError:  # values for more positions than a mask of zeros has
+            if counter() != before:
+                _note(sys._getframe(1), SIZE, "boolean mask")
+            if counter() == before or not full_masks.are_wanted():
+                raise
+            return with_full_masks(self, key, *value)
         if counter() != before:
             _note(sys._getframe(1), SIZE, "boolean mask")
+            if full_masks.are_wanted():
+                result = with_full_masks(self, key, *value)
         return result
 
     return call

@@ -44,7 +44,8 @@ base::Environment child_environment(base::Environment user, const Installation& 
   put_first(environment, "LD_PRELOAD", installation.recorder().string());
   environment["VRAMFIT_RUN_DIR"] = places.run_folder.string();
   environment["VRAMFIT_STEPS"] = request.steps;
-  environment["VRAMFIT_EVALUATION"] = request.whole_evaluation ? "whole" : "cut";
+  environment["VRAMFIT_EVALUATION"] = request.concessions.whole_evaluation ? "whole" : "cut";
+  environment["VRAMFIT_MASKS"] = request.concessions.full_masks ? "full" : "zeros";
   environment["VRAMFIT_VALUES"] = request.values == Values::kCpu ? "cpu" : "zeros";
   environment.erase("VRAMFIT_DIAGNOSE");
   if (request.diagnose) environment["VRAMFIT_DIAGNOSE"] = "1";

@@ -97,7 +97,8 @@ plan::Proof judge(const RunOutcome& outcome, const model::Plan& plan, const std:
     proof.detail = fmt::format("it had not ended after {:.0f} s", result.wall_seconds);
   } else if (proof.outcome == plan::Outcome::kFailed) {
     proof.detail = result.error ? fmt::format("{}: {}", result.error->type, result.error->message) : result.reason;
-  } else if (proof.outcome == plan::Outcome::kOutOfMemory) {
+  } else if (proof.outcome == plan::Outcome::kOutOfMemory ||
+             (proof.outcome == plan::Outcome::kBorderline && result.oom)) {  // it may have ended before its first step
     proof.detail = line_that_ran_out(result);
   } else {
     if (std::string gap = find_gap(outcome, plan, phases); !gap.empty()) {

@@ -294,6 +294,14 @@ TEST(Judge, a_run_that_missed_a_phase_or_took_no_step_is_none) {
   EXPECT_EQ(judge(outcome, kAutocast, {"train"}).detail, "no optimizer step was taken in this run");
 }
 
+TEST(Judge, a_borderline_run_that_ran_out_before_its_first_step_did_not_break) {
+  RunOutcome outcome = fitting_run();
+  outcome.result.verdict = model::Verdict::kBorderline;
+  outcome.result.phases[0].steps = 0;
+  outcome.result.oom = model::Oom{Bytes::mib(20), "CUDA out of memory", "train", false, {}};
+  EXPECT_EQ(judge(outcome, kAutocast, {"train"}).outcome, plan::Outcome::kBorderline);
+}
+
 TEST(Judge, running_out_of_memory_is_told_with_what_was_asked_for) {
   RunOutcome outcome = fitting_run();
   outcome.result.verdict = model::Verdict::kOutOfMemory;

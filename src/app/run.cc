@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/another_try.h"
 #include "app/borderline.h"
 #include "app/job_run.h"
 #include "base/clock.h"
@@ -43,11 +44,6 @@ RunRequest limit_run(RunRequest request, double seconds_used) {
   return request;
 }
 
-bool fails_for_cut(const RunRequest& request, const RunOutcome& outcome) {
-  return !request.whole_evaluation && outcome.result.verdict == model::Verdict::kFailed && outcome.result.error &&
-         outcome.result.error->after_cut;
-}
-
 Result<RunOutcome> ColdRunner::run(const RunRequest& request, base::ProgressSink& progress) {
   const base::InterruptScope interrupts;
   const auto setup = prepare_job(request, progress);
@@ -58,15 +54,10 @@ Result<RunOutcome> ColdRunner::run(const RunRequest& request, base::ProgressSink
     const double used = base::seconds_between(started_ns, base::steady_clock().now_ns());
     return run_once(*setup, limit_run(next, used), progress);
   };
-  auto outcome = run_next(asked);
-  if (outcome && fails_for_cut(asked, *outcome)) {
-    if (!request.quiet_child) progress.say("the script failed after an evaluation that was cut: again, with all of it");
-    asked.whole_evaluation = true;
-    outcome = run_next(asked);
-  }
-  if (outcome) {
-    settle_borderline(asked, *outcome, run_next);
-  }
+  auto outcome = run_conceding(asked, run_next, [&](std::string_view why) {
+    if (!request.quiet_child) progress.say(std::string(why));
+  });
+  if (outcome) settle_borderline(asked, *outcome, run_next);
   return outcome;
 }
 

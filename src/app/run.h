@@ -25,6 +25,13 @@ struct CardChoice {
   friend bool operator==(const CardChoice&, const CardChoice&) = default;
 };
 
+// What a script that failed is run again with: it may have failed over what a short run on a virtual card lacks.
+struct Concessions {
+  bool whole_evaluation = false;  // evaluations deliver all their batches, the last one read again and again
+  bool full_masks = false;        // masks on the card select everything instead of nothing
+  friend bool operator==(const Concessions&, const Concessions&) = default;
+};
+
 struct RunRequest {
   std::vector<CardChoice> cards;       // empty with `real`
   base::Bytes occupied;                // --occupied, on every card
@@ -32,7 +39,7 @@ struct RunRequest {
   bool real = false;                   // --gpu real: the machine's own cards, recorder only
   std::vector<std::string> command;    // {"python", "train.py", ...}: what stood after --
   std::string steps = "auto";          // auto, all, or a number of batches a pass
-  bool whole_evaluation = false;       // evaluations deliver all their batches, the last one read again and again
+  Concessions concessions;
   std::optional<std::filesystem::path> plan;
   Values values = Values::kZeros;
   std::optional<double> timeout_seconds;  // of each process
@@ -47,10 +54,6 @@ struct RunRequest {
 
 // The request as its next run is made: within what is left of `whole_seconds` after `seconds_used`.
 RunRequest limit_run(RunRequest request, double seconds_used);
-
-struct RunOutcome;
-// Whether the script may have failed only because an evaluation was cut: it is worth running with whole ones.
-bool fails_for_cut(const RunRequest& request, const RunOutcome& outcome);
 
 // The result and what it was computed from: a plan's facts come out of the notes and the recordings.
 struct RunOutcome {

@@ -23,21 +23,5 @@ TEST(LimitRun, gives_each_run_what_is_left_and_no_more_than_its_own) {
   EXPECT_EQ(limit_run(request, 55).timeout_seconds, 5);
 }
 
-TEST(FailsForCut, only_a_failure_after_a_cut_evaluation_is_worth_another_run) {
-  RunRequest request;
-  RunOutcome outcome;
-  EXPECT_FALSE(fails_for_cut(request, outcome)) << "it failed without an error of the script";
-  outcome.result.error = model::ScriptError{"ValueError", "16 samples expected, 3 seen", {}, true, ""};
-  EXPECT_TRUE(fails_for_cut(request, outcome));
-  request.whole_evaluation = true;
-  EXPECT_FALSE(fails_for_cut(request, outcome)) << "it has been that run";
-  request.whole_evaluation = false;
-  outcome.result.verdict = model::Verdict::kOutOfMemory;
-  EXPECT_FALSE(fails_for_cut(request, outcome));
-  outcome.result.verdict = model::Verdict::kFailed;
-  outcome.result.error->after_cut = false;
-  EXPECT_FALSE(fails_for_cut(request, outcome));
-}
-
 }  // namespace
 }  // namespace vramfit::app

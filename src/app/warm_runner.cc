@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "app/another_try.h"
 #include "app/borderline.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -50,7 +51,7 @@ Result<RunOutcome> WarmRunner::run_warm(const RunRequest& request, base::Progres
 Result<void> WarmRunner::prepare(const RunRequest& request, base::ProgressSink& progress) {
   if (setup_ && command_ == request.command) return {};
   zygote_.reset();
-  whole_evaluation_ = false;
+  conceded_ = {};
   auto setup = prepare_job(request, progress);
   if (!setup) return std::unexpected(setup.error());
   setup_ = std::move(*setup);
@@ -65,17 +66,14 @@ Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink
   if (request.real) return run_cold(request, progress, "a real card");
   if (!python_) return run_cold(request, progress, "the command is not a Python script");
   RunRequest asked = request;
-  asked.whole_evaluation |= whole_evaluation_;
+  if (asked.concessions == Concessions{}) asked.concessions = conceded_;
   const std::int64_t started_ns = base::steady_clock().now_ns();
   const auto run_next = [&](const RunRequest& next) {
     return run_warm(limit_run(next, base::seconds_between(started_ns, base::steady_clock().now_ns())), progress);
   };
-  auto outcome = run_next(asked);
-  if (outcome && fails_for_cut(asked, *outcome)) {
-    whole_evaluation_ = asked.whole_evaluation = true;
-    outcome = run_next(asked);
-  }
+  auto outcome = run_conceding(asked, run_next, [](std::string_view) {});
   if (outcome) {
+    conceded_ = asked.concessions;
     cold_reason_.clear();
     settle_borderline(asked, *outcome, run_next);
     return outcome;

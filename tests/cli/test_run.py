@@ -127,6 +127,31 @@ def test_a_job_that_trains_for_days_answers_in_seconds_with_its_phases(product: 
     assert "batches" in done.stderr or "steps" in done.stderr, "what was cut is said"
 
 
+def test_a_script_that_fails_over_an_empty_mask_is_run_again_with_full_ones(product: Product) -> None:
+    done = product.run("""
+        import torch
+        scores = torch.rand(1 << 20, device="cuda")
+        hardest = scores[scores > 0.5]
+        assert len(hardest) > 0, "nothing to learn from"
+        print(len(hardest))
+    """)
+    assert (done.exit_code, done.stdout) == (0, f"{1 << 20}\n"), str(done)
+    validate(done.result)
+    assert done.result["verdict"] == "fits"
+    assert [entry for entry in done.result["assumed"] if "masks on the card select everything" in str(entry)]
+    assert "again, with all selected" in done.stderr
+
+
+def test_a_failure_that_full_masks_do_not_mend_is_told_as_it_was(product: Product) -> None:
+    done = product.run("""
+        import torch
+        scores = torch.rand(100, device="cuda")
+        raise ValueError(f"{len(scores[scores > 0.5])} of them")
+    """)
+    assert done.exit_code == 1 and done.result["verdict"] == "failed"
+    assert done.result["error"]["message"] == "0 of them"
+
+
 def test_occupied_memory_is_not_there_for_the_job(product: Product) -> None:
     text = "import torch\nprint(torch.cuda.mem_get_info()[0])\n"
     free = int(product.run(text).stdout)
