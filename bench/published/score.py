@@ -1,6 +1,6 @@
 """Scores what the ladders gave against what was measured, and prints the table of the documentation.
 
-    python bench/published/score.py --timm timm.json --bert bert.json --litgpt litgpt.json
+    python bench/published/score.py --timm timm.json --bert bert.json --litgpt litgpt.json --mmseg mmseg.json
     python bench/published/score.py --run ./vramfit --python PYTHON --python-v100 PYTHON12     runs the ladders first
 
 PyTorch for CUDA 13 refuses a V100, on a virtual one too: PYTHON12 has a build for CUDA 12.
@@ -29,6 +29,7 @@ JOBS = {
     "timm": ("rtx3090", "1604MiB", "timm_ladder.py", "timm_train_rtx3090.csv"),
     "bert": ("v100-16gb", "1343MiB", "bert_ladder.py", "bert_large_ladder.csv"),
     "litgpt": ("a10g", None, "litgpt_ladder.py", "litgpt_finetune.csv"),
+    "mmseg": ("v100-32gb", None, "mmseg_ladder.py", "mmsegmentation_training.csv"),
 }
 
 
@@ -105,6 +106,39 @@ def score_litgpt(results: list[dict]) -> list[str]:
     return lines + sum_up(errors)
 
 
+LOGGED_GB = 1000 << 20  # MMSegmentation logs MiB; its tables give thousands of them as GB
+FAR = 30.0  # percent
+
+
+def score_mmseg(results: list[dict]) -> list[str]:
+    """By optimizer, which tells convolutional networks (SGD) from those with attention (AdamW)."""
+    lines = [
+        "| MMSegmentation on V100s, by optimizer | models | within 5 % | within 10 % | within 20 % | median error |",
+        "|---|---|---|---|---|---|",
+    ]
+    far, unable = [], []
+    for optimizer in sorted({row["optimizer"] for row in results}, reverse=True):
+        errors = []
+        for row in results:
+            if row["optimizer"] != optimizer:
+                continue
+            name = row["config"].rpartition("/")[2]
+            if row["status"] != "ok":
+                unable.append(name)
+                continue
+            measured = float(row["max_memory_allocated_gb"]) * LOGGED_GB
+            errors.append(100 * (row["allocated_bytes"] / measured - 1))
+            if abs(errors[-1]) > FAR:
+                far.append(f"{name} {errors[-1]:+.0f} %")
+        if errors:
+            shares = [100 * sum(abs(error) <= most for error in errors) / len(errors) for most in (5, 10, 20)]
+            cells = " | ".join(f"{share:.0f} %" for share in shares)
+            median = statistics.median(errors)
+            lines.append(f"| {optimizer or 'not said'} | {len(errors)} | {cells} | {median:+.1f} % |")
+    lines += [f"\nmore than {FAR:.0f} % off: {', '.join(far)}", f"\ncould not run here: {', '.join(unable)}"]
+    return lines
+
+
 def sum_up(errors: list[float]) -> list[str]:
     if not errors:
         return []
@@ -130,18 +164,23 @@ def main() -> None:
     parser.add_argument("--bert", type=Path)
     parser.add_argument("--run", metavar="VRAMFIT", help="the vramfit command")
     parser.add_argument("--litgpt", type=Path)
+    parser.add_argument("--mmseg", type=Path)
     parser.add_argument("--python", default=sys.executable, help="with torch, timm and litgpt")
-    parser.add_argument("--python-v100", help="with transformers and a torch for CUDA 12 (default: --python)")
+    parser.add_argument(
+        "--python-v100", help="with transformers, mmsegmentation and a torch for CUDA 12 (default: --python)"
+    )
     args = parser.parse_args()
-    files = {"timm": args.timm, "bert": args.bert, "litgpt": args.litgpt}
-    interpreters = {"timm": args.python, "bert": args.python_v100 or args.python, "litgpt": args.python}
+    files = {"timm": args.timm, "bert": args.bert, "litgpt": args.litgpt, "mmseg": args.mmseg}
+    v100 = args.python_v100 or args.python
+    interpreters = {"timm": args.python, "bert": v100, "litgpt": args.python, "mmseg": v100}
+    scores = {"timm": score_timm, "bert": score_bert, "litgpt": score_litgpt, "mmseg": score_mmseg}
     with tempfile.TemporaryDirectory() as scratch:
         for name, file in files.items():
             if args.run and file is None:
                 files[name] = Path(scratch) / f"{name}.json"
                 seconds = run_ladder(name, args.run, interpreters[name], files[name])
                 print(f"{name}: {seconds:.0f} s", file=sys.stderr)
-        for name, score in (("timm", score_timm), ("bert", score_bert), ("litgpt", score_litgpt)):
+        for name, score in scores.items():
             if files[name] is not None:
                 print("\n".join(score(json.loads(files[name].read_text()))) + "\n")
 
