@@ -5,8 +5,8 @@
 
 Each row is what `tools/train.py` does with the configuration of that name, two steps on one of its cards: the model
 built from the file, DistributedDataParallel (in a group of one: its buckets are as large), pictures of the crop's size
-as the data pre-processor gets them. Pretrained weights are not loaded. Needs mmsegmentation, mmengine and mmcv-lite; rows
-whose model needs mmcv's compiled operators are reported as such.
+as the data pre-processor gets them. Pretrained weights are not loaded. Needs mmsegmentation, mmengine and mmcv-lite;
+rows whose model needs mmcv's compiled operators are reported as such.
 """
 
 from __future__ import annotations
