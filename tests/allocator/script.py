@@ -117,9 +117,12 @@ class Script:
             # Events that passed are the card's doing. When all were waited for, only the order is.
             completed = [self.slot_at[entry["addr"]] for entry in taken if entry["action"] == "free_completed"]
             passed = completed[: len(completed) - call.freed_by_waiting]
-            self.program += [f"c {slot}" for slot in passed]
+            told = [f"c {slot}" for slot in passed]
             if call.freed_by_waiting:
-                self.program.append("order " + " ".join(map(str, completed[len(passed) :])))
+                told.append("order " + " ".join(map(str, completed[len(passed) :])))
+            # Emptying the cache, whose trace is seen only here, is what waited.
+            before = len(self.program) - (1 if self.is_open else 0)
+            self.program[before:before] = told
             if taken and taken[-1]["action"] == "alloc":
                 self.slot_at[taken[-1]["addr"]] = call.slot
         self.program.append(call.line)

@@ -12,6 +12,7 @@ from compared import calls as compared_so_far
 from comparison import Difference, compare, play_for_real, shrink, shrink_plan
 from matrix import plans
 from product import Finished, Product
+from script import Call, Script
 
 CARD = "rtx3060:1GiB"
 VERSION = torch_release.of_this_interpreter()
@@ -73,6 +74,20 @@ def test_a_difference_is_found_and_made_small(product: Product, play: Path, tmp_
     assert compare(plan, tmp_path, play) is not None
     ((word, _, size, _),) = shrink_plan(call, tmp_path, plan, play, CARD)
     assert (word, size >= 32 << 20) == ("a", True)
+
+
+def test_what_an_emptied_cache_waited_for_is_told_before_it() -> None:
+    """The order in which neighbours are freed shows in the counters of split blocks: the simulator must know it when it
+    waits, and the trace of the emptying is seen only with the next allocation."""
+    blocks = [{"addr": 4096 * slot, "size": 4096, "stream": 0} for slot in range(1, 4)]
+    steps = [("alloc", 0), ("alloc", 1), ("free_requested", 0), ("free_requested", 1)]
+    steps += [("free_completed", 1), ("free_completed", 0), ("alloc", 2)]
+    calls = [Call(f"a {slot} 4096 0", "malloc", slot) for slot in (1, 2)]
+    calls += [Call(f"f {slot}", "free", slot, is_used=True) for slot in (1, 2)]
+    calls += [Call("e", "open"), Call("a 3 4096 0", "malloc", 3, freed_by_waiting=2)]
+    script = Script(calls, [{"action": action, **blocks[at]} for action, at in steps], [])
+    script.build([])
+    assert script.program[-3:] == ["order 2 1", "e", "a 3 4096 0"]
 
 
 def test_shrinking_leaves_only_what_matters() -> None:
