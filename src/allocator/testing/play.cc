@@ -50,6 +50,11 @@ class Printer : public TraceSink {
   }
 };
 
+[[noreturn]] void refuse(const std::string& what) {
+  fmt::print(stderr, "{}\n", what);
+  std::exit(2);
+}
+
 // The order in which blocks were freed when the other allocator waited for all of them.
 class OtherOrder : public EventSource {
  public:
@@ -61,6 +66,7 @@ class OtherOrder : public EventSource {
       const BlockId block = slot < slots_.size() ? slots_[slot] : kNoBlock;
       if (std::find(blocks.begin(), blocks.end(), block) != blocks.end()) ordered.push_back(block);
     }
+    if (blocks.size() > 1 && ordered.size() != blocks.size()) refuse("the order is not that of the blocks waited for");
     if (ordered.size() == blocks.size()) blocks = ordered;
   }
   std::vector<std::uint32_t> order;
@@ -105,11 +111,6 @@ class Player {
   std::map<std::uint32_t, PinnedBlockId> pins_;
   OtherOrder order_{slots_};
 };
-
-[[noreturn]] void refuse(const std::string& what) {
-  fmt::print(stderr, "{}\n", what);
-  std::exit(2);
-}
 
 Settings settings_of(const std::string& conf, const Rules& rules) {
   const auto settings = parse_settings(conf, rules);
