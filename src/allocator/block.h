@@ -24,17 +24,19 @@ struct Block {
   std::uint64_t serial = 0;     // registration_counter: which Block object of PyTorch's this is
   std::uint32_t previous = kNone;
   std::uint32_t next = kNone;
-  std::uint32_t list = kNone;        // the pool and stream it belongs to; kNone: not in use
-  std::uint32_t expandable = kNone;  // its expandable segment
-  std::uint32_t tag = 0;             // the caller's, kept after the free
-  std::uint32_t event_count = 0;     // outstanding events of other streams
-  std::int64_t age_base = 0;         // searches of the pool when it was put into its free list
-  bool is_allocated = false;
-  bool is_mapped = true;
-  bool has_uses = false;  // record_stream by another stream: see Simulator::uses_
+  std::uint32_t list = kNone;          // the pool and stream it belongs to; kNone: not in use
+  std::uint32_t expandable = kNone;    // its expandable segment
+  std::uint32_t tag = 0;               // the caller's, kept after the free
+  std::uint32_t event_count : 29 = 0;  // outstanding events of other streams
+  bool is_allocated : 1 = false;
+  bool is_mapped : 1 = true;
+  bool has_uses : 1 = false;  // record_stream by another stream: see Simulator::uses_
+  std::int64_t age_base = 0;  // searches of the pool when it was put into its free list
 
-  bool is_split() const { return previous != kNone || next != kNone; }
+  bool is_split() const { return (previous & next) != kNone; }
+  bool is_in_use() const { return is_allocated || event_count != 0 || has_uses; }  // or waits for those who use it
 };
+static_assert(sizeof(Block) == 64, "one line of the cache");
 
 struct StreamList {
   StreamHandle stream = 0;
@@ -48,6 +50,8 @@ struct Pool {
   std::uint32_t owner = kNone;       // its private pool
   std::int64_t searches = 0;         // get_free_blocks_call_count: counted while garbage is collected
   std::vector<std::uint32_t> lists;  // by stream handle
+  StreamHandle last_stream = 0;      // the one that asked last, and its list
+  std::uint32_t last_list = kNone;
 };
 
 struct PrivatePool {

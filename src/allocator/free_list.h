@@ -25,48 +25,61 @@ inline constexpr BlockId kNoBlock = UINT32_MAX;
 
 class FreeList {
  public:
+  // Without defaults: chunks of them are made by the dozen, and what `count` leaves out is never read.
   struct Entry {
-    std::uint64_t size = 0;
-    std::uint64_t order = 0;
-    BlockId block = kNoBlock;
+    std::uint64_t size;
+    std::uint64_t order;
+    BlockId block;
   };
+
+ private:
+  static constexpr std::size_t kChunk = 42;  // a chunk is 1 KiB
+  struct Chunk {
+    std::uint32_t count;
+    std::array<Entry, kChunk> entries;
+  };
+
+ public:
   // A place in the order; invalid after any change.
   struct Cursor {
-    std::uint32_t size_class = kEnd;
-    std::uint32_t chunk = 0;
+    const Chunk* chunk = nullptr;  // nullptr: the end
+    std::uint32_t size_class = 0;
+    std::uint32_t ordinal = 0;  // of the chunk in its bin
     std::uint32_t index = 0;
-    bool is_end() const { return size_class == kEnd; }
+    bool is_end() const { return chunk == nullptr; }
   };
+
+  FreeList() = default;
+  FreeList(const FreeList&) = delete;
+  FreeList& operator=(const FreeList&) = delete;
 
   void insert(const Entry& entry);
   // The entry must be there.
-  void erase(std::uint64_t size, std::uint64_t order);
+  void erase(std::uint64_t size, std::uint64_t order) { erase(find(size, order)); }
   void erase(const Cursor& at);
   // Erases one and inserts the other; in place when no third lies between them, as when a large block is cut or grows.
   void replace(const Cursor& at, const Entry& entry);
-  void replace(std::uint64_t size, std::uint64_t order, const Entry& entry) {
-    replace(in_bin(class_of(size), size, order), entry);
-  }
+  void replace(std::uint64_t size, std::uint64_t order, const Entry& entry) { replace(find(size, order), entry); }
   // The first entry that is not below (size, order).
   Cursor lower_bound(std::uint64_t size, std::uint64_t order = 0) const;
   Cursor first() const { return from_class(0); }
   Cursor last() const;
   Cursor next(Cursor at) const;
   Cursor previous(Cursor at) const;  // the end when `at` is the first; the last when `at` is the end
-  const Entry& at(const Cursor& at) const { return bins_[at.size_class].chunks[at.chunk]->entries[at.index]; }
+  const Entry& at(const Cursor& at) const { return at.chunk->entries[at.index]; }
   std::size_t size() const { return count_; }
   bool empty() const { return count_ == 0; }
 
  private:
-  static constexpr std::uint32_t kEnd = UINT32_MAX;
-  static constexpr std::size_t kChunk = 48;
   static constexpr std::size_t kClasses = 52 * 16;  // sizes up to 2^63
-  struct Chunk {
-    std::uint32_t count = 0;
-    std::array<Entry, kChunk> entries;
-  };
+  static constexpr std::size_t kWords = kClasses / 64;
+  static constexpr std::size_t kSlab = 8;
   struct Bin {
-    std::vector<std::unique_ptr<Chunk>> chunks;  // none is empty, except a single one
+    Chunk* first = nullptr;
+    // All of them, the first included, once there was more than one. None is empty, except a single one.
+    std::unique_ptr<std::vector<Chunk*>> chunks;
+    std::uint32_t count() const { return chunks ? static_cast<std::uint32_t>(chunks->size()) : first != nullptr; }
+    Chunk* at(std::uint32_t ordinal) const { return ordinal == 0 ? first : (*chunks)[ordinal]; }
   };
 
   static std::uint32_t class_of(std::uint64_t size) {
@@ -75,115 +88,134 @@ class FreeList {
     const auto log2 = static_cast<std::uint32_t>(63 - std::countl_zero(units));
     return ((log2 - 3) << 4) + static_cast<std::uint32_t>((units >> (log2 - 4)) & 15);
   }
+  // Without branches: which way it goes is anybody's guess.
   static bool is_below(const Entry& entry, std::uint64_t size, std::uint64_t order) {
-    return entry.size != size ? entry.size < size : entry.order < order;
+    return (entry.size < size) | ((entry.size == size) & (entry.order < order));
+  }
+  bool is_used(std::uint32_t size_class) const { return (used_[size_class / 64] >> (size_class % 64) & 1) != 0; }
+  void mark_used(std::uint32_t size_class) {
+    used_[size_class / 64] |= std::uint64_t{1} << (size_class % 64);
+    used_words_ |= 1U << (size_class / 64);
+  }
+  void mark_empty(std::uint32_t size_class) {
+    used_[size_class / 64] &= ~(std::uint64_t{1} << (size_class % 64));
+    if (used_[size_class / 64] == 0) used_words_ &= ~(1U << (size_class / 64));
   }
   Cursor from_class(std::uint32_t size_class) const;
+  Cursor find(std::uint64_t size, std::uint64_t order) const { return in_bin(class_of(size), size, order); }
   Cursor in_bin(std::uint32_t size_class, std::uint64_t size, std::uint64_t order) const;
+  static std::uint32_t place_in(const Chunk& chunk, std::uint64_t size, std::uint64_t order);
   static std::uint32_t chunk_for(const Bin& bin, std::uint64_t size, std::uint64_t order);
-  void split_chunk(Bin& bin, std::uint32_t index);
+  static void insert_into(Chunk& chunk, const Entry& entry);
+  Chunk& chunk_with_room(Bin& bin, const Entry& entry);
+  void drop_chunk(Bin& bin, std::uint32_t ordinal);
+  Chunk* new_chunk();
 
   std::array<Bin, kClasses> bins_;
-  std::array<std::uint64_t, kClasses / 64> used_{};
+  std::array<std::uint64_t, kWords> used_{};
+  std::uint32_t used_words_ = 0;  // those of used_ that are not 0
   std::size_t count_ = 0;
+  std::vector<std::unique_ptr<Chunk[]>> slabs_;
+  std::size_t next_of_slab_ = kSlab;
+  std::vector<Chunk*> spare_;
 };
 
 // On the hot path of every allocation: in the header so that they are compiled into it.
 
 inline FreeList::Cursor FreeList::from_class(std::uint32_t size_class) const {
-  for (std::size_t word = size_class / 64; word < used_.size(); ++word) {
-    std::uint64_t bits = used_[word];
-    if (word == size_class / 64) bits &= ~std::uint64_t{0} << (size_class % 64);
-    if (bits != 0)
-      return {static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(std::countr_zero(bits))), 0, 0};
+  std::size_t word = size_class / 64;
+  if (word >= kWords) return {};
+  std::uint64_t bits = used_[word] & ~std::uint64_t{0} << (size_class % 64);
+  if (bits == 0) {
+    const std::uint32_t words = used_words_ & ~((2U << word) - 1);
+    if (words == 0) return {};
+    word = static_cast<std::size_t>(std::countr_zero(words));
+    bits = used_[word];
   }
-  return {};
+  const auto found = static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+  return {bins_[found].first, found, 0, 0};
 }
 
-// The first chunk whose last entry is not below; the last chunk when there is none.
-inline std::uint32_t FreeList::chunk_for(const Bin& bin, std::uint64_t size, std::uint64_t order) {
-  if (bin.chunks.size() <= 1) return 0;
-  std::uint32_t low = 0, high = static_cast<std::uint32_t>(bin.chunks.size() - 1);
-  while (low < high) {
-    const std::uint32_t middle = (low + high) / 2;
-    const Chunk& chunk = *bin.chunks[middle];
-    if (is_below(chunk.entries[chunk.count - 1], size, order)) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+// Of the first entry that is not below.
+inline std::uint32_t FreeList::place_in(const Chunk& chunk, std::uint64_t size, std::uint64_t order) {
+  std::uint32_t place = 0;
+  if (chunk.count <= 8) {
+    for (std::uint32_t i = 0; i < chunk.count; ++i) place += is_below(chunk.entries[i], size, order);
+    return place;
   }
-  return low;
+  std::uint32_t length = chunk.count;
+  while (length > 1) {
+    const std::uint32_t half = length / 2;
+    place += is_below(chunk.entries[place + half - 1], size, order) ? half : 0;
+    length -= half;
+  }
+  return place + is_below(chunk.entries[place], size, order);
 }
 
 inline FreeList::Cursor FreeList::in_bin(std::uint32_t size_class, std::uint64_t size, std::uint64_t order) const {
   const Bin& bin = bins_[size_class];
-  const std::uint32_t chunk_index = chunk_for(bin, size, order);
-  const Chunk& chunk = *bin.chunks[chunk_index];
-  const Entry* const begin = chunk.entries.data();
-  const Entry* const end = begin + chunk.count;
-  const Entry* found = begin;
-  if (chunk.count <= 8) {
-    while (found != end && is_below(*found, size, order)) ++found;
-  } else {
-    found = std::partition_point(begin, end, [&](const Entry& entry) { return is_below(entry, size, order); });
-  }
-  return {size_class, chunk_index, static_cast<std::uint32_t>(found - begin)};
+  const std::uint32_t ordinal = bin.chunks ? chunk_for(bin, size, order) : 0;
+  const Chunk* const chunk = bin.at(ordinal);
+  return {chunk, size_class, ordinal, place_in(*chunk, size, order)};
 }
 
 inline FreeList::Cursor FreeList::lower_bound(std::uint64_t size, std::uint64_t order) const {
   const std::uint32_t size_class = class_of(size);
-  if ((used_[size_class / 64] >> (size_class % 64) & 1) != 0) {
+  if (is_used(size_class)) {
     const Cursor found = in_bin(size_class, size, order);
-    if (found.index < bins_[size_class].chunks[found.chunk]->count) return found;
+    if (found.index < found.chunk->count) return found;
   }
   return from_class(size_class + 1);
+}
+
+// From the end: the place is found as the others make room.
+inline void FreeList::insert_into(Chunk& chunk, const Entry& entry) {
+  std::uint32_t place = chunk.count++;
+  for (; place > 0 && !is_below(chunk.entries[place - 1], entry.size, entry.order); --place) {
+    chunk.entries[place] = chunk.entries[place - 1];
+  }
+  chunk.entries[place] = entry;
 }
 
 inline void FreeList::insert(const Entry& entry) {
   const std::uint32_t size_class = class_of(entry.size);
   Bin& bin = bins_[size_class];
-  if (bin.chunks.empty()) bin.chunks.push_back(std::make_unique<Chunk>());
-  Cursor place = in_bin(size_class, entry.size, entry.order);
-  if (bin.chunks[place.chunk]->count == kChunk) {
-    split_chunk(bin, place.chunk);
-    place = in_bin(size_class, entry.size, entry.order);
-  }
-  Chunk& chunk = *bin.chunks[place.chunk];
-  Entry* const begin = chunk.entries.data();
-  std::copy_backward(begin + place.index, begin + chunk.count, begin + chunk.count + 1);
-  begin[place.index] = entry;
-  ++chunk.count;
+  const bool is_plain = bin.first != nullptr && !bin.chunks && bin.first->count < kChunk;
+  insert_into(is_plain ? *bin.first : chunk_with_room(bin, entry), entry);
   ++count_;
-  used_[size_class / 64] |= std::uint64_t{1} << (size_class % 64);
+  mark_used(size_class);
 }
-
-inline void FreeList::erase(std::uint64_t size, std::uint64_t order) { erase(in_bin(class_of(size), size, order)); }
 
 inline void FreeList::erase(const Cursor& at) {
   Bin& bin = bins_[at.size_class];
-  Chunk& chunk = *bin.chunks[at.chunk];
-  Entry* const begin = chunk.entries.data();
-  std::copy(begin + at.index + 1, begin + chunk.count, begin + at.index);
+  Chunk& chunk = *bin.at(at.ordinal);
   --chunk.count;
   --count_;
-  if (chunk.count > 0) return;
-  if (bin.chunks.size() > 1) {
-    bin.chunks.erase(bin.chunks.begin() + at.chunk);
-  } else {
-    used_[at.size_class / 64] &= ~(std::uint64_t{1} << (at.size_class % 64));
+  if (at.index < chunk.count) {
+    Entry* const place = chunk.entries.data() + at.index;
+    std::copy(place + 1, chunk.entries.data() + chunk.count + 1, place);
+  } else if (chunk.count == 0) {
+    if (bin.count() > 1) {
+      drop_chunk(bin, at.ordinal);
+    } else {
+      mark_empty(at.size_class);
+    }
   }
 }
 
 inline void FreeList::replace(const Cursor& at, const Entry& entry) {
-  Chunk& chunk = *bins_[at.size_class].chunks[at.chunk];
-  const bool is_above = at.index == 0 ? at.chunk == 0 : is_below(chunk.entries[at.index - 1], entry.size, entry.order);
-  const bool is_last = at.index + 1 == chunk.count;
-  const bool is_under = is_last ? at.chunk + 1 == bins_[at.size_class].chunks.size()
-                                : !is_below(chunk.entries[at.index + 1], entry.size, entry.order);
-  if (is_above && is_under && class_of(entry.size) == at.size_class) {
-    chunk.entries[at.index] = entry;
-    return;
+  if (class_of(entry.size) == at.size_class) {
+    const Bin& bin = bins_[at.size_class];
+    Chunk& chunk = *bin.at(at.ordinal);
+    const bool is_above =
+        at.index == 0 ? at.ordinal == 0 : is_below(chunk.entries[at.index - 1], entry.size, entry.order);
+    const bool is_last = at.index + 1 == chunk.count;
+    const bool is_under =
+        is_last ? at.ordinal + 1 == bin.count() : !is_below(chunk.entries[at.index + 1], entry.size, entry.order);
+    if (is_above && is_under) {
+      chunk.entries[at.index] = entry;
+      return;
+    }
   }
   erase(at);
   insert(entry);

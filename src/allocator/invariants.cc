@@ -9,7 +9,7 @@
 namespace vramfit::allocator {
 namespace {
 
-bool is_free(const Block& block) { return !block.is_allocated && block.event_count == 0 && !block.has_uses; }
+bool is_free(const Block& block) { return !block.is_in_use(); }
 
 }  // namespace
 

@@ -82,17 +82,19 @@ void Simulator::link_after(BlockId before, BlockId id) {
   if (block.next != kNone) blocks_[block.next].previous = id;
 }
 
-std::uint32_t Simulator::list_of(std::uint32_t pool, StreamHandle stream) {
+std::uint32_t Simulator::find_list(std::uint32_t pool, StreamHandle stream) {
   std::vector<std::uint32_t>& lists = pools_[pool].lists;
-  const auto found =
+  auto found =
       std::find_if(lists.begin(), lists.end(), [&](std::uint32_t list) { return lists_[list]->stream >= stream; });
-  if (found != lists.end() && lists_[*found]->stream == stream) return *found;
-  const auto made = static_cast<std::uint32_t>(lists_.size());
-  StreamList& list = *lists_.emplace_back(std::make_unique<StreamList>());
-  list.stream = stream;
-  list.pool = pool;
-  lists.insert(found, made);
-  return made;
+  if (found == lists.end() || lists_[*found]->stream != stream) {
+    found = lists.insert(found, static_cast<std::uint32_t>(lists_.size()));
+    StreamList& list = *lists_.emplace_back(std::make_unique<StreamList>());
+    list.stream = stream;
+    list.pool = pool;
+  }
+  pools_[pool].last_stream = stream;
+  pools_[pool].last_list = *found;
+  return *found;
 }
 
 std::uint32_t Simulator::pool_for(std::uint64_t size, StreamHandle stream) const {
@@ -113,7 +115,6 @@ BlockId Simulator::malloc(std::uint64_t bytes, StreamHandle stream, std::uint32_
   if (captures_.empty() && !(pending_.empty() && deferred_.empty())) process_events();
   Request request;
   request.size = round_size(bytes, settings_);
-  request.segment = segment_bytes_for(request.size, settings_);
   request.stream = stream;
   request.pool = pool_for(request.size, stream);
   request.list = list_of(request.pool, stream);
@@ -260,7 +261,7 @@ void Simulator::free_block(BlockId id) {
   std::int64_t split_bytes = 0;
   Block& block = blocks_[id];
   StreamList& list = *lists_[block.list];
-  FreeList::Entry absorbed;  // of a neighbour: the merged block takes its place in the list
+  FreeList::Entry absorbed{0, 0, kNoBlock};  // of a neighbour: the merged block takes its place in the list
   for (const BlockId neighbour : {block.previous, block.next}) {
     if (neighbour == kNone || !can_merge(id, neighbour)) continue;
     --split_blocks;
@@ -301,8 +302,7 @@ void Simulator::free_block(BlockId id) {
 // try_merge_blocks. `into` is in no list.
 bool Simulator::can_merge(BlockId into, BlockId from) const {
   const Block& source = blocks_[from];
-  return !source.is_allocated && source.event_count == 0 && !source.has_uses &&
-         source.is_mapped == blocks_[into].is_mapped;
+  return !source.is_in_use() && source.is_mapped == blocks_[into].is_mapped;
 }
 
 void Simulator::merge(BlockId into, BlockId from) {
@@ -334,7 +334,7 @@ std::vector<std::pair<BlockId, std::uint32_t>> Simulator::live_blocks() const {
   std::vector<std::pair<BlockId, std::uint32_t>> live;
   for (BlockId id = 0; id < blocks_.size(); ++id) {
     const Block& block = blocks_[id];
-    if (block.list != kNone && (block.is_allocated || block.event_count > 0 || block.has_uses)) {
+    if (block.list != kNone && block.is_in_use()) {
       live.emplace_back(id, block.tag);
     }
   }
@@ -354,7 +354,7 @@ State Simulator::state() const {
     segment.pool = pool_id_of(pool);
     segment.is_expandable = head.expandable != kNone;
     for (const Block* block = &head; block->is_mapped; block = &blocks_[block->next]) {
-      const bool is_active = block->is_allocated || block->event_count > 0 || block->has_uses;
+      const bool is_active = block->is_in_use();
       const BlockState how = block->is_allocated ? BlockState::kActiveAllocated
                              : is_active         ? BlockState::kActivePendingFree
                                                  : BlockState::kInactive;

@@ -125,7 +125,11 @@ class Simulator {
   void put_free(BlockId block);
   void take_free(BlockId block);
   void link_after(BlockId before, BlockId block);
-  std::uint32_t list_of(std::uint32_t pool, StreamHandle stream);
+  std::uint32_t list_of(std::uint32_t pool, StreamHandle stream) {
+    const Pool& of = pools_[pool];
+    return of.last_list != kNone && of.last_stream == stream ? of.last_list : find_list(pool, stream);
+  }
+  std::uint32_t find_list(std::uint32_t pool, StreamHandle stream);
   std::uint32_t pool_for(std::uint64_t size, StreamHandle stream) const;
   Pool& pool_of(const Block& block) { return pools_[lists_[block.list]->pool]; }
   const Pool& pool_of(const Block& block) const { return pools_[lists_[block.list]->pool]; }

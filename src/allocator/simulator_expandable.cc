@@ -26,9 +26,7 @@ void Simulator::remove_unmapped(BlockId id) { std::erase(lists_[blocks_[id].list
 
 // The lowest place of free and unmapped neighbours that together hold `size`; a new range when there is none.
 BlockId Simulator::find_expandable(const Request& request) {
-  const auto is_open = [&](BlockId id) {
-    return id != kNone && !blocks_[id].is_allocated && blocks_[id].event_count == 0 && !blocks_[id].has_uses;
-  };
+  const auto is_open = [&](BlockId id) { return id != kNone && !blocks_[id].is_in_use(); };
   for (BlockId id : lists_[request.list]->unmapped) {
     if (is_open(blocks_[id].previous)) id = blocks_[id].previous;
     std::uint64_t room = 0;

@@ -16,6 +16,7 @@ std::int64_t counted(std::uint64_t bytes) { return static_cast<std::int64_t>(byt
 // What malloc does when no free block fits. After the last release the free lists are not searched again: a block whose
 // events have just passed is missed (pytorch issue 189504), and so it is here.
 BlockId Simulator::malloc_slow(Request& request) {
+  request.segment = segment_bytes_for(request.size, settings_);
   if (rules_.has_oom_rejection && settings_.throw_on_oom && is_over_limit(request.segment)) {
     ++statistics_.oom_rejections;
     last_oom_ = describe_oom(request);
