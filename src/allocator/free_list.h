@@ -53,7 +53,7 @@ class FreeList {
   FreeList(const FreeList&) = delete;
   FreeList& operator=(const FreeList&) = delete;
 
-  void insert(const Entry& entry);
+  void insert(const Entry& entry) { insert(class_of(entry.size), entry); }
   // The entry must be there.
   void erase(std::uint64_t size, std::uint64_t order) { erase(find(size, order)); }
   void erase(const Cursor& at);
@@ -106,7 +106,7 @@ class FreeList {
   Cursor in_bin(std::uint32_t size_class, std::uint64_t size, std::uint64_t order) const;
   static std::uint32_t place_in(const Chunk& chunk, std::uint64_t size, std::uint64_t order);
   static std::uint32_t chunk_for(const Bin& bin, std::uint64_t size, std::uint64_t order);
-  static void insert_into(Chunk& chunk, const Entry& entry);
+  void insert(std::uint32_t size_class, const Entry& entry);
   Chunk& chunk_with_room(Bin& bin, const Entry& entry);
   void drop_chunk(Bin& bin, std::uint32_t ordinal);
   Chunk* new_chunk();
@@ -168,22 +168,18 @@ inline FreeList::Cursor FreeList::lower_bound(std::uint64_t size, std::uint64_t 
   return from_class(size_class + 1);
 }
 
-// From the end: the place is found as the others make room.
-inline void FreeList::insert_into(Chunk& chunk, const Entry& entry) {
+inline void FreeList::insert(std::uint32_t size_class, const Entry& entry) {
+  Bin& bin = bins_[size_class];
+  const bool is_plain = bin.first != nullptr && !bin.chunks && bin.first->count < kChunk;
+  Chunk& chunk = is_plain ? *bin.first : chunk_with_room(bin, entry);
+  ++count_;
   std::uint32_t place = chunk.count++;
+  if (place == 0) mark_used(size_class);
+  // From the end: the place is found as the others make room.
   for (; place > 0 && !is_below(chunk.entries[place - 1], entry.size, entry.order); --place) {
     chunk.entries[place] = chunk.entries[place - 1];
   }
   chunk.entries[place] = entry;
-}
-
-inline void FreeList::insert(const Entry& entry) {
-  const std::uint32_t size_class = class_of(entry.size);
-  Bin& bin = bins_[size_class];
-  const bool is_plain = bin.first != nullptr && !bin.chunks && bin.first->count < kChunk;
-  insert_into(is_plain ? *bin.first : chunk_with_room(bin, entry), entry);
-  ++count_;
-  mark_used(size_class);
 }
 
 inline void FreeList::erase(const Cursor& at) {
@@ -204,7 +200,8 @@ inline void FreeList::erase(const Cursor& at) {
 }
 
 inline void FreeList::replace(const Cursor& at, const Entry& entry) {
-  if (class_of(entry.size) == at.size_class) {
+  const std::uint32_t size_class = class_of(entry.size);
+  if (size_class == at.size_class) {
     const Bin& bin = bins_[at.size_class];
     Chunk& chunk = *bin.at(at.ordinal);
     const bool is_above =
@@ -218,7 +215,7 @@ inline void FreeList::replace(const Cursor& at, const Entry& entry) {
     }
   }
   erase(at);
-  insert(entry);
+  insert(size_class, entry);
 }
 
 }  // namespace vramfit::allocator

@@ -144,13 +144,13 @@ bool Pass::make(const ReplayCall& call, std::uint32_t index) {
 void Pass::run(std::uint32_t until) {
   seed();
   run_.is_ended = run_.oom.has_value();
-  while (!run_.is_ended && run_.calls < program_.calls.size() && run_.calls < until) {
+  const auto end = static_cast<std::uint32_t>(std::min<std::size_t>(program_.calls.size(), until));
+  for (; !run_.is_ended && run_.calls < end; ++run_.calls) {
     run_.is_ended = !make(program_.calls[run_.calls], run_.calls);
-    if (!run_.oom && simulator_.reserved_bytes() > most_reserved_) {
+    if (simulator_.reserved_bytes() > most_reserved_ && !run_.oom) {
       most_reserved_ = simulator_.reserved_bytes();
       worst_call_ = run_.calls;
     }
-    ++run_.calls;
   }
   enter(0);
 }

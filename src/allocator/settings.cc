@@ -243,7 +243,7 @@ std::uint64_t round_size(std::uint64_t requested, const Settings& settings) {
     const std::uint64_t step = below / count;
     return step == 0 ? below * 2 : (requested + step - 1) & ~(step - 1);
   }
-  return (requested + kMinBlockBytes - 1) & ~(kMinBlockBytes - 1);
+  return round_to_blocks(requested);
 }
 
 std::uint64_t segment_bytes_for(std::uint64_t rounded, const Settings& settings) {

@@ -38,6 +38,9 @@ base::Result<Settings> parse_settings(std::string_view text, const Rules& rules,
 std::string to_string(const Settings& settings);
 
 // round_size: a multiple of 512 bytes, or of a division of the power of two below.
+inline std::uint64_t round_to_blocks(std::uint64_t requested) {
+  return requested < kMinBlockBytes ? kMinBlockBytes : (requested + kMinBlockBytes - 1) & ~(kMinBlockBytes - 1);
+}
 std::uint64_t round_size(std::uint64_t requested, const Settings& settings);
 
 // get_allocation_size: what is asked from the driver for a rounded size.

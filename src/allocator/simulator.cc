@@ -25,6 +25,7 @@ void Simulator::set_settings(const Settings& settings) {
   const double fraction = settings_.memory_fraction;
   const bool has_fraction = settings_.has_memory_fraction;
   settings_ = settings;
+  rounds_to_blocks_ = std::ranges::all_of(settings.roundup_power2_divisions, [](auto count) { return count <= 1; });
   settings_.memory_fraction = fraction;
   settings_.has_memory_fraction = has_fraction;
 }
@@ -40,12 +41,12 @@ void Simulator::set_memory_fraction(double fraction) {
 
 BlockId Simulator::new_block(std::uint32_t list, std::uint64_t address, std::uint64_t size) {
   BlockId id = 0;
-  if (spare_blocks_.empty()) {
+  if (spare_block_ == kNone) {
     id = static_cast<BlockId>(blocks_.size());
     blocks_.emplace_back();
   } else {
-    id = spare_blocks_.back();
-    spare_blocks_.pop_back();
+    id = spare_block_;
+    spare_block_ = blocks_[id].next;
     blocks_[id] = Block{};
   }
   Block& block = blocks_[id];
@@ -58,7 +59,8 @@ BlockId Simulator::new_block(std::uint32_t list, std::uint64_t address, std::uin
 
 void Simulator::drop_block(BlockId block) {
   blocks_[block].list = kNone;
-  spare_blocks_.push_back(block);
+  blocks_[block].next = spare_block_;
+  spare_block_ = block;
 }
 
 void Simulator::put_free(BlockId id) {
@@ -114,7 +116,7 @@ std::uint32_t Simulator::pool_for(std::uint64_t size, StreamHandle stream) const
 BlockId Simulator::malloc(std::uint64_t bytes, StreamHandle stream, std::uint32_t tag) {
   if (captures_.empty() && !(pending_.empty() && deferred_.empty())) process_events();
   Request request;
-  request.size = round_size(bytes, settings_);
+  request.size = rounds_to_blocks_ ? round_to_blocks(bytes) : round_size(bytes, settings_);
   request.stream = stream;
   request.pool = pool_for(request.size, stream);
   request.list = list_of(request.pool, stream);
@@ -165,7 +167,7 @@ bool Simulator::find_free_block(Request& request) {
 }
 
 bool Simulator::should_split(const Block& block, const Request& request) const {
-  const Pool& pool = pool_of(block);
+  const Pool& pool = pools_[request.pool];
   if (pool.owner != kNone && private_pools_[pool.owner].is_no_split) return false;
   const std::uint64_t rest = block.size - request.size;
   if (pool.kind == PoolKind::kSmall || request.is_expandable) return rest >= kMinBlockBytes;
@@ -176,53 +178,54 @@ bool Simulator::should_split(const Block& block, const Request& request) const {
 // of blocks of one size, and in what an inactive block says was requested of it last.
 //
 //   [        found        ]   ->   [ handed out | rest ]
+void Simulator::split(const Request& request) {
+  const BlockId id = request.block;
+  const BlockId rest_id = new_block(request.list, blocks_[id].address + request.size, blocks_[id].size - request.size);
+  Block& low = blocks_[id];
+  Block& rest = blocks_[rest_id];
+  low.size = request.size;
+  rest.expandable = low.expandable;
+  rest.requested = low.requested;
+  std::swap(rest.serial, low.serial);
+  inherit_serial(rest_id, id);
+  link_after(id, rest_id);
+  rest.age_base = pools_[request.pool].searches;
+  FreeList& free = lists_[request.list]->free;
+  const FreeList::Entry entry{rest.size, order_of(rest), rest_id};
+  if (request.listed.is_end()) {
+    free.insert(entry);
+  } else {
+    free.replace(request.listed, entry);
+  }
+}
+
 BlockId Simulator::hand_out(const Request& request, std::uint64_t bytes, std::uint32_t tag) {
   const BlockId id = request.block;
   const PoolKind kind = pools_[request.pool].kind;
   const bool was_split = blocks_[id].is_split();
-  const bool is_counted = blocks_[id].expandable == kNone;
+  const std::int64_t found = counted(blocks_[id].size);
+  std::int64_t split_blocks = was_split ? -1 : 0;
+  std::int64_t split_bytes = was_split ? -found : 0;
   if (should_split(blocks_[id], request)) {
-    const BlockId rest =
-        new_block(blocks_[id].list, blocks_[id].address + request.size, blocks_[id].size - request.size);
-    blocks_[rest].expandable = blocks_[id].expandable;
-    blocks_[rest].requested = blocks_[id].requested;
-    std::swap(blocks_[rest].serial, blocks_[id].serial);
-    inherit_serial(rest, id);
-    blocks_[id].size = request.size;
-    link_after(id, rest);
-    StreamList& list = *lists_[blocks_[rest].list];
-    blocks_[rest].age_base = pools_[list.pool].searches;
-    const FreeList::Entry entry{blocks_[rest].size, order_of(blocks_[rest]), rest};
-    if (request.listed.is_end()) {
-      list.free.insert(entry);
-    } else {
-      list.free.replace(request.listed, entry);
-    }
-    if (was_split && is_counted) {
-      statistics_.decrease(StatKind::kInactiveSplitBytes, kind, counted(request.size));
-    } else if (is_counted) {
-      statistics_.increase(StatKind::kInactiveSplitBytes, kind, counted(blocks_[rest].size));
-      statistics_.increase(StatKind::kInactiveSplit, kind, 1);
-    }
-  } else {
-    if (!request.listed.is_end()) lists_[blocks_[id].list]->free.erase(request.listed);
-    if (was_split && is_counted) {
-      statistics_.decrease(StatKind::kInactiveSplitBytes, kind, counted(blocks_[id].size));
-      statistics_.decrease(StatKind::kInactiveSplit, kind, 1);
-    }
+    split(request);
+    ++split_blocks;
+    split_bytes += found - counted(request.size);
+  } else if (!request.listed.is_end()) {
+    lists_[request.list]->free.erase(request.listed);
   }
   Block& block = blocks_[id];
   block.is_allocated = true;
   block.requested = bytes;
   block.tag = tag;
-  if (trace_ != nullptr) {
-    trace(TraceAction::kAlloc, block.address, bytes, lists_[block.list]->stream, pool_of(block), tag);
+  trace(TraceAction::kAlloc, block.address, bytes, request.stream, pools_[request.pool], tag);
+  if (block.expandable == kNone) {
+    statistics_.change(StatKind::kInactiveSplit, kind, split_blocks);
+    statistics_.change(StatKind::kInactiveSplitBytes, kind, split_bytes);
   }
-  const std::int64_t size = counted(block.size);
   statistics_.increase(StatKind::kAllocation, kind, 1);
-  statistics_.increase(StatKind::kAllocatedBytes, kind, size);
+  statistics_.increase(StatKind::kAllocatedBytes, kind, counted(block.size));
   statistics_.increase(StatKind::kActive, kind, 1);
-  statistics_.increase(StatKind::kActiveBytes, kind, size);
+  statistics_.increase(StatKind::kActiveBytes, kind, counted(block.size));
   statistics_.increase(StatKind::kRequestedBytes, kind, counted(bytes));
   if (block.size >= settings_.max_split_bytes) increase(statistics_.oversize_allocations, 1);
   return id;
@@ -231,13 +234,11 @@ BlockId Simulator::hand_out(const Request& request, std::uint64_t bytes, std::ui
 void Simulator::free(BlockId id) {
   Block& block = blocks_[id];
   block.is_allocated = false;
-  const PoolKind kind = pool_of(block).kind;
-  statistics_.decrease(StatKind::kAllocation, kind, 1);
-  statistics_.decrease(StatKind::kAllocatedBytes, kind, counted(block.size));
-  if (trace_ != nullptr) {
-    trace(TraceAction::kFreeRequested, block.address, block.requested, lists_[block.list]->stream, pool_of(block),
-          block.tag);
-  }
+  const StreamList& list = *lists_[block.list];
+  const Pool& pool = pools_[list.pool];
+  statistics_.decrease(StatKind::kAllocation, pool.kind, 1);
+  statistics_.decrease(StatKind::kAllocatedBytes, pool.kind, counted(block.size));
+  trace(TraceAction::kFreeRequested, block.address, block.requested, list.stream, pool, block.tag);
   if (block.size >= settings_.max_split_bytes) decrease(statistics_.oversize_allocations, 1);
   if (!block.has_uses) {
     free_block(id);
@@ -249,54 +250,40 @@ void Simulator::free(BlockId id) {
 }
 
 void Simulator::free_block(BlockId id) {
-  const std::uint64_t size = blocks_[id].size;
-  const std::uint64_t requested = blocks_[id].requested;
-  const Pool& pool = pool_of(blocks_[id]);
-  const PoolKind kind = pool.kind;
-  if (trace_ != nullptr) {
-    trace(TraceAction::kFreeCompleted, blocks_[id].address, requested, lists_[blocks_[id].list]->stream, pool,
-          blocks_[id].tag);
-  }
-  std::int64_t split_blocks = 0;
-  std::int64_t split_bytes = 0;
   Block& block = blocks_[id];
   StreamList& list = *lists_[block.list];
-  FreeList::Entry absorbed{0, 0, kNoBlock};  // of a neighbour: the merged block takes its place in the list
+  const Pool& pool = pools_[list.pool];
+  trace(TraceAction::kFreeCompleted, block.address, block.requested, list.stream, pool, block.tag);
+  statistics_.decrease(StatKind::kActive, pool.kind, 1);
+  statistics_.decrease(StatKind::kActiveBytes, pool.kind, counted(block.size));
+  statistics_.decrease(StatKind::kRequestedBytes, pool.kind, counted(block.requested));
+  std::int64_t split_blocks = 0;
+  std::int64_t split_bytes = 0;
+  FreeList::Entry absorbed{0, 0, kNoBlock};  // the larger neighbour: the merged block takes its place in the list
   for (const BlockId neighbour : {block.previous, block.next}) {
     if (neighbour == kNone || !can_merge(id, neighbour)) continue;
+    const Block& other = blocks_[neighbour];
+    FreeList::Entry entry{other.size, order_of(other), neighbour};
     --split_blocks;
-    split_bytes -= counted(blocks_[neighbour].size);
-    if (absorbed.block == kNoBlock) {
-      absorbed = {blocks_[neighbour].size, order_of(blocks_[neighbour]), neighbour};
-    } else {
-      take_free(neighbour);
-    }
+    split_bytes -= counted(other.size);
     absorb(id, neighbour);
+    if (entry.size > absorbed.size) std::swap(entry, absorbed);
+    if (entry.block != kNoBlock) list.free.erase(entry.size, entry.order);
   }
+  block.age_base = pool.searches;
+  const FreeList::Entry merged{block.size, order_of(block), id};
   if (absorbed.block == kNoBlock) {
-    put_free(id);
+    list.free.insert(merged);
   } else {
-    block.age_base = pools_[list.pool].searches;
-    list.free.replace(absorbed.size, absorbed.order, {block.size, order_of(block), id});
+    list.free.replace(absorbed.size, absorbed.order, merged);
   }
+  if (block.expandable != kNone) return;
   if (block.is_split()) {
     ++split_blocks;
     split_bytes += counted(block.size);
   }
-  if (block.expandable == kNone) {
-    const auto change = [&](StatKind stat, std::int64_t by) {
-      if (by > 0) {
-        statistics_.increase(stat, kind, by);
-      } else if (by < 0) {
-        statistics_.decrease(stat, kind, -by);
-      }
-    };
-    change(StatKind::kInactiveSplit, split_blocks);
-    change(StatKind::kInactiveSplitBytes, split_bytes);
-  }
-  statistics_.decrease(StatKind::kActive, kind, 1);
-  statistics_.decrease(StatKind::kActiveBytes, kind, counted(size));
-  statistics_.decrease(StatKind::kRequestedBytes, kind, counted(requested));
+  statistics_.change(StatKind::kInactiveSplit, pool.kind, split_blocks);
+  statistics_.change(StatKind::kInactiveSplitBytes, pool.kind, split_bytes);
 }
 
 // try_merge_blocks. `into` is in no list.

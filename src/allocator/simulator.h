@@ -136,6 +136,7 @@ class Simulator {
   PoolId pool_id_of(const Pool& pool) const { return pool.owner == kNone ? PoolId{} : private_pools_[pool.owner].id; }
   bool find_free_block(Request& request);
   bool should_split(const Block& block, const Request& request) const;
+  void split(const Request& request);
   BlockId hand_out(const Request& request, std::uint64_t bytes, std::uint32_t tag);
   void free_block(BlockId block);
   bool can_merge(BlockId into, BlockId from) const;
@@ -190,6 +191,7 @@ class Simulator {
   Device& device_;
   Rules rules_;
   Settings settings_;
+  bool rounds_to_blocks_ = true;  // no divisions of powers of two
   Statistics statistics_;
   std::optional<std::uint64_t> limit_;
   std::uint64_t total_reserved_ = 0;
@@ -198,7 +200,7 @@ class Simulator {
   EventSource* events_ = nullptr;
 
   std::vector<Block> blocks_;
-  std::vector<BlockId> spare_blocks_;
+  BlockId spare_block_ = kNone;                     // the first one that is not in use; `next` links them
   std::vector<Pool> pools_;                         // 0: small, 1: large, then those of private pools
   std::vector<std::unique_ptr<StreamList>> lists_;  // large, and referred to while others are made
   std::deque<PrivatePool> private_pools_;

@@ -49,6 +49,15 @@ class Statistics {
   void decrease(StatKind kind, PoolKind pool, std::int64_t amount) {
     pairs_[static_cast<std::size_t>(kind)].current[static_cast<std::size_t>(pool)] -= amount;
   }
+  // Either of the two. A decrease does not reach a peak, so that nothing need ask which it is.
+  void change(StatKind kind, PoolKind pool, std::int64_t amount) {
+    Pair& pair = pairs_[static_cast<std::size_t>(kind)];
+    const auto side = static_cast<std::size_t>(pool);
+    pair.current[side] += amount;
+    pair.allocated[side] += std::max<std::int64_t>(amount, 0);
+    pair.peak[side] = std::max(pair.peak[side], pair.current[side]);
+    pair.peak_of_both = std::max(pair.peak_of_both, pair.current[0] + pair.current[1]);
+  }
 
   Stat of(StatKind kind, PoolKind pool) const;
   Stat of_both(StatKind kind) const;
