@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <string>
 
 namespace vramfit::ingest {
@@ -38,22 +39,28 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-bool same_ignoring_case(std::string_view left, std::string_view right) {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [](char one, char other) { return lower(one) == lower(other); });
-}
-
 std::size_t find_ignoring_case(std::string_view text, std::string_view lower_case, std::size_t from) {
   if (from > text.size()) return std::string_view::npos;
   if (lower_case.empty()) return from;
   if (text.size() < lower_case.size()) return std::string_view::npos;
-  // The bit that tells capitals apart is left out at first.
-  const unsigned char first = static_cast<unsigned char>(lower_case[0]) | 0x20;
-  for (std::size_t at = from; at + lower_case.size() <= text.size(); ++at) {
-    if ((static_cast<unsigned char>(text[at]) | 0x20) != first) continue;
-    if (same_ignoring_case(text.substr(at, lower_case.size()), lower_case)) return at;
-  }
-  return std::string_view::npos;
+  // The bit that tells capitals apart is left out at first: of four letters at once, or of the first one.
+  const auto four_at = [](std::string_view letters, std::size_t at) {
+    std::uint32_t four = 0;
+    std::memcpy(&four, letters.data() + at, sizeof four);
+    return four | 0x20202020u;
+  };
+  const auto one_at = [](std::string_view letters, std::size_t at) {
+    return std::uint32_t{static_cast<unsigned char>(letters[at])} | 0x20u;
+  };
+  const auto find = [&](const auto& letters_at) {
+    const std::uint32_t first = letters_at(lower_case, 0);
+    for (std::size_t at = from; at + lower_case.size() <= text.size(); ++at) {
+      if (letters_at(text, at) != first) continue;
+      if (same_ignoring_case(text.substr(at, lower_case.size()), lower_case)) return at;
+    }
+    return std::string_view::npos;
+  };
+  return lower_case.size() >= 4 ? find(four_at) : find(one_at);
 }
 
 std::optional<std::int64_t> to_integer(std::string_view text) {

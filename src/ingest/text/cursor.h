@@ -15,7 +15,13 @@ constexpr bool is_word(char letter) { return is_letter(letter) || is_digit(lette
 constexpr bool is_blank(char letter) { return letter == ' ' || letter == '\t'; }
 
 std::string_view trim(std::string_view text);
-bool same_ignoring_case(std::string_view left, std::string_view right);
+inline bool same_ignoring_case(std::string_view left, std::string_view right) {
+  if (left.size() != right.size()) return false;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (lower(left[i]) != lower(right[i])) return false;
+  }
+  return true;
+}
 // Where `lower_case` first is in `text` in any case, from `from` on; npos if nowhere.
 std::size_t find_ignoring_case(std::string_view text, std::string_view lower_case, std::size_t from = 0);
 inline bool contains_ignoring_case(std::string_view text, std::string_view lower_case) {

@@ -96,7 +96,14 @@ std::size_t odd_space(std::string_view text, bool& blank) {
 }
 
 // Letters that stand for themselves wherever they stand.
-bool is_plain(char letter) { return letter >= 0x20 && letter < 0x7f && letter != '[' && letter != '&'; }
+constexpr auto kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (int letter = 0x20; letter < 0x7f; ++letter) {
+    plain[static_cast<std::size_t>(letter)] = letter != '[' && letter != '&';
+  }
+  return plain;
+}();
+bool is_plain(char letter) { return kPlain[static_cast<unsigned char>(letter)]; }
 
 // The next item of `raw`: appends what it reads as and returns the bytes taken.
 std::size_t clean_one(std::string_view raw, LineText& line) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -24,6 +25,34 @@ constexpr std::size_t kLongestPrefix = 300;  // of a line, in which a prefix is 
 
 bool is_line_end(char letter) { return letter == '\n' || letter == '\r'; }
 
+// The first line's end at `from` or behind it; the text's size if there is none. Eight letters at a time: a byte below
+// 14 leaves its high bit, and the lowest that does is one.
+std::size_t find_line_end(std::string_view text, std::size_t from) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
+  static_assert(std::endian::native == std::endian::little);
+  std::size_t at = from;
+  while (at + sizeof(std::uint64_t) <= text.size()) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, text.data() + at, sizeof eight);
+    const std::uint64_t low = (eight - kOnes * ('\r' + 1)) & ~eight & kHigh;
+    at += low == 0 ? sizeof eight : static_cast<std::size_t>(std::countr_zero(low)) / 8;
+    if (low == 0) continue;
+    if (is_line_end(text[at])) return at;
+    ++at;
+  }
+  while (at < text.size() && !is_line_end(text[at])) ++at;
+  return at;
+}
+
+// Where the line begins that `at` is in: behind the last line's end from `from` on, or at `from`.
+std::size_t find_line_begin(std::string_view text, std::size_t from, std::size_t at) {
+  const auto behind_last = [&](char letter, std::size_t begin) {
+    const void* const last = ::memrchr(text.data() + begin, letter, at - begin);
+    return last == nullptr ? begin : static_cast<std::size_t>(static_cast<const char*>(last) - text.data()) + 1;
+  };
+  return behind_last('\r', behind_last('\n', from));
+}
+
 std::int64_t count_lines(std::string_view text) {
   std::int64_t count = 0;
   for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) ++count;
@@ -39,6 +68,7 @@ class TextPass {
     for (const TextFormat* format : formats) {
       const std::uint32_t bit = std::uint32_t{1} << readers_.size();
       readers_.push_back(format->make());
+      ask(readers_.size() - 1);
       for (const std::string_view word : format->words) words_.add(word, bit);
     }
   }
@@ -54,13 +84,14 @@ class TextPass {
   void scan_block(std::string_view block);
   void take_segment(std::string_view block, std::size_t begin, std::size_t end);
   void take_line(std::string_view raw, std::string_view before);
-  std::uint32_t wanting() const;
+  void ask(std::size_t reader);
 
   TextLimits limits_;
   model::Evidence evidence_;
   EvidenceSink sink_;
   TriggerWords words_;
   std::vector<std::unique_ptr<TextReader>> readers_;
+  std::uint32_t wanting_ = 0;  // those that want all lines; it can change only when they are given one
   TextInput input_{limits_.longest_line, [this](std::string_view block) { take_block(block); }};
   std::string carried_;    // the end of the last block
   std::int64_t line_ = 1;  // number of the line that begins at the next unread byte
@@ -68,10 +99,9 @@ class TextPass {
   bool latin1_ = false;
 };
 
-std::uint32_t TextPass::wanting() const {
-  std::uint32_t bits = 0;
-  for (std::size_t i = 0; i < readers_.size(); ++i) bits |= readers_[i]->wants_more() ? std::uint32_t{1} << i : 0;
-  return bits;
+void TextPass::ask(std::size_t reader) {
+  const std::uint32_t bit = std::uint32_t{1} << reader;
+  wanting_ = readers_[reader]->wants_more() ? wanting_ | bit : wanting_ & ~bit;
 }
 
 //   ... line \n | progress \r progress \r RuntimeError: ... \n | line ...
@@ -86,16 +116,14 @@ void TextPass::scan_block(std::string_view block) {
   std::size_t at = 0;
   while (at < block.size()) {
     std::size_t begin = at;
-    if (wanting() == 0) {
+    if (wanting_ == 0) {
       const TriggerWords::Hit hit = words_.find(block, at);
       const std::size_t found = hit.owners == 0 ? block.size() : hit.begin;
-      begin = found;
-      while (begin > at && !is_line_end(block[begin - 1])) --begin;
+      begin = find_line_begin(block, at, found);
       line_ += count_lines(block.substr(at, begin - at));
       if (hit.owners == 0) return;
     }
-    std::size_t end = begin;
-    while (end < block.size() && !is_line_end(block[end])) ++end;
+    std::size_t end = find_line_end(block, begin);
     take_segment(block, begin, end);
     if (end + 1 < block.size() && block[end] == '\r' && block[end + 1] == '\n') ++end;
     if (end < block.size() && block[end] == '\n') ++line_;
@@ -116,7 +144,7 @@ void TextPass::take_segment(std::string_view block, std::size_t begin, std::size
 void TextPass::take_line(std::string_view raw, std::string_view before) {
   const LineText clean = clean_line(raw);
   latin1_ |= clean.latin1;
-  const std::uint32_t wanted = words_.owners_in(clean.text) | wanting();
+  const std::uint32_t wanted = words_.owners_in(clean.text) | wanting_;
   if (wanted == 0) return;
   const std::string_view whole = clean.text;
   const LogPrefix prefix = parse_log_prefix(whole.substr(0, kLongestPrefix));
@@ -125,7 +153,9 @@ void TextPass::take_line(std::string_view raw, std::string_view before) {
   if (!prefix.speaker.process.empty()) stream += "/" + prefix.speaker.process;
   const LogLine line{whole, whole.substr(std::min(prefix.length, whole.size())), line_, prefix.speaker, before, stream};
   for (std::uint32_t bits = wanted; bits != 0; bits &= bits - 1) {
-    readers_[static_cast<std::size_t>(std::countr_zero(bits))]->read(line, sink_);
+    const auto reader = static_cast<std::size_t>(std::countr_zero(bits));
+    readers_[reader]->read(line, sink_);
+    ask(reader);
   }
 }
 

@@ -270,6 +270,26 @@ constexpr std::array<Program, 10> kPrograms{{{"deepspeed", deepspeed},
                                              {"other", others},
                                              {"other", own_lines}}};
 
+// What a line says of memory, without where in the training that was.
+std::optional<TrainingLogPoint> find_point(std::string_view text) {
+  // Out-of-memory messages and tables have readers of their own.
+  if (contains_ignoring_case(text, "tried to allocate") || text.contains("by PyTorch") || text.starts_with('|') ||
+      text.contains("alreadyallocated"))
+    return std::nullopt;
+  for (const Program& program : kPrograms) {
+    TrainingLogPoint point;
+    if (!program.read(text, point)) continue;
+    point.source = std::string(program.source);
+    return point;
+  }
+  return std::nullopt;
+}
+
+void complete(std::string_view text, TrainingLogPoint& point) {
+  if (!point.epoch && !point.step) read_place(text, point);
+  read_phase(text, point);
+}
+
 class TrainingLogReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
@@ -278,9 +298,14 @@ class TrainingLogReader final : public TextReader {
       bar_lines_ = kBarLines;  // the rows of this table have no word of their own
       return;
     }
-    auto point = parse_training_log(line.text);
+    auto point = find_point(line.text);
     if (bar_lines_ > 0 && !(point && point->source == "ultralytics") && --bar_lines_ == 0) keep_bar(sink);
     if (!point) return;
+    if (point->source != "ultralytics" && point->source != "deepspeed" && seen_ % stride_ != 0) {
+      ++seen_;  // a long log's: it is not kept, and need not be read further
+      return;
+    }
+    complete(line.text, *point);
     point->at = sink.at(line);
     point->speaker = line.speaker;
     if (point->source == "ultralytics") {  // a progress bar: its last state counts
@@ -368,19 +393,9 @@ constexpr std::array<std::string_view, 18> kWords{"max_ma",
 }  // namespace
 
 std::optional<TrainingLogPoint> parse_training_log(std::string_view text) {
-  // Out-of-memory messages and tables have readers of their own.
-  if (contains_ignoring_case(text, "tried to allocate") || text.contains("by PyTorch") || text.starts_with('|') ||
-      text.contains("alreadyallocated"))
-    return std::nullopt;
-  for (const Program& program : kPrograms) {
-    TrainingLogPoint point;
-    if (!program.read(text, point)) continue;
-    point.source = std::string(program.source);
-    if (!point.epoch && !point.step) read_place(text, point);
-    read_phase(text, point);
-    return point;
-  }
-  return std::nullopt;
+  auto point = find_point(text);
+  if (point) complete(text, *point);
+  return point;
 }
 
 const TextFormat kTrainingLogFormat{"training_log", kWords,

@@ -23,19 +23,32 @@ int rarity(char letter) {
 
 }  // namespace
 
-TriggerWords::TriggerWords() : known_(std::size_t{1} << kBits) {}
+TriggerWords::TriggerWords() : known_(std::size_t{1} << kBits), last_(std::size_t{1} << kBits, kEnd) {}
 
 // Letters and their capitals differ in one bit, which is set; what else that makes alike is told apart afterwards.
-std::uint32_t TriggerWords::hash(const char* letters) {
+std::uint32_t TriggerWords::letters_at(const char* text) {
   std::uint32_t four = 0;
-  std::memcpy(&four, letters, sizeof four);
-  return ((four | 0x20202020u) * 0x9e3779b1u) >> (32 - kBits);
+  std::memcpy(&four, text, sizeof four);
+  return four | 0x20202020u;
 }
 
 void TriggerWords::add_gram(std::uint16_t word, std::size_t offset) {
-  const std::uint32_t cell = hash(words_[word].text.data() + offset);
+  const std::uint32_t letters = letters_at(words_[word].text.data() + offset);
+  const std::uint32_t cell = hash(letters);
   known_[cell] = 1;
-  entries_.insert({cell, Entry{word, static_cast<std::uint8_t>(offset)}});
+  entries_.push_back({letters, word, last_[cell], static_cast<std::uint8_t>(offset)});
+  last_[cell] = static_cast<std::uint16_t>(entries_.size() - 1);
+}
+
+template <class Take>
+void TriggerWords::for_each_at(const char* text, Take take) const {
+  const std::uint32_t letters = letters_at(text);
+  const std::uint32_t cell = hash(letters);
+  if (known_[cell] == 0) [[likely]]
+    return;
+  for (std::uint16_t at = last_[cell]; at != kEnd; at = entries_[at].next) {
+    if (entries_[at].letters == letters) take(entries_[at]);
+  }
 }
 
 void TriggerWords::add(std::string_view word, std::uint32_t owner) {
@@ -59,20 +72,16 @@ void TriggerWords::add(std::string_view word, std::uint32_t owner) {
 
 TriggerWords::Hit TriggerWords::find(std::string_view text, std::size_t from) const {
   for (std::size_t at = from; at + kGram <= text.size(); at += 2) {
-    const std::uint32_t cell = hash(text.data() + at);
-    if (known_[cell] == 0) [[likely]]
-      continue;
     Hit hit;
-    for (auto [one, last] = entries_.equal_range(cell); one != last; ++one) {
-      const Entry& entry = one->second;
+    for_each_at(text.data() + at, [&](const Entry& entry) {
       const Word& word = words_[entry.word];
-      if (at < from + entry.offset || at - entry.offset + word.text.size() > text.size()) continue;
+      if (at < from + entry.offset || at - entry.offset + word.text.size() > text.size()) return;
       const std::size_t begin = at - entry.offset;
-      if (!same_ignoring_case(text.substr(begin, word.text.size()), word.text)) continue;
+      if (!same_ignoring_case(text.substr(begin, word.text.size()), word.text)) return;
       hit.begin = std::min(hit.begin, begin);
       hit.end = std::max(hit.end, begin + word.text.size());
       hit.owners |= word.owner;
-    }
+    });
     if (hit.owners != 0) return hit;
   }
   return {};
@@ -80,16 +89,12 @@ TriggerWords::Hit TriggerWords::find(std::string_view text, std::size_t from) co
 
 std::uint32_t TriggerWords::owners_in(std::string_view text) const {
   std::uint32_t owners = 0;
-  for (std::size_t at = 0; at + kGram <= text.size(); ++at) {
-    const std::uint32_t cell = hash(text.data() + at);
-    if (known_[cell] == 0) [[likely]]
-      continue;
-    for (auto [one, last] = entries_.equal_range(cell); one != last; ++one) {
-      const Entry& entry = one->second;
+  for (std::size_t at = 0; at + kGram <= text.size(); at += 2) {
+    for_each_at(text.data() + at, [&](const Entry& entry) {
       const Word& word = words_[entry.word];
-      if ((owners & word.owner) == word.owner || at < entry.offset) continue;
+      if ((owners & word.owner) == word.owner || at < entry.offset) return;
       if (same_ignoring_case(text.substr(at - entry.offset, word.text.size()), word.text)) owners |= word.owner;
-    }
+    });
   }
   return owners;
 }

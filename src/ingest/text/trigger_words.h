@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace vramfit::ingest {
@@ -39,15 +38,23 @@ class TriggerWords {
     std::string text;
     std::uint32_t owner;
   };
+  static constexpr std::uint16_t kEnd = UINT16_MAX;
   struct Entry {
+    std::uint32_t letters;  // the four, with the bit set that tells capitals apart
     std::uint16_t word;
+    std::uint16_t next;   // of the same hash; kEnd: none
     std::uint8_t offset;  // of the four letters in the word
   };
-  static std::uint32_t hash(const char* letters);
+  static std::uint32_t letters_at(const char* text);
+  static std::uint32_t hash(std::uint32_t letters) { return (letters * 0x9e3779b1u) >> (32 - kBits); }
   void add_gram(std::uint16_t word, std::size_t offset);
+  // Calls `take` with each entry that has the four letters at `text`.
+  template <class Take>
+  void for_each_at(const char* text, Take take) const;
 
-  std::vector<std::uint8_t> known_;                        // by hash: whether any word has it
-  std::unordered_multimap<std::uint32_t, Entry> entries_;  // by hash
+  std::vector<std::uint8_t> known_;  // by hash: whether any word has it
+  std::vector<std::uint16_t> last_;  // by hash, once it is known: the entry that was added last
+  std::vector<Entry> entries_;
   std::vector<Word> words_;
 };
 
