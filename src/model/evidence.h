@@ -87,7 +87,8 @@ struct OomMessage {
   std::optional<PrintedBytes> cached;         // up to 1.3
   std::optional<PrintedBytes> unallocated;    // 2.1+: reserved but unallocated
   std::optional<PrintedBytes> private_pools;  // 2.1+: of `allocated`
-  std::optional<PrintedBytes> allowed;        // set_per_process_memory_fraction
+  std::optional<PrintedBytes> allowed;        // set_per_process_memory_fraction; kMps: "max allowed"
+  std::optional<PrintedBytes> metal;          // kMps: "other allocations", of this process outside PyTorch's pools
   std::optional<PrintedBytes> this_process;   // "Including non-PyTorch memory, this process has"
   std::vector<OomProcess> processes;          // "Process P has"
   std::vector<std::string> hints;             // settings that the message itself advises: "max_split_size_mb",

@@ -160,6 +160,17 @@ constexpr auto kShapes = std::to_array<Shape>({
      {{{"device request: ", "requested"}, {"available: ", "available"}}},
      {}},
     // llama.cpp, Ollama
+    {"failed to allocate compute", "llama.cpp", "kv_cache", {}, {}},
+    {"failed to allocate buffer for kv cache", "llama.cpp", "kv_cache", {}, {}},
+    {"ggml_gallocr_reserve_n: failed to allocate",
+     "llama.cpp",
+     "kv_cache",
+     {{{"buffer of size ", "requested", 1}}},
+     {}},
+    {"in function alloc at", "llama.cpp", "kv_cache", {}, {}},
+    {"alloc_tensor_range: failed to allocate", "llama.cpp", "weights", {{{"buffer of size ", "requested", 1}}}, {}},
+    {"unable to allocate cuda", "llama.cpp", "weights", {}, {}},
+    {"unable to allocate backend buffer", "llama.cpp", "weights", {}, {}},
     {"cudamalloc failed: out of memory", "llama.cpp", "oom", {{{"allocating ", "requested"}}}, {}},
     {"failed to allocate cuda", "llama.cpp", "oom", {{{"buffer of size ", "requested", 1}}}, {}},
     {"ggml_backend_cuda_buffer_type_alloc_buffer: allocating",
@@ -186,6 +197,8 @@ bool is_meant(const Shape& shape, std::string_view text) {
   if (shape.program == "paddle" && shape.words == "cannot allocate") {
     return contains_ignoring_case(text, "memory on gpu") && contains_ignoring_case(text, "available memory is only");
   }
+  if (shape.words == "in function alloc at") return text.contains("ggml-cuda");
+  if (shape.words == "failed to allocate compute") return text.contains("buffer");
   if (shape.words == "resourceexhausted")
     return text.contains("paddle") || text.contains("ResourceExhaustedError: ") || text.contains("[Hint");
   if (shape.words == "resource exhausted")
@@ -349,6 +362,10 @@ constexpr auto kWords = std::to_array<std::string_view>({"oom when alloc",
                                                          "tactic device",
                                                          "cudamalloc",
                                                          "failed to allocate cuda",
+                                                         "failed to allocate compute",
+                                                         "failed to allocate buffer",
+                                                         "in function alloc at",
+                                                         "unable to allocate",
                                                          "ggml_backend_cuda",
                                                          "more system memory",
                                                          "more vram than"});

@@ -198,6 +198,21 @@ TEST(GpuStatus, monitors_know_the_first_and_the_greatest) {
   EXPECT_EQ(processes[0].processes[0].memory, mib("8012"));
 }
 
+TEST(GpuStatus, gpustat_names_who_holds_a_card) {
+  const auto found =
+      all("[0] RTX A6000 | 71'C,  98 % | 47120 / 49140 MB | ann:python/20117(46980M) gdm(4M)\n"
+          "[1] RTX A6000 | 35'C,   0 % |     3 / 49140 MB |\n");
+  ASSERT_EQ(found.size(), 1u);
+  ASSERT_EQ(found[0].cards.size(), 2u);
+  EXPECT_TRUE(found[0].processes_listed);
+  ASSERT_EQ(found[0].processes.size(), 2u);
+  EXPECT_EQ(found[0].processes[0].name, "python");
+  EXPECT_EQ(found[0].processes[0].pid, 20117);
+  EXPECT_EQ(found[0].processes[0].memory, mib("46980"));
+  EXPECT_EQ(found[0].processes[1].name, "gdm");
+  EXPECT_FALSE(found[0].processes[1].pid);
+}
+
 TEST(GpuStatus, a_loop_is_folded) {
   std::string loop;
   for (int i = 0; i < 40; ++i) loop += kOldTable;

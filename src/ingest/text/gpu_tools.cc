@@ -32,13 +32,38 @@ std::optional<model::GpuCard> gpustat_card(std::string_view text) {
   return card.total ? std::optional(card) : std::nullopt;
 }
 
+// " me:python/77(1000M) you(20M)": who holds the card, behind the last bar.
+void read_gpustat_processes(const LogLine& line, const model::GpuCard& card, model::GpuStatus& status) {
+  std::string_view rest = trim(line.whole);
+  for (int bars = 0; bars < 3; ++bars) {
+    const std::size_t bar = rest.find('|');
+    if (bar == std::string_view::npos) return;
+    rest.remove_prefix(bar + 1);
+  }
+  status.processes_listed = true;
+  for (std::size_t open = rest.find('('); open != std::string_view::npos; open = rest.find('(')) {
+    const std::string_view who = trim(rest.substr(0, open));
+    model::GpuProcess process{.at = card.at, .gpu = card.index};
+    const std::size_t colon = who.find(':'), slash = who.rfind('/');
+    process.name = std::string(colon == std::string_view::npos ? who : who.substr(colon + 1, slash - colon - 1));
+    if (slash != std::string_view::npos) process.pid = to_integer(who.substr(slash + 1));
+    process.memory = gpu_size(rest.substr(open + 1), kMib);
+    if (process.memory) status.processes.push_back(std::move(process));
+    const std::size_t close = rest.find(')', open);
+    if (close == std::string_view::npos) return;
+    rest.remove_prefix(close + 1);
+  }
+}
+
 class GpuToolsReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
     if (auto card = gpustat_card(line.whole)) {
       open(line, sink, "gpustat");
       card->at = sink.at(line);
-      if (open_->cards.size() < sink.limits().most_entries) open_->cards.push_back(std::move(*card));
+      if (open_->cards.size() >= sink.limits().most_entries) return;
+      read_gpustat_processes(line, *card, *open_);
+      open_->cards.push_back(std::move(*card));
     } else if (line.whole.contains("GPU[") && line.whole.contains("VRAM Total")) {
       open(line, sink, "rocm-smi");
       take_rocm(line, sink);
@@ -80,7 +105,7 @@ class GpuToolsReader final : public TextReader {
   std::optional<model::GpuStatus> open_;
 };
 
-constexpr std::array<std::string_view, 2> kWords{"vram total", " mb | "};
+constexpr std::array<std::string_view, 2> kWords{"vram total", " mb |"};
 
 }  // namespace
 

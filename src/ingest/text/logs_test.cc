@@ -184,6 +184,9 @@ TEST(Foreign, dumps_of_tensorflow_and_others) {
           ->program,
       "jax");
   EXPECT_EQ(parse_foreign("ValueError: No available memory for the cache blocks.")->program, "vllm");
+  EXPECT_EQ(parse_foreign("alloc_tensor_range: failed to allocate CUDA0 buffer of size 4096")->kind, "weights");
+  EXPECT_EQ(parse_foreign("ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 4096")->kind, "kv_cache");
+  EXPECT_FALSE(parse_foreign("  current device: 0, in function alloc at other.cu:10"));
   EXPECT_EQ(
       parse_foreign(
           "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 4,096 bytes (allocated so far: 1,024 bytes).")

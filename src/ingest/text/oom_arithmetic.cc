@@ -84,7 +84,10 @@ model::OomArithmetic oom_arithmetic(const OomMessage& message) {
                                     : difference(result.reserved, message.allocated);
   result.in_use = difference(message.total, message.free);
   result.outside = difference(result.in_use, result.reserved);
-  result.own_process = message.this_process;
+  // Some containers make the driver say 0 bytes: a process has no less than it reserved.
+  const bool own_is_said =
+      message.this_process && !(result.reserved && message.this_process->high < result.reserved->low);
+  if (own_is_said) result.own_process = message.this_process;
   if (!result.own_process && result.reserved) {
     if (const auto* own = find_own(message, *result.reserved)) {
       result.own_process = own->bytes;

@@ -153,6 +153,7 @@ void read_clauses(std::string_view text, OomMessage& message) {
   message.private_pools = size_ending_at(text, "allocatedinprivatepools");
   message.allowed = real_size(size_ending_at(text, "allowed;"));
   if (!message.allowed) message.allowed = real_size(size_behind(text, "maxallowed"));
+  message.metal = size_behind(text, "otherallocations");
   read_processes(text, message);
   read_gpu(text, message);
   read_hints(text, message);

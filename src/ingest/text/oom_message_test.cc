@@ -150,6 +150,16 @@ TEST(OomMessage, of_the_async_back_end_is_a_list) {
   EXPECT_FALSE(oom.truncated);
 }
 
+TEST(OomMessage, a_process_has_no_less_than_it_reserved) {
+  const OomMessage oom = only(
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 24.00 GiB "
+      "of which 1.00 GiB is free. Including non-PyTorch memory, this process has 0 bytes memory in use. Of the "
+      "allocated memory 20.00 GiB is allocated by PyTorch, and 2.00 GiB is reserved by PyTorch but unallocated.");
+  EXPECT_EQ(oom.this_process, model::exactly(base::Bytes(0)));
+  EXPECT_FALSE(oom.arithmetic.own_process);
+  EXPECT_FALSE(oom.arithmetic.others);
+}
+
 TEST(OomMessage, of_other_devices) {
   const OomMessage npu = only(
       "RuntimeError: NPU out of memory. Tried to allocate 52.00 MiB (NPU 3; 60.96 GiB total capacity; 59.36 GiB "
@@ -169,6 +179,7 @@ TEST(OomMessage, of_other_devices) {
   EXPECT_EQ(mps.form, OomForm::kMps);
   EXPECT_EQ(mps.allowed, gib("6.77"));
   EXPECT_EQ(mps.tried, mib("459.07"));
+  EXPECT_EQ(mps.metal, gib("1.04"));
   const OomMessage hip = only(
       "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 16.00 GiB. GPU 0 has a total capacity of 15.24 GiB "
       "of "

@@ -20,7 +20,7 @@
 namespace vramfit::ingest {
 namespace {
 
-constexpr std::size_t kBefore = 400;         // bytes before a line that its reader may look back to
+constexpr std::size_t kBefore = 2000;        // bytes before a line that its reader may look back to
 constexpr std::size_t kLongestPrefix = 300;  // of a line, in which a prefix is looked for
 
 bool is_line_end(char letter) { return letter == '\n' || letter == '\r'; }

@@ -26,6 +26,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"pytorch_hip_alloc_conf", "PYTORCH_HIP_ALLOC_CONF"},
     {"pytorch_npu_alloc_conf", "PYTORCH_NPU_ALLOC_CONF"},
     {"pytorch_alloc_conf", "PYTORCH_ALLOC_CONF"},
+    {"pytorch_mps_high_watermark_ratio", "PYTORCH_MPS_HIGH_WATERMARK_RATIO"},
     {"pytorch_no_cuda_memory_caching", "PYTORCH_NO_CUDA_MEMORY_CACHING"},
     {"cuda_visible_devices", "CUDA_VISIBLE_DEVICES"},
     {"cuda_launch_blocking", "CUDA_LAUNCH_BLOCKING"},
@@ -56,6 +57,8 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"max_model_len", "max_model_len"},
     {"max-model-len", "max_model_len"},
     {"mem-fraction-static", "mem_fraction_static"},
+    {"mem_fraction_static", "mem_fraction_static"},
+    {"enforce_eager", "enforce_eager"},
     {"xla_python_client_preallocate", "XLA_PYTHON_CLIENT_PREALLOCATE"},
     {"tf_force_gpu_allow_growth", "TF_FORCE_GPU_ALLOW_GROWTH"},
 });
@@ -65,6 +68,11 @@ struct Mark {
 };
 constexpr auto kMarks = std::to_array<Mark>({
     {"microsoft-standard-wsl", "wsl"},
+    {"/mnt/c/", "wsl"},
+    {" wsl2", "wsl"},
+    {"(wsl2", "wsl"},
+    {"wsl ubuntu", "wsl"},
+    {"under wsl", "wsl"},
     {"c:\\users", "windows"},
     {"d:\\", "windows"},
     {"site-packages\\torch", "windows"},
@@ -116,7 +124,10 @@ class SettingsReader final : public TextReader {
         continue;
       // What an error message advises is not in force.
       const std::string_view before = line.text.substr(0, at);
-      if (contains_ignoring_case(before, "try setting") || before.ends_with("Management and ")) continue;
+      if (contains_ignoring_case(before, "try setting") || before.ends_with("Management and ") ||
+          before.ends_with(" Use ")) {
+        continue;
+      }
       const std::string value =
           value_behind(line.text.substr(at + setting.word.size()), setting.as.contains('_') && setting.as[0] <= 'Z');
       if (value.empty() || value.contains('(') || value == "None") continue;
@@ -139,6 +150,7 @@ class SettingsReader final : public TextReader {
 };
 
 constexpr auto kSettingWords = std::to_array<std::string_view>({"_alloc_conf",
+                                                                "high_watermark",
                                                                 "memory_caching",
                                                                 "cuda_visible_dev",
                                                                 "cuda_launch_bl",
@@ -162,9 +174,16 @@ constexpr auto kSettingWords = std::to_array<std::string_view>({"_alloc_conf",
                                                                 "max_model_len",
                                                                 "max-model-len",
                                                                 "mem-fraction",
+                                                                "mem_fraction",
+                                                                "enforce_eager",
                                                                 "client_preallocate",
                                                                 "gpu_allow_growth",
                                                                 "standard-wsl",
+                                                                "/mnt/c/",
+                                                                " wsl2",
+                                                                "(wsl2",
+                                                                "wsl ubuntu",
+                                                                "under wsl",
                                                                 "c:\\users",
                                                                 "site-packages\\",
                                                                 "microsoft wind",

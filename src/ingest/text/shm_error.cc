@@ -27,7 +27,7 @@ std::string shm_path(std::string_view text) {
 std::optional<ShmErrorKind> kind_of(std::string_view text) {
   const bool path = text.contains("/dev/shm") || text.contains("/torch_") || text.contains("/psm_");
   if (contains_ignoring_case(text, "signal: bus error") || contains_ignoring_case(text, "unexpected bus error") ||
-      contains_ignoring_case(text, "workers are out of shared memory") ||
+      contains_ignoring_case(text, "workers are out of shared") ||  // "memory" may stand on the next line
       contains_ignoring_case(text, "fatal python error: bus error")) {
     return ShmErrorKind::kBusError;
   }
@@ -59,8 +59,8 @@ class ShmErrorReader final : public TextReader {
   }
 };
 
-constexpr std::array<std::string_view, 8> kWords{"bus error", "shared memory",   "/torch_",  "/dev/shm",
-                                                 "sigbus",    "posix_fallocate", "shm_open", "/psm_"};
+constexpr std::array<std::string_view, 9> kWords{"bus error", "shared memory",   "out of shared", "/torch_", "/dev/shm",
+                                                 "sigbus",    "posix_fallocate", "shm_open",      "/psm_"};
 
 }  // namespace
 

@@ -57,6 +57,7 @@ class TracebackReader final : public TextReader {
   bool take_code(Open& open, std::string_view text);
   void take_other(Open& open, std::string_view text, const LogLine& line);
   void start_at_end(const LogLine& line, EvidenceSink& sink);
+  bool start_at_arrow(const LogLine& line, EvidenceSink& sink);
   void close(Open& open, EvidenceSink& sink);
   void close_done(EvidenceSink& sink);
   std::vector<Open*> of_stream(std::string_view stream);
@@ -228,6 +229,36 @@ void TracebackReader::start_at_end(const LogLine& line, EvidenceSink& sink) {
   open.wants_code = false;
 }
 
+// A traceback of rich's whose top was not kept: its frame stands a few lines above the arrow.
+//
+//   │ /home/me/train.py:290 in step                │
+//   │   288 │   if ready:                          │
+//   │ ❱ 290 │   │   optimizer.step()               │
+bool TracebackReader::start_at_arrow(const LogLine& line, EvidenceSink& sink) {
+  constexpr int kLinesAbove = 8;
+  if (!line.text.contains("❱")) return false;
+  std::string_view before = line.before;
+  for (int i = 0; i < kLinesAbove && !before.empty(); ++i) {
+    while (!before.empty() && (before.back() == '\n' || before.back() == '\r')) before.remove_suffix(1);
+    const std::size_t last = before.find_last_of("\r\n");
+    const std::string above(clean_line(before.substr(last == std::string_view::npos ? 0 : last + 1)).text);
+    if (auto frame = parse_trace_frame(above); frame && !above.contains("❱")) {
+      Open& open = start(line, {.kind = TraceHeader::kPlain, .column = 0, .type = {}}, sink);
+      open.traceback.truncated = true;
+      take_frame(open, std::move(*frame), line);
+      return take_code(open, line.text);
+    }
+    if (last == std::string_view::npos) return false;
+    before = before.substr(0, last);
+  }
+  return false;
+}
+
+// A frame that is clear enough to begin with, where the header is lost.
+bool begins_traceback(const LogLine& line) {
+  return line.text.contains("File \"") || trim(line.text).starts_with("File ");
+}
+
 void TracebackReader::read(const LogLine& line, EvidenceSink& sink) {
   if (const TraceHeaderLine header = parse_trace_header(line.text); header.kind != TraceHeader::kNone) {
     take_header(line, header, sink);
@@ -256,8 +287,7 @@ void TracebackReader::read(const LogLine& line, EvidenceSink& sink) {
   }
   if (frame) {
     Open* open = owner_of_frame(line.stream, *frame);
-    // The header is lost: a plain frame is clear enough to begin with.
-    if (open == nullptr && line.text.contains("File \"") && of_stream(line.stream).empty()) {
+    if (open == nullptr && begins_traceback(line) && of_stream(line.stream).empty()) {
       open = &start(line, {.kind = TraceHeader::kPlain, .column = 0, .type = {}}, sink);
       open->traceback.truncated = true;
     }
@@ -266,7 +296,7 @@ void TracebackReader::read(const LogLine& line, EvidenceSink& sink) {
       return close_done(sink);
     }
   }
-  if (of_stream(line.stream).empty()) start_at_end(line, sink);
+  if (of_stream(line.stream).empty() && !start_at_arrow(line, sink)) start_at_end(line, sink);
   // Of several in one stream, the first that stands before its exception takes it: they print in the same order.
   bool taken = false;
   for (Open* open : of_stream(line.stream)) {
@@ -309,10 +339,17 @@ void TracebackReader::finish(EvidenceSink& sink) {
   open_.clear();
 }
 
-constexpr std::array<std::string_view, 7> kWords{
-    "traceback (most recent",       "traceback (innermost",     "file \"",
-    "during handling of the above", "(most recent call first)", "error: cuda out of memory",
-    "error: hip out of memory"};
+constexpr std::array<std::string_view, 11> kWords{"traceback (most recent",
+                                                  "traceback (innermost",
+                                                  "file \"",
+                                                  "file /",
+                                                  "file ~",
+                                                  "file c:",
+                                                  "│ ❱ ",
+                                                  "during handling of the above",
+                                                  "(most recent call first)",
+                                                  "error: cuda out of memory",
+                                                  "error: hip out of memory"};
 
 }  // namespace
 

@@ -238,6 +238,18 @@ TEST(Traceback, without_its_beginning_or_end_is_marked) {
   EXPECT_EQ(endless[0].exceptions[0].type, "");
 }
 
+TEST(Traceback, of_rich_without_its_top_begins_at_the_frame_above_the_arrow) {
+  const auto found =
+      all("│ /home/me/train.py:12 in step      │\n│                                   │\n"
+          "│   11 │   scale()                  │\n│ ❱ 12 │   optimizer.step()          │\n"
+          "╰───────────────────────────────────╯\nOutOfMemoryError: CUDA out of memory.\n");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].truncated);
+  ASSERT_EQ(found[0].exceptions.at(0).frames.size(), 1u);
+  EXPECT_EQ(found[0].exceptions[0].frames[0], (model::TraceFrame{"/home/me/train.py", 12, "step", "optimizer.step()"}));
+  EXPECT_EQ(found[0].exceptions[0].type, "OutOfMemoryError");
+}
+
 TEST(Traceback, of_faulthandler_is_turned_around) {
   const auto found = all(R"(Fatal Python error: Bus error
 
