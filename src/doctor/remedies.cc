@@ -3,6 +3,7 @@
 namespace vramfit::doctor {
 
 void offer_fit(const Scene& scene, Draft& draft) {
+  if (!scene.is_of_cuda()) return;  // what it proves, it proves for cards of NVIDIA's
   draft.fix({"Find the cheapest changes that make the job fit this card, each one proven by a run",
              scene.command_of("fit"), std::nullopt, "depends on the plan chosen; each is shown with its own",
              scene.given.command.empty() ? Applicability::kFillIn : Applicability::kAsIs});
@@ -90,14 +91,14 @@ void offer_expandable_segments(const Scene& scene, Draft& draft) {
 }
 
 void ask_for_snapshot(const Scene& scene, Draft& draft) {
-  if (!scene.snapshots.empty()) return;
+  if (!scene.snapshots.empty() || scene.is_of_mps()) return;
   draft.confirm(
       "a memory snapshot: torch.cuda.memory._record_memory_history() at the start, "
       "torch.cuda.memory._dump_snapshot(\"snap.pickle\") at the failure; then vramfit doctor snap.pickle");
 }
 
 void ask_for_script(const Scene& scene, Draft& draft) {
-  if (scene.has_run()) return;
+  if (scene.has_run() || !scene.is_of_cuda()) return;
   draft.confirm("a run of the script itself, which needs no GPU: " + scene.command_of("doctor"));
 }
 

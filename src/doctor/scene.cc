@@ -223,6 +223,12 @@ Platform find_platform(const Scene& scene) {
 
 }  // namespace
 
+bool has_room(const Terms& terms) {
+  constexpr Bytes kLeast = Bytes::mib(32);
+  return surely_above(terms.free, terms.tried) && terms.free->value - terms.tried->value >= kLeast &&
+         terms.free->value.count() > terms.tried->value.count() * 3 / 2;
+}
+
 bool says_yes(std::string_view value) {
   const std::string low = lowered(value);
   return low == "true" || low == "1" || low == "on" || low == "yes" || low == "y" || low.starts_with("true");
@@ -264,7 +270,7 @@ const model::RuntimeEvidence& Scene::runtime() const {
 
 bool says_failure(const model::ForeignDump& dump) {
   return dump.kind == "oom" || dump.kind == "kv_cache" || dump.kind == "pool_exceeded" || dump.kind == "warm_up" ||
-         dump.kind == "bfc_dump" || dump.kind == "host" ||
+         dump.kind == "bfc_dump" || dump.kind == "host" || dump.kind == "weights" ||
          mentions(dump.message, {"less than desired", "error in memory profiling"});
 }
 

@@ -28,6 +28,10 @@ struct Terms {
   Size private_pools;
 };
 
+// Much more is free than was asked for. A few MiB more are no room: the driver hands out pages of 2 MiB, and `free` is
+// read after the failure.
+bool has_room(const Terms& terms);
+
 // What is known to be in force. Absent: not known, which is not the same as off.
 struct InForce {
   bool expandable_segments = false;
@@ -95,8 +99,14 @@ struct Scene {
   bool run_failed_for_memory() const { return has_run() && given.run->verdict == model::Verdict::kOutOfMemory; }
   // Something ran out, in whatever way: on the card, on the host, in a library's words, in a snapshot.
   bool has_failure() const;
+  // Of PyTorch's back end for Macs: no card of NVIDIA's, whose settings would not help here.
+  bool is_of_mps() const { return oom != nullptr && oom->form == model::OomForm::kMps; }
   // Errors were read, and none of them is of a kind that memory causes.
   bool only_other_errors() const;
+  // Of a card of NVIDIA's, as far as is known.
+  bool is_of_cuda() const {
+    return oom == nullptr || oom->device == model::OomDevice::kUnknown || oom->device == model::OomDevice::kCuda;
+  }
   // The arithmetic leaves room for reasoning about the card as full: tried, total and reserved or allocated.
   bool can_reckon() const { return terms.total && (terms.allocated || terms.reserved); }
   const model::SourceLine& oom_line() const { return oom->at; }

@@ -62,6 +62,7 @@ void look(const Scene& scene, Draft& draft) {
           scores->frame.code, {"softmax", "baddbmm", "matmul", "bmm", "@", "einsum", "scores", "attn", "scaled_dot"});
       const double most = is_score ? 0.82 : 0.6;
       draft.weigh(asked >= 0.05 ? most : asked >= 0.01 ? most - 0.2 : 0.3);
+      if (asked > 1 && is_score) draft.adjust(0.06);  // it tells whose the one huge tensor is (VF109)
       draft.because(*scores, "the scores of every position with every other are written out here");
       const std::string shape = find_shape(scene.terms.tensor);
       if (scene.oom_has_numbers) {

@@ -37,6 +37,23 @@ void reckon(const Scene& scene, Draft& draft) {
   draft.because(scene.oom_line(), sum);
 }
 
+// "MPS allocated" are PyTorch's pools, "other" is what Metal holds for this process beside them; both count.
+void look_at_mps(const Scene& scene, Draft& draft) {
+  const model::OomMessage& oom = *scene.oom;
+  if (!oom.allocated || !oom.allowed) return;
+  const double own = share(oom.allocated, oom.allowed);
+  draft.weigh(own >= 0.5 ? 0.62 : own >= 0.25 ? 0.4 : 0.2);
+  draft.title("The GPU's share of the Mac's memory is full of this process's own tensors");
+  draft.because(scene.oom_line(),
+                fmt::format("{} asked for; {} in PyTorch's pools and {} of Metal's beside them, of {} allowed",
+                            show(oom.tried), show(oom.allocated), show(oom.metal), show(oom.allowed)));
+  offer_smaller_batch(scene, draft);
+  draft.fix({"Weights and activations in 16 bits", "model.to(\"mps\", torch.float16)", std::nullopt, "less exact",
+             Applicability::kMayBeWrong});
+  draft.fix({"Give idle pools back between phases", "torch.mps.empty_cache()", std::nullopt, "little",
+             Applicability::kMayBeWrong});
+}
+
 void look_at_run(const Scene& scene, Draft& draft) {
   const model::RunResult& run = *scene.run();
   const auto device = std::find_if(run.devices.begin(), run.devices.end(),
@@ -50,12 +67,11 @@ void look_at_run(const Scene& scene, Draft& draft) {
 }
 
 void look(const Scene& scene, Draft& draft) {
+  if (scene.is_of_mps()) return look_at_mps(scene, draft);
   if (scene.run_failed_for_memory()) look_at_run(scene, draft);
   if (scene.oom_has_numbers && scene.can_reckon()) {
     const Terms& terms = scene.terms;
-    const bool much_free = terms.free && terms.tried && surely_above(terms.free, terms.tried) &&
-                           terms.free->value.count() > terms.tried->value.count() * 3 / 2;
-    if (much_free && !terms.allowed) return;
+    if (has_room(terms) && !terms.allowed) return;
     draft.weigh(weigh_numbers(scene));
     if (terms.allowed) draft.adjust(-0.25);
     reckon(scene, draft);

@@ -35,6 +35,7 @@ void look(const Scene& scene, Draft& draft) {
   if (draft.is_empty()) return;
   draft.fix({"Look for processes that nvidia-smi does not show (other containers, dead ones)",
              "sudo fuser -v /dev/nvidia*", std::nullopt, "none", Applicability::kAsIs});
+  if (!scene.platform.wsl && !scene.platform.windows) return;
   draft.fix({"Under WSL: use as much less as the driver keeps", "wsl --shutdown  # frees what old sessions kept",
              std::nullopt, "ends all WSL sessions", Applicability::kMayBeWrong});
 }

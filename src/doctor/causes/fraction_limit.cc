@@ -9,7 +9,7 @@ namespace {
 
 void look(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
-  if (scene.oom == nullptr) return;
+  if (scene.oom == nullptr || scene.is_of_mps()) return;  // a Mac's "max allowed" is what it recommends
   if (scene.oom->form == model::OomForm::kRefused) {
     draft.weigh(0.7).because(scene.oom_line(), "refused before the driver was asked: a limit of the process's own");
   }

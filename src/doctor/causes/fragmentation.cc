@@ -9,17 +9,17 @@ namespace vramfit::doctor {
 
 namespace {
 
-// Requests up to 10 MiB ask for one of these segments, whatever their size: a little idle memory of the other pool, or
-// in pieces, is no sign of anything.
+// Requests up to 10 MiB ask for a segment of 2 or 20 MiB, whatever their size: a little idle memory of the other pool,
+// or in pieces, is no sign of anything. Releases up to 1.3 print the request itself.
 bool is_class_size(const Size& tried) {
-  return tried && (tried->contains(model::Bytes::mib(2)) || tried->contains(model::Bytes::mib(20)));
+  return tried && (tried->value <= model::Bytes::mib(10) || tried->contains(model::Bytes::mib(20)));
 }
 
 void look_at_message(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.tried || !terms.idle || !terms.reserved) return;
   if (terms.allowed || surely_above(terms.tried, terms.total)) return;
-  if (terms.free && terms.free->value.count() > terms.tried->value.count() * 3 / 2) return;
+  if (has_room(terms)) return;
   const double idle = share(terms.idle, terms.reserved);
   const bool idle_alone = may_reach(terms.idle, terms.tensor);
   const bool with_free = terms.free && may_reach(*terms.idle + *terms.free, terms.tensor);

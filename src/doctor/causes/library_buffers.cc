@@ -21,8 +21,24 @@ void look_at_nccl(const Scene& scene, Draft& draft) {
   }
 }
 
+// On a Mac: what Metal holds for this process beside PyTorch's pools.
+void look_at_mps(const Scene& scene, Draft& draft) {
+  const model::OomMessage& oom = *scene.oom;
+  const double part = share(oom.metal, oom.allowed);
+  if (!surely_above(oom.metal, oom.allocated) || part < 0.3) return;
+  draft.weigh(part >= 0.5 ? 0.6 : 0.5)
+      .title("Buffers of Metal's own, outside PyTorch's pools, hold much of the Mac's memory");
+  draft.because(scene.oom_line(), fmt::format("{} of {} allowed are outside PyTorch's pools, which hold {}",
+                                              show(oom.metal), show(oom.allowed), show(oom.allocated)));
+  draft.fix({"Fewer shapes: each one of an input compiles and keeps a graph of its own",
+             "pad or crop inputs to a few fixed sizes", std::nullopt, "little", Applicability::kFillIn});
+  draft.fix({"A newer PyTorch: such growth was mended in several releases", "pip install -U torch", std::nullopt,
+             "none", Applicability::kMayBeWrong});
+}
+
 void look(const Scene& scene, Draft& draft) {
   look_at_nccl(scene, draft);
+  if (scene.is_of_mps()) return look_at_mps(scene, draft);
   const Terms& terms = scene.terms;
   if (scene.oom != nullptr && terms.context && terms.own_process) {
     const double part = share(terms.context, terms.total);

@@ -51,6 +51,10 @@ void look(const Scene& scene, Draft& draft) {
     if (mentions(seen.value, {"mig-"}) && scene.oom != nullptr) {
       draft.weigh(0.85).because(seen.at, "a slice of a card was chosen");
     }
+    if (seen.name == "platform" && seen.value == "mig" && total && total->value < Bytes::gib(48)) {
+      draft.weigh(0.85).because(seen.at,
+                                fmt::format("the card is cut into slices (MIG), and the job sees {}", show(total)));
+    }
     if (!mentions(seen.name, {"gpu_name", "device_name", "gpu", "card"})) continue;
     const auto nominal = memory_of(scene.given.cards, seen.value);
     if (nominal && total && share(total->value, *nominal) < 0.6) {

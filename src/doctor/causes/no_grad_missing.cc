@@ -55,10 +55,14 @@ void look(const Scene& scene, Draft& draft) {
   }
   if (scene.oom != nullptr && (scene.at.evaluation || scene.at.inference) && !scene.at.under_no_grad) {
     // A `with torch.no_grad():` does not show in a traceback: its absence proves nothing.
-    const bool in_forward = scene.at.forward && !scene.at.placing;
+    const StackEntry* last = scene.stack.innermost();
+    // Or in a line of the evaluation's own code, between forward passes.
+    const bool in_loop = last != nullptr && last->own && scene.at.evaluation_frame &&
+                         last->frame.function == scene.at.evaluation_frame->frame.function && !scene.oom_has_numbers;
+    const bool in_forward = (scene.at.forward || in_loop) && !scene.at.placing;
     const bool collects = scene.stack.near_end({"torch.cat(", "torch.stack(", "concat"}, 3) != nullptr;
     if (in_forward && !collects && !scene.at.serving) {
-      draft.weigh(scene.at.evaluation ? 0.52 : 0.4);
+      draft.weigh(!scene.at.forward ? 0.42 : scene.at.evaluation ? 0.52 : 0.4);
       if (scene.at.evaluation && scene.steps_done) draft.adjust(0.06);
       if (share(scene.terms.tried, scene.terms.total) >= 0.1) draft.adjust(-0.1);
       const StackEntry* own = scene.stack.innermost_own();

@@ -40,7 +40,9 @@ void look_at_message(const Scene& scene, Draft& draft) {
   const bool named = terms.others && !processes.empty();
   const bool would_do = gap && terms.free && (!terms.tried || may_reach(*gap + *terms.free, terms.tried));
   if (part > 0.25 && would_do) {
-    draft.weigh(named ? (own < 0.5 ? 0.92 : 0.75) : own < 0.3 ? 0.78 : own < 0.55 ? 0.62 : 0.5);
+    // Where others hold most of the card, what this process was doing when it met them says little.
+    const bool most = part > 0.5 && own < 0.3;
+    draft.weigh(named ? (own < 0.5 ? 0.92 : 0.75) : most ? 0.87 : own < 0.3 ? 0.78 : own < 0.55 ? 0.62 : 0.5);
   } else if (named && part > 0.1 && would_do) {
     draft.weigh(own < 0.6 ? 0.62 : 0.45);
   } else if (named && part > 0.04 && would_do) {

@@ -17,6 +17,11 @@ void look(const Scene& scene, Draft& draft) {
                               "a message without numbers comes from the driver, not from PyTorch's pool");
     if (pins != nullptr) draft.because(*pins, "host memory is being pinned here");
   }
+  if (numberless && scene.oom->form == model::OomForm::kNumberless && draft.is_empty() && scene.platform.wsl) {
+    draft.weigh(0.42).because(scene.oom_line(),
+                              "a message without numbers comes from the driver, not from PyTorch's pool; under WSL it "
+                              "is mostly host memory that cannot be pinned");
+  }
   for (const model::LibraryError& error : scene.texts.library_errors) {
     if (!mentions(error.message, {"cudahostalloc", "cudahostregister", "cudamallochost"}) &&
         !mentions(error.call, {"cudahostalloc", "cudahostregister", "cudamallochost"})) {

@@ -22,8 +22,35 @@ void look_at_run(const Scene& scene, Draft& draft) {
                                        show(weights), show(all)));
 }
 
+// llama.cpp and Ollama put as many layers on the card as they were told, or guessed.
+bool look_at_llama(const Scene& scene, Draft& draft) {
+  const model::ForeignDump* refused = nullptr;
+  const model::ForeignDump* weights = nullptr;
+  for (const model::ForeignDump& dump : scene.texts.foreign) {
+    if (dump.program != "llama.cpp") continue;
+    if (dump.kind == "kv_cache") return false;  // VF103
+    if (dump.kind == "weights" && weights == nullptr) weights = &dump;
+    if (dump.kind == "oom" && refused == nullptr) refused = &dump;
+  }
+  if (weights == nullptr && refused == nullptr) return false;
+  draft.weigh(weights != nullptr ? 0.72 : 0.55).title("The layers put on the card are more than it has free");
+  for (const model::ForeignDump* dump : {refused, weights}) {
+    if (dump == nullptr) continue;
+    draft.because(dump->at, dump->sizes.empty() ? "weights were being loaded"
+                                                : fmt::format("one buffer of {} was asked for, and the driver refused",
+                                                              show(dump->sizes.front().bytes)));
+  }
+  draft.fix({"Put fewer layers on the card", "-ngl LAYERS  # llama.cpp; in Ollama: PARAMETER num_gpu LAYERS",
+             std::nullopt, "layers on the CPU are slow", Applicability::kFillIn});
+  draft.fix({"A smaller quantization of the weights, such as Q4_K_M", "", std::nullopt, "less exact",
+             Applicability::kMayBeWrong});
+  draft.confirm("nvidia-smi just before: how much of the card is free, and who has the rest");
+  return true;
+}
+
 void look(const Scene& scene, Draft& draft) {
   look_at_run(scene, draft);
+  if (scene.oom == nullptr && look_at_llama(scene, draft)) return;
   if (scene.oom == nullptr || scene.at.training || scene.at.serving) return;
   const bool tight = share(scene.terms.reserved, scene.terms.total) >= 0.7 || !scene.oom_has_numbers;
   const StackEntry* hooks = scene.stack.in_file({"accelerate/hooks.py", "accelerate\\hooks.py"});

@@ -26,6 +26,12 @@ void look(const Scene& scene, Draft& draft) {
     } else if (mentions(program, {"jax", "xla"})) {
       draft.fix({"Keep JAX from taking most of the card at its start", "export XLA_PYTHON_CLIENT_PREALLOCATE=false",
                  std::nullopt, "more fragmentation", Applicability::kAsIs});
+    } else if (program == "onnxruntime") {
+      draft.fix({"Keep its arena from growing by powers of two",
+                 "(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\"})", std::nullopt,
+                 "more calls of the driver", Applicability::kMayBeWrong});
+      draft.fix({"Smaller batches or shapes: one buffer of this node is more than what is left", "", std::nullopt,
+                 "little", Applicability::kFillIn});
     } else if (mentions(program, {"rmm", "cudf", "cupy", "cuml"})) {
       draft.fix({"Bound the pool, or share PyTorch's", "rmm.reinitialize(pool_allocator=True, maximum_pool_size=BYTES)",
                  std::nullopt, "little", Applicability::kFillIn});

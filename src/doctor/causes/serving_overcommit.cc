@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
+
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
@@ -7,11 +10,140 @@ namespace vramfit::doctor {
 
 namespace {
 
+constexpr double kUsualShare = 0.9;  // vLLM's --gpu-memory-utilization where none is given
+
+// What a server said of itself; null: none did.
+const model::ForeignDump* find_words(const Scene& scene) {
+  const auto found =
+      std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(), [](const model::ForeignDump& dump) {
+        const bool server = mentions(dump.program, {"vllm", "sglang", "tgi", "lmdeploy"}) && says_failure(dump);
+        return server || (dump.program == "llama.cpp" && dump.kind == "kv_cache");
+      });
+  return found == scene.texts.foreign.end() ? nullptr : &*found;
+}
+
+// The last value of a setting that a log shows; 0: none.
+double setting(const Scene& scene, std::string_view name) {
+  double value = 0;
+  for (const model::SettingSeen& seen : scene.texts.settings) {
+    if (seen.name == name) value = std::strtod(seen.value.c_str(), nullptr);
+  }
+  return value;
+}
+
+bool is_on(const Scene& scene, std::string_view name) {
+  return std::any_of(scene.texts.settings.begin(), scene.texts.settings.end(),
+                     [&](const model::SettingSeen& seen) { return seen.name == name && says_yes(seen.value); });
+}
+
+// Of "Free memory on device (7.35/23.99 GiB) on startup is less than desired GPU memory utilization (0.9, 21.59 GiB)".
+double free_share(const model::ForeignDump& dump) {
+  const std::size_t device = lowered(dump.message).find("on device");
+  const std::size_t open = dump.message.find('(', device == std::string::npos ? dump.message.size() : device);
+  double free = 0, total = 0;
+  if (open == std::string::npos || std::sscanf(dump.message.c_str() + open, "(%lf/%lf", &free, &total) != 2) return 0;
+  return total > 0 ? free / total : 0;
+}
+
+double number_of(const model::ForeignDump* words, const std::string& name) {
+  if (words == nullptr) return 0;
+  const auto found = words->numbers.find(name);
+  return found == words->numbers.end() ? 0 : found->second;
+}
+
+// Too little is left for the cache: it wants more of the card, or a shorter longest request.
+void offer_room_for_cache(const Scene& scene, const model::ForeignDump& words, Draft& draft) {
+  double fits = number_of(&words, "possible_max_seq_len");
+  if (fits == 0) fits = number_of(&words, "kv_cache_tokens");
+  draft.fix({"Limit the longest request to what the cache holds",
+             fits > 0 ? fmt::format("--max-model-len {:.0f}", fits) : std::string("--max-model-len 8192"), std::nullopt,
+             "longer requests are refused", fits > 0 ? Applicability::kAsIs : Applicability::kFillIn});
+  const double now = std::max(setting(scene, "gpu_memory_utilization"), 0.0);
+  const char* const more = "Give the server a larger share of the card, if nobody else needs it";
+  if (now >= 0.95) {
+    draft.withhold(more, fmt::format("it has {} of the card already", percent(now)));
+  } else {
+    draft.fix(
+        {more, "--gpu-memory-utilization 0.95", std::nullopt, "less room for others", Applicability::kMayBeWrong});
+  }
+  draft.fix({"A cache of 8 bits a number", "--kv-cache-dtype fp8", std::nullopt, "a little less exact",
+             Applicability::kMayBeWrong});
+}
+
+void offer_vllm(const Scene& scene, const model::ForeignDump* words, Draft& draft) {
+  if (words != nullptr && words->kind == "kv_cache") return offer_room_for_cache(scene, *words, draft);
+  const double seen = setting(scene, "gpu_memory_utilization"), now = seen > 0 ? seen : kUsualShare;
+  const double free = words != nullptr ? free_share(*words) : 0;
+  if (free > 0 && free < now) {
+    draft.because(words->at, fmt::format("others hold {} of the card before the server starts", percent(1 - free)));
+    draft.fix({"End what else is on the card", "nvidia-smi", std::nullopt, "none", Applicability::kFillIn});
+  }
+  const double less = free > 0 && free < now ? std::max(0.05, free - 0.02) : now - 0.05;
+  draft.fix({"Give the server a smaller share of the card, or room for its CUDA graphs",
+             fmt::format("--gpu-memory-utilization {:.2f}", less), std::nullopt, "fewer requests at once",
+             Applicability::kMayBeWrong});
+  draft.fix({"Fewer and shorter requests at once", "--max-model-len 8192 --max-num-seqs 64", std::nullopt,
+             "longer requests are refused", Applicability::kFillIn});
+  if (is_on(scene, "enforce_eager")) {
+    draft.withhold("Leave out CUDA graphs", "enforce_eager is on already");
+  } else {
+    draft.fix(
+        {"Leave out CUDA graphs", "--enforce-eager", std::nullopt, "slower decoding", Applicability::kMayBeWrong});
+  }
+}
+
+void offer_sglang(const Scene& scene, const model::ForeignDump* words, Draft& draft) {
+  const double seen = setting(scene, "mem_fraction_static");
+  if (words != nullptr && words->kind == "kv_cache") {
+    draft.fix({"Give weights and cache a larger share of the card",
+               fmt::format("--mem-fraction-static {:.2f}", seen > 0 ? std::min(seen + 0.05, 0.95) : 0.9), std::nullopt,
+               "less room for activations and graphs", Applicability::kMayBeWrong});
+    draft.fix(
+        {"Spread the model over more cards", "--tp-size 2", std::nullopt, "one more card", Applicability::kFillIn});
+    return;
+  }
+  draft.fix({"Give weights and cache a smaller share of the card",
+             fmt::format("--mem-fraction-static {:.2f}", seen > 0 ? seen - 0.05 : 0.8), std::nullopt,
+             "fewer requests at once", Applicability::kMayBeWrong});
+  draft.fix({"Capture fewer CUDA graphs", "--cuda-graph-max-bs 16  # or --disable-cuda-graph", std::nullopt,
+             "slower decoding of large batches", Applicability::kMayBeWrong});
+  draft.fix({"Prefill in smaller chunks", "--chunked-prefill-size 2048", std::nullopt, "slower prefill",
+             Applicability::kMayBeWrong});
+}
+
+void offer_llama(Draft& draft) {
+  draft.title("The context's cache and buffers are more than the card has left beside the layers");
+  draft.fix({"A shorter context", "-c 4096  # llama.cpp; in Ollama: PARAMETER num_ctx 4096", std::nullopt,
+             "shorter conversations", Applicability::kFillIn});
+  draft.fix({"Put fewer layers on the card", "-ngl LAYERS  # in Ollama: PARAMETER num_gpu LAYERS", std::nullopt,
+             "layers on the CPU are slow", Applicability::kFillIn});
+  draft.fix({"A cache of 8 bits a number, and fused attention", "-fa on --cache-type-k q8_0 --cache-type-v q8_0",
+             std::nullopt, "a little less exact", Applicability::kMayBeWrong});
+}
+
+void offer_other(Draft& draft) {
+  draft.fix({"Give the cache a smaller share of the card",
+             "lmdeploy: --cache-max-entry-count 0.5; text-generation-inference: --cuda-memory-fraction 0.8",
+             std::nullopt, "fewer requests at once", Applicability::kFillIn});
+  draft.fix({"Limit the longest request", "lmdeploy: --session-len; text-generation-inference: --max-total-tokens",
+             std::nullopt, "longer requests are refused", Applicability::kFillIn});
+}
+
+void offer(const Scene& scene, const model::ForeignDump* words, Draft& draft) {
+  const std::string program = words != nullptr ? words->program : "";
+  const std::string speaker = scene.oom != nullptr ? lowered(scene.oom->speaker.process) : "";
+  if (program == "llama.cpp") return offer_llama(draft);
+  if (program == "sglang" || scene.stack.in_file({"sglang"}) != nullptr || speaker.contains("sglang"))
+    return offer_sglang(scene, words, draft);
+  const bool is_other = scene.stack.in_file({"lmdeploy", "text_generation_server", "tensorrt_llm"}) != nullptr;
+  if (program != "vllm" && (is_other || mentions(program, {"lmdeploy", "tgi"}))) return offer_other(draft);
+  offer_vllm(scene, words, draft);
+}
+
 void look(const Scene& scene, Draft& draft) {
-  for (const model::ForeignDump& dump : scene.texts.foreign) {
-    if (!mentions(dump.program, {"vllm", "sglang", "tgi", "lmdeploy"}) || !says_failure(dump)) continue;
-    draft.weigh(0.86).because(dump.at, "the server's own words");
-    break;
+  const model::ForeignDump* words = find_words(scene);
+  if (words != nullptr) {
+    draft.weigh(words->program == "llama.cpp" ? 0.72 : 0.86).because(words->at, "the server's own words");
   }
   const StackEntry* warm = scene.stack.in_function(
       {"profile_run", "determine_num_available_blocks", "determine_available_memory", "_dummy_run", "warm_up", "warmup",
@@ -29,11 +161,7 @@ void look(const Scene& scene, Draft& draft) {
   if (scene.oom != nullptr && scene.terms.private_pools) {
     draft.because(scene.oom_line(), fmt::format("{} lie in pools of CUDA graphs", show(scene.terms.private_pools)));
   }
-  draft.fix({"Give the server a smaller share of the card, or room for its CUDA graphs",
-             "--gpu-memory-utilization 0.85", std::nullopt, "fewer requests at once", Applicability::kMayBeWrong});
-  draft.fix({"Limit the longest request", "--max-model-len 8192 --max-num-seqs 64", std::nullopt,
-             "longer requests are refused", Applicability::kFillIn});
-  draft.fix({"Leave out CUDA graphs", "--enforce-eager", std::nullopt, "slower decoding", Applicability::kMayBeWrong});
+  offer(scene, words, draft);
 }
 
 }  // namespace

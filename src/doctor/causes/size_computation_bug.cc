@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
@@ -22,6 +24,15 @@ void look(const Scene& scene, Draft& draft) {
                       ? fmt::format("{} asked for: no machine has that", oom.tried ? show(oom.tried) : "over 1 EB")
                       : fmt::format("{} asked for, {:.0f} times the card's {}", show(oom.tried),
                                     share(oom.tried, oom.total), show(oom.total)));
+    break;
+  }
+  for (const model::ForeignDump& dump : scene.texts.foreign) {
+    const auto asked = std::find_if(dump.sizes.begin(), dump.sizes.end(), [](const model::NamedBytes& size) {
+      return size.name == "requested" && size.bytes.value.count() >= kNonsenseBytes;
+    });
+    if (asked == dump.sizes.end()) continue;
+    draft.weigh(0.95).because(
+        dump.at, fmt::format("{} was asked for {}: no machine has that", dump.program, show(asked->bytes)));
     break;
   }
   for (const model::TracedException* exception : scene.chain) {

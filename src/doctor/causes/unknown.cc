@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
@@ -33,6 +35,11 @@ void look(const Scene& scene, Draft& draft) {
     draft.confirm("nvidia-smi at the time of the failure");
   } else if (scene.oom != nullptr) {
     draft.because(scene.oom_line(), "its numbers fit several causes");
+  }
+  const auto foreign = std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(), says_failure);
+  if (scene.oom == nullptr && foreign != scene.texts.foreign.end()) {
+    draft.because(foreign->at, foreign->program + " says that memory ran out, and not what held it");
+    draft.confirm("nvidia-smi at the time of the failure");
   }
   ask_for_traceback(scene, draft);
   ask_for_snapshot(scene, draft);

@@ -31,22 +31,22 @@ void look(const Scene& scene, Draft& draft) {
     if (name == "cuda_visible_devices" && failed) {
       const auto visible = 1 + std::count(seen.value.begin(), seen.value.end(), ',');
       if (*failed >= visible && !seen.value.empty()) {
-        draft.weigh(0.85).because(seen.at,
-                                  fmt::format("{} card(s) are visible by this, yet GPU {} failed: the list came "
-                                              "too late (after CUDA was started) or was not exported",
-                                              visible, *failed));
+        draft.weigh(0.9).because(seen.at,
+                                 fmt::format("{} card(s) are visible by this, yet GPU {} failed: the list came "
+                                             "too late (after CUDA was started) or was not exported",
+                                             visible, *failed));
       }
     } else if ((name == "device" || name == "gpu" || name == "local_rank") && failed) {
       const auto meant = device_named(seen.value);
       if (meant && *meant != *failed) {
-        draft.weigh(0.75).because(seen.at, fmt::format("cuda:{} was meant, GPU {} failed", *meant, *failed));
+        draft.weigh(0.88).because(seen.at, fmt::format("cuda:{} was meant, GPU {} failed", *meant, *failed));
       }
     }
   }
   for (const StackEntry& entry : scene.stack.entries()) {
     const auto meant = device_named(entry.frame.code);
     if (entry.own && meant && failed && *meant != *failed) {
-      draft.weigh(0.8).because(entry, fmt::format("cuda:{} is meant here, GPU {} failed", *meant, *failed));
+      draft.weigh(0.89).because(entry, fmt::format("cuda:{} is meant here, GPU {} failed", *meant, *failed));
     }
   }
   for (const model::GpuStatus& status : scene.texts.gpu_status) {
