@@ -106,7 +106,8 @@ Whereabouts find_whereabouts(const Scene& scene) {
                (stack.function_is({"convert", "_apply", "cuda", "to", "to_empty", "caching_allocator_warmup",
                                    "set_module_tensor_to_device"}) != nullptr ||
                 stack.in_function({"from_pretrained", "load_model", "load_weights", "load_state_dict",
-                                   "_load_pretrained", "dispatch_model", "initialize_model"}) != nullptr) &&
+                                   "_load_pretrained", "dispatch_model", "initialize_model"}) != nullptr ||
+                stack.near_end({"model.to(", "model.cuda(", "net.to(", "net.cuda(", "pipe.to("}, 1) != nullptr) &&
                stack.function_is({"forward", "_call_impl", "_wrapped_call_impl"}) == nullptr;
   at.forward =
       !at.backward && stack.function_is({"forward", "_call_impl", "_wrapped_call_impl", "__call__"}) != nullptr;

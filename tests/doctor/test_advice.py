@@ -49,3 +49,9 @@ def test_a_mac_is_not_told_of_cuda(doctor: Doctor) -> None:
 
 def test_a_card_of_linux_is_not_told_of_wsl(doctor: Doctor) -> None:
     assert not any("wsl" in one for one in commands(doctor, "driver_overhead--gpustat_names_nobody"))
+
+
+def test_weights_that_do_not_fit_are_not_cured_by_a_smaller_batch(doctor: Doctor) -> None:
+    given = commands(doctor, "capacity_exceeded--moving_the_model")
+    assert any("load_in_4bit" in one for one in given), given
+    assert not any("backward()" in one or "checkpoint" in one for one in given), given

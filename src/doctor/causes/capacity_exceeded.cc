@@ -54,6 +54,24 @@ void look_at_mps(const Scene& scene, Draft& draft) {
              Applicability::kMayBeWrong});
 }
 
+// XLA knows before it starts that a program needs more than the device has.
+bool look_at_program(const Scene& scene, Draft& draft) {
+  const auto program = std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(),
+                                    [](const model::ForeignDump& dump) { return dump.kind == "program"; });
+  if (program == scene.texts.foreign.end()) return false;
+  std::string sizes;
+  for (const model::NamedBytes& size : program->sizes) {
+    sizes += (sizes.empty() ? "" : ", ") + size.name + " " + show(size.bytes);
+  }
+  draft.weigh(0.85).title("The compiled program needs more than the device has");
+  draft.because(program->at, sizes.empty() ? "the compiler's own words" : "the compiler's own words: " + sizes);
+  draft.fix(
+      {"Use a smaller batch, or spread it over more devices", "", std::nullopt, "little", Applicability::kFillIn});
+  draft.fix({"Recompute activations in the backward pass", "jax.checkpoint(block)", std::nullopt,
+             "about one more forward pass", Applicability::kFillIn});
+  return true;
+}
+
 void look_at_run(const Scene& scene, Draft& draft) {
   const model::RunResult& run = *scene.run();
   const auto device = std::find_if(run.devices.begin(), run.devices.end(),
@@ -66,8 +84,20 @@ void look_at_run(const Scene& scene, Draft& draft) {
                             run.oom && !run.oom->phase.empty() ? run.oom->phase : run.peak_phase));
 }
 
+// Where the weights alone do not fit, neither a batch nor activations matter.
+void offer_smaller_weights(Draft& draft) {
+  draft.fix(
+      {"Load the weights in 16, 8 or 4 bits",
+       "from_pretrained(..., dtype=torch.bfloat16)  # or quantization_config=BitsAndBytesConfig(load_in_4bit=True)",
+       std::nullopt, "less exact in 4 bits", Applicability::kMayBeWrong});
+  draft.fix({"Keep a part of them on the host, or on more cards",
+             "from_pretrained(..., device_map=\"auto\")  # diffusers: pipe.enable_model_cpu_offload() instead of .to()",
+             std::nullopt, "layers on the host are slow", Applicability::kMayBeWrong});
+}
+
 void look(const Scene& scene, Draft& draft) {
   if (scene.is_of_mps()) return look_at_mps(scene, draft);
+  if (scene.oom == nullptr && look_at_program(scene, draft)) return;
   if (scene.run_failed_for_memory()) look_at_run(scene, draft);
   if (scene.oom_has_numbers && scene.can_reckon()) {
     const Terms& terms = scene.terms;
@@ -93,10 +123,14 @@ void look(const Scene& scene, Draft& draft) {
     }
   }
   if (draft.is_empty()) return;
-  offer_fit(scene, draft);
-  offer_smaller_batch(scene, draft);
-  offer_mixed_precision(scene, draft);
-  offer_checkpointing(scene, draft);
+  if (scene.at.placing) {
+    offer_smaller_weights(draft);
+  } else {
+    offer_fit(scene, draft);
+    offer_smaller_batch(scene, draft);
+    offer_mixed_precision(scene, draft);
+    offer_checkpointing(scene, draft);
+  }
   if (scene.has_run()) return;
   if (scene.snapshots.empty()) {
     draft.confirm(

@@ -1,11 +1,30 @@
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
 
 namespace {
+
+// PyTorch 2.1 does not print the limit. It shows by where the process stopped: with much free, the request would have
+// carried it over a round part of the card, which by chance it rarely would.
+//
+//   reserved 39.52 GiB      50% of 79.15 GiB = 39.58 GiB
+//   |----------------------|-- asked 64 MiB --|
+std::optional<int> find_unprinted_limit(const Terms& terms) {
+  constexpr int kStep = 5;           // percent
+  constexpr double kByChance = 0.1;  // at most: how often a request crosses such a part anyway
+  if (!has_room(terms) || !terms.reserved || !terms.total || !terms.tried) return std::nullopt;
+  if (share(terms.tried, terms.total) > kByChance * kStep / 100) return std::nullopt;
+  for (int part = kStep; part < 100; part += kStep) {
+    const Bytes limit(terms.total->value.count() / 100 * part);
+    if (terms.reserved->low <= limit && limit < (*terms.reserved + *terms.tried).high) return part;
+  }
+  return std::nullopt;
+}
 
 void look(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
@@ -27,6 +46,11 @@ void look(const Scene& scene, Draft& draft) {
       draft.weigh(0.6).because(scene.oom_line(),
                                fmt::format("only {} are allowed to this process", show(terms.allowed)));
     }
+  } else if (const auto part = find_unprinted_limit(terms); part && !terms.allowed) {
+    draft.weigh(0.87).because(
+        scene.oom_line(), fmt::format("{} are free; {} reserved + {} asked for goes just beyond {}% of the card: so "
+                                      "stops a process with a memory fraction of {:.2f}",
+                                      show(terms.free), show(terms.reserved), show(terms.tried), *part, *part / 100.0));
   } else if (scene.in_force.memory_fraction && terms.free && surely_above(terms.free, terms.tried)) {
     draft.weigh(0.7).because(
         scene.oom_line(), fmt::format("{} are free for a request of {}, and a memory fraction is set", show(terms.free),

@@ -12,7 +12,7 @@ void look(const Scene& scene, Draft& draft) {
     const std::string program = lowered(dump.program);
     // Servers have a cause of their own; "cuda" is the driver's text, whoever asked; the rest have no pool to tune.
     if (mentions(program, {"vllm", "sglang", "tgi", "lmdeploy", "llama.cpp", "ollama", "numba", "tensorrt"})) continue;
-    if (program == "cuda" || !says_failure(dump)) continue;
+    if (program == "cuda" || dump.kind == "program" || !says_failure(dump)) continue;
     draft.weigh(scene.oom_has_numbers ? 0.5 : 0.86);
     std::string sizes;
     for (const model::NamedBytes& size : dump.sizes) {

@@ -74,6 +74,7 @@ std::optional<HostKill> exit_status(std::string_view text) {
   for (const std::string_view word : kStatusWords) {
     const std::size_t at = find_ignoring_case(text, word == "Exited (" ? "exited (" : word);
     if (at == kNone) continue;
+    if (contains_ignoring_case(text.substr(0, at), "if ")) return std::nullopt;  // prose: "if it ends with exit code"
     Cursor cursor(text.substr(at + word.size()));
     cursor.skip_blanks();
     if (const auto code = cursor.take_integer(); code == 137 || code == -9) {
@@ -198,6 +199,12 @@ constexpr std::array<Sentence, 29> kSentences{{
     {"fork: cannot allocate memory", HostKillKind::kAllocation},
 }};
 
+// What C++ throws for the host's memory, libraries of CUDA throw for the card's: RMM, Thrust.
+bool is_of_card(std::string_view text) {
+  return contains_ignoring_case(text, "cuda") || text.contains("rmm") || text.contains("out_of_memory") ||
+         text.contains("temporary_buffer");
+}
+
 // A sentence that reads the same in the logs of other things.
 bool is_meant(const Sentence& sentence, std::string_view text) {
   if (sentence.words == ": out of memory") return text.contains("srun: error") && text.contains("task");
@@ -205,8 +212,7 @@ bool is_meant(const Sentence& sentence, std::string_view text) {
     return contains_ignoring_case(text, "state") || trim(text).starts_with("OUT_OF_ME");
   if (sentence.words == "systemd-oomd") return contains_ignoring_case(text, "killed");
   if (sentence.words == "earlyoom") return contains_ignoring_case(text, "sending sig");
-  if (sentence.words == "std::bad_alloc")
-    return !text.contains("CUDA error") && !text.contains("rmm") && !text.contains("out_of_memory");
+  if (sentence.words == "std::bad_alloc") return !is_of_card(text);
   if (sentence.words == "exceeded memory limit")
     return contains_ignoring_case(text, "job") || contains_ignoring_case(text, "step");
   return true;
@@ -257,8 +263,7 @@ std::optional<HostKill> refused(std::string_view text) {
     return kill;
   }
   const std::string_view line = trim(text);
-  const bool of_card = line.contains("CUDA") || line.contains("rmm") || line.contains("out_of_memory");
-  if (line == "MemoryError" || (line.starts_with("MemoryError:") && !of_card)) return kill;
+  if (line == "MemoryError" || (line.starts_with("MemoryError:") && !is_of_card(line))) return kill;
   return std::nullopt;
 }
 

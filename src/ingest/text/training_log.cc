@@ -203,7 +203,7 @@ struct OwnLabel {
   std::string_view label;  // lower case
   std::optional<PrintedBytes> TrainingLogPoint::*field;
 };
-constexpr std::array<OwnLabel, 20> kOwnLabels{{{"max_memory_allocated", &TrainingLogPoint::max_allocated},
+constexpr std::array<OwnLabel, 24> kOwnLabels{{{"max_memory_allocated", &TrainingLogPoint::max_allocated},
                                                {"max memory allocated", &TrainingLogPoint::max_allocated},
                                                {"max allocated", &TrainingLogPoint::max_allocated},
                                                {"max_allocated", &TrainingLogPoint::max_allocated},
@@ -222,7 +222,11 @@ constexpr std::array<OwnLabel, 20> kOwnLabels{{{"max_memory_allocated", &Trainin
                                                {"reserved", &TrainingLogPoint::reserved},
                                                {"gpu_mem", &TrainingLogPoint::memory},
                                                {"gpu memory", &TrainingLogPoint::memory},
-                                               {"gpu mem", &TrainingLogPoint::memory}}};
+                                               {"gpu mem", &TrainingLogPoint::memory},
+                                               {"vram", &TrainingLogPoint::memory},
+                                               {"mem_usage", &TrainingLogPoint::memory},
+                                               {"mem usage", &TrainingLogPoint::memory},
+                                               {"mem", &TrainingLogPoint::memory}}};
 
 // The size right behind a label: "allocated: 3.21 GB", "allocated (GB): 3.21", "allocated=3.21GB". Without a unit it
 // says nothing.
@@ -249,6 +253,8 @@ bool own_lines(std::string_view text, TrainingLogPoint& point) {
   bool found = false;
   for (const OwnLabel& own : kOwnLabels) {
     if (point.*own.field) continue;
+    // So short a word means the card's memory only beside a loss or a place in the training.
+    if (own.label == "mem" && !contains_ignoring_case(text, "loss") && !contains_ignoring_case(text, "step")) continue;
     point.*own.field = labelled(text, own.label);
     found |= (point.*own.field).has_value();
   }
@@ -371,7 +377,13 @@ class TrainingLogReader final : public TextReader {
   int bar_lines_ = 0;
 };
 
-constexpr std::array<std::string_view, 18> kWords{"max_ma",
+constexpr std::array<std::string_view, 24> kWords{"max_ma",
+                                                  " mem ",
+                                                  " mem:",
+                                                  " mem=",
+                                                  "mem_usage",
+                                                  "mem usage",
+                                                  " vram",
                                                   "cpu virtual memory",
                                                   "memallocated",
                                                   "memory (mb)",
