@@ -271,7 +271,7 @@ const model::RuntimeEvidence& Scene::runtime() const {
 bool says_failure(const model::ForeignDump& dump) {
   return dump.kind == "oom" || dump.kind == "kv_cache" || dump.kind == "pool_exceeded" || dump.kind == "warm_up" ||
          dump.kind == "bfc_dump" || dump.kind == "host" || dump.kind == "weights" || dump.kind == "program" ||
-         mentions(dump.message, {"less than desired", "error in memory profiling"});
+         dump.kind == "buffer" || mentions(dump.message, {"less than desired", "error in memory profiling"});
 }
 
 bool Scene::has_failure() const {

@@ -1,6 +1,6 @@
 # Readers of text (ingest/text): one a format.
 set(vramfit_ingest_text
-  text/cursor.cc text/facts.cc text/foreign.cc text/gpu_status.cc text/gpu_tools.cc text/host_info.cc
+  text/cursor.cc text/facts.cc text/foreign.cc text/foreign_shapes.cc text/gpu_status.cc text/gpu_tools.cc text/host_info.cc
   text/host_kill.cc text/launch_failure.cc text/library_error.cc text/line_text.cc text/log_prefix.cc
   text/memory_summary.cc text/nvidia_smi_csv.cc text/nvidia_smi_monitor.cc text/nvidia_smi_query.cc
   text/nvidia_smi_table.cc text/nvidia_smi_xml.cc text/oom_arithmetic.cc text/oom_clauses.cc text/oom_message.cc

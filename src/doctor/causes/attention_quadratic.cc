@@ -50,16 +50,16 @@ void look_at_run(const Scene& scene, Draft& draft) {
 void look(const Scene& scene, Draft& draft) {
   if (scene.has_run()) look_at_run(scene, draft);
   if (scene.oom != nullptr && !scene.at.backward) {
-    const StackEntry* scores =
-        scene.stack.near_end({"softmax(", "baddbmm", "q @ k", "matmul(q", "bmm(q", "attention_scores", "attn_weights",
-                              "attention_probs", "_scaled_dot_product", "scaled_dot_product_attention", "einsum",
-                              "get_attention_scores", "attention_mask +", "sim = ", "attn = ", "dots = "},
-                             4);
+    const StackEntry* scores = scene.stack.near_end(
+        {"softmax(", "baddbmm", "q @ k", "matmul(q", "bmm(q", "attention_scores", "attn_weights", "attention_probs",
+         "_scaled_dot_product", "scaled_dot_product_attention", "einsum", "get_attention_scores", "attention_mask +",
+         "sim = ", "attn = ", "dots = ", "unfused_attention", "matmul_result"},
+        4);
     const StackEntry* where = scene.stack.near_end({"attention", "attn", "transformer"}, 5);
     if (scores != nullptr && (where != nullptr || mentions(scores->frame.code, {"attn", "attention", "q", "scores"}))) {
       const double asked = share(scene.terms.tried, scene.terms.total);
-      const bool is_score = mentions(
-          scores->frame.code, {"softmax", "baddbmm", "matmul", "bmm", "@", "einsum", "scores", "attn", "scaled_dot"});
+      const bool is_score = mentions(scores->frame.code, {"softmax", "baddbmm", "matmul", "bmm", "@", "einsum",
+                                                          "scores", "attn", "scaled_dot", "matmul_result"});
       const double most = is_score ? 0.82 : 0.6;
       draft.weigh(asked >= 0.05 ? most : asked >= 0.01 ? most - 0.2 : 0.3);
       if (asked > 1 && is_score) draft.adjust(0.06);  // it tells whose the one huge tensor is (VF109)

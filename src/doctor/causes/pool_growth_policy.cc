@@ -11,7 +11,9 @@ void look(const Scene& scene, Draft& draft) {
   for (const model::ForeignDump& dump : scene.texts.foreign) {
     const std::string program = lowered(dump.program);
     // Servers have a cause of their own; "cuda" is the driver's text, whoever asked; the rest have no pool to tune.
-    if (mentions(program, {"vllm", "sglang", "tgi", "lmdeploy", "llama.cpp", "ollama", "numba", "tensorrt"})) continue;
+    if (mentions(program,
+                 {"vllm", "sglang", "tgi", "lmdeploy", "llama.cpp", "ollama", "numba", "tensorrt", "sycl", "mlx"}))
+      continue;
     if (program == "cuda" || dump.kind == "program" || !says_failure(dump)) continue;
     draft.weigh(scene.oom_has_numbers ? 0.5 : 0.86);
     std::string sizes;

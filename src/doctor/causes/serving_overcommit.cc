@@ -121,7 +121,11 @@ void offer_llama(Draft& draft) {
              std::nullopt, "a little less exact", Applicability::kMayBeWrong});
 }
 
-void offer_other(Draft& draft) {
+void offer_other(const model::ForeignDump* words, Draft& draft) {
+  if (const double tokens = number_of(words, "prefill_tokens"); tokens > 0) {
+    draft.fix({"Take in fewer tokens at once", fmt::format("--max-batch-prefill-tokens {:.0f}", tokens / 2),
+               std::nullopt, "longer prompts are refused", Applicability::kMayBeWrong});
+  }
   draft.fix({"Give the cache a smaller share of the card",
              "lmdeploy: --cache-max-entry-count 0.5; text-generation-inference: --cuda-memory-fraction 0.8",
              std::nullopt, "fewer requests at once", Applicability::kFillIn});
@@ -136,7 +140,7 @@ void offer(const Scene& scene, const model::ForeignDump* words, Draft& draft) {
   if (program == "sglang" || scene.stack.in_file({"sglang"}) != nullptr || speaker.contains("sglang"))
     return offer_sglang(scene, words, draft);
   const bool is_other = scene.stack.in_file({"lmdeploy", "text_generation_server", "tensorrt_llm"}) != nullptr;
-  if (program != "vllm" && (is_other || mentions(program, {"lmdeploy", "tgi"}))) return offer_other(draft);
+  if (program != "vllm" && (is_other || mentions(program, {"lmdeploy", "tgi"}))) return offer_other(words, draft);
   offer_vllm(scene, words, draft);
 }
 

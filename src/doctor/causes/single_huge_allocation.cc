@@ -9,7 +9,21 @@ namespace {
 
 constexpr double kNonsense = 100;  // times the card: a bug in a size, VF110
 
+// A Mac's GPU has a limit for one buffer, below what it has in all.
+bool look_at_metal(const Scene& scene, Draft& draft) {
+  for (const model::ForeignDump& dump : scene.texts.foreign) {
+    if (dump.kind != "buffer" || dump.sizes.empty()) continue;
+    draft.weigh(0.85).because(dump.at, fmt::format("{} asked for as one buffer: more than this GPU gives to any",
+                                                   show(dump.sizes.front().bytes)));
+    draft.fix({"Compute it in chunks: shorter prompts, or the prompt in parts", "--prefill-step-size 512  # mlx_lm",
+               std::nullopt, "little", Applicability::kMayBeWrong});
+    return true;
+  }
+  return false;
+}
+
 void look(const Scene& scene, Draft& draft) {
+  if (scene.oom == nullptr && look_at_metal(scene, draft)) return;
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.tried) return;
   const double asked = share(terms.tried, terms.total), live = share(terms.live, terms.total);

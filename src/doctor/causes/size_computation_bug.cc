@@ -44,6 +44,10 @@ void look(const Scene& scene, Draft& draft) {
         model::SourceLine{scene.texts.tracebacks.front().at.file, exception->last_line, exception->message},
         "a size that cannot be");
   }
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    if (remark.kind != "allocator_assert" || !mentions(remark.at.text, {"p.block != nullptr"})) continue;
+    draft.weigh(0.6).because(remark.at, "the allocator fails so when the size asked for overflows its arithmetic");
+  }
   if (draft.is_empty()) return;
   if (scene.stack.innermost_own() != nullptr) draft.because(*scene.stack.innermost_own(), "the size is computed here");
   draft.fix(

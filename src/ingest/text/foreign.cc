@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ingest/text/cursor.h"
+#include "ingest/text/foreign_shapes.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/printed_size.h"
 
@@ -18,188 +19,8 @@ constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::size_t kLongestMessage = 400;  // bytes
 constexpr int kPatience = 200;                // lines of a TensorFlow dump that tell nothing (it prints each chunk)
 
-// A size behind `label`, kept as `name`. `unit` is of a number without one; 0: such a number is none.
-struct SizeField {
-  std::string_view label, name;
-  std::int64_t unit = 0;
-};
-struct NumberField {
-  std::string_view label, name;
-};
-
-// Lines that are known by `words` (all lower case). Fields whose label is empty are unused.
-struct Shape {
-  std::string_view words, program, kind;
-  std::array<SizeField, 4> sizes{};
-  std::array<NumberField, 3> numbers{};
-};
-
-constexpr auto kShapes = std::to_array<Shape>({
-    // TensorFlow
-    {"oom when allocating tensor", "tensorflow", "oom", {}, {}},
-    {"ran out of memory trying to allocate", "tensorflow", "oom", {{{"trying to allocate ", "requested"}}}, {}},
-    {"sum total of in-use chunks", "tensorflow", "bfc_dump", {{{"in-use chunks: ", "in_use"}}}, {}},
-    {"total_region_allocated_bytes_",
-     "tensorflow",
-     "bfc_dump",
-     {{{"total_region_allocated_bytes_: ", "region", 1},
-       {"memory_limit_: ", "limit", 1},
-       {"available bytes: ", "available", 1},
-       {"curr_region_allocation_bytes_: ", "next_region", 1}}},
-     {}},
-    {"dst tensor is not initialized", "tensorflow", "oom", {}, {}},
-    {"failed to allocate memory for convolution", "tensorflow", "oom", {}, {}},
-    {"failed to get convolution algorithm", "tensorflow", "oom", {}, {}},
-    {"failed to create cublas handle", "tensorflow", "library", {}, {}},
-    {"resource exhausted", "tensorflow", "oom", {}, {}},
-    {"resourceexhaustederror", "tensorflow", "oom", {}, {}},
-    {"could not allocate pinned host memory of size", "tensorflow", "pinned", {{{"of size: ", "requested", 1}}}, {}},
-    // JAX, XLA
-    {"exceeded hbm capacity by",
-     "jax",
-     "program",
-     {{{" used ", "used"}, {"g of ", "limit"}, {"exceeded hbm capacity by ", "beyond"}}},
-     {}},
-    {"resource_exhausted",
-     "jax",
-     "oom",
-     {{{"trying to allocate ", "requested"}, {"allocating ", "requested"}, {"attempting to allocate ", "requested"}}},
-     {}},
-    {"xla_python_client_preallocate", "jax", "setting", {}, {}},
-    // vLLM and SGLang
-    {"no available memory for the cache blocks", "vllm", "kv_cache", {}, {}},
-    {"is larger than the maximum number of tokens that can be stored in kv cache",
-     "vllm",
-     "kv_cache",
-     {},
-     {{{"max seq len (", "max_seq_len"}, {"kv cache (", "kv_cache_tokens"}}}},
-    {"gib kv cache is needed",
-     "vllm",
-     "kv_cache",
-     {{{"at least one request with the models's max seq len", "ignored"},
-       {"available kv cache memory (", "available"}}},
-     {{{"max seq len (", "max_seq_len"}, {"estimated maximum model length is ", "possible_max_seq_len"}}}},
-    {"less than desired gpu memory utilization",
-     "vllm",
-     "memory_profile",
-     {{{"device cuda:0 (", "free"}, {"memory utilization (", "utilization"}}},
-     {}},
-    {"error in memory profiling", "vllm", "memory_profile", {}, {}},
-    {"available kv cache memory:", "vllm", "memory_profile", {{{"kv cache memory: ", "kv_cache"}}}, {}},
-    {"the current vllm instance can use total_gpu_memory",
-     "vllm",
-     "memory_profile",
-     {{{"total_gpu_memory (", "total"}}},
-     {{{"gpu_memory_utilization (", "gpu_memory_utilization"}}}},
-    {"model weights take",
-     "vllm",
-     "memory_profile",
-     {{{"weights take ", "weights"},
-       {"activation peak memory takes ", "activations"},
-       {"non_torch_memory takes ", "non_torch"},
-       {"kv cache is ", "kv_cache"}}},
-     {}},
-    {"model loading took", "vllm", "memory_profile", {{{"loading took ", "weights"}}}, {}},
-    {"gpu kv cache size:", "vllm", "memory_profile", {}, {{{"cache size: ", "kv_cache_tokens"}}}},
-    {"# gpu blocks:",
-     "vllm",
-     "memory_profile",
-     {},
-     {{{"# gpu blocks: ", "gpu_blocks"}, {"# cpu blocks: ", "cpu_blocks"}}}},
-    {"graph capturing finished", "vllm", "cuda_graphs", {{{"took ", "graphs"}}}, {}},
-    {"cuda out of memory occurred when warming up sampler",
-     "vllm",
-     "warm_up",
-     {},
-     {{{"warming up sampler with ", "requests"}}}},
-    {"not enough memory. please try to increase --mem-fraction-static", "sglang", "kv_cache", {}, {}},
-    {"load weight end", "sglang", "memory_profile", {{{"avail mem=", "available"}, {"mem usage=", "weights"}}}, {}},
-    {"kv cache is allocated",
-     "sglang",
-     "memory_profile",
-     {{{"k size: ", "k"}, {"v size: ", "v"}}},
-     {{{"#tokens: ", "kv_cache_tokens"}}}},
-    {"memory pool end", "sglang", "memory_profile", {{{"avail mem=", "available"}}}, {}},
-    // RMM, CuPy, Numba
-    {"maximum pool size exceeded", "rmm", "pool_exceeded", {{{"failed to allocate ", "requested"}}}, {}},
-    {"rmm::out_of_memory", "rmm", "oom", {{{"failed to allocate ", "requested"}}}, {}},
-    {"rmm failure", "rmm", "oom", {}, {}},
-    {"std::bad_alloc: out_of_memory", "rmm", "oom", {}, {}},
-    {"cupy.cuda.memory.outofmemoryerror",
-     "cupy",
-     "oom",
-     {{{"out of memory allocating ", "requested"}, {"allocated so far: ", "in_use"}, {"limit set to: ", "limit"}}},
-     {}},
-    {"cudadrivererror: [curesult.cuda_error_out_of_memory]", "numba", "oom", {}, {}},
-    {"cuda_error_out_of_memory", "cuda", "oom", {}, {}},
-    // Paddle
-    {"cannot allocate",
-     "paddle",
-     "oom",
-     {{{"cannot allocate ", "requested"},
-       {"memory on gpu ", "ignored"},
-       {"available memory is only ", "available"},
-       {"allocated and available", "ignored"}}},
-     {}},
-    {"resourceexhausted", "paddle", "oom", {}, {}},
-    // ONNX Runtime, TensorRT
-    {"failed to allocate memory for requested buffer of size",
-     "onnxruntime",
-     "oom",
-     {{{"buffer of size ", "requested", 1}}},
-     {}},
-    {"bfcarena::allocaterawinternal",
-     "onnxruntime",
-     "oom",
-     {{{"requested bytes: ", "requested", 1}, {"buffer of size ", "requested", 1}}},
-     {}},
-    {"error code 2: outofmemory",
-     "tensorrt",
-     "oom",
-     {{{"requested size was ", "requested", 1}, {"requested amount of memory (", "requested"}}},
-     {}},
-    {"requested amount of gpu memory", "tensorrt", "oom", {{{"gpu memory (", "requested"}}}, {}},
-    {"tactic device request:",
-     "tensorrt",
-     "tactic",
-     {{{"device request: ", "requested"}, {"available: ", "available"}}},
-     {}},
-    // llama.cpp, Ollama
-    {"failed to allocate compute", "llama.cpp", "kv_cache", {}, {}},
-    {"failed to allocate buffer for kv cache", "llama.cpp", "kv_cache", {}, {}},
-    {"ggml_gallocr_reserve_n: failed to allocate",
-     "llama.cpp",
-     "kv_cache",
-     {{{"buffer of size ", "requested", 1}}},
-     {}},
-    {"in function alloc at", "llama.cpp", "kv_cache", {}, {}},
-    {"alloc_tensor_range: failed to allocate", "llama.cpp", "weights", {{{"buffer of size ", "requested", 1}}}, {}},
-    {"unable to allocate cuda", "llama.cpp", "weights", {}, {}},
-    {"unable to allocate backend buffer", "llama.cpp", "weights", {}, {}},
-    {"cudamalloc failed: out of memory", "llama.cpp", "oom", {{{"allocating ", "requested"}}}, {}},
-    {"failed to allocate cuda", "llama.cpp", "oom", {{{"buffer of size ", "requested", 1}}}, {}},
-    {"ggml_backend_cuda_buffer_type_alloc_buffer: allocating",
-     "llama.cpp",
-     "oom",
-     {{{"allocating ", "requested"}}},
-     {}},
-    {"model requires more system memory",
-     "ollama",
-     "host",
-     {{{"more system memory (", "requested"}, {"than is available (", "available"}}},
-     {}},
-    {"requires more vram than", "ollama", "oom", {}, {}},
-    // Kernels of libraries that ask the runtime themselves: spconv, caffe, dlib, Thrust
-    {"cuda failed with error 2 out of memory", "cuda", "oom", {}, {}},
-    {"error == cudasuccess (2 vs. 0)", "cuda", "oom", {}, {}},
-    {"code: 2, reason: out of memory", "cuda", "oom", {}, {}},
-    {"get_temporary_buffer failed", "cuda", "oom", {}, {}},
-    // MXNet
-    {"cudamalloc retry failed: out of memory", "mxnet", "oom", {}, {}},
-});
-
 // A word that several programs share is this one's only with its other marks.
-bool is_meant(const Shape& shape, std::string_view text) {
+bool is_meant(const ForeignShape& shape, std::string_view text) {
   if (shape.program == "paddle" && shape.words == "cannot allocate") {
     return contains_ignoring_case(text, "memory on gpu") && contains_ignoring_case(text, "available memory is only");
   }
@@ -221,15 +42,15 @@ std::string_view behind(std::string_view text, std::string_view label) {
   return at == kNone ? std::string_view() : text.substr(at + label.size());
 }
 
-void read_fields(const Shape& shape, std::string_view text, ForeignDump& dump) {
-  for (const SizeField& field : shape.sizes) {
+void read_fields(const ForeignShape& shape, std::string_view text, ForeignDump& dump) {
+  for (const ForeignSize& field : shape.sizes) {
     if (field.label.empty() || field.name == "ignored") continue;
     const bool known =
         std::ranges::any_of(dump.sizes, [&](const model::NamedBytes& one) { return one.name == field.name; });
     const auto size = parse_size(trim(behind(text, field.label)), Rounding::kNearest, field.unit);
     if (size && !known) dump.sizes.push_back({std::string(field.name), size->bytes});
   }
-  for (const NumberField& field : shape.numbers) {
+  for (const ForeignNumber& field : shape.numbers) {
     if (field.label.empty()) continue;
     std::string digits;
     for (const char letter : trim(behind(text, field.label)).substr(0, 24)) {
@@ -331,6 +152,10 @@ constexpr auto kWords = std::to_array<std::string_view>({"oom when alloc",
                                                          "with error 2 out",
                                                          "cudasuccess (2 vs",
                                                          "2, reason: out of",
+                                                         "cudasuccess. 2 vs",
+                                                         "ur_result_error",
+                                                         "metal::malloc",
+                                                         "memory to handle",
                                                          "temporary_buffer",
                                                          "pinned host memory",
                                                          "ran out of memory trying",
@@ -381,7 +206,7 @@ constexpr auto kWords = std::to_array<std::string_view>({"oom when alloc",
 }  // namespace
 
 std::optional<ForeignDump> parse_foreign(std::string_view text) {
-  for (const Shape& shape : kShapes) {
+  for (const ForeignShape& shape : foreign_shapes()) {
     if (!contains_ignoring_case(text, shape.words) || !is_meant(shape, text)) continue;
     ForeignDump dump{.program = std::string(shape.program),
                      .kind = std::string(shape.kind),

@@ -147,7 +147,8 @@ bool is_code_line(std::string_view text) {
   const std::string_view line = trim(text);
   return line.starts_with("raise ") || line.starts_with("if ") || line.starts_with("except") ||
          line.starts_with("TORCH_CHECK") || line.starts_with("assert ") || line.starts_with("def ") ||
-         line.starts_with("return ") || line.starts_with("frame #");
+         line.starts_with("return ") || line.starts_with("frame #") ||
+         line.contains("Plan failed with a");  // a warning of cuDNN's search: another plan is taken
 }
 
 class LibraryErrorReader final : public TextReader {

@@ -209,7 +209,10 @@ constexpr auto kSentences = std::to_array<Sentence>({
     {"cuda kernel errors might be asynchronously", "asynchronous_report"},
     {"allocator cache flushes since last step", "cache_flushes"},
     {"expandable_segments not supported", "expandable_unsupported"},
-    {"will create", "many_workers"},  // "This DataLoader will create 16 worker processes in total"
+    {"internal assert failed at", "allocator_assert"},  // of CUDACachingAllocator.cpp
+    {"cachingallocator option", "allocator_option"},    // "Unrecognized CachingAllocator option: ..."
+    {"to cpu due to cuda oom", "copied_to_host"},       // Detectron2: it goes on with what did not fit
+    {"will create", "many_workers"},                    // "This DataLoader will create 16 worker processes in total"
     {"is incompatible with gradient checkpointing", "gradient_checkpointing_on"},
     {"none of the inputs have requires_grad=true", "checkpoint_without_gradient"},
     {"backward through the graph a second time", "graph_freed"},
@@ -242,6 +245,7 @@ class RemarksReader final : public TextReader {
   void read(const LogLine& line, EvidenceSink& sink) override {
     for (const Sentence& sentence : kSentences) {
       if (!contains_ignoring_case(line.text, sentence.words)) continue;
+      if (sentence.kind == "allocator_assert" && !contains_ignoring_case(line.text, "allocator")) continue;
       if (sentence.kind == "many_workers" && !line.text.contains("worker processes")) continue;
       // Told once; a remark that comes with every step says no more.
       if (++seen_[std::string(sentence.kind)] > kMostOfAKind) continue;
@@ -255,15 +259,16 @@ class RemarksReader final : public TextReader {
 };
 
 constexpr auto kRemarkWords =
-    std::to_array<std::string_view>({"asynchronously rep",  "cache flushes",        "segments not supp",
-                                     "worker processes in", "with gradient check",  "none of the inputs",
-                                     "graph a second",      "too many open",        "ancdata",
-                                     "rlimit_memlock",      "flash attention",      "kernel appears",
-                                     "kernel died",         "segmentation fault",   "out of memory, ",
-                                     "skipping batch",      "ran out of memory on", "token indices",
-                                     "quite large",         "on the meta device",   "dispatched on",
-                                     "unused_parameters",   "cudamallocasync",      "shared gpu memory",
-                                     "sysmem fallback",     "pinned memory",        "cudahostalloc"});
+    std::to_array<std::string_view>({"internal assert",     "cachingallocator option", "due to cuda oom",
+                                     "asynchronously rep",  "cache flushes",           "segments not supp",
+                                     "worker processes in", "with gradient check",     "none of the inputs",
+                                     "graph a second",      "too many open",           "ancdata",
+                                     "rlimit_memlock",      "flash attention",         "kernel appears",
+                                     "kernel died",         "segmentation fault",      "out of memory, ",
+                                     "skipping batch",      "ran out of memory on",    "token indices",
+                                     "quite large",         "on the meta device",      "dispatched on",
+                                     "unused_parameters",   "cudamallocasync",         "shared gpu memory",
+                                     "sysmem fallback",     "pinned memory",           "cudahostalloc"});
 
 }  // namespace
 

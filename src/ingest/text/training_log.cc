@@ -203,7 +203,7 @@ struct OwnLabel {
   std::string_view label;  // lower case
   std::optional<PrintedBytes> TrainingLogPoint::*field;
 };
-constexpr std::array<OwnLabel, 24> kOwnLabels{{{"max_memory_allocated", &TrainingLogPoint::max_allocated},
+constexpr std::array<OwnLabel, 23> kOwnLabels{{{"max_memory_allocated", &TrainingLogPoint::max_allocated},
                                                {"max memory allocated", &TrainingLogPoint::max_allocated},
                                                {"max allocated", &TrainingLogPoint::max_allocated},
                                                {"max_allocated", &TrainingLogPoint::max_allocated},
@@ -225,7 +225,6 @@ constexpr std::array<OwnLabel, 24> kOwnLabels{{{"max_memory_allocated", &Trainin
                                                {"gpu mem", &TrainingLogPoint::memory},
                                                {"vram", &TrainingLogPoint::memory},
                                                {"mem_usage", &TrainingLogPoint::memory},
-                                               {"mem usage", &TrainingLogPoint::memory},
                                                {"mem", &TrainingLogPoint::memory}}};
 
 // The size right behind a label: "allocated: 3.21 GB", "allocated (GB): 3.21", "allocated=3.21GB". Without a unit it
@@ -377,12 +376,11 @@ class TrainingLogReader final : public TextReader {
   int bar_lines_ = 0;
 };
 
-constexpr std::array<std::string_view, 24> kWords{"max_ma",
+constexpr std::array<std::string_view, 23> kWords{"max_ma",
                                                   " mem ",
                                                   " mem:",
                                                   " mem=",
                                                   "mem_usage",
-                                                  "mem usage",
                                                   " vram",
                                                   "cpu virtual memory",
                                                   "memallocated",

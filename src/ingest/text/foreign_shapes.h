@@ -1,0 +1,33 @@
+// The lines by which other programs' memory errors and dumps are known.
+#ifndef VRAMFIT_INGEST_TEXT_FOREIGN_SHAPES_H
+#define VRAMFIT_INGEST_TEXT_FOREIGN_SHAPES_H
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace vramfit::ingest {
+
+// A size behind `label`, kept as `name`. `unit` is of a number without one; 0: such a number is none.
+struct ForeignSize {
+  std::string_view label, name;
+  std::int64_t unit = 0;
+};
+struct ForeignNumber {
+  std::string_view label, name;
+};
+
+// Lines that are known by `words` (all lower case). Fields whose label is empty are unused.
+struct ForeignShape {
+  std::string_view words, program, kind;
+  std::array<ForeignSize, 4> sizes{};
+  std::array<ForeignNumber, 3> numbers{};
+};
+
+// In the order in which they are tried: the first that fits is meant.
+std::span<const ForeignShape> foreign_shapes();
+
+}  // namespace vramfit::ingest
+
+#endif
