@@ -43,7 +43,28 @@ std::string describe_kill(const model::HostKill& kill) {
   return text.empty() ? "the host's memory ran out" : text;
 }
 
+// Another program's own text: Ollama before it loads a model, TensorFlow's allocator of the host.
+bool look_at_foreign(const Scene& scene, Draft& draft) {
+  const auto dump = std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(),
+                                 [](const model::ForeignDump& one) { return one.kind == "host"; });
+  if (dump == scene.texts.foreign.end()) return false;
+  std::string sizes;
+  for (const model::NamedBytes& size : dump->sizes) sizes += ", " + size.name + " " + show(size.bytes);
+  draft.weigh(0.9).because(dump->at, dump->program + " asked the host for memory, and it had none left" + sizes);
+  if (dump->program == "ollama") {
+    draft.fix({"A smaller model, or a smaller quantization of it", "ollama run MODEL:7b-q4_K_M", std::nullopt,
+               "less exact", Applicability::kFillIn});
+    draft.fix(
+        {"A shorter context", "PARAMETER num_ctx 4096", std::nullopt, "shorter conversations", Applicability::kFillIn});
+  } else {
+    draft.fix({"Smaller batches, and less read ahead", "dataset.batch(SMALLER).prefetch(1)", std::nullopt, "little",
+               Applicability::kFillIn});
+  }
+  return true;
+}
+
 void look(const Scene& scene, Draft& draft) {
+  if (scene.oom == nullptr && look_at_foreign(scene, draft)) return;
   const model::HostKill* strongest = nullptr;
   for (const model::HostKill& kill : scene.texts.host_kills) {
     if (strongest == nullptr || weight_of(kill) > weight_of(*strongest)) strongest = &kill;

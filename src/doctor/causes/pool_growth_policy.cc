@@ -14,7 +14,7 @@ void look(const Scene& scene, Draft& draft) {
     if (mentions(program,
                  {"vllm", "sglang", "tgi", "lmdeploy", "llama.cpp", "ollama", "numba", "tensorrt", "sycl", "mlx"}))
       continue;
-    if (program == "cuda" || dump.kind == "program" || !says_failure(dump)) continue;
+    if (program == "cuda" || dump.kind == "program" || dump.kind == "host" || !says_failure(dump)) continue;
     draft.weigh(scene.oom_has_numbers ? 0.5 : 0.86);
     std::string sizes;
     for (const model::NamedBytes& size : dump.sizes) {

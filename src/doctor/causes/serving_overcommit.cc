@@ -66,6 +66,8 @@ void offer_room_for_cache(const Scene& scene, const model::ForeignDump& words, D
     draft.fix(
         {more, "--gpu-memory-utilization 0.95", std::nullopt, "less room for others", Applicability::kMayBeWrong});
   }
+  draft.fix({"Spread the model over more cards", "--tensor-parallel-size 2", std::nullopt, "one more card",
+             Applicability::kFillIn});
   draft.fix({"A cache of 8 bits a number", "--kv-cache-dtype fp8", std::nullopt, "a little less exact",
              Applicability::kMayBeWrong});
 }

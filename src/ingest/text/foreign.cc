@@ -24,6 +24,10 @@ bool is_meant(const ForeignShape& shape, std::string_view text) {
   if (shape.program == "paddle" && shape.words == "cannot allocate") {
     return contains_ignoring_case(text, "memory on gpu") && contains_ignoring_case(text, "available memory is only");
   }
+  if (shape.words == "cudamalloc failed: out of memory") {
+    const bool is_mxnet = contains_ignoring_case(text, "mxnet") || text.contains("storage_manager");
+    return is_mxnet == (shape.program == "mxnet");
+  }
   if (shape.words == "in function alloc at") return text.contains("ggml-cuda");
   if (shape.words == "failed to allocate compute") return text.contains("buffer");
   if (shape.words == "resourceexhausted")
@@ -153,6 +157,7 @@ constexpr auto kWords = std::to_array<std::string_view>({"oom when alloc",
                                                          "cudasuccess (2 vs",
                                                          "2, reason: out of",
                                                          "cudasuccess. 2 vs",
+                                                         "nvmapmemalloc",
                                                          "ur_result_error",
                                                          "metal::malloc",
                                                          "memory to handle",
@@ -212,7 +217,10 @@ std::optional<ForeignDump> parse_foreign(std::string_view text) {
                      .kind = std::string(shape.kind),
                      .message = cut_text(trim(text), kLongestMessage)};
     read_fields(shape, text, dump);
-    if (shape.program == "tensorflow") read_tensor(text, dump);
+    if (shape.program == "tensorflow") {
+      read_tensor(text, dump);
+      if (text.contains("device:CPU") || text.contains("by allocator cpu")) dump.kind = "host";
+    }
     return dump;
   }
   return std::nullopt;

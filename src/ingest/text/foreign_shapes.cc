@@ -175,6 +175,9 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
     {"get_temporary_buffer failed", "cuda", "oom", {}, {}},
     // MXNet
     {"cudamalloc retry failed: out of memory", "mxnet", "oom", {}, {}},
+    {"cudamalloc failed: out of memory", "mxnet", "oom", {}, {}},
+    // The driver of Jetson boards
+    {"nvmapmemallocinternaltagged", "cuda", "oom", {}, {}},
 });
 
 }  // namespace
