@@ -51,6 +51,21 @@ TEST(ReadText, in_every_encoding) {
   EXPECT_EQ(parse_text_evidence(holes, "log").ooms.size(), 1u) << "a log that was cut while it was written";
 }
 
+// Line ends are looked for eight letters at a time: wherever they stand, and among letters that look like them.
+TEST(ReadText, knows_the_line_wherever_it_begins_and_ends) {
+  for (std::size_t before = 0; before < 20; ++before) {
+    for (std::size_t behind = 0; behind < 10; ++behind) {
+      const std::string log = "\n" + std::string(before, '\f') + "\rx\n" + std::string(before, '\t') + "\r\n" +
+                              std::string(kOom) + std::string(behind, '\t') + "\r\nbye\n";
+      const auto evidence = parse_text_evidence(log, "log");
+      ASSERT_EQ(evidence.ooms.size(), 1u) << before << " " << behind;
+      EXPECT_EQ(evidence.ooms[0].at.line, 4);
+      EXPECT_EQ(evidence.ooms[0].at.text, kOom);
+      EXPECT_EQ(evidence.files[0].lines, 6);
+    }
+  }
+}
+
 TEST(ReadText, through_colours_and_progress_bars) {
   const auto evidence = parse_text_evidence(
       "  0%|   | 0/9\r 10%|#  | 1/9\r\x1b[1;31mRuntimeError\x1b[0m: CUDA out of memory. Tried to allocate "
