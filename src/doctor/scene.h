@@ -56,6 +56,7 @@ struct Whereabouts {
   bool evaluation = false;  // validation, test, inference of a training program
   bool inference = false;   // a program that only infers: generate, predict, a server
   bool serving = false;     // vLLM and the like
+  bool pictures = false;    // a program that draws pictures: ComfyUI, the web UIs of Stable Diffusion
   bool placing = false;     // weights are moved to the card or loaded onto it
   bool checkpoint_load = false;
   bool forward = false;

@@ -126,6 +126,11 @@ Whereabouts find_whereabouts(const Scene& scene) {
   }
   at.graph_capture = stack.in_file({"cuda/graphs.py", "cudagraph"}) != nullptr || stack.is_marked("graph_capture");
   at.serving = stack.in_file({"vllm/", "vllm\\", "sglang", "text_generation_server", "lmdeploy", "tensorrt_llm"});
+  at.pictures = !at.training && (stack.in_file({"comfyui", "comfy/", "comfy\\", "stable-diffusion-webui", "sd-webui",
+                                                "sd.webui", "fooocus", "invokeai"}) != nullptr ||
+                                 std::any_of(scene.texts.remarks.begin(), scene.texts.remarks.end(),
+                                             [](const model::Remarkable& one) { return one.kind == "comfyui"; }));
+  at.inference |= at.pictures;
   at.notebook =
       stack.in_file({"ipython", "ipykernel"}) != nullptr || stack.in_function({"<cell line", "run_code"}) != nullptr;
   read_run(scene, at);

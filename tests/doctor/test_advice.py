@@ -55,3 +55,46 @@ def test_weights_that_do_not_fit_are_not_cured_by_a_smaller_batch(doctor: Doctor
     given = commands(doctor, "capacity_exceeded--moving_the_model")
     assert any("load_in_4bit" in one for one in given), given
     assert not any("backward()" in one or "checkpoint" in one for one in given), given
+
+
+def look_at(doctor: Doctor, text: str) -> dict[str, list[str]]:
+    log = doctor.product.folder / "job.log"
+    log.write_text(text)
+    found = doctor.look(str(log)).result["findings"]
+    return {one["label"]: [f"{fix['what']} {fix['command'] or ''}" for fix in one["fixes"]] for one in found}
+
+
+HIP = (
+    "HIP out of memory. Tried to allocate 6.00 GiB. GPU 0 has a total capacity of 23.92 GiB of which 3.00 GiB is free. "
+    "Of the allocated memory 17.20 GiB is allocated by PyTorch, and 130.00 MiB is reserved by PyTorch but "
+    "unallocated.\n"
+)
+
+
+def test_a_card_of_amd_is_told_of_its_own_tools(doctor: Doctor) -> None:
+    found = look_at(doctor, HIP)
+    assert not any("nvidia" in one.lower() or "CUDA_VISIBLE" in one for fixes in found.values() for one in fixes), found
+
+
+def test_a_program_that_draws_pictures_is_not_told_of_backward_passes(doctor: Doctor) -> None:
+    plain, pictures = look_at(doctor, HIP), look_at(doctor, "# ComfyUI Error Report\n" + HIP)
+    assert any("backward()" in one for one in plain["capacity_exceeded"])
+    assert not any("backward()" in one for one in pictures["capacity_exceeded"])
+    assert any("--lowvram" in one for one in pictures["capacity_exceeded"])
+
+
+def test_who_is_killed_while_reading_weights_is_told_about_weights(doctor: Doctor) -> None:
+    loading = look_at(doctor, "Loading checkpoint shards:   0%|          | 0/2 [00:00<?, ?it/s]Killed\n")
+    assert any("low_cpu_mem_usage" in one for one in loading["host_ram_oom"]), loading
+    assert not any("num_workers" in one for one in loading["host_ram_oom"])
+    later = look_at(doctor, "Loading checkpoint shards: 100%|##| 2/2\nepoch 1 loss 0.5\nKilled\n")
+    assert any("num_workers" in one for one in later["host_ram_oom"]), later
+
+
+def test_windows_is_told_of_its_paging_file(doctor: Doctor) -> None:
+    line = (
+        "RuntimeError: CUDA out of memory. Tried to allocate 90.00 MiB (GPU 0; 24.00 GiB total capacity; 13.00 GiB "
+        "already allocated; 5.00 GiB free; 13.20 GiB reserved in total by PyTorch)\n"
+    )
+    found = look_at(doctor, "Operating system: Windows\n" + line)["free_but_failed"]
+    assert any("paging file" in one for one in found) and not any("wsl" in one for one in found), found

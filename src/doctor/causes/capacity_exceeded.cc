@@ -84,6 +84,16 @@ void look_at_run(const Scene& scene, Draft& draft) {
                             run.oom && !run.oom->phase.empty() ? run.oom->phase : run.peak_phase));
 }
 
+// Programs that are started, not written: what their users can set.
+void offer_smaller_pictures(Draft& draft) {
+  draft.fix({"Keep less of the models on the card at once",
+             "--lowvram  # ComfyUI; in the web UI --medvram or --lowvram", std::nullopt, "slower",
+             Applicability::kMayBeWrong});
+  draft.fix({"Smaller or fewer pictures (frames) at once; scale up in tiles", "batch_size 1, a tiled VAE decode",
+             std::nullopt, "little", Applicability::kFillIn});
+  draft.fix({"A quantized model (fp8, GGUF)", "", std::nullopt, "a little less exact", Applicability::kMayBeWrong});
+}
+
 // Where the weights alone do not fit, neither a batch nor activations matter.
 void offer_smaller_weights(Draft& draft) {
   draft.fix(
@@ -123,7 +133,9 @@ void look(const Scene& scene, Draft& draft) {
     }
   }
   if (draft.is_empty()) return;
-  if (scene.at.placing) {
+  if (scene.at.pictures) {
+    offer_smaller_pictures(draft);
+  } else if (scene.at.placing) {
     offer_smaller_weights(draft);
   } else {
     offer_fit(scene, draft);

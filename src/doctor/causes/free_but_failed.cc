@@ -21,6 +21,13 @@ void look(const Scene& scene, Draft& draft) {
                                               show(terms.free), show(terms.tried)));
   draft.because("free is read after the failure: another process or thread may have let go of it meanwhile");
   draft.confirm("a second try; nvidia-smi -l 1 beside the job; the platform (WSL, vGPU, a container with a limit)");
+  if (scene.platform.windows && !scene.platform.wsl) {
+    draft.fix(
+        {"Windows: enlarge the paging file, which backs the card's memory too; fewer worker processes need less of it",
+         "System Properties - Advanced - Performance - Virtual memory", std::nullopt, "none",
+         Applicability::kMayBeWrong});
+    return;
+  }
   draft.fix({"Under WSL and vGPU: the guest's own budget is less than the card; give it more, or use less",
              ".wslconfig: [wsl2] memory=32GB", std::nullopt, "none", Applicability::kMayBeWrong});
   draft.fix({"If several jobs share the card, start them one after the other", "", std::nullopt, "none",

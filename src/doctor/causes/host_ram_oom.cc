@@ -63,6 +63,19 @@ bool look_at_foreign(const Scene& scene, Draft& draft) {
   return true;
 }
 
+// It was killed while a checkpoint was read: on the same line as the progress bar, or a few below.
+bool is_loading_weights(const Scene& scene) {
+  constexpr std::int64_t kLinesBelow = 12;
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    if (remark.kind != "loading_shards" || remark.at.text.contains("100%")) continue;
+    for (const model::HostKill& kill : scene.texts.host_kills) {
+      const std::int64_t below = kill.at.line - remark.at.line;
+      if (kill.at.file == remark.at.file && below >= 0 && below <= kLinesBelow) return true;
+    }
+  }
+  return false;
+}
+
 void look(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr && look_at_foreign(scene, draft)) return;
   const model::HostKill* strongest = nullptr;
@@ -85,6 +98,17 @@ void look(const Scene& scene, Draft& draft) {
   }
   if (draft.is_empty()) return;
   if (draft.confidence() < 0.8) draft.confirm("dmesg -T | grep -i -E 'killed process|out of memory' on the host");
+  if (is_loading_weights(scene)) {
+    draft.fix({"Load the weights piece by piece, straight to where they stay",
+               "from_pretrained(..., device_map=\"auto\", low_cpu_mem_usage=True)", std::nullopt, "none",
+               Applicability::kMayBeWrong});
+    draft.fix({"Weights in 16 bits and in safetensors, which are mapped instead of read",
+               "from_pretrained(..., dtype=torch.bfloat16, use_safetensors=True)", std::nullopt, "none",
+               Applicability::kMayBeWrong});
+    draft.fix({"Raise the container's or job's limit, or add swap", "docker run --memory 64g  # or sbatch --mem=64G",
+               std::nullopt, "none", Applicability::kFillIn});
+    return;
+  }
   draft.fix({"Fewer loader workers, and less prefetched", "DataLoader(..., num_workers=2, prefetch_factor=2)",
              std::nullopt, "loading may become the bottleneck", Applicability::kMayBeWrong});
   draft.fix({"Keep big data out of Python lists that every worker copies",

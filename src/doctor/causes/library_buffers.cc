@@ -9,6 +9,14 @@ namespace vramfit::doctor {
 
 namespace {
 
+bool is_distributed(const Scene& scene) {
+  return std::any_of(scene.texts.library_errors.begin(), scene.texts.library_errors.end(),
+                     [](const model::LibraryError& error) { return lowered(error.library) == "nccl"; }) ||
+         (scene.oom != nullptr && scene.oom->speaker.rank) ||
+         scene.stack.in_file({"torch/distributed", "deepspeed", "megatron", "nn/parallel", "fsdp"}) != nullptr ||
+         !scene.texts.launch_failures.empty() || scene.has_run();
+}
+
 void look_at_nccl(const Scene& scene, Draft& draft) {
   for (const model::LibraryError& error : scene.texts.library_errors) {
     if (lowered(error.library) != "nccl") continue;
@@ -61,6 +69,14 @@ void look(const Scene& scene, Draft& draft) {
     }
   }
   if (draft.is_empty()) return;
+  if (!is_distributed(scene)) {
+    draft.fix(
+        {"See what else in this process uses the card: another framework, a decoder of pictures or video, a renderer",
+         "nvidia-smi  # before and after each import and first call", std::nullopt, "none", Applicability::kFillIn});
+    draft.fix({"Load kernels only when they are first used", "export CUDA_MODULE_LOADING=LAZY", std::nullopt, "little",
+               Applicability::kAsIs});
+    return;
+  }
   draft.fix({"Fewer or smaller NCCL buffers", "export NCCL_BUFFSIZE=2097152 NCCL_MAX_NCHANNELS=4", std::nullopt,
              "slower collectives", Applicability::kMayBeWrong});
   draft.fix({"Leave room outside PyTorch's pool", "torch.cuda.set_per_process_memory_fraction(0.85)", std::nullopt,

@@ -64,7 +64,10 @@ void look_at_message(const Scene& scene, Draft& draft) {
   for (const model::OomProcess* process : processes) {
     draft.because(scene.oom_line(), fmt::format("process {} has {}", process->pid, show(process->bytes)));
   }
-  if (!named) draft.confirm("nvidia-smi at the same time: it lists who holds the card");
+  if (!named) {
+    draft.confirm(scene.platform.rocm ? "rocm-smi --showpids at the same time: it lists who holds the card"
+                                      : "nvidia-smi at the same time: it lists who holds the card");
+  }
 }
 
 // nvidia-smi shows processes on a card that is nearly full.
@@ -106,13 +109,15 @@ void look(const Scene& scene, Draft& draft) {
     }
   }
   if (draft.is_empty()) return;
-  draft.fix({"See who it is", "nvidia-smi --query-compute-apps=pid,used_memory,name --format=csv", std::nullopt, "none",
-             Applicability::kAsIs});
+  const bool rocm = scene.platform.rocm;
+  draft.fix({"See who it is",
+             rocm ? "rocm-smi --showpids" : "nvidia-smi --query-compute-apps=pid,used_memory,name --format=csv",
+             std::nullopt, "none", Applicability::kAsIs});
   draft.fix({"End it, if it is yours (a notebook's kernel, a zombie of an earlier run)", "kill PID",
              scene.terms.others ? std::optional(scene.terms.others->value) : std::nullopt, "none",
              Applicability::kFillIn});
-  draft.fix(
-      {"Or take another card", "CUDA_VISIBLE_DEVICES=1 python ...", std::nullopt, "none", Applicability::kFillIn});
+  draft.fix({"Or take another card", rocm ? "HIP_VISIBLE_DEVICES=1 python ..." : "CUDA_VISIBLE_DEVICES=1 python ...",
+             std::nullopt, "none", Applicability::kFillIn});
 }
 
 }  // namespace

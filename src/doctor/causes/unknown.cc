@@ -41,6 +41,9 @@ void look(const Scene& scene, Draft& draft) {
     draft.because(foreign->at, foreign->program + " says that memory ran out, and not what held it");
     draft.confirm("nvidia-smi at the time of the failure");
   }
+  if (scene.oom == nullptr && foreign == scene.texts.foreign.end() && !scene.texts.library_errors.empty()) {
+    draft.because(scene.texts.library_errors.front().at, "it may be memory that ran out, or anything else");
+  }
   ask_for_traceback(scene, draft);
   ask_for_snapshot(scene, draft);
   ask_for_script(scene, draft);

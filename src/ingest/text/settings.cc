@@ -77,6 +77,7 @@ constexpr auto kMarks = std::to_array<Mark>({
     {"d:\\", "windows"},
     {"site-packages\\torch", "windows"},
     {"microsoft windows", "windows"},
+    {"system: windows", "windows"},
     {"windows-10", "windows"},
     {"windows-11", "windows"},
     {"/content/", "colab"},
@@ -187,6 +188,7 @@ constexpr auto kSettingWords = std::to_array<std::string_view>({"_alloc_conf",
                                                                 "c:\\users",
                                                                 "site-packages\\",
                                                                 "microsoft wind",
+                                                                "system: wind",
                                                                 "windows-1",
                                                                 "/content/",
                                                                 "/kaggle/",
@@ -228,6 +230,9 @@ constexpr auto kSentences = std::to_array<Sentence>({
     {"ran out of memory, retrying", "batch_skipped"},
     {"skipping batch due to", "batch_skipped"},
     {"this error means you ran out of memory on your gpu", "comfyui"},
+    {"comfyui error report", "comfyui"},
+    {"**comfyui version:**", "comfyui"},
+    {"loading checkpoint shards", "loading_shards"},
     {"token indices sequence length is longer than", "long_sequence"},
     {"model is quite large: setting to eval", "large_model"},
     {"some parameters are on the meta device", "offloaded"},
@@ -258,17 +263,16 @@ class RemarksReader final : public TextReader {
   std::map<std::string, int> seen_;
 };
 
-constexpr auto kRemarkWords =
-    std::to_array<std::string_view>({"internal assert",     "cachingallocator option", "due to cuda oom",
-                                     "asynchronously rep",  "cache flushes",           "segments not supp",
-                                     "worker processes in", "with gradient check",     "none of the inputs",
-                                     "graph a second",      "too many open",           "ancdata",
-                                     "rlimit_memlock",      "flash attention",         "kernel appears",
-                                     "kernel died",         "segmentation fault",      "out of memory, ",
-                                     "skipping batch",      "ran out of memory on",    "token indices",
-                                     "quite large",         "on the meta device",      "dispatched on",
-                                     "unused_parameters",   "cudamallocasync",         "shared gpu memory",
-                                     "sysmem fallback",     "pinned memory",           "cudahostalloc"});
+constexpr auto kRemarkWords = std::to_array<std::string_view>(
+    {"internal assert",    "cachingallocator option", "due to cuda oom",     "asynchronously rep",
+     "cache flushes",      "segments not supp",       "worker processes in", "with gradient check",
+     "none of the inputs", "graph a second",          "too many open",       "ancdata",
+     "rlimit_memlock",     "flash attention",         "kernel appears",      "kernel died",
+     "segmentation fault", "out of memory, ",         "skipping batch",      "ran out of memory on",
+     "comfyui error",      "comfyui version",         "checkpoint shards",   "token indices",
+     "quite large",        "on the meta device",      "dispatched on",       "unused_parameters",
+     "cudamallocasync",    "shared gpu memory",       "sysmem fallback",     "pinned memory",
+     "cudahostalloc"});
 
 }  // namespace
 
