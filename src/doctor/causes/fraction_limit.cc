@@ -68,7 +68,8 @@ void look(const Scene& scene, Draft& draft) {
 const Cause kFractionLimit{"VF302",
                            "fraction_limit",
                            "The process has a memory limit of its own, below what the card has",
-                           "the words \"allowed\" in the message, and reserved + request above that limit",
+                           "the words \"allowed\" in the message, and reserved + request above that limit; unprinted: "
+                           "much free, and a round part of the card just passed",
                            "torch.cuda.set_per_process_memory_fraction (or the setting of the same name) refuses a "
                            "request that would take the "
                            "process's reservations above a share of the card, however much is free.",

@@ -87,7 +87,8 @@ const Cause kPlacementNoHeadroom{
     "VF102",
     "placement_no_headroom",
     "The weights were placed so that nothing is left for a forward pass",
-    "a device map in the frames, or a first forward pass that fails on a small request with the card full of weights",
+    "a device map in the frames, a first forward pass that fails on a small request with the card full of weights, or "
+    "llama.cpp's own text",
     "Loading the weights succeeds and fills the card (a device map does so on purpose). The first forward pass then "
     "needs activations, a key-value cache and workspaces, and there is no room for them.",
     "Reserve room when placing (max_memory), load in fewer bits, or put some layers elsewhere.",
