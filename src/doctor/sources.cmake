@@ -1,5 +1,6 @@
 vramfit_room(doctor
-  SOURCES checks.cc diagnose.cc draft.cc holders.cc memory_series.cc registry.cc remedies.cc scene.cc sizes.cc snapshot_facts.cc
+  SOURCES checks.cc diagnose.cc draft.cc holders.cc memory_series.cc printed_shape.cc registry.cc remedies.cc scene.cc
+    sizes.cc snapshot_facts.cc
     stack.cc whereabouts.cc causes/allocator_config_bug.cc causes/attention_quadratic.cc causes/capacity_exceeded.cc
     causes/checkpoint_kept_on_gpu.cc causes/cudnn_workspace.cc causes/data_dependent_blowup.cc causes/driver_overhead.cc
     causes/ema_or_copy.cc causes/eval_stage_blowup.cc causes/exception_holds_tensors.cc causes/extra_contexts.cc

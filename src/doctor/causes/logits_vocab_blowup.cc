@@ -5,6 +5,7 @@
 #include <string>
 
 #include "doctor/causes/causes.h"
+#include "doctor/printed_shape.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
@@ -15,6 +16,8 @@ namespace {
 constexpr std::array<std::int64_t, 22> kVocabularies = {30522,  32000,  32064,  32128,  32768,  49152,  50257,  50265,
                                                         50304,  51200,  65024,  100352, 102400, 119547, 128000, 128256,
                                                         129280, 151936, 152064, 250002, 256000, 262144};
+
+constexpr std::int64_t kMostVocabulary = kVocabularies.back();
 
 // tokens x vocabulary x width that prints as this request, for a round number of tokens; empty: none.
 std::string find_product(const Size& tensor) {
@@ -73,6 +76,11 @@ void look(const Scene& scene, Draft& draft) {
       draft.weigh(0.45).because(*frame, "scores over the vocabulary are made here");
     } else if (!product.empty() && scene.stack.empty()) {
       draft.weigh(0.2);
+    }
+    constexpr std::int64_t kLeastVocabulary = 8000;
+    const auto shape = find_printed_shape(scene);
+    if (shape && shape->sizes.back() >= kLeastVocabulary && shape->sizes.back() <= 4 * kMostVocabulary) {
+      draft.weigh(frame != nullptr ? 0.8 : 0.68).because(shape->at, "what was asked for: " + shape->describe());
     }
     if (!draft.is_empty() && !product.empty()) {
       draft.because(scene.oom_line(), fmt::format("{} asked for: {}", show(scene.terms.tried), product));

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "doctor/causes/causes.h"
+#include "doctor/printed_shape.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
@@ -44,6 +45,7 @@ void look(const Scene& scene, Draft& draft) {
                               fmt::format("one request of {}, {} of the card", show(terms.tried), percent(asked)));
   }
   if (draft.is_empty()) return;
+  if (const auto shape = find_printed_shape(scene)) draft.because(shape->at, "its shape: " + shape->describe());
   if (scene.stack.innermost_own() != nullptr) {
     draft.because(*scene.stack.innermost_own(), "it was asked for here");
   } else {

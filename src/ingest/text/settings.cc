@@ -136,6 +136,11 @@ class SettingsReader final : public TextReader {
       longest = setting.word;
       add(line, setting.as, value, sink);
     }
+    if (const std::size_t shape = line.text.find("torch.Size(["); shape != kNone) {
+      const std::string_view sizes = line.text.substr(shape + 11);
+      const std::size_t end = sizes.find(']');
+      if (end != kNone && end < kLongestValue) add(line, "shape", sizes.substr(0, end + 1), sink);
+    }
     for (const Mark& mark : kMarks) {
       if (contains_ignoring_case(line.whole, mark.word)) add(line, "platform", mark.value, sink);
     }
@@ -151,6 +156,7 @@ class SettingsReader final : public TextReader {
 };
 
 constexpr auto kSettingWords = std::to_array<std::string_view>({"_alloc_conf",
+                                                                "torch.size([",
                                                                 "high_watermark",
                                                                 "memory_caching",
                                                                 "cuda_visible_dev",
