@@ -198,6 +198,22 @@ TEST(GpuStatus, monitors_know_the_first_and_the_greatest) {
   EXPECT_EQ(processes[0].processes[0].memory, mib("8012"));
 }
 
+TEST(GpuStatus, table_of_which_only_the_processes_were_kept) {
+  const auto found = all(R"(
+| Processes:                                                                  |
+|  GPU   GI   CI        PID   Type   Process name                  GPU Memory |
+|=============================================================================|
+|    0   N/A  N/A     21011      C   python                          10117MiB |
+|    1   N/A  N/A     21012      C   python                           9327MiB |
++-----------------------------------------------------------------------------+
+)");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].processes_listed);
+  ASSERT_EQ(found[0].processes.size(), 2u);
+  EXPECT_EQ(found[0].processes[1].gpu, 1);
+  EXPECT_EQ(found[0].processes[1].memory, mib("9327"));
+}
+
 TEST(GpuStatus, gpustat_names_who_holds_a_card) {
   const auto found =
       all("[0] RTX A6000 | 71'C,  98 % | 47120 / 49140 MB | ann:python/20117(46980M) gdm(4M)\n"

@@ -184,8 +184,12 @@ class NvidiaSmiTableReader final : public TextReader {
     }
   }
 
-  // A table of which the head was cut off: the line above is a card's first.
+  // A table of which the head was cut off: the line above is a card's first, or only the processes were kept.
   void begin_within(const LogLine& line, const std::vector<std::string_view>& cells, EvidenceSink& sink) {
+    if (!cells.empty() && cells[0].starts_with("Processes:")) {
+      begin(line, sink);
+      return take_row(line, cells, sink);
+    }
     std::string_view above = line.before;
     while (!above.empty() && (above.back() == '\n' || above.back() == '\r')) above.remove_suffix(1);
     const std::size_t start = above.find_last_of('\n');
@@ -229,7 +233,7 @@ class NvidiaSmiTableReader final : public TextReader {
   int idle_ = 0;
 };
 
-constexpr std::array<std::string_view, 2> kWords{"nvidia-smi", "mib / "};
+constexpr std::array<std::string_view, 3> kWords{"nvidia-smi", "mib / ", "| processes:"};
 
 }  // namespace
 
