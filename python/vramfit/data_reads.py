@@ -81,6 +81,11 @@ def install(torch: ModuleType) -> None:
         original = getattr(torch, name)
         _replace(torch, name, watch(original, name.strip("_"), decides))
         _keep_scriptable(torch, original, getattr(torch, name))
+    for place in (torch.Tensor, torch):
+        for name in full_masks.CHECKS:
+            if original := getattr(place, name, None):
+                _replace(place, name, full_masks.marking(original))
+                _keep_scriptable(torch, original, getattr(place, name))
     if no_sequence.is_possible():
         for name in ("__getitem__", "__setitem__"):
             _replace(torch.Tensor, name, _watched_indexing(torch, getattr(torch.Tensor, name), counter))
@@ -141,6 +146,8 @@ def _watched(torch: ModuleType, counter: Callable[[], int], original: Any, name:
         result = original(*args, **kwargs)
         if counter() != before and not (decides is NUMBER and _is_fractional(result)):
             _note(sys._getframe(1), decides, name)
+            if decides in (BRANCH, NUMBER) and full_masks.are_wanted() and full_masks.is_check(first):
+                return True
             if with_full_masks is not None and full_masks.are_wanted() and kwargs.get("out") is None:
                 result = with_full_masks(*args, **kwargs)
         return result

@@ -1,8 +1,9 @@
-"""Masks that select everything: VRAMFIT_MASKS=full.
+"""Masks that select everything, and checks that pass: VRAMFIT_MASKS=full.
 
 What kernels find reads as zeros, so under `--values zeros` a mask on the card selects nothing: a loss over the hardest
-pixels has none left, and a script may fail over that. It is run a second time then, with such masks taken for full,
-which is the most that they can select: what is sized by them is an upper bound.
+pixels has none left, and a script may fail over that. So may one that checks its values, as torch.distributions does
+with `(scale > 0).all()`. It is run a second time then, with masks taken for full, which is the most that they can
+select (what is sized by them is an upper bound), and with `all` and `isfinite` read as true.
 """
 
 from __future__ import annotations
@@ -21,8 +22,32 @@ def are_wanted() -> bool:
 
 @functools.cache
 def _tell() -> None:
-    text = "masks on the card select everything: the script failed where they selected nothing"
+    text = "masks on the card select everything and checks of values pass: with zeros the script failed"
     notes.note("assumed", text=text)
+
+
+CHECKS = ("all", "isfinite", "_is_all_true")  # of torch.Tensor and of torch, where they have them
+_MARK = "_vramfit_check"
+
+
+def marking(original: Any) -> Any:
+    """A check whose result is known again when it is read."""
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        if are_wanted() and getattr(result, "is_cuda", False):
+            setattr(result, _MARK, True)
+        return result
+
+    return call
+
+
+def is_check(tensor: Any) -> bool:
+    if not hasattr(tensor, _MARK):
+        return False
+    _tell()
+    return True
 
 
 def positions(torch: Any, mask: Any, count: int | None = None) -> tuple[Any, ...]:

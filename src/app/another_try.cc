@@ -10,10 +10,11 @@ using model::Verdict;
 
 namespace {
 
-// As python/vramfit/data_reads.py says it.
-bool has_read_a_size(const model::RunResult& result) {
-  return std::ranges::any_of(result.depends_on_data,
-                             [](const model::DataDependence& read) { return read.what.starts_with("a size"); });
+// As python/vramfit/data_reads.py says it: a number alone selects nothing and checks nothing.
+bool has_masked_or_checked(const model::RunResult& result) {
+  return std::ranges::any_of(result.depends_on_data, [](const model::DataDependence& read) {
+    return read.what.starts_with("a size") || read.what.starts_with("a branch");
+  });
 }
 
 }  // namespace
@@ -24,7 +25,7 @@ std::optional<Concessions> concede(const RunRequest& request, const RunOutcome& 
   Concessions more = request.concessions;
   more.whole_evaluation |= result.error->after_cut;
   if (more != request.concessions) return more;
-  more.full_masks |= !request.real && request.values == Values::kZeros && has_read_a_size(result);
+  more.full_masks |= !request.real && request.values == Values::kZeros && has_masked_or_checked(result);
   if (more != request.concessions) return more;
   return std::nullopt;
 }
@@ -37,7 +38,8 @@ Result<RunOutcome> run_conceding(RunRequest& request,
     const auto more = concede(request, *outcome);
     if (!more) break;
     say(more->full_masks != request.concessions.full_masks
-            ? "the script failed, and masks on the card had selected nothing: again, with all selected"
+            ? "the script failed, and masks and checks on the card had read as zeros: again, with full masks and "
+              "passed checks"
             : "the script failed after an evaluation that was cut: again, with all of it");
     RunRequest again = request;
     again.concessions = *more;

@@ -36,10 +36,11 @@ TEST(Concede, a_failure_after_a_cut_evaluation_is_worth_whole_ones_once) {
   EXPECT_FALSE(concede(request, outcome)) << "it failed without an error of the script";
 }
 
-TEST(Concede, masks_are_full_where_zeros_were_read_as_a_size) {
+TEST(Concede, masks_are_full_where_zeros_were_read_as_a_size_or_a_branch) {
   RunRequest request;
   EXPECT_EQ(concede(request, failure(false, {kMask})), (Concessions{.full_masks = true}));
-  EXPECT_FALSE(concede(request, failure(false, {{"a branch (bool)", "train.py:12 in loss", 1}})));
+  EXPECT_TRUE(concede(request, failure(false, {{"a branch (bool)", "train.py:12 in loss", 1}})));
+  EXPECT_FALSE(concede(request, failure(false, {{"a whole number (item)", "train.py:12 in loss", 1}})));
   request.values = Values::kCpu;
   EXPECT_FALSE(concede(request, failure(false, {kMask}))) << "those sizes were right";
 }

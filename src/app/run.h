@@ -28,7 +28,7 @@ struct CardChoice {
 // What a script that failed is run again with: it may have failed over what a short run on a virtual card lacks.
 struct Concessions {
   bool whole_evaluation = false;  // evaluations deliver all their batches, the last one read again and again
-  bool full_masks = false;        // masks on the card select everything instead of nothing
+  bool full_masks = false;        // masks on the card select everything, and checks of values pass
   friend bool operator==(const Concessions&, const Concessions&) = default;
 };
 

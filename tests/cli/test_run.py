@@ -139,7 +139,7 @@ def test_a_script_that_fails_over_an_empty_mask_is_run_again_with_full_ones(prod
     validate(done.result)
     assert done.result["verdict"] == "fits"
     assert [entry for entry in done.result["assumed"] if "masks on the card select everything" in str(entry)]
-    assert "again, with all selected" in done.stderr
+    assert "again, with full masks" in done.stderr
 
 
 def test_a_failure_that_full_masks_do_not_mend_is_told_as_it_was(product: Product) -> None:

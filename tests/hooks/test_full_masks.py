@@ -73,6 +73,23 @@ def test_full_masks_select_everything(job: Job) -> None:
     assert len(lines) == 5 + 1, "index, rows, part, twice put, gradient"
 
 
+CHECKED = """
+    import json, torch
+    from torch.distributions import Normal
+    x = torch.rand(8, 4, device="cuda")
+    checks = [bool((x >= 0).all()), torch.isfinite(x).all().item(), bool(torch.isfinite(x.sum()))]
+    checks += [bool(torch.all(x < 2)), bool((x < 0).any()), bool(torch.isnan(x.sum()))]
+    Normal(x.mean(), x.std()).rsample()  # refused unless the scale is found positive
+    print(json.dumps(checks))
+"""
+
+
+def test_checks_of_values_pass(job: Job) -> None:
+    assert job.run(CHECKED, card=2 * GIB, VRAMFIT_MASKS="full").output() == [True] * 4 + [False] * 2
+    refused = job.run(CHECKED, card=2 * GIB)
+    assert refused.exit_code == 1 and "to satisfy the constraint" in refused.stderr
+
+
 def test_without_them_a_mask_selects_nothing(job: Job) -> None:
     shapes = job.run(SHAPES, card=2 * GIB).output()
     assert shapes["index"] == [0] and shapes["nonzero"] == [0, 2]
