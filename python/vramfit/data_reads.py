@@ -29,6 +29,7 @@ _TENSOR_METHODS = {
     "unique_consecutive": SIZE,
     "repeat_interleave": SIZE,
     "bincount": SIZE,
+    "allclose": BRANCH,
     "equal": BRANCH,
     "__bool__": BRANCH,
     "__int__": NUMBER,
@@ -44,6 +45,7 @@ _FUNCTIONS = {
     "repeat_interleave": SIZE,
     "bincount": SIZE,
     "where": SIZE,
+    "allclose": BRANCH,
     "equal": BRANCH,
 }
 
@@ -146,7 +148,7 @@ def _watched(torch: ModuleType, counter: Callable[[], int], original: Any, name:
         result = original(*args, **kwargs)
         if counter() != before and not (decides is NUMBER and _is_fractional(result)):
             _note(sys._getframe(1), decides, name)
-            if decides in (BRANCH, NUMBER) and full_masks.are_wanted() and full_masks.is_check(first):
+            if full_masks.are_wanted() and full_masks.passes(name, first):
                 return True
             if with_full_masks is not None and full_masks.are_wanted() and kwargs.get("out") is None:
                 result = with_full_masks(*args, **kwargs)

@@ -3,7 +3,8 @@
 What kernels find reads as zeros, so under `--values zeros` a mask on the card selects nothing: a loss over the hardest
 pixels has none left, and a script may fail over that. So may one that checks its values, as torch.distributions does
 with `(scale > 0).all()`. It is run a second time then, with masks taken for full, which is the most that they can
-select (what is sized by them is an upper bound), and with `all` and `isfinite` read as true.
+select (what is sized by them is an upper bound), and with `all`, `isfinite` and comparisons of whole tensors
+read as true.
 """
 
 from __future__ import annotations
@@ -43,11 +44,12 @@ def marking(original: Any) -> Any:
     return call
 
 
-def is_check(tensor: Any) -> bool:
-    if not hasattr(tensor, _MARK):
-        return False
-    _tell()
-    return True
+def passes(reader: str, tensor: Any) -> bool:
+    """Whether `reader`, which takes a value of the card's to the host, is to find a check that passed."""
+    is_check = reader in ("equal", "allclose") or (reader in ("bool", "item", "tolist") and hasattr(tensor, _MARK))
+    if is_check:
+        _tell()
+    return is_check
 
 
 def positions(torch: Any, mask: Any, count: int | None = None) -> tuple[Any, ...]:

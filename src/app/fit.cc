@@ -45,6 +45,11 @@ bool contains(const std::vector<std::string>& list, std::string_view id) {
   return std::ranges::find(list, id) != list.end();
 }
 
+std::string why_it_failed(const model::RunResult& run) {
+  if (!run.error) return run.reason;
+  return run.error->message + (run.error->remedy.empty() ? "" : " (try: " + run.error->remedy + ")");
+}
+
 // One fit from start to end; holds what its steps share.
 class Fit {
  public:
@@ -121,8 +126,7 @@ class Fit {
       case model::Verdict::kFits:
         return conclude(FitVerdict::kFitsAlready, "");
       case model::Verdict::kFailed:
-        return conclude(FitVerdict::kJobFailed,
-                        result_.as_is.error ? result_.as_is.error->message : result_.as_is.reason);
+        return conclude(FitVerdict::kJobFailed, why_it_failed(result_.as_is));
       case model::Verdict::kBorderline:
       case model::Verdict::kOutOfMemory:
         break;
@@ -162,8 +166,8 @@ class Fit {
       return std::nullopt;
     }
     if (free.verdict == model::Verdict::kFailed || free.verdict == model::Verdict::kOutOfMemory) {
-      conclude(FitVerdict::kJobFailed, fmt::format("with {} GiB of memory it ends badly too: {}", kFreeRunGib,
-                                                   free.error ? free.error->message : free.reason));
+      conclude(FitVerdict::kJobFailed,
+               fmt::format("with {} GiB of memory it ends badly too: {}", kFreeRunGib, why_it_failed(free)));
       return std::nullopt;
     }
     look_at_shortest_card(free);

@@ -62,7 +62,7 @@ std::string unknown_symbol(const std::string& message) {
 }
 
 // "No module named 'datasets'" is the most usual end of a script in an environment it does not know.
-std::string remedy_for(const model::ScriptError& error, const JobEnvironment& job) {
+std::string remedy_for(const model::ScriptError& error, const JobEnvironment& job, bool misses_values) {
   if (const std::string symbol = unknown_symbol(error.message); !symbol.empty()) {
     return fmt::format(
         "torch {} needs {}, which vramfit's stand-ins for the NVIDIA libraries do not have: choose a version that was "
@@ -70,7 +70,10 @@ std::string remedy_for(const model::ScriptError& error, const JobEnvironment& jo
         job.interpreter.torch, symbol, std::ranges::find_if(torch_releases(), &TorchRelease::is_first_class)->version);
   }
   const std::size_t begin = error.message.find('\''), end = error.message.rfind('\'');
-  if (error.type != "ModuleNotFoundError" || begin >= end) return "";
+  if (error.type != "ModuleNotFoundError" || begin >= end) {
+    return misses_values ? "--values cpu (slow), if it failed for want of values that it reads from the card"
+                         : "";
+  }
   return remedy_for_missing_module(job, error.message.substr(begin + 1, end - begin - 1));
 }
 
@@ -137,7 +140,10 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) const {
   left.python = setup_->job.interpreter.python;
   left.assumed = context_remarks(request_, *setup_);
   outcome.result = assemble(left);
-  if (outcome.result.error) outcome.result.error->remedy = remedy_for(*outcome.result.error, setup_->job);
+  if (auto& error = outcome.result.error) {
+    const bool misses_values = request_.values == Values::kZeros && !outcome.result.depends_on_data.empty();
+    error->remedy = remedy_for(*error, setup_->job, misses_values);
+  }
   return outcome;
 }
 

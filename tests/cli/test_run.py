@@ -150,6 +150,7 @@ def test_a_failure_that_full_masks_do_not_mend_is_told_as_it_was(product: Produc
     """)
     assert done.exit_code == 1 and done.result["verdict"] == "failed"
     assert done.result["error"]["message"] == "0 of them"
+    assert done.result["error"]["remedy"].startswith("--values cpu")
 
 
 def test_occupied_memory_is_not_there_for_the_job(product: Product) -> None:

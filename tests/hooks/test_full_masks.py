@@ -79,13 +79,14 @@ CHECKED = """
     x = torch.rand(8, 4, device="cuda")
     checks = [bool((x >= 0).all()), torch.isfinite(x).all().item(), bool(torch.isfinite(x.sum()))]
     checks += [bool(torch.all(x < 2)), bool((x < 0).any()), bool(torch.isnan(x.sum()))]
+    checks.append(torch.allclose(x * 1, x))
     Normal(x.mean(), x.std()).rsample()  # refused unless the scale is found positive
     print(json.dumps(checks))
 """
 
 
 def test_checks_of_values_pass(job: Job) -> None:
-    assert job.run(CHECKED, card=2 * GIB, VRAMFIT_MASKS="full").output() == [True] * 4 + [False] * 2
+    assert job.run(CHECKED, card=2 * GIB, VRAMFIT_MASKS="full").output() == [True] * 4 + [False] * 2 + [True]
     refused = job.run(CHECKED, card=2 * GIB)
     assert refused.exit_code == 1 and "to satisfy the constraint" in refused.stderr
 
