@@ -5,7 +5,7 @@ set(vramfit_ingest_text
   text/memory_summary.cc text/nvidia_smi_csv.cc text/nvidia_smi_monitor.cc text/nvidia_smi_query.cc
   text/nvidia_smi_table.cc text/nvidia_smi_xml.cc text/oom_arithmetic.cc text/oom_clauses.cc text/oom_message.cc
   text/phase_marks.cc text/printed_size.cc text/read_text.cc text/registry.cc text/settings.cc text/shm_error.cc
-  text/text_input.cc text/trace_lines.cc text/traceback.cc text/training_log.cc text/trigger_words.cc)
+  text/text_input.cc text/trace_lines.cc text/traceback.cc text/training_line.cc text/training_log.cc text/trigger_words.cc)
 set(vramfit_ingest_text_tests
   text/gpu_status_test.cc text/host_kill_test.cc text/log_prefix_test.cc text/logs_test.cc text/oom_message_test.cc
   text/printed_size_test.cc text/read_text_test.cc text/traceback_test.cc)
