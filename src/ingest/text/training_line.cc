@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "ingest/text/cursor.h"
-#include "ingest/text/line_text.h"
-#include "ingest/text/log_prefix.h"
 #include "ingest/text/printed_size.h"
 
 namespace vramfit::ingest {
