@@ -9,10 +9,10 @@ namespace {
 
 void look_at_text(const Scene& scene, const std::string& message, const model::SourceLine& at, Draft& draft) {
   const bool asserts = mentions(message, {"internal assert failed"}) && mentions(message, {"allocator"});
-  const bool refuses = mentions(message, {"unrecognized cachingallocator option", "unrecognized key '",
-                                          "error parsing cachingallocatorconfig", "allocatorconfig",
-                                          "too small max_split_size", "max_split_size too small"}) &&
-                       mentions(message, {"unrecognized", "expected", "too small", "error", "invalid", "must"});
+  const bool refuses =
+      mentions(message, {"cachingallocator option", "unrecognized key '", "error parsing cachingallocatorconfig",
+                         "allocatorconfig", "too small max_split_size", "max_split_size too small"}) &&
+      mentions(message, {"unrecognized", "expected", "too small", "error", "invalid", "must"});
   const bool expandable = mentions(message, {"expandable_segment_", "expandable_segments not supported"});
   if (!asserts && !refuses && !expandable) return;
   // Of NVML, asked on the way to an out-of-memory message: VF601. Of a block that could not be: VF110.

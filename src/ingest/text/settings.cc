@@ -139,7 +139,7 @@ class SettingsReader final : public TextReader {
     if (const std::size_t shape = line.text.find("torch.Size(["); shape != kNone) {
       const std::string_view sizes = line.text.substr(shape + 11);
       const std::size_t end = sizes.find(']');
-      if (end != kNone && end < kLongestValue) add(line, "shape", sizes.substr(0, end + 1), sink);
+      if (end < kLongestValue) add(line, "shape", sizes.substr(0, end + 1), sink);
     }
     for (const Mark& mark : kMarks) {
       if (contains_ignoring_case(line.whole, mark.word)) add(line, "platform", mark.value, sink);
