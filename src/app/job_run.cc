@@ -71,8 +71,7 @@ std::string remedy_for(const model::ScriptError& error, const JobEnvironment& jo
   }
   const std::size_t begin = error.message.find('\''), end = error.message.rfind('\'');
   if (error.type != "ModuleNotFoundError" || begin >= end) {
-    return misses_values ? "--values cpu (slow), if it failed for want of values that it reads from the card"
-                         : "";
+    return misses_values ? "--values cpu (slow), if it failed for want of values that it reads from the card" : "";
   }
   return remedy_for_missing_module(job, error.message.substr(begin + 1, end - begin - 1));
 }
