@@ -76,6 +76,7 @@ std::optional<model::PrintedBytes> printed_bytes(std::string_view digits, std::i
       low = twice < 2 ? Wide{0} : (twice - 2) * unit / divisor + 1, high = up((twice + 2) * unit, divisor) - 1;
       break;
   }
+  if (low > high) low = high = mantissa * unit / scale;  // "9.67 bytes": more digits than there are bytes
   return model::PrintedBytes{value, held(low), held(high)};
 }
 

@@ -24,6 +24,14 @@ TEST(PrintedSize, knows_units_and_separators) {
 }
 
 // The interval holds what was printed, and it is no wider than a unit of the last digit.
+TEST(PrintedSize, more_digits_than_bytes_are_no_empty_interval) {
+  for (const Rounding rounding : {Rounding::kNearest, Rounding::kDown, Rounding::kUnknown}) {
+    const auto size = parse_size("9.67 bytes", rounding);
+    EXPECT_LE(size->bytes.low, size->bytes.high);
+    EXPECT_TRUE(size->bytes.contains(size->bytes.value));
+  }
+}
+
 TEST(PrintedSize, every_count_lies_in_the_interval_of_its_print) {
   std::mt19937_64 random(7);
   constexpr std::array<std::pair<std::string_view, std::int64_t>, 3> kUnits{
