@@ -22,11 +22,6 @@ VF_ABI int cublasDestroy_v2(Handle* handle) {
   return cublas::kSuccess;
 }
 
-VF_ABI int cublasGetVersion_v2(Handle*, int* version) {
-  vramfit::library::answer(version, VRAMFIT_CUDA_MAJOR == 12 ? 120805 : 130100);
-  return cublas::kSuccess;
-}
-
 VF_ABI int cublasSetStream_v2(Handle* handle, Stream stream) {
   if (handle == nullptr) return cublas::kNotInitialized;
   handle->stream = stream;

@@ -26,37 +26,54 @@ int reduce(Handle* handle, void* result, size_t bytes, const char* function) {
 
 }  // namespace
 
-#define VF_CUBLAS_DOT(Name, bytes)                                                         \
-  VF_ABI int Name(Handle* handle, int, const void*, int, const void*, int, void* result) { \
+// Each with lengths of 32 and of 64 bits (`_64`), which an index then has too.
+#define VF_CUBLAS_DOT(Name, Int, bytes)                                                    \
+  VF_ABI int Name(Handle* handle, Int, const void*, Int, const void*, Int, void* result) { \
     return reduce(handle, result, bytes, #Name);                                           \
   }
-VF_CUBLAS_DOT(cublasSdot_v2, 4)
-VF_CUBLAS_DOT(cublasDdot_v2, 8)
-VF_CUBLAS_DOT(cublasCdotu_v2, 8)
-VF_CUBLAS_DOT(cublasCdotc_v2, 8)
-VF_CUBLAS_DOT(cublasZdotu_v2, 16)
-VF_CUBLAS_DOT(cublasZdotc_v2, 16)
+#define VF_CUBLAS_DOTS(Name, bytes) VF_CUBLAS_DOT(Name, int, bytes) VF_CUBLAS_DOT(Name##_64, int64_t, bytes)
+VF_CUBLAS_DOTS(cublasSdot_v2, 4)
+VF_CUBLAS_DOTS(cublasDdot_v2, 8)
+VF_CUBLAS_DOTS(cublasCdotu_v2, 8)
+VF_CUBLAS_DOTS(cublasCdotc_v2, 8)
+VF_CUBLAS_DOTS(cublasZdotu_v2, 16)
+VF_CUBLAS_DOTS(cublasZdotc_v2, 16)
 
-#define VF_CUBLAS_FOLD(Name, bytes) \
-  VF_ABI int Name(Handle* handle, int, const void*, int, void* result) { return reduce(handle, result, bytes, #Name); }
-VF_CUBLAS_FOLD(cublasSnrm2_v2, 4)
-VF_CUBLAS_FOLD(cublasDnrm2_v2, 8)
-VF_CUBLAS_FOLD(cublasScnrm2_v2, 4)
-VF_CUBLAS_FOLD(cublasDznrm2_v2, 8)
-VF_CUBLAS_FOLD(cublasSasum_v2, 4)
-VF_CUBLAS_FOLD(cublasDasum_v2, 8)
-VF_CUBLAS_FOLD(cublasScasum_v2, 4)
-VF_CUBLAS_FOLD(cublasDzasum_v2, 8)
-VF_CUBLAS_FOLD(cublasIsamax_v2, 4)
-VF_CUBLAS_FOLD(cublasIdamax_v2, 4)
-VF_CUBLAS_FOLD(cublasIcamax_v2, 4)
-VF_CUBLAS_FOLD(cublasIzamax_v2, 4)
-VF_CUBLAS_FOLD(cublasIsamin_v2, 4)
-VF_CUBLAS_FOLD(cublasIdamin_v2, 4)
-VF_CUBLAS_FOLD(cublasIcamin_v2, 4)
-VF_CUBLAS_FOLD(cublasIzamin_v2, 4)
+#define VF_CUBLAS_FOLD(Name, Int, bytes) \
+  VF_ABI int Name(Handle* handle, Int, const void*, Int, void* result) { return reduce(handle, result, bytes, #Name); }
+#define VF_CUBLAS_FOLDS(Name, bytes) VF_CUBLAS_FOLD(Name, int, bytes) VF_CUBLAS_FOLD(Name##_64, int64_t, bytes)
+VF_CUBLAS_FOLDS(cublasSnrm2_v2, 4)
+VF_CUBLAS_FOLDS(cublasDnrm2_v2, 8)
+VF_CUBLAS_FOLDS(cublasScnrm2_v2, 4)
+VF_CUBLAS_FOLDS(cublasDznrm2_v2, 8)
+VF_CUBLAS_FOLDS(cublasSasum_v2, 4)
+VF_CUBLAS_FOLDS(cublasDasum_v2, 8)
+VF_CUBLAS_FOLDS(cublasScasum_v2, 4)
+VF_CUBLAS_FOLDS(cublasDzasum_v2, 8)
 
-VF_ABI int cublasDotEx(Handle* handle, int, const void*, int, int, const void*, int, int, void* result, int result_type,
-                       int) {
-  return reduce(handle, result, static_cast<size_t>(library::bytes_of(result_type, 1)), "cublasDotEx");
-}
+#define VF_CUBLAS_INDICES(Name) VF_CUBLAS_FOLD(Name, int, 4) VF_CUBLAS_FOLD(Name##_64, int64_t, 8)
+VF_CUBLAS_INDICES(cublasIsamax_v2)
+VF_CUBLAS_INDICES(cublasIdamax_v2)
+VF_CUBLAS_INDICES(cublasIcamax_v2)
+VF_CUBLAS_INDICES(cublasIzamax_v2)
+VF_CUBLAS_INDICES(cublasIsamin_v2)
+VF_CUBLAS_INDICES(cublasIdamin_v2)
+VF_CUBLAS_INDICES(cublasIcamin_v2)
+VF_CUBLAS_INDICES(cublasIzamin_v2)
+
+#define VF_CUBLAS_TYPED_DOT(Name, Int)                                                                              \
+  VF_ABI int Name(Handle* handle, Int, const void*, int, Int, const void*, int, Int, void* result, int result_type, \
+                  int) {                                                                                            \
+    return reduce(handle, result, static_cast<size_t>(library::bytes_of(result_type, 1)), #Name);                   \
+  }
+VF_CUBLAS_TYPED_DOT(cublasDotEx, int)
+VF_CUBLAS_TYPED_DOT(cublasDotEx_64, int64_t)
+VF_CUBLAS_TYPED_DOT(cublasDotcEx, int)
+VF_CUBLAS_TYPED_DOT(cublasDotcEx_64, int64_t)
+
+#define VF_CUBLAS_TYPED_NORM(Name, Int)                                                             \
+  VF_ABI int Name(Handle* handle, Int, const void*, int, Int, void* result, int result_type, int) { \
+    return reduce(handle, result, static_cast<size_t>(library::bytes_of(result_type, 1)), #Name);   \
+  }
+VF_CUBLAS_TYPED_NORM(cublasNrm2Ex, int)
+VF_CUBLAS_TYPED_NORM(cublasNrm2Ex_64, int64_t)

@@ -52,9 +52,6 @@ bool card_supports(const Layout& a) {
 
 }  // namespace
 
-VF_ABI size_t cublasLtGetVersion() { return VRAMFIT_CUDA_MAJOR == 12 ? 120805 : 130100; }
-VF_ABI size_t cublasLtGetCudartVersion() { return VRAMFIT_CUDA_MAJOR == 12 ? 12080 : 13000; }
-
 VF_ABI int cublasLtCreate(void** handle) {
   if (handle == nullptr) return lt::kInvalidValue;
   *handle = nullptr;

@@ -96,9 +96,3 @@ VF_ABI int cufftXtExec(int number, void*, void*, int) {
   if (status == kSuccess) library::launch(stream);
   return status;
 }
-
-VF_ABI int cufftGetVersion(int* version) {
-  if (version == nullptr) return kInvalidValue;
-  *version = VRAMFIT_CUDA_MAJOR == 12 ? 11304 : 12000;
-  return kSuccess;
-}

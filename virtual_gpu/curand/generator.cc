@@ -55,12 +55,6 @@ VF_ABI int curandSetGeneratorOffset(Generator* generator, unsigned long long off
   return kSuccess;
 }
 
-VF_ABI int curandGetVersion(int* version) {
-  if (version == nullptr) return kOutOfRange;
-  *version = VRAMFIT_CUDA_MAJOR == 12 ? 10309 : 10400;
-  return kSuccess;
-}
-
 VF_ABI int curandGenerate(Generator* generator, unsigned* output, size_t) { return generate(generator, output); }
 VF_ABI int curandGenerateUniform(Generator* generator, float* output, size_t) { return generate(generator, output); }
 VF_ABI int curandGenerateUniformDouble(Generator* generator, double* output, size_t) {

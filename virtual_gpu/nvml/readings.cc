@@ -74,6 +74,17 @@ VF_ABI int nvmlDeviceGetUtilizationRates(Handle handle, nvml::Utilization* rates
       nvml::Utilization{static_cast<unsigned>(busy.value_or(0)), static_cast<unsigned>(memory.value_or(0))});
 }
 
+// Nothing is encoded or decoded on a virtual card; the sampling period is that of boards since Kepler.
+VF_ABI int nvmlDeviceGetEncoderUtilization(Handle handle, unsigned* percent, unsigned* period_us) {
+  if (period_us == nullptr) return nvml::kInvalidArgument;
+  const int answer = nvml::tell(handle, percent, 0u);
+  if (answer == nvml::kSuccess) *period_us = 167000;
+  return answer;
+}
+VF_ABI int nvmlDeviceGetDecoderUtilization(Handle handle, unsigned* percent, unsigned* period_us) {
+  return nvmlDeviceGetEncoderUtilization(handle, percent, period_us);
+}
+
 VF_ABI int nvmlDeviceGetTemperature(Handle handle, int, unsigned* celsius) {
   return nvml::tell_scripted(handle, celsius, "temperature", nvml::kIdleCelsius);
 }
@@ -133,14 +144,15 @@ VF_ABI int nvmlDeviceGetTopologyCommonAncestor(Handle handle, Handle peer, int* 
 
 VF_ABI int nvmlSystemGetProcessName(unsigned pid, char* name, unsigned bytes) {
   if (name == nullptr) return nvml::kInvalidArgument;
-  char line[64] = {};
-  std::FILE* file = std::fopen(("/proc/" + std::to_string(pid) + "/comm").c_str(), "r");
+  // As the real one: the first word of the command line, "/usr/bin/python3"; cut to what the caller has room for.
+  char line[1024] = {};
+  std::FILE* file = std::fopen(("/proc/" + std::to_string(pid) + "/cmdline").c_str(), "re");
   if (file == nullptr) return nvml::kNotFound;
-  const bool got = std::fgets(line, sizeof line, file) != nullptr;
+  const size_t got = std::fread(line, 1, sizeof line - 1, file);
   std::fclose(file);
-  if (!got) return nvml::kNotFound;
-  const std::string_view text = line;
-  return nvml::copy_text(text.substr(0, text.find('\n')), name, bytes);
+  if (got == 0 || bytes == 0) return nvml::kNotFound;
+  const std::string_view text = line;  // words end in a zero
+  return nvml::copy_text(text.substr(0, bytes - 1), name, bytes);
 }
 
 VF_ABI int nvmlDeviceGetFanSpeed(Handle handle, unsigned* percent) {

@@ -1,0 +1,28 @@
+// The library's version, whole and by parts.
+#include "virtual_gpu/library/abi.h"
+#include "virtual_gpu/library/property.h"
+
+namespace library = vramfit::library;
+
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kInvalidValue = 4;  // CUFFT_INVALID_VALUE
+
+library::Version emulated() {
+  return library::emulated_version(
+      "nvidia-cufft", VRAMFIT_CUDA_MAJOR == 12 ? library::Version{11, 3, 3, 83} : library::Version{12, 0, 0, 61});
+}
+
+}  // namespace
+
+VF_ABI int cufftGetVersion(int* version) {
+  if (version == nullptr) return kInvalidValue;
+  const library::Version now = emulated();
+  *version = now[0] * 1000 + now[1] * 100 + now[2];
+  return kSuccess;
+}
+
+VF_ABI int cufftGetProperty(int property, int* value) {
+  return library::tell_property(emulated(), property, value) ? kSuccess : kInvalidValue;
+}

@@ -1,0 +1,28 @@
+// The library's version, whole and by parts.
+#include "virtual_gpu/library/abi.h"
+#include "virtual_gpu/library/property.h"
+
+namespace library = vramfit::library;
+
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kOutOfRange = 104;  // CURAND_STATUS_OUT_OF_RANGE
+
+library::Version emulated() {
+  return library::emulated_version(
+      "nvidia-curand", VRAMFIT_CUDA_MAJOR == 12 ? library::Version{10, 3, 9, 90} : library::Version{10, 4, 0, 35});
+}
+
+}  // namespace
+
+VF_ABI int curandGetVersion(int* version) {
+  if (version == nullptr) return kOutOfRange;
+  const library::Version now = emulated();
+  *version = now[0] * 1000 + now[1] * 100 + now[2];
+  return kSuccess;
+}
+
+VF_ABI int curandGetProperty(int property, int* value) {
+  return library::tell_property(emulated(), property, value) ? kSuccess : kOutOfRange;
+}

@@ -1,0 +1,27 @@
+// The library's version, whole and by parts.
+#include "virtual_gpu/cusolver/handle.h"
+#include "virtual_gpu/library/property.h"
+
+namespace library = vramfit::library;
+
+namespace {
+
+library::Version emulated() {
+  return library::emulated_version(
+      "nvidia-cusolver", VRAMFIT_CUDA_MAJOR == 12 ? library::Version{11, 7, 3, 90} : library::Version{12, 0, 4, 66});
+}
+
+int number_of(const library::Version& version) { return version[0] * 1000 + version[1] * 100 + version[2]; }
+
+}  // namespace
+
+VF_ABI int cusolverGetVersion(int* version) {
+  if (version == nullptr) return vramfit::cusolver::kInvalidValue;
+  *version = number_of(emulated());
+  return vramfit::cusolver::kSuccess;
+}
+
+VF_ABI int cusolverGetProperty(int property, int* value) {
+  return library::tell_property(emulated(), property, value) ? vramfit::cusolver::kSuccess
+                                                             : vramfit::cusolver::kInvalidValue;
+}
