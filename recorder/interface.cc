@@ -1,5 +1,6 @@
 // The exported C interface of include/vramfit/vramfit.h.
 #include "block_listener.h"
+#include "line_watch.h"
 #include "memory_gauge.h"
 #include "python_frames.h"
 #include "recorder.h"
@@ -27,6 +28,8 @@ VRAMFIT_EXPORT int vramfit_api_version(void) {
   return 1;
 }
 
+VRAMFIT_EXPORT int vramfit_finds_lines(void) { return vr::PythonFrames::instance().ready() ? 1 : 0; }
+
 VRAMFIT_EXPORT uint32_t vramfit_intern(const char* text) {
   vr::Recorder* recorder = vr::recorder();
   return recorder != nullptr && text != nullptr ? recorder->intern(text) : 0;
@@ -46,6 +49,17 @@ VRAMFIT_EXPORT void vramfit_set_phase(uint32_t phase) {
   if (vr::Recorder* recorder = vr::recorder()) recorder->add(record_of(VF_RECORD_PHASE), vr::Recorder::Line::kNone);
 }
 
+VRAMFIT_EXPORT uint64_t vramfit_recorded(void) {
+  const vr::Recorder* recorder = vr::recorder();
+  return recorder != nullptr ? recorder->next_slot() : 0;
+}
+
+VRAMFIT_EXPORT void vramfit_relabel(uint64_t from, uint32_t before, uint32_t after) {
+  vr::Recorder* recorder = vr::recorder();
+  if (recorder == nullptr || from == 0) return;
+  recorder->relabel(from, static_cast<uint8_t>(before), static_cast<uint8_t>(after));
+}
+
 VRAMFIT_EXPORT void vramfit_set_stage(uint32_t stage) {
   if (stage == VF_STAGE_BACKWARD) {
     vr::Recorder* recorder = vr::recorder();
@@ -57,6 +71,13 @@ VRAMFIT_EXPORT void vramfit_set_stage(uint32_t stage) {
 VRAMFIT_EXPORT uint32_t vramfit_set_scope(uint32_t text_id) { return vr::position().scope.exchange(text_id); }
 
 VRAMFIT_EXPORT void vramfit_set_line(uint32_t text_id) { vr::position().line = text_id; }
+
+VRAMFIT_EXPORT uint32_t vramfit_own_line(void) {
+  vr::Recorder* recorder = vr::recorder();
+  return recorder != nullptr ? recorder->own_line() : 0;
+}
+
+VRAMFIT_EXPORT uint32_t vramfit_inherit_line(uint32_t text_id) { return vr::Recorder::inherit_line(text_id); }
 
 VRAMFIT_EXPORT void vramfit_tag(uint64_t address, uint32_t owner, uint32_t text_id) {
   vr::Recorder* recorder = vr::recorder();
@@ -100,5 +121,7 @@ VRAMFIT_EXPORT void vramfit_note(const char* json) {
 VRAMFIT_EXPORT int64_t vramfit_memory(uint32_t device, uint32_t what) { return vr::memory_reading(device, what); }
 
 VRAMFIT_EXPORT void vramfit_reset_peaks(void) { vr::reset_peaks(); }
+
+VRAMFIT_EXPORT int vramfit_watch_lines(void* watch) { return vr::watch_lines(watch) ? 1 : 0; }
 
 VRAMFIT_EXPORT void vramfit_set_block_listener(vramfit_block_listener listener) { vr::set_block_listener(listener); }

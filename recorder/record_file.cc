@@ -98,6 +98,20 @@ bool RecordFile::append(const vf_record& record) {
   return true;
 }
 
+void RecordFile::relabel(uint64_t from, uint8_t before, uint8_t after) {
+  if (fd_ < 0) return;
+  const uint64_t end = next_slot();
+  for (uint64_t slot = std::max<uint64_t>(from, 1); slot < end; ++slot) {
+    const size_t index = slot / kSlotsPerWindow;
+    std::byte* bytes = index < max_windows_ ? windows_[index].load(std::memory_order_acquire) : nullptr;
+    if (bytes == nullptr) return;
+    auto* record = reinterpret_cast<vf_record*>(bytes + (slot % kSlotsPerWindow) * sizeof(vf_record));
+    if (std::atomic_ref(record->kind).load(std::memory_order_acquire) == 0 || record->phase != before) continue;
+    record->phase = after;
+    if (record->kind == VF_RECORD_STEP) record->kind = VF_RECORD_PHASE;
+  }
+}
+
 void RecordFile::abandon() {
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;

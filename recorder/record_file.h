@@ -37,6 +37,11 @@ class RecordFile {
 
   // False when the record was not kept; why_stopped() then says why. Thread-safe.
   bool append(const vf_record& record);
+  // The slot that the next record gets.
+  uint64_t next_slot() const { return next_slot_.load(std::memory_order_relaxed); }
+  // The records in slots from `from` on that are of phase `before` are of phase `after`; the ends of steps among them
+  // count for nothing, and become plain changes of phase.
+  void relabel(uint64_t from, uint8_t before, uint8_t after);
   Stopped why_stopped() const { return stopped_.load(std::memory_order_relaxed); }
   int error() const { return error_.load(std::memory_order_relaxed); }  // errno of the failure, 0 for the limit
   int64_t started_at_ns() const { return started_at_ns_; }

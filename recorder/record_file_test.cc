@@ -51,6 +51,30 @@ class RecordFileTest : public testing::Test {
 
 constexpr size_t kNoLimit = 1ull << 30;
 
+TEST_F(RecordFileTest, a_phase_is_corrected_from_a_moment_on) {
+  RecordFile file(path(), kNoLimit);
+  const auto put = [&](uint8_t kind, uint8_t phase) {
+    vf_record record = block(1);
+    record.kind = kind;
+    record.phase = phase;
+    file.append(record);
+  };
+  file.relabel(1, VF_PHASE_VALIDATE, VF_PHASE_TRAIN);  // of an empty recording
+  put(VF_RECORD_BLOCK_ALLOC, VF_PHASE_VALIDATE);
+  const uint64_t from = file.next_slot();
+  put(VF_RECORD_BLOCK_ALLOC, VF_PHASE_VALIDATE);
+  put(VF_RECORD_STEP, VF_PHASE_VALIDATE);
+  put(VF_RECORD_STEP, VF_PHASE_TEST);
+  file.relabel(from, VF_PHASE_VALIDATE, VF_PHASE_TRAIN);
+  const std::vector<vf_record> all = records();
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].phase, VF_PHASE_VALIDATE);
+  EXPECT_EQ(all[1].phase, VF_PHASE_TRAIN);
+  EXPECT_EQ(all[2].phase, VF_PHASE_TRAIN);
+  EXPECT_EQ(all[2].kind, VF_RECORD_PHASE);
+  EXPECT_EQ(all[3].kind, VF_RECORD_STEP);
+}
+
 TEST_F(RecordFileTest, nothing_is_created_before_the_first_record) {
   RecordFile file(path(), kNoLimit);
   EXPECT_FALSE(std::filesystem::exists(path()));

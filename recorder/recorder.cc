@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace vramfit::recorder {
 
@@ -24,6 +25,8 @@ uint32_t this_thread() {
   return cached_thread;
 }
 
+thread_local uint32_t inherited_line = 0;
+
 constinit std::mutex start_lock;
 constinit std::atomic<Recorder*> current{nullptr};
 constinit std::atomic<bool> started{false};
@@ -38,6 +41,7 @@ void after_fork_in_child() {
   if (Recorder* parents = current.exchange(nullptr)) parents->abandon();
   started.store(false);
   cached_thread = 0;
+  inherited_line = 0;
   the_position.reset();
 }
 
@@ -96,10 +100,13 @@ uint32_t Recorder::intern(std::string_view text) { return text.empty() ? 0 : str
 uint32_t Recorder::own_line() {
   if (const uint32_t known = the_position.line.load(std::memory_order_relaxed)) return known;
   if (const uint32_t found = lines_.find()) return found;
+  if (inherited_line != 0) return inherited_line;
   return the_position.stage.load(std::memory_order_relaxed) == VF_STAGE_BACKWARD
              ? the_position.backward_line.load(std::memory_order_relaxed)
              : 0;
 }
+
+uint32_t Recorder::inherit_line(uint32_t line) { return std::exchange(inherited_line, line); }
 
 void Recorder::add(vf_record record, Line line) {
   if (said_.load(std::memory_order_relaxed)) return;

@@ -38,7 +38,11 @@ class Recorder {
   uint32_t intern(std::string_view text);
   void add(vf_record record, Line line);  // fills in time, thread and position
   void note(std::string_view json);
+  uint64_t next_slot() const { return records_.next_slot(); }
+  void relabel(uint64_t from, uint8_t before, uint8_t after) { records_.relabel(from, before, after); }
   uint32_t own_line();
+  // The line that set this thread to work, for what it does outside of the script's own code. Returns the one before.
+  static uint32_t inherit_line(uint32_t line);
 
   // For a forked child, which starts its own: gives up the files without touching the parent's bytes.
   void abandon();

@@ -1,0 +1,22 @@
+vramfit_room(isolate
+  SOURCES counters.cc descriptors.cc layer.cc layer_tree.cc lockdown.cc mount_calls.cc mount_table.cc network.cc spec.cc upper_tree.cc watch.cc
+    supervised/calls.cc supervised/filter.cc supervised/session.cc supervised/supervisor.cc supervised/target.cc supervised/union_tree.cc
+  TESTS counters_test.cc mount_table_test.cc spec_test.cc
+  ROOMS base)
+
+# For the warm process, which enters layers in forks of itself.
+add_library(vramfit_layer SHARED isolate/interface.cc)
+vramfit_target(vramfit_layer)
+target_link_libraries(vramfit_layer PRIVATE vramfit_isolate)
+set_target_properties(vramfit_layer PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${VRAMFIT_STAGE}/lib")
+if(NOT VRAMFIT_SANITIZE)
+  target_link_options(vramfit_layer PRIVATE -static-libstdc++ -static-libgcc)
+endif()
+install(TARGETS vramfit_layer LIBRARY DESTINATION lib)
+
+if(VRAMFIT_TESTS)
+  add_executable(vramfit_layer_tool isolate/testing/layer_tool.cc)
+  vramfit_target(vramfit_layer_tool)
+  target_link_libraries(vramfit_layer_tool PRIVATE vramfit_isolate)
+  set_target_properties(vramfit_layer_tool PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+endif()

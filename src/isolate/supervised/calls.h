@@ -1,0 +1,96 @@
+// What is answered to one system call: python's os.open, a shell's rename ... each as the kernel would on one file
+// system.
+#ifndef VRAMFIT_ISOLATE_SUPERVISED_CALLS_H
+#define VRAMFIT_ISOLATE_SUPERVISED_CALLS_H
+
+#include <linux/seccomp.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "isolate/supervised/target.h"
+#include "isolate/supervised/union_tree.h"
+
+namespace vramfit::isolate {
+
+struct Answer {
+  enum class Kind { kKernel, kValue, kError, kFile } kind = Kind::kKernel;
+  std::int64_t value = 0;     // kValue; of kError the errno
+  base::FileDescriptor file;  // kFile: the job gets it as its own
+  bool closes_on_exec = false;
+
+  static Answer kernel() { return {}; }
+  static Answer error(int number) { return {Kind::kError, number, {}, false}; }
+  static Answer done(std::int64_t value = 0) { return {Kind::kValue, value, {}, false}; }
+  // 0, or -1 with errno.
+  static Answer of(int result);
+};
+
+class Calls {
+ public:
+  Calls(UnionTree& tree, const seccomp_notif& notice)
+      : tree_(tree), call_(notice.data), target_(static_cast<pid_t>(notice.pid)) {}
+
+  Answer answer();
+  // Folders that the caller opened before they had a mirror, and has changed through its descriptor: it shall go on
+  // with the mirror under the same number. After answer().
+  struct Swap {
+    int descriptor;
+    base::FileDescriptor folder;
+  };
+  std::vector<Swap> find_swaps() const;
+  bool was_refused_network() const { return refused_network_; }
+
+ private:
+  std::uint64_t argument(int index) const { return call_.args[index]; }
+  int number(int index) const { return static_cast<int>(call_.args[index]); }
+  std::string base_of(int folder);
+  bool shows_mirror(const Found& found) const;
+  bool find(int folder, std::uint64_t text, bool follow, Found& found, Answer& problem);
+  bool find_both(int from, std::uint64_t from_path, bool is_link, bool follow, int to, std::uint64_t to_path,
+                 Found& source, Found& target, Answer& problem);
+  bool find_opened(int descriptor, Found& found);
+
+  Answer open(int folder, std::uint64_t path, std::uint64_t flags, mode_t mode, std::uint64_t resolve);
+  Answer open_found(const Found& found, std::uint64_t flags, mode_t mode);
+  Answer look(int folder, std::uint64_t path, std::uint64_t into, bool follow);
+  Answer look_closer();
+  Answer access(int folder, std::uint64_t path, int wanted, int flags);
+  Answer read_link(int folder, std::uint64_t path, std::uint64_t into, std::uint64_t size);
+  Answer change_folder();
+  Answer tell_folder();
+  Answer truncate();
+  Answer make_folder(int folder, std::uint64_t path, mode_t mode);
+  Answer make_node(int folder, std::uint64_t path, mode_t mode, dev_t device);
+  Answer remove(int folder, std::uint64_t path, bool is_folder);
+  Answer rename(int from, std::uint64_t from_path, int to, std::uint64_t to_path, unsigned flags);
+  Answer link(int from, std::uint64_t from_path, int to, std::uint64_t to_path, int flags);
+  Answer link_symbolic(std::uint64_t text, int folder, std::uint64_t path);
+  // Changes of what is not content: `act` is called with the place in the layer.
+  template <class Act>
+  Answer change(int folder, std::uint64_t path, bool follow, Act act);
+  template <class Act>
+  Answer change_opened(int descriptor, Act act);
+  Answer change_times(int folder, std::uint64_t path, const struct timespec* times, bool follow);
+  Answer tell_room();
+  Answer set_attribute(bool follow, bool is_opened);
+  Answer tell_attributes(bool follow, bool is_list);
+  Answer remove_attribute(bool follow, bool is_opened);
+  Answer send();
+
+  Answer parent_ready(const Found& found);
+  bool refuses_network(std::uint64_t address, std::uint64_t size);
+
+  UnionTree& tree_;
+  const seccomp_data& call_;
+  Target target_;
+  bool refused_network_ = false;
+  std::vector<std::pair<int, std::string>> opened_;  // real folders that the caller named by descriptors
+};
+
+}  // namespace vramfit::isolate
+
+#endif

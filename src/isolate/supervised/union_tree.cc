@@ -1,0 +1,328 @@
+#include "isolate/supervised/union_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <filesystem>
+#include <ostream>
+#include <utility>
+
+#include "base/file.h"
+#include "isolate/mount_table.h"
+#include "isolate/upper_tree.h"
+
+namespace vramfit::isolate {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kMaxLinks = 40;  // as path_resolution(7)
+constexpr mode_t kPermissions = 07777, kWriteBits = 0222;
+
+std::string join(const std::string& folder, const std::string& name) {
+  return folder == "/" ? "/" + name : folder + "/" + name;
+}
+
+void push_words(std::deque<std::string>& words, std::string_view text) {
+  std::deque<std::string> found;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('/'), text.size());
+    if (end > 0) found.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  words.insert(words.begin(), found.begin(), found.end());
+}
+
+std::string read_link(const std::string& path) {
+  std::error_code problem;
+  return fs::read_symlink(path, problem).string();
+}
+
+void copy_looks(const struct stat& from, const std::string& to, mode_t mode) {
+  [[maybe_unused]] const int owned = ::lchown(to.c_str(), from.st_uid, from.st_gid);
+  if (!S_ISLNK(from.st_mode)) ::chmod(to.c_str(), mode & kPermissions);
+  const timespec times[2] = {from.st_atim, from.st_mtim};
+  ::utimensat(AT_FDCWD, to.c_str(), times, AT_SYMLINK_NOFOLLOW);
+}
+
+}  // namespace
+
+// A folder on the way, and where its entries are looked up.
+struct UnionTree::Place {
+  std::string path, place;
+  bool is_mirrored = false, is_clean = true;
+};
+
+UnionTree::UnionTree(std::string mirror, std::vector<std::string> shared)
+    : mirror_(std::move(mirror)), shared_(std::move(shared)) {
+  struct stat status {};
+  if (::stat(mirror_.c_str(), &status) == 0) root_ = status.st_ino;
+  begun_ = status.st_ctime;
+}
+
+bool UnionTree::is_shared(const std::string& path) const {
+  return std::ranges::any_of(shared_, [&](const std::string& one) { return path == one || lies_below(path, one); });
+}
+
+std::string UnionTree::virtual_of(const std::string& real) const {
+  if (real == mirror_) return "/";
+  return lies_below(real, mirror_) ? real.substr(mirror_.size()) : real;
+}
+
+bool UnionTree::was_removed(const std::string& real, const std::string& own) const {
+  struct stat status {
+  }, mirrored{};
+  return ::lstat(own.c_str(), &mirrored) != 0 && ::lstat(real.c_str(), &status) == 0 && status.st_ctime <= begun_;
+}
+
+void UnionTree::count_in(const std::string& place, const std::string& origin, Counts& counts) const {
+  std::error_code problem;
+  for (const auto& entry : fs::directory_iterator(place, problem)) {
+    struct stat own {
+    }, real{};
+    const std::string name = entry.path().filename().string();
+    if (::lstat(entry.path().c_str(), &own) != 0) continue;
+    const auto state = states_.find(own.st_ino);
+    if (S_ISDIR(own.st_mode)) {
+      if (state != states_.end() && state->second.is_mirrored)
+        count_in(entry.path().string(), state->second.origin, counts);
+    } else if (state == states_.end() && entry.path().extension() != ".pyc") {
+      ++counts.written;
+      counts.bytes += S_ISREG(own.st_mode) ? own.st_size : 0;
+      counts.replaced += !origin.empty() && ::lstat(join(origin, name).c_str(), &real) == 0 ? 1 : 0;
+    }
+  }
+  if (origin.empty()) return;
+  for (const auto& entry : fs::directory_iterator(origin, problem)) {
+    counts.deleted += was_removed(entry.path().string(), join(place, entry.path().filename().string())) ? 1 : 0;
+  }
+}
+
+UnionTree::Counts UnionTree::count() const {
+  Counts counts;
+  if (!is_untouched()) count_in(mirror_, "/", counts);
+  return counts;
+}
+
+UnionTree::Place UnionTree::top() const {
+  const bool is_mirrored = !is_untouched();
+  return {"/", is_mirrored ? mirror_ : "/", is_mirrored, true};
+}
+
+// The entry `name` of the folder `at`. False where there is none.
+bool UnionTree::step(Place& at, const std::string& name, Found& found) const {
+  found.path = join(at.path, name);
+  found.place = join(at.place, name);
+  found.clean = at.is_clean;
+  found.exists = ::lstat(found.place.c_str(), &found.status) == 0;
+  if (!at.is_mirrored) return found.exists;
+  if (!found.exists) return found.clean = false;
+  const auto known = states_.find(found.status.st_ino);
+  if (known == states_.end()) {
+    found.clean = false;
+    return true;
+  }
+  const State& state = known->second;
+  found.clean = found.clean && state.origin == found.path;
+  if (state.is_mirrored || state.is_link) return true;
+  found.place = state.origin;
+  return ::lstat(found.place.c_str(), &found.status) == 0;
+}
+
+Found UnionTree::find(const std::string& from, std::string_view words, bool follow_last) const {
+  Found found;
+  if (words.empty()) {
+    found.error = ENOENT;
+    return found;
+  }
+  std::deque<std::string> rest;
+  push_words(rest, words);
+  if (!words.starts_with('/')) push_words(rest, from);
+  const bool wants_folder = words.ends_with('/');
+  std::vector<Place> way{top()};
+  const auto here = [&] {
+    found = {0, true, false, way.back().is_clean, way.back().path, way.back().place, {}};
+    if (::lstat(found.place.c_str(), &found.status) != 0) found.error = errno;
+  };
+  here();
+  for (int links = 0; !rest.empty();) {
+    const std::string name = std::move(rest.front());
+    rest.pop_front();
+    if (name == ".") continue;
+    if (name == "..") {
+      if (way.size() > 1) way.pop_back();
+      here();
+      continue;
+    }
+    if (name.size() > 255) return found.error = ENAMETOOLONG, found;
+    found = {};
+    const bool exists = step(way.back(), name, found);
+    if (is_shared(found.path)) {
+      found.outside = true;
+      for (const std::string& word : rest) found.path = join(found.path, word);
+      found.place = found.path;
+      return found;
+    }
+    if (!exists) {
+      found.exists = false;
+      if (!rest.empty()) found.error = ENOENT;
+      return found;
+    }
+    if (S_ISLNK(found.status.st_mode) && (!rest.empty() || follow_last || wants_folder)) {
+      if (++links > kMaxLinks) return found.error = ELOOP, found;
+      const std::string text = read_link(found.place);
+      if (!found.clean) way.back().is_clean = false;
+      if (text.starts_with('/')) {
+        const bool is_clean = found.clean;
+        way = {top()};
+        way.back().is_clean = is_clean;
+      }
+      push_words(rest, text);
+      if (rest.empty()) here();
+      continue;
+    }
+    if (S_ISDIR(found.status.st_mode)) {
+      const bool is_mirrored = found.place == mirror_of(found.path);
+      way.push_back({found.path, found.place, is_mirrored, found.clean});
+    } else if (!rest.empty() || wants_folder) {
+      return found.error = ENOTDIR, found;
+    }
+  }
+  return found;
+}
+
+void UnionTree::keep_in(const std::string& place, const std::string& origin, const fs::path& to, std::ostream& deleted,
+                        std::string& failed) const {
+  std::error_code problem;
+  for (const auto& entry : fs::directory_iterator(place, problem)) {
+    struct stat own {};
+    if (::lstat(entry.path().c_str(), &own) != 0) continue;
+    const auto state = states_.find(own.st_ino);
+    const fs::path target = to / entry.path().filename();
+    if (S_ISDIR(own.st_mode)) {
+      const bool is_mirrored = state != states_.end() && state->second.is_mirrored;
+      if (is_mirrored) keep_in(entry.path().string(), state->second.origin, target, deleted, failed);
+    } else if (state == states_.end()) {
+      fs::create_directories(to, problem);
+      const bool is_link = S_ISLNK(own.st_mode);
+      if (is_link) fs::copy_symlink(entry.path(), target, problem);
+      if (S_ISREG(own.st_mode) && !copy_sparse(entry.path(), target)) failed = target.string();
+    }
+  }
+  if (origin.empty()) return;
+  for (const auto& entry : fs::directory_iterator(origin, problem)) {
+    const std::string own = join(place, entry.path().filename().string());
+    if (was_removed(entry.path().string(), own)) deleted << entry.path().string() << '\n';
+  }
+}
+
+base::Result<void> UnionTree::keep(const fs::path& folder, std::ostream& deleted) const {
+  std::string failed;
+  if (!is_untouched()) keep_in(mirror_, "/", folder, deleted, failed);
+  if (failed.empty()) return {};
+  return base::fail_errno("not all of the job's files could be kept", failed);
+}
+
+// Another name of a file that is in the mirror already is one there too.
+bool UnionTree::link_as_real(const struct stat& real, const std::string& to) {
+  if (real.st_nlink < 2 || !S_ISREG(real.st_mode)) return false;
+  const auto known = linked_.find({real.st_dev, real.st_ino});
+  struct stat own {};
+  if (known != linked_.end()) {
+    const auto& [path, inode] = known->second;
+    return ::lstat(path.c_str(), &own) == 0 && own.st_ino == inode && ::link(path.c_str(), to.c_str()) == 0;
+  }
+  if (!base::FileDescriptor(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600))) return false;
+  if (::lstat(to.c_str(), &own) == 0) linked_[{real.st_dev, real.st_ino}] = {to, own.st_ino};
+  return false;
+}
+
+// Every entry of the real folder, empty, under the mirror.
+int UnionTree::fill(const std::string& place, const std::string& origin) {
+  struct stat status {};
+  if (::stat(origin.c_str(), &status) != 0) return errno;
+  ::chmod(place.c_str(), 0700);
+  std::error_code problem;
+  for (const auto& entry : fs::directory_iterator(origin, problem)) {
+    const std::string from = entry.path().string(), to = join(place, entry.path().filename().string());
+    struct stat found {};
+    if (::lstat(from.c_str(), &found) != 0) continue;
+    const bool is_link = S_ISLNK(found.st_mode);
+    if (is_link) {
+      if (::symlink(read_link(from).c_str(), to.c_str()) != 0) return errno;
+      copy_looks(found, to, 0);
+    } else if (S_ISDIR(found.st_mode)) {
+      if (::mkdir(to.c_str(), 0700) != 0) return errno;
+    } else if (link_as_real(found, to)) {
+      continue;
+    } else if (!base::FileDescriptor(::open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600))) {
+      return errno;
+    }
+    struct stat own {};
+    if (::lstat(to.c_str(), &own) != 0) return errno;
+    states_[own.st_ino] = {from, false, is_link};
+  }
+  if (problem) return problem.value();
+  // Where the user could not write, he still can't, though the mirror is his.
+  const mode_t mode = status.st_mode;
+  copy_looks(status, place, ::access(origin.c_str(), W_OK) == 0 ? mode : mode & ~kWriteBits);
+  return 0;
+}
+
+int UnionTree::mirror(const std::string& folder) {
+  if (is_untouched()) {
+    if (const int problem = fill(mirror_, "/"); problem != 0) return problem;
+    states_[root_] = {"/", true, false};
+  }
+  std::string path = "/";
+  for (const fs::path& name : fs::path(folder).relative_path()) {
+    if (name.empty()) continue;
+    path = join(path, name.string());
+    const std::string place = mirror_of(path);
+    struct stat status {};
+    if (::lstat(place.c_str(), &status) != 0) return errno;
+    if (!S_ISDIR(status.st_mode)) return ENOTDIR;
+    const auto state = states_.find(status.st_ino);
+    if (state == states_.end() || state->second.is_mirrored) continue;
+    const std::string origin = state->second.origin;
+    if (const int problem = fill(place, origin); problem != 0) return problem;
+    states_[status.st_ino].is_mirrored = true;
+  }
+  return 0;
+}
+
+int UnionTree::take(const Found& found, bool with_data) {
+  if (found.is_folder()) return mirror(found.path);
+  if (const int problem = mirror(fs::path(found.path).parent_path().string()); problem != 0) return problem;
+  const std::string own = mirror_of(found.path);
+  struct stat status {};
+  if (::lstat(own.c_str(), &status) != 0) return errno;
+  const auto state = states_.find(status.st_ino);
+  if (state == states_.end()) return 0;
+  const std::string origin = state->second.origin;
+  const bool is_link = state->second.is_link;
+  states_.erase(state);
+  if (is_link) return 0;
+  struct stat real {};
+  if (::lstat(origin.c_str(), &real) != 0) return errno;
+  if (S_ISREG(real.st_mode) && with_data && !copy_sparse(origin, own)) return errno != 0 ? errno : EIO;
+  copy_looks(real, own, real.st_mode);
+  return 0;
+}
+
+void UnionTree::made(const std::string& path) {
+  struct stat status {};
+  if (::lstat(mirror_of(path).c_str(), &status) != 0) return;
+  if (S_ISDIR(status.st_mode)) {
+    states_[status.st_ino] = {"", true, false};
+  } else {
+    states_.erase(status.st_ino);
+  }
+}
+
+}  // namespace vramfit::isolate

@@ -1,0 +1,99 @@
+// A layer over the machine's files without any help of mounts: a mirror of those folders in which something was
+// changed.
+//
+// A folder is mirrored when something in it is first changed: each of its entries is then there under the mirror, empty
+// and with the right kind, and stands for the real one (its origin) until it is changed itself. So listings, renames,
+// deletions and links are the file system's own, done in the mirror; only contents are looked up at their origin.
+//
+//   MIRROR/home/me/train.py    empty, origin /home/me/train.py     read there
+//   MIRROR/home/me/out.pt      no origin                           the job's own
+//   MIRROR/home/me/data/       empty, origin /home/me/data         not mirrored yet
+//
+// One thread only. Paths are absolute; "virtual" ones are as the job sees them.
+#ifndef VRAMFIT_ISOLATE_SUPERVISED_UNION_TREE_H
+#define VRAMFIT_ISOLATE_SUPERVISED_UNION_TREE_H
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace vramfit::isolate {
+
+struct Found {
+  int error = 0;  // ENOENT and the like: of the folder it would be in, where `exists` is false and error 0
+  bool exists = false;
+  bool outside = false;  // below a shared folder: the kernel's own business
+  bool clean = false;    // the kernel finds the same thing under the same words
+  std::string path;      // virtual, without links and dots (the last one may be a link that was not to be followed)
+  std::string place;     // where its content is
+  struct stat status {};
+  bool is_folder() const { return exists && S_ISDIR(status.st_mode); }
+};
+
+class UnionTree {
+ public:
+  // `mirror`: an empty folder of ours. `shared`: never layered; the mirror's own folder should be below one of them.
+  UnionTree(std::string mirror, std::vector<std::string> shared);
+
+  // `words`, seen from the virtual folder `from`.
+  Found find(const std::string& from, std::string_view words, bool follow_last) const;
+
+  // Makes the virtual folder's own mirror. 0 or an errno.
+  int mirror(const std::string& folder);
+  // The entry itself is the layer's own from here on, with its content (`with_data`) or empty. 0 or an errno.
+  int take(const Found& found, bool with_data = true);
+  // A folder or file at this place in the mirror was made by the job, or is going to be removed from it.
+  void made(const std::string& path);
+  void forget(const struct stat& status) { states_.erase(status.st_ino); }
+
+  std::string mirror_of(const std::string& path) const { return path == "/" ? mirror_ : mirror_ + path; }
+  // The virtual path of what the kernel calls `real`: /proc/PID/cwd or a descriptor.
+  std::string virtual_of(const std::string& real) const;
+  bool is_mirrored(const Found& folder) const { return folder.place == mirror_of(folder.path); }
+  bool is_untouched() const { return !states_.contains(root_); }
+
+  struct Counts {
+    std::int64_t written = 0, replaced = 0, deleted = 0, bytes = 0;
+  };
+  Counts count() const;
+  // Copies what the job wrote; paths that are gone are listed.
+  base::Result<void> keep(const std::filesystem::path& folder, std::ostream& deleted) const;
+
+ private:
+  struct State {
+    std::string origin;        // empty: none
+    bool is_mirrored = false;  // of a folder
+    bool is_link = false;      // a copy of a link
+  };
+  struct Place;
+  Place top() const;
+  bool step(Place& at, const std::string& name, Found& found) const;
+  void keep_in(const std::string& place, const std::string& origin, const std::filesystem::path& to,
+               std::ostream& deleted, std::string& failed) const;
+  bool was_removed(const std::string& real, const std::string& own) const;
+  void count_in(const std::string& place, const std::string& origin, Counts& counts) const;
+  bool link_as_real(const struct stat& real, const std::string& to);
+  int fill(const std::string& place, const std::string& origin);
+  bool is_shared(const std::string& path) const;
+
+  std::string mirror_;
+  std::vector<std::string> shared_;
+  ino_t root_ = 0;
+  time_t begun_ = 0;  // what appears in a real folder later is not the job's doing
+  std::map<std::pair<dev_t, ino_t>, std::pair<std::string, ino_t>> linked_;  // real files of several names, mirrored
+  std::unordered_map<ino_t, State> states_;                                  // of entries of the mirror, by inode
+};
+
+}  // namespace vramfit::isolate
+
+#endif

@@ -1,0 +1,153 @@
+#include "isolate/watch.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "isolate/counters.h"
+#include "isolate/descriptors.h"
+#include "isolate/upper_tree.h"
+
+namespace vramfit::isolate {
+
+namespace fs = std::filesystem;
+using base::FileDescriptor;
+using base::Result;
+
+namespace {
+
+std::string read_all(int file) {
+  std::string text;
+  char part[4096];
+  for (ssize_t got = 0; (got = ::read(file, part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
+  return text;
+}
+
+bool is_bytecode(const fs::path& path) {
+  return path.extension() == ".pyc" || path.filename().string().find(".pyc.") != std::string::npos;
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code problem;
+  return fs::exists(fs::symlink_status(path, problem));
+}
+
+void count(const UpperEntry& entry, const fs::path& lower, LayerContents& contents) {
+  if (is_bytecode(entry.path)) return;
+  if (entry.kind == UpperKind::kDeleted) {
+    ++contents.deleted;
+  } else if (entry.kind == UpperKind::kFile) {
+    std::error_code problem;
+    const auto size = fs::is_regular_file(entry.place, problem) ? fs::file_size(entry.place, problem) : 0;
+    ++contents.written;
+    contents.bytes += problem ? 0 : static_cast<std::int64_t>(size);
+    contents.replaced += is_there(lower / entry.path) ? 1 : 0;
+  }
+}
+
+// Shared memory is not files to anybody.
+bool holds_files(const std::string& lower) { return !lower.empty() && lower != "/dev/shm"; }
+
+// Less than this share of a layer left: the job was about to be refused, or was.
+constexpr std::uint64_t kFullShare = 200;
+
+}  // namespace
+
+Result<LayerWatch> LayerWatch::listen(const fs::path& folder) {
+  auto socket = listen_in(folder.string(), kSocket);
+  if (!socket) return std::unexpected(socket.error());
+  return LayerWatch(std::move(*socket));
+}
+
+// Through the descriptor: the mount itself is gone with the job's last process.
+fs::path LayerWatch::upper(std::size_t number) const {
+  return fmt::format("/proc/self/fd/{}/upper/{}", base_.number(), number);
+}
+
+Result<LayerContents> LayerWatch::look() {
+  pollfd waiting{socket_.number(), POLLIN, 0};
+  if (::poll(&waiting, 1, 0) != 1) return base::fail(base::ErrorCode::kSystem, "the job did not enter its layer");
+  const FileDescriptor connection(::accept4(socket_.number(), nullptr, nullptr, SOCK_CLOEXEC));
+  auto parcel = receive_parcel(connection.number());
+  if (!parcel) return std::unexpected(parcel.error());
+  const auto text = nlohmann::json::parse(parcel->text, nullptr, false);
+  if (parcel->files.empty() || !text.is_object()) {
+    return base::fail(base::ErrorCode::kCorrupt, "the job told nothing of its layer");
+  }
+  LayerContents contents;
+  lowers_ = text.value("lowers", std::vector<std::string>());
+  contents.read_only = text.value("read_only", std::vector<std::string>());
+  base_ = std::move(parcel->files.front());
+  for (std::size_t i = 0; i < lowers_.size(); ++i) {
+    if (!holds_files(lowers_[i])) continue;
+    walk_upper(upper(i), [&](const UpperEntry& entry) { count(entry, lowers_[i], contents); });
+  }
+  struct statvfs room {};
+  if (::fstatvfs(base_.number(), &room) == 0) contents.is_full = room.f_bavail < room.f_blocks / kFullShare;
+  if (parcel->files.size() > 1) contents.network_attempts += refused_packets(read_all(parcel->files[1].number()));
+  if (parcel->files.size() > 2) contents.network_attempts += refused_packets6(read_all(parcel->files[2].number()));
+  return contents;
+}
+
+namespace {
+
+bool keep_entry(const UpperEntry& entry, const fs::path& lower, const fs::path& to, std::ofstream& deleted) {
+  std::error_code problem;
+  const fs::path path = to / entry.path;
+  switch (entry.kind) {
+    case UpperKind::kDeleted:
+      deleted << (lower / entry.path).string() << '\n';
+      fs::remove_all(path, problem);
+      break;
+    case UpperKind::kMoved:
+      fs::create_directories(path, problem);
+      fs::copy(lower / entry.moved_from, path, fs::copy_options::recursive | fs::copy_options::copy_symlinks, problem);
+      break;
+    case UpperKind::kReplaced:
+      if (is_there(lower / entry.path)) deleted << (lower / entry.path).string() << "/\n";
+      [[fallthrough]];
+    case UpperKind::kFolder:
+      fs::create_directories(path, problem);
+      break;
+    case UpperKind::kFile:
+      fs::remove(path, problem);
+      if (fs::is_symlink(entry.place, problem)) {
+        fs::copy_symlink(entry.place, path, problem);
+      } else if (fs::is_regular_file(entry.place, problem)) {
+        return copy_sparse(entry.place, path);
+      }
+      break;
+  }
+  return !problem;
+}
+
+}  // namespace
+
+Result<void> LayerWatch::keep(const fs::path& folder) const {
+  std::error_code problem;
+  fs::create_directories(folder / "files", problem);
+  std::ofstream deleted(folder / "deleted.txt");
+  if (problem || !deleted) return base::fail_errno("cannot write to the folder for the job's files", folder.string());
+  std::string failed;
+  for (std::size_t i = 0; i < lowers_.size(); ++i) {
+    if (!holds_files(lowers_[i])) continue;
+    const fs::path to = folder / "files" / fs::path(lowers_[i]).relative_path();
+    walk_upper(upper(i), [&](const UpperEntry& entry) {
+      if (is_bytecode(entry.path)) return;
+      fs::create_directories((to / entry.path).parent_path(), problem);
+      if (!keep_entry(entry, lowers_[i], to, deleted) && failed.empty()) failed = (to / entry.path).string();
+    });
+  }
+  if (failed.empty()) return {};
+  return base::fail_errno("not all of the job's files could be kept", failed,
+                          "--keep-files with a folder that has room");
+}
+
+}  // namespace vramfit::isolate
