@@ -12,7 +12,10 @@ function(vramfit_gpu_test name)
 endfunction()
 
 vramfit_gpu_test(virtual_gpu_ledger_test SOURCES ledger/accounts_test.cc)
-vramfit_gpu_test(virtual_gpu_device_test SOURCES device/written_test.cc device/small_blocks_test.cc device/kernel_test.cc)
+vramfit_gpu_test(virtual_gpu_host_test SOURCES host/mersenne_test.cc host/mersenne.cc)
+vramfit_gpu_test(virtual_gpu_device_test SOURCES device/written_test.cc device/small_blocks_test.cc device/kernel_test.cc
+                                                 device/address_space_test.cc)
+target_compile_definitions(virtual_gpu_device_test PRIVATE VRAMFIT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 foreach(major 12 13)
   vramfit_gpu_test(virtual_gpu_memory_cu${major}_test MAJOR ${major} SOURCES cudart/memory_test.cc
                    LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
@@ -27,6 +30,11 @@ foreach(major 12 13)
 endforeach()
 vramfit_gpu_test(virtual_gpu_driver_test MAJOR 13 SOURCES driver/physical_test.cc LIBS vramfit_driver_cu13)
 vramfit_gpu_test(virtual_gpu_nvml_test MAJOR 13 SOURCES nvml/device_test.cc LIBS vramfit_nvml_cu13)
+vramfit_gpu_test(virtual_gpu_smi_test SOURCES smi/smi_test.cc smi/csv.cc smi/options.cc smi/printed.cc smi/report.cc
+                 smi/table.cc smi/card.cc LIBS vramfit_nvml_cu13)
+set_target_properties(virtual_gpu_smi_test PROPERTIES BUILD_RPATH "${VRAMFIT_STAGE}/lib/cu13;${VRAMFIT_STAGE}/lib")
+target_compile_definitions(virtual_gpu_smi_test PRIVATE VRAMFIT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+vramfit_gpu_test(virtual_gpu_property_test SOURCES library/property_test.cc)
 
 # Unit tests of the libraries through their exported names, for both majors.
 foreach(major 12 13)

@@ -13,8 +13,6 @@ from __future__ import annotations
 import argparse
 import csv
 import functools
-import json
-import sys
 from pathlib import Path
 
 import torch
@@ -22,7 +20,7 @@ from torch import Tensor
 from transformers import BertConfig, BertForSequenceClassification
 from transformers.optimization import Adafactor
 
-from rung import try_rung
+from rung import try_rows
 
 
 class SoftmaxOf2021(torch.autograd.Function):
@@ -105,19 +103,19 @@ def train(row: dict[str, str], steps: int) -> None:
             optimizer.zero_grad(set_to_none=False)
 
 
+def describe(row: dict) -> str:
+    here = f"{row['device_bytes'] / 2**20:.0f} MiB" if "device_bytes" in row else row["error"]
+    job = f"{row['batch']} x {row['accumulate']}, {row['precision']}, {row['optimizer']}"
+    return f"{job}: measured {row['device_mib']} MiB, here {row['status']} {here}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=3)
     args = parser.parse_args()
-    results = []
-    for row in csv.DictReader(args.rows.open()):
-        result = try_rung(functools.partial(train, row, args.steps))
-        results.append({**row, **result})
-        here = f"{result['device_bytes'] / 2**20:.0f} MiB" if "device_bytes" in result else result["error"]
-        print(f"{row}: measured {row['device_mib']} MiB, here {result['status']} {here}", file=sys.stderr, flush=True)
-        args.out.write_text(json.dumps(results, indent=1))
+    try_rows(csv.DictReader(args.rows.open()), functools.partial(train, steps=args.steps), describe, args.out)
 
 
 if __name__ == "__main__":

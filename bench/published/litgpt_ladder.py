@@ -13,8 +13,6 @@ from __future__ import annotations
 import argparse
 import csv
 import functools
-import json
-import sys
 from pathlib import Path
 
 import torch
@@ -26,7 +24,7 @@ from litgpt.lora import mark_only_lora_as_trainable
 from litgpt.utils import chunked_cross_entropy
 from torch import Tensor
 
-from rung import try_rung
+from rung import describe_allocated, try_rows
 
 TOKENS = 512  # max_seq_length of every configuration; shorter samples are padded to the longest of a batch
 LORA_PARTS = ("query", "key", "value", "projection", "mlp", "head")
@@ -81,13 +79,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=2)
     args = parser.parse_args()
-    results = []
-    for row in csv.DictReader(args.rows.open()):
-        result = try_rung(functools.partial(train, row, args.steps))
-        results.append({**row, **result})
-        here = f"{result['allocated_bytes'] / 1e9:.2f}" if result["status"] == "ok" else result["error"]
-        print(f"{row['configuration']}: measured {row['allocated_gb']} GB, here {here}", file=sys.stderr, flush=True)
-        args.out.write_text(json.dumps(results, indent=1))
+    describe = functools.partial(describe_allocated, "configuration", "allocated_gb")
+    try_rows(csv.DictReader(args.rows.open()), functools.partial(train, steps=args.steps), describe, args.out)
 
 
 if __name__ == "__main__":

@@ -14,9 +14,7 @@ from __future__ import annotations
 import argparse
 import csv
 import functools
-import json
 import os
-import sys
 from pathlib import Path
 
 import mmcv_lite  # noqa: F401  before all that imports mmcv
@@ -34,7 +32,7 @@ from mmengine.structures import PixelData
 from mmseg.registry import MODELS
 from mmseg.structures import SegDataSample
 
-from rung import try_rung
+from rung import describe_allocated, try_rows
 
 CONFIGS = Path(mmseg.__file__).parent / ".mim"
 
@@ -60,17 +58,19 @@ def find_classes(head: dict | list) -> int:
     return next((found for found in map(find_classes, inside) if found), 0)
 
 
-def make_sample(height: int, width: int, classes: int) -> dict:
+def make_sample(height: int, width: int, classes: int, with_edges: bool) -> dict:
     """One picture and its labels, as the pipeline's PackSegInputs leaves them."""
     image = torch.zeros(3, height, width, dtype=torch.uint8)
     labels = np.random.default_rng(0).integers(0, classes, (1, height, width), dtype=np.int64)
     meta = {"img_shape": (height, width), "ori_shape": (height, width), "pad_shape": (height, width)}
     sample = SegDataSample(metainfo=meta, gt_sem_seg=PixelData(data=torch.from_numpy(labels)))
-    sample.gt_edge_map = PixelData(data=torch.from_numpy(labels % 2))  # for models that learn edges
+    if with_edges:
+        sample.gt_edge_map = PixelData(data=torch.from_numpy(labels % 2))
     return {"inputs": image, "data_samples": sample}
 
 
 def train(row: dict[str, str], steps: int) -> None:
+    dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1)
     config = Config.fromfile(str(CONFIGS / row["config"]))
     init_default_scope(config.get("default_scope", "mmseg"))
     torch.backends.cudnn.benchmark = bool(config.get("env_cfg", {}).get("cudnn_benchmark"))
@@ -81,17 +81,13 @@ def train(row: dict[str, str], steps: int) -> None:
     model = MMDistributedDataParallel(model, device_ids=[0], broadcast_buffers=False, **options)
     optimizer = build_optim_wrapper(model, config.optim_wrapper)
     height, width = (int(side) for side in row["input"].split("x"))
-    sample = make_sample(height, width, find_classes(config.model.decode_head))
+    with_edges = any(step["type"] == "GenerateEdge" for step in config.get("train_pipeline", []))
+    sample = make_sample(height, width, find_classes(config.model.decode_head), with_edges)
     model.train()
     for _ in range(steps):
         batch = [sample] * int(row["batch_per_gpu"])
         data = {"inputs": [one["inputs"] for one in batch], "data_samples": [one["data_samples"] for one in batch]}
         model.train_step(data, optim_wrapper=optimizer)
-
-
-def train_in_group_of_one(row: dict[str, str], steps: int) -> None:
-    dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1)
-    train(row, steps)
 
 
 def main() -> None:
@@ -102,17 +98,9 @@ def main() -> None:
     parser.add_argument("--only", default="", help="rows with this in the name of their configuration")
     args = parser.parse_args()
     os.environ.setdefault("LOCAL_RANK", "0")
-    results = []
-    for row in csv.DictReader(args.rows.open()):
-        if args.only not in row["config"]:
-            continue
-        result = try_rung(functools.partial(train_in_group_of_one, row, args.steps))
-        results.append({**row, **result})
-        here = f"{result['allocated_bytes'] / 1e9:.2f}" if result["status"] == "ok" else result["error"]
-        print(
-            f"{row['config']}: measured {row['max_memory_allocated_gb']} GB, here {here}", file=sys.stderr, flush=True
-        )
-        args.out.write_text(json.dumps(results, indent=1))
+    rows = (row for row in csv.DictReader(args.rows.open()) if args.only in row["config"])
+    describe = functools.partial(describe_allocated, "config", "max_memory_allocated_gb")
+    try_rows(rows, functools.partial(train, steps=args.steps), describe, args.out)
 
 
 if __name__ == "__main__":

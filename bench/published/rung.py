@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import torch
 
@@ -34,6 +37,20 @@ def try_rung(job: Callable[[], None]) -> dict:
         text = source.read()
     _, status = os.waitpid(child, 0)
     return json.loads(text) if text else {"status": "failed", "error": f"wait status {status}"}
+
+
+def try_rows(rows: Iterable[dict], job: Callable[[dict], None], describe: Callable[[dict], str], out: Path) -> None:
+    """Tries ``job`` on each row. ``out`` holds the rows so far with their results, which ``describe`` puts in words."""
+    results = []
+    for row in rows:
+        results.append({**row, **try_rung(functools.partial(job, row))})
+        print(describe(results[-1]), file=sys.stderr, flush=True)
+        out.write_text(json.dumps(results, indent=1))
+
+
+def describe_allocated(name: str, measured: str, row: dict) -> str:
+    here = f"{row['allocated_bytes'] / 1e9:.2f}" if row["status"] == "ok" else row["error"]
+    return f"{row[name]}: measured {row[measured]} GB, here {here}"
 
 
 def run_here(job: Callable[[], None]) -> dict:

@@ -7,6 +7,7 @@ a script may change its data from some epoch on; a loader that has ever given tw
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from vramfit.loaders import Pass
 
 _ENOUGH = 3  # batches of one shape: an evaluation gets no more
 _READ_EVERY = 4
+_ENOUGH_IN_FULL = 32  # before a pass in full is given batches again
+_WAITING = 0.5  # of a pass in full, the least share of its time that goes into reading
 
 
 @dataclass
@@ -51,12 +54,28 @@ def learn(this_pass: Pass, batch: Any) -> None:
     known.spared = 0
 
 
+def instead(this_pass: Pass) -> Any:
+    """A batch for a pass in full that mostly waits for its data, where all data was found to be of one shape: three of
+    four are not read. None to read."""
+    if not this_pass.in_full or loaders.is_split(this_pass.loader) or loaders.length_of(this_pass.loader) is None:
+        return None
+    known = _seen.get(this_pass.ordinal)
+    if known is None or known.outline is None or known.count < _ENOUGH_IN_FULL or values.policy() != "zeros":
+        return None
+    waited = this_pass.reading_seconds > _WAITING * (time.monotonic() - this_pass.began)
+    if not waited or not this_pass.all_alike or known.spared + 1 >= _READ_EVERY:
+        known.spared = 0 if known.spared + 1 >= _READ_EVERY else known.spared
+        return None
+    known.spared += 1
+    return repeat.views_of(known.batch)
+
+
 def stand_in(this_pass: Pass) -> Any:
     """A batch for a pass that only coasts; None when it has to read."""
     if loaders.length_of(this_pass.loader) is None:
         return None
     known = _seen.get(this_pass.ordinal)
-    if known is None or known.outline is None or known.count < _ENOUGH or values.are_wanted():
+    if known is None or known.outline is None or known.count < _ENOUGH or values.policy() != "zeros":
         return None
     if known.spared + 1 >= _READ_EVERY:
         return None

@@ -14,6 +14,9 @@ An evaluation whose memory grows with every batch (predictions are gathered on c
 last batch again and again, for as long as memory grows. So does every evaluation under VRAMFIT_EVALUATION=whole, with
 which a script is run again that failed because it counts what it has seen.
 
+With a budget to run on (running_on.py) none of this begins before the budget is used: until then everything is
+delivered.
+
 While coasting every pass gets one batch, so that what comes after the loop (a last test, a last save) is still reached
 if it is near; mostly it is one that was read before (alike.py). Growth from round to round is followed for a while: it
 may be a leak, and is noted.
@@ -21,14 +24,17 @@ may be a leak, and is noted.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
-from vramfit import alike, events, garbage, gathering, loaders, notes, recorder
+from vramfit import alike, coverage, events, garbage, gathering, loaders, notes, recorder
 from vramfit.loaders import Pass
 from vramfit.phases import position
+from vramfit.running_on import Budget, peak_reserved
 from vramfit.stop import RunComplete
 
 _TRAIN_BATCHES = 4
@@ -38,6 +44,8 @@ _STEPS_A_PASS = 2  # the first step allocates the optimizer's state, the second 
 _MAX_ROUNDS = 30
 _COAST_ROUNDS = 30
 _COAST_SECONDS = 3.0
+_FEWEST_FORWARDS = 50  # in a row without a batch or a step, before a run is ended that does nothing else
+_IDLE_SECONDS = 10.0
 _LOOSE_STEPS = 6  # of a hand-written loop without a loader
 _MAX_LOOSE_STEPS = 30
 _LEAK_BYTES = 16 << 20  # what a pass would have to pile up by its end to be followed there
@@ -48,6 +56,7 @@ class Cutter:
     """What was seen so far, and whether it is enough."""
 
     def __init__(self) -> None:
+        self.before_stop: list[Callable[[], None]] = []  # what is told when the run is ended here
         self.begin()
 
     def begin(self) -> None:
@@ -56,6 +65,7 @@ class Cutter:
         self.batches = int(self.mode) if self.mode.isdigit() and int(self.mode) > 0 else None
         self.automatic = self.mode in ("auto", "quick")
         self.paused = 0  # inside a trainer that is cut by its own means
+        self.trainer_ends = False  # it ends by itself once the budget to run on is used
         self.rounds = 0  # completed
         self.last_peaks: list[int] | None = None
         self.round_open = False
@@ -69,11 +79,69 @@ class Cutter:
         self.whole_evaluation = os.environ.get("VRAMFIT_EVALUATION") == "whole"
         self.levels: tuple[Pass | None, list[int]] = (None, [])  # allocated before each batch of a pass
         self.after_cut_evaluation = False  # an evaluation was cut, and no training came since
+        self.budget = Budget()
+        self.idle_since: float | None = None  # the first of the model's calls in a row without a batch or a step
+        self.idle_forwards = 0
+        self.last_round = False  # the budget of a run that does not coast is used: what was begun is ended
+
+    # -- running on
+
+    @property
+    def in_full(self) -> bool:
+        """Nothing is cut yet."""
+        return self.automatic and self.budget.whole
+
+    def spend(self) -> bool:
+        """A batch or a step of the budget. True once: it is used, and from here on everything is cut."""
+        if not self.automatic or not self.budget.is_wanted:
+            return False
+        if self.budget.is_over() and not self.budget.whole:
+            self.stop(f"the time to run on ({self.budget.seconds:g} s) was used")
+        if not self.budget.spend(peak_reserved()):
+            return False
+        self._tell_budget_used()
+        for this_pass in loaders.current:
+            this_pass.in_full = False
+        for this_pass in [] if self.paused else loaders.current:
+            if not this_pass.endless and not this_pass.by_hand:
+                this_pass.wanted = this_pass.delivered
+        if self.mode == "auto" and _world_size() == 1:
+            self.coasting_since = time.monotonic()
+        else:
+            self.last_round = True
+        return True
+
+    def _tell_budget_used(self) -> None:
+        budget = self.budget
+        text = (
+            f"everything was run for {budget.count} batches and steps ({budget.used_seconds():.1f} s); passes after "
+            f"that got one batch"
+        )
+        notes.note("cut", what="budget", text=text, loader=None, kept=budget.count, of=None)
+
+    def loose_forward(self) -> None:
+        """A model is called outside of any pass: text is generated, a game played. It may be all there is."""
+        now = time.monotonic()
+        budget = self.budget
+        if budget.is_wanted:
+            budget.started = budget.started or now
+            if budget.seconds and budget.is_over():
+                self.stop(f"the time to run on ({budget.seconds:g} s) was used")
+            return
+        self.idle_since = self.idle_since or now
+        self.idle_forwards += 1
+        if self.idle_forwards >= _FEWEST_FORWARDS and now - self.idle_since > _IDLE_SECONDS:
+            self.stop(f"a model was called {self.idle_forwards} times in a row without a loader or a training step")
+
+    def progresses(self) -> None:
+        """A batch came or a step was taken."""
+        self.idle_since, self.idle_forwards = None, 0
 
     # -- loader passes
 
     def before_pass(self, this_pass: Pass) -> None:
-        if self.paused:
+        this_pass.in_full = self.in_full and _world_size() == 1
+        if self.paused or self.in_full:
             return
         if self.automatic:
             if looks_like_training(this_pass):
@@ -94,6 +162,9 @@ class Cutter:
 
     def before_batch(self, this_pass: Pass) -> None:
         """Raises what a pass wants, one batch ahead of its end, while it trains without having come to its steps."""
+        self.progresses()
+        if self.spend() and self.paused and not self.trainer_ends:
+            self.stop("the budget to run on was used within a trainer that owns its loop")
         if not self.automatic or this_pass.wanted is None or self.paused:
             return
         if not this_pass.trained:
@@ -127,7 +198,7 @@ class Cutter:
                 _note_gathering(this_pass, min(growths), length)
 
     def batch_read(self, this_pass: Pass, batch: Any) -> None:
-        if self.mode == "auto" and not self.paused and _world_size() == 1:  # else nothing coasts
+        if self.mode == "auto" and (not self.paused or self.in_full) and _world_size() == 1:  # else nothing coasts
             alike.learn(this_pass, batch)
 
     def after_pass(self, this_pass: Pass) -> None:
@@ -163,6 +234,10 @@ class Cutter:
 
     def begin_round(self) -> None:
         """At a safe point, before training goes on. Ends the run when the last round brought nothing new."""
+        if self.in_full:
+            return
+        if self.last_round:
+            self.stop("the budget to run on was used")
         if self.round_open:
             self._end_round()
         self.round_open = True
@@ -199,15 +274,18 @@ class Cutter:
                 f"passes after that got one batch",
             )
         elif self.rounds >= _MAX_ROUNDS:
-            notes.note(
-                "growth", text=f"memory was still growing after {self.rounds} rounds: perhaps a leak", peaks=peaks
-            )
+            text = f"memory was still growing after {self.rounds} rounds: perhaps a leak"
+            notes.note("growth", text=text, peaks=peaks)
             self.stop(f"{self.rounds} rounds were run and memory was still growing")
 
     # -- loops without a loader
 
     def loose_step(self) -> None:
         """An optimizer step outside any loader pass."""
+        if self.budget.is_wanted:
+            if self.spend() or not self.budget.whole:
+                self.stop(f"its loop was run for {self.budget.count} batches and steps, the budget to run on")
+            return
         self.loose_steps += 1
         self.loose_peaks.append(read_peaks())
         recorder.reset_peaks()
@@ -221,16 +299,27 @@ class Cutter:
             self.stop(f"memory was steady over {steps} optimizer steps, evaluation included")
         if steps >= _MAX_LOOSE_STEPS:
             if not steady:
-                notes.note(
-                    "growth", text=f"memory was still growing after {steps} steps: perhaps a leak", peaks=last[-1]
-                )
+                text = f"memory was still growing after {steps} steps: perhaps a leak"
+                notes.note("growth", text=text, peaks=last[-1])
             seen = "" if position.evaluated else "; no evaluation came up to then"
             self.stop(f"{steps} optimizer steps were run{seen}")
+
+    def tell_run_on(self) -> None:
+        """How far a run with a budget came, and where its peak was. Once, at its end."""
+        budget = self.budget
+        if self.automatic and budget.is_wanted and budget.count and ("run_on", 0) not in self.told:
+            self.told.add(("run_on", 0))
+            seconds = round(budget.used_seconds(), 3)
+            notes.note("run_on", count=budget.count, peak_at=budget.peak_at, seconds=seconds, whole=budget.whole)
 
     def stop(self, why: str) -> None:
         notes.note(
             "cut", what="stopped", text=f"the run was ended early: {why}", loader=None, kept=self.rounds, of=None
         )
+        self.tell_run_on()
+        for listener in self.before_stop:
+            listener()
+        coverage.tell(sys._getframe(1))
         garbage.run_ends_early()
         raise RunComplete
 
@@ -321,20 +410,29 @@ def _on_backward(tensors: Any) -> None:
         _training_loaders.add(this_pass.ordinal)
 
 
+def _on_forward(module: Any, result: Any) -> None:
+    if cutter.automatic and loaders.innermost() is None:
+        cutter.loose_forward()
+
+
 def _on_step(optimizer: Any) -> None:
+    cutter.progresses()
     this_pass = loaders.innermost()
     if this_pass is not None:
         this_pass.steps += 1
     # A script that holds a pass but draws no more from it trains on the same batch: nothing would ever end it.
-    left = this_pass is None or this_pass.steps > 30 + 10 * this_pass.delivered
+    left = this_pass is None or this_pass.by_hand or this_pass.steps > 30 + 10 * this_pass.delivered
     if left and cutter.automatic and not cutter.paused:
         cutter.loose_step()
 
 
 def install(torch: Any) -> None:
+    atexit.register(cutter.tell_run_on)
     loaders.before_pass.append(cutter.before_pass)
     loaders.before_batch.append(cutter.before_batch)
     loaders.after_pass.append(cutter.after_pass)
     loaders.batch_read.append(cutter.batch_read)
+    loaders.instead.append(alike.instead)
     events.backward_begin.listen(_on_backward)
-    events.step_end.listen(_on_step)
+    events.training_step.listen(_on_step)
+    events.root_exit.listen(_on_forward)

@@ -5,6 +5,8 @@ other way: the result must say so, with the script's line. What counts is a read
 masks (a size), a tensor used as a condition (a branch), and whole numbers (often a size or an index). A floating-point
 number that is read (a loss to print) is not noted. Data that came from the host is known, and reading it is no news:
 the virtual GPU counts the reads of memory that only a kernel wrote.
+
+At the first such read the job is run again with tracked values (restart.py), where that is allowed; else it is noted.
 """
 
 from __future__ import annotations
@@ -12,14 +14,13 @@ from __future__ import annotations
 import atexit
 import ctypes
 import functools
-import os
-import re
 import sys
 from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
-from vramfit import full_masks, no_sequence, notes
+from vramfit import no_sequence, notes, restart
+from vramfit.values.tracked import lines
 
 SIZE, BRANCH, NUMBER = "a size", "a branch", "a whole number"
 
@@ -49,18 +50,17 @@ _FUNCTIONS = {
     "equal": BRANCH,
 }
 
-_INSTALLED = re.compile(r"/site-packages/|/dist-packages/|/torchinductor_|/lib/python3\.\d+t?/")
-_OUR_FOLDER = __file__.rsplit("/", 1)[0] + "/"
 _seen: set[tuple[Any, int, str]] = set()
 _noted: set[tuple[str, str]] = set()
 _originals: list[tuple[Any, str, Any]] = []
 
 
-def _find_counter() -> Callable[[], int] | None:
-    """How often small device memory that no host copy wrote was read back; None where there is no virtual GPU."""
+def _find_counter(kind: str) -> Callable[[], int] | None:
+    """How often device memory that no host copy wrote was read back: `unknown`, or `device` for a few bytes. None where
+    there is no virtual GPU."""
     for name in (None, "libvramfit_virtual_gpu.so"):
         try:
-            counter = ctypes.CDLL(name).vramfit_gpu_device_reads
+            counter = getattr(ctypes.CDLL(name), f"vramfit_gpu_{kind}_reads")
         except (OSError, AttributeError):
             continue
         counter.restype = ctypes.c_uint64
@@ -68,9 +68,15 @@ def _find_counter() -> Callable[[], int] | None:
     return None
 
 
+def has_read() -> bool:
+    """Whether the host has read bytes that a kernel wrote."""
+    counter = _find_counter("unknown")
+    return counter is not None and counter() > 0
+
+
 def install(torch: ModuleType) -> None:
-    counter = _find_counter()
-    if counter is None:
+    counter, few = _find_counter("unknown"), _find_counter("device")
+    if counter is None or few is None:
         return
     for place in (torch.Tensor, torch):
         original = place.repeat_interleave
@@ -83,16 +89,11 @@ def install(torch: ModuleType) -> None:
         original = getattr(torch, name)
         _replace(torch, name, watch(original, name.strip("_"), decides))
         _keep_scriptable(torch, original, getattr(torch, name))
-    for place in (torch.Tensor, torch):
-        for name in full_masks.CHECKS:
-            if original := getattr(place, name, None):
-                _replace(place, name, full_masks.marking(original))
-                _keep_scriptable(torch, original, getattr(place, name))
     if no_sequence.is_possible():
         for name in ("__getitem__", "__setitem__"):
             _replace(torch.Tensor, name, _watched_indexing(torch, getattr(torch.Tensor, name), counter))
         no_sequence.restore(torch.Tensor)
-    _replace(torch, "compile", _stopping_before(torch.compile, counter))
+    _replace(torch, "compile", _stopping_before(torch.compile, few))
 
 
 def _replace(place: Any, name: str, replacement: Any) -> None:
@@ -100,7 +101,7 @@ def _replace(place: Any, name: str, replacement: Any) -> None:
     setattr(place, name, replacement)
 
 
-def _put_back() -> None:
+def put_back() -> None:
     while _originals:
         place, name, own = _originals.pop()
         if own is not None:
@@ -116,7 +117,7 @@ def _stopping_before(compiler: Any, counter: Callable[[], int]) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         if _originals:
             no_sequence.forget(sys.modules["torch"].Tensor)
-            _put_back()
+            put_back()
             atexit.register(_note_unwatched, counter, counter())
         return compiler(*args, **kwargs)
 
@@ -137,7 +138,6 @@ def _keep_scriptable(torch: ModuleType, original: Any, replacement: Any) -> None
 
 def _watched(torch: ModuleType, counter: Callable[[], int], original: Any, name: str, decides: str) -> Any:
     """`original`, noting where it was called when it read device data."""
-    with_full_masks = full_masks.stand_in(torch, name)
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -148,10 +148,6 @@ def _watched(torch: ModuleType, counter: Callable[[], int], original: Any, name:
         result = original(*args, **kwargs)
         if counter() != before and not (decides is NUMBER and _is_fractional(result)):
             _note(sys._getframe(1), decides, name)
-            if full_masks.are_wanted() and full_masks.passes(name, first):
-                return True
-            if with_full_masks is not None and full_masks.are_wanted() and kwargs.get("out") is None:
-                result = with_full_masks(*args, **kwargs)
         return result
 
     return call
@@ -178,7 +174,6 @@ def _sized_repetition(original: Any, tensor: type) -> Any:
 def _watched_indexing(torch: ModuleType, original: Any, counter: Callable[[], int]) -> Any:
     masks = (torch.bool, torch.uint8)
     tensor = torch.Tensor
-    with_full_masks = full_masks.indexing(torch, original, masks)
 
     @functools.wraps(original)
     def call(self: Any, key: Any, *value: Any) -> Any:
@@ -186,18 +181,10 @@ def _watched_indexing(torch: ModuleType, original: Any, counter: Callable[[], in
             return original(self, key, *value)
         before = counter()
         try:
-            result = original(self, key, *value)
-        except RuntimeError:  # values for more positions than a mask of zeros has
+            return original(self, key, *value)
+        finally:
             if counter() != before:
                 _note(sys._getframe(1), SIZE, "boolean mask")
-            if counter() == before or not full_masks.are_wanted():
-                raise
-            return with_full_masks(self, key, *value)
-        if counter() != before:
-            _note(sys._getframe(1), SIZE, "boolean mask")
-            if full_masks.are_wanted():
-                result = with_full_masks(self, key, *value)
-        return result
 
     return call
 
@@ -217,30 +204,12 @@ def _is_fractional(result: Any) -> bool:
 
 
 def _note(frame: FrameType, decides: str, name: str) -> None:
+    restart.with_values()
     caller = (frame.f_code, frame.f_lineno, name)
     if caller in _seen:
         return
     _seen.add(caller)
-    what, line = f"{decides} ({name})", _own_line(frame)
+    what, line = f"{decides} ({name})", lines.own_line(frame)
     if (what, line) not in _noted:
         _noted.add((what, line))
         notes.note("data_read", what=what, line=line)
-
-
-def _own_line(frame: FrameType | None) -> str:
-    """`train.py:84 in train`: the innermost frame of the user's own; without one, the innermost that isn't ours."""
-    outside = ""
-    while frame is not None:
-        file, code = frame.f_code.co_filename, frame.f_code
-        if not file.startswith((_OUR_FOLDER, "<")):
-            text = f"{_relative(file)}:{frame.f_lineno} in {code.co_name}"
-            if not _INSTALLED.search(file):
-                return text
-            outside = outside or text
-        frame = frame.f_back
-    return outside
-
-
-def _relative(file: str) -> str:
-    folder = os.getcwd() + "/"
-    return file[len(folder) :] if file.startswith(folder) else file

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from vramfit import garbage, notes, recorder
+from vramfit import data_reads, garbage, notes, recorder
 from vramfit.cut import cutter
 from vramfit.phases import position
 
@@ -55,6 +55,7 @@ def note_error(error: BaseException) -> None:
             message=_shortened(str(error)),
             stack=stack,
             after_cut=cutter.after_cut_evaluation,
+            after_read=data_reads.has_read(),
         )
 
 

@@ -1,11 +1,13 @@
 """What happens in the job, for whoever wants to know: plain lists of listeners, called in order, guarded.
 
 root_enter(module, args, kwargs)   a module is called while none is running
+root_recomputed(module)            the same, during a backward pass: its forward runs again
 root_exit(module, result)          it returned; result is None when it raised
 backward_begin(tensors)            torch.autograd.backward or .grad
 backward_end()
 step_begin(optimizer)              before and after torch.optim.Optimizer.step
 step_end(optimizer)
+training_step(optimizer)           a training step ended: optimizers stepped inside a backward pass end one together
 batch(loader_pass, batch)          a DataLoader yields
 phase_begin(phase)                 the phase changed
 optimizer_made(optimizer)          a torch optimizer was constructed
@@ -44,11 +46,13 @@ class Event:
 
 
 root_enter = Event("root_enter")
+root_recomputed = Event("root_recomputed")
 root_exit = Event("root_exit")
 backward_begin = Event("backward_begin")
 backward_end = Event("backward_end")
 step_begin = Event("step_begin")
 step_end = Event("step_end")
+training_step = Event("training_step")
 batch = Event("batch")
 phase_begin = Event("phase_begin")
 optimizer_made = Event("optimizer_made")

@@ -58,6 +58,11 @@ def run_ends_early() -> None:
     _ends_early[0] = True
 
 
+def does_run_end_early() -> bool:
+    """Whether the script was stopped before its own end."""
+    return _ends_early[0]
+
+
 def _leave_cycles() -> None:
     if not _ends_early[0]:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.abc
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -31,6 +31,15 @@ def _call(name: str, callback: Callable[[ModuleType], None], module: ModuleType)
         notes.hook_failed(f"after importing {name}", error)
 
 
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    with garbage.quiet():
+        from vramfit.coverage import lines
+
+        with lines.looking_away():
+            yield
+
+
 class _Loader(importlib.abc.Loader):
     """The module's own loader, with our callbacks after it."""
 
@@ -51,7 +60,7 @@ class _Loader(importlib.abc.Loader):
         module.__loader__ = self._own
         if module.__spec__ is not None:
             module.__spec__.loader = self._own
-        with garbage.quiet() if garbage.is_import_quiet(module.__name__) else contextlib.nullcontext():
+        with _quiet() if garbage.is_import_quiet(module.__name__) else contextlib.nullcontext():
             self._own.exec_module(module)
             for callback in _watched.pop(module.__name__, []):
                 _call(module.__name__, callback, module)

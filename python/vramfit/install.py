@@ -37,9 +37,10 @@ def prepare(always: bool = False) -> None:
         importing.after_import("torch", on_oom.install)
     if not always and not _is_under_vramfit():
         return
-    from vramfit import apply, late_dynamo
+    from vramfit import apply, late_dynamo, restart
 
     garbage.install()
+    restart.follow_output()
     apply.before_torch()
     _watch_for_unknown_symbols()
     importing.install()
@@ -53,24 +54,31 @@ def _after_torch(torch: ModuleType) -> None:
         apply,
         autograd_threads,
         collectives,
+        coverage,
         cut,
         data_reads,
         diagnose,
         errors,
+        host_fills,
         job,
         loaders,
+        looking_ahead,
         modules,
         owners,
         phases,
         recorder,
         run_ahead,
         saves,
+        thread_lines,
         trainers,
         values,
+        verify,
     )
 
     _hooked.append(True)
     recorder.check()
+    # In whichever process comes to use the card: the first, or a fork of it.
+    torch.cuda._lazy_call(notes.process_begins)
     parts = (
         ("phases", lambda: phases.install(torch)),
         ("loaders", lambda: loaders.install(torch)),
@@ -79,15 +87,20 @@ def _after_torch(torch: ModuleType) -> None:
         ("apply", lambda: apply.install(torch)),
         ("cut", lambda: cut.install(torch)),
         ("run_ahead", run_ahead.install),
+        ("looking_ahead", looking_ahead.install),
         ("saves", lambda: saves.install(torch)),
         ("errors", errors.install),
         ("trainers", trainers.install),
-        ("values", lambda: (values if values.are_wanted() else data_reads).install(torch)),
+        ("values", lambda: (values if values.policy() != "zeros" else data_reads).install(torch)),
+        ("thread_lines", thread_lines.install),
+        ("host_fills", lambda: host_fills.install(torch)),
         ("objects", lambda: values.keep_objects(torch)),
         ("autograd_threads", autograd_threads.install),
         ("collectives", lambda: collectives.install(torch)),
         ("diagnose", lambda: diagnose.install(torch)),
         ("modules", lambda: modules.install(torch)),
+        ("verify", lambda: verify.install(torch)),
+        ("coverage", coverage.install),
     )
     for name, put_in_place in parts:
         try:
@@ -100,12 +113,17 @@ def begin_job() -> None:
     """In a fork of a warm process, where torch is imported already: what the job's environment asks for."""
     import sys
 
-    from vramfit import apply, cut, diagnose, modules, values
+    from vramfit import apply, coverage, cut, data_reads, diagnose, host_fills, modules, restart, values, verify
 
-    if values.are_wanted():
+    restart.follow_output()
+    if values.policy() != "zeros":
+        data_reads.put_back()
         values.install(sys.modules["torch"])
+    host_fills.begin()
     cut.cutter.begin()
     apply.before_torch()
     apply.install(sys.modules["torch"])
     diagnose.install(sys.modules["torch"])
     modules.install(sys.modules["torch"])
+    verify.install(sys.modules["torch"])
+    coverage.begin()

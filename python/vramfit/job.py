@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit import events, loaders, notes, owners, phases, recorder, scopes
+from vramfit import events, loaders, notes, owners, phases, quiet_forwards, recorder, scopes
 from vramfit.loaders import Pass
 from vramfit.phases import position
 from vramfit.recorder import FORWARD, TEST, TRAIN, VALIDATE
@@ -150,7 +150,8 @@ def _note_evaluation(module: Any) -> None:
     if not _once("evaluation", position.phase):
         return
     gradients = sys.modules["torch"].is_grad_enabled() and any(p.requires_grad for p in module.parameters())
-    notes.note("evaluation", phase=recorder.PHASE_NAMES[position.phase], gradients=gradients)
+    phase = recorder.PHASE_NAMES[position.phase]
+    quiet_forwards.when_settled(lambda: notes.note("evaluation", phase=phase, gradients=gradients))
 
 
 def _on_root_exit(module: Any, result: Any) -> None:
@@ -295,9 +296,12 @@ def _step(key: int) -> None:
     events.step_counted(number)
 
 
-def _on_step_end(optimizer: Any) -> None:
+def _on_training_step(optimizer: Any) -> None:
     if _first_optimizer(optimizer):
         _step(TRAIN)
+
+
+def _on_step_end(optimizer: Any) -> None:
     if not _once("optimizer", id(optimizer)):
         return
     options = {
@@ -340,6 +344,7 @@ def install(torch: Any) -> None:
     events.backward_begin.listen(_on_backward)
     events.root_enter.listen(_on_root_enter)
     events.root_exit.listen(_on_root_exit)
+    events.training_step.listen(_on_training_step)
     events.step_end.listen(_on_step_end)
     _count_optimizers(torch)
     _watch_scaler(torch)

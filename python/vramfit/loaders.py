@@ -9,9 +9,13 @@ on past its cut with its last batch again and again (`Pass.repeat_to`): that cos
 
 from __future__ import annotations
 
+import dis
 import os
+import sys
+import time
 import weakref
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 
 from vramfit import events, notes, repeat
@@ -27,6 +31,7 @@ class Pass:
         self.number = number  # of this pass over it, from 1
         self.wanted: int | None = None  # batches; None = all
         self.endless = False  # the loader restarts one iterator for ever: it must not be cut
+        self.by_hand = False  # drawn from with next(), by code that does not expect an end: it must not be cut either
         self.delivered = 0
         self.repeat_to = 0  # batches: past `wanted`, the last one is repeated up to here
         self.last_batch: Any = None  # kept while it may be repeated
@@ -34,8 +39,19 @@ class Pass:
         self.filled = 0  # `delivered` when that many last were there
         self.stand_in: Any = None  # given in place of every batch of this pass, which then reads no data
         self.iterator: weakref.ref[Any] | None = None  # what the script holds; gone = the script has left the pass
+        self.began = time.monotonic()
+        self.reading_seconds = 0.0  # the loop waited for batches
+        self.spared = 0  # batches given again instead of reading more
+        self.in_full = False  # it is part of a run that goes on in full
+        self.all_alike = False  # the data was looked at, and all of it is of one size (looking_ahead)
         self.trained = False  # a backward pass ran in it
         self.steps = 0  # optimizer steps in it
+        # Of parts of a batch (apply/micro_batch): that the last one drawn, delivered, was its last. No cut in between.
+        self.drawn_whole = self.delivered_whole = True
+
+    def is_cut_here(self) -> bool:
+        """It has delivered what is wanted of it, and no part of a batch is missing."""
+        return self.wanted is not None and self.delivered >= self.wanted and self.delivered_whole
 
 
 # Called with a Pass before its iterator is made, and before each batch: they set `wanted`, or raise RunComplete.
@@ -44,6 +60,10 @@ before_batch: list[Callable[[Pass], None]] = []
 after_pass: list[Callable[[Pass], None]] = []
 # Called with a batch that was read, before anything is done to it.
 batch_read: list[Callable[[Pass, Any], None]] = []
+# Called in place of reading a batch: None, or one that was read before (alike).
+instead: list[Callable[[Pass], Any]] = []
+# Called with a batch, they return another of the loader's data, before anything is done to it (looking_ahead).
+exchanges: list[Callable[[Pass, Any], Any]] = []
 # Called with a batch, they return the one the script gets (apply/resize_input).
 transforms: list[Callable[[Pass, Any], Any]] = []
 
@@ -93,7 +113,7 @@ class _CutDraws:
 
     def __next__(self) -> Any:
         wanted = self._pass.wanted
-        if wanted is not None and self._drawn >= wanted:
+        if wanted is not None and self._drawn >= wanted and self._pass.drawn_whole:
             raise StopIteration
         self._drawn += 1
         return next(self._own)
@@ -128,7 +148,9 @@ class _PassIterator:
     def __next__(self) -> Any:
         this_pass = self._pass
         _tell(before_batch, this_pass)
-        if this_pass.wanted is not None and this_pass.delivered >= this_pass.wanted:
+        if this_pass.is_cut_here() and _is_by_hand(sys._getframe(1)):
+            this_pass.by_hand, this_pass.wanted = True, None
+        if this_pass.is_cut_here():
             if this_pass.delivered >= this_pass.repeat_to or this_pass.last_batch is None:
                 _end(this_pass)
                 raise StopIteration
@@ -140,19 +162,36 @@ class _PassIterator:
             batch = repeat.views_of(this_pass.stand_in)
             this_pass.last_batch = repeat.views_of(this_pass.stand_in)
         else:
-            batch = self._read(this_pass)
+            batch = self._spared(this_pass)
+            if batch is None:
+                batch = self._read(this_pass)
         this_pass.delivered += 1
-        for transform in transforms:
+        for transform in (*exchanges, *transforms):
             batch = _transformed(transform, this_pass, batch)
         events.batch(this_pass, batch)
         return batch
 
+    def _spared(self, this_pass: Pass) -> Any:
+        """A batch without reading; None to read one. A pass that spared some is longer than what it reads."""
+        if this_pass.spared and this_pass.delivered >= (length_of(this_pass.loader) or 0):
+            _end(this_pass)
+            raise StopIteration
+        for give in instead:
+            batch = give(this_pass)
+            if batch is not None:
+                this_pass.spared += 1
+                return batch
+        return None
+
     def _read(self, this_pass: Pass) -> Any:
+        before = time.monotonic()
         try:
             batch = next(self._own())
         except StopIteration:
             _end(this_pass)
             raise
+        finally:
+            this_pass.reading_seconds += time.monotonic() - before
         _tell(batch_read, this_pass, batch)
         if this_pass.wanted is not None and this_pass.delivered + 1 >= this_pass.wanted:
             this_pass.last_batch = repeat.containers_of(batch)
@@ -197,6 +236,11 @@ def _tell(listeners: list[Callable[..., None]], this_pass: Pass, *more: Any) -> 
             notes.hook_failed(f"loaders: {listener.__module__}.{listener.__qualname__}", error)
 
 
+def is_split(loader: Any) -> bool:
+    """Whether a plan takes its batches apart (apply/micro_batch): none may be given in place of another."""
+    return any(name in loader.__dict__ for name in ("_vramfit_split", "_vramfit_few"))
+
+
 def length_of(value: Any) -> int | None:
     """Of a loader, a sampler, a data set; None where it has none."""
     try:
@@ -236,6 +280,14 @@ def _new_pass(loader: Any) -> Pass:
     return this_pass
 
 
+def _is_by_hand(frame: FrameType) -> bool:
+    """Whether a batch is drawn by a call of next() in code that says nothing of StopIteration: an end that the data
+    does not have would be an error there. A for loop draws without a call."""
+    code = frame.f_code
+    is_loop = dis.opname[code.co_code[frame.f_lasti]] in ("FOR_ITER", "SEND", "YIELD_FROM")
+    return not is_loop and "next" in code.co_names and "StopIteration" not in code.co_names
+
+
 def _is_endless(loader: Any) -> bool:
     """timm's MultiEpochsDataLoader and its like: one iterator over an endless sampler, counted off by themselves."""
     if type(loader).__iter__ is _base_loader[0].__iter__:
@@ -259,7 +311,7 @@ def install(torch: Any) -> None:
     original_sampler = DataLoader._index_sampler.fget
 
     def index_sampler(self: Any) -> Any:
-        own = original_sampler(self)
+        own = self.__dict__.get("_vramfit_split") or self.__dict__.get("_vramfit_few") or original_sampler(self)
         this_pass = self.__dict__.get("_vramfit_pass")
         if this_pass is None or this_pass.endless:
             return own

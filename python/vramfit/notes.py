@@ -14,12 +14,12 @@ from vramfit import recorder
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_state = {"process_said": False}
+_state = {"process_said": False, "cut": False}
 _failed: set[str] = set()
 
 
 def _restart() -> None:
-    _state["process_said"] = False
+    _state.update(process_said=False, cut=False)
     _failed.clear()
 
 
@@ -28,10 +28,25 @@ os.register_at_fork(after_in_child=_restart)
 
 def note(kind: str, **fields: Any) -> None:
     """Writes one note; the first of a process is preceded by what process this is."""
-    if not _state["process_said"]:
-        _state["process_said"] = True
-        recorder.note(json.dumps(_process()))
+    process_begins()
+    if kind == "cut" and fields.get("what") != "saves":
+        _state["cut"] = True
     recorder.note(json.dumps({"kind": kind, **fields}, default=str))
+
+
+def was_cut() -> bool:
+    """Whether anything of this process's run was left out, so far."""
+    return _state["cut"]
+
+
+def process_begins() -> None:
+    """Says once what process this is, and so that the hooks are in it."""
+    if _state["process_said"]:
+        return
+    _state["process_said"] = True
+    recorder.note(json.dumps(_process()))
+    if not recorder.finds_lines():
+        recorder.note(json.dumps({"kind": "lines_unknown", "python": sys.version.split()[0]}))
 
 
 def _process() -> dict[str, Any]:

@@ -41,7 +41,9 @@ def address_of(tensor: Any) -> int:
     if not getattr(tensor, "is_cuda", False):
         return 0
     try:
-        return int(tensor.untyped_storage().data_ptr())
+        storage = tensor.untyped_storage()
+        # A fake tensor says that it is on the card, and its storage is nowhere: it has no address to ask for.
+        return int(storage.data_ptr()) if storage.device.type == "cuda" else 0
     except (RuntimeError, NotImplementedError):  # sparse, wrapper subclasses
         return 0
 

@@ -11,11 +11,12 @@ import os
 import re
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from vramfit import events, notes, recorder, scopes
+from vramfit import events, notes, quiet_forwards, recorder, scopes
 from vramfit.recorder import BACKWARD, FORWARD, INPUT, LOAD, OPTIMIZER, OTHER, SAVE, TEST, TRAIN, VALIDATE
 
 # Not "prediction": transformers calls prediction_step() in every evaluation.
@@ -51,14 +52,18 @@ class Position:
         self.trains_in_eval_mode: set[int] = set()
         self.root: Any = None  # id() of the last root with parameters
         self.training_steps = 0
+        self.stepped: Any = None  # the first optimizer that stepped inside the backward pass that runs
 
     def set_phase(self, phase: int) -> None:
         if phase != self.phase:
             self.phase = phase
             if phase in (VALIDATE, TEST):
-                self.evaluated = True
+                quiet_forwards.when_settled(self._evaluates)
             recorder.set_phase(phase)
             events.phase_begin(phase)
+
+    def _evaluates(self) -> None:
+        self.evaluated = True
 
     def set_stage(self, stage: int) -> None:
         if stage != self.stage:
@@ -108,16 +113,24 @@ def caller_hint(frame: FrameType | None) -> int | None:
     return found
 
 
+def is_inside_module() -> bool:
+    """Whether a module runs in this thread."""
+    return bool(_running.calls)
+
+
 def _phase_of_forward(module: Any, grad_enabled: bool, frame: FrameType | None) -> int:
     training_mode = module.training or id(module) in position.trains_in_eval_mode
     hint = caller_hint(frame)
-    if grad_enabled and training_mode and hint is None:
-        return TRAIN
-    if grad_enabled and training_mode and id(module) == position.root and position.phase == TRAIN and hint != VALIDATE:
+    in_training = hint is None or (id(module) == position.root and position.phase == TRAIN and hint != VALIDATE)
+    if grad_enabled and training_mode and in_training:
+        quiet_forwards.trains()
         return TRAIN
     if hint == TEST or position.optimizers == 0:
+        quiet_forwards.settle()
         return TEST
-    return VALIDATE
+    if hint == VALIDATE:
+        return quiet_forwards.phase_of_evaluation(module, grad_enabled, frame)
+    return quiet_forwards.phase_of(module, grad_enabled, frame, position.phase)
 
 
 def _frames_arguments(frame: FrameType | None) -> dict[str, Any]:
@@ -159,6 +172,7 @@ def _make_module_hooks(torch: Any) -> tuple[Callable[..., None], Callable[..., N
         if is_root:
             if position.stage == BACKWARD:
                 position.recomputes = True
+                events.root_recomputed(module)
                 return
             frame = sys._getframe(1)
             _enter_root(module, args, is_grad_enabled(), frame)
@@ -198,6 +212,8 @@ def _watch_backward(torch: Any) -> None:
         finally:
             position.set_stage(OTHER)
             events.backward_end()
+            if position.stepped is not None:
+                events.training_step(position.stepped)
 
     @functools.wraps(original_grad)
     def grad(outputs: Any, *args: Any, **kwargs: Any) -> Any:
@@ -215,6 +231,8 @@ def _watch_backward(torch: Any) -> None:
 @notes.guarded("phases.backward")
 def _begin_backward() -> None:
     position.trained = True
+    position.stepped = None
+    quiet_forwards.backward_begins()
     if position.phase != TRAIN and position.root is not None:
         position.trains_in_eval_mode.add(position.root)
     position.set_phase(TRAIN)
@@ -224,14 +242,24 @@ def _begin_backward() -> None:
 def _watch_optimizers(torch: Any) -> None:
     from torch.optim import optimizer as module
 
+    within: weakref.WeakSet[Any] = weakref.WeakSet()  # optimizers that are at a step inside a backward pass
+
     def begin(optimizer: Any, args: Any, kwargs: Any) -> None:
         position.set_phase(TRAIN)
+        if position.stage == BACKWARD:  # from a hook of a parameter: one backward pass is one step of all of them
+            position.stepped = position.stepped or optimizer
+            within.add(optimizer)
         position.set_stage(OPTIMIZER)
         events.step_begin(optimizer)
 
     def end(optimizer: Any, args: Any, kwargs: Any) -> None:
-        position.set_stage(OTHER)
+        in_backward = optimizer in within
+        position.set_stage(BACKWARD if in_backward else OTHER)
         events.step_end(optimizer)
+        if in_backward:
+            within.discard(optimizer)
+        else:
+            events.training_step(optimizer)
 
     module.register_optimizer_step_pre_hook(begin)
     module.register_optimizer_step_post_hook(end)
@@ -268,4 +296,5 @@ def install(torch: Any) -> None:
     module.register_module_forward_hook(leave, always_call=True)
     _watch_backward(torch)
     _watch_optimizers(torch)
+    quiet_forwards.install()
     events.batch.listen(_batch_arrives)

@@ -48,19 +48,30 @@ _intern = _or_nothing(_function("vramfit_intern", ctypes.c_uint32, ctypes.c_char
 _note = _or_nothing(_function("vramfit_note", None, ctypes.c_char_p), None)
 _mark = _or_nothing(_function("vramfit_mark", None, ctypes.c_char_p), None)
 set_phase = _or_nothing(_function("vramfit_set_phase", None, ctypes.c_uint32), None)
+recorded = _or_nothing(_function("vramfit_recorded", ctypes.c_uint64), 0)
+relabel = _or_nothing(_function("vramfit_relabel", None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32), None)
 set_stage = _or_nothing(_function("vramfit_set_stage", None, ctypes.c_uint32), None)
 set_scope = _or_nothing(_function("vramfit_set_scope", ctypes.c_uint32, ctypes.c_uint32), 0)
+own_line = _or_nothing(_function("vramfit_own_line", ctypes.c_uint32), 0)
+inherit_line = _or_nothing(_function("vramfit_inherit_line", ctypes.c_uint32, ctypes.c_uint32), 0)
 tag = _or_nothing(_function("vramfit_tag", None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32), None)
 step = _or_nothing(_function("vramfit_step", None, ctypes.c_uint64), None)
 memory = _or_nothing(_function("vramfit_memory", ctypes.c_int64, ctypes.c_uint32, ctypes.c_uint32), -1)
 reset_peaks = _or_nothing(_function("vramfit_reset_peaks", None), None)
 
+_watch_lines = _or_nothing(_function("vramfit_watch_lines", ctypes.c_int, ctypes.c_void_p), 0)
+_finds_lines = _or_nothing(_function("vramfit_finds_lines", ctypes.c_int), 1)
 _api_version = _or_nothing(_function("vramfit_api_version", ctypes.c_int), 0)
 
 
 def check() -> bool:
     """Whether the recorder is there. With the GIL held, as here, it also checks its reading of Python's frames."""
     return bool(_api_version() >= 1)
+
+
+def finds_lines() -> bool:
+    """Whether blocks are recorded with the script's own lines. Another layout of Python's frames has none."""
+    return bool(_finds_lines())
 
 
 _ids: dict[str, int] = {}
@@ -78,6 +89,11 @@ def intern(text: str) -> int:
 def note(line: str) -> None:
     """Appends one JSON object to this process's notes."""
     _note(line.encode("utf-8", "replace").replace(b"\0", b" "))
+
+
+def watch_lines(watch: Callable[[Any, int], bool] | None) -> bool:
+    """Has each line of wanted code told once; `watch` must live on. None ends it. In this thread."""
+    return bool(_watch_lines(ctypes.c_void_p(id(watch)) if watch is not None else None))
 
 
 def mark(text: str) -> None:

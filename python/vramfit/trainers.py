@@ -29,22 +29,39 @@ def _cut_elsewhere() -> Iterator[None]:
         cutter.paused -= 1
 
 
+@contextmanager
+def _ended_by_callback() -> Iterator[None]:
+    before, cutter.trainer_ends = cutter.trainer_ends, True
+    try:
+        with _cut_elsewhere():
+            yield
+    finally:
+        cutter.trainer_ends = before
+
+
 def _hugging_face(module: ModuleType) -> None:
     from transformers import TrainerCallback
 
     class StopSoon(TrainerCallback):
         """Ends training after a few steps, with the evaluation and the save that the user asked for."""
 
+        begun_at = 0  # the step that a training was resumed at
+
+        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            self.begun_at = state.global_step
+
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-            if cutter.automatic and state.global_step >= _STEPS:
+            taken = state.global_step - self.begun_at
+            if cutter.automatic and not cutter.in_full and taken >= _STEPS:
                 if state.global_step < state.max_steps:
                     notes.note(
                         "cut",
                         what="steps",
                         loader=None,
-                        kept=_STEPS,
-                        of=state.max_steps,
-                        text=f"the Trainer was ended after {_STEPS} of {state.max_steps} steps",
+                        kept=taken,
+                        of=state.max_steps - self.begun_at,
+                        text=f"the Trainer was ended after {taken} of {state.max_steps - self.begun_at} steps"
+                        + (f" (it was resumed at step {self.begun_at})" if self.begun_at else ""),
                     )
                 strategy = getattr(args, "eval_strategy", None) or getattr(args, "evaluation_strategy", "no")
                 control.should_training_stop = True
@@ -64,7 +81,7 @@ def _hugging_face(module: ModuleType) -> None:
             notes.hook_failed("trainers.hugging_face", error)
 
     trainer.__init__ = init
-    _wrap(trainer, "_inner_training_loop", _cut_elsewhere)
+    _wrap(trainer, "_inner_training_loop", _ended_by_callback)
     for name in ("evaluation_loop", "prediction_loop"):
         _wrap(trainer, name, _evaluating)
     for name in ("save_model", "_save_checkpoint"):
@@ -103,7 +120,7 @@ def _lightning(module: ModuleType) -> None:
     trainer = module.Trainer
 
     def limit(self: Any) -> None:
-        if not cutter.automatic:
+        if not cutter.automatic or cutter.in_full:
             return
         accumulate = int(getattr(self, "accumulate_grad_batches", 1) or 1)
         limits = {

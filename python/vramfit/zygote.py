@@ -1,6 +1,6 @@
 """A warm process: torch is imported once, and every job runs in a fork of it.
 
-    python -m vramfit.zygote FD
+    python -c "from vramfit import zygote; zygote.main()" FD
 
 reads requests from the socket FD, one JSON object a line, and answers each when its job has ended, in the order of
 ending:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hooked_job import STAGE
+from hooked_job import STAGE, Job
 
 SCRIPT = """import ctypes
 class Ü:
@@ -29,3 +29,22 @@ def test_the_innermost_line_of_the_users_own_is_found(tmp_path: Path) -> None:
     lines = [line for line in strings.read_text().splitlines() if line.startswith("größe.py")]
     inside = "Ü.gen.<locals>.<genexpr>" if sys.version_info >= (3, 11) else "<genexpr>"
     assert lines == [f"größe.py:4 in {inside}", "größe.py:8 in <lambda>", "größe.py:9 in <module>"]
+
+
+def test_what_a_thread_allocates_has_the_line_that_set_it_to_work(job: Job) -> None:
+    """transformers 5 loads weights in a pool: none of the script's code runs in its threads."""
+    finished = job.run(
+        """
+        import threading, torch
+        from concurrent.futures import ThreadPoolExecutor
+        made = torch.nn.Linear(512, 512)
+        with ThreadPoolExecutor(2) as pool:
+            kept = pool.submit(made.cuda).result()
+            more = pool.submit(torch.zeros, 1 << 20, device="cuda").result()
+        thread = threading.Thread(target=torch.nn.Linear(700, 700).cuda)
+        thread.start(); thread.join()
+        """,
+        card=1 << 30,
+    )
+    lines = [record.line for record in finished.records if record.kind == "alloc" and record.size >= 1 << 20]
+    assert lines == [f"train.py:{line} in <module>" for line in (6, 7, 9)]

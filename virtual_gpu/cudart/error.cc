@@ -25,6 +25,8 @@ cudaError_t check_usable() {
       return cudaSuccess;
     case ledger::State::kForked:
       return answer(cudaErrorInitializationError);
+    case ledger::State::kEnded:
+      return answer(cudaErrorCudartUnloading);
     case ledger::State::kNoLedger:
     case ledger::State::kNoCard:
       break;

@@ -139,6 +139,31 @@ TEST(CudaMemcpy, counts_small_reads_of_what_nobody_wrote) {
   cudaFree(block);
 }
 
+// As ValueState: nothing known, chosen, known.
+constexpr uint32_t kUnknown = 0, kAssumed = 2, kKnown = 3;
+
+TEST(CudaMemcpy, tracked_values_are_known_where_the_host_wrote_them) {
+  vramfit_gpu_track_values();
+  char* block = nullptr;
+  std::vector<char> host(kMiB, 'x');
+  ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&block), 4 * kMiB), cudaSuccess);
+  EXPECT_EQ(vramfit_gpu_value_state(block, 8), kUnknown);
+  ASSERT_EQ(cudaMemcpy(block, host.data(), host.size(), cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT_EQ(vramfit_gpu_value_state(block, host.size()), kKnown);
+  vramfit_gpu_values_written(block + 8, 8, kAssumed);
+  ASSERT_EQ(cudaMemcpy(block + 3 * kMiB, block, 32, cudaMemcpyDeviceToDevice), cudaSuccess);
+  EXPECT_EQ(vramfit_gpu_value_state(block + 3 * kMiB, 8), kKnown);
+  EXPECT_EQ(vramfit_gpu_value_state(block + 3 * kMiB, 16), kAssumed) << "a copy is known no better";
+  EXPECT_EQ(vramfit_gpu_value_state(block + 3 * kMiB, 33), kUnknown);
+  vramfit_gpu_set_value_state(block, 16, kUnknown);
+  char back = 'y';
+  ASSERT_EQ(cudaMemcpy(&back, block + 9, 1, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(back, 0);
+  ASSERT_EQ(cudaMemset(block, 0, 16), cudaSuccess);
+  EXPECT_EQ(vramfit_gpu_value_state(block, 16), kKnown) << "zeros that were asked for";
+  cudaFree(block);
+}
+
 TEST(CudaMemset, writes_bytes_and_new_owners_see_none) {
   char* block = nullptr;
   char back = 0;

@@ -7,7 +7,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <vector>
+
+#include "library_build.h"
 
 extern char** environ;  // NOLINT: POSIX declares it nowhere
 
@@ -34,8 +37,13 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return out;
 }
 
-// What an answer depends on: which cuDNN was asked, by its folder, and the whole question.
-std::string cache_key(const std::string& folder, const std::string& question) { return folder + '\0' + question; }
+// What an answer depends on besides the question: which build of cuDNN was asked, and what it finds as cuBLASLt. A
+// folder is no build: another version may be installed into it.
+std::string asked_build(const std::string& folder, const std::string& preload) {
+  const std::filesystem::path lt(preload);
+  const std::string cudnn = describe_build(folder, "libcudnn");
+  return (cudnn.empty() ? folder : cudnn) + describe_build(lt.parent_path().string(), lt.filename().string());
+}
 
 }  // namespace
 
@@ -132,7 +140,8 @@ std::expected<Answer, std::string> Client::ask(const Question& question) {
   const std::scoped_lock lock(mutex_);
   if (!cache_loaded_) load_cache();
   const std::string bytes = encode(question);
-  const std::string key = cache_key(folder_, bytes);
+  if (build_.empty()) build_ = asked_build(folder_, preload_);
+  const std::string key = build_ + '\0' + bytes;
   if (const auto known = answers_.find(key); known != answers_.end()) return decode_answer(known->second);
   if (!refusal_.empty()) return std::unexpected(refusal_);
   if (process_ > 0 && owner_ != getpid()) stop();

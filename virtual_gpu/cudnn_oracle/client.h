@@ -1,7 +1,7 @@
 // Asks the oracle process, starting it at the first question. Used inside the cuDNN stand-in.
 //
-// Answers are kept in memory and, where VRAMFIT_CUDNN_CACHE names a file, on disk: the same card, cuDNN and operation
-// always give the same answer, and the next run of the same job then starts no oracle at all.
+// Answers are kept in memory and, where VRAMFIT_CUDNN_CACHE names a file, on disk: the same card, build of cuDNN and
+// operation always give the same answer, and the next run of the same job then starts no oracle at all.
 #pragma once
 
 #include <sys/types.h>
@@ -35,6 +35,7 @@ class Client {
   void stop();
 
   std::string program_, folder_, preload_, cache_file_;
+  std::string build_;  // of the libraries that answer; empty: not looked at yet
   std::mutex mutex_;
   std::unordered_map<std::string, std::string> answers_;
   std::string refusal_;

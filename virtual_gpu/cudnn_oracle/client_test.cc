@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 namespace vramfit::cudnn_oracle {
@@ -91,6 +92,26 @@ TEST(Client, an_answer_is_asked_for_once_and_outlives_the_process_in_the_cache) 
   Client other(program, "/another-cudnn", "", folder.at("cache"));
   EXPECT_EQ(other.ask(question()), kAnswer);
   EXPECT_EQ(folder.starts(), 2) << "an answer of one cuDNN is never given for another";
+}
+
+TEST(Client, another_cudnn_in_the_same_folder_is_asked_anew_and_the_same_one_elsewhere_is_not) {
+  const Folder folder;
+  const std::string program = folder.program(kHello, kAnswer);
+  const auto install = [&](const std::string& where, const std::string& build) {
+    std::filesystem::create_directories(folder.at(where));
+    std::ofstream(folder.at(where) + "/libcudnn_graph.so.9") << build;
+  };
+  const auto ask = [&](const std::string& where) {
+    return Client(program, folder.at(where), "", folder.at("cache")).ask(question());
+  };
+  install("first", "cuDNN 9.8");
+  install("second", "cuDNN 9.8");
+  EXPECT_EQ(ask("first"), kAnswer);
+  EXPECT_EQ(ask("second"), kAnswer);
+  EXPECT_EQ(folder.starts(), 1);
+  install("first", "cuDNN 9.9");
+  EXPECT_EQ(ask("first"), kAnswer);
+  EXPECT_EQ(folder.starts(), 2);
 }
 
 TEST(Client, a_torn_cache_file_is_used_up_to_the_tear) {

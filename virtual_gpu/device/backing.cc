@@ -16,6 +16,8 @@ void advise(void* address, size_t bytes) {
   madvise(address, bytes, MADV_DONTDUMP);
 }
 
+// The kernel answers the highest hole: the highest multiple of `alignment` in it is taken, so that what comes next lies
+// right below.
 void* map_aligned(size_t bytes, size_t alignment, int protection, void* hint) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   bytes = round_up(bytes, kPage);
@@ -24,7 +26,7 @@ void* map_aligned(size_t bytes, size_t alignment, int protection, void* hint) {
   void* raw = mmap(hint, bytes + slack, protection, kFlags, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
   const auto begin = reinterpret_cast<uintptr_t>(raw);
-  const uintptr_t aligned = round_up(begin, alignment);
+  const uintptr_t aligned = slack == 0 ? begin : (begin + slack) / alignment * alignment;
   if (aligned > begin) munmap(raw, aligned - begin);
   const size_t tail = begin + bytes + slack - (aligned + bytes);
   if (tail > 0) munmap(reinterpret_cast<void*>(aligned + bytes), tail);

@@ -7,6 +7,7 @@
 
 #include "virtual_gpu/device/backing.h"
 #include "virtual_gpu/device/ranges.h"
+#include "virtual_gpu/device/value_states.h"
 #include "virtual_gpu/device/written.h"
 #include "virtual_gpu/ledger/ledger.h"
 #include "vramfit/recording.h"
@@ -18,10 +19,17 @@ namespace {
 constexpr size_t kReadByHost = 64;  // .item(), nonzero's count and the like; anything larger is data
 
 std::atomic<uint64_t> device_reads{0};
+std::atomic<uint64_t> unknown_reads{0};
+std::atomic<bool> tracks_values{false};
 
 WrittenBytes& written() {
   static auto* const kWritten = new WrittenBytes;  // outlives other libraries' destructors
   return *kWritten;
+}
+
+ValueStates& states() {
+  static auto* const kStates = new ValueStates;  // outlives other libraries' destructors
+  return *kStates;
 }
 
 void on_block(uint64_t address, int64_t size) { clear(reinterpret_cast<void*>(address), static_cast<size_t>(size)); }
@@ -47,21 +55,32 @@ void mark_written(const void* address, size_t bytes) {
   written().add(span_of(address, bytes));
 }
 
+void set_state(const void* address, size_t bytes, ValueState state) {
+  if (tracks_values.load(std::memory_order_relaxed)) states().set(span_of(address, bytes), state);
+}
+
 bool overlap(const void* a, const void* b, size_t bytes) {
   const Span first = span_of(a, bytes);
   const Span second = span_of(b, bytes);
   return first.begin < second.end && second.begin < first.end;
 }
 
+void clear_bytes(void* address, size_t bytes) {
+  for (const Span& span : written().remove(span_of(address, bytes))) zero(span.begin, span.end);
+}
+
 // Moves only what differs from zero, so that copying an empty gigabyte costs nothing.
 void copy_on_device(void* to, const void* from, size_t bytes) {
+  if (tracks_values.load(std::memory_order_relaxed)) {
+    states().copy(reinterpret_cast<uintptr_t>(to), span_of(from, bytes));
+  }
   if (overlap(to, from, bytes)) {
     std::memmove(to, from, bytes);
     mark_written(to, bytes);
     return;
   }
   const std::vector<Span> source = written().inside(span_of(from, bytes));
-  clear(to, bytes);
+  clear_bytes(to, bytes);
   for (const Span& span : source) {
     char* target = static_cast<char*>(to) + (span.begin - reinterpret_cast<uintptr_t>(from));
     std::memcpy(target, reinterpret_cast<const void*>(span.begin), span.end - span.begin);
@@ -71,6 +90,7 @@ void copy_on_device(void* to, const void* from, size_t bytes) {
 
 void copy_to_host(void* to, const void* from, size_t bytes) {
   const std::vector<Span> source = written().inside(span_of(from, bytes));
+  if (source.empty()) unknown_reads.fetch_add(1, std::memory_order_relaxed);
   if (source.empty() && bytes <= kReadByHost) device_reads.fetch_add(1, std::memory_order_relaxed);
   std::memset(to, 0, bytes);
   for (const Span& span : source) {
@@ -83,6 +103,7 @@ void copy_from_host(void* to, const void* from, size_t bytes) {
   if (bytes > kKeptCopyBytes) return clear(to, bytes);
   std::memcpy(to, from, bytes);
   mark_written(to, bytes);
+  set_state(to, bytes, ValueState::kKnown);
 }
 
 // enum cudaMemcpyKind, for the recording.
@@ -94,10 +115,14 @@ int kind_of(bool from_device, bool to_device) {
 }  // namespace
 
 void clear(void* address, size_t bytes) {
-  for (const Span& span : written().remove(span_of(address, bytes))) zero(span.begin, span.end);
+  clear_bytes(address, bytes);
+  set_state(address, bytes, ValueState::kUnknown);
 }
 
-void forget(const void* address, size_t bytes) { written().remove(span_of(address, bytes)); }
+void forget(const void* address, size_t bytes) {
+  written().remove(span_of(address, bytes));
+  set_state(address, bytes, ValueState::kUnknown);
+}
 
 void copy(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
@@ -127,11 +152,35 @@ void fill(void* to, int byte, size_t bytes) {
     return;
   }
   clear(to, bytes);
-  if (byte == 0 || bytes > kKeptCopyBytes) return;
+  if (byte == 0) return set_state(to, bytes, ValueState::kKnown);
+  if (bytes > kKeptCopyBytes) return;
   std::memset(to, byte, bytes);
   mark_written(to, bytes);
+  set_state(to, bytes, ValueState::kKnown);
 }
 
 }  // namespace vramfit::device
 
 uint64_t vramfit_gpu_device_reads(void) { return vramfit::device::device_reads.load(std::memory_order_relaxed); }
+
+uint64_t vramfit_gpu_unknown_reads(void) { return vramfit::device::unknown_reads.load(std::memory_order_relaxed); }
+
+void vramfit_gpu_track_values(void) {
+  vramfit::device::watch_blocks();
+  vramfit::device::tracks_values.store(true, std::memory_order_relaxed);
+}
+
+uint32_t vramfit_gpu_value_state(const void* address, size_t bytes) {
+  return static_cast<uint32_t>(vramfit::device::states().least(vramfit::device::span_of(address, bytes)));
+}
+
+void vramfit_gpu_set_value_state(void* address, size_t bytes, uint32_t state) {
+  const auto known = static_cast<vramfit::device::ValueState>(state);
+  if (known == vramfit::device::ValueState::kUnknown) return vramfit::device::clear(address, bytes);
+  vramfit::device::states().set(vramfit::device::span_of(address, bytes), known);
+}
+
+void vramfit_gpu_values_written(void* address, size_t bytes, uint32_t state) {
+  vramfit::device::mark_written(address, bytes);
+  vramfit_gpu_set_value_state(address, bytes, state);
+}

@@ -41,6 +41,17 @@ inline constexpr int64_t kKernelNs = 8000;  // a typical small kernel with its g
 extern "C" {
 // How often the host read a few bytes of device memory that no host copy had written: what .item() and nonzero() do.
 VF_EXPORT uint64_t vramfit_gpu_device_reads(void);
+// The same of any size.
+VF_EXPORT uint64_t vramfit_gpu_unknown_reads(void);
+// From here on what is known of values in device memory is kept, byte by byte (value_states.h): bytes copied from the
+// host are known, copies on the device take their state along, new blocks are unknown.
+VF_EXPORT void vramfit_gpu_track_values(void);
+// The least known state in these bytes, as ValueState.
+VF_EXPORT uint32_t vramfit_gpu_value_state(const void* address, size_t bytes);
+// Their contents stay; bytes that become unknown read as zeros again.
+VF_EXPORT void vramfit_gpu_set_value_state(void* address, size_t bytes, uint32_t state);
+// The same for bytes that were just written from the host.
+VF_EXPORT void vramfit_gpu_values_written(void* address, size_t bytes, uint32_t state);
 // Kernel launches of this process so far.
 VF_EXPORT uint64_t vramfit_gpu_launches(void);
 }

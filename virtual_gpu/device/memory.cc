@@ -3,6 +3,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "virtual_gpu/device/address_space.h"
 #include "virtual_gpu/device/backing.h"
 #include "virtual_gpu/device/contents.h"
 #include "virtual_gpu/device/small_blocks.h"
@@ -22,15 +23,58 @@ SmallMemory& small_memory() {
   return *kSmall;
 }
 
+// One address space for each card, as each has its own context.
+struct Addresses {
+  std::mutex lock;
+  std::unordered_map<int, AddressSpace> by_card;
+};
+
+Addresses& addresses() {
+  static auto* const kAddresses = new Addresses;  // outlives other libraries' destructors
+  return *kAddresses;
+}
+
+AddressSpace& space_of(Addresses& all, int card) {
+  const auto found = all.by_card.find(card);
+  if (found != all.by_card.end()) return found->second;
+  AddressSpace made(kLinuxChunk, 0, kSystemAddresses);
+  if (ledger::address_order() == VF_ADDRESSES_WSL) {
+    // Twice the card: room for what stays between pieces.
+    const size_t area = round_up(2 * static_cast<size_t>(ledger::card(card)->total_bytes), kLinuxChunk);
+    made = AddressSpace(area, kWslLead, kSystemAddresses);
+  }
+  return all.by_card.emplace(card, std::move(made)).first->second;
+}
+
+void release_addresses(int card, uintptr_t begin, size_t bytes) {
+  make_inaccessible(reinterpret_cast<void*>(begin), bytes);
+  Addresses& all = addresses();
+  const std::lock_guard guard(all.lock);
+  space_of(all, card).give_back(begin, bytes);
+}
+
+// Zeros in whole granules. Null: no address space.
+void* take_addresses(int card, size_t bytes) {
+  Addresses& all = addresses();
+  const std::lock_guard guard(all.lock);
+  AddressSpace& space = space_of(all, card);
+  const uintptr_t begin = space.take(bytes);
+  if (begin == 0) return nullptr;
+  auto* address = reinterpret_cast<void*>(begin);
+  if (make_accessible(address, bytes)) return address;
+  space.give_back(begin, bytes);
+  return nullptr;
+}
+
 void record(uint8_t kind, const Allocation& allocation) {
   const Range& range = allocation.range;
   ledger::emit(kind, range.card, range.begin, static_cast<int64_t>(range.bytes), ledger::used_bytes(range.card), 0,
                nullptr);
 }
 
-void* map_charged(int card, size_t bytes) {
+void* take_charged(int card, size_t bytes) {
   if (!ledger::take(card, static_cast<int64_t>(bytes))) return nullptr;
-  void* address = map_lazily(bytes, kGranularity);
+  void* address = take_addresses(card, bytes);
   if (address == nullptr) ledger::give_back(card, static_cast<int64_t>(bytes));
   return address;
 }
@@ -40,7 +84,7 @@ uintptr_t allocate_small(int card, size_t bytes) {
   const std::lock_guard guard(small.lock);
   SmallBlocks& blocks = small.by_card[card];
   if (const uintptr_t found = blocks.allocate(bytes)) return found;
-  void* granule = map_charged(card, kGranularity);
+  void* granule = take_charged(card, kGranularity);
   if (granule == nullptr) return 0;
   blocks.add_granule(reinterpret_cast<uintptr_t>(granule));
   return blocks.allocate(bytes);
@@ -53,14 +97,18 @@ void release_small(const Allocation& allocation) {
   const std::lock_guard guard(small.lock);
   const uintptr_t granule = small.by_card[range.card].release(range.begin, range.bytes);
   if (granule == 0) return;
-  unmap(reinterpret_cast<void*>(granule), kGranularity);
+  release_addresses(range.card, granule, kGranularity);
   ledger::give_back(range.card, kGranularity);
 }
 
 void release_mapped(const Allocation& allocation) {
   const Range& range = allocation.range;
   forget(reinterpret_cast<void*>(range.begin), range.bytes);
-  unmap(reinterpret_cast<void*>(range.begin), range.bytes);
+  if (allocation.origin == Origin::kAllocation) {
+    release_addresses(range.card, range.begin, round_up(range.bytes, kGranularity));
+  } else {
+    unmap(reinterpret_cast<void*>(range.begin), range.bytes);
+  }
   if (allocation.charged_bytes > 0) ledger::give_back(range.card, allocation.charged_bytes);
 }
 
@@ -89,7 +137,7 @@ Error allocate_device(int card, size_t bytes, void** address) {
   const bool is_small = bytes <= kLargestSmallBlock;
   const size_t charged = round_up(bytes, kGranularity);
   const uintptr_t begin =
-      is_small ? allocate_small(card, bytes) : reinterpret_cast<uintptr_t>(map_charged(card, charged));
+      is_small ? allocate_small(card, bytes) : reinterpret_cast<uintptr_t>(take_charged(card, charged));
   if (begin == 0) return Error::kOutOfMemory;
   Allocation allocation;
   allocation.range = {Place::kDevice, card, begin, bytes};

@@ -38,6 +38,8 @@ CUdriverProcAddressQueryResult find_entry(const char* name, int version, void** 
     if (entry.version > version) break;
     if (void* found = dlsym(own_handle(), entry.symbol)) *function = found;
   }
+  // A function of a driver newer than the table: exported, and refused when it is called.
+  if (!is_known) *function = dlsym(own_handle(), name);
   if (*function != nullptr) return CU_GET_PROC_ADDRESS_SUCCESS;
   return is_known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 }
@@ -54,6 +56,8 @@ CUresult check_usable() {
       return CUDA_SUCCESS;
     case ledger::State::kForked:
       return CUDA_ERROR_NOT_INITIALIZED;
+    case ledger::State::kEnded:
+      return CUDA_ERROR_DEINITIALIZED;
     case ledger::State::kNoLedger:
     case ledger::State::kNoCard:
       break;

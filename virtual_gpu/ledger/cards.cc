@@ -70,6 +70,11 @@ int driver_version() {
   return ledger == nullptr ? 0 : static_cast<int>(ledger->driver_version);
 }
 
+vf_address_order address_order() {
+  const vf_ledger* ledger = mapped();
+  return ledger == nullptr ? VF_ADDRESSES_LINUX : static_cast<vf_address_order>(ledger->address_order);
+}
+
 bool is_touched(int ordinal) {
   const Process* self = attached();
   return has(self, ordinal) && slot_of(*self).context_bytes[self->cards[ordinal]] != 0;

@@ -16,7 +16,8 @@ enum class State {
   kReady,
   kNoLedger,  // VRAMFIT_LEDGER is unset, or the file is not a ledger of our version
   kNoCard,    // CUDA_VISIBLE_DEVICES hides every card
-  kForked     // CUDA was initialised before this process was forked, which no CUDA program survives
+  kForked,    // CUDA was initialised before this process was forked, which no CUDA program survives
+  kEnded      // the process is ending and has given everything back; seen by the thread that ends it only
 };
 
 // Attaches on the first call. Everything below first does this by itself.
@@ -34,6 +35,7 @@ VF_EXPORT int current_card();                // of the calling thread; 0 at firs
 VF_EXPORT bool set_current_card(int ordinal);
 VF_EXPORT bool keeps_all_values();  // VRAMFIT_VALUES=cpu
 VF_EXPORT int driver_version();     // 13000; 0 without a ledger
+VF_EXPORT vf_address_order address_order();
 
 struct MemoryInfo {
   int64_t free_bytes = 0;
@@ -63,6 +65,7 @@ VF_EXPORT void note_not_modelled(const char* function);
 VF_EXPORT void note_assumed(const char* text);
 VF_EXPORT void note_data_read(const char* text);
 VF_EXPORT void note_warning(const char* text);
+VF_EXPORT void note_loss(const char* key);  // a kind of loss that src/model/data_loss.cc lists
 
 // vramfit_emit of the recorder when one is loaded, else nothing. `kind` is enum vf_record_kind; an ordinal is turned
 // into the ledger's index of the card, 255 stays the host.

@@ -38,6 +38,7 @@ void note_not_modelled(const char* function) { note(VF_NOTE_NOT_MODELLED, std::s
 void note_assumed(const char* text) { note(VF_NOTE_ASSUMED, text); }
 void note_data_read(const char* text) { note(VF_NOTE_DATA_READ, text); }
 void note_warning(const char* text) { note(VF_NOTE_WARNING, text); }
+void note_loss(const char* key) { note(VF_NOTE_LOSS, key); }
 
 }  // namespace vramfit::ledger
 

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -20,6 +21,7 @@ namespace {
 struct Attachment {
   std::mutex attaching;
   std::atomic<State> state{State::kNoLedger};
+  pid_t ending_thread = 0;  // set before kEnded
   std::atomic<vf_ledger*> observed{nullptr};
   std::string observed_path;
   std::string why = "no virtual card: VRAMFIT_LEDGER is not set (run the program with `vramfit run`)";
@@ -92,14 +94,23 @@ State attach(Attachment& self) {
   return State::kReady;
 }
 
-// A process that ends in order gives its memory back at once; of any other, whoever needs room reclaims it.
+// A process that ends in order gives its memory back at once; of any other, whoever needs room reclaims it. The slot's
+// number is kept: a thread that is in the middle of a call writes into a slot that nobody reads, not before all slots.
 __attribute__((destructor)) void leave() {
   Attachment& self = attachment();
   if (self.state != State::kReady || self.process.ledger->processes[self.process.slot].pid != getpid()) return;
-  self.state = State::kNoLedger;
+  self.ending_thread = gettid();
+  self.state = State::kEnded;
   const Lock lock(*self.process.ledger);
   release_slot(lock, *self.process.ledger, self.process.slot);
-  self.process.slot = -1;
+}
+
+// Destructors of libraries run last of all, and no thread is joined any more. A thread that is still at work (a
+// watchdog, a loader's pin thread) would take any error for a failure of the job and abort it: it waits for the end
+// instead.
+State after_end(const Attachment& self) {
+  while (gettid() != self.ending_thread) pause();
+  return State::kEnded;
 }
 
 }  // namespace
@@ -108,6 +119,7 @@ State state() {
   Attachment& self = attachment();
   State now = self.state.load(std::memory_order_acquire);
   if (now == State::kReady || now == State::kForked) return now;
+  if (now == State::kEnded) return after_end(self);
   const std::lock_guard guard(self.attaching);
   now = self.state.load(std::memory_order_acquire);
   if (now == State::kReady || now == State::kForked || self.process.ledger != nullptr) return now;

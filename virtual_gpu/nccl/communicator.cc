@@ -59,6 +59,7 @@ int make(Communicator** out, std::string name, int ranks, int rank) {
   (*out)->rank = rank;
   (*out)->card = card;
   (*out)->channel_bytes = channels;
+  introduce(**out);
   return kSuccess;
 }
 
@@ -178,7 +179,7 @@ VF_ABI int ncclCommCuDevice(const Communicator* communicator, int* card) {
 
 VF_ABI int ncclCommGetAsyncError(Communicator* communicator, int* error) {
   if (communicator == nullptr || error == nullptr) return nccl::kInvalidArgument;
-  *error = nccl::kSuccess;
+  *error = communicator->failed ? nccl::kSystemError : nccl::kSuccess;
   return nccl::kSuccess;
 }
 

@@ -30,7 +30,11 @@ void end_group();
 
 // Posts this rank's part of the communicator's collective number `call`.
 void post_part(Communicator& communicator, uint64_t call, const void* data, int64_t bytes);
-// The part of `rank`. Nothing when that rank does not answer: the session is told, and nobody is waited for again.
+// Tells the other ranks which process this rank is, so that they know whether it still lives.
+void introduce(const Communicator& communicator);
+// The part of `rank`, which is waited for while its process lives, however slow the machine is, up to NCCL's own limit.
+// Nothing when it has gone, or when the limit passed (the communicator has then failed, as PyTorch's watchdog will
+// see): the session is told, and nobody is waited for again.
 std::optional<std::string> fetch_part(Communicator& communicator, uint64_t call, int rank);
 
 void post_message(Communicator& communicator, int to, const void* data, int64_t bytes);

@@ -1,5 +1,4 @@
 // libvramfit_preload.so: its DT_NEEDED entries bring in every stand-in of one CUDA major before the program starts.
-// The symbol only keeps the library from being empty.
 #include "virtual_gpu/ledger/export.h"
 
 extern "C" VF_EXPORT int vramfit_virtual_gpu_major();

@@ -3,6 +3,10 @@
 Each technique module has `install(torch, options)`, called once torch is imported; `allocator` also has
 `before_torch(options)`. A technique says with `applied` or `refused` what became of it; one that says neither by the
 end of the process was never reached, which is a refusal too.
+
+A refusal before the first optimizer step ends the job there (PlanRefused): to train for days without what the plan was
+to save is not what was asked for. What is only known at the first step is asked there (first_step.py). A refusal after
+it is told at the end, and costs no training.
 """
 
 from __future__ import annotations
@@ -11,9 +15,11 @@ import atexit
 import importlib
 import json
 import os
+import sys
 from typing import Any
 
-from vramfit import notes
+from vramfit import events, garbage, notes
+from vramfit.stop import PlanRefused
 
 _KNOWN = (
     "micro_batch",
@@ -30,6 +36,8 @@ _KNOWN = (
 _OF_EVALUATION = ("no_grad_validation", "gather_on_cpu", "empty_cache")
 _plan: dict[str, Any] = {}
 _answered: set[str] = set()
+_refused_early: list[str] = []
+_training: list[bool] = []  # filled at the first optimizer step, or when the process ends
 
 
 def plan() -> dict[str, Any]:
@@ -40,6 +48,8 @@ def plan() -> dict[str, Any]:
         _plan.clear()
         _plan["path"] = path
         _answered.clear()
+        _training.clear()
+        _refused_early.clear()
         try:
             with open(path, encoding="utf-8") as file:
                 _plan["techniques"] = json.load(file).get("techniques", [])
@@ -61,6 +71,18 @@ def refused(technique: str, text: str) -> None:
     if key not in _answered:
         _answered.update((technique, key))
         notes.note("plan_refused", id=technique, text=text)
+        if _training:
+            return
+        said = f"vramfit: the plan does not apply, so the job ends before it trains: {technique}: {text}"
+        print(said, file=sys.stderr)
+        _refused_early.append(technique)
+        if "torch" in sys.modules:  # before, Python itself is starting, which nothing may end
+            _end_job()
+
+
+def _end_job() -> None:
+    garbage.run_ends_early()
+    raise PlanRefused
 
 
 def before_torch() -> None:
@@ -73,6 +95,8 @@ def before_torch() -> None:
 
 def install(torch: Any) -> None:
     techniques = plan().get("techniques", [])
+    if _refused_early:
+        _end_job()
     for options in techniques:
         name = str(options.get("id"))
         if name not in _KNOWN:
@@ -83,7 +107,21 @@ def install(torch: Any) -> None:
         except Exception as error:
             refused(name, f"it could not be installed: {error!r}")
     if techniques:
+        events.step_begin.listen(_at_step)
         _answer_at_exit(techniques)
+
+
+def _at_step(_optimizer: Any) -> None:
+    if _training:
+        return
+    from vramfit.apply import first_step
+
+    for options in plan().get("techniques", []):
+        name = str(options.get("id"))
+        missed = first_step.missed(name, options) if name not in _answered else ""
+        if missed:
+            refused(name, missed)
+    _training.append(True)
 
 
 def _answer_at_exit(techniques: list[dict[str, Any]]) -> None:
@@ -92,6 +130,7 @@ def _answer_at_exit(techniques: list[dict[str, Any]]) -> None:
     def answer() -> None:
         if os.getpid() != pid:
             return
+        _training.append(True)
         for options in techniques:
             name = str(options.get("id"))
             if name not in _answered and _was_due(name, options):

@@ -1,16 +1,25 @@
-"""Mixed precision from a root's forward to backward(), so that the loss is inside, as the PyTorch guide has it.
+"""Mixed precision around each forward of a root, and around the loss made of what came out of it; nothing else.
 
-With float16 the loss is scaled and the step taken through a GradScaler, gradients unscaled before they are clipped.
+    root's forward          autocast
+    ... to backward()       autocast for operations on the graph (loss_region.py), as the PyTorch guide has it
+    everything else         as it was: backward, optimizer, metrics, evaluation outside of the model
+
+What a forward without a backward pass returns (evaluation) is float32 again, as the script expects it. With float16 the
+loss is scaled (loss_scale.py).
 """
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
-from collections.abc import Callable
 from typing import Any
 
-from vramfit import apply, events, job, scopes
+from vramfit import apply, events, job, loaders, notes, owners, phases, scopes
 from vramfit.apply import training_loop
+from vramfit.apply.loss_region import LossRegion, to_float
+from vramfit.apply.loss_scale import LossScale
+from vramfit.recorder import BACKWARD, TRAIN
 
 ID = "autocast"
 
@@ -19,82 +28,120 @@ class Autocast:
     def __init__(self, torch: Any, options: dict[str, Any]) -> None:
         self._torch = torch
         self._dtype = getattr(torch, str(options.get("dtype", "bfloat16")))
-        self._wants_scaler = bool(options.get("scaler", self._dtype == torch.float16))
-        self._open: Any = None
-        self._scaler: Any = None
-        self._stepped = False
-        self._optimizers: list[Any] = []
+        self._wants_scale = bool(options.get("scaler", self._dtype == torch.float16))
+        self._loss = LossRegion(torch, self._dtype)
+        self.restart()
 
     def restart(self) -> None:
-        self._open = self._scaler = None
-        self._stepped = False
-        self._optimizers.clear()
+        self._module: Any = None  # the root whose forward runs
+        self._forward: Any = None  # its autocast
+        self._in_loss = False
+        self._goes_on = False  # that forward began within a loss: of two models, the first may still be trained
+        self.begin_scale()
 
-    # -- the region
+    def begin_scale(self) -> None:
+        if self._wants_scale:
+            machine = training_loop.machine
+            machine.scale = LossScale(self._torch)
+            machine.refuse_scale = lambda text: apply.refused(ID, text)
+
+    def learn_optimizer(self, optimizer: Any) -> None:
+        if type(optimizer).__name__ == "LBFGS":
+            text = "LBFGS takes curvature from differences of gradients, which half precision rounds away"
+            apply.refused(ID, text)
+
+    # -- the forward
 
     def enter(self, module: Any, args: Any, kwargs: Any) -> None:
         root = scopes.root_of(module)
-        if root is None or not root.parameters or self._open is not None:
+        if root is None or not root.parameters or self._forward is not None:
+            return  # nn.CrossEntropyLoss and its like are part of the loss
+        self._goes_on = self._in_loss
+        self.end_loss()
+        if (refusal := self._find_obstacle(module)) is not None:
+            apply.refused(ID, refusal)
             return
-        own = job.autocast_dtype()
-        if own is not None:
-            apply.refused(ID, f"the script uses autocast with {own} already")
-            return
-        region = self._torch.autocast("cuda", dtype=self._dtype)
-        region.__enter__()
-        self._open = region
-        scaler = " with a GradScaler" if self._wants_scaler else ""
+        self._begin_forward(module)
+        scaler = " with a scaled loss" if self._wants_scale else ""
         apply.applied(ID, f"autocast to {str(self._dtype).replace('torch.', '')}{scaler}")
 
-    def leave(self, *_: Any) -> None:
-        if self._open is not None:
-            region, self._open = self._open, None
-            region.__exit__(None, None, None)
+    def enter_again(self, module: Any) -> None:
+        """Recomputed in backward, as it was computed."""
+        root = scopes.root_of(module)
+        if root is not None and root.parameters and self._forward is None:
+            self._begin_forward(module)
 
-    # -- the scaler
+    def _begin_forward(self, module: Any) -> None:
+        self._module, self._forward = module, self._torch.autocast("cuda", dtype=self._dtype)
+        self._forward.__enter__()
 
-    def scale_loss(self, loss: Any) -> Any:
-        if not self._wants_scaler or not loss.is_cuda:
-            return loss
-        if self._scaler is None:
-            self._scaler = self._torch.amp.GradScaler("cuda")
-        if self._stepped:
-            self._stepped = False
-            self._scaler.update()
-        return self._scaler.scale(loss)
+    def _find_obstacle(self, module: Any) -> str | None:
+        own = job.autocast_dtype()
+        if own is not None:
+            return f"the script uses autocast with {own} already"
+        if self._wants_scale and "FullyShardedDataParallel" in type(module).__name__:
+            return "parameters are sharded: ranks would have to agree on each overflow"
+        return None
 
-    def take_step(self, optimizer: Any, take: Callable[[], Any]) -> Any:
-        if self._scaler is None:
-            return take()
-        if optimizer not in self._optimizers:
-            self._optimizers.append(optimizer)
-        self._stepped = True
-        return self._scaler.step(optimizer)
+    def leave(self, module: Any, args: Any, result: Any) -> Any:
+        """A forward hook of every module: what it returns takes the place of the result."""
+        if module is not self._module or phases.is_inside_module():
+            return None
+        region, self._forward, self._module = self._forward, None, None
+        region.__exit__(None, None, None)
+        if phases.position.stage == BACKWARD:
+            return None
+        is_trained = self._torch.is_grad_enabled() and phases.position.phase == TRAIN
+        is_trained = is_trained and any(tensor.requires_grad for _, tensor in owners.tensors_in(result))
+        if is_trained or self._goes_on:
+            self._in_loss = True
+            self._loss.open()
+        return None if is_trained else to_float(self._torch, result, self._dtype)
 
-    def before_clipping(self, tensors: list[Any]) -> None:
-        if self._scaler is None:
-            return
-        wanted = {id(tensor) for tensor in tensors}
-        for optimizer in self._optimizers:
-            if any(id(p) in wanted for group in optimizer.param_groups for p in group["params"]):
-                try:
-                    self._scaler.unscale_(optimizer)
-                except RuntimeError:  # unscaled already since the last update
-                    pass
+    def end_loss(self, *_: Any) -> None:
+        if self._in_loss:
+            self._in_loss = False
+            self._loss.close()
 
-    def learn_optimizer(self, optimizer: Any) -> None:
-        if optimizer not in self._optimizers:
-            self._optimizers.append(optimizer)
+
+def _tell_at_exit() -> None:
+    pid, machine = os.getpid(), training_loop.machine
+
+    def tell() -> None:
+        if os.getpid() == pid and machine.scale is not None and machine.scale.skipped:
+            text = (
+                f"{machine.scale.skipped} optimizer steps were left out, of {machine.scale.steps}: their fp16 "
+                f"gradients overflowed, as they do until the loss scale is found (it is {machine.scale.value:g} now)"
+            )
+            notes.note("plan_effect", id=ID, text=text)
+
+    atexit.register(tell)
+
+
+def _close_before_backward(torch: Any, technique: Autocast) -> None:
+    """Tensor.backward is itself a function that modes see, and one can't be taken off while it is asked."""
+    original = torch.Tensor.backward
+
+    @functools.wraps(original)
+    def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        technique.end_loss()
+        return original(self, *args, **kwargs)
+
+    torch.Tensor.backward = backward
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:
+    from torch.nn.modules import module
+
+    training_loop.install(torch)
     technique = Autocast(torch, options)
     os.register_at_fork(after_in_child=technique.restart)
-    events.root_enter.listen(technique.enter)
-    for event in (events.backward_begin, events.step_begin, events.batch):
-        event.listen(technique.leave)
     events.optimizer_made.listen(technique.learn_optimizer)
-    training_loop.install(torch)
-    training_loop.loss_filters.append(technique.scale_loss)
-    training_loop.step_takers.append(technique.take_step)
-    training_loop.before_clipping.append(technique.before_clipping)
+    events.root_enter.listen(technique.enter)
+    events.root_recomputed.listen(technique.enter_again)
+    _close_before_backward(torch, technique)
+    _tell_at_exit()
+    module.register_module_forward_hook(technique.leave, always_call=True)
+    for event in (events.backward_begin, events.step_begin, events.batch):
+        event.listen(technique.end_loss)
+    loaders.after_pass.append(technique.end_loss)

@@ -1,32 +1,64 @@
-"""Smaller batches from the loaders, and an optimizer step only every `accumulate` of them.
+"""The batches of a loader in parts, and one optimizer step for the parts of each: the step of the whole batch.
 
-With the loss scaled by 1 / accumulate the gradients equal those of the whole batch when the loss is a mean over samples
-and no layer mixes samples (batch norm does: its statistics are of the micro-batch).
+    script:      zero  f b step  zero  f b step  zero  f b step       a batch of 20, micro-batches of 8
+    samples:           8               8               4
+    weight:            8/20            8/20            4/20
+    what acts:   zero  f b             f b             f b step
 
-    script:      zero  f b step  zero  f b step  zero  f b step  zero  f b step       accumulate = 4
-    what acts:   zero  f b             f b             f b             f b step
+The gradients equal those of the whole batch when the loss is a mean over samples and no layer or loss mixes samples.
+A mean over labels of which some are left out is weighted by labels (label_weights.py). What is known not to be equal is
+refused as soon as it is seen, which is before the first optimizer step unless the script trains in another way later.
 """
 
 from __future__ import annotations
 
+import dis
+import functools
+import inspect
 import os
-import weakref
+import re
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
-from vramfit import apply, importing, loaders
+from vramfit import apply, events, importing, loaders, notes, scopes
 from vramfit.apply import training_loop
+from vramfit.apply.label_weights import LabelWeights
+from vramfit.apply.split_sampler import Share, SplitSampler
+from vramfit.cut import cutter
 from vramfit.loaders import Pass
+from vramfit.phases import position
+from vramfit.recorder import TRAIN
 
 ID = "micro_batch"
+_LIBRARY = re.compile(r"/site-packages/|/dist-packages/")
 
 
 class MicroBatch:
-    def __init__(self, options: dict[str, Any]) -> None:
+    """training_loop.Window. `share` is that of the batch which the script works on; None outside its training pass."""
+
+    def __init__(self, torch: Any, options: dict[str, Any]) -> None:
+        self._torch = torch
         self.size = int(options["micro_batch"])
         self.accumulate = max(1, int(options.get("accumulate", 1)))
         self.loaders = [int(ordinal) for ordinal in options.get("loaders", [0])]
-        self.calls: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self.framework_accumulates = False
+        self.labels = LabelWeights(torch)
+        self._named = False
+        self.restart()
+
+    def restart(self) -> None:
+        self.share: Share | None = None
+        # In this micro-batch:
+        self._trains = False  # a model was called to be trained
+        self._backwards = 0  # begun
+        self._asked: list[int] = []  # ids of optimizers whose step() was called
+        self._stepped: list[int] = []  # and whose step is over, taken or put off
+        self._gradients: dict[int, tuple[int, int]] = {}  # of each parameter, after the last backward pass
+
+    def _refuse(self, text: str) -> None:
+        apply.refused(ID, text)
 
     # -- batches
 
@@ -34,37 +66,210 @@ class MicroBatch:
         if this_pass.ordinal not in self.loaders:
             return
         loader = this_pass.loader
-        sampler = getattr(loader, "batch_sampler", None)
-        size = getattr(loader, "batch_size", None)
-        if size is None or sampler is None or "batch_size" not in vars(sampler):
-            apply.refused(ID, f"data loader {this_pass.ordinal + 1} makes its batches in a way of its own")
-        elif size > self.size:
-            sampler.batch_size = self.size
-            object.__setattr__(
-                loader, "batch_size", self.size
-            )  # DataLoader forbids it: it can't know its sampler changed
-            apply.applied(ID, f"batches of {self.size} instead of {size}, one optimizer step every {self.accumulate}")
+        sampler = loader.__dict__.get("_vramfit_few") or getattr(loader, "batch_sampler", None)
+        if sampler is None or getattr(loader, "_dataset_kind", None) == 1:  # _DatasetKind.Iterable
+            self._refuse(f"data loader {this_pass.ordinal + 1} makes its batches in a way of its own")
+            return
+        size = getattr(sampler, "batch_size", None)
+        if size is not None and size <= self.size:
+            return
+        if self.framework_accumulates and "_vramfit_split" not in loader.__dict__:
+            self._refuse("the trainer made another loader of the one it was given")
+            return
+        split = self._split(loader, sampler)
+        split.this_pass = this_pass
+        self.share = None
+        if size is not None:
+            cutter.budget.weight = self.size / size  # a budget counts the script's batches
+        was = "what they were" if size is None else str(size)
+        apply.applied(ID, f"batches of {self.size} instead of {was}, one optimizer step for the parts of each")
 
-    # -- steps
+    def _split(self, loader: Any, sampler: Any) -> SplitSampler:
+        return loader.__dict__.setdefault("_vramfit_split", SplitSampler(sampler, self.size))
 
-    def _factor(self) -> int:
-        return 1 if self.framework_accumulates else self.accumulate
+    def _split_for_trainer(self, loader: Any) -> None:
+        """Before the trainer asks how many batches there are. It gives each of them the same weight."""
+        sampler = loader.__dict__.get("_vramfit_few") or getattr(loader, "batch_sampler", None)
+        size = getattr(sampler, "batch_size", None)
+        if sampler is None or (size is not None and size <= self.size):
+            return
+        if self._has_odd_batch(loader, size):
+            self._refuse("each epoch ends with a smaller batch, which the trainer would give the weight of a whole one")
+        self._split(loader, sampler)
 
-    def scale_loss(self, loss: Any) -> Any:
-        return loss if self._factor() == 1 or not loss.requires_grad else loss / self._factor()
+    @staticmethod
+    def _has_odd_batch(loader: Any, size: int | None) -> bool:
+        samples = loaders.length_of(getattr(loader, "sampler", None))
+        return size is None or samples is None or samples % size != 0
 
-    def is_due(self, optimizer: Any, peek: bool) -> bool:
-        if optimizer is None:
-            counts = list(self.calls.values())
-            return (counts[0] + 1 if counts else 1) % self._factor() == 0
-        count = self.calls.get(optimizer, 0) + 1
-        if not peek:
-            self.calls[optimizer] = count
-        return count % self._factor() == 0
+    def on_batch(self, this_pass: Pass, batch: Any) -> None:
+        split = this_pass.loader.__dict__.get("_vramfit_split")
+        if split is None or self.framework_accumulates:
+            return
+        if this_pass.delivered == 1:
+            self._look_at_driver(this_pass)
+        self._look_at_last(this_pass)
+        # A batch that is given again (cut.py) was not drawn.
+        turn = (this_pass.delivered - 1) % self.accumulate
+        repeated = Share(self.size, self.size * self.accumulate, turn == 0, turn == self.accumulate - 1)
+        self.share = split.shares.popleft() if split.shares else repeated
+        this_pass.delivered_whole = self.share.is_last
+        self._trains = False
+        self._backwards = 0
+        self._asked.clear()
+        self._stepped.clear()
+        if self.share.is_first:
+            self._gradients.clear()
+            self.labels.begin()
+
+    def _look_at_driver(self, this_pass: Pass) -> None:
+        """A pass has to be a `for` over the loader: a script that counts steps must not see more batches."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_globals.get("__name__") != "vramfit.loaders":
+            frame = frame.f_back
+        while frame is not None and frame.f_globals.get("__name__") == "vramfit.loaders":
+            frame = frame.f_back
+        if frame is None:
+            return
+        where = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+        is_own = not _LIBRARY.search(frame.f_code.co_filename)
+        is_for = dis.opname[frame.f_code.co_code[frame.f_lasti]] == "FOR_ITER"
+        if not is_for:
+            self._refuse(
+                f"batches are drawn one by one ({where}): the loop counts steps, or draws ahead, and would see "
+                f"micro-batches in place of batches"
+            )
+        elif is_own and frame.f_code.co_flags & inspect.CO_GENERATOR:
+            self._refuse(f"batches come through a generator of the script's ({where}): its loop counts steps by itself")
+
+    def _look_at_last(self, this_pass: Pass) -> None:
+        """What the script did with the micro-batch before this one."""
+        if self.share is None or not self._trains:
+            return
+        if not self._backwards:
+            self._refuse("the script trains without backward(): gradients that torch.autograd.grad returns are its own")
+        elif not self._asked:
+            self._refuse("the script accumulates gradients itself: no optimizer step was asked for after a batch")
+        others = [p for p in loaders.current if p.ordinal not in self.loaders and p.trained and p.iterator is not None]
+        if any(p.iterator() is not None for p in others if p.iterator is not None):
+            self._refuse("the script trains on batches of two loaders at once")
+
+    def after_pass(self, this_pass: Pass) -> None:
+        split = this_pass.loader.__dict__.get("_vramfit_split")
+        if split is not None:
+            split.this_pass = None  # which holds the loader: nothing but a collection would end a circle
+            if self.share is not None and not self.share.is_last and this_pass.wanted is None:
+                self._refuse("the script leaves a pass over its data before the end, in the middle of a batch")
+            self.share = None
+
+    # -- what the window says (training_loop.Window)
+
+    def _is_open(self) -> bool:
+        return self.share is not None and not self.framework_accumulates
+
+    def is_due(self, optimizer: Any) -> bool:
+        return self.share is None or not self._is_open() or self.share.is_last
 
     def keeps_gradients(self, optimizer: Any) -> bool:
-        counts = self.calls.values() if optimizer is None else [self.calls.get(optimizer, 0)]
-        return any(count % self._factor() for count in counts)
+        """From the first backward pass of a window until its step."""
+        if self.share is None or not self._is_open():
+            return False
+        if self._backwards and not self._asked:
+            self._refuse("gradients are zeroed between the backward pass and the optimizer's step")
+        has_begun = not self.share.is_first or self._backwards > 0
+        return has_begun and not (self.share.is_last and self._stepped)
+
+    def before_backward(self, roots: list[Any]) -> Any:
+        """What to multiply the loss by: a number, or a tensor."""
+        if self.share is None or not self._is_open():
+            return 1.0
+        self._look_at_gradients()
+        if self.share.is_first and any(p._backward_hooks for p in self._trained()):
+            self._refuse("hooks on parameters see the gradients of one micro-batch")
+        self._backwards += 1
+        if self.labels.in_use and self._backwards > 1:
+            self._refuse("a mean over labels and another loss are differentiated one after the other")
+        weight = self.labels.weight_of(roots, self.share)
+        return self.share.size / self.share.of if weight is None else weight
+
+    def after_backward(self) -> None:
+        if not self._is_open() or self.share is None:
+            return
+        if self.share.is_last:
+            if self.labels.in_use and self._stepped:
+                self._refuse("optimizers step within backward, before all labels of a batch are counted")
+            self.labels.divide(self._parameters())
+        else:
+            self.remember_gradients()
+
+    def step_called(self, optimizer: Any, closure: Callable[[], Any] | None) -> tuple[bool, Any]:
+        """Whether to take the step; if not, what step() returns."""
+        if not self._is_open() or self.share is None:
+            return True, None
+        if id(optimizer) in self._asked:
+            self._refuse("an optimizer steps more than once for a batch")
+        self._asked.append(id(optimizer))
+        if self.share.is_last:
+            return True, None
+        loss = None
+        if closure is not None:
+            with self._torch.enable_grad():
+                loss = closure()
+        self._stepped.append(id(optimizer))
+        return False, loss
+
+    def step_taken(self, optimizer: Any) -> None:
+        self._stepped.append(id(optimizer))
+
+    # -- what a window can't be
+
+    def learn_optimizer(self, optimizer: Any) -> None:
+        if type(optimizer).__name__ == "LBFGS" and self.accumulate > 1 and not self.framework_accumulates:
+            self._refuse("LBFGS asks for the gradients of a batch several times a step")
+
+    def on_root(self, module: Any, args: Any, kwargs: Any) -> None:
+        """A forward after a step that was put off would be one of old weights."""
+        root = scopes.root_of(module)
+        if not self._is_open() or root is None or not root.parameters or position.phase != TRAIN:
+            return
+        if not self._torch.is_grad_enabled():
+            return
+        self._trains = True
+        self._name_statistics(module)
+        if self._stepped and not self.is_due(None):
+            self._refuse("the script goes on training on a batch after the optimizer's step: it would use old weights")
+
+    def _parameters(self) -> list[Any]:
+        return [p for _, module in scopes.live_roots() for p in module.parameters() if p.grad is not None]
+
+    def _name_statistics(self, module: Any) -> None:
+        """Layers that mix samples, or draw random numbers for each: known for what they are, and told once."""
+        if self._named:
+            return
+        self._named = True
+        parts = list(module.modules())
+        if any("BatchNorm" in type(part).__name__ and part.training for part in parts):
+            text = f"batch normalisation sees {self.size} samples at once, so statistics and gradients are others"
+            notes.note("plan_effect", id=ID, text=text)
+        elif any("Dropout" in type(part).__name__ and part.training and getattr(part, "p", 0) for part in parts):
+            text = "dropout draws its masks for each micro-batch: other random numbers, of the same distribution"
+            notes.note("plan_effect", id=ID, text=text)
+
+    @staticmethod
+    def _trained() -> list[Any]:
+        return [p for _, module in scopes.live_roots() for p in module.parameters() if p.requires_grad]
+
+    def remember_gradients(self) -> None:
+        if self._is_open():
+            self._gradients = {id(p): (id(p.grad), p.grad._version) for p in self._parameters()}
+
+    def _look_at_gradients(self) -> None:
+        """Between two micro-batches of a batch nobody may have changed what was accumulated."""
+        if not self._gradients or self._backwards:
+            return
+        now = {id(p): (id(p.grad), p.grad._version) for p in self._parameters()}
+        if any(now.get(key) != value for key, value in self._gradients.items()):
+            self._refuse("the script changes, replaces or zeroes gradients itself between two batches")
 
     # -- trainers that can do it themselves
 
@@ -75,7 +280,14 @@ class MicroBatch:
         def init(trainer_self: Any, *args: Any, **kwargs: Any) -> None:
             original(trainer_self, *args, **kwargs)
             settings = trainer_self.args
-            before = settings.per_device_train_batch_size
+            before, whole = settings.per_device_train_batch_size, settings.train_batch_size
+            samples = loaders.length_of(trainer_self.train_dataset)
+            per_step = whole * max(1, int(getattr(settings, "world_size", 1)))
+            if samples is not None and samples % (per_step * settings.gradient_accumulation_steps) != 0:
+                self._refuse(
+                    f"{samples} samples are no whole number of batches of {per_step}: the Trainer would end each epoch "
+                    f"with another step than now"
+                )
             settings.per_device_train_batch_size = min(before, self.size)
             settings.gradient_accumulation_steps *= self.accumulate
             trainer_self._train_batch_size = settings.train_batch_size
@@ -101,16 +313,50 @@ class MicroBatch:
 
         module.Trainer.__init__ = init
 
+    def lightning_loop(self, module: Any) -> None:
+        """Lightning counts the batches of an epoch before it draws the first."""
+        from torch.utils._pytree import tree_flatten
+        from torch.utils.data import DataLoader
+
+        original = module._request_dataloader
+
+        @functools.wraps(original)
+        def request(*args: Any, **kwargs: Any) -> Any:
+            given = original(*args, **kwargs)
+            for loader in tree_flatten(given)[0]:
+                if isinstance(loader, DataLoader) and self.framework_accumulates:
+                    self._split_for_trainer(loader)
+            return given
+
+        module._request_dataloader = request
+
+
+def _put_off_averages(torch: Any, technique: MicroBatch) -> None:
+    """torch's own average of weights is one over optimizer steps."""
+    averaged = torch.optim.swa_utils.AveragedModel
+    original = averaged.update_parameters
+
+    @functools.wraps(original)
+    def update_parameters(self: Any, *args: Any, **kwargs: Any) -> None:
+        if technique.is_due(None):
+            original(self, *args, **kwargs)
+
+    averaged.update_parameters = update_parameters
+
 
 def install(torch: Any, options: dict[str, Any]) -> None:
-    technique = MicroBatch(options)
-    os.register_at_fork(after_in_child=technique.calls.clear)
+    technique = MicroBatch(torch, options)
+    os.register_at_fork(after_in_child=technique.restart)
     loaders.before_pass.insert(0, technique.before_pass)  # before the cutter asks how long the pass is
-    if technique.accumulate > 1:
-        training_loop.install(torch)
-        training_loop.loss_filters.append(technique.scale_loss)
-        training_loop.step_is_due.append(technique.is_due)
-        training_loop.keeps_gradients.append(technique.keeps_gradients)
+    events.batch.listen(technique.on_batch)
+    loaders.after_pass.append(technique.after_pass)
+    events.root_enter.listen(technique.on_root)
+    events.optimizer_made.listen(technique.learn_optimizer)
+    technique.labels.install()
+    _put_off_averages(torch, technique)
+    training_loop.install(torch).window = technique
     importing.after_import("transformers.trainer", technique.hugging_face)
     importing.after_import("pytorch_lightning.trainer.trainer", technique.lightning)
     importing.after_import("lightning.pytorch.trainer.trainer", technique.lightning)
+    for name in ("pytorch_lightning", "lightning.pytorch"):
+        importing.after_import(f"{name}.loops.fit_loop", technique.lightning_loop)

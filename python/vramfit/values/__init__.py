@@ -1,4 +1,6 @@
-"""`--values cpu`: every operator that runs on a virtual card is run once more on the CPU, over the same bytes.
+"""Values on a virtual card: `cpu` here, `tracked` in the folder of that name.
+
+`--values cpu`: every operator that runs on a virtual card is run once more on the CPU, over the same bytes.
 
 The virtual card's kernels do nothing, but its memory is host memory. Re-running each operator on the CPU over those
 bytes gives exact losses, and exact sizes where a size depends on data (`nonzero`, boolean masks, non-maximum
@@ -9,27 +11,34 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 from vramfit import importing, notes
 
 _COMPILE_NOTE = "torch.compile was switched off: compiled kernels cannot be run on the CPU, so operators run one by one"
 
 
-def are_wanted() -> bool:
-    return os.environ.get("VRAMFIT_VALUES") == "cpu"
+def policy() -> str:
+    """`zeros`, `tracked` or `cpu`; on a real card there is nothing to compute."""
+    return "zeros" if os.environ.get("VRAMFIT_REAL") == "1" else os.environ.get("VRAMFIT_VALUES") or "zeros"
 
 
 _state = {"installed": False}
+_modes: list[Any] = []  # torch 2.6 drops the last reference to a mode while it prints a tensor
 
 
 def install(torch: ModuleType) -> None:
-    """Switches exact values on in this process. Compiled code is run eagerly."""
+    """Switches computed values on in this process. Under `cpu` compiled code is run eagerly."""
     if _state["installed"]:
         return
     _state["installed"] = True
+    if policy() == "tracked":
+        _track()
+        return
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
-    _enter()
+    _enter(_exact)
     importing.after_import(
         "torch._dynamo", lambda _: notes.note("values", operator="torch.compile", text=_COMPILE_NOTE)
     )
@@ -37,30 +46,44 @@ def install(torch: ModuleType) -> None:
 
 def keep_objects(torch: ModuleType) -> None:
     """Under either policy the object collectives of torch.distributed keep their contents."""
-    if not are_wanted():
+    if policy() == "zeros":
         from vramfit.values import objects
 
         objects.install(torch)
 
 
-def _enter() -> None:
+def _exact() -> Any:
     from vramfit.values.mode import CpuValues
 
-    CpuValues().__enter__()
-    _enter_in_new_threads()
+    return CpuValues()
 
 
-def _enter_in_new_threads() -> None:
+def _track() -> None:
+    from vramfit.values.tracked import states
+
+    if states.find_library() is None:
+        return
+    from vramfit.values.tracked.mode import TrackedValues
+
+    states.begin()
+    _enter(TrackedValues)
+
+
+def _enter(make: Callable[[], Any]) -> None:
     """Dispatch modes belong to a thread; DataParallel and user threads run operators of their own."""
     from vramfit.values.aside import THREAD_NAME
 
+    def enter() -> None:
+        mode = make()
+        _modes.append(mode)
+        mode.__enter__()
+
+    enter()
     start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
 
     def start_with_values(self: threading.Thread) -> None:
-        from vramfit.values.mode import CpuValues
-
         if self.name != THREAD_NAME:
-            CpuValues().__enter__()
+            enter()
         start(self)
 
     threading.Thread._bootstrap_inner = start_with_values  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 
 import torch
 
@@ -18,10 +19,14 @@ def over_same_bytes(tensor: torch.Tensor) -> torch.Tensor:
     size = storage.nbytes()
     if size == 0 or tensor.numel() == 0:
         return torch.empty(tensor.shape, dtype=tensor.dtype)
-    raw = (ctypes.c_char * size).from_address(storage.data_ptr())
-    whole = size // tensor.element_size() * tensor.element_size()
-    flat = torch.frombuffer(raw, dtype=torch.uint8, count=whole).view(tensor.dtype)
+    flat = _whole_storage(storage.data_ptr(), size, tensor.dtype)
     seen = flat.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
     if tensor.is_conj():
         seen = seen.conj()
     return torch._neg_view(seen) if tensor.is_neg() else seen
+
+
+@functools.lru_cache(maxsize=4096)  # the allocator gives the same blocks again and again
+def _whole_storage(address: int, size: int, dtype: torch.dtype) -> torch.Tensor:
+    raw = (ctypes.c_char * size).from_address(address)
+    return torch.frombuffer(raw, dtype=torch.uint8, count=size // dtype.itemsize * dtype.itemsize).view(dtype)

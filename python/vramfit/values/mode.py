@@ -56,7 +56,7 @@ class CpuValues(TorchDispatchMode):
         kwargs = kwargs or {}
         if any(kind not in (Tensor, torch.nn.Parameter) for kind in types):
             return NotImplemented  # a tensor subclass (DTensor, fake) first takes its operator apart
-        leaves, shape = tree_flatten((args, kwargs))
+        leaves = tree_flatten((args, kwargs))[0]
         name = operator._schema.name
         if not _is_on_card(leaves) or operator.is_view or name in _NO_VALUES:
             return operator(*args, **kwargs)
@@ -67,7 +67,7 @@ class CpuValues(TorchDispatchMode):
             return self._copy(operator, args, kwargs)
         if name in _INDEXED and any(_is_mask(index) for index in args[1]) and not _is_fill(name, args):
             return self._index_by_position(operator, args, kwargs)
-        return _Twice(operator, name, leaves, shape, self.put).run()
+        return Twice(operator, name, args, kwargs, self.put).run()
 
     def _index_by_position(self, operator: Operator, args: Any, kwargs: Any) -> Any:
         """Boolean masks become positions, as the card does inside its own `index`, but with the true count."""
@@ -95,13 +95,14 @@ class CpuValues(TorchDispatchMode):
             seen.copy_(value)
 
 
-class _Twice:
+class Twice:
     """One operator: its CPU run over the same bytes, its run on the card, and the values brought together."""
 
     def __init__(
-        self, operator: Operator, name: str, leaves: list[Any], shape: Any, put: Callable[[Tensor, Tensor], None]
+        self, operator: Operator, name: str, args: Any, kwargs: Any, put: Callable[[Tensor, Tensor], None]
     ) -> None:
-        self.operator, self.name, self.leaves, self.shape, self.put = operator, name, leaves, shape, put
+        self.operator, self.name, self.put = operator, name, put
+        self.leaves, self.shape = tree_flatten((args, kwargs))
         # A tensor that the operator writes is cloned for the CPU: on the card the operator may move real bytes there.
         self.written: dict[int, Tensor] = {id(t): _host(t).clone() for t in self._find_written()}
 
@@ -115,7 +116,17 @@ class _Twice:
         if self.name in _SIZED_BY_DATA:
             device = next(leaf.device for leaf in self.leaves if isinstance(leaf, Tensor) and leaf.is_cuda)
             return tree_map(lambda value: value.to(device) if isinstance(value, Tensor) else value, values)
-        result = self.operator(*args, **kwargs)
+        return self.bring_together(self.operator(*args, **kwargs), values)
+
+    def try_on_host(self) -> Any:
+        """The values that the CPU computes; None where it can't."""
+        try:
+            return self._run_on_host()
+        except Exception:
+            return None
+
+    def bring_together(self, result: Any, values: Any) -> Any:
+        """`result`, which the card gave, with the values that the CPU gave; so what the operator writes."""
         self._write_back()
         return self._join(result, values)
 

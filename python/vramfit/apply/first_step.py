@@ -1,0 +1,51 @@
+"""What of a plan can no longer come true once the first optimizer step is due."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Any
+
+_OF_LOADERS = ("micro_batch", "resize_input", "loader_options")
+
+
+def missed(technique: str, options: dict[str, Any]) -> str:
+    """Why a technique that has said nothing so far does not apply; empty while it may still."""
+    if technique in _OF_LOADERS:
+        return _missed_of_loader(technique, options)
+    if technique == "checkpoint":
+        return _missing_module([str(name) for name in options.get("modules", [])])
+    if technique == "optimizer":
+        return "no optimizer that the script made takes these options"
+    return ""
+
+
+def _missed_of_loader(technique: str, options: dict[str, Any]) -> str:
+    from vramfit import loaders
+
+    if not loaders.was_begun(0):
+        return "the script trains without a DataLoader"
+    if technique == "resize_input":
+        return "the batches hold neither images nor token sequences"
+    wanted = options.get("loaders", [0])
+    if technique == "micro_batch" and all(loaders.was_begun(int(ordinal)) for ordinal in wanted):
+        return f"the data loader's batches are not larger than {options.get('micro_batch')}"
+    return ""
+
+
+def _missing_module(names: list[str]) -> str:
+    """A model that has not run yet may have them: all modules there are are asked."""
+    module_class = sys.modules["torch"].nn.Module
+    modules = [found for found in gc.get_objects() if issubclass(type(found), module_class)]
+    for name in names:
+        if not any(_has(module, name) for module in modules):
+            return f"no model of the script has a module {name}"
+    return ""
+
+
+def _has(module: Any, path: str) -> bool:
+    for part in path.split("."):
+        module = getattr(module, "_modules", {}).get(part)
+        if module is None:
+            return False
+    return True

@@ -1,0 +1,87 @@
+"""Autocast for the loss: what the script computes between a training forward and backward() from what came out of it.
+
+An operation is the loss's when something it reads belongs to the graph, or is of autocast's half type (which only comes
+out of the forward). Everything else the script does there, and everything after, runs as it would without us: no region
+has to be opened or closed at the right place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.overrides import TorchFunctionMode, _len_torch_function_stack, _pop_mode, _push_mode
+
+
+class LossRegion(TorchFunctionMode):
+    def __init__(self, torch: Any, dtype: Any) -> None:
+        super().__init__()
+        self._torch = torch
+        self._dtype = dtype
+        # autocast refuses these in half precision; in float they are what the script had.
+        self._in_float = (torch.nn.functional.binary_cross_entropy, torch._C._nn.binary_cross_entropy)
+
+        self._beyond = (torch.autograd.grad,)  # differentiates; what it makes may go on in the loss
+
+    def open(self) -> None:
+        """At the bottom of the stack, so that the script's own modes come off it as they went on."""
+        above = _take_off(0)
+        _push_mode(self)
+        _put_back(above)
+
+    def close(self) -> None:
+        above = []
+        while _len_torch_function_stack():
+            mode = _pop_mode()
+            if mode is self:
+                break
+            above.append(mode)
+        _put_back(above)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func in self._beyond:
+            return func(*args, **kwargs)
+        if not self._is_of_loss(args) and not self._is_of_loss(tuple(kwargs.values())):
+            return func(*args, **kwargs)
+        if func in self._in_float:
+            return func(*map(self._to_float, args), **{name: self._to_float(value) for name, value in kwargs.items()})
+        with self._torch.autocast("cuda", dtype=self._dtype):
+            return func(*args, **kwargs)
+
+    def _is_of_loss(self, values: Any, depth: int = 2) -> bool:
+        for value in values:
+            if isinstance(value, self._torch.Tensor):
+                if value.requires_grad or value.dtype == self._dtype:
+                    return True
+            elif depth and isinstance(value, (list, tuple)) and self._is_of_loss(value, depth - 1):
+                return True
+        return False
+
+    def _to_float(self, value: Any) -> Any:
+        return value.float() if isinstance(value, self._torch.Tensor) and value.dtype == self._dtype else value
+
+
+def _take_off(left: int) -> list[Any]:
+    taken = []
+    while _len_torch_function_stack() > left:
+        taken.append(_pop_mode())
+    return taken
+
+
+def _put_back(taken: list[Any]) -> None:
+    for mode in reversed(taken):
+        _push_mode(mode)
+
+
+def to_float(torch: Any, value: Any, dtype: Any) -> Any:
+    """`value` with its tensors of `dtype` as float32, in the containers that models return."""
+    if isinstance(value, torch.Tensor):
+        return value.float() if value.dtype == dtype else value
+    if isinstance(value, dict):
+        changed = {key: to_float(torch, item, dtype) for key, item in value.items()}
+        return changed if type(value) is dict else type(value)(**changed) if hasattr(value, "to_tuple") else value
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(to_float(torch, item, dtype) for item in value))
+    if type(value) in (list, tuple):
+        return type(value)(to_float(torch, item, dtype) for item in value)
+    return value

@@ -1,0 +1,171 @@
+"""What of the user's own code was not reached, and whether it would use the card. Noted once, at the end of a process.
+
+    for step in range(100_000):
+        loss = train_step(batch)            # executed
+        if step % 1000 == 0 and step:       # executed, and always false so far
+            evaluate(model)                 # not reached: it uses the card, and the test changes with `step`
+    if args.export:
+        export(model)                       # after the place where the run was ended
+
+What was decided once and for all (`if args.amp:`) is no gap: the job goes the same way.
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import os
+import sys
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from vramfit import notes
+from vramfit.coverage import lines
+from vramfit.coverage.source import Gap, Source, Varying
+from vramfit.coverage.touches import NO, Touching
+from vramfit.diagnose import frames
+
+_MAX_FILES = 60
+_MAX_BYTES = 1 << 20  # of one file
+_MAX_GAPS = 40
+_MAX_FRAMES = 200
+_state: dict[str, Any] = {"told": False, "is_main": True, "folder": ""}
+
+
+@dataclass
+class _Place:
+    """Where a function of the user's stands when the run is ended."""
+
+    file: str
+    function: str
+    first_line: int
+    line: int
+
+
+def is_wanted() -> bool:
+    """Not where nothing is left out, nor in trials."""
+    is_cut = os.environ.get("VRAMFIT_STEPS") != "all" and os.environ.get("VRAMFIT_REAL") != "1"
+    return os.environ.get("VRAMFIT_COVERAGE") == "1" and bool(os.environ.get("VRAMFIT_RUN_DIR")) and is_cut
+
+
+def begin() -> None:
+    """Before the script uses torch."""
+    _state.update(told=False, is_main=True, folder=os.getcwd())
+    if is_wanted():
+        lines.begin()
+
+
+def _in_child() -> None:
+    lines.end()
+    _state["is_main"] = False
+
+
+os.register_at_fork(after_in_child=_in_child)
+
+
+@notes.guarded("coverage")
+def tell(frame: FrameType | None) -> None:
+    """Once: at the place where a run is ended early (its frame), or when the script has ended (None)."""
+    was_cut = notes.was_cut()
+    if _state["told"] or not _state["is_main"] or not lines.executed:
+        return
+    _state["told"] = True
+    known = lines.is_known()
+    seen = {file: sorted(found) for file, found in lines.executed.items() if found}
+    unreached = find(frame, sys.modules["torch"]) if known and was_cut and "torch" in sys.modules else []
+    notes.note("coverage", known=known, cut=was_cut, executed=_as_ranges(seen), unreached=unreached)
+
+
+def find(frame: FrameType | None, torch: Any) -> list[dict[str, Any]]:
+    """Gaps that a longer run may reach: `{file, line, last_line, function, code, when, card}`."""
+    sources = _read_sources()
+    varying, touching = Varying(sources), Touching(sources, torch)
+    places = _places(frame)
+    found: list[dict[str, Any]] = []
+    for source in sources:
+        for gap in source.gaps():
+            when = _may_come(gap, source, varying, places)
+            if when is None:
+                continue
+            card = touching.judge(gap.statements, source.name)
+            first = next((s for s in gap.statements if touching.judge([s], source.name) != NO), gap.statements[0])
+            found.append(_entry(gap, source, first, when, card))
+    return sorted(found, key=lambda entry: ("yes", "unknown", "no").index(entry["card"]))[:_MAX_GAPS]
+
+
+def _read_sources() -> list[Source]:
+    sources = []
+    for file, seen in list(lines.executed.items())[:_MAX_FILES]:
+        try:
+            path = os.path.join(_state["folder"], file)  # the script may have gone elsewhere since
+            if seen and os.path.getsize(path) <= _MAX_BYTES:
+                with open(path, "rb") as text:
+                    sources.append(Source(file, ast.parse(text.read()), seen))
+        except (OSError, SyntaxError, ValueError):
+            continue
+    return sources
+
+
+def _places(frame: FrameType | None) -> list[_Place]:
+    found = []
+    for _ in range(_MAX_FRAMES):
+        if frame is None:
+            break
+        code = frame.f_code
+        if frames.is_script(code):
+            found.append(_Place(code.co_filename, code.co_name, code.co_firstlineno, frame.f_lineno))
+        frame = frame.f_back
+    return found
+
+
+def _may_come(gap: Gap, source: Source, varying: Varying, places: list[_Place]) -> str | None:
+    """When a longer run would come to it, in the script's words; None when it would not."""
+    if gap.test is not None:
+        if not varying.is_varying(gap.test, gap.scope, source.tree):
+            return None
+        test = " ".join(ast.unparse(gap.test).split())
+        return f"if {test}" if gap.decided_for else f"unless {test}"
+    first = gap.statements[0].lineno
+    for place in places:
+        here = place.function == gap.function and place.file == source.name and place.line < first
+        if here and (gap.scope is None or _contains(gap.scope, place.line)):
+            return "after the place where the run was ended"
+    return None
+
+
+def _contains(scope: ast.AST, line: int) -> bool:
+    return getattr(scope, "lineno", 0) <= line <= (getattr(scope, "end_lineno", 0) or 0)
+
+
+def _entry(gap: Gap, source: Source, first: ast.stmt, when: str, card: str) -> dict[str, Any]:
+    code = ast.unparse(first).split("\n")[0].strip()
+    last = gap.statements[-1]
+    return {
+        "file": source.name,
+        "line": first.lineno,
+        "last_line": last.end_lineno or last.lineno,
+        "place": frames.spelled(source.name, first.lineno, gap.function),
+        "code": code[:120],
+        "when": when[:120],
+        "card": card,
+    }
+
+
+def _as_ranges(seen: dict[str, list[int]]) -> dict[str, list[list[int]]]:
+    """[3, 4, 5, 9] -> [[3, 5], [9, 9]]"""
+    ranges: dict[str, list[list[int]]] = {}
+    for file, numbers in seen.items():
+        rows = ranges.setdefault(file, [])
+        for number in numbers:
+            if rows and rows[-1][1] == number - 1:
+                rows[-1][1] = number
+            else:
+                rows.append([number, number])
+    return ranges
+
+
+def install() -> None:
+    """Once torch is there."""
+    atexit.register(tell, None)
+    begin()

@@ -1,0 +1,126 @@
+"""Which lines of the user's own files were executed, for next to nothing.
+
+From Python 3.12 on `sys.monitoring` reports a line once and is then switched off for it. Before, the recorder does so
+with a trace function in C: one in Python would keep tensors alive (recorder/line_watch.h).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+from vramfit import recorder
+from vramfit.diagnose import frames
+
+_TOOL = 4  # of sys.monitoring's six; 0 to 2 and 5 are meant for debuggers, coverage, profilers and optimizers
+
+executed: dict[str, set[int]] = {}  # by file, as its code names it
+_foreign: set[str] = set()  # files that are not the user's
+_state = {"installed": False}
+
+
+def is_known() -> bool:
+    """False where nothing was watched, or somebody else (a debugger, another coverage) took the place."""
+    if not _state["installed"]:
+        return False
+    return _has_monitoring() or sys.gettrace() is _watch
+
+
+def _has_monitoring() -> bool:
+    return sys.version_info >= (3, 12)
+
+
+def _is_foreign(code: CodeType) -> bool:
+    file = code.co_filename
+    if file in executed:
+        return False
+    if file in _foreign:
+        return True
+    if not frames.is_script(code) or not os.path.exists(file):
+        _foreign.add(file)
+        return True
+    executed[file] = set()
+    return False
+
+
+# -- before Python 3.12
+
+
+def _watch(code: CodeType, line: int) -> bool:
+    """Called by the recorder: with line 0 once for a code object, then once for each line of those that are wanted."""
+    if line == 0:
+        return code.co_filename not in _foreign and not _is_foreign(code)
+    executed[code.co_filename].add(line)
+    return True
+
+
+# -- sys.monitoring
+
+
+def _on_start(code: CodeType, offset: int) -> Any:
+    monitoring = sys.monitoring  # type: ignore[attr-defined]
+    if code.co_filename not in _foreign and not _is_foreign(code):
+        executed[code.co_filename].add(code.co_firstlineno)
+        monitoring.set_local_events(_TOOL, code, monitoring.events.LINE)
+    return monitoring.DISABLE
+
+
+def _on_line(code: CodeType, line: int) -> Any:
+    if code.co_filename in executed:
+        executed[code.co_filename].add(line)
+    return sys.monitoring.DISABLE  # type: ignore[attr-defined]
+
+
+def _monitor() -> bool:
+    monitoring = sys.monitoring  # type: ignore[attr-defined]
+    if monitoring.get_tool(_TOOL) is not None:
+        return False
+    monitoring.use_tool_id(_TOOL, "vramfit")
+    events = monitoring.events
+    monitoring.register_callback(_TOOL, events.PY_START, _on_start)
+    monitoring.register_callback(_TOOL, events.LINE, _on_line)
+    monitoring.set_events(_TOOL, events.PY_START)
+    return True
+
+
+def begin() -> None:
+    """From here on, in this thread. What running functions have behind them counts as executed: nobody watched."""
+    executed.clear()
+    if _has_monitoring():
+        _state["installed"] = _state["installed"] or _monitor()
+    elif sys.gettrace() is None:
+        _state["installed"] = recorder.watch_lines(_watch)
+    frame = sys._getframe(1) if _state["installed"] else None
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename not in _foreign and not _is_foreign(code):
+            executed[code.co_filename] |= {line for _, _, line in code.co_lines() if line and line <= frame.f_lineno}
+            if _has_monitoring():
+                _on_start(code, 0)
+        frame = frame.f_back
+
+
+@contextlib.contextmanager
+def looking_away() -> Iterator[None]:
+    """While a large library is imported: nothing in it is the user's, and a trace function makes it slow."""
+    if not _state["installed"] or _has_monitoring() or sys.gettrace() is not _watch:
+        yield
+        return
+    recorder.watch_lines(None)
+    try:
+        yield
+    finally:
+        recorder.watch_lines(_watch)
+
+
+def end() -> None:
+    """Nothing is watched any more: in a forked child, whose lines are not its parent's."""
+    if _state["installed"] and not _has_monitoring() and sys.gettrace() is _watch:
+        recorder.watch_lines(None)
+    if _state["installed"] and _has_monitoring():
+        sys.monitoring.set_events(_TOOL, 0)  # type: ignore[attr-defined]
+    _state["installed"] = False

@@ -1,0 +1,233 @@
+"""The user's files as syntax trees: functions, what varies while they run, and which statements were not executed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+_MUTATORS = {"append", "extend", "add", "push", "put", "update", "pop", "appendleft", "popleft", "insert", "enqueue"}
+_CHANCE = {"random", "rand", "randint", "randrange", "uniform", "choice", "time", "perf_counter", "monotonic"}
+_LOOPS = (ast.For, ast.While, ast.AsyncFor)
+_JUMPS = (ast.Return, ast.Continue, ast.Break, ast.Raise)
+
+
+@dataclass
+class Gap:
+    """Statements in a row that were never executed."""
+
+    statements: list[ast.stmt]
+    function: str
+    test: ast.expr | None  # that was executed and decided against them; None: nothing was asked
+    decided_for: bool = True  # whether they run when `test` is true
+    scope: ast.AST | None = None  # the function they are in; None: the module
+
+
+@dataclass
+class Source:
+    """One file."""
+
+    name: str
+    tree: ast.Module
+    seen: set[int]
+    functions: dict[str, list[Function]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self.functions.setdefault(node.name, []).append(node)
+
+    def was_run(self, statement: ast.stmt) -> bool:
+        return any(line in self.seen for line in _header_lines(statement))
+
+    def gaps(self) -> Iterator[Gap]:
+        yield from self._gaps_in(self.tree.body, "<module>", None, None, True)
+        for functions in self.functions.values():
+            for function in functions:
+                if any(self.was_run(statement) for statement in function.body):
+                    yield from self._gaps_in(function.body, function.name, function, None, True)
+
+    def _gaps_in(
+        self, suite: list[ast.stmt], name: str, scope: ast.AST | None, test: ast.expr | None, when: bool
+    ) -> Iterator[Gap]:
+        """Of one suite and those below it; functions within are gone through by themselves."""
+        run: list[ast.stmt] = []
+        for statement in suite:
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) or _is_silent(statement):
+                continue
+            if not self.was_run(statement):
+                run.append(statement)
+                continue
+            if run:
+                yield Gap(run, name, test, when, scope)
+                run = []
+            yield from self._below(statement, name, scope)
+            left = _early_exit(statement)
+            if left is not None:  # what follows runs only when it is not taken
+                test, when = left, False
+        if run:
+            yield Gap(run, name, test, when, scope)
+
+    def _below(self, statement: ast.stmt, name: str, scope: ast.AST | None) -> Iterator[Gap]:
+        if isinstance(statement, ast.If):
+            yield from self._gaps_in(statement.body, name, scope, statement.test, True)
+            yield from self._gaps_in(statement.orelse, name, scope, statement.test, False)
+        elif isinstance(statement, ast.ClassDef):
+            yield from self._gaps_in(statement.body, name, scope, None, True)
+        elif isinstance(statement, ast.Try):  # a handler is for what went wrong
+            for suite in (statement.body, statement.orelse, statement.finalbody):
+                yield from self._gaps_in(suite, name, scope, None, True)
+        else:
+            for suite in (getattr(statement, "body", []), getattr(statement, "orelse", [])):
+                yield from self._gaps_in(suite, name, scope, None, True)
+
+
+def _header_lines(statement: ast.stmt) -> range:
+    """The lines of a statement without its suites: Python reports some of them, not always the first."""
+    first = min([statement.lineno] + [d.lineno for d in getattr(statement, "decorator_list", [])])
+    body = getattr(statement, "body", None)
+    if isinstance(statement, ast.Try) and body:
+        return _header_lines(body[0])  # `try:` alone is no code in some releases
+    last = body[0].lineno - 1 if isinstance(body, list) and body else (statement.end_lineno or statement.lineno)
+    return range(first, max(first, last) + 1)
+
+
+def _is_silent(statement: ast.stmt) -> bool:
+    """No code comes of it, or none that a line event tells of."""
+    if isinstance(statement, (ast.Global, ast.Nonlocal, ast.Pass)):
+        return True
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _early_exit(statement: ast.stmt) -> ast.expr | None:
+    """The test of an `if` that leaves the suite: `if step < warmup: continue`."""
+    if isinstance(statement, ast.If) and statement.body and isinstance(statement.body[-1], _JUMPS):
+        return statement.test
+    return None
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def attributes_in(node: ast.AST) -> set[str]:
+    return {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+
+
+def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """Of a function or module, without the functions within."""
+    waiting = list(ast.iter_child_nodes(scope))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+class Varying:
+    """Names that change while a job goes on: what a test on them says now, it need not say later.
+
+    Loop variables, what is assigned in a loop, attributes changed outside of __init__, lists that are filled, and the
+    parameters that such a value is passed to. By name, over all files: told apart they are not.
+    """
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._sources = list(sources)
+        self.attributes: set[str] = set()
+        self._locals: dict[ast.AST, set[str]] = {}
+        self._assigned: dict[
+            ast.AST, set[str]
+        ] = {}  # in a loop of the scope itself: None at first, and something later
+        scopes: list[ast.AST] = []
+        for source in self._sources:
+            scopes.append(source.tree)
+            scopes.extend(f for functions in source.functions.values() for f in functions)
+        for scope in scopes:
+            self._locals[scope] = self._assigned_in_loops(scope)
+            self._assigned[scope] = set(self._locals[scope])
+            if getattr(scope, "name", "") != "__init__":
+                self.attributes |= _changed_attributes(scope)
+        for _ in range(4):  # values passed on, and passed on again
+            if not any([self._spread(scope) for scope in scopes]):
+                break
+
+    def is_varying(self, test: ast.expr, scope: ast.AST | None, tree: ast.AST) -> bool:
+        """Whether what decided may decide otherwise in a later step."""
+        if _is_about_kind(test):
+            return bool(names_in(test) & self._assigned.get(scope or tree, set()))
+        if isinstance(test, ast.BoolOp):
+            return any(self.is_varying(part, scope, tree) for part in test.values)
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self.is_varying(test.operand, scope, tree)
+        known = self._locals.get(scope or tree, set()) | (self._locals.get(tree, set()) if scope is not None else set())
+        if names_in(test) & known or attributes_in(test) & self.attributes:
+            return True
+        return any(isinstance(part, ast.Call) and _called_name(part) in _CHANCE for part in ast.walk(test))
+
+    @staticmethod
+    def _assigned_in_loops(scope: ast.AST) -> set[str]:
+        found: set[str] = set()
+        for loop in _own_nodes(scope):
+            if not isinstance(loop, _LOOPS):
+                continue
+            for node in ast.walk(loop):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    found.add(node.id)
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
+                    found |= {node.func.value.id} if isinstance(node.func.value, ast.Name) else set()
+        if getattr(scope, "name", "") == "forward":
+            found |= {argument.arg for argument in _arguments(scope)} - {"self"}
+        return found
+
+    def _spread(self, scope: ast.AST) -> bool:
+        """Passes what varies in a scope on to what is assigned from it and to the functions it is given to."""
+        known = self._locals[scope]
+        before = sum(map(len, self._locals.values()))
+        for node in _own_nodes(scope):
+            if isinstance(node, ast.Assign) and (names_in(node.value) & known):
+                known |= {name for target in node.targets for name in names_in(target)}
+            elif isinstance(node, ast.Call):
+                self._pass_on(node, known)
+        return sum(map(len, self._locals.values())) > before
+
+    def _pass_on(self, call: ast.Call, known: set[str]) -> None:
+        name = _called_name(call)
+        for source in self._sources:
+            for function in source.functions.get(name, []):
+                arguments = _arguments(function)
+                if arguments and arguments[0].arg in ("self", "cls"):
+                    arguments = arguments[1:]
+                given = list(zip((a.arg for a in arguments), call.args))
+                given += [(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg]
+                for parameter, value in given:
+                    if names_in(value) & known or attributes_in(value) & self.attributes:
+                        self._locals[function].add(parameter)
+
+
+def _arguments(scope: ast.AST) -> list[ast.arg]:
+    arguments = getattr(scope, "args", None)
+    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs] if arguments is not None else []
+
+
+def _called_name(call: ast.Call) -> str:
+    function = call.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _changed_attributes(scope: ast.AST) -> set[str]:
+    found: set[str] = set()
+    for node in _own_nodes(scope):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+        is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if is_method and node.func.attr in _MUTATORS and isinstance(node.func.value, ast.Attribute):
+            found.add(node.func.value.attr)
+    return found
+
+
+def _is_about_kind(test: ast.expr) -> bool:
+    """`x is None`, isinstance(), hasattr(), __name__: the same in every step."""
+    if isinstance(test, ast.Compare):
+        return all(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops) or "__name__" in names_in(test)
+    return isinstance(test, ast.Call) and _called_name(test) in ("isinstance", "hasattr", "callable", "issubclass")

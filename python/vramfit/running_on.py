@@ -1,0 +1,82 @@
+"""Running on: everything in full, for as long as a budget lasts (VRAMFIT_RUN_ON).
+
+    VRAMFIT_RUN_ON=20     seconds from the first use of a loader or a model on
+    VRAMFIT_RUN_ON=120n   batches and steps: what several ranks, or two runs of one script, agree on without a clock
+
+    train 1 .. 500 | validate 1 .. 80 | train 1 .. 213 | validate 1 | train 1 | ... | end, or stopped
+    `--------------- in full -------------------------' `--------- cut -----------'
+                                                 ^ the budget is used
+
+Nothing is cut early to reach what comes after the loops: a shortened run of the same script sees that better. Loops
+that can't be cut (no loader, one long iterator drawn from by hand) are stopped instead.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from vramfit import recorder
+
+_SHARE_IN_FULL = 0.8  # of the seconds; the rest is for what comes after the loops
+_NOTABLE = 1.001  # a higher peak than this times the one before is where the run has to come to again
+
+
+class Budget:
+    """How much of it there is, and how much was used."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Afresh, as the environment says now."""
+        text = os.environ.get("VRAMFIT_RUN_ON", "").strip()
+        self.count_limit = int(text[:-1]) if text.endswith("n") and text[:-1].isdigit() else None
+        self.seconds = 0.0 if self.count_limit is not None else _seconds(text)
+        self.whole = self.count_limit is not None or self.seconds > 0  # everything is delivered
+        self.is_wanted = self.whole
+        self.started: float | None = None
+        self.count = 0  # batches, and steps outside of passes
+        self.weight = 1.0  # of one of them: a plan may split each into several
+        self.peak = 0
+        self.peak_at = 0  # count when the peak last rose
+
+    def used_seconds(self) -> float:
+        return 0.0 if self.started is None else time.monotonic() - self.started
+
+    def spend(self, peak: int) -> bool:
+        """One batch or step more, with the peak until it. True when it was the last of the budget."""
+        if self.started is None:
+            self.started = time.monotonic()
+        if peak > self.peak * _NOTABLE:
+            self.peak, self.peak_at = peak, self.count
+        self.count += 1
+        if not self.whole:
+            return False
+        if self.count_limit is not None:
+            self.whole = self.count * self.weight < self.count_limit
+        else:
+            self.whole = self.used_seconds() < self.seconds * _SHARE_IN_FULL
+        return not self.whole
+
+    def is_over(self) -> bool:
+        """The seconds for what comes after the loops are used too."""
+        return self.is_wanted and self.seconds > 0 and self.used_seconds() > self.seconds
+
+
+def _seconds(text: str) -> float:
+    try:
+        return max(0.0, float(text or 0))
+    except ValueError:
+        return 0.0
+
+
+def peak_reserved() -> int:
+    """Of all cards together, since the peaks were last reset."""
+    total = 0
+    for device in range(16):
+        level = recorder.memory(device, recorder.PEAK_RESERVED)
+        if level < 0 and device > 0:
+            break
+        total += max(level, 0)
+    return total

@@ -1,0 +1,67 @@
+"""The script's line that asks for a value, and what was assumed there."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+from types import FrameType
+
+from vramfit import notes
+
+_INSTALLED = re.compile(r"/site-packages/|/dist-packages/|/torchinductor_|/lib/python3\.\d+t?/")
+_OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/"
+_seen: set[tuple[object, int, str]] = set()
+_noted: set[tuple[str, str]] = set()
+
+
+def own_line(frame: FrameType | None) -> str:
+    """`train.py:84 in train`: the innermost frame of the user's own; without one, the innermost that isn't ours."""
+    outside = ""
+    while frame is not None:
+        file, code = frame.f_code.co_filename, frame.f_code
+        if not file.startswith((_OUR_FOLDER, "<")):
+            text = f"{_relative(file)}:{frame.f_lineno} in {code.co_name}"
+            if not _INSTALLED.search(file):
+                return text
+            if not _is_torch(file):
+                outside = outside or text
+        frame = frame.f_back
+    return outside
+
+
+def asking_line() -> tuple[object, int] | None:
+    """A key for the innermost line outside of torch and of ours."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and (
+        _is_torch(frame.f_code.co_filename) or frame.f_code.co_filename.startswith((_OUR_FOLDER, "<"))
+    ):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code, frame.f_lineno)
+
+
+def say(what: str) -> None:
+    """Notes once for each line that `what` was decided by values that were not computed."""
+    key = asking_line()
+    if key is None or (*key, what) in _seen:
+        return
+    _seen.add((*key, what))
+    line = own_line(sys._getframe(1))
+    if (what, line) not in _noted:
+        _noted.add((what, line))
+        notes.note("data_read", what=what, line=line)
+
+
+@functools.cache
+def _torch_folder() -> str:
+    return os.path.dirname(sys.modules["torch"].__file__ or "") + "/"
+
+
+def _is_torch(file: str) -> bool:
+    return file.startswith(_torch_folder())
+
+
+def _relative(file: str) -> str:
+    folder = os.getcwd() + "/"
+    return file[len(folder) :] if file.startswith(folder) else file

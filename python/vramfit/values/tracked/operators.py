@@ -1,0 +1,118 @@
+"""What an operator does with values, from its schema and, where the schema does not say, its name."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import Any
+
+import torch
+
+from vramfit.values import randomness
+
+
+class Kind(Enum):
+    PLAIN = auto()  # its outputs follow from its inputs
+    WITHOUT_VALUES = auto()  # makes, names or resizes memory
+    FROM_SHAPES = auto()  # its inputs give shape and type only
+    COPY = auto()
+    READ = auto()  # the host gets a value
+    SIZED = auto()  # the size of its output is in the data
+    INDEXED = auto()  # a mask among its indices sizes what it makes
+    COUNTS = auto()  # what it makes of a mask counts
+    COMPARES = auto()
+    ARRANGES = auto()  # a mask stays a mask
+    CHOOSES = auto()  # its places depend on an order of values
+    HEAVY = auto()  # never computed, and its whole numbers are its own bookkeeping
+
+
+def names_of(text: str) -> frozenset[str]:
+    return frozenset("aten::" + name for name in text.split())
+
+
+_WITHOUT_VALUES = names_of("""
+    empty empty_like empty_strided empty_permuted new_empty new_empty_strided set_ resize_ resize_as_ detach lift_fresh
+    lift record_stream is_pinned _pin_memory pin_memory _cudnn_rnn_flatten_weight _cudnn_init_dropout_state
+    _fused_sdp_choice _assert_async _assert_scalar _has_compatible_shallow_copy_type is_same_size
+""")
+_FROM_SHAPES = names_of("""
+    zeros_like ones_like full_like new_zeros new_ones new_full rand_like randn_like randint_like zero_ fill_ zero
+    random_ uniform_ normal_ bernoulli_ exponential_ cauchy_ log_normal_ geometric_
+""")
+_SIZED = names_of("""
+    nonzero masked_select _unique _unique2 unique_dim unique_consecutive unique_dim_consecutive
+    repeat_interleave bincount
+""") | {"torchvision::nms"}
+_COMPARES = names_of("gt ge lt le eq ne gt_ ge_ lt_ le_ eq_ ne_")
+_ARRANGES = names_of("""
+    bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_and_ bitwise_or_ bitwise_xor_ bitwise_not_ logical_and
+    logical_or logical_xor logical_not logical_and_ logical_or_ logical_xor_ logical_not_ cat stack clone mul
+    index_select gather flip roll repeat constant_pad_nd
+""")
+_HEAVY_WORDS = (
+    "convolution", "cudnn", "_scaled_dot_product", "_flash_attention", "_efficient_attention", "_rnn", "_foreach_",
+    "_fused_", "dropout", "max_pool", "ctc_loss", "batch_norm", "embedding_bag", "grid_sampler", "_thnn", "lstm", "gru",
+    "nll_loss", "upsample", "_cdist", "deform_conv", "roi_align", "roi_pool", "_linalg_", "linalg_", "fft",
+)  # fmt: skip
+_BY_NAME = {
+    **dict.fromkeys(_WITHOUT_VALUES, Kind.WITHOUT_VALUES),
+    **dict.fromkeys(_FROM_SHAPES, Kind.FROM_SHAPES),
+    **dict.fromkeys(_SIZED, Kind.SIZED),
+    **dict.fromkeys(_COMPARES, Kind.COMPARES),
+    **dict.fromkeys(_ARRANGES, Kind.ARRANGES),
+    **dict.fromkeys(names_of("copy_ _to_copy _copy_from"), Kind.COPY),
+    **dict.fromkeys(names_of("_local_scalar_dense equal"), Kind.READ),
+    **dict.fromkeys(names_of("index index_put index_put_ _index_put_impl_ _unsafe_index"), Kind.INDEXED),
+    **dict.fromkeys(names_of("sum count_nonzero cumsum all any"), Kind.COUNTS),
+    **dict.fromkeys(names_of("argmax argmin topk sort max min multinomial kthvalue median mode"), Kind.CHOOSES),
+}
+_MULTIPLY = names_of("mm addmm bmm baddbmm addmv mv dot addbmm mm_ _int_mm")
+
+
+class Operator:
+    """One overload: what it does, and which of its arguments it writes."""
+
+    def __init__(self, overload: Any) -> None:
+        self.overload = overload
+        schema = overload._schema
+        self.name: str = schema.name
+        self.is_random = randomness.is_random(overload)
+        self.writes: list[tuple[int, str]] = [
+            (position, argument.name)
+            for position, argument in enumerate(schema.arguments)
+            if argument.alias_info is not None and argument.alias_info.is_write
+        ]
+        self.kind = self._find_kind()
+        self.multiplies = self.name in _MULTIPLY
+
+    def _find_kind(self) -> Kind:
+        if self.overload.is_view:
+            return Kind.WITHOUT_VALUES
+        if self.name == "aten::fill_" and self.overload._overloadname == "Tensor":
+            return Kind.PLAIN
+        if self.name == "aten::bernoulli_" and self.overload._overloadname == "Tensor":
+            return Kind.PLAIN
+        if (found := _BY_NAME.get(self.name)) is not None:
+            return found
+        space, _, base = self.name.partition("::")
+        if space not in ("aten", "prims"):
+            return Kind.HEAVY  # a collective, an extension's own kernel: never run with other tensors
+        return Kind.HEAVY if any(word in base for word in _HEAVY_WORDS) else Kind.PLAIN
+
+    def written(self, args: Any, kwargs: Any) -> list[torch.Tensor]:
+        found: list[torch.Tensor] = []
+        for position, name in self.writes:
+            value = args[position] if position < len(args) else kwargs.get(name)
+            for one in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(one, torch.Tensor):
+                    found.append(one)
+        return found
+
+
+_known: dict[Any, Operator] = {}
+
+
+def operator_of(overload: Any) -> Operator:
+    found = _known.get(overload)
+    if found is None:
+        found = _known[overload] = Operator(overload)
+    return found

@@ -1,0 +1,126 @@
+"""What is known of the values of a tensor: kept byte by byte in the virtual GPU (virtual_gpu/device/value_states.h)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+
+import torch
+
+from vramfit.values.memory import over_same_bytes
+
+Tensor = torch.Tensor
+
+# As ValueState in value_states.h. OPEN: a mask over unknown values, which may still be taken for full.
+UNKNOWN, OPEN, ASSUMED, KNOWN = range(4)
+
+_MOST_PIECES = 4096  # of a tensor with gaps; above that its whole extent is meant
+
+
+class _Functions:
+    """The virtual GPU's side; found once."""
+
+    def __init__(self) -> None:
+        library = find_library()
+        assert library is not None
+        place = [ctypes.c_void_p, ctypes.c_size_t]
+        self.track = library.vramfit_gpu_track_values
+        self.state = library.vramfit_gpu_value_state
+        self.state.argtypes, self.state.restype = place, ctypes.c_uint32
+        self.set = library.vramfit_gpu_set_value_state
+        self.written = library.vramfit_gpu_values_written
+        self.set.argtypes = self.written.argtypes = [*place, ctypes.c_uint32]
+        self.set.restype = self.written.restype = self.track.restype = None
+
+
+def find_library() -> ctypes.CDLL | None:
+    """The virtual GPU, where this process has one."""
+    for name in (None, "libvramfit_virtual_gpu.so"):
+        try:
+            library = ctypes.CDLL(name)
+            library.vramfit_gpu_track_values  # noqa: B018 - asks whether it is there
+        except (OSError, AttributeError):
+            continue
+        return library
+    return None
+
+
+_functions: list[_Functions] = []
+
+
+def begin() -> None:
+    """From here on the virtual GPU keeps states."""
+    _functions.append(_Functions())
+    _functions[0].track()
+
+
+def state_of(tensor: Tensor) -> int:
+    """The least that is known of any element. Host memory is known."""
+    if not tensor.is_cuda:
+        return KNOWN
+    numel = tensor.numel()
+    if numel == 0:
+        return KNOWN
+    state = _functions[0].state
+    if tensor.is_contiguous():
+        return state(tensor.data_ptr(), numel * tensor.element_size())
+    address, size = _extent(tensor)
+    least = state(address, size)
+    if least == UNKNOWN and size > numel * tensor.element_size():
+        return min(state(begin, length) for begin, length in _pieces(tensor))
+    return least
+
+
+def set_state(tensor: Tensor, state: int) -> None:
+    """Contents stay as they are, or are forgotten with UNKNOWN."""
+    for address, size in _pieces(tensor):
+        _functions[0].set(address, size, state)
+
+
+def put(tensor: Tensor, value: Tensor, state: int) -> None:
+    """Writes a host tensor's values into `tensor` and says what is known of them."""
+    seen = over_same_bytes(tensor) if tensor.is_cuda else tensor
+    if seen.data_ptr() != value.data_ptr():
+        seen.copy_(value)
+    mark_written(tensor, state)
+
+
+def mark_written(tensor: Tensor, state: int) -> None:
+    """The bytes of `tensor` were written from the host."""
+    if tensor.is_cuda:
+        for address, size in _pieces(tensor):
+            _functions[0].written(address, size, state)
+
+
+def host(tensor: Tensor) -> Tensor:
+    """The tensor's bytes as a host tensor."""
+    return over_same_bytes(tensor) if tensor.is_cuda else tensor
+
+
+def _extent(tensor: Tensor) -> tuple[int, int]:
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    return tensor.data_ptr(), (last + 1) * tensor.element_size()
+
+
+def _pieces(tensor: Tensor) -> Iterator[tuple[int, int]]:
+    """(address, bytes) of the stretches without gaps that the tensor's elements lie in."""
+    numel, itemsize = tensor.numel(), tensor.element_size()
+    if numel == 0:
+        return
+    address, size = _extent(tensor)
+    dims = sorted((stride, length) for length, stride in zip(tensor.shape, tensor.stride()) if length > 1 and stride)
+    run = 1
+    while dims and dims[0][0] <= run:
+        stride, length = dims.pop(0)
+        run += (length - 1) * stride
+    count = 1
+    for _, length in dims:
+        count *= length
+    if size <= numel * itemsize or count > _MOST_PIECES:
+        yield address, size
+        return
+    starts = [0]
+    for stride, length in dims:
+        starts = [start + index * stride for start in starts for index in range(length)]
+    for start in starts:
+        yield address + start * itemsize, run * itemsize

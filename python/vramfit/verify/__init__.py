@@ -1,0 +1,34 @@
+"""What a job's first optimizer steps made of its weights, for a comparison with and without a plan.
+
+VRAMFIT_VERIFY, JSON: `steps`, after which the run ends; `samples`, of which a batch of a torch loader is made (0: all).
+The two runs see the same samples and the same random numbers: generators are seeded alike, loaders read in this
+process, dropout is off (its masks are drawn per batch, so no two batch sizes have the same), and a pass over the data
+is its first two batches and its last, which may be a smaller one.
+
+Values have to be computed (VRAMFIT_VALUES=cpu), or everything is 0.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+
+def wanted() -> dict[str, Any]:
+    """Empty where nothing is to be verified."""
+    try:
+        asked = json.loads(os.environ.get("VRAMFIT_VERIFY") or "{}")
+    except ValueError:
+        return {}
+    return asked if isinstance(asked, dict) else {}
+
+
+def install(torch: Any) -> None:
+    asked = wanted()
+    if not asked:
+        return
+    from vramfit.verify import record, sameness
+
+    sameness.install(torch, int(asked.get("samples", 0)))
+    record.install(torch, int(asked.get("steps", 3)))

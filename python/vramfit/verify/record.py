@@ -1,0 +1,152 @@
+"""Notes of kind `training_step` and `training_tensor`: options of each optimizer step, and samples of tensors.
+
+A tensor is known by what it is and by its number among those: parameters by their place in the optimizers, which is
+the same with and without a plan.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from vramfit import errors, events, notes, owners, scopes
+from vramfit.stop import RunComplete
+
+_VALUES = 64  # of a tensor, evenly spread
+
+
+class Record:
+    def __init__(self, torch: Any, steps: int) -> None:
+        self._torch = torch
+        self._steps = steps
+        self._optimizers: list[Any] = []
+        self._begun: dict[int, int] = {}  # steps of each optimizer that have begun, by its number
+        self._before: dict[tuple[int, int], Any] = {}  # sampled values of parameters before their first step
+        self._others_before: dict[tuple[str, str], list[float]] | None = None
+        self._finished = False
+        self._samples = 0  # delivered in training so far
+        self._waiting = 0  # of batches that no backward pass has followed yet
+
+    # -- what the data are
+
+    def on_batch(self, this_pass: Any, batch: Any) -> None:
+        tensors = [tensor for _, tensor in owners.tensors_in(batch) if tensor.dim() > 0]
+        self._waiting = int(tensors[0].shape[0]) if tensors else 0
+
+    def on_backward(self, tensors: Any) -> None:
+        self._samples += self._waiting
+        self._waiting = 0
+
+    # -- steps
+
+    def _number(self, optimizer: Any) -> int:
+        optimizer = getattr(optimizer, "optimizer", optimizer)
+        if not any(known is optimizer for known in self._optimizers):
+            self._optimizers.append(optimizer)
+        return next(i for i, known in enumerate(self._optimizers) if known is optimizer)
+
+    def on_step_begin(self, optimizer: Any) -> None:
+        if self._others_before is None:
+            self._others_before = {(kind, index): self._sample(tensor) for kind, index, tensor in self._others()}
+        number = self._number(optimizer)
+        self._begun[number] = self._begun.get(number, 0) + 1
+        notes.note("training_step", optimizer=number, step=self._begun[number], samples=self._samples,
+                   options=[_numbers(group) for group in optimizer.param_groups])  # fmt: skip
+        if self._begun[number] > 1:
+            return
+        for index, parameter in enumerate(_parameters(optimizer)):
+            self._before[number, index] = self._sample(parameter)
+            if parameter.grad is not None:
+                self._write("gradient", f"{number}.{index}", self._sample(parameter.grad))
+
+    def on_step_end(self, optimizer: Any) -> None:
+        if self._number(optimizer) == 0 and self._begun[0] >= self._steps:
+            self.finish()
+            raise RunComplete
+
+    def finish(self) -> None:
+        if self._finished:
+            return
+        self._finished = True
+        for number, optimizer in enumerate(self._optimizers):
+            for index, parameter in enumerate(_parameters(optimizer)):
+                before = self._before.get((number, index))
+                if before is not None and len(before) == min(parameter.numel(), _VALUES):
+                    after = self._sample(parameter)
+                    self._write("update", f"{number}.{index}", [b - a for a, b in zip(before, after)])
+        for kind, index, tensor in self._others():
+            after = self._sample(tensor)
+            before = (self._others_before or {}).get((kind, index), [0.0] * len(after))
+            self._write(kind, index, [b - a for a, b in zip(before, after)])
+        notes.note("training_end", steps=self._begun.get(0, 0), samples=self._samples)
+
+    # -- tensors
+
+    def _others(self) -> Iterator[tuple[str, str, Any]]:
+        """Buffers of what is trained, and averages of its weights: modules beside it, or tensors by its names."""
+        roots = {id(module): root for root, module in scopes.live_roots()}
+        trained = [module for _, module in scopes.live_roots()]
+        for number, module in enumerate(trained):
+            for name, buffer in module.named_buffers():
+                yield "buffer", f"{number}.{name}", buffer
+        inner = {id(part) for module in trained for part in module.modules()}
+        names = {name for module in trained for name, _ in module.named_parameters()}
+        for number, (module, mapping) in enumerate(self._averages(roots, inner, names)):
+            values = module.named_parameters() if module is not None else mapping.items()
+            for name, tensor in values:
+                yield "average", f"{number}.{name}", tensor
+
+    def _averages(self, roots: dict[int, Any], inner: set[int], names: set[str]) -> Iterator[tuple[Any, Any]]:
+        everything = gc.get_objects()
+        modules = [o for o in everything if isinstance(o, self._torch.nn.Module) and id(o) not in inner]
+        parts = {id(part) for module in modules for part in module.modules() if part is not module}
+        for module in modules:
+            own = {name.removeprefix("module.") for name, _ in module.named_parameters()}
+            if id(module) not in parts and id(module) not in roots and own & names:
+                yield module, None
+        for mapping in everything:
+            is_named = type(mapping) is dict and names and names <= {key for key in mapping if isinstance(key, str)}
+            if is_named and all(isinstance(mapping[name], self._torch.Tensor) for name in names):
+                yield None, {name: mapping[name] for name in names}
+
+    def _sample(self, tensor: Any) -> list[float]:
+        with self._torch.no_grad():
+            flat = tensor.detach().reshape(-1)
+            count = min(flat.numel(), _VALUES)
+            places = [i * flat.numel() // count for i in range(count)]
+            return [float(flat[place]) for place in places]
+
+    @staticmethod
+    def _write(kind: str, index: str, values: list[float]) -> None:
+        # JSON has no NaN: as text, which the reader knows.
+        notes.note("training_tensor", what=kind, index=index, values=[v if v - v == 0 else str(v) for v in values])
+
+
+def _parameters(optimizer: Any) -> list[Any]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def _numbers(group: dict[str, Any]) -> dict[str, float]:
+    kept = {}
+    for name, value in group.items():
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            kept[name] = float(value)
+    return kept
+
+
+def install(torch: Any, steps: int) -> None:
+    record, pid = Record(torch, steps), os.getpid()
+
+    def finish_at_exit() -> None:
+        """Of a script that takes fewer steps."""
+        if os.getpid() == pid and not errors.ended_by_error():
+            record.finish()
+
+    atexit.register(finish_at_exit)
+    events.batch.listen(record.on_batch)
+    events.backward_begin.listen(record.on_backward)
+    events.step_begin.listen(record.on_step_begin)
+    events.step_end.listen(record.on_step_end)

@@ -1,0 +1,85 @@
+"""Training by frameworks that own the loop: the same model, compared in the same way as in loop_habits.py."""
+
+from __future__ import annotations
+
+from loop_habits import Habit
+
+_TRAINER = """
+import transformers
+class Task(nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+    def forward(self, x, y):
+        out = self.net(x)
+        return {"loss": F.mse_loss(out, y), "logits": out}
+task = Task(model)
+kept["model"] = task
+data = [{"x": x, "y": y} for x, y in zip(inputs[:COUNT], targets[:COUNT])]
+arguments = transformers.TrainingArguments(
+    "out", num_train_epochs=2, per_device_train_batch_size=8, learning_rate=0.01, save_strategy="no",
+    logging_strategy="no", report_to=[], seed=0, disable_tqdm=True, MORE)
+trainer = transformers.Trainer(task, arguments, train_dataset=data)
+BEFORE
+trainer.train()
+seen["steps"] = trainer.state.global_step
+"""
+
+_LIGHTNING = """
+import logging, warnings
+warnings.simplefilter("ignore")
+logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+import lightning
+
+class Task(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = model
+    def training_step(self, batch, index):
+        x, y = batch
+        return F.mse_loss(self.net(x), y)
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1, momentum=0.9)
+
+task = Task()
+kept["model"] = task
+BEFORE
+trainer = lightning.Trainer(max_epochs=2, accelerator="gpu", devices=1, logger=False, enable_checkpointing=False,
+                            enable_progress_bar=False, enable_model_summary=False, MORE)
+trainer.fit(task, DataLoader(TensorDataset(inputs[:COUNT], targets[:COUNT]), batch_size=8))
+task.to("cuda")
+seen["steps"] = trainer.global_step
+"""
+
+_ACCELERATE = """
+import accelerate
+accelerator = accelerate.Accelerator(MORE)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(regression, batch_size=8))
+kept["model"] = model
+BEFORE
+for epoch in range(2):
+    for x, y in loader:
+        with accelerator.accumulate(model):
+            loss = F.mse_loss(model(x), y)
+            accelerator.backward(loss)
+            accelerator.clip_grad_norm_(model.parameters(), 0.3)
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+
+
+def _of(text: str, count: int = 24, more: str = "") -> str:
+    return text.replace("COUNT", str(count)).replace("MORE", more)
+
+
+HABITS = [
+    Habit("HF Trainer", _of(_TRAINER), "transformers"),
+    Habit("HF Trainer, odd epochs", _of(_TRAINER, count=21), "transformers"),
+    Habit("HF Trainer, bf16", _of(_TRAINER, more="bf16=True"), "transformers"),
+    Habit("Lightning", _of(_LIGHTNING), "lightning"),
+    Habit("Lightning, odd epochs", _of(_LIGHTNING, count=21), "lightning"),
+    Habit("Lightning, clipping", _of(_LIGHTNING, more="gradient_clip_val=0.3"), "lightning"),
+    Habit("accelerate", _of(_ACCELERATE), "accelerate"),
+    Habit("accelerate, accumulating", _of(_ACCELERATE, more="gradient_accumulation_steps=3"), "accelerate"),
+]

@@ -1,0 +1,496 @@
+"""Training loops as people write them: each a small script whose parameters after a few steps can be compared.
+
+A habit is the middle of a script: BEGIN gives it data, a model and `steps`, END prints what training left. What a habit
+wants compared beside parameters and optimizer state goes into `seen`.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass, field
+
+BEGIN = """
+import copy, itertools, json, math, random
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.data import BatchSampler, DataLoader, Dataset, RandomSampler, SequentialSampler, TensorDataset
+
+torch.manual_seed(0)
+inputs, targets, labels = torch.randn(24, 6), torch.randn(24, 3), torch.randint(0, 3, (24,))
+regression, classes = TensorDataset(inputs, targets), TensorDataset(inputs, labels)
+model = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Sequential(nn.Linear(16, 16), nn.Tanh()), nn.Linear(16, 3))
+model.to("cuda")
+kept, seen = {"model": model}, {}
+
+def state(values):
+    return {name: value.detach().double().flatten().tolist() for name, value in values.items()}
+
+def states():
+    return {f"{name}.{key}": value for name, part in kept.items() for key, value in state(part.state_dict()).items()}
+"""
+
+END = """
+moments = {}
+for number, one in enumerate([o for o in globals().values() if isinstance(o, torch.optim.Optimizer)]):
+    for index, values in one.state_dict()["state"].items():
+        tensors = {k: v for k, v in values.items() if torch.is_tensor(v)} if isinstance(values, dict) else {}
+        moments.update({f"{number}.{index}.{name}": v for name, v in state(tensors).items()})
+print(json.dumps({"before": before, "after": states(), "moments": moments, "seen": seen}))
+"""
+
+
+@dataclass(frozen=True)
+class Habit:
+    name: str
+    text: str
+    needs: str = ""  # a package
+    # What a technique may answer beside its own promise ("same" for micro_batch, and so on): by technique.
+    expected: dict[str, str] = field(default_factory=dict)
+
+    def script(self) -> str:
+        # What was before training is read when the habit's `before` line is reached, after it has made its models.
+        body = textwrap.dedent(self.text).replace("BEFORE", "before = states()")
+        return BEGIN + body + END
+
+
+def _loop(
+    make: str = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)",
+    loader: str = "loader = DataLoader(regression, batch_size=8)",
+    loss: str = "loss = F.mse_loss(model(x), y)",
+    step: str = "optimizer.zero_grad(); loss.backward(); optimizer.step()",
+    epoch_end: str = "pass",
+) -> str:
+    """The usual loop, with one thing about it changed."""
+
+    def inside(text: str, depth: int) -> str:
+        return textwrap.indent(textwrap.dedent(text).strip(), " " * depth)
+
+    return "\n".join(
+        [
+            inside(make, 0),
+            inside(loader, 0),
+            "BEFORE",
+            "for epoch in range(2):",
+            "    for x, y in loader:",
+            "        x, y = x.cuda(), y.cuda()",
+            inside(loss, 8),
+            inside(step, 8),
+            inside(epoch_end, 4),
+        ]
+    )
+
+
+SGD = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)\n"
+ADAM = "optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)\n"
+SCALED = "optimizer.zero_grad(); scaler.scale(loss).backward(); {}; scaler.step(optimizer); scaler.update()"
+
+HABITS = [
+    Habit("plain", _loop()),
+    Habit("AdamW", _loop(make=ADAM)),
+    Habit("zero_grad after the step", _loop(step="loss.backward(); optimizer.step(); optimizer.zero_grad()")),
+    Habit("model.zero_grad", _loop(step="model.zero_grad(); loss.backward(); optimizer.step()")),
+    Habit(
+        "p.grad = None",
+        _loop(step="loss.backward(); optimizer.step()\nfor p in model.parameters(): p.grad = None"),
+    ),
+    Habit(
+        "p.grad.zero_()",
+        _loop(
+            step="""
+            for p in model.parameters():
+                if p.grad is not None: p.grad.zero_()
+            loss.backward(); optimizer.step()"""
+        ),
+    ),
+    Habit(
+        "own bf16 autocast",
+        _loop(loss="with torch.autocast('cuda', torch.bfloat16): loss = F.mse_loss(model(x), y)"),
+    ),
+    Habit(
+        "disabled GradScaler",
+        _loop(make=SGD + "scaler = torch.amp.GradScaler('cuda', enabled=False)", step=SCALED.format("pass")),
+    ),
+    Habit(
+        "enabled GradScaler without autocast",
+        _loop(make=SGD + "scaler = torch.amp.GradScaler('cuda', init_scale=64.0)", step=SCALED.format("pass")),
+    ),
+    Habit(
+        "GradScaler, unscale_, clipping",
+        _loop(
+            make=SGD + "scaler = torch.amp.GradScaler('cuda', init_scale=64.0)",
+            step=SCALED.format("scaler.unscale_(optimizer); nn.utils.clip_grad_norm_(model.parameters(), 0.3)"),
+        ),
+    ),
+    Habit(
+        "disabled GradScaler, unscale_, clipping",
+        _loop(
+            make=SGD + "scaler = torch.amp.GradScaler('cuda', enabled=False)",
+            step=SCALED.format("scaler.unscale_(optimizer); nn.utils.clip_grad_norm_(model.parameters(), 0.3)"),
+        ),
+    ),
+    Habit(
+        "own fp16 autocast and GradScaler",
+        _loop(
+            make=SGD + "scaler = torch.amp.GradScaler('cuda', init_scale=1024.0)",
+            loss="with torch.autocast('cuda', torch.float16): loss = F.mse_loss(model(x), y)",
+            step=SCALED.format("pass"),
+        ),
+    ),
+    Habit(
+        "clip_grad_norm_",
+        _loop(
+            step="""
+            optimizer.zero_grad(); loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), max_norm=0.3); optimizer.step()"""
+        ),
+    ),
+    Habit(
+        "clip_grad_value_",
+        _loop(
+            step="""
+            optimizer.zero_grad(); loss.backward()
+            nn.utils.clip_grad_value_(model.parameters(), 0.02); optimizer.step()"""
+        ),
+    ),
+    Habit(
+        "clipping by hooks on parameters",
+        _loop(make=SGD + "for p in model.parameters(): p.register_hook(lambda g: g.clamp(-0.02, 0.02))"),
+    ),
+    Habit(
+        "clipping by hand",
+        _loop(
+            step="""
+            optimizer.zero_grad(); loss.backward()
+            norm = torch.stack([p.grad.norm() for p in model.parameters()]).norm()
+            for p in model.parameters(): p.grad.mul_((0.3 / norm).clamp(max=1))
+            optimizer.step()"""
+        ),
+    ),
+    Habit(
+        "gradients logged",
+        _loop(
+            make=SGD + "seen['norms'] = []",
+            step="""
+            optimizer.zero_grad(); loss.backward()
+            seen['norms'].append(float(torch.stack([p.grad.norm() for p in model.parameters()]).norm()))
+            optimizer.step()""",
+        ),
+    ),
+    Habit(
+        "scheduler per step",
+        _loop(
+            make=SGD + "schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 6); seen['lr'] = []",
+            step="optimizer.zero_grad(); loss.backward(); optimizer.step(); schedule.step()",
+            epoch_end="seen['lr'].append(schedule.get_last_lr()[0])",
+        ),
+    ),
+    Habit(
+        "scheduler per epoch",
+        _loop(
+            make=SGD + "schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5); seen['lr'] = []",
+            epoch_end="schedule.step(); seen['lr'].append(schedule.get_last_lr()[0])",
+        ),
+    ),
+    Habit(
+        "learning rate by a counter",
+        _loop(
+            make=SGD + "done = 0",
+            step="""
+            for group in optimizer.param_groups: group['lr'] = 0.1 * (1 - done / 6)
+            optimizer.zero_grad(); loss.backward(); optimizer.step(); done += 1""",
+        ),
+    ),
+    Habit("a smaller last batch", _loop(loader="loader = DataLoader(TensorDataset(inputs[:21], targets[:21]), 8)")),
+    Habit("shuffled", _loop(loader="loader = DataLoader(regression, 8, shuffle=True)")),
+    Habit(
+        "batch_sampler",
+        _loop(
+            loader="loader = DataLoader(regression, batch_sampler=BatchSampler(RandomSampler(regression), 8, False))"
+        ),
+    ),
+    Habit("a list of batches", _loop(loader="loader = [(inputs[i:i + 8], targets[i:i + 8]) for i in (0, 8, 16)]")),
+    Habit(
+        "a loader made anew each epoch",
+        SGD
+        + """
+BEFORE
+for epoch in range(2):
+    for x, y in DataLoader(regression, batch_size=8):
+        loss = F.mse_loss(model(x.cuda()), y.cuda())
+        optimizer.zero_grad(); loss.backward(); optimizer.step()
+""",
+    ),
+    Habit(
+        "steps counted, next(it)",
+        SGD
+        + """
+loader = DataLoader(regression, batch_size=8)
+BEFORE
+batches = iter(loader)
+for step in range(5):
+    try:
+        x, y = next(batches)
+    except StopIteration:
+        batches = iter(loader)
+        x, y = next(batches)
+    loss = F.mse_loss(model(x.cuda()), y.cuda())
+    optimizer.zero_grad(); loss.backward(); optimizer.step()
+""",
+    ),
+    Habit(
+        "an endless generator",
+        SGD
+        + """
+def cycle(loader):
+    while True:
+        yield from loader
+
+BEFORE
+for step, (x, y) in enumerate(cycle(DataLoader(regression, batch_size=8))):
+    if step == 5: break
+    loss = F.mse_loss(model(x.cuda()), y.cuda())
+    optimizer.zero_grad(); loss.backward(); optimizer.step()
+""",
+    ),
+    Habit("reduction='sum'", _loop(loss="loss = 0.02 * F.mse_loss(model(x), y, reduction='sum')")),
+    Habit(
+        "ignore_index",
+        _loop(
+            make=SGD + "labels[1:5] = -100; labels[9:16] = -100; classes = TensorDataset(inputs, labels)",
+            loader="loader = DataLoader(classes, batch_size=8)",
+            loss="loss = F.cross_entropy(model(x), y)",
+        ),
+    ),
+    Habit(
+        "cross entropy, no label left out",
+        _loop(loader="loader = DataLoader(classes, batch_size=8)", loss="loss = nn.CrossEntropyLoss()(model(x), y)"),
+    ),
+    Habit(
+        "class weights",
+        _loop(
+            loader="loader = DataLoader(classes, batch_size=8)",
+            loss="loss = F.cross_entropy(model(x), y, weight=torch.tensor([1., 2., 5.], device='cuda'))",
+        ),
+    ),
+    Habit(
+        "two optimizers, one step",
+        _loop(
+            make="""
+            optimizer = torch.optim.SGD(model[0].parameters(), lr=0.1)
+            other = torch.optim.AdamW(model[2:].parameters(), lr=0.01)""",
+            step="""
+            optimizer.zero_grad(); other.zero_grad(); loss.backward()
+            optimizer.step(); other.step()""",
+        ),
+    ),
+    Habit(
+        "GAN: two optimizers in turn",
+        """
+judge = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1)).to('cuda')
+kept['judge'] = judge
+optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+judging = torch.optim.Adam(judge.parameters(), lr=0.01)
+logit = nn.BCEWithLogitsLoss()
+BEFORE
+for epoch in range(2):
+    for x, y in DataLoader(regression, batch_size=8):
+        x, y = x.cuda(), y.cuda()
+        made = model(x)
+        real, false = judge(y), judge(made.detach())
+        loss = logit(real, torch.ones_like(real)) + logit(false, torch.zeros_like(false))
+        judging.zero_grad(); loss.backward(); judging.step()
+        answer = judge(made)
+        loss = logit(answer, torch.ones_like(answer))
+        optimizer.zero_grad(); loss.backward(); optimizer.step()
+""",
+    ),
+    Habit(
+        "LBFGS with a closure",
+        """
+optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=3)
+BEFORE
+for epoch in range(2):
+    for x, y in DataLoader(regression, batch_size=8):
+        x, y = x.cuda(), y.cuda()
+        def closure():
+            optimizer.zero_grad()
+            loss = F.mse_loss(model(x), y)
+            loss.backward()
+            return loss
+        optimizer.step(closure)
+""",
+    ),
+    Habit(
+        "SGD with a closure",
+        _loop(
+            loss="""
+            def closure():
+                optimizer.zero_grad()
+                loss = F.mse_loss(model(x), y)
+                loss.backward()
+                return loss""",
+            step="optimizer.step(closure)",
+        ),
+    ),
+    Habit(
+        "EMA per iteration",
+        _loop(
+            make=SGD + "averaged = copy.deepcopy(model); kept['averaged'] = averaged",
+            step="""
+            optimizer.zero_grad(); loss.backward(); optimizer.step()
+            with torch.no_grad():
+                for mean, p in zip(averaged.parameters(), model.parameters()): mean.lerp_(p, 0.1)""",
+        ),
+    ),
+    Habit(
+        "AveragedModel per iteration",
+        _loop(
+            make=SGD + "averaged = torch.optim.swa_utils.AveragedModel(model); kept['averaged'] = averaged",
+            step="optimizer.zero_grad(); loss.backward(); optimizer.step(); averaged.update_parameters(model)",
+        ),
+    ),
+    Habit(
+        "own accumulation",
+        _loop(
+            loader="loader = DataLoader(regression, batch_size=4)",
+            make=SGD + "count = 0",
+            loss="loss = F.mse_loss(model(x), y) / 3",
+            step="""
+            loss.backward(); count += 1
+            if count % 3 == 0:
+                optimizer.step(); optimizer.zero_grad()""",
+        ),
+    ),
+    Habit(
+        "batch norm",
+        _loop(make="model.insert(1, nn.BatchNorm1d(16).to('cuda'))\n" + SGD),
+    ),
+    Habit("dropout", _loop(make="model.insert(2, nn.Dropout(0.3))\n" + SGD)),
+    Habit(
+        "contrastive loss in the batch",
+        _loop(
+            loss="""
+            left, right = F.normalize(model(x), dim=1), F.normalize(model(x + 0.1), dim=1)
+            loss = F.cross_entropy(left @ right.T / 0.5, torch.arange(len(x), device='cuda'))"""
+        ),
+    ),
+    Habit(
+        "torch.autograd.grad by hand",
+        _loop(
+            make="optimizer = None",
+            step="""
+            with torch.no_grad():
+                for p, g in zip(model.parameters(), torch.autograd.grad(loss, list(model.parameters()))):
+                    p -= 0.1 * g""",
+        ),
+    ),
+    Habit(
+        "SGD by hand from p.grad",
+        _loop(
+            make="optimizer = None",
+            step="""
+            loss.backward()
+            with torch.no_grad():
+                for p in model.parameters():
+                    p -= 0.1 * p.grad
+                    p.grad = None""",
+        ),
+    ),
+    Habit(
+        "gradient penalty",
+        _loop(
+            loss="""
+            x.requires_grad_()
+            out = model(x)
+            (slope,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+            loss = F.mse_loss(out, y) + 0.1 * (slope.norm(dim=1) ** 2).mean()"""
+        ),
+    ),
+    Habit(
+        "gradients edited",
+        _loop(
+            step="""
+            optimizer.zero_grad(); loss.backward()
+            for p in model.parameters(): p.grad = p.grad.sign() * p.grad.abs().sqrt()
+            optimizer.step()"""
+        ),
+    ),
+    Habit(
+        "backward twice",
+        _loop(
+            loss="loss = F.mse_loss(model(x), y); more = 0.1 * model(x + 0.1).pow(2).mean()",
+            step="optimizer.zero_grad(); loss.backward(); more.backward(); optimizer.step()",
+        ),
+    ),
+    Habit(
+        "retain_graph",
+        _loop(
+            loss="out = model(x); loss = F.mse_loss(out, y); more = 0.1 * out.pow(2).mean()",
+            step="optimizer.zero_grad(); loss.backward(retain_graph=True); more.backward(); optimizer.step()",
+        ),
+    ),
+    Habit(
+        "several losses at once",
+        _loop(
+            loss="out = model(x); loss = [F.mse_loss(out, y), 0.1 * out.pow(2).mean()]",
+            step="optimizer.zero_grad(); torch.autograd.backward(loss); optimizer.step()",
+        ),
+    ),
+    Habit(
+        "weight decay in the loss",
+        _loop(loss="loss = F.mse_loss(model(x), y) + 0.01 * sum(p.pow(2).sum() for p in model.parameters())"),
+    ),
+    Habit(
+        "gradients of inputs (FGSM)",
+        _loop(
+            loss="""
+            x.requires_grad_()
+            F.mse_loss(model(x), y).backward()
+            x = (x + 0.1 * x.grad).detach()
+            loss = F.mse_loss(model(x), y)"""
+        ),
+    ),
+    Habit(
+        "optimizer in backward",
+        """
+optimizers = {p: torch.optim.SGD([p], lr=0.1) for p in model.parameters()}
+def step(p):
+    optimizers[p].step(); optimizers[p].zero_grad()
+for p in model.parameters(): p.register_post_accumulate_grad_hook(step)
+BEFORE
+for epoch in range(2):
+    for x, y in DataLoader(regression, batch_size=8):
+        F.mse_loss(model(x.cuda()), y.cuda()).backward()
+""",
+    ),
+    Habit(
+        "reentrant checkpointing",
+        _loop(
+            loss="""
+            from torch.utils.checkpoint import checkpoint
+            loss = F.mse_loss(model[3](checkpoint(model[2], model[:2](x), use_reentrant=True)), y)"""
+        ),
+    ),
+    Habit(
+        "evaluation in between",
+        _loop(
+            make=SGD + "seen['types'] = []; seen['score'] = []",
+            epoch_end="""
+            model.eval()
+            with torch.no_grad(): out = model(inputs.cuda())
+            seen['types'].append(str(out.dtype)); seen['score'].append(float((out @ torch.eye(3, device='cuda')).sum()))
+            model.train()""",
+        ),
+    ),
+    Habit(
+        "metrics after backward",
+        _loop(
+            make=SGD + "seen['types'] = []",
+            loss="out = model(x); loss = F.mse_loss(out, y)",
+            step="""
+            optimizer.zero_grad(); loss.backward(); optimizer.step()
+            seen['types'].append(str((torch.eye(3, device='cuda') @ torch.eye(3, device='cuda')).dtype))""",
+        ),
+    ),
+]

@@ -1,0 +1,120 @@
+"""No technique trains something else without a word: every habit under every technique, with values computed.
+
+`./test` runs those pairs in which something went wrong once, `./test --all` all of them. The same table for people:
+tests/habits/table.py.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from framework_habits import HABITS as FRAMEWORK_HABITS
+from hooked_job import Finished, Job
+from loop_habits import HABITS, Habit
+from outcomes import PROMISES, TECHNIQUES, is_found_by_verify, judge, train
+
+BY_NAME = {habit.name: habit for habit in HABITS + FRAMEWORK_HABITS}
+QUICK = [
+    ("fp16", "plain"),
+    ("fp16", "disabled GradScaler"),
+    ("fp16", "disabled GradScaler, unscale_, clipping"),
+    ("fp16", "enabled GradScaler without autocast"),
+    ("fp16", "clipping by hooks on parameters"),
+    ("fp16", "gradients logged"),
+    ("fp16", "SGD with a closure"),
+    ("fp16", "GAN: two optimizers in turn"),
+    ("fp16", "reentrant checkpointing"),
+    ("fp16", "evaluation in between"),
+    ("fp16", "optimizer in backward"),
+    ("bf16", "metrics after backward"),
+    ("checkpoint", "dropout"),
+    ("micro_batch", "a smaller last batch"),
+    ("micro_batch", "ignore_index"),
+    ("micro_batch", "AveragedModel per iteration"),
+    ("micro_batch", "SGD with a closure"),
+    ("micro_batch", "optimizer in backward"),
+]
+
+
+def check(job: Job, plain_runs: dict[str, Finished], habit: Habit, technique: str) -> None:
+    if habit.needs and importlib.util.find_spec(habit.needs) is None:
+        pytest.skip(f"this environment has no {habit.needs}")
+    if habit.name not in plain_runs:
+        plain_runs[habit.name] = train(job, habit, None)
+    plain = plain_runs[habit.name]
+    assert plain.exit_code == 0, plain.stderr
+    outcome = judge(plain, train(job, habit, technique), technique)
+    is_found = not outcome.is_honest and is_found_by_verify(job.folder, habit, technique)
+    assert outcome.is_honest or is_found, f"{outcome} where {technique} promises {PROMISES[technique]}"
+    assert outcome.word not in ("refused", "broke") or outcome.text
+
+
+@pytest.mark.parametrize(("technique", "name"), QUICK)
+def test_where_something_went_wrong_once(job: Job, plain_runs: dict[str, Finished], technique: str, name: str) -> None:
+    check(job, plain_runs, BY_NAME[name], technique)
+
+
+@pytest.mark.every_version
+@pytest.mark.parametrize("technique", TECHNIQUES)
+@pytest.mark.parametrize("name", BY_NAME)
+def test_every_habit_under_every_technique(
+    job: Job, plain_runs: dict[str, Finished], technique: str, name: str
+) -> None:
+    check(job, plain_runs, BY_NAME[name], technique)
+
+
+LARGE_LOSS = Habit(
+    "a loss whose scaled gradients overflow",
+    """
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
+seen["sizes"] = []
+BEFORE
+for epoch in range(8):
+    for x, y in DataLoader(regression, batch_size=8):
+        loss = 1000 * F.mse_loss(model(x.cuda()), y.cuda())
+        optimizer.zero_grad(); loss.backward()
+        optimizer.step()
+        seen["sizes"].append(float(sum(p.abs().sum() for p in model.parameters())))
+""",
+)
+
+
+def test_steps_that_overflow_are_left_out_until_the_scale_is_found(job: Job) -> None:
+    finished = train(job, LARGE_LOSS, "fp16")
+    assert "optimizer steps were left out, of 24" in finished.only("plan_effect")["text"]
+    sizes = finished.output()["seen"]["sizes"]
+    assert sizes[0] == sizes[1]  # left out
+    assert len(set(sizes)) > len(sizes) // 2  # found
+    assert all(size == size and size < 1e4 for size in sizes)
+
+
+REFUSED = {
+    "p.grad = None": "changes, replaces or zeroes gradients itself",
+    "clipping by hooks on parameters": "hooks on parameters",
+    "steps counted, next(it)": "batches are drawn one by one",
+    "a list of batches": "trains without a DataLoader",
+    "GAN: two optimizers in turn": "goes on training on a batch after the optimizer's step",
+    "LBFGS with a closure": "several times a step",
+    "own accumulation": "accumulates gradients itself",
+    "torch.autograd.grad by hand": "trains without backward()",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_loops_that_micro_batches_would_train_otherwise_are_refused(job: Job, name: str) -> None:
+    assert REFUSED[name] in train(job, BY_NAME[name], "micro_batch").of_kind("plan_refused")[0]["text"]
+
+
+BY_HAND = BY_NAME["SGD by hand from p.grad"]
+
+
+def test_steps_by_hand_can_not_be_left_out_and_are_refused(job: Job) -> None:
+    (refusal,) = train(job, BY_HAND, "fp16").of_kind("plan_refused")
+    assert "no optimizer of torch.optim takes the steps" in refusal["text"]
+
+
+def test_a_loss_that_is_not_a_number_is_no_training(job: Job) -> None:
+    text = LARGE_LOSS.text.replace("1000 *", "float('nan') *").replace("range(8)", "range(10)")
+    (refusal,) = train(job, Habit("a loss that is not a number", text), "fp16").of_kind("plan_refused")
+    assert "overflow at every loss scale" in refusal["text"]

@@ -1,0 +1,116 @@
+"""Lines of the script that were not reached: which may still come, and which of them would use the card."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hooked_job import Job
+
+LOOP = """
+    import random, torch
+    from torch import nn
+    model = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    USE_EMA = False
+    def evaluate(model):
+        with torch.no_grad():
+            return model(torch.ones(512, 4))
+    def say(text):
+        print(text)
+    def train_step(step, x):
+        loss = model(x).sum()
+        if USE_EMA:
+            loss = loss + model(x).mean()
+        if step % 64 == 63:
+            loss = loss + torch.autograd.grad(model(x).sum(), model.parameters())[0].norm()
+        if x is None:
+            evaluate(model)
+        optimizer.zero_grad(); loss.backward(); optimizer.step()
+"""
+
+
+def gaps_of(job: Job, text: str, **extra: str) -> dict[str, dict[str, Any]]:
+    finished = job.run(LOOP + text, steps="auto", VRAMFIT_COVERAGE="1", **extra)
+    assert finished.exit_code == 0, finished.stderr
+    note = finished.only("coverage")
+    assert note["known"]
+    return {gap["code"]: gap for gap in note["unreached"]}
+
+
+def test_what_a_later_step_may_reach_is_told_with_its_test_and_whether_it_uses_the_card(job: Job) -> None:
+    gaps = gaps_of(
+        job,
+        """
+    for step in range(100000):
+        train_step(step, torch.ones(2, 4))
+        if step % 1000 == 999:
+            evaluate(model)
+        if step % 500 == 499:
+            say(f"step {step}")
+        if USE_EMA:
+            evaluate(model)
+    torch.ones(1 << 10) @ torch.ones(1 << 10)
+    """,
+    )
+    assert gaps["evaluate(model)"]["when"] == "if step % 1000 == 999"
+    assert gaps["evaluate(model)"]["card"] == "yes"
+    assert gaps["say(f'step {step}')"]["card"] == "no"
+    (penalty,) = [gap for code, gap in gaps.items() if "autograd.grad" in code]
+    assert penalty["when"] == "if step % 64 == 63" and penalty["card"] == "yes"
+    (after,) = [gap for code, gap in gaps.items() if "1 << 10" in code]
+    assert after["when"] == "after the place where the run was ended"
+    assert len(gaps) == 4, "what was decided once and for all is no gap"
+
+
+def test_an_early_exit_hides_what_comes_after_it(job: Job) -> None:
+    gaps = gaps_of(
+        job,
+        """
+    memory = []
+    for step in range(100000):
+        memory.append(step)
+        train_step(step, torch.ones(2, 4))
+        if len(memory) < 5000:
+            continue
+        evaluate(model)
+    """,
+    )
+    assert gaps["evaluate(model)"]["when"] == "unless len(memory) < 5000"
+
+
+def test_a_copy_that_a_later_step_makes_and_what_waits_for_it_are_told(job: Job) -> None:
+    gaps = gaps_of(
+        job,
+        """
+    import copy
+    average = None
+    for step in range(100000):
+        train_step(step, torch.ones(2, 4))
+        if step == 3000:
+            average = copy.deepcopy(model)
+        if average is not None:
+            evaluate(average)
+    """,
+    )
+    assert gaps["average = copy.deepcopy(model)"]["card"] == "unknown"
+    assert gaps["evaluate(average)"]["when"] == "if average is not None"
+
+
+def test_a_script_that_ran_to_its_end_has_no_gaps(job: Job) -> None:
+    finished = job.run(
+        LOOP + "    for step in range(3): train_step(step, torch.ones(2, 4))\n", steps="auto", VRAMFIT_COVERAGE="1"
+    )
+    note = finished.only("coverage")
+    assert note["unreached"] == [] and not note["cut"]
+
+
+@pytest.mark.parametrize("how", ["import sys; sys.settrace(lambda *_: None)"])
+def test_who_takes_the_place_of_the_watcher_is_noticed(job: Job, how: str) -> None:
+    import sys
+
+    if sys.version_info >= (3, 12):
+        pytest.skip("sys.monitoring has a place for each")
+    text = f"    {how}\n    for step in range(100000): train_step(step, torch.ones(2, 4))\n"
+    finished = job.run(LOOP + text, steps="auto", VRAMFIT_COVERAGE="1")
+    assert not finished.only("coverage")["known"]

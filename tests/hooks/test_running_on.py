@@ -1,0 +1,104 @@
+"""Running on in full, as far as a budget goes, and cut after that."""
+
+from __future__ import annotations
+
+from hooked_job import Job
+from test_cut import DATA
+
+
+def test_a_job_that_fits_its_budget_is_not_cut_at_all(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    train, val = DataLoader(Data(100), 10, shuffle=True), DataLoader(Data(50), 10)
+    counts = []
+    for epoch in range(3):
+        count = 0
+        for x, y in train: train_on(x, y); count += 1
+        counts += [count, validate(val)]
+    print(json.dumps(counts))
+    """,
+        steps="auto",
+        VRAMFIT_RUN_ON="60",
+    )
+    assert finished.output() == [10, 5] * 3
+    assert finished.of_kind("cut") == []
+    assert finished.only("run_on")["count"] == 45 + 6  # a pass asks once more at its end
+    assert finished.only("run_on")["whole"]
+
+
+def test_past_the_budget_passes_get_one_batch_and_the_script_comes_to_its_end(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    train, val = DataLoader(Data(1000), 10, shuffle=True), DataLoader(Data(500), 10)
+    counts = []
+    for epoch in range(3):
+        count = 0
+        for x, y in train: train_on(x, y); count += 1
+        counts += [count, validate(val)]
+    print(json.dumps(counts))
+    """,
+        steps="auto",
+        VRAMFIT_RUN_ON="130n",
+    )
+    assert finished.output()[:3] == [100, 28, 1]  # 100 batches and the end of a pass, then 28
+    assert finished.output()[3:] == [1, 1, 1]
+
+
+def test_a_loop_that_cannot_be_cut_is_ended_when_the_budget_is_used(job: Job) -> None:
+    finished = job.run(
+        DATA + "    for step in range(10**9): train_on(torch.ones(2, 4), torch.ones(2, dtype=torch.long))\n",
+        steps="auto",
+        VRAMFIT_RUN_ON="200n",
+    )
+    assert finished.exit_code == 0, finished.stderr
+    assert finished.only("run_on")["count"] == 200
+    assert "budget" in finished.of_kind("cut")[-1]["text"]
+
+
+def test_batches_drawn_by_hand_do_not_end_before_the_data_does(job: Job) -> None:
+    script = (
+        DATA
+        + """
+    batches = iter(DataLoader(Data(100000), 2, shuffle=True))
+    for step in range(10**9):
+        train_on(*next(batches))
+    """
+    )
+    finished = job.run(script, steps="auto")
+    assert finished.exit_code == 0, finished.stderr
+    assert "optimizer steps were run" in finished.of_kind("cut")[-1]["text"]
+    finished = job.run(script, steps="auto", VRAMFIT_RUN_ON="50n")
+    assert finished.exit_code == 0, finished.stderr
+    assert finished.only("run_on")["count"] >= 50
+
+
+def test_a_pass_that_waits_for_data_of_one_size_reads_every_fourth_batch(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    from vramfit import alike, loaders
+    this_pass = loaders.Pass(DataLoader(Data(8000), 4), 7, 1)
+    this_pass.in_full = this_pass.all_alike = True
+    this_pass.reading_seconds = 1e9  # all its time
+    reads = []
+    for batch in range(80):
+        given = alike.instead(this_pass)
+        reads.append(given is None)
+        if given is None: alike.learn(this_pass, [torch.ones(4, 4), torch.ones(4)])
+    this_pass.all_alike = False
+    print(json.dumps([sum(reads[:32]), sum(reads[32:]), alike.instead(this_pass) is None]))
+    """
+    )
+    assert finished.output() == [32, 12, True]
+
+
+def test_a_model_that_is_called_for_ever_is_ended_after_the_budget(job: Job) -> None:
+    finished = job.run(
+        DATA + "    with torch.no_grad():\n        while True: model(torch.ones(2, 4))\n",
+        steps="auto",
+        VRAMFIT_RUN_ON="2",
+    )
+    assert finished.exit_code == 0, finished.stderr
+    assert "the time to run on (2 s) was used" in finished.of_kind("cut")[-1]["text"]

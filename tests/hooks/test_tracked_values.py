@@ -1,0 +1,236 @@
+"""VRAMFIT_VALUES=tracked: what steers a script is computed where it is known, and possible where it is not."""
+
+from __future__ import annotations
+
+from hooked_job import Finished, Job
+
+GIB = 1 << 30
+
+# More multiplications than are computed, so that nothing is known of what comes out.
+UNKNOWN = """
+    import json, torch
+    wide = torch.nn.Linear(2048, 1024, device="cuda")
+    def unknown(*shape):
+        product = torch.rand(512, 2048, device="cuda") @ wide.weight.detach().T
+        return product.flatten()[: torch.Size(shape).numel()].view(shape)
+"""
+
+
+def tracked(job: Job, text: str, **extra: str) -> Finished:
+    return job.run(text, card=2 * GIB, VRAMFIT_VALUES="tracked", **extra)
+
+
+def test_what_follows_from_the_host_and_from_factories_is_exact(job: Job) -> None:
+    finished = tracked(
+        job,
+        """
+        import json, torch
+        batch = torch.tensor([0, 0, 1, 3, 3, 3]).cuda()
+        lengths = torch.tensor([3, 1, 2]).cuda()
+        ids = torch.arange(12, device="cuda").view(3, 4)
+        ids[:, 1] = torch.tensor([7, 7, 8]).cuda()
+        padded = torch.arange(4, device="cuda")[None] < lengths[:, None]
+        print(json.dumps({
+            "graphs": int(batch.max()) + 1,
+            "unique": [part.tolist() for part in torch.unique(batch, return_counts=True)],
+            "repeated": torch.repeat_interleave(torch.arange(3, device="cuda"), lengths).tolist(),
+            "masked": ids[padded].tolist(),
+            "positions": padded.nonzero().shape[0],
+            "column": ids[:, 1].cpu().tolist(),
+            "cast": (torch.linspace(0, 1, 5, device="cuda") * 4).long().tolist(),
+            "all": bool(torch.ones(3, dtype=torch.bool, device="cuda").all()),
+            "none": bool(torch.zeros(3, dtype=torch.bool, device="cuda").any()),
+        }))
+        """,
+    )
+    assert finished.output() == {
+        "graphs": 4,
+        "unique": [[0, 1, 3], [2, 1, 3]],
+        "repeated": [0, 0, 0, 1, 2, 2],
+        "masked": [0, 7, 2, 4, 8, 8],
+        "positions": 6,
+        "column": [7, 7, 8],
+        "cast": [0, 1, 2, 3, 4],
+        "all": True,
+        "none": False,
+    }
+    assert not finished.of_kind("data_read"), "nothing was assumed"
+
+
+def test_masks_over_unknown_values_are_full_and_counts_agree_with_them(job: Job) -> None:
+    finished = tracked(
+        job,
+        UNKNOWN
+        + """
+    x = unknown(4, 6).requires_grad_()
+    mask = x > 0.5
+    put = torch.zeros(4, 6, device="cuda")
+    put[x > 0.9] = torch.ones(5, device="cuda")
+    print(json.dumps({
+        "selected": [x[mask].shape[0], mask.sum().item(), len(mask.nonzero()), len(torch.masked_select(x, mask))],
+        "others": x[~mask].shape[0],
+        "rows": list(x[x[:, 0] > 0].shape),
+        "gradient": list(torch.autograd.grad(x[mask].sum(), x)[0].shape),
+        "put": put.count_nonzero().item(),
+    }))
+    """,
+    )
+    assert finished.output() == {
+        "selected": [24, 24, 24, 24],
+        "others": 0,
+        "rows": [4, 6],
+        "gradient": [4, 6],
+        "put": 5,
+    }
+    lines = {note["line"] for note in finished.of_kind("data_read") if "taken for full" in note["what"]}
+    assert len(lines) == 2, "where the mask was first used as a size, and the rows"
+
+
+def test_places_found_in_unknown_values_are_in_range_and_add_up(job: Job) -> None:
+    found = tracked(
+        job,
+        UNKNOWN
+        + """
+    scores = unknown(64, 8)
+    experts = scores.softmax(-1).topk(2).indices
+    counts = torch.bincount(experts.flatten(), minlength=8)
+    parts = torch.arange(128, device="cuda").split(counts.tolist())
+    order = unknown(100).argsort()
+    values, inverse = torch.unique(unknown(50), return_inverse=True)
+    drawn = torch.multinomial(unknown(4, 1000).softmax(-1), 3)
+    best = unknown(300, 300).argmax(-1)
+    print(json.dumps({
+        "counts": [sum(map(len, parts)), counts.min().item() > 0],
+        "twice": int((experts[:, 0] == experts[:, 1]).sum()),
+        "order": sorted(order.tolist()) == list(range(100)),
+        "unique": [len(values), int(inverse.max()) < len(values)],
+        "drawn": [len(set(row)) for row in drawn.tolist()],
+        "best": 0 <= int(best.min()) <= int(best.max()) < 300,
+    }))
+    """,
+    ).output()
+    assert found == {
+        "counts": [128, True],
+        "twice": 0,
+        "order": True,
+        "unique": [50, True],
+        "drawn": [3] * 4,
+        "best": True,
+    }
+
+
+def test_checks_pass_and_a_loss_is_a_number_that_falls(job: Job) -> None:
+    found = tracked(
+        job,
+        UNKNOWN
+        + """
+    import math
+    from torch.distributions import Categorical, Normal
+    x = unknown(8, 4)
+    checks = [bool((x >= 0).all()), torch.isfinite(x).all().item(), bool((x == x).all()), torch.allclose(x * 1, x)]
+    failures = [bool(torch.isnan(x).any()), bool((x < 0).any()), bool(torch.isinf(x).any())]
+    Normal(x.mean(), x.std()).rsample()
+    Categorical(probs=x).sample()
+    losses = []
+    for _ in range(3):
+        losses.append(unknown(100).mean().item())
+    rounds = 0
+    while unknown(100).norm().item() > 1e-3:
+        rounds += 1
+    print(json.dumps([checks, failures, losses == sorted(losses, reverse=True), min(losses) > 0, rounds > 10]))
+    """,
+    ).output()
+    assert found == [[True] * 4, [False] * 3, True, True, True]
+
+
+def test_a_loop_over_tokens_runs_its_bound(job: Job) -> None:
+    found = tracked(
+        job,
+        """
+        import json, torch
+        embed = torch.nn.Embedding(40_000, 64, device="cuda")
+        head = torch.nn.Linear(64, 40_000, device="cuda")
+        ids = torch.randint(0, 40_000, (3, 5)).cuda()
+        done = torch.zeros(3, dtype=torch.bool, device="cuda")
+        while ids.size(1) < 30:
+            logits = head(embed(ids).mean(1))
+            token = torch.where(done, 0, logits.argmax(-1))
+            ids = torch.cat([ids, token[:, None]], 1)
+            done |= (token == 2) | torch.full((3,), ids.size(1) >= 25, device="cuda")
+            if done.all():
+                break
+        print(json.dumps(ids.size(1)))
+        """,
+    ).output()
+    assert found == 25, "the bound that the script itself sets"
+
+
+def test_a_grad_scaler_takes_its_steps(job: Job) -> None:
+    found = tracked(
+        job,
+        """
+        import json, torch
+        model = torch.nn.Linear(64, 64).cuda()
+        optimizer = torch.optim.Adam(model.parameters())
+        scaler = torch.amp.GradScaler("cuda")
+        for _ in range(3):
+            with torch.autocast("cuda", torch.float16):
+                loss = model(torch.rand(8, 64).cuda()).square().mean()
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+        print(json.dumps([scaler.get_scale(), int(optimizer.state[model.weight]["step"])]))
+        """,
+    ).output()
+    assert found == [65536.0, 3]
+
+
+HARDEST = """
+    import json, torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    def hardest(scores, target):  # of the pixels that have a label
+        losses = nn.functional.cross_entropy(scores, target, ignore_index=255, reduction="none").flatten()
+        found = losses[target.flatten() != 255].sort(descending=True).values
+        return found[: len(found) // 4].mean() if len(found) else scores.new_tensor(0.0)
+
+    data = TensorDataset(torch.rand(64, 3, 64, 64), torch.randint(0, 19, (64, 64, 64)))
+    model = nn.Conv2d(3, 19, 3, padding=1).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for x, y in DataLoader(data, 8):
+        loss = hardest(model(x.cuda()), y.cuda())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    print(json.dumps(torch.cuda.max_memory_allocated()))
+"""
+
+
+def test_the_peak_is_that_of_computed_values(job: Job) -> None:
+    failed = job.run(HARDEST, card=2 * GIB, steps="2")
+    assert failed.exit_code == 1 and "does not require grad" in failed.stderr
+    steered = job.run(HARDEST, card=2 * GIB, steps="2", VRAMFIT_VALUES="tracked")
+    computed = job.run(HARDEST, card=2 * GIB, steps="2", VRAMFIT_VALUES="cpu")
+    assert steered.output() == computed.output()
+
+
+READS = """
+    import sys, torch
+    print("before")
+    print("so far", file=sys.stderr)
+    loss = torch.rand(4, device="cuda").sum()
+    print(loss.item() >= 0)
+    print((torch.rand(9, device="cuda") > 2).nonzero().shape[0])
+"""
+
+
+def test_a_script_that_reads_what_steers_it_asks_for_another_run(job: Job) -> None:
+    asked = job.run(READS, card=2 * GIB, VRAMFIT_RESTART="1")
+    assert asked.exit_code == 0
+    assert asked.stdout == "before\nTrue\n", "a number that is not whole steers nothing yet"
+    (wish,) = job.folder.glob("run*/values_wanted")
+    assert wish.read_text() == f"{len(asked.stdout)} {len(asked.stderr)}\n"
+    again = job.run(READS, card=2 * GIB, VRAMFIT_VALUES="tracked", VRAMFIT_PRINTED=wish.read_text().strip())
+    assert (again.stdout, again.stderr) == ("0\n", ""), "what was printed is not printed twice"
