@@ -67,8 +67,12 @@ enum vf_note_kind {
   VF_NOTE_NOT_MODELLED = 1, /* a function was refused because nobody modelled it */
   VF_NOTE_ASSUMED = 2,      /* an estimate was used; text says which and its source */
   VF_NOTE_DATA_READ = 3,    /* a size or branch depended on device data */
-  VF_NOTE_WARNING = 4
+  VF_NOTE_WARNING = 4,
+  VF_NOTE_LOSS = 5 /* something was not seen, or not as it would have been: text is its key in src/model/data_loss.cc */
 };
+
+/* The order in which a driver hands out device addresses. */
+enum vf_address_order { VF_ADDRESSES_LINUX = 0, VF_ADDRESSES_WSL = 1 };
 
 typedef struct vf_ledger_note {
   uint32_t kind; /* enum vf_note_kind; 0 = free */
@@ -90,7 +94,8 @@ typedef struct vf_ledger {
   vf_ledger_note notes[VF_MAX_LEDGER_NOTES];
   int64_t nccl_channel_bytes;     /* per communicator, device memory NCCL takes for its channels */
   int64_t cudnn_workspace_policy; /* 0 = zero workspaces, 1 = ask the oracle, 2 = recorded ones */
-  int64_t reserved[62];
+  int64_t address_order;          /* enum vf_address_order */
+  int64_t reserved[61];
 } vf_ledger;
 
 /* Environment: the absolute path of the session's ledger. Without it no virtual card exists. */

@@ -16,6 +16,9 @@ extern "C" {
 /* 1 for this header. */
 int vramfit_api_version(void);
 
+/* 1 when the script's lines can be found: the calling thread's Python frames can be read. Call it with the GIL held. */
+int vramfit_finds_lines(void);
+
 /* The id of a string in this process's recording; the same text has the same id. 0 when nothing is recorded. */
 uint32_t vramfit_intern(const char* text);
 
@@ -26,11 +29,21 @@ void vramfit_mark(const char* text);
 void vramfit_set_phase(uint32_t phase);
 void vramfit_set_stage(uint32_t stage);
 
+/* A phase that is only known later: vramfit_recorded() names this moment (0 when nothing is recorded), and
+ * vramfit_relabel() says that what was recorded in phase `before` since then belongs to phase `after`. */
+uint64_t vramfit_recorded(void);
+void vramfit_relabel(uint64_t from, uint32_t before, uint32_t after);
+
 /* The module being run: process-wide, because autograd's threads work on its behalf. Returns the scope before it. */
 uint32_t vramfit_set_scope(uint32_t text_id);
 
 /* The script's own line, where the caller knows it better than the recorder's stack walk. 0 = walk the stack. */
 void vramfit_set_line(uint32_t text_id);
+
+/* The script's own line that runs in this thread, as a string id; and the line that this thread works for where none of
+ * its own code runs in it (a pool that loads weights). The second returns the id before. 0 = none. */
+uint32_t vramfit_own_line(void);
+uint32_t vramfit_inherit_line(uint32_t text_id);
 
 /* The live block that holds `address` belongs to `owner` (enum vf_owner) under the name text_id. */
 void vramfit_tag(uint64_t address, uint32_t owner, uint32_t text_id);
@@ -55,6 +68,10 @@ enum vf_memory {
 };
 int64_t vramfit_memory(uint32_t device, uint32_t what);
 void vramfit_reset_peaks(void);
+
+/* Lines of Python code, each told once when it is first executed (recorder/line_watch.h). `watch` is a Python callable,
+ * or null to end it; the caller holds the GIL. 0: it can't be done here. */
+int vramfit_watch_lines(void* watch);
 
 /* Called with (address, size) whenever PyTorch's allocator hands out a device block: the virtual GPU clears stale
  * bytes there. One listener; a null pointer removes it. */

@@ -1,6 +1,5 @@
 #include "app/another_try.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace vramfit::app {
@@ -8,24 +7,16 @@ namespace vramfit::app {
 using base::Result;
 using model::Verdict;
 
-namespace {
-
-// As python/vramfit/data_reads.py says it: a number alone selects nothing and checks nothing.
-bool has_masked_or_checked(const model::RunResult& result) {
-  return std::ranges::any_of(result.depends_on_data, [](const model::DataDependence& read) {
-    return read.what.starts_with("a size") || read.what.starts_with("a branch");
-  });
-}
-
-}  // namespace
-
 std::optional<Concessions> concede(const RunRequest& request, const RunOutcome& outcome) {
   const model::RunResult& result = outcome.result;
-  if (result.verdict != Verdict::kFailed || !result.error) return std::nullopt;
+  const bool may_track = !request.real && request.values == Values::kZeros;
   Concessions more = request.concessions;
+  more.tracked_values |= may_track && outcome.wants_values.has_value();
+  if (more != request.concessions) return more;
+  if (result.verdict != Verdict::kFailed || !result.error) return std::nullopt;
   more.whole_evaluation |= result.error->after_cut;
   if (more != request.concessions) return more;
-  more.full_masks |= !request.real && request.values == Values::kZeros && has_masked_or_checked(result);
+  more.tracked_values |= may_track && outcome.failed_after_read;
   if (more != request.concessions) return more;
   return std::nullopt;
 }
@@ -37,14 +28,18 @@ Result<RunOutcome> run_conceding(RunRequest& request,
   while (outcome) {
     const auto more = concede(request, *outcome);
     if (!more) break;
-    say(more->full_masks != request.concessions.full_masks
-            ? "the script failed, and masks and checks on the card had read as zeros: again, with full masks and "
-              "passed checks"
-            : "the script failed after an evaluation that was cut: again, with all of it");
     RunRequest again = request;
     again.concessions = *more;
+    again.already_printed = outcome->wants_values;
+    if (!outcome->wants_values) {
+      say(more->tracked_values != request.concessions.tracked_values
+              ? "the script failed after it had read values that were not computed: again, following them"
+              : "the script failed after an evaluation that was cut: again, with all of it");
+    }
     auto next = run_once(again);
-    if (more->full_masks && next && next->result.verdict == Verdict::kFailed) break;
+    const bool asked = outcome->wants_values.has_value();
+    const bool tried = !asked && more->tracked_values != request.concessions.tracked_values;
+    if (tried && next && next->result.verdict == Verdict::kFailed) break;
     request.concessions = *more;
     outcome = std::move(next);
   }

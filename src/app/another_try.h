@@ -1,5 +1,5 @@
-// Runs a request, and once more with concessions when the script fails where a shortened run on a virtual card may be
-// why.
+// Runs a request, and once more with concessions: when the script reads a value that steers it and was not computed, or
+// fails where a shortened run on a virtual card may be why.
 #ifndef VRAMFIT_APP_ANOTHER_TRY_H
 #define VRAMFIT_APP_ANOTHER_TRY_H
 
@@ -11,10 +11,11 @@
 
 namespace vramfit::app {
 
-// What the script is worth running again with; nothing when it did not fail, or nothing more can be conceded.
+// What the script is worth running again with; nothing when it neither asked nor failed, or nothing more can be
+// conceded.
 std::optional<Concessions> concede(const RunRequest& request, const RunOutcome& outcome);
 
-// Runs `request` and leaves in it what was conceded. Masks that help nothing are not: the first failure is the
+// Runs `request` and leaves in it what was conceded. Tracked values that help nothing are not: the first failure is the
 // script's.
 base::Result<RunOutcome> run_conceding(RunRequest& request,
                                        const std::function<base::Result<RunOutcome>(const RunRequest&)>& run_once,

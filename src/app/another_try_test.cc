@@ -11,15 +11,13 @@ namespace {
 
 using model::Verdict;
 
-RunOutcome failure(bool after_cut, std::vector<model::DataDependence> reads = {}) {
+RunOutcome failure(bool after_cut, bool after_read = false) {
   RunOutcome outcome;
   outcome.result.verdict = Verdict::kFailed;
   outcome.result.error = model::ScriptError{"ValueError", "16 samples expected, 3 seen", {}, after_cut, ""};
-  outcome.result.depends_on_data = std::move(reads);
+  outcome.failed_after_read = after_read;
   return outcome;
 }
-
-const model::DataDependence kMask{"a size (boolean mask)", "train.py:12 in loss", 1};
 
 TEST(Concede, a_failure_after_a_cut_evaluation_is_worth_whole_ones_once) {
   RunRequest request;
@@ -36,20 +34,28 @@ TEST(Concede, a_failure_after_a_cut_evaluation_is_worth_whole_ones_once) {
   EXPECT_FALSE(concede(request, outcome)) << "it failed without an error of the script";
 }
 
-TEST(Concede, masks_are_full_where_zeros_were_read_as_a_size_or_a_branch) {
+TEST(Concede, values_are_tracked_when_the_script_asks_for_them_or_fails_after_reading_zeros) {
   RunRequest request;
-  EXPECT_EQ(concede(request, failure(false, {kMask})), (Concessions{.full_masks = true}));
-  EXPECT_TRUE(concede(request, failure(false, {{"a branch (bool)", "train.py:12 in loss", 1}})));
-  EXPECT_FALSE(concede(request, failure(false, {{"a whole number (item)", "train.py:12 in loss", 1}})));
+  EXPECT_EQ(concede(request, failure(false, true)), (Concessions{.tracked_values = true}));
+  EXPECT_FALSE(concede(request, failure(false)));
+  RunOutcome asks;
+  asks.result.verdict = Verdict::kFits;
+  EXPECT_FALSE(concede(request, asks));
+  asks.wants_values = OutputSeen{3, 0};
+  EXPECT_EQ(concede(request, asks), (Concessions{.tracked_values = true}));
+  request.concessions.tracked_values = true;
+  EXPECT_FALSE(concede(request, asks)) << "it has been that run";
+  request = {};
   request.values = Values::kCpu;
-  EXPECT_FALSE(concede(request, failure(false, {kMask}))) << "those sizes were right";
+  EXPECT_FALSE(concede(request, failure(false, true))) << "those values were right";
+  EXPECT_FALSE(concede(request, asks));
 }
 
 TEST(Concede, one_thing_at_a_time) {
   RunRequest request;
-  EXPECT_EQ(concede(request, failure(true, {kMask})), (Concessions{.whole_evaluation = true}));
+  EXPECT_EQ(concede(request, failure(true, true)), (Concessions{.whole_evaluation = true}));
   request.concessions.whole_evaluation = true;
-  EXPECT_EQ(concede(request, failure(true, {kMask})), (Concessions{true, true}));
+  EXPECT_EQ(concede(request, failure(true, true)), (Concessions{true, true}));
 }
 
 TEST(RunConceding, keeps_what_helped_and_the_first_failure_when_nothing_did) {
@@ -59,26 +65,46 @@ TEST(RunConceding, keeps_what_helped_and_the_first_failure_when_nothing_did) {
   const auto helped = run_conceding(
       request,
       [](const RunRequest& asked) -> base::Result<RunOutcome> {
-        RunOutcome outcome = failure(false, {kMask});
-        if (asked.concessions.full_masks) outcome.result.verdict = Verdict::kFits;
+        RunOutcome outcome = failure(false, true);
+        if (asked.concessions.tracked_values) outcome.result.verdict = Verdict::kFits;
         return outcome;
       },
       say);
   EXPECT_EQ(helped->result.verdict, Verdict::kFits);
-  EXPECT_TRUE(request.concessions.full_masks);
+  EXPECT_TRUE(request.concessions.tracked_values);
   EXPECT_EQ(said.size(), 1u);
 
   request = {};
   const auto failed = run_conceding(
       request,
       [](const RunRequest& asked) -> base::Result<RunOutcome> {
-        RunOutcome outcome = failure(false, {kMask});
-        if (asked.concessions.full_masks) outcome.result.error->message = "another";
+        RunOutcome outcome = failure(false, true);
+        if (asked.concessions.tracked_values) outcome.result.error->message = "another";
         return outcome;
       },
       say);
   EXPECT_EQ(failed->result.error->message, "16 samples expected, 3 seen");
-  EXPECT_FALSE(request.concessions.full_masks);
+  EXPECT_FALSE(request.concessions.tracked_values);
+}
+
+TEST(RunConceding, a_script_that_asks_for_values_is_run_again_without_a_word_and_prints_on_from_there) {
+  std::vector<std::string> said;
+  RunRequest request;
+  const auto ended = run_conceding(
+      request,
+      [](const RunRequest& asked) -> base::Result<RunOutcome> {
+        if (asked.concessions.tracked_values) {
+          EXPECT_EQ(asked.already_printed->stdout_bytes, 7);
+          return failure(false, true);
+        }
+        RunOutcome outcome;
+        outcome.wants_values = OutputSeen{7, 0};
+        return outcome;
+      },
+      [&](std::string_view text) { said.emplace_back(text); });
+  EXPECT_EQ(ended->result.verdict, Verdict::kFailed) << "the second run is the answer, whatever it is";
+  EXPECT_TRUE(request.concessions.tracked_values);
+  EXPECT_TRUE(said.empty());
 }
 
 }  // namespace

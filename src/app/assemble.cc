@@ -167,6 +167,10 @@ Evidence gather_evidence(const RunResult& result, const Leftovers& left, bool di
   evidence.interrupted = left.ended.interrupted;
   evidence.uncaught_oom = died;
   evidence.plan_refused = !result.plan_refused.empty();
+  if (!result.losses.empty()) {
+    const model::DataLoss& worst = result.losses.front();
+    if (describe(worst.kind).weight == model::OddWeight::kWrongAnswerPossible) evidence.loss = sentence_of(worst);
+  }
   for (const DeviceResult& device : result.devices) {
     if (device.peaks.device > device.occupied) evidence.reached_card = true;
     if (left.ledger == nullptr && device.peaks.reserved.count() > 0) evidence.reached_card = true;
@@ -206,6 +210,7 @@ RunResult assemble(const Leftovers& left) {
   apply_notes(*left.recordings, result);
   apply_odd_input(*left.recordings, result);
   if (left.ledger != nullptr) apply_ledger_notes(*left.ledger, result);
+  sort_losses(result);
 
   const std::vector<CardHistory> histories = liveness::build_histories(*left.recordings);
   std::set<int> devices;

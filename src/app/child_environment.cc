@@ -13,6 +13,17 @@ void put_first(base::Environment& environment, const std::string& name, const st
   value = value.empty() ? entry : entry + ":" + value;
 }
 
+void put_values(base::Environment& environment, const RunRequest& request) {
+  const bool tracked = request.concessions.tracked_values;
+  environment["VRAMFIT_VALUES"] = request.values == Values::kCpu ? "cpu" : tracked ? "tracked" : "zeros";
+  environment.erase("VRAMFIT_RESTART");
+  if (!request.real && request.values == Values::kZeros && !tracked) environment["VRAMFIT_RESTART"] = "1";
+  environment.erase("VRAMFIT_PRINTED");
+  if (const auto& printed = request.already_printed) {
+    environment["VRAMFIT_PRINTED"] = fmt::format("{} {}", printed->stdout_bytes, printed->stderr_bytes);
+  }
+}
+
 }  // namespace
 
 base::Environment child_environment(base::Environment user, const Installation& installation, const RunRequest& request,
@@ -29,6 +40,7 @@ base::Environment child_environment(base::Environment user, const Installation& 
   } else {
     put_first(environment, "LD_PRELOAD", installation.preload(places.cuda_major).string());
     put_first(environment, "LD_LIBRARY_PATH", installation.stand_ins(places.cuda_major).string());
+    put_first(environment, "PATH", installation.commands().string());  // nvidia-smi answers for the virtual card
     environment["TRITON_LIBCUDA_PATH"] = installation.stand_ins(places.cuda_major).string();
     environment["VRAMFIT_LEDGER"] = places.ledger.string();
     // Kernels do nothing, so OpenMP is left with filling and stacking batches: many parallel regions, all short. Where
@@ -45,8 +57,7 @@ base::Environment child_environment(base::Environment user, const Installation& 
   environment["VRAMFIT_RUN_DIR"] = places.run_folder.string();
   environment["VRAMFIT_STEPS"] = request.steps;
   environment["VRAMFIT_EVALUATION"] = request.concessions.whole_evaluation ? "whole" : "cut";
-  environment["VRAMFIT_MASKS"] = request.concessions.full_masks ? "full" : "zeros";
-  environment["VRAMFIT_VALUES"] = request.values == Values::kCpu ? "cpu" : "zeros";
+  put_values(environment, request);
   environment.erase("VRAMFIT_DIAGNOSE");
   if (request.diagnose) environment["VRAMFIT_DIAGNOSE"] = "1";
   environment.erase("VRAMFIT_MODULES");

@@ -11,13 +11,18 @@ TEST(ChildEnvironment, ours_come_first_and_the_users_stay) {
   RunRequest request;
   request.steps = "3";
   const auto environment = child_environment(
-      {{"LD_PRELOAD", "/usr/lib/theirs.so"}, {"PYTHONPATH", "/home/x"}, {"KEEP", "1"}, {"VRAMFIT_PLAN", "/old"}},
+      {{"LD_PRELOAD", "/usr/lib/theirs.so"},
+       {"PYTHONPATH", "/home/x"},
+       {"KEEP", "1"},
+       {"PATH", "/usr/bin"},
+       {"VRAMFIT_PLAN", "/old"}},
       kInstallation, request, {"/dev/shm/ledger", "/run/folder", 13, CudnnSource{"/cudnn/lib", "/cache/answers"}});
   EXPECT_EQ(environment.at("LD_PRELOAD"),
             "/opt/vf/lib/libvramfit_recorder.so:/opt/vf/lib/cu13/libvramfit_preload.so:/usr/lib/theirs.so");
   EXPECT_EQ(environment.at("PYTHONPATH"), "/opt/vf/python/vramfit/hook:/opt/vf/python:/home/x");
   EXPECT_EQ(environment.at("VRAMFIT_HOOKS"), "/opt/vf/python/vramfit/hook:/opt/vf/python");
   EXPECT_EQ(environment.at("LD_LIBRARY_PATH"), "/opt/vf/lib/cu13");
+  EXPECT_EQ(environment.at("PATH"), "/opt/vf/lib/commands:/usr/bin");
   EXPECT_EQ(environment.at("VRAMFIT_LEDGER"), "/dev/shm/ledger");
   EXPECT_EQ(environment.at("VRAMFIT_RUN_DIR"), "/run/folder");
   EXPECT_EQ(environment.at("VRAMFIT_STEPS"), "3");

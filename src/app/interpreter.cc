@@ -23,9 +23,11 @@ using base::fail;
 using base::Result;
 
 // Writes its answer to the file in argv[1], because a sitecustomize may print. -c puts the current folder first on the
-// path, which a script's own start doesn't: it is taken off, or a folder named torch would be taken for PyTorch.
-constexpr std::string_view kQuestion = R"(import importlib.util, json, sys
+// path, which a script's own start doesn't: it is taken off before anything is imported, or a json.py of the user's
+// would be taken for Python's, and a folder named torch for PyTorch. What PYTHONPATH names stays.
+constexpr std::string_view kQuestion = R"(import sys
 sys.path[:] = [p for p in sys.path if p]
+import importlib.util, json
 spec = importlib.util.find_spec("torch")
 folders = list(spec.submodule_search_locations or []) if spec and spec.origin else []
 with open(sys.argv[1], "w") as answer:

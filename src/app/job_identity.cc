@@ -95,7 +95,10 @@ model::RunStart describe_job(std::string verb, const std::vector<std::string>& c
   const fs::path script = find_script(command, folder);
   if (!script.empty()) {
     start.script = script.lexically_normal().string();
-    if (const auto contents = base::read_file(script)) start.script_hash = hash_contents(*contents);
+    // What is read from a pipe is gone for the job.
+    if (fs::is_regular_file(script, ignored)) {
+      if (const auto contents = base::read_file(script)) start.script_hash = hash_contents(*contents);
+    }
   }
   start.git = read_git(script.empty() ? folder : script.parent_path());
   return start;

@@ -3,13 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 
 #include "app/assemble.h"
 #include "app/child_environment.h"
+#include "app/python_command.h"
 #include "app/torch_releases.h"
+#include "base/file.h"
 #include "devices/overhead.h"
+#include "ingest/plan_file.h"
 #include "ingest/recording.h"
+#include "model/note_fields.h"
+#include "plan/plan_check.h"
 
 namespace vramfit::app {
 
@@ -76,9 +83,46 @@ std::string remedy_for(const model::ScriptError& error, const JobEnvironment& jo
   return remedy_for_missing_module(job, error.message.substr(begin + 1, end - begin - 1));
 }
 
+// Before anything is started: a plan that nobody can apply would show only when the job had long run.
+Result<void> check_plan_of(const RunRequest& request) {
+  if (!request.plan) return {};
+  const auto plan = ingest::read_plan(*request.plan);
+  if (!plan) return std::unexpected(plan.error());
+  return plan::check_plan(*plan, request.plan->string());
+}
+
+// A job may be run more than once, and a pipe gives what is in it once.
+Result<void> check_script(const std::vector<std::string>& command) {
+  const auto python = parse_python_command(command);
+  std::error_code ignored;
+  if (!python || python->is_module || !std::filesystem::is_fifo(python->argv.front(), ignored)) return {};
+  return base::fail(base::ErrorCode::kUsage, "the script is a pipe, which can be read only once", python->argv.front(),
+                    "save it to a file first");
+}
+
+bool failed_after_read(const std::vector<model::Recording>& recordings) {
+  return std::ranges::any_of(recordings, [](const model::Recording& recording) {
+    return std::ranges::any_of(recording.notes, [](const model::Note& note) {
+      return note.kind == "error" && model::flag_of(note.fields, "after_read");
+    });
+  });
+}
+
+constexpr const char* kWish = "values_wanted";  // python/vramfit/restart.py writes it
+
+std::optional<OutputSeen> read_wish(const std::filesystem::path& path) {
+  const auto text = base::read_file(path);
+  OutputSeen seen;
+  if (!text || std::sscanf(text->c_str(), "%" SCNd64 " %" SCNd64, &seen.stdout_bytes, &seen.stderr_bytes) != 2) {
+    return std::nullopt;
+  }
+  return seen;
+}
+
 }  // namespace
 
 Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& progress) {
+  if (auto checked = check_plan_of(request); !checked) return std::unexpected(checked.error());
   auto installation = find_installation();
   if (!installation) return std::unexpected(installation.error());
   EnvironmentRequest wanted;
@@ -88,6 +132,7 @@ Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& prog
   wanted.environment = base::current_environment();
   auto job = choose_environment(wanted, progress);
   if (!job) return std::unexpected(job.error());
+  if (auto readable = check_script(job->command); !readable) return std::unexpected(readable.error());
   for (const std::string& note : job->notes) progress.say(note);
   JobSetup setup{std::move(*installation), std::move(*job), 12, {}};
   setup.cuda_major = cuda_major_of(setup.job.interpreter.cuda);
@@ -139,6 +184,8 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) const {
   left.python = setup_->job.interpreter.python;
   left.assumed = context_remarks(request_, *setup_);
   outcome.result = assemble(left);
+  outcome.wants_values = read_wish(session_.run_folder() / kWish);
+  outcome.failed_after_read = failed_after_read(outcome.recordings);
   if (auto& error = outcome.result.error) {
     const bool misses_values = request_.values == Values::kZeros && !outcome.result.depends_on_data.empty();
     error->remedy = remedy_for(*error, setup_->job, misses_values);

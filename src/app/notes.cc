@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <string>
 
+#include "model/data_loss.h"
 #include "model/note_fields.h"
 
 namespace vramfit::app {
 
 using model::integer_of;
+using model::LossKind;
 using model::Note;
 using model::Recording;
 using model::Remark;
@@ -48,6 +51,23 @@ void add_remark(std::vector<Remark>& list, std::string text, std::int64_t count)
   } else {
     same->count += count;
   }
+}
+
+void add_loss(RunResult& result, LossKind kind, std::string detail, std::int64_t count = 1) {
+  for (model::DataLoss& known : result.losses) {
+    if (known.kind == kind && known.detail == detail) {
+      known.count += count;
+      return;
+    }
+  }
+  result.losses.push_back({kind, count, std::move(detail)});
+}
+
+// PyTorch's blocks or segments on a card. A process that only asks how much is free makes a context and nothing else.
+bool has_allocated(const Recording& recording) {
+  return std::ranges::any_of(recording.records, [](const vf_record& record) {
+    return record.kind == VF_RECORD_BLOCK_ALLOC || record.kind == VF_RECORD_SEGMENT_ALLOC;
+  });
 }
 
 void add_data_read(RunResult& result, std::string what, std::string line, std::int64_t count) {
@@ -94,9 +114,12 @@ void apply_note(const Note& note, RunResult& result) {
   } else if (note.kind == "values" || note.kind == "assumed") {
     add_remark(result.assumed, text_of(fields, "text"), 1);
   } else if (note.kind == "hook_failed") {
-    add_remark(
-        result.warnings,
-        fmt::format("a hook failed and was left out: {} {}", text_of(fields, "where"), text_of(fields, "message")), 1);
+    add_loss(result, LossKind::kHookFailed,
+             fmt::format("{} ({} {})", text_of(fields, "where"), text_of(fields, "type"), text_of(fields, "message")));
+  } else if (note.kind == "recording_stopped") {
+    add_loss(result, LossKind::kRecordingStopped, text_of(fields, "text"));
+  } else if (note.kind == "lines_unknown") {
+    add_loss(result, LossKind::kLinesUnknown, "Python " + text_of(fields, "python"));
   } else if (note.kind == "oom" && !result.oom) {
     model::Oom oom;
     oom.message = text_of(fields, "message");
@@ -114,12 +137,7 @@ void apply_notes(std::span<const Recording> recordings, RunResult& result) {
   for (const Recording& recording : recordings) {
     for (const Note& note : recording.notes) apply_note(note, result);
     const bool hooked = std::ranges::any_of(recording.notes, [](const Note& note) { return note.kind == "process"; });
-    if (!hooked && !recording.records.empty()) {
-      add_remark(result.warnings,
-                 "a process used the card without vramfit's hooks in it: its phases and owners are not known, and "
-                 "nothing was cut (it is no Python, or one started with -I, -E or -S)",
-                 1);
-    }
+    if (!hooked && has_allocated(recording)) add_loss(result, LossKind::kProcessWithoutHooks, "");
   }
 }
 
@@ -139,6 +157,9 @@ void apply_ledger_notes(const vf_ledger& ledger, RunResult& result) {
       case VF_NOTE_WARNING:
         add_remark(result.warnings, std::move(text), note.count);
         break;
+      case VF_NOTE_LOSS:
+        if (const auto* loss = model::find_loss(text)) add_loss(result, loss->kind, "", note.count);
+        break;
       default:
         break;
     }
@@ -148,9 +169,14 @@ void apply_ledger_notes(const vf_ledger& ledger, RunResult& result) {
 void apply_odd_input(std::span<const Recording> recordings, RunResult& result) {
   for (const Recording& recording : recordings) {
     for (const auto& [name, odd] : recording.odd) {
-      if (odd.weight != model::OddWeight::kInfo) add_remark(result.warnings, "the recording: " + name, odd.count);
+      if (const auto* loss = model::find_loss(name)) add_loss(result, loss->kind, "", odd.count);
     }
   }
+}
+
+void sort_losses(RunResult& result) {
+  std::ranges::stable_sort(result.losses, std::greater{},
+                           [](const model::DataLoss& loss) { return describe(loss.kind).weight; });
 }
 
 }  // namespace vramfit::app

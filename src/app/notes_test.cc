@@ -92,14 +92,53 @@ TEST(LedgerNotes, each_kind_has_its_place) {
   EXPECT_EQ(result.depends_on_data[0].count, 4);
 }
 
-TEST(OddInput, only_what_may_make_the_answer_wrong_is_a_warning) {
+TEST(Losses, of_all_processes_are_counted_by_kind_the_worst_first) {
   std::vector<model::Recording> recordings(2);
-  recordings[0].odd = {{"unknown field", {model::OddWeight::kInfo, 9}},
-                       {"torn record", {model::OddWeight::kDataLost, 1}}};
-  recordings[1].odd = {{"torn record", {model::OddWeight::kDataLost, 2}}};
+  recordings[0].odd = {{"note_without_kind", {model::OddWeight::kInfo, 9}},
+                       {"record_unfinished", {model::OddWeight::kDataLost, 1}}};
+  recordings[1].odd = {{"record_unfinished", {model::OddWeight::kDataLost, 2}},
+                       {"record_phase_unknown", {model::OddWeight::kWrongAnswerPossible, 1}}};
   model::RunResult result;
   apply_odd_input(recordings, result);
-  EXPECT_EQ(result.warnings, (std::vector<model::Remark>{{"the recording: torn record", 3}}));
+  sort_losses(result);
+  EXPECT_EQ(result.losses, (std::vector<model::DataLoss>{{model::LossKind::kRecordPhaseUnknown, 1, ""},
+                                                         {model::LossKind::kRecordUnfinished, 3, ""},
+                                                         {model::LossKind::kNoteWithoutKind, 9, ""}}));
+}
+
+TEST(Losses, are_told_by_notes_and_by_the_ledger) {
+  auto result = read({R"({"kind":"recording_stopped","limit":true,"text":"the limit"})",
+                      R"({"kind":"hook_failed","where":"phases.root","type":"KeyError","message":"'x'","at":"a.py:1"})",
+                      R"({"kind":"lines_unknown","python":"3.14.0"})"});
+  auto ledger = std::make_unique<vf_ledger>();
+  ledger->notes[0].kind = VF_NOTE_LOSS;
+  ledger->notes[0].count = 2;
+  std::strcpy(ledger->notes[0].text, "rank_missing");
+  apply_ledger_notes(*ledger, result);
+  sort_losses(result);
+  EXPECT_EQ(result.losses,
+            (std::vector<model::DataLoss>{{model::LossKind::kRecordingStopped, 1, "the limit"},
+                                          {model::LossKind::kRankMissing, 2, ""},
+                                          {model::LossKind::kHookFailed, 1, "phases.root (KeyError 'x')"},
+                                          {model::LossKind::kLinesUnknown, 1, "Python 3.14.0"}}));
+}
+
+TEST(Losses, a_process_without_hooks_is_one_that_allocated_and_said_nothing) {
+  vf_record context{}, block{};
+  context.kind = VF_RECORD_CONTEXT;
+  block.kind = VF_RECORD_BLOCK_ALLOC;
+  const auto losses_of = [](std::vector<vf_record> records, bool hooked) {
+    std::vector<model::Recording> recordings(1);
+    recordings[0].records = records;
+    if (hooked) recordings[0].notes.push_back({"process", {{"kind", "process"}}});
+    model::RunResult result;
+    apply_notes(recordings, result);
+    return result.losses;
+  };
+  EXPECT_TRUE(losses_of({context}, false).empty()) << "it asked how much memory is free";
+  EXPECT_TRUE(losses_of({context, block}, true).empty());
+  ASSERT_EQ(losses_of({context, block}, false).size(), 1u);
+  EXPECT_EQ(losses_of({context, block}, false)[0].kind, model::LossKind::kProcessWithoutHooks);
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ void clean(model::RunResult& result) {
   clean(result.not_modelled);
   clean(result.assumed);
   clean(result.warnings);
+  for (model::DataLoss& loss : result.losses) clean(loss.detail);
 }
 
 void clean(std::vector<model::PlanRow>& plans) {

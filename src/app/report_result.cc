@@ -91,6 +91,14 @@ model::StackFrame read_frame(const json& row) {
 
 model::Remark read_remark(const json& row) { return {text(row, "text"), row.value("count", std::int64_t{1})}; }
 
+// A kind that a later version knows is kept with its words.
+model::DataLoss read_loss(const json& row) {
+  const auto* kind = model::find_loss(text(row, "kind"));
+  if (kind == nullptr)
+    return {model::LossKind::kNoteKindUnknown, row.value("count", std::int64_t{1}), text(row, "text")};
+  return {kind->kind, row.value("count", std::int64_t{1}), text(row, "detail")};
+}
+
 model::DataDependence read_dependence(const json& row) {
   return {text(row, "what"), text(row, "line"), row.value("count", std::int64_t{1})};
 }
@@ -138,6 +146,7 @@ model::RunResult read_run(const json& file) {
   result.not_modelled = rows(file, "not_modelled", read_remark);
   result.assumed = rows(file, "assumed", read_remark);
   result.warnings = rows(file, "warnings", read_remark);
+  result.losses = rows(file, "losses", read_loss);
   result.timeline = rows(file, "timeline", read_point);
   result.modules = read_modules(file);
   return result;

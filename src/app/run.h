@@ -25,11 +25,17 @@ struct CardChoice {
   friend bool operator==(const CardChoice&, const CardChoice&) = default;
 };
 
-// What a script that failed is run again with: it may have failed over what a short run on a virtual card lacks.
+// What a script is run again with when it asked for it, or failed over what a short run on a virtual card lacks.
 struct Concessions {
   bool whole_evaluation = false;  // evaluations deliver all their batches, the last one read again and again
-  bool full_masks = false;        // masks on the card select everything, and checks of values pass
+  bool tracked_values = false;    // values that may steer the script are followed, and computed where they can be
   friend bool operator==(const Concessions&, const Concessions&) = default;
+};
+
+// Bytes of a job's output.
+struct OutputSeen {
+  std::int64_t stdout_bytes = 0;
+  std::int64_t stderr_bytes = 0;
 };
 
 struct RunRequest {
@@ -40,6 +46,7 @@ struct RunRequest {
   std::vector<std::string> command;    // {"python", "train.py", ...}: what stood after --
   std::string steps = "auto";          // auto, all, or a number of batches a pass
   Concessions concessions;
+  std::optional<OutputSeen> already_printed;  // by a run that this one repeats: it is not shown twice
   std::optional<std::filesystem::path> plan;
   Values values = Values::kZeros;
   std::optional<double> timeout_seconds;  // of each process
@@ -59,6 +66,10 @@ RunRequest limit_run(RunRequest request, double seconds_used);
 struct RunOutcome {
   model::RunResult result;
   std::vector<model::Recording> recordings;  // one per process that recorded
+  // The script read a value that steers it and was not computed, and ended itself there: run it again with tracked
+  // values. What it had printed by then.
+  std::optional<OutputSeen> wants_values;
+  bool failed_after_read = false;  // the script failed after the host had read values that were not computed
 };
 
 // Anything that runs a request: cold (a new interpreter each time) or warm (forks of one that has imported torch).

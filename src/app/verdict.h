@@ -17,6 +17,7 @@ struct Evidence {
   bool reached_card = false;  // some process took memory of a card
   bool uncaught_oom = false;  // the hooks saw the script die of an OOM, or it died with one and no other error
   bool plan_refused = false;
+  std::optional<std::string> loss;  // something was not seen with which the answer might be another
   std::optional<base::Bytes>
       margin;  // of the fullest card: total - peak, cache that PyTorch would give back not counted
   std::optional<base::Bytes> shortfall;  // how much more room the refused allocation needed

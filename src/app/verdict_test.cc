@@ -47,6 +47,17 @@ TEST(Verdict, failures_say_why) {
   EXPECT_NE(judge(evidence).reason.find("without ever using"), std::string::npos);
   evidence = good_run();
   evidence.plan_refused = true;
+  evidence.exit_zero = false;  // the hooks end a job whose plan does not apply
+  EXPECT_EQ(judge(evidence).verdict, Verdict::kFailed);
+  EXPECT_NE(judge(evidence).reason.find("plan"), std::string::npos);
+}
+
+TEST(Verdict, what_fits_is_borderline_when_something_was_not_seen_with_which_it_might_not) {
+  Evidence evidence = good_run();
+  evidence.loss = "the recording ends before the job did";
+  EXPECT_EQ(judge(evidence).verdict, Verdict::kBorderline);
+  EXPECT_EQ(judge(evidence).reason, "it fits as far as was seen, but the recording ends before the job did");
+  evidence.exit_zero = false;
   EXPECT_EQ(judge(evidence).verdict, Verdict::kFailed);
 }
 

@@ -29,6 +29,15 @@ Zygote::~Zygote() {
   if (process_ > 0) base::end_process(process_, kGraceSeconds);
 }
 
+namespace {
+
+// -c puts the current folder first on the path, and -m would: a json.py in it would be taken for Python's own. A
+// script's own folder takes that place when it is run.
+constexpr std::string_view kStart =
+    "import sys; sys.path[0] = sys.path[0] or sys.path[1]; from vramfit import zygote; zygote.main()";
+
+}  // namespace
+
 Result<Zygote> Zygote::start(const PythonCommand& command, const base::Environment& environment) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -38,7 +47,7 @@ Result<Zygote> Zygote::start(const PythonCommand& command, const base::Environme
   base::Launch launch;
   launch.argv = {command.python};
   launch.argv.insert(launch.argv.end(), command.flags.begin(), command.flags.end());
-  for (const std::string& word : {std::string("-m"), std::string("vramfit.zygote"), std::to_string(theirs.number())}) {
+  for (const std::string& word : {std::string("-c"), std::string(kStart), std::to_string(theirs.number())}) {
     launch.argv.push_back(word);
   }
   launch.environment = environment;

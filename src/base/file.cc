@@ -1,6 +1,9 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,9 +29,41 @@ void FileDescriptor::close() {
   if (number_ >= 0) ::close(release());
 }
 
+namespace {
+
+constexpr int kPipePatienceMs = 10'000;
+
+// To open a named pipe waits until somebody is at its other end, perhaps for ever. It is opened without waiting, and
+// waits as any other descriptor from then on.
+Result<FileDescriptor> open_without_waiting(const fs::path& path, int mode, const char* complaint) {
+  FileDescriptor file(::open(path.c_str(), mode | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return fail_errno(complaint, path.string());
+  const int flags = ::fcntl(file.number(), F_GETFL);
+  if (flags < 0 || ::fcntl(file.number(), F_SETFL, flags & ~O_NONBLOCK) != 0)
+    return fail_errno(complaint, path.string());
+  return file;
+}
+
+bool is_pipe(const FileDescriptor& file) {
+  struct stat status {};
+  return ::fstat(file.number(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+// Whether something can be read from the pipe, or it was closed after something had been.
+bool has_writer(const FileDescriptor& pipe) {
+  pollfd waiting{pipe.number(), POLLIN, 0};
+  return ::poll(&waiting, 1, kPipePatienceMs) > 0 && (waiting.revents & POLLIN) != 0;
+}
+
+}  // namespace
+
 Result<std::string> read_file(const fs::path& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return fail_errno("cannot open the file", path.string());
+  const auto opened = open_without_waiting(path, O_RDONLY, "cannot open the file");
+  if (!opened) return std::unexpected(opened.error());
+  const FileDescriptor& file = *opened;
+  if (is_pipe(file) && !has_writer(file)) {
+    return fail(ErrorCode::kSystem, "nothing comes out of this pipe", path.string(), "is anybody writing to it?");
+  }
   std::string text;
   char buffer[1 << 16];
   while (true) {
@@ -43,6 +78,28 @@ Result<std::string> read_file(const fs::path& path) {
 }
 
 namespace {
+
+// A pipe whose reader has gone is an error of the write, and not the end of this process.
+class NoBrokenPipeSignal {
+ public:
+  NoBrokenPipeSignal() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  NoBrokenPipeSignal(const NoBrokenPipeSignal&) = delete;
+  NoBrokenPipeSignal& operator=(const NoBrokenPipeSignal&) = delete;
+  ~NoBrokenPipeSignal() {
+    if (sigismember(&before_, SIGPIPE) == 0) {
+      const timespec at_once{};
+      sigtimedwait(&pipe_, nullptr, &at_once);
+      pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+  }
+
+ private:
+  sigset_t pipe_{}, before_{};
+};
 
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
@@ -60,8 +117,10 @@ Result<void> write_file(const fs::path& path, std::string_view text) {
   // A device or a pipe (/dev/stderr, /dev/fd/3) can't be replaced by renaming: it is written to.
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!file || !write_all(file.number(), text)) return fail_errno("cannot write", path.string());
+    const NoBrokenPipeSignal unharmed;
+    const auto file = open_without_waiting(path, O_WRONLY, "nobody reads from it, or it cannot be opened");
+    if (!file) return std::unexpected(file.error());
+    if (!write_all(file->number(), text)) return fail_errno("cannot write", path.string());
     return {};
   }
   const fs::path beside = path.string() + "." + std::to_string(::getpid()) + ".part";
@@ -75,10 +134,14 @@ Result<void> write_file(const fs::path& path, std::string_view text) {
 }
 
 Result<std::shared_ptr<MappedFile>> MappedFile::open(const fs::path& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return fail_errno("cannot open the file", path.string());
+  const auto opened = open_without_waiting(path, O_RDONLY, "cannot open the file");
+  if (!opened) return std::unexpected(opened.error());
+  const FileDescriptor& file = *opened;
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) return fail_errno("cannot inspect the file", path.string());
+  if (S_ISFIFO(status.st_mode)) {
+    return fail(ErrorCode::kUnsupported, "a pipe can't be read at any place", path.string(), "save it to a file first");
+  }
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return std::shared_ptr<MappedFile>(new MappedFile(nullptr, 0));
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);

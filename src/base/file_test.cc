@@ -1,10 +1,14 @@
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 namespace vramfit::base {
 namespace {
@@ -43,6 +47,41 @@ TEST_F(File, a_pipe_is_written_to_and_not_replaced) {
   char buffer[8] = {};
   EXPECT_EQ(::read(read_end.number(), buffer, sizeof buffer), 5);
   EXPECT_STREQ(buffer, "hello");
+}
+
+TEST_F(File, a_pipe_that_nobody_reads_or_writes_is_an_error_and_not_waited_for) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(write_file(pipe, "x").error().where, pipe.string());
+  EXPECT_EQ(MappedFile::open(pipe).error().code, ErrorCode::kUnsupported);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_TRUE(write_file(pipe, "x"));
+  ::close(reader);
+}
+
+TEST_F(File, a_pipe_whose_reader_goes_away_is_an_error_of_the_write) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  std::thread leaves([&] {
+    pollfd waiting{reader, POLLIN, 0};
+    ::poll(&waiting, 1, 60'000);
+    ::close(reader);
+  });
+  EXPECT_FALSE(write_file(pipe, std::string(8 << 20, 'x'))) << "more than any pipe holds";
+  leaves.join();
+}
+
+TEST_F(File, what_is_written_into_a_pipe_is_read_to_its_end) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] {
+    const int end = ::open(pipe.c_str(), O_WRONLY);
+    ASSERT_EQ(::write(end, "text", 4), 4);
+    ::close(end);
+  });
+  EXPECT_EQ(read_file(pipe), "text");
+  writer.join();
 }
 
 TEST_F(File, mapped_bytes_outlive_the_files_name) {

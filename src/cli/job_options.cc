@@ -22,8 +22,11 @@ void add_job_options(CLI::App& parser, JobOptions& options) {
       ->allow_extra_args(false);
   parser.add_option("--steps", options.steps,
                     "auto (a few batches a pass, the default), all, or a number of batches a pass");
-  parser.add_option("--values", options.values, "zeros (default: kernels compute nothing) or cpu (exact, slow)")
-      ->check(CLI::IsMember({"zeros", "cpu"}));
+  parser
+      .add_option("--values", options.values,
+                  "zeros (default: kernels compute nothing, until the script reads a value that steers it), tracked "
+                  "(what steers the script is followed from the start) or cpu (exact, slow)")
+      ->check(CLI::IsMember({"zeros", "tracked", "cpu"}));
   parser.add_option("--occupied", options.occupied, "Memory that others hold on each card, 2GiB");
   parser.add_option("--context", options.context, "What a CUDA context takes on this card, if you know it: 1343MiB");
   parser.add_option("--cudnn", options.cudnn,
@@ -80,6 +83,7 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
   request.occupied = occupied->value_or(base::Bytes(0));
   request.context = *context;
   request.values = options.values == "cpu" ? app::Values::kCpu : app::Values::kZeros;
+  request.concessions.tracked_values = options.values == "tracked";
   if (!options.torch.empty()) request.torch = options.torch;
   if (options.timeout_seconds > 0) request.timeout_seconds = options.timeout_seconds;
   return request;

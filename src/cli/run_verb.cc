@@ -55,6 +55,12 @@ base::Result<void> write_svg(const std::string& file, const model::RunResult& re
   return {};
 }
 
+// The job's own, but never 0 for a job that ran without a part of the plan it was to run with.
+int exit_code_of(const model::RunResult& result) {
+  constexpr int kPlanRefused = 3;  // as python/vramfit/stop.py
+  return result.exit_code == 0 && !result.plan_refused.empty() ? kPlanRefused : result.exit_code;
+}
+
 base::Result<int> act(const RunOptions& options, const Command& command) {
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   if (options.job.json == "-") {
@@ -80,7 +86,7 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   const auto written = write_json(options.job.json, json);
   if (!written) return std::unexpected(written.error());
   if (auto drawn = write_svg(options.svg, outcome->result); !drawn) return std::unexpected(drawn.error());
-  return outcome->result.exit_code;
+  return exit_code_of(outcome->result);
 }
 
 }  // namespace

@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
+#include <map>
 #include <numeric>
 #include <utility>
+
+#include "devices/card_names.h"
 
 namespace vramfit::devices {
 
@@ -16,28 +18,6 @@ using base::Result;
 using model::Card;
 
 namespace {
-
-// Words that makers and shops put in front; no two cards differ by them alone.
-constexpr std::array<std::string_view, 5> kFillers = {"nvidia", "geforce", "tesla", "graphics", "gpu"};
-
-std::vector<std::string> words_of(std::string_view spelling) {
-  std::vector<std::string> words(1);
-  for (const char c : spelling) {
-    if (std::isalnum(static_cast<unsigned char>(c))) {
-      words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    } else if (!words.back().empty()) {
-      words.emplace_back();
-    }
-  }
-  std::erase_if(words, [](const std::string& word) { return word.empty(); });
-  return words;
-}
-
-std::vector<std::string> spellings(const Card& card) {
-  std::vector<std::string> all = {normalised(card.key), normalised(card.name)};
-  for (const std::string& alias : card.aliases) all.push_back(normalised(alias));
-  return all;
-}
 
 std::size_t edit_distance(std::string_view left, std::string_view right) {
   std::vector<std::size_t> row(right.size() + 1);
@@ -52,15 +32,18 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
   return row.back();
 }
 
-std::vector<std::string> nearest_keys(const std::vector<Card>& catalogue, const std::string& wanted) {
+std::string with_memory(const Card& card) { return fmt::format("{} ({})", card.key, to_string(card.memory)); }
+
+// The cards with the nearest names: nothing shorter than what was typed is nearer than a name that holds it.
+std::vector<std::string> nearest_cards(const std::vector<Card>& catalogue, const std::string& wanted) {
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const Card& card : catalogue) {
     std::size_t best = wanted.size() + 100;
-    for (const std::string& spelling : spellings(card)) {
+    for (const std::string& spelling : CardNames(card).exact) {
       const bool within = spelling.find(wanted) != std::string::npos;
       best = std::min(best, within ? 0 : edit_distance(spelling, wanted));
     }
-    ranked.emplace_back(best, card.key);
+    ranked.emplace_back(best, with_memory(card));
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> keys;
@@ -70,57 +53,106 @@ std::vector<std::string> nearest_keys(const std::vector<Card>& catalogue, const 
   return keys;
 }
 
-// "rtx3080" must find "rtx3080-12gb" but not "rtx3080ti": what follows is a size, a form factor or nothing.
-bool is_variant_of(const std::string& spelling, const std::string& wanted) {
-  if (!spelling.starts_with(wanted)) return false;
-  std::string_view rest = std::string_view(spelling).substr(wanted.size());
-  for (const std::string_view form : {"pcie", "sxm2", "sxm3", "sxm4", "sxm5", "sxm", "nvl", "hbm3"}) {
-    if (rest.starts_with(form)) rest.remove_prefix(form.size());
+base::Error unknown_card(const std::vector<Card>& catalogue, std::string_view name) {
+  const CardName typed = parse_card_name(name);
+  // The model is known, with another size: the name needs no size then.
+  const Card* model = nullptr;
+  for (const Card& card : catalogue) {
+    const CardNames names(card);
+    if (typed.size_gb && names.exact.front() == typed.joined_model()) model = &card;
   }
-  std::size_t digits = 0;
-  while (digits < rest.size() && std::isdigit(static_cast<unsigned char>(rest[digits]))) ++digits;
-  return rest.empty() || (digits > 0 && rest.substr(digits) == "gb");
+  if (model != nullptr) {
+    return {
+        ErrorCode::kNotFound, fmt::format("no {} with {} GB is known", model->key, *typed.size_gb), "--gpu",
+        fmt::format("{}, or {}:{}GiB for one with that much memory", with_memory(*model), model->key, *typed.size_gb)};
+  }
+  return {ErrorCode::kNotFound, fmt::format("no card is called \"{}\"", name), "--gpu",
+          fmt::format("the nearest names: {}; `vramfit gpus` lists all, and a TOML file describes another",
+                      fmt::join(nearest_cards(catalogue, normalised(name)), ", "))};
+}
+
+std::vector<std::string> keys_but(const std::vector<const Card*>& cards, const Card* left_out) {
+  std::vector<std::string> keys;
+  for (const Card* card : cards) {
+    if (card != left_out) keys.push_back(with_memory(*card));
+  }
+  return keys;
 }
 
 }  // namespace
-
-std::string normalised(std::string_view spelling) {
-  std::string joined;
-  for (const std::string& word : words_of(spelling)) {
-    if (std::find(kFillers.begin(), kFillers.end(), word) == kFillers.end()) joined += word;
-  }
-  // "40gib" and "40g" are "40gb"
-  if (joined.ends_with("gib")) joined.erase(joined.size() - 2, 1);
-  const bool bare =
-      joined.size() > 1 && joined.back() == 'g' && std::isdigit(static_cast<unsigned char>(joined[joined.size() - 2]));
-  return bare ? joined + "b" : joined;
-}
 
 bool is_card_file(std::string_view name) { return name.ends_with(".toml"); }
 
 namespace {
 
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+// Takes "x", "X", "*" or the sign of multiplication off the front.
+bool take_times(std::string_view& text) {
+  for (const std::string_view sign : {"x", "X", "*", "\u00d7"}) {
+    if (!text.starts_with(sign)) continue;
+    text.remove_prefix(sign.size());
+    return true;
+  }
+  return false;
+}
+
+// Takes "8x" or "8 x " off the front.
+std::optional<int> take_count_before(std::string_view& text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (digits == 0 || digits > 3) return std::nullopt;
+  std::string_view rest = trimmed(text.substr(digits));
+  if (!take_times(rest) || trimmed(rest).empty()) return std::nullopt;
+  const int count = std::stoi(std::string(text.substr(0, digits)));
+  text = trimmed(rest);
+  return count;
+}
+
+// Takes " x 8" or "x8" off the end.
+std::optional<int> take_count_after(std::string_view& text) {
+  std::size_t start = text.size();
+  while (start > 0 && is_digit(text[start - 1])) --start;
+  const std::string_view digits = text.substr(start);
+  if (digits.empty() || digits.size() > 3) return std::nullopt;
+  const std::string_view before = trimmed(text.substr(0, start));
+  for (const std::string_view sign : {"x", "X", "*", "\u00d7"}) {
+    if (!before.ends_with(sign) || before.size() == sign.size()) continue;
+    text = trimmed(before.substr(0, before.size() - sign.size()));
+    return std::stoi(std::string(digits));
+  }
+  return std::nullopt;
+}
+
+Result<base::Bytes> parse_total(std::string_view text) {
+  constexpr base::Bytes kLeast = base::Bytes::mib(64);
+  const auto total = base::parse_bytes(text);
+  if (total && *total >= kLeast) return *total;
+  return base::fail(ErrorCode::kUsage, fmt::format("\"{}\" is not the memory of a card", text), "--gpu",
+                    "a number and its unit: rtx3090:20GiB");
+}
+
 Result<CardRequest> parse_one(std::string_view text) {
   CardRequest request;
   const std::size_t colon = text.rfind(':');
   if (colon != std::string_view::npos) {
-    const auto total = base::parse_bytes(text.substr(colon + 1));
-    if (!total || total->count() == 0) {
-      return base::fail(ErrorCode::kUsage, fmt::format("\"{}\" is not a memory size", text.substr(colon + 1)), "--gpu",
-                        "rtx3090:20GiB");
-    }
+    const auto total = parse_total(trimmed(text.substr(colon + 1)));
+    if (!total) return std::unexpected(total.error());
     request.total = *total;
     text = text.substr(0, colon);
   }
-  std::size_t digits = 0;
-  while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits]))) ++digits;
-  if (digits > 0 && digits < 4 && digits + 1 < text.size() &&
-      (text[digits] == 'x' || text[digits] == 'X' || text[digits] == '*')) {
-    request.count = std::stoi(std::string(text.substr(0, digits)));
-    text = text.substr(digits + 1);
+  text = trimmed(text);
+  if (!is_card_file(text)) {
+    const auto before = take_count_before(text);
+    request.count = before ? *before : take_count_after(text).value_or(1);
+  } else if (const auto count = take_count_before(text)) {
+    request.count = *count;
   }
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   request.name = std::string(text);
   if (request.name.empty() || request.count < 1) {
     return base::fail(ErrorCode::kUsage, "a card needs a name", "--gpu",
@@ -152,29 +184,23 @@ Result<std::vector<CardRequest>> parse_gpu_option(std::string_view option) {
 }
 
 Result<Match> find_card(const std::vector<Card>& catalogue, std::string_view name) {
-  const std::string wanted = normalised(name);
-  std::vector<const Card*> exact, variants;
-  for (const Card& card : catalogue) {
-    const auto all = spellings(card);
-    const auto matches = [&](const auto& test) { return std::any_of(all.begin(), all.end(), test); };
-    if (matches([&](const std::string& spelling) { return spelling == wanted; })) exact.push_back(&card);
-    if (matches([&](const std::string& spelling) { return is_variant_of(spelling, wanted); }))
-      variants.push_back(&card);
+  std::map<Meeting, std::vector<const Card*>> met;
+  for (const Card& card : catalogue) met[meet(CardNames(card), name)].push_back(&card);
+  met.erase(Meeting::kNone);
+  if (met.empty()) return std::unexpected(unknown_card(catalogue, name));
+  const auto& [meeting, cards] = *met.begin();
+  const Card& smallest =
+      **std::ranges::min_element(cards, [](const Card* a, const Card* b) { return a->memory < b->memory; });
+  if (cards.size() == 1) {
+    const bool is_exact = meeting == Meeting::kExact || meeting == Meeting::kAgrees;
+    return Match{smallest, is_exact ? "" : fmt::format("\"{}\" is taken as {}", name, with_memory(smallest))};
   }
-  const auto& candidates = exact.empty() ? variants : exact;
-  if (wanted.empty() || candidates.empty()) {
-    return base::fail(ErrorCode::kNotFound, fmt::format("no card is called \"{}\"", name), "--gpu",
-                      fmt::format("{}; `vramfit gpus` lists all", fmt::join(nearest_keys(catalogue, wanted), ", ")));
+  if (meeting == Meeting::kShortened) {
+    return base::fail(ErrorCode::kUsage, fmt::format("\"{}\" is the name of several cards", name), "--gpu",
+                      fmt::format("say which: {}", fmt::join(keys_but(cards, nullptr), ", ")));
   }
-  const Card& smallest = **std::min_element(candidates.begin(), candidates.end(),
-                                            [](const Card* a, const Card* b) { return a->memory < b->memory; });
-  if (candidates.size() == 1) return Match{smallest, ""};
-  std::vector<std::string> others;
-  for (const Card* card : candidates) {
-    if (card != &smallest) others.push_back(card->key);
-  }
-  return Match{smallest, fmt::format("\"{}\" is taken as {} ({}), the smallest; others: {}", name, smallest.key,
-                                     to_string(smallest.memory), fmt::join(others, ", "))};
+  return Match{smallest, fmt::format("\"{}\" is taken as {}, the smallest; others: {}", name, with_memory(smallest),
+                                     fmt::join(keys_but(cards, &smallest), ", "))};
 }
 
 }  // namespace vramfit::devices

@@ -12,9 +12,6 @@
 
 namespace vramfit::devices {
 
-// "NVIDIA GeForce RTX 3060" and "rtx3060" both become "rtx3060": case, punctuation and makers' words don't matter.
-std::string normalised(std::string_view spelling);
-
 // One element of --gpu: "8xV100-32GB:30GiB".
 struct CardRequest {
   int count = 1;
@@ -23,7 +20,8 @@ struct CardRequest {
   friend bool operator==(const CardRequest&, const CardRequest&) = default;
 };
 
-// Splits "a100-40gb,2xt4" at commas; each element is a request.
+// Splits "a100-40gb,2xt4" at commas; each element is a request. A count may stand before or after the name: "2 x t4",
+// "V100 x8".
 base::Result<std::vector<CardRequest>> parse_gpu_option(std::string_view option);
 
 // Whether the name is a file rather than a card's name: it ends in .toml.
@@ -31,11 +29,13 @@ bool is_card_file(std::string_view name);
 
 struct Match {
   model::Card card;
-  std::string note;  // when the name was ambiguous and the documented default was taken: for the user
+  std::string note;  // what was assumed where the name was not one card's full name: for the user
 };
 
-// An exact key, name or alias wins. A name that several cards share with different memory ("a100") takes the smallest
-// of them, which is the safe default, and says so. Otherwise the error lists the nearest names.
+// A name in any spelling is its card: case, punctuation, makers' words, a size or a form that the card has. A model
+// whose name says no size takes the smallest of its cards and says so ("a100"); a name without its series is taken
+// where it can mean one card only, and said ("3090"), and refused where it can mean several ("RTX 6000"). Nothing else
+// is guessed: the error lists the nearest names.
 base::Result<Match> find_card(const std::vector<model::Card>& catalogue, std::string_view name);
 
 }  // namespace vramfit::devices

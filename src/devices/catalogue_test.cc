@@ -43,7 +43,10 @@ INSTANTIATE_TEST_SUITE_P(all, Spellings,
                                          std::pair("V100-32GB", "v100-32gb"), std::pair("v100 32 GiB", "v100-32gb"),
                                          std::pair("V100 32g", "v100-32gb"), std::pair("Tesla T4", "t4"),
                                          std::pair("RTX 4060 Laptop", "rtx4060-laptop"),
-                                         std::pair("a100", "a100-40gb")));
+                                         std::pair("A100 SXM4 80 GB", "a100-80gb"), std::pair("80GB A100", "a100-80gb"),
+                                         std::pair("a10080gb", "a100-80gb"), std::pair("nvidia a100-40", "a100-40gb"),
+                                         std::pair("T4 16GB", "t4"), std::pair("RTX 3060 12GB", "rtx3060"),
+                                         std::pair("geforcertx3060ti", "rtx3060ti")));
 
 TEST(Catalogue, a_name_of_several_cards_takes_the_smallest_and_says_so) {
   const auto match = find_card(kCards, "V100");
@@ -58,22 +61,57 @@ TEST(Catalogue, an_unknown_name_gets_the_nearest_ones) {
     ASSERT_FALSE(match) << name;
     EXPECT_EQ(match.error().code, base::ErrorCode::kNotFound);
   }
-  EXPECT_TRUE(find_card(kCards, "gtx1071").error().remedy.starts_with("gtx1070"));
+  EXPECT_TRUE(find_card(kCards, "gtx1071").error().remedy.starts_with("the nearest names: gtx1070 (8.00 GiB)"));
+}
+
+TEST(Catalogue, a_name_without_its_series_is_announced_where_it_can_mean_one_card_only) {
+  for (const auto& [typed, key] : {std::pair("1070", "gtx1070"), std::pair("3060 Ti", "rtx3060ti"),
+                                   std::pair("4060 laptop", "rtx4060-laptop"), std::pair("3060", "rtx3060")}) {
+    const auto match = find_card(kCards, typed);
+    ASSERT_TRUE(match) << typed;
+    EXPECT_EQ(match->card.key, key);
+    EXPECT_NE(match->note.find(key), std::string::npos);
+  }
+  std::vector<model::Card> cards = {card("quadro-rtx6000", "Quadro RTX 6000", 24),
+                                    card("rtx-6000-ada", "NVIDIA RTX 6000 Ada Generation", 48)};
+  const auto both = find_card(cards, "RTX 6000");
+  ASSERT_FALSE(both);
+  EXPECT_EQ(both.error().remedy, "say which: quadro-rtx6000 (24.00 GiB), rtx-6000-ada (48.00 GiB)");
+  cards.pop_back();
+  EXPECT_TRUE(find_card(cards, "RTX 6000"));
+}
+
+TEST(Catalogue, another_size_of_a_known_model_is_refused_with_the_way_to_have_it) {
+  const auto match = find_card(kCards, "RTX 3060 8GB");
+  ASSERT_FALSE(match);
+  EXPECT_EQ(match.error().remedy, "rtx3060 (12.00 GiB), or rtx3060:8GiB for one with that much memory");
+}
+
+// A name never means a card whose number it only begins: each of these once was taken as a larger one.
+TEST(Catalogue, the_beginning_of_a_name_is_refused) {
+  const std::vector<model::Card> cards = {card("h200", "NVIDIA H200", 140, {"h200-sxm", "h200-141gb"}),
+                                          card("b200", "NVIDIA B200", 178, {"b200-180gb"}),
+                                          card("h100", "NVIDIA H100 80GB HBM3", 79, {"h100-80gb"})};
+  for (const char* typed : {"H20", "B20", "h1", "H10", "h2", "b2", "B", "H"})
+    EXPECT_FALSE(find_card(cards, typed)) << typed;
+  EXPECT_NE(find_card(cards, "H20").error().remedy.find("h200"), std::string::npos);
 }
 
 TEST(Catalogue, the_option_is_a_list_with_counts_and_sizes) {
   using Requests = std::vector<CardRequest>;
   EXPECT_EQ(parse_gpu_option("8xV100-32GB"), (Requests{{8, "V100-32GB", std::nullopt}}));
   EXPECT_EQ(parse_gpu_option("rtx3090:20GiB"), (Requests{{1, "rtx3090", Bytes::gib(20)}}));
-  EXPECT_EQ(parse_gpu_option("a100-40gb, 2 x t4"),
-            (Requests{{1, "a100-40gb", std::nullopt}, {1, "2 x t4", std::nullopt}}));
+  EXPECT_EQ(parse_gpu_option("a100-40gb, 2 x t4"), (Requests{{1, "a100-40gb", std::nullopt}, {2, "t4", std::nullopt}}));
+  EXPECT_EQ(parse_gpu_option("V100-32GB x8"), (Requests{{8, "V100-32GB", std::nullopt}}));
+  EXPECT_EQ(parse_gpu_option("A100x8 : 20 GiB"), (Requests{{8, "A100", Bytes::gib(20)}}));
+  EXPECT_EQ(parse_gpu_option("4\u00d7 RTX 3090"), (Requests{{4, "RTX 3090", std::nullopt}}));
   EXPECT_EQ(parse_gpu_option("a100-40gb,2xt4:8g"),
             (Requests{{1, "a100-40gb", std::nullopt}, {2, "t4", Bytes::gib(8)}}));
   EXPECT_EQ(parse_gpu_option("GTX 1070"), (Requests{{1, "GTX 1070", std::nullopt}}));
 }
 
 TEST(Catalogue, nonsense_in_the_option_is_refused) {
-  for (const char* option : {"", ",", "t4:", "t4:0", "t4:much", "17xt4", "9xt4,8xt4", "0xt4"}) {
+  for (const char* option : {"", ",", "t4:", "t4:0", "t4:much", "rtx3090:24", "t4x0", "17xt4", "9xt4,8xt4", "0xt4"}) {
     EXPECT_FALSE(parse_gpu_option(option)) << option;
   }
 }

@@ -10,24 +10,27 @@
 #include <utility>
 
 #include "base/file.h"
+#include "model/data_loss.h"
+#include "model/note_kinds.h"
 
 namespace vramfit::ingest {
 
 namespace fs = std::filesystem;
 using base::ErrorCode;
 using base::Result;
+using model::LossKind;
 using model::OddInput;
-using model::OddWeight;
 using model::Recording;
 
 namespace {
 
 constexpr std::uint8_t kLastKind = VF_RECORD_WORKSPACE;
 
-void count(std::map<std::string, OddInput>& odd, std::string name, OddWeight weight, std::int64_t times = 1) {
-  OddInput& entry = odd[std::move(name)];
-  entry.weight = weight;
-  entry.count += times;
+void count(std::map<std::string, OddInput>& odd, LossKind kind) {
+  const model::LossDescription& loss = model::describe(kind);
+  OddInput& entry = odd[std::string(loss.key)];
+  entry.weight = loss.weight;
+  ++entry.count;
 }
 
 // The file grows in steps, so it ends in zero records: the recording is what lies before them.
@@ -40,11 +43,11 @@ std::span<const vf_record> without_unused_tail(std::span<const vf_record> record
 void count_odd_records(Recording& recording) {
   for (const vf_record& record : recording.records) {
     if (record.kind == 0) {
-      count(recording.odd, "record begun and never finished", OddWeight::kDataLost);
+      count(recording.odd, LossKind::kRecordUnfinished);
     } else if (record.kind > kLastKind) {
-      count(recording.odd, fmt::format("record of unknown kind {}", record.kind), OddWeight::kInfo);
+      count(recording.odd, LossKind::kRecordKindUnknown);
     } else if (record.phase >= model::kPhaseCount) {
-      count(recording.odd, "record of an unknown phase", OddWeight::kWrongAnswerPossible);
+      count(recording.odd, LossKind::kRecordPhaseUnknown);
     }
   }
 }
@@ -92,7 +95,7 @@ Result<Recording> read_process(const fs::path& folder, int pid) {
     if (parsed) {
       recording = std::move(*parsed);
     } else {
-      count(recording.odd, parsed.error().what, OddWeight::kDataLost);
+      count(recording.odd, LossKind::kRecordingUnreadable);
     }
   }
   recording.pid = pid;
@@ -133,7 +136,7 @@ Result<Recording> parse_recording(std::span<const std::byte> bytes, std::shared_
   recording.records = without_unused_tail({first, records});
   recording.storage = std::move(storage);
   if ((bytes.size() - sizeof header) % sizeof(vf_record) != 0) {
-    count(recording.odd, "file cut within a record", OddWeight::kDataLost);
+    count(recording.odd, LossKind::kRecordingCut);
   }
   count_odd_records(recording);
   return recording;
@@ -150,10 +153,10 @@ std::vector<model::Note> parse_notes(std::string_view text, std::map<std::string
   for_each_line(text, [&](std::string_view line) {
     if (line.empty()) return;
     auto object = nlohmann::json::parse(line, nullptr, false);
-    if (!object.is_object()) return count(odd, "note that is not a JSON object", OddWeight::kDataLost);
-    if (!object.contains("kind") || !object["kind"].is_string())
-      return count(odd, "note without a kind", OddWeight::kInfo);
+    if (!object.is_object()) return count(odd, LossKind::kNoteUnreadable);
+    if (!object.contains("kind") || !object["kind"].is_string()) return count(odd, LossKind::kNoteWithoutKind);
     std::string kind = object["kind"];
+    if (!model::is_note_kind(kind)) count(odd, LossKind::kNoteKindUnknown);
     notes.push_back({std::move(kind), std::move(object)});
   });
   return notes;

@@ -73,9 +73,9 @@ TEST(Recording, what_is_not_understood_is_counted_and_kept_out_of_nothing_else) 
   const Bytes bytes({record_of(200), vf_record{}, lost_phase, record_of(200)});
   const auto recording = parse_recording(bytes.all(), nullptr, "x.vfr");
   ASSERT_TRUE(recording);
-  EXPECT_EQ(recording->odd.at("record of unknown kind 200").count, 2);
-  EXPECT_EQ(recording->odd.at("record begun and never finished").weight, model::OddWeight::kDataLost);
-  EXPECT_EQ(recording->odd.at("record of an unknown phase").weight, model::OddWeight::kWrongAnswerPossible);
+  EXPECT_EQ(recording->odd.at("record_kind_unknown").count, 2);
+  EXPECT_EQ(recording->odd.at("record_unfinished").weight, model::OddWeight::kDataLost);
+  EXPECT_EQ(recording->odd.at("record_phase_unknown").weight, model::OddWeight::kWrongAnswerPossible);
 }
 
 TEST(Recording, another_files_bytes_and_other_record_sizes_are_refused) {
@@ -103,8 +103,11 @@ TEST(Recording, notes_that_are_no_notes_are_counted) {
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_EQ(notes[0].kind, "cut");
   EXPECT_EQ(notes[0].fields["text"], "x");
-  EXPECT_EQ(odd.at("note that is not a JSON object").count, 3);
-  EXPECT_EQ(odd.at("note without a kind").count, 1);
+  EXPECT_EQ(odd.at("note_unreadable").count, 3);
+  EXPECT_EQ(odd.at("note_without_kind").count, 1);
+  EXPECT_FALSE(odd.contains("note_kind_unknown"));
+  EXPECT_EQ(parse_notes("{\"kind\":\"of tomorrow\"}", odd).size(), 1u) << "it is kept";
+  EXPECT_EQ(odd.at("note_kind_unknown").count, 1);
 }
 
 TEST(Recording, a_run_folder_gives_one_recording_a_process) {

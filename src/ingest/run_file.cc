@@ -4,17 +4,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "model/note_fields.h"
+
 namespace vramfit::ingest {
 
 using base::Bytes;
+using model::text_of;
 using nlohmann::json;
 
 namespace {
-
-std::string text_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 model::Peaks peaks_of(const json& row) {
   return {Bytes(row.at("peak_allocated_bytes").get<std::int64_t>()),

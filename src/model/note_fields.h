@@ -1,4 +1,4 @@
-// The fields of a note. They come from the job's process: never trusted to be there, or to have the right type.
+// The fields of a note, or of another JSON object that was read: never trusted to be there, or to have the right type.
 #ifndef VRAMFIT_MODEL_NOTE_FIELDS_H
 #define VRAMFIT_MODEL_NOTE_FIELDS_H
 

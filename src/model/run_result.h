@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "model/data_loss.h"
 #include "model/runtime_evidence.h"
 
 namespace vramfit::model {
@@ -160,6 +161,7 @@ struct RunResult {
   std::vector<Remark> not_modelled;
   std::vector<Remark> assumed;
   std::vector<Remark> warnings;
+  std::vector<DataLoss> losses;  // what the run failed to see, the worst first
   std::vector<TimelinePoint> timeline;
   int processes = 0;  // that touched a card
   RuntimeEvidence evidence;

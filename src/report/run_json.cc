@@ -102,6 +102,15 @@ ordered_json point_json(const model::TimelinePoint& point) {
           {"mark", or_null(point.mark)}};
 }
 
+ordered_json loss_json(const model::DataLoss& loss) {
+  const model::LossDescription& kind = describe(loss.kind);
+  return {{"kind", kind.key},
+          {"severity", to_string(kind.weight)},
+          {"text", sentence_of(loss)},
+          {"detail", or_null(loss.detail)},
+          {"count", loss.count}};
+}
+
 }  // namespace
 
 ordered_json run_to_json(const model::RunResult& result, std::string_view version) {
@@ -133,6 +142,7 @@ ordered_json run_to_json(const model::RunResult& result, std::string_view versio
   json["not_modelled"] = remarks_json(result.not_modelled);
   json["assumed"] = remarks_json(result.assumed);
   json["warnings"] = remarks_json(result.warnings);
+  json["losses"] = list_json(result.losses, loss_json);
   json["timeline"] = list_json(result.timeline, point_json);
   if (result.modules) json.update(modules_to_json(*result.modules));
   json["evidence"] = evidence_to_json(result.evidence);

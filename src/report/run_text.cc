@@ -244,6 +244,7 @@ std::string run_to_text(const RunResult& result, const TextOptions& options) {
   add_sentences(text, "[!] Not modelled", sentences_of(result.not_modelled));
   add_sentences(text, "Assumed", sentences_of(result.assumed));
   add_sentences(text, "[!] Warnings", sentences_of(result.warnings));
+  add_sentences(text, "[!] Not seen in this run", model::sentences_of(result.losses));
   add_context(text, result, options.number);
   if (reached) text += "\n" + verdict_line(result) + "\n";
   return options.color ? paint_marks(text) : text;

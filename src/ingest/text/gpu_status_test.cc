@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "ingest/text/printed_size.h"
 #include "ingest/text/read_text.h"
 
@@ -235,6 +238,39 @@ TEST(GpuStatus, a_loop_is_folded) {
   const auto found = all(loop);
   ASSERT_EQ(found.size(), 8u);
   EXPECT_EQ(found.back().samples, 33);
+}
+
+// What the nvidia-smi of virtual cards prints (virtual_gpu/smi checks that it still does): every form tells the same.
+std::string kept_text(const std::string& name) {
+  std::ifstream file(VRAMFIT_SOURCE_DIR "/fixtures/nvidia_smi/" + name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(GpuStatus, every_form_of_the_virtual_cards_tool_reads_back) {
+  for (const char* const name : {"table.txt", "report.txt", "report.xml", "gpus.csv"}) {
+    const auto found = all(kept_text(name));
+    ASSERT_EQ(found.size(), 1u) << name;
+    ASSERT_EQ(found[0].cards.size(), 1u) << name;
+    const model::GpuCard& card = found[0].cards[0];
+    EXPECT_EQ(card.name, "NVIDIA GeForce RTX 3090") << name;
+    EXPECT_EQ(card.index, 0) << name;
+    EXPECT_EQ(card.total, mib("24576")) << name;
+    EXPECT_EQ(card.used, mib("1234")) << name;
+    EXPECT_EQ(card.utilization_percent, 0) << name;
+    EXPECT_EQ(card.temperature_c, 30) << name;
+    EXPECT_EQ(card.power_w, 30) << name;
+  }
+}
+
+TEST(GpuStatus, processes_of_the_virtual_cards_tool_read_back) {
+  for (const char* const name : {"table.txt", "report.txt", "report.xml", "processes.csv"}) {
+    const auto found = all(kept_text(name));
+    ASSERT_EQ(found.size(), 1u) << name;
+    ASSERT_EQ(found[0].processes.size(), 1u) << name;
+    EXPECT_EQ(found[0].processes[0].pid, 4711) << name;
+    EXPECT_EQ(found[0].processes[0].name, "/usr/bin/python3") << name;
+    EXPECT_EQ(found[0].processes[0].memory, mib("1000")) << name;
+  }
 }
 
 }  // namespace

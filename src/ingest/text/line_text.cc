@@ -185,6 +185,15 @@ LineText clean_line(std::string_view raw) {
   return line;
 }
 
+std::string take_line_above(std::string_view& before) {
+  while (!before.empty() && (before.back() == '\n' || before.back() == '\r')) before.remove_suffix(1);
+  const std::size_t end = before.find_last_of("\r\n");
+  const std::size_t begin = end == std::string_view::npos ? 0 : end + 1;
+  std::string above = clean_line(before.substr(begin)).text;
+  before = before.substr(0, begin);
+  return above;
+}
+
 std::vector<std::string> unpack_line(std::string_view raw) {
   if (!carries_lines(raw)) return {std::string(raw)};
   std::string_view text = raw;

@@ -17,6 +17,9 @@ struct LineText {
 // turns no-break spaces and the entities of a copied web page into what they stand for. Tabs stay.
 LineText clean_line(std::string_view raw);
 
+// The last line of `before`, cleaned, and takes it off; lines without letters at the end are skipped.
+std::string take_line_above(std::string_view& before);
+
 // A line of JSON that carries the lines of a log (a notebook's output, docker's json-file): each line by itself.
 // Any other line is the only one in the list.
 std::vector<std::string> unpack_line(std::string_view raw);

@@ -60,7 +60,8 @@ std::optional<model::PrintedBytes> printed_bytes(std::string_view digits, std::i
   const auto decimal = parse_decimal(digits);
   if (!decimal) return std::nullopt;
   const Wide mantissa = decimal->mantissa, scale = decimal->scale;
-  const base::Bytes value = held(mantissa * unit / scale);
+  const Wide whole = mantissa * unit / scale;
+  const base::Bytes value = held(whole);
   if (unit == 1 && scale == 1) return model::exactly(value);
   const auto up = [](Wide over, Wide under) { return over <= 0 ? Wide{0} : (over + under - 1) / under; };
   const Wide divisor = 2 * scale, twice = 2 * mantissa;
@@ -76,7 +77,7 @@ std::optional<model::PrintedBytes> printed_bytes(std::string_view digits, std::i
       low = twice < 2 ? Wide{0} : (twice - 2) * unit / divisor + 1, high = up((twice + 2) * unit, divisor) - 1;
       break;
   }
-  if (low > high) low = high = mantissa * unit / scale;  // "9.67 bytes": more digits than there are bytes
+  if (low > high) low = high = whole;  // "9.67 bytes": more digits than there are bytes
   return model::PrintedBytes{value, held(low), held(high)};
 }
 

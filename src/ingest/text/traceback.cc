@@ -82,9 +82,7 @@ std::string_view without_prefix(const Open& open, std::string_view text) {
 
 std::string line_before(const LogLine& line) {
   std::string_view before = line.before;
-  while (!before.empty() && (before.back() == '\n' || before.back() == '\r')) before.remove_suffix(1);
-  const std::size_t last = before.find_last_of("\r\n");
-  return std::string(clean_line(before.substr(last == std::string_view::npos ? 0 : last + 1)).text);
+  return take_line_above(before);
 }
 
 std::vector<Open*> TracebackReader::of_stream(std::string_view stream) {
@@ -239,17 +237,13 @@ bool TracebackReader::start_at_arrow(const LogLine& line, EvidenceSink& sink) {
   if (!line.text.contains("❱")) return false;
   std::string_view before = line.before;
   for (int i = 0; i < kLinesAbove && !before.empty(); ++i) {
-    while (!before.empty() && (before.back() == '\n' || before.back() == '\r')) before.remove_suffix(1);
-    const std::size_t last = before.find_last_of("\r\n");
-    const std::string above(clean_line(before.substr(last == std::string_view::npos ? 0 : last + 1)).text);
+    const std::string above = take_line_above(before);
     if (auto frame = parse_trace_frame(above); frame && !above.contains("❱")) {
       Open& open = start(line, {.kind = TraceHeader::kPlain, .column = 0, .type = {}}, sink);
       open.traceback.truncated = true;
       take_frame(open, std::move(*frame), line);
       return take_code(open, line.text);
     }
-    if (last == std::string_view::npos) return false;
-    before = before.substr(0, last);
   }
   return false;
 }

@@ -66,9 +66,7 @@ class TrainingLogReader final : public TextReader {
   // "[2022-02-21 23:35:29,950] [INFO] [utils.py:822:see_memory_usage] before optimizer 1"
   static std::string label_above(const LogLine& line) {
     std::string_view above = line.before;
-    while (!above.empty() && (above.back() == '\n' || above.back() == '\r')) above.remove_suffix(1);
-    const std::size_t start = above.find_last_of("\r\n");
-    const std::string raw = clean_line(above.substr(start == kNone ? 0 : start + 1)).text;
+    const std::string raw = take_line_above(above);
     if (!raw.contains("see_memory_usage")) return {};
     const std::size_t bracket = raw.rfind("see_memory_usage]");
     return cut_text(trim(std::string_view(raw).substr(bracket == kNone ? parse_log_prefix(raw).length : bracket + 17)),

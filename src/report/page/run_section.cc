@@ -183,6 +183,7 @@ std::string remarks(const model::RunResult& result, int level) {
   const auto add = [&](std::string_view title, const std::vector<std::string>& items) {
     if (!items.empty()) html += heading(level, title) + list(items);
   };
+  add("Not seen in this run", model::sentences_of(result.losses));
   add("Warnings", texts_of(result.warnings));
   add("Changes applied", result.plan_applied);
   add("Changes refused", result.plan_refused);

@@ -43,6 +43,7 @@ inline model::RunResult fitting_run() {
   result.not_modelled = {{"cusolverDnXgeev_bufferSize", 3}};
   result.assumed = {{"CUDA context on NVIDIA GeForce RTX 3060: 150 MiB ± 40 MiB a process (estimate)", 1}};
   result.warnings = {{"something odd", 1}};
+  result.losses = {{model::LossKind::kHookFailed, 1, "phases.root (KeyError 'x')"}};
   result.timeline = {{0, 0, "load", Bytes(0), Bytes(0), ""},
                      {900, 0, "train", Bytes::mib(5642), Bytes::mib(6302), "first step"}};
   return result;

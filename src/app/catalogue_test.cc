@@ -1,0 +1,79 @@
+// What people type for a card, in shops, job files and issues, against the catalogue that ships.
+#include "app/catalogue.h"
+
+#include <gtest/gtest.h>
+
+#include "devices/catalogue.h"
+#include "ingest/cards.h"
+
+namespace vramfit::app {
+namespace {
+
+const std::vector<model::Card>& shipped() {
+  static const auto kCards = ingest::read_cards(VRAMFIT_SOURCE_DIR "/src/devices/cards.toml");
+  return *kCards;
+}
+
+struct Typed {
+  const char* name;
+  const char* key;  // null: refused
+  bool is_said = false;
+};
+
+class TypedNames : public testing::TestWithParam<Typed> {};
+
+TEST_P(TypedNames, mean_their_card_or_are_refused) {
+  const auto match = devices::find_card(shipped(), GetParam().name);
+  if (GetParam().key == nullptr) {
+    ASSERT_FALSE(match) << match->card.key;
+    EXPECT_NE(match.error().remedy, "");
+    return;
+  }
+  ASSERT_TRUE(match) << to_string(match.error());
+  EXPECT_EQ(match->card.key, GetParam().key);
+  EXPECT_EQ(match->note != "", GetParam().is_said) << match->note;
+}
+
+constexpr bool kSaid = true;
+
+INSTANTIATE_TEST_SUITE_P(
+    exact, TypedNames,
+    testing::Values(
+        Typed{"GTX 1070", "gtx1070"}, Typed{"gtx1070", "gtx1070"}, Typed{"GeForce GTX 1080 Ti", "gtx1080ti"},
+        Typed{"NVIDIA GeForce RTX 3090", "rtx3090"}, Typed{"RTX-3090", "rtx3090"}, Typed{"rtx 3090 24gb", "rtx3090"},
+        Typed{"RTX3090Ti", "rtx3090ti"}, Typed{"rtx4090 24 GB", "rtx4090"}, Typed{"RTX 4060 Ti 16GB", "rtx4060ti-16gb"},
+        Typed{"4060ti-8gb", "rtx4060ti-8gb", kSaid}, Typed{"NVIDIA A100-SXM4-80GB", "a100-80gb"},
+        Typed{"A100 80GB PCIe", "a100-pcie-80gb"}, Typed{"NVIDIA A100-PCIE-40GB", "a100-pcie-40gb"},
+        Typed{"a100-40", "a100-40gb"}, Typed{"A100_40G", "a100-40gb"}, Typed{"Tesla V100-SXM2-32GB", "v100-32gb"},
+        Typed{"V100 32GB", "v100-32gb"}, Typed{"Tesla T4", "t4"}, Typed{"T4 16GB", "t4"},
+        Typed{"nvidia-tesla-t4", "t4"}, Typed{"H100", "h100"}, Typed{"NVIDIA H100 80GB HBM3", "h100"},
+        Typed{"H100 SXM5 80GB", "h100"}, Typed{"H100 PCIe", "h100-pcie"}, Typed{"H100 NVL 94GB", "h100-nvl"},
+        Typed{"H200", "h200"}, Typed{"H200 SXM 141GB", "h200"}, Typed{"NVIDIA B200", "b200"},
+        Typed{"B200 192GB", "b200"}, Typed{"NVIDIA GH200 480GB", "gh200"}, Typed{"L40S", "l40s"},
+        Typed{"L40S 48GB", "l40s"}, Typed{"L4 24GB", "l4"}, Typed{"A10G 24GB", "a10g"}, Typed{"A10 24GB", "a10"},
+        Typed{"Quadro RTX 8000", "quadro-rtx8000"}, Typed{"RTX A6000", "rtx-a6000"}, Typed{"A6000", "rtx-a6000"},
+        Typed{"RTX 6000 Ada Generation", "rtx-6000-ada"}, Typed{"RTX 6000 Ada", "rtx-6000-ada"},
+        Typed{"RTX PRO 6000", "rtx-pro-6000"}, Typed{"RTX 4060 Laptop GPU", "rtx4060-laptop"},
+        Typed{"rtx4060 mobile", "rtx4060-laptop"}, Typed{"TITAN RTX", "titanrtx"}, Typed{"Titan Xp", "titanxp"},
+        Typed{"GTX 1060", "gtx1060-6gb", kSaid}, Typed{"P100", "p100"}, Typed{"RTX 3080 10GB", "rtx3080"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    said, TypedNames,
+    testing::Values(Typed{"3090", "rtx3090", kSaid}, Typed{"1080 Ti", "gtx1080ti", kSaid},
+                    Typed{"4060 laptop", "rtx4060-laptop", kSaid}, Typed{"RTX 8000", "quadro-rtx8000", kSaid},
+                    Typed{"6000 Ada", "rtx-6000-ada", kSaid}, Typed{"A100", "a100-pcie-40gb", kSaid},
+                    Typed{"A100 PCIe", "a100-pcie-40gb", kSaid}, Typed{"V100", "v100-pcie-16gb", kSaid},
+                    Typed{"RTX 4060 Ti", "rtx4060ti-8gb", kSaid}, Typed{"RTX 5060 Ti", "rtx5060ti-16gb", kSaid}));
+
+INSTANTIATE_TEST_SUITE_P(
+    refused, TypedNames,
+    testing::Values(Typed{"H20"}, Typed{"B20"}, Typed{"h1"}, Typed{"H2"}, Typed{"b2"}, Typed{"A1"}, Typed{"L20"},
+                    Typed{"L2"}, Typed{"H800"}, Typed{"A800"}, Typed{"V100S"}, Typed{"A100X"}, Typed{"GTX 3090"},
+                    Typed{"RTX 1080 Ti"}, Typed{"RTX 309"}, Typed{"RTX 30900"}, Typed{"RTX"}, Typed{"Tesla"},
+                    Typed{"A"}, Typed{"100"}, Typed{"RTX 6000"}, Typed{"6000"}, Typed{"RTX 4000"}, Typed{"RTX 4090 D"},
+                    Typed{"RTX 3060 8GB"}, Typed{"A100 20GB"}, Typed{"H100 40GB"}, Typed{"A10 80GB"}, Typed{"H200 NVL"},
+                    Typed{"B300"}, Typed{"GB200"}, Typed{"K80"}, Typed{"MI300X"}, Typed{"GTX 1080 Tii"}, Typed{"cuda"},
+                    Typed{"cpu"}, Typed{""}, Typed{" "}, Typed{"A100 MIG 1g.10gb"}, Typed{"RTX 3080 11GB"}));
+
+}  // namespace
+}  // namespace vramfit::app

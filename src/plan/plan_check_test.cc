@@ -1,0 +1,65 @@
+#include "plan/plan_check.h"
+
+#include <gtest/gtest.h>
+
+namespace vramfit::plan {
+namespace {
+
+using model::Change;
+
+base::Result<void> check(Change change) { return check_plan({"", {std::move(change)}}, "plan.json"); }
+
+TEST(PlanCheck, what_the_techniques_write_is_right) {
+  for (const Change& change : std::vector<Change>{
+           {"micro_batch",
+            {{"micro_batch", std::int64_t{2}},
+             {"accumulate", std::int64_t{4}},
+             {"loaders", std::vector<std::int64_t>{0}}}},
+           {"autocast", {{"dtype", std::string("bfloat16")}, {"scaler", false}}},
+           {"autocast", {}},
+           {"checkpoint", {{"modules", std::vector<std::string>{"backbone.stage1"}}}},
+           {"optimizer", {{"name", std::string("AdamW")}, {"options", model::Options{{"foreach", false}}}}},
+           {"resize_input", {{"scale", 0.75}}},
+           {"no_grad_validation", {}},
+           {"gather_on_cpu", {}},
+           {"allocator", {{"conf", std::string("expandable_segments:True")}}},
+           {"empty_cache", {{"before", std::vector<std::string>{"validate"}}}},
+           {"loader_options", {{"num_workers", std::int64_t{0}}}}}) {
+    EXPECT_TRUE(check(change)) << change.technique;
+  }
+}
+
+TEST(PlanCheck, a_senseless_setting_is_refused_with_its_place) {
+  for (const Change& change : std::vector<Change>{
+           {"micro_batch", {{"micro_batch", std::int64_t{0}}}},
+           {"micro_batch", {{"micro_batch", 2.5}}},
+           {"micro_batch", {}},
+           {"micro_batch", {{"micro_batch", std::int64_t{2}}, {"accumulate", std::int64_t{0}}}},
+           {"micro_batch", {{"micro_batch", std::int64_t{2}}, {"loaders", std::vector<std::int64_t>{-1}}}},
+           {"micro_batch", {{"micro_batch", std::int64_t{2}}, {"acumulate", std::int64_t{2}}}},
+           {"autocast", {{"dtype", std::string("float8")}}},
+           {"autocast", {{"scaler", std::string("yes")}}},
+           {"checkpoint", {{"modules", std::vector<std::string>{}}}},
+           {"checkpoint", {{"modules", std::string("layer1")}}},
+           {"optimizer", {}},
+           {"optimizer", {{"name", std::int64_t{3}}}},
+           {"resize_input", {{"scale", -0.5}}},
+           {"resize_input", {{"scale", std::int64_t{0}}}},
+           {"resize_input", {{"scale", 1.5}}},
+           {"allocator", {{"conf", true}}},
+           {"empty_cache", {{"before", std::vector<std::string>{"lunch"}}}},
+           {"loader_options", {{"num_workers", std::int64_t{-2}}}},
+           {"no_grad_validation", {{"really", true}}},
+           {"magic", {}}}) {
+    const auto checked = check(change);
+    ASSERT_FALSE(checked) << change.technique;
+    EXPECT_EQ(checked.error().code, base::ErrorCode::kUsage);
+    EXPECT_EQ(checked.error().where, "plan.json: techniques[0]");
+    EXPECT_NE(checked.error().what.find(change.technique), std::string::npos) << checked.error().what;
+  }
+}
+
+TEST(PlanCheck, a_plan_without_a_change_is_refused) { EXPECT_FALSE(check_plan({"", {}}, "plan.json")); }
+
+}  // namespace
+}  // namespace vramfit::plan
