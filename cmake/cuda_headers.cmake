@@ -1,14 +1,26 @@
 # Where each CUDA major's public headers lie: VRAMFIT_CUDA12_INCLUDE, VRAMFIT_CUDA13_INCLUDE. They are only compiled
-# against, never shipped; tools/fetch_cuda_headers downloads them once into the user's cache.
+# against, never shipped; tools/fetch_cuda_headers puts them once into the user's cache, so that all builds compile
+# with the same flags, or into the build folder where there is no cache to write to.
 if(NOT "$ENV{XDG_CACHE_HOME}" STREQUAL "")
   set(vramfit_cache "$ENV{XDG_CACHE_HOME}/vramfit/headers")
 else()
   set(vramfit_cache "$ENV{HOME}/.cache/vramfit/headers")
 endif()
-set(VRAMFIT_CUDA12_INCLUDE "${vramfit_cache}/cu12" CACHE PATH "CUDA 12 runtime headers")
-set(VRAMFIT_CUDA13_INCLUDE "${vramfit_cache}/cu13" CACHE PATH "CUDA 13 runtime headers")
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
-if(NOT EXISTS "${VRAMFIT_CUDA12_INCLUDE}/cuda.h" OR NOT EXISTS "${VRAMFIT_CUDA13_INCLUDE}/cuda.h")
-  execute_process(COMMAND "${Python3_EXECUTABLE}" "${CMAKE_SOURCE_DIR}/tools/fetch_cuda_headers" "${vramfit_cache}"
-                  COMMAND_ERROR_IS_FATAL ANY)
+if(NOT EXISTS "${vramfit_cache}/cu13/cuda.h")
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E make_directory "${vramfit_cache}" RESULT_VARIABLE vramfit_no_cache
+                  OUTPUT_QUIET ERROR_QUIET)
+  if(vramfit_no_cache)
+    set(vramfit_cache "${CMAKE_BINARY_DIR}/headers")
+  endif()
 endif()
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+foreach(vramfit_major 12 13)
+  set(vramfit_include "VRAMFIT_CUDA${vramfit_major}_INCLUDE")
+  set(${vramfit_include} "${vramfit_cache}/cu${vramfit_major}" CACHE PATH "CUDA ${vramfit_major} runtime headers")
+  if(NOT EXISTS "${${vramfit_include}}/cuda.h")
+    # A kept build folder may name the cache of another home.
+    set(${vramfit_include} "${vramfit_cache}/cu${vramfit_major}" CACHE PATH "CUDA ${vramfit_major} runtime headers" FORCE)
+    execute_process(COMMAND "${Python3_EXECUTABLE}" "${CMAKE_SOURCE_DIR}/tools/fetch_cuda_headers" "${vramfit_cache}"
+                    COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+endforeach()

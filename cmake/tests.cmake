@@ -20,7 +20,7 @@ function(vramfit_test_flags name)
   target_link_libraries(${name} PRIVATE GTest::gtest)
   if(VRAMFIT_CCACHE)  # it keeps nothing that uses a precompiled header unless it is told that macros are no obstacle
     set_target_properties(${name} PROPERTIES
-      CXX_COMPILER_LAUNCHER "env;CCACHE_SLOPPINESS=pch_defines,time_macros;${VRAMFIT_CCACHE}")
+      CXX_COMPILER_LAUNCHER "env;${VRAMFIT_CCACHE_SETTINGS};CCACHE_SLOPPINESS=pch_defines,time_macros;${VRAMFIT_CCACHE}")
   endif()
 endfunction()
 vramfit_test_flags(vramfit_test_headers)

@@ -74,6 +74,11 @@ class Product:
         )
         return Finished(done.returncode, done.stdout, done.stderr)
 
+    def read(self, finished: Finished, report: Path) -> Finished:
+        """With the result that --json wrote, if any."""
+        finished.result = json.loads(report.read_text()) if report.exists() else {}
+        return finished
+
     def run_words(
         self, script: Path, *arguments: str, gpu: str = "rtx3060", options: tuple[str, ...] = ()
     ) -> list[str]:

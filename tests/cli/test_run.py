@@ -127,29 +127,41 @@ def test_a_job_that_trains_for_days_answers_in_seconds_with_its_phases(product: 
     assert "batches" in done.stderr or "steps" in done.stderr, "what was cut is said"
 
 
-def test_a_script_that_fails_over_an_empty_mask_is_run_again_with_full_ones(product: Product) -> None:
+def test_a_script_that_reads_what_steers_it_is_run_again_without_a_word(product: Product) -> None:
     done = product.run("""
         import torch
-        scores = torch.rand(1 << 20, device="cuda")
+        print("one")
+        scores = (torch.rand(1024, 1024, device="cuda") @ torch.rand(1024, 1024, device="cuda")).flatten()
         hardest = scores[scores > 0.5]
         assert len(hardest) > 0, "nothing to learn from"
         print(len(hardest))
     """)
-    assert (done.exit_code, done.stdout) == (0, f"{1 << 20}\n"), str(done)
+    assert (done.exit_code, done.stdout) == (0, f"one\n{1 << 20}\n"), str(done)
     validate(done.result)
     assert done.result["verdict"] == "fits"
-    assert [entry for entry in done.result["assumed"] if "masks on the card select everything" in str(entry)]
-    assert "again, with full masks" in done.stderr
+    (read,) = done.result["depends_on_data"]
+    assert read["what"] == "a size (a mask, taken for full)" and read["line"].startswith("train.py:"), read
+    assert "again" not in done.stderr
 
 
-def test_a_failure_that_full_masks_do_not_mend_is_told_as_it_was(product: Product) -> None:
+def test_a_script_that_fails_over_a_number_that_reads_as_zero_is_run_again(product: Product) -> None:
+    done = product.run("""
+        import math, torch
+        loss = (torch.rand(1024, 1024, device="cuda") @ torch.rand(1024, 1024, device="cuda")).mean()
+        print(math.log(loss.item()) < 1)
+    """)
+    assert (done.exit_code, done.stdout) == (0, "True\n"), str(done)
+    assert "again, following them" in done.stderr
+
+
+def test_a_failure_that_tracked_values_do_not_mend_is_told(product: Product) -> None:
     done = product.run("""
         import torch
-        scores = torch.rand(100, device="cuda")
+        scores = (torch.rand(1024, 1024, device="cuda") @ torch.rand(1024, 1024, device="cuda"))[0]
         raise ValueError(f"{len(scores[scores > 0.5])} of them")
     """)
     assert done.exit_code == 1 and done.result["verdict"] == "failed"
-    assert done.result["error"]["message"] == "0 of them"
+    assert done.result["error"]["message"] == "1024 of them"
     assert done.result["error"]["remedy"].startswith("--values cpu")
 
 
@@ -254,7 +266,7 @@ def test_a_python_that_takes_no_hooks_is_told(product: Product) -> None:
     done = product.call("run", "--gpu", "t4", "--json", "run.json", "--", sys.executable, "-I", str(script))
     assert done.exit_code == 0, str(done)
     result = json.loads((product.folder / "run.json").read_text())
-    assert any("without vramfit's hooks" in str(warning) for warning in result["warnings"]), result["warnings"]
+    assert "process_without_hooks" in [loss["kind"] for loss in result["losses"]], result["losses"]
     assert result["devices"][0]["peak_allocated_bytes"] == 4 * MIB
 
 

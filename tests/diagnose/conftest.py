@@ -15,7 +15,7 @@ def diagnose(product: Product) -> Callable[..., dict[str, Any]]:
         words = ("--diagnose", *options.pop("options", ()))
         finished: Finished = product.run(text, *arguments, options=words, **options)
         assert (finished.exit_code != 0) == fails, str(finished)
-        hooks = [w["text"] for w in finished.result["warnings"] if w["text"].startswith("a hook failed")]
+        hooks = [loss["text"] for loss in finished.result["losses"] if loss["kind"] == "hook_failed"]
         assert hooks == []
         return finished.result["evidence"]
 

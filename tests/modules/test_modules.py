@@ -49,7 +49,7 @@ TWO_BRANCHES = """
 def watch(product: Product, text: Any, *arguments: str, options: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
     finished: Finished = product.run(text, *arguments, options=("--modules", *options), **more)
     assert finished.exit_code == 0, str(finished)
-    assert [w["text"] for w in finished.result["warnings"] if w["text"].startswith("a hook failed")] == []
+    assert [loss["text"] for loss in finished.result["losses"] if loss["kind"] == "hook_failed"] == []
     return finished.result
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -137,3 +139,35 @@ def test_the_runner_counts_failures_errors_and_skips(root: Path, tmp_path: Path)
     assert done.stdout.splitlines() == ["1 passed, 2 failed, 2 skipped", "0 passed, 1 failed 1 passed, 0 failed"], (
         done.stderr
     )
+
+
+def test_every_note_that_the_hooks_write_has_a_known_kind(root: Path) -> None:
+    written = set()
+    for path in (root / "python" / "vramfit").rglob("*.py"):
+        written |= set(re.findall(r'\bnotes?\.note\(\s*"([a-z_]+)"', path.read_text()))
+    known = set(re.findall(r'"([a-z_]+)"', (root / "src" / "model" / "note_kinds.h").read_text()))
+    assert {"process", "oom", "plan_refused"} - known == set()
+    assert len(written) > 20 and written - known == set(), "add it to src/model/note_kinds.h and docs/architecture.md"
+
+
+def wheel_exporting(function: str, folder: Path) -> Path:
+    """A wheel with a library that calls itself cuBLAS and exports one function."""
+    library = folder / "libcublas.so.13"
+    source = f"int {function}(void) {{ return 0; }}"
+    command = ["gcc", "-shared", "-fPIC", "-Wl,-soname,libcublas.so.13", "-x", "c", "-", "-o", str(library)]
+    subprocess.run(command, input=source, text=True, check=True)
+    wheel = folder / "nvidia_cublas-13.99.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(library, "nvidia/cu13/lib/libcublas.so.13")
+    return wheel
+
+
+@pytest.mark.parametrize(("function", "code"), [("cublasHgemm", 0), ("cublasNotThere", 1)])
+def test_a_name_that_the_real_library_exports_must_be_in_the_table(
+    root: Path, tmp_path: Path, function: str, code: int
+) -> None:
+    wheel = wheel_exporting(function, tmp_path)
+    command = [sys.executable, root / "tools" / "record_abi", "--exports", "--check", wheel]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert (f"  {function}: exported" in done.stdout) == bool(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +13,28 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
+def home_of_a_stranger(home: Path) -> dict[str, str]:
+    """An empty home: no headers that another build fetched, and no cache of pip's. The compiler's cache may stay."""
+    cache = os.environ.get("CCACHE_DIR") or Path.home() / ".cache" / "ccache"
+    variables = {name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", "PIP_CACHE_DIR")}
+    # One compiler a core, as elsewhere: ninja's own choice is one more.
+    cores = str(len(os.sched_getaffinity(0)))
+    return dict(variables, HOME=str(home), CCACHE_DIR=str(cache), CMAKE_BUILD_PARALLEL_LEVEL=cores)
+
+
 @pytest.fixture(scope="module")
 def environment(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed") / "a venv"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    # One compiler a core, as elsewhere: ninja's own choice is one more.
-    variables = dict(os.environ, CMAKE_BUILD_PARALLEL_LEVEL=str(len(os.sched_getaffinity(0))))
-    command = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", root]
+    variables = home_of_a_stranger(tmp_path_factory.mktemp("home"))
+    # The build folder keeps what it was told of other homes: a clone of its own has none.
+    source = tmp_path_factory.mktemp("source") / "vramfit"
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True).stdout
+    for name in filter(None, tracked.decode().split("\0")):
+        if (root / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(root / name, source / name)
+    command = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", source]
     done = subprocess.run(command, capture_output=True, text=True, env=variables)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return folder

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -85,7 +86,28 @@ def run_tool(name: str) -> Outcome:
     return run_check([sys.executable, f"tools/{name}", os.fspath(ROOT)])
 
 
+# A name that one of NVIDIA's libraries exports and our table lacks ends a program with "undefined symbol".
+EXPORTING = [
+    f"nvidia-{name}"
+    for library in ("cublas", "cusparse", "cusolver", "cufft", "curand", "cuda-runtime", "cuda-cupti", "cuda-nvrtc")
+    for name in (library, f"{library}-cu12")
+] + [f"nvidia-{name}-cu{major}" for name in ("cudnn", "nccl", "cusparselt", "nvshmem") for major in (12, 13)]
+
+
+def check_real_exports(tier: str) -> Outcome:
+    """Downloads NVIDIA's newest wheels, one at a time, and compares what they export with abi/symbols."""
+    total = Outcome()
+    for package in [*EXPORTING, "nvidia-ml-py"]:
+        with tempfile.TemporaryDirectory() as folder:
+            download = ["-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "-d", folder, package]
+            total += run_check([sys.executable, *download])
+            wheels = [str(wheel) for wheel in Path(folder).glob("*.whl")]
+            total += run_check([sys.executable, "tools/record_abi", "--exports", "--check", *wheels])
+    return total
+
+
 SECTIONS = [
+    Section("exports of the real libraries", check_real_exports, tiers=("all",), is_unnoticed=True),
     Section("layers", lambda tier: run_tool("check_layers")),
     Section("machine paths", lambda tier: run_tool("check_paths")),
     Section("format of C++", check_format),

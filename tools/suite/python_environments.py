@@ -3,6 +3,8 @@
     <cache>/tests/tools        pytest, ruff and a JSON schema validator: no torch
     <cache>/tests/torch-2.12   torch's CUDA build and the libraries that tests/requirements/torch-2.12.txt names
 
+A requirements file that begins with `# on: torch-2.12` is installed on top of that environment, whose packages it sees.
+
 VRAMFIT_TEST_PYTHON_<name> (dots and dashes as underscores) names an interpreter to use instead of making one.
 """
 
@@ -46,6 +48,9 @@ def python(name: str) -> Path:
     if chosen:
         return Path(chosen)
     requirements = REQUIREMENTS / f"{name}.txt"
+    below = below_of(requirements)
+    if below is not None:
+        python(below)
     wanted = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()
     folder = cache() / "tests" / name
     stamp = folder / "requirements.sha256"
@@ -54,6 +59,19 @@ def python(name: str) -> Path:
             make(folder, requirements)
             stamp.write_text(wanted)
     return folder / "bin" / "python"
+
+
+def below_of(requirements: Path) -> str | None:
+    """The environment that this one is on top of."""
+    first = requirements.read_text().partition("\n")[0]
+    return first.removeprefix("# on: ").strip() if first.startswith("# on: ") else None
+
+
+def show_packages_of(below: str, folder: Path) -> None:
+    """A .pth file puts the packages of another environment behind this one's own."""
+    (theirs,) = (cache() / "tests" / below / "lib").glob("python3.*/site-packages")
+    (own,) = (folder / "lib").glob("python3.*/site-packages")
+    (own / "below.pth").write_text(f"{theirs}\n")
 
 
 def make(folder: Path, requirements: Path) -> None:
@@ -74,6 +92,8 @@ def make(folder: Path, requirements: Path) -> None:
     )
     if done.returncode:
         raise RuntimeError(f"pip could not install {requirements.name}:\n{done.stdout[-2000:]}")
+    if below := below_of(requirements):
+        show_packages_of(below, folder)
 
 
 def tool(name: str) -> str:

@@ -59,6 +59,8 @@ def suite(
 
 def make_environments(tier: str) -> Outcome:
     names = {path.stem for path in python_environments.REQUIREMENTS.glob("*.txt")}
+    if tier != "all":
+        names -= {"programs"}
     for name in sorted(names) if tier != "quick" else ("tools", "torch-2.12"):
         python_environments.python(name)
     return Outcome(passed=1)
@@ -76,6 +78,7 @@ SECTIONS = [
     suite("torch 2.12", "torch-2.12", "tests/torch", tiers=("ci", "all")),
     suite("torch 2.6", "torch-2.6", "tests/torch", tiers=("ci", "all")),
     suite("every version of torch", "tools", "tests/versions", tiers=("all",)),
+    suite("programs that people run", "programs", "tests/programs", tiers=("all",)),
     suite("doctor on torch 2.12", "torch-2.12", "tests/doctor"),
     suite("examples on torch 2.12", "torch-2.12", "tests/examples", tiers=("ci", "all")),
     suite("cases on torch 2.12", "torch-2.12", "tests/cases", tiers=("ci", "all")),
@@ -96,5 +99,7 @@ SECTIONS = [
     suite("modules on torch 2.6", "torch-2.6", "tests/modules", tiers=("ci", "all")),
     suite("hooks on torch 2.12", "torch-2.12", "tests/hooks"),
     suite("hooks on torch 2.6", "torch-2.6", "tests/hooks", tiers=("ci", "all")),
+    suite("habits of training loops on torch 2.12", "torch-2.12", "tests/habits", tiers=("ci", "all")),
+    suite("habits of training loops on torch 2.6", "torch-2.6", "tests/habits", tiers=("all",)),
     suite("snapshots", "tools", "tests/snapshots", tiers=("ci", "all")),
 ]
