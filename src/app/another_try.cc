@@ -9,7 +9,7 @@ using model::Verdict;
 
 std::optional<Concessions> concede(const RunRequest& request, const RunOutcome& outcome) {
   const model::RunResult& result = outcome.result;
-  const bool may_track = !request.real && request.values == Values::kZeros;
+  const bool may_track = !request.real && request.values == Values::kAuto;
   Concessions more = request.concessions;
   more.tracked_values |= may_track && outcome.wants_values.has_value();
   if (more != request.concessions) return more;

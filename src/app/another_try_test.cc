@@ -46,6 +46,8 @@ TEST(Concede, values_are_tracked_when_the_script_asks_for_them_or_fails_after_re
   request.concessions.tracked_values = true;
   EXPECT_FALSE(concede(request, asks)) << "it has been that run";
   request = {};
+  request.values = Values::kZeros;
+  EXPECT_FALSE(concede(request, failure(false, true))) << "the user wants zeros";
   request.values = Values::kCpu;
   EXPECT_FALSE(concede(request, failure(false, true))) << "those values were right";
   EXPECT_FALSE(concede(request, asks));

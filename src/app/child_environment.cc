@@ -17,7 +17,7 @@ void put_values(base::Environment& environment, const RunRequest& request) {
   const bool tracked = request.concessions.tracked_values;
   environment["VRAMFIT_VALUES"] = request.values == Values::kCpu ? "cpu" : tracked ? "tracked" : "zeros";
   environment.erase("VRAMFIT_RESTART");
-  if (!request.real && request.values == Values::kZeros && !tracked) environment["VRAMFIT_RESTART"] = "1";
+  if (!request.real && request.values == Values::kAuto && !tracked) environment["VRAMFIT_RESTART"] = "1";
   environment.erase("VRAMFIT_PRINTED");
   if (const auto& printed = request.already_printed) {
     environment["VRAMFIT_PRINTED"] = fmt::format("{} {}", printed->stdout_bytes, printed->stderr_bytes);
@@ -45,7 +45,7 @@ base::Environment child_environment(base::Environment user, const Installation& 
     environment["VRAMFIT_LEDGER"] = places.ledger.string();
     // Kernels do nothing, so OpenMP is left with filling and stacking batches: many parallel regions, all short. Where
     // cores are shared, threads that wait for each other by spinning keep each other from ending them.
-    if (request.values == Values::kZeros) environment.try_emplace("OMP_WAIT_POLICY", "PASSIVE");
+    if (request.values != Values::kCpu) environment.try_emplace("OMP_WAIT_POLICY", "PASSIVE");
     // What a run spends in the kernel is mostly the pages of batches, each written once.
     environment.try_emplace("THP_MEM_ALLOC_ENABLE", "1");
     if (places.cudnn) {

@@ -187,7 +187,7 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) const {
   outcome.wants_values = read_wish(session_.run_folder() / kWish);
   outcome.failed_after_read = failed_after_read(outcome.recordings);
   if (auto& error = outcome.result.error) {
-    const bool misses_values = request_.values == Values::kZeros && !outcome.result.depends_on_data.empty();
+    const bool misses_values = request_.values != Values::kCpu && !outcome.result.depends_on_data.empty();
     error->remedy = remedy_for(*error, setup_->job, misses_values);
   }
   return outcome;

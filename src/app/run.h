@@ -16,7 +16,8 @@
 
 namespace vramfit::app {
 
-enum class Values { kZeros, kCpu };
+// kAuto: zeros, and again with tracked values where the script reads one that steers it.
+enum class Values { kAuto, kZeros, kCpu };
 
 // A card as asked for. What a context takes on it is worked out per run: it depends on the job's CUDA version.
 struct CardChoice {
@@ -48,7 +49,7 @@ struct RunRequest {
   Concessions concessions;
   std::optional<OutputSeen> already_printed;  // by a run that this one repeats: it is not shown twice
   std::optional<std::filesystem::path> plan;
-  Values values = Values::kZeros;
+  Values values = Values::kAuto;
   std::optional<double> timeout_seconds;  // of each process
   std::optional<double> whole_seconds;    // of everything the request takes: a run may have to be repeated
   std::string cudnn = "auto";             // --cudnn: auto, zero or a folder: whom to ask about workspaces

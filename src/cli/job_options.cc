@@ -24,9 +24,9 @@ void add_job_options(CLI::App& parser, JobOptions& options) {
                     "auto (a few batches a pass, the default), all, or a number of batches a pass");
   parser
       .add_option("--values", options.values,
-                  "zeros (default: kernels compute nothing, until the script reads a value that steers it), tracked "
-                  "(what steers the script is followed from the start) or cpu (exact, slow)")
-      ->check(CLI::IsMember({"zeros", "tracked", "cpu"}));
+                  "auto (default: kernels compute nothing, until the script reads a value that steers it), zeros (nothing, to "
+                  "the end), tracked (what steers the script is followed from the start) or cpu (exact, slow)")
+      ->check(CLI::IsMember({"auto", "zeros", "tracked", "cpu"}));
   parser.add_option("--occupied", options.occupied, "Memory that others hold on each card, 2GiB");
   parser.add_option("--context", options.context, "What a CUDA context takes on this card, if you know it: 1343MiB");
   parser.add_option("--cudnn", options.cudnn,
@@ -82,7 +82,9 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
   request.cudnn = options.cudnn;
   request.occupied = occupied->value_or(base::Bytes(0));
   request.context = *context;
-  request.values = options.values == "cpu" ? app::Values::kCpu : app::Values::kZeros;
+  request.values = options.values == "cpu"     ? app::Values::kCpu
+                   : options.values == "zeros" ? app::Values::kZeros
+                                               : app::Values::kAuto;
   request.concessions.tracked_values = options.values == "tracked";
   if (!options.torch.empty()) request.torch = options.torch;
   if (options.timeout_seconds > 0) request.timeout_seconds = options.timeout_seconds;
