@@ -21,6 +21,7 @@ from vramfit.importing import find_behind
 NAME = "torch._dynamo"
 _KNOWN = frozenset(("__class__", "__spec__", "__name__", "__file__"))  # the import system and inspect ask every module
 _loading = threading.RLock()
+_PATIENCE = 60.0  # seconds: two threads that wait for each other's imports go on, as Python's own would
 _called_directly: list[Any] = []
 
 
@@ -68,15 +69,28 @@ class _Late(ModuleType):
         ModuleType.__setattr__(self, name, value)
 
 
+class _Loading(ModuleType):
+    """While one thread runs the module's code: to the others it is what it was before, or they wait."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name not in _KNOWN and ModuleType.__getattribute__(self, "_vramfit_loader") != threading.get_ident():
+            answer = _ANSWERS.get((_name_of_asker(), name))
+            if answer is not None:
+                return answer
+            if _loading.acquire(timeout=_PATIENCE):
+                _loading.release()
+        return ModuleType.__getattribute__(self, name)
+
+
 def _load(module: ModuleType) -> None:
     """From here on it is the module that PyTorch meant, and who was called directly asks it the next time."""
     with _loading:
         if type(module) is not _Late:
             return
         module.__class__ = ModuleType
-        for function in _called_directly:
-            vars(function).pop("__dynamo_disable", None)
-        _called_directly.clear()
+        module.__dict__["_vramfit_loader"] = threading.get_ident()
+        module.__class__ = _Loading
+        _forget_direct_calls()
         spec = module.__spec__
         assert spec is not None and isinstance(spec.loader, _Loader)
         spec.loader = module.__loader__ = spec.loader.late
@@ -85,6 +99,16 @@ def _load(module: ModuleType) -> None:
         except BaseException:
             sys.modules.pop(NAME, None)  # as after any import that failed
             raise
+        finally:
+            module.__class__ = ModuleType
+            module.__dict__.pop("_vramfit_loader", None)
+            _forget_direct_calls()
+
+
+def _forget_direct_calls() -> None:
+    for function in list(_called_directly):
+        vars(function).pop("__dynamo_disable", None)
+    _called_directly.clear()
 
 
 class _Loader(importlib.abc.Loader):

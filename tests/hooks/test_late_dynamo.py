@@ -80,3 +80,28 @@ def test_a_compiled_step_trains_as_an_eager_one(job: Job) -> None:
         for before, compiled in (("step()", False), ("step()", True))
     }
     assert len(results) == 1 and results.pop().startswith("["), results
+
+
+def test_another_thread_works_while_the_compiler_is_imported(job: Job) -> None:
+    finished = job.run(
+        """
+    import sys, threading, time, torch
+    done, during, wrong = threading.Event(), [0], []
+    def ask():
+        while not done.is_set():
+            try:
+                torch._compile._disable_dynamo(lambda: 1)()
+                during[0] += "torch._dynamo.eval_frame" not in sys.modules
+            except Exception as error:
+                wrong.append(repr(error))
+            time.sleep(0.001)
+    thread = threading.Thread(target=ask)
+    thread.start()
+    import torch._dynamo.config
+    done.set()
+    thread.join()
+    print(len(wrong), wrong[:1], during[0] > 0, type(torch._dynamo).__name__)
+    """,
+        cold=True,
+    )
+    assert finished.stdout.splitlines() == ["0 [] True module"], finished.stderr
