@@ -163,6 +163,9 @@ Result<JobEnvironment> use_kept(const EnvironmentRequest& request, const std::op
     job.notes.push_back(
         fmt::format("the torch {} in {} {}: using vramfit's own torch {}", meant->torch, meant->program.string(),
                     meant->cuda.empty() ? "is a build without CUDA" : "is left alone", job.interpreter.torch));
+  } else if (meant) {
+    job.notes.push_back(fmt::format("{} has no torch: the script runs in vramfit's own environment, with torch {}",
+                                    meant->program.string(), job.interpreter.torch));
   }
   const auto newest = choose_torch_release({}, minor_of(choice->base.python));
   if (!request.torch && newest && newest->version != choice->release.version) {
