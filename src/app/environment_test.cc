@@ -119,10 +119,8 @@ TEST(Environment, an_older_torch_is_kept_for_a_card_the_newest_does_not_know) {
   const auto job = choose(asked);
   ASSERT_TRUE(job) << base::to_string(job.error());
   EXPECT_EQ(fs::path(job->command[0]).parent_path().parent_path().filename(), "torch-2.6.0");
-  ASSERT_EQ(job->notes.size(), 2u);
-  EXPECT_NE(job->notes[0].find("bin/python3 has no torch: the script runs in vramfit's own environment, with torch"),
-            std::string::npos);
-  EXPECT_EQ(job->notes[1],
+  ASSERT_EQ(job->notes.size(), 1u);
+  EXPECT_EQ(job->notes[0],
             "torch 2.12.1 has no kernels for NVIDIA GeForce GTX 1070 (compute capability 6.1): using torch 2.6.0 (CUDA "
             "12.4), which has");
 }
@@ -136,6 +134,17 @@ TEST(Environment, the_users_cpu_build_makes_way_for_a_kept_one_and_is_named) {
   EXPECT_TRUE(job->is_kept);
   ASSERT_EQ(job->notes.size(), 1u);
   EXPECT_NE(job->notes[0].find("is a build without CUDA"), std::string::npos);
+}
+
+TEST(Environment, a_python_without_torch_is_not_replaced_in_silence) {
+  FakeMachine machine;
+  machine.add_python("bin/python3");
+  const auto job = choose(request(machine, {"python3", "train.py"}));
+  ASSERT_TRUE(job) << base::to_string(job.error());
+  EXPECT_TRUE(job->is_kept);
+  ASSERT_EQ(job->notes.size(), 1u);
+  EXPECT_NE(job->notes[0].find("bin/python3 has no torch: the script runs in vramfit's own environment, with torch"),
+            std::string::npos);
 }
 
 TEST(Environment, a_version_asked_for_wins_over_the_users_own) {
