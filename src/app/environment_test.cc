@@ -185,6 +185,10 @@ TEST(Environment, a_missing_module_is_answered_with_the_command_that_brings_it) 
   kept.interpreter.torch = "2.12.1+cu130";
   EXPECT_TRUE(remedy_for_missing_module(kept, "transformers.models")
                   .starts_with("vramfit env add transformers --torch 2.12.1; or "));
+  EXPECT_TRUE(remedy_for_missing_module(kept, "yaml").starts_with("vramfit env add pyyaml"));
+  const std::string unknown = remedy_for_missing_module(kept, "cleanrl_utils.evals");
+  EXPECT_EQ(unknown.find("env add"), std::string::npos) << "who took that name on PyPI is not known";
+  EXPECT_NE(unknown.find("the package that has cleanrl_utils"), std::string::npos);
 }
 
 TEST(KeptEnvironments, are_listed_and_removed) {

@@ -126,6 +126,7 @@ class Fit {
       case model::Verdict::kFits:
         return conclude(FitVerdict::kFitsAlready, "");
       case model::Verdict::kFailed:
+      case model::Verdict::kNoCard:
         return conclude(FitVerdict::kJobFailed, why_it_failed(result_.as_is));
       case model::Verdict::kBorderline:
       case model::Verdict::kOutOfMemory:
@@ -165,7 +166,7 @@ class Fit {
       conclude(FitVerdict::kOutOfTime, "the job on a card with plenty had not ended by then");
       return std::nullopt;
     }
-    if (free.verdict == model::Verdict::kFailed || free.verdict == model::Verdict::kOutOfMemory) {
+    if (free.verdict != model::Verdict::kFits && free.verdict != model::Verdict::kBorderline) {
       conclude(FitVerdict::kJobFailed,
                fmt::format("with {} GiB of memory it ends badly too: {}", kFreeRunGib, why_it_failed(free)));
       return std::nullopt;

@@ -33,6 +33,7 @@ plan::Outcome outcome_of(model::Verdict verdict) {
     case model::Verdict::kOutOfMemory:
       return plan::Outcome::kOutOfMemory;
     case model::Verdict::kFailed:
+    case model::Verdict::kNoCard:
       break;
   }
   return plan::Outcome::kFailed;

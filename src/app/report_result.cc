@@ -121,8 +121,8 @@ void read_failure(const json& file, model::RunResult& result) {
 model::RunResult read_run(const json& file) {
   using model::Verdict;
   model::RunResult result;
-  result.verdict = named(text(file, "verdict"),
-                         std::array{Verdict::kFits, Verdict::kBorderline, Verdict::kOutOfMemory, Verdict::kFailed});
+  result.verdict = named(text(file, "verdict"), std::array{Verdict::kFits, Verdict::kBorderline, Verdict::kOutOfMemory,
+                                                           Verdict::kFailed, Verdict::kNoCard});
   result.reason = text(file, "reason");
   result.exit_code = file.value("exit_code", 0);
   result.timed_out = file.value("timed_out", false);

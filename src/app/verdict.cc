@@ -21,7 +21,7 @@ Judgement judge(const Evidence& evidence) {
   if (evidence.interrupted) return {Verdict::kFailed, "it was interrupted"};
   if (evidence.plan_refused) return {Verdict::kFailed, "a part of the plan could not be applied to this script"};
   if (!evidence.exit_zero) return {Verdict::kFailed, "the script failed, not for want of memory"};
-  if (!evidence.reached_card) return {Verdict::kFailed, "the script ended without ever using a card"};
+  if (!evidence.reached_card) return {Verdict::kNoCard, "the script ended without ever using a card"};
   if (evidence.margin && *evidence.margin < evidence.uncertainty) {
     return {Verdict::kBorderline, fmt::format("{} are left, less than the uncertainty of the CUDA context's size ({})",
                                               to_string(*evidence.margin), to_string(evidence.uncertainty))};

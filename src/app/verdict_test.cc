@@ -44,6 +44,7 @@ TEST(Verdict, failures_say_why) {
   EXPECT_NE(judge(evidence).reason.find("time limit"), std::string::npos);
   evidence = good_run();
   evidence.reached_card = false;
+  EXPECT_EQ(judge(evidence).verdict, Verdict::kNoCard) << "which is no failure of the script's";
   EXPECT_NE(judge(evidence).reason.find("without ever using"), std::string::npos);
   evidence = good_run();
   evidence.plan_refused = true;

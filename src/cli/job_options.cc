@@ -23,9 +23,10 @@ void add_job_options(CLI::App& parser, JobOptions& options) {
   parser.add_option("--steps", options.steps,
                     "auto (a few batches a pass, the default), all, or a number of batches a pass");
   parser
-      .add_option("--values", options.values,
-                  "auto (default: kernels compute nothing, until the script reads a value that steers it), zeros (nothing, to "
-                  "the end), tracked (what steers the script is followed from the start) or cpu (exact, slow)")
+      .add_option(
+          "--values", options.values,
+          "auto (default: kernels compute nothing, until the script reads a value that steers it), zeros (nothing, to "
+          "the end), tracked (what steers the script is followed from the start) or cpu (exact, slow)")
       ->check(CLI::IsMember({"auto", "zeros", "tracked", "cpu"}));
   parser.add_option("--occupied", options.occupied, "Memory that others hold on each card, 2GiB");
   parser.add_option("--context", options.context, "What a CUDA context takes on this card, if you know it: 1343MiB");

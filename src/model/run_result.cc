@@ -12,6 +12,8 @@ std::string_view to_string(Verdict verdict) {
       return "borderline";
     case Verdict::kOutOfMemory:
       return "out_of_memory";
+    case Verdict::kNoCard:
+      return "no_card";
     case Verdict::kFailed:
       break;
   }

@@ -23,9 +23,10 @@ enum class Verdict {
   kFits,
   kBorderline,   // the card's limit lies within the uncertainty of the context model
   kOutOfMemory,  // the job died of a CUDA out-of-memory error
-  kFailed        // the job died of something else, or never reached the card
+  kFailed,       // the job died of something else
+  kNoCard        // it ended well and never used a card: nothing was measured
 };
-std::string_view to_string(Verdict verdict);  // "fits", "borderline", "out_of_memory", "failed"
+std::string_view to_string(Verdict verdict);  // "fits", "borderline", "out_of_memory", "failed", "no_card"
 
 // Three peaks that are never mixed: tensors, PyTorch's reservations, and the card with context and libraries.
 struct Peaks {

@@ -22,6 +22,8 @@ std::string_view mark_of(Verdict verdict) {
       return "[✓]";
     case Verdict::kBorderline:
       return "[!]";
+    case Verdict::kNoCard:
+      return "[-]";
     default:
       return "[✗]";
   }
@@ -53,6 +55,9 @@ std::string describe_verdict(const RunResult& result) {
           "out of memory on {}{}{}", name,
           result.oom && !result.oom->phase.empty() ? " while in phase " + result.oom->phase : "",
           result.oom && result.oom->tried.count() > 0 ? ": tried to allocate " + to_string(result.oom->tried) : "");
+    case Verdict::kNoCard:
+      return fmt::format("no card was used: {} ({}), so there is nothing to say of its memory", result.reason,
+                         ending(result));
     case Verdict::kFailed:
       break;
   }
