@@ -20,7 +20,8 @@ from vramfit import events, notes, quiet_forwards, recorder, scopes
 from vramfit.recorder import BACKWARD, FORWARD, INPUT, LOAD, OPTIMIZER, OTHER, SAVE, TEST, TRAIN, VALIDATE
 
 # Not "prediction": transformers calls prediction_step() in every evaluation.
-_TEST_WORDS = {"test", "testing", "predict", "infer", "inference"}
+_TEST_WORDS = {"test", "testing", "predict"}
+_OWN_TEST_WORDS = _TEST_WORDS | {"infer", "inference"}  # a library's sliding_window_inference() serves any evaluation
 _VALIDATE_WORDS = {
     "validate",
     "validation",
@@ -95,7 +96,8 @@ _hints: dict[CodeType, int | None] = {}
 def _hint_of(code: CodeType) -> int | None:
     if code not in _hints:
         words = {word.lower() for word in _WORD.findall(code.co_name)}
-        _hints[code] = TEST if words & _TEST_WORDS else VALIDATE if words & _VALIDATE_WORDS else None
+        test_words = _TEST_WORDS if "site-packages" in code.co_filename else _OWN_TEST_WORDS
+        _hints[code] = TEST if words & test_words else VALIDATE if words & _VALIDATE_WORDS else None
     return _hints[code]
 
 

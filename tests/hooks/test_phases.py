@@ -156,3 +156,24 @@ def test_such_a_loop_is_cut_like_others(job: Job) -> None:
         steps="auto",
     )
     assert finished.output() == 4
+
+
+def test_a_librarys_inference_inside_an_evaluation_is_no_test(job: Job) -> None:
+    """MONAI's sliding_window_inference(), called by a loop that validates."""
+    package = job.folder / "site-packages"
+    package.mkdir(exist_ok=True)
+    (package / "windows.py").write_text("def sliding_window_inference(x, model): return model(x)\n")
+    finished = job.run(
+        SETUP
+        + """
+    import sys
+    sys.path.insert(0, "site-packages")
+    from windows import sliding_window_inference
+    for epoch in range(2):
+        model.train()
+        for (x,) in loader: learn(model(x).mean())
+        model.eval()
+        with torch.no_grad(): sliding_window_inference(torch.ones(6, 4), model)
+    """
+    )
+    assert phases_of(finished) == {"train", "validate"}
