@@ -34,6 +34,7 @@ _TENSOR_METHODS = {
     "equal": BRANCH,
     "__bool__": BRANCH,
     "__int__": NUMBER,
+    "__float__": NUMBER,
     "__index__": NUMBER,
     "item": NUMBER,
     "tolist": NUMBER,
@@ -78,27 +79,39 @@ def install(torch: ModuleType) -> None:
     counter, few = _find_counter("unknown"), _find_counter("device")
     if counter is None or few is None:
         return
+    _watch(torch, counter, few)
+    torch.compile = _aside_while_tracing(torch, torch.compile, counter, few)
+
+
+def _watch(torch: ModuleType, counter: Callable[[], int], few: Callable[[], int]) -> None:
     for place in (torch.Tensor, torch):
         original = place.repeat_interleave
         _replace(place, "repeat_interleave", _sized_repetition(original, torch.Tensor))
         _keep_scriptable(torch, original, place.repeat_interleave)
-    watch = functools.partial(_watched, torch, counter)
+    watch = functools.partial(_watched, torch, counter, few)
     for name, decides in _TENSOR_METHODS.items():
         _replace(torch.Tensor, name, watch(getattr(torch.Tensor, name), name.strip("_"), decides))
     for name, decides in _FUNCTIONS.items():
         original = getattr(torch, name)
         _replace(torch, name, watch(original, name.strip("_"), decides))
         _keep_scriptable(torch, original, getattr(torch, name))
+    for name in ("cpu", "to", "copy_"):
+        _replace(torch.Tensor, name, _watched_copy(torch, counter, few, getattr(torch.Tensor, name), name))
     if no_sequence.is_possible():
         for name in ("__getitem__", "__setitem__"):
             _replace(torch.Tensor, name, _watched_indexing(torch, getattr(torch.Tensor, name), counter))
         no_sequence.restore(torch.Tensor)
-    _replace(torch, "compile", _stopping_before(torch.compile, few))
 
 
 def _replace(place: Any, name: str, replacement: Any) -> None:
     _originals.append((place, name, vars(place).get(name)))
     setattr(place, name, replacement)
+
+
+def stop() -> None:
+    """For good: values are followed from here on."""
+    _Tracing.watches = False
+    put_back()
 
 
 def put_back() -> None:
@@ -110,23 +123,61 @@ def put_back() -> None:
             delattr(place, name)  # it was inherited
 
 
-def _stopping_before(compiler: Any, counter: Callable[[], int]) -> Any:
-    """torch.compile traces Python and stumbles over replaced functions: from then on reads are only counted."""
+class _Tracing:
+    """How many compilations run, and the reads of a few bytes that were seen being made."""
+
+    depth = 0
+    ever = False
+    watches = True
+    seen_reads = 0
+
+
+def _aside_while_tracing(torch: ModuleType, compiler: Any, counter: Callable[[], int], few: Callable[[], int]) -> Any:
+    """torch.compile traces Python and stumbles over replaced functions: while it traces, they are the original ones.
+    What compiled code reads is only counted."""
+
+    def begin(*_: Any) -> None:
+        if not _Tracing.ever:
+            _Tracing.ever = True
+            atexit.register(_note_unwatched, few, few() - _Tracing.seen_reads)
+        _Tracing.depth += 1
+        if _originals:
+            no_sequence.forget(torch.Tensor)
+            put_back()
+
+    def end(*_: Any) -> None:
+        _Tracing.depth -= 1
+        if _Tracing.depth == 0 and _Tracing.watches and not _originals:
+            _watch(torch, counter, few)
+
+    def register() -> bool:
+        handler = getattr(sys.modules.get("torch._dynamo.callback"), "callback_handler", None)
+        if handler is None:
+            return False
+        handler.register_start_callback(begin)
+        handler.register_end_callback(end)
+        return True
+
+    registered = False
 
     @functools.wraps(compiler)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _originals:
-            no_sequence.forget(sys.modules["torch"].Tensor)
-            put_back()
-            atexit.register(_note_unwatched, counter, counter())
-        return compiler(*args, **kwargs)
+        nonlocal registered
+        if registered:
+            return compiler(*args, **kwargs)
+        begin()
+        made = compiler(*args, **kwargs)
+        registered = register()
+        if registered:  # else nobody says when it traces
+            end()
+        return made
 
     return call
 
 
-def _note_unwatched(counter: Callable[[], int], before: int) -> None:
-    if reads := counter() - before:
-        notes.note("data_read", what="device memory (after torch.compile the line is not known)", line="", count=reads)
+def _note_unwatched(few: Callable[[], int], before: int) -> None:
+    if reads := few() - _Tracing.seen_reads - before:
+        notes.note("data_read", what="device memory (in compiled code the line is not known)", line="", count=reads)
 
 
 def _keep_scriptable(torch: ModuleType, original: Any, replacement: Any) -> None:
@@ -136,7 +187,9 @@ def _keep_scriptable(torch: ModuleType, original: Any, replacement: Any) -> None
         table[id(replacement)] = table[id(original)]
 
 
-def _watched(torch: ModuleType, counter: Callable[[], int], original: Any, name: str, decides: str) -> Any:
+def _watched(
+    torch: ModuleType, counter: Callable[[], int], few: Callable[[], int], original: Any, name: str, decides: str
+) -> Any:
     """`original`, noting where it was called when it read device data."""
 
     @functools.wraps(original)
@@ -144,13 +197,41 @@ def _watched(torch: ModuleType, counter: Callable[[], int], original: Any, name:
         first = args[0] if args else None
         if not (isinstance(first, torch.Tensor) and first.is_cuda):
             return original(*args, **kwargs)
-        before = counter()
+        before, before_few = counter(), few()
         result = original(*args, **kwargs)
+        _Tracing.seen_reads += few() - before_few
         if counter() != before and not (decides is NUMBER and _is_fractional(result)):
             _note(sys._getframe(1), decides, name)
         return result
 
     return call
+
+
+def _watched_copy(
+    torch: ModuleType, counter: Callable[[], int], few: Callable[[], int], original: Any, name: str
+) -> Any:
+    """Copies to the host. Of what is copied, truth values and single whole numbers steer: a flag may go to pinned
+    memory in one step and looked at in the next."""
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        source = self if name != "copy_" else args[0] if args else kwargs.get("src")
+        if not isinstance(source, torch.Tensor) or not source.is_cuda:
+            return original(self, *args, **kwargs)
+        before, before_few = counter(), few()
+        result = original(self, *args, **kwargs)
+        _Tracing.seen_reads += few() - before_few
+        if counter() != before and _may_steer(torch, source):
+            _note(sys._getframe(1), BRANCH if source.dtype == torch.bool else NUMBER, name.strip("_"))
+        return result
+
+    return call
+
+
+def _may_steer(torch: ModuleType, tensor: Any) -> bool:
+    if tensor.dtype == torch.bool:
+        return True
+    return tensor.numel() == 1 and not tensor.is_floating_point() and not tensor.is_complex()
 
 
 def _sized_repetition(original: Any, tensor: type) -> Any:

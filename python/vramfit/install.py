@@ -117,7 +117,7 @@ def begin_job() -> None:
 
     restart.follow_output()
     if values.policy() != "zeros":
-        data_reads.put_back()
+        data_reads.stop()
         values.install(sys.modules["torch"])
     host_fills.begin()
     cut.cutter.begin()

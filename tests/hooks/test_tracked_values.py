@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hooked_job import Finished, Job
 
 GIB = 1 << 30
@@ -234,3 +235,29 @@ def test_a_script_that_reads_what_steers_it_asks_for_another_run(job: Job) -> No
     assert wish.read_text() == f"{len(asked.stdout)} {len(asked.stderr)}\n"
     again = job.run(READS, card=2 * GIB, VRAMFIT_VALUES="tracked", VRAMFIT_PRINTED=wish.read_text().strip())
     assert (again.stdout, again.stderr) == ("0\n", ""), "what was printed is not printed twice"
+
+
+ASKED = {
+    "copied to pinned memory": "torch.zeros((), dtype=torch.bool, pin_memory=True).copy_(flag, non_blocking=True)",
+    "copied to the host": "flag.cpu()",
+    "sent to the host": "flag.to('cpu')",
+    "after torch.compile": "torch.compile(lambda x: x + 1, backend='eager')(torch.ones(2)); bool(flag)",
+}
+
+
+@pytest.mark.parametrize("way", ASKED)
+def test_a_flag_that_the_host_gets_is_noted(job: Job, way: str) -> None:
+    finished = job.run(
+        f"""
+        import torch
+        flag = (torch.ones(4, device="cuda") * 2).max() == 2
+        assert not [m for m in (torch.rand(3).cpu(), torch.rand(3, device="cuda").cpu()) if m is None]
+        {ASKED[way]}
+        print("ended")
+        """,
+        card=2 * GIB,
+        VRAMFIT_VALUES="zeros",
+    )
+    assert finished.exit_code == 0, finished.stderr
+    (read,) = [note for note in finished.of_kind("data_read") if note["line"]]
+    assert read["what"].startswith("a branch"), read

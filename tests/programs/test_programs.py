@@ -32,6 +32,9 @@ RECIPES_RUN = [
     Recipe("qlora_bitsandbytes.py", packages=("bitsandbytes", "peft")),
     Recipe("trl_sft.py", packages=("trl",)),
     Recipe("trl_dpo.py", packages=("trl",)),
+    Recipe("trl_grpo.py", packages=("trl",)),
+    Recipe("pyg_graphs.py", packages=("torch-geometric",), phases=frozenset({"train", "validate"})),
+    Recipe("ultralytics_yolo.py", packages=("ultralytics",), phases=frozenset({"train", "validate", "test"})),
     Recipe("diffusers_train.py", packages=("diffusers",)),
     Recipe("diffusers_train.py", ("lora",), packages=("diffusers", "peft")),
     Recipe("diffusers_pipeline.py", packages=("diffusers",), phases=frozenset()),
@@ -79,6 +82,7 @@ def test_a_program_ends_well(recipe: Recipe, product: Product, outcomes: list[di
         timeout=900,
         HF_HUB_OFFLINE="1",
         TOKENIZERS_PARALLELISM="false",
+        YOLO_OFFLINE="1",
     )
     run = product.read(run, report)
     outcomes.append(told(recipe, run))
