@@ -50,7 +50,11 @@ base::Environment child_environment(base::Environment user, const Installation& 
     if (request.values == Values::kZeros) environment.try_emplace("OMP_WAIT_POLICY", "PASSIVE");
     // What a run spends in the kernel is mostly the pages of batches, each written once.
     environment.try_emplace("THP_MEM_ALLOC_ENABLE", "1");
-    if (!request.files.network) go_offline(environment);
+    environment.erase("VRAMFIT_NETWORK");
+    if (!request.files.network) {
+      environment["VRAMFIT_NETWORK"] = "off";  // python/vramfit/uploads.py
+      go_offline(environment);
+    }
     if (places.cudnn) {
       environment["VRAMFIT_CUDNN_LIBRARY"] = places.cudnn->folder.string();
       environment["VRAMFIT_CUDNN_CACHE"] = places.cudnn->answers.string();

@@ -23,12 +23,17 @@ constexpr std::array<std::pair<Mechanism, std::string_view>, 3> kNames = {{{Mech
                                                                           {Mechanism::kUserNamespace, "user_namespace"},
                                                                           {Mechanism::kSupervisor, "supervisor"}}};
 
-// In the child: enters, and writes a file that must not be there for anybody else. Why not goes to `told`.
-[[noreturn]] void try_inside(const LayerSpec& spec, const fs::path& written, int told) {
+// What is written during a trial: a file that nobody else may see, and one that everybody must.
+struct Trial {
+  fs::path own, shared;
+};
+
+// In the child. Why it does not work goes to `told`.
+[[noreturn]] void try_inside(const LayerSpec& spec, const Trial& trial, int told) {
   std::string problem;
   if (const auto entered = enter(spec); !entered) problem = entered.error().what;
-  if (problem.empty() && spec.has_files && !std::ofstream(written).put('x').flush()) {
-    problem = "files can't be written inside";
+  for (const fs::path& path : {trial.own, trial.shared}) {
+    if (problem.empty() && !std::ofstream(path).put('x').flush()) problem = "files can't be written inside";
   }
   [[maybe_unused]] const ssize_t sent = ::write(told, problem.data(), problem.size());
   ::_exit(problem.empty() ? 0 : 1);
@@ -41,27 +46,35 @@ std::string read_all(int file) {
   return text;
 }
 
+std::string judge(const LayerSpec& spec, const Trial& trial) {
+  std::error_code ignored;
+  if (spec.has_files && fs::exists(trial.own, ignored)) return "what is written inside is seen outside";
+  return fs::exists(trial.shared, ignored) ? "" : "what is shared is not seen outside";
+}
+
 // Empty: it works.
-std::string why_not(const LayerSpec& wanted, Mechanism mechanism, const fs::path& folder) {
+std::string why_not(LayerSpec wanted, Mechanism mechanism, const fs::path& folder) {
   if (mechanism == Mechanism::kOverlay && !may_mount()) return "needs the right to mount";
-  auto layer = JobLayer::open(wanted, mechanism, folder);
+  std::error_code ignored;
+  fs::create_directories(folder / "shared", ignored);
+  wanted.shared = {fs::canonical(folder / "shared", ignored).string()};
+  auto layer = JobLayer::open(std::move(wanted), mechanism, folder);
   if (!layer) return layer.error().what;
-  const fs::path written = folder / "written";
+  const Trial trial{folder / "own", folder / "shared" / "file"};
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return base::fail_errno("no pipe").error().what;
   const base::FileDescriptor ours(ends[0]);
   base::FileDescriptor theirs(ends[1]);
   const pid_t child = ::fork();
   if (child < 0) return base::fail_errno("cannot start a process").error().what;
-  if (child == 0) try_inside(layer->spec(), written, theirs.number());
+  if (child == 0) try_inside(layer->spec(), trial, theirs.number());
   theirs.close();
   const std::string problem = read_all(ours.number());
   int status = 0;
   ::waitpid(child, &status, 0);
   if (!problem.empty()) return problem;
   if (status != 0) return "a process that enters it ends";
-  std::error_code ignored;
-  if (fs::exists(written, ignored)) return "what is written inside is seen outside";
+  if (std::string wrong = judge(layer->spec(), trial); !wrong.empty()) return wrong;
   const auto seen = layer->look();
   return seen ? "" : seen.error().what;
 }
