@@ -1,6 +1,6 @@
 """The BERT-large ladder of Hugging Face's single-GPU guide, with the software of its time.
 
-    vramfit run --gpu v100-16gb --context 1343MiB --steps all -- \\
+    vramfit run --gpu v100-16gb --context 1343MiB --steps all --files shared -- \\
         python bench/published/bert_ladder.py fixtures/published/bert_large_ladder.csv --out bert.json
 
 Three things of 2021 are restored, because today's versions need other amounts: attention is the eager one and its

@@ -1,6 +1,6 @@
 """Fine-tuning of LitGPT's configuration hub on one 24 GB A10G, with LitGPT's own models.
 
-    vramfit run --gpu a10g --steps all -- \\
+    vramfit run --gpu a10g --steps all --files shared -- \\
         python bench/published/litgpt_ladder.py fixtures/published/litgpt_finetune.csv --out litgpt.json
 
 Each row is what LitGPT's `finetune` scripts do with the configuration of that name: Fabric's bf16-true, AdamW,

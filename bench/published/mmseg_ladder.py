@@ -1,6 +1,6 @@
 """Training of MMSegmentation's configurations on V100s, with its own models, losses and optimizers.
 
-    vramfit run --gpu v100-32gb --steps all -- \\
+    vramfit run --gpu v100-32gb --steps all --files shared -- \\
         python bench/published/mmseg_ladder.py fixtures/published/mmsegmentation_training.csv --out mmseg.json
 
 Each row is what `tools/train.py` does with the configuration of that name, two steps on one of its cards: the model

@@ -1,6 +1,6 @@
 """timm's training benchmark: the largest batch of its ladder that runs, for each model of a list.
 
-    vramfit run --gpu rtx3090 --context 1343MiB --steps all -- \\
+    vramfit run --gpu rtx3090 --context 1343MiB --steps all --files shared -- \\
         python bench/published/timm_ladder.py fixtures/published/timm_train_rtx3090.csv --out timm.json
 
 The job is that of timm's benchmark.py as of 2022: fp16 autocast without loss scaling, fp32 weights, SGD with Nesterov

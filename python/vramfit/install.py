@@ -71,6 +71,7 @@ def _after_torch(torch: ModuleType) -> None:
         saves,
         thread_lines,
         trainers,
+        uploads,
         values,
         verify,
     )
@@ -91,6 +92,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("saves", lambda: saves.install(torch)),
         ("errors", errors.install),
         ("trainers", trainers.install),
+        ("uploads", uploads.install),
         ("values", lambda: (values if values.policy() != "zeros" else data_reads).install(torch)),
         ("thread_lines", thread_lines.install),
         ("host_fills", lambda: host_fills.install(torch)),

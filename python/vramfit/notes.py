@@ -29,7 +29,7 @@ os.register_at_fork(after_in_child=_restart)
 def note(kind: str, **fields: Any) -> None:
     """Writes one note; the first of a process is preceded by what process this is."""
     process_begins()
-    if kind == "cut" and fields.get("what") != "saves":
+    if kind == "cut" and fields.get("what") != "uploads":
         _state["cut"] = True
     recorder.note(json.dumps({"kind": kind, **fields}, default=str))
 

@@ -5,12 +5,15 @@
 reads requests from the socket FD, one JSON object a line, and answers each when its job has ended, in the order of
 ending:
 
-    {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script" | "module", "timeout": seconds | null}
-    {"id", "exit_code" or "signal", "timed_out", "wall_seconds", "maxrss": KiB}
+    {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script" | "module", "timeout": seconds | null,
+     "layer": {"library", "spec"} | null}
+    {"id", "exit_code" or "signal", "timed_out", "wall_seconds", "maxrss": KiB}, and "refused" where the job could not
+    enter its layer and did not run
 
 `env` is the job's whole environment. Jobs may overlap. The parent never touches CUDA: a fork could not use it then, and
 the ledger of a job is only known in its fork. Modules of well-known libraries that a job imported are imported here
-too, while nothing runs, so that the next job finds them. It ends when its socket does.
+too, while nothing runs, so that the next job finds them. It ends when its socket does. It is outside of every layer and
+writes nothing, bytecode neither; each fork enters the layer of its job.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ import time
 import types
 from dataclasses import dataclass, field
 from typing import Any
+
+from vramfit import layer
 
 # Importing these ahead of a job has no effect of its own: no threads, no network, no output.
 _PRELOADED = {
@@ -46,7 +51,7 @@ class Job:
     pid: int
     started: float
     timeout: float | None
-    modules: int  # a memory file in which it leaves the names of the modules it imported
+    modules: int  # a memory file in which it leaves the names of the modules it imported, or why it did not run
     timed_out: bool = False
     answer: dict[str, Any] = field(default_factory=dict)
 
@@ -61,6 +66,8 @@ class Zygote:
 
     def warm_up(self) -> None:
         from vramfit import install
+
+        sys.dont_write_bytecode = True
 
         install.prepare(always=True)
         import torch
@@ -112,6 +119,7 @@ class Zygote:
     def _become(self, request: dict[str, Any], modules: int) -> None:
         """In the fork: turns into the job, and never returns."""
         code = 1
+        refused = ""
         try:
             os.setpgid(0, 0)
             self._connection.close()
@@ -120,10 +128,12 @@ class Zygote:
             torch._C._cuda_getDeviceCount = self._real_count
             _enter_place(request)
             code = _run(request)
+        except layer.Refused as problem:
+            refused = str(problem) or "the job could not enter its layer"
         except BaseException:  # noqa: B036 - nothing may reach the parent's loop
             sys.excepthook(*sys.exc_info())
         finally:
-            _leave(code, modules)
+            _leave(code, modules, refused)
 
     def _collect(self) -> None:
         for job in list(self._jobs):
@@ -142,7 +152,10 @@ class Zygote:
                 answer["signal"] = os.WTERMSIG(status)
             else:
                 answer["exit_code"] = os.WEXITSTATUS(status)
-            self._wanted = _names_in(job.modules)
+            left = _read_left(job.modules)
+            if left.get("refused"):
+                answer["refused"] = left["refused"]
+            self._wanted = [name for name in left.get("modules", ()) if name not in sys.modules][:_MAX_PRELOADED]
             self._send(answer)
 
     def _send(self, answer: dict[str, Any]) -> None:
@@ -167,14 +180,15 @@ class Zygote:
             gc.freeze()
 
 
-def _names_in(memory_file: int) -> list[str]:
+def _read_left(memory_file: int) -> dict[str, Any]:
+    """What a job left when it ended; nothing of one that was killed."""
     with os.fdopen(memory_file, "rb") as file:
         file.seek(0)
         try:
-            names = json.loads(file.read() or b"[]")
+            left = json.loads(file.read() or b"{}")
         except ValueError:
-            return []
-    return [name for name in names if name not in sys.modules][:_MAX_PRELOADED]
+            return {}
+    return left if isinstance(left, dict) else {}
 
 
 def _kill(group: int) -> None:
@@ -194,6 +208,9 @@ def _enter_place(request: dict[str, Any]) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     _redirect(request.get("stdout_path") or "/dev/null", flags, 1)
     _redirect(request.get("stderr_path") or "/dev/null", flags, 2)
+    layer.enter(request.get("layer"))
+    layer.die_with_parent()
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     from vramfit import install
 
     install.begin_job()
@@ -246,11 +263,14 @@ def _exit_code(ended: SystemExit) -> int:
     return 1
 
 
-def _leave(code: int, modules: int) -> None:
+def _leave(code: int, modules: int, refused: str) -> None:
     """Ends the fork as Python would, short of taking the interpreter apart."""
     import atexit
     import threading
 
+    if refused:
+        os.write(modules, json.dumps({"refused": refused}).encode())
+        os._exit(code)
     from vramfit import autograd_threads
 
     autograd_threads.need_not_finish()
@@ -261,7 +281,7 @@ def _leave(code: int, modules: int) -> None:
         pass
     try:
         names = [name for name in list(sys.modules) if name.partition(".")[0] in _PRELOADED]
-        os.write(modules, json.dumps(names[: 4 * _MAX_PRELOADED]).encode())
+        os.write(modules, json.dumps({"modules": names[: 4 * _MAX_PRELOADED]}).encode())
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException:  # noqa: B036

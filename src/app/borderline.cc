@@ -11,6 +11,7 @@ void settle_borderline(const RunRequest& request, RunOutcome& outcome, const Run
   RunRequest roomier = request;
   roomier.quiet_child = true;
   roomier.child_output.clear();
+  roomier.files.keep.clear();
   for (const model::DeviceResult& device : result.devices) {
     const auto index = static_cast<std::size_t>(device.index);
     if (index < roomier.cards.size()) roomier.cards[index].total = device.total + device.context_uncertainty;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "app/offline.h"
+
 namespace vramfit::app {
 
 namespace fs = std::filesystem;
@@ -48,12 +50,19 @@ base::Environment child_environment(base::Environment user, const Installation& 
     if (request.values != Values::kCpu) environment.try_emplace("OMP_WAIT_POLICY", "PASSIVE");
     // What a run spends in the kernel is mostly the pages of batches, each written once.
     environment.try_emplace("THP_MEM_ALLOC_ENABLE", "1");
+    environment.erase("VRAMFIT_NETWORK");
+    if (!request.files.network) {
+      environment["VRAMFIT_NETWORK"] = "off";  // python/vramfit/uploads.py
+      go_offline(environment);
+    }
     if (places.cudnn) {
       environment["VRAMFIT_CUDNN_LIBRARY"] = places.cudnn->folder.string();
       environment["VRAMFIT_CUDNN_CACHE"] = places.cudnn->answers.string();
     }
   }
   put_first(environment, "LD_PRELOAD", installation.recorder().string());
+  environment.erase("VRAMFIT_LAYER");  // of a run around this one
+  if (places.is_layered) environment["VRAMFIT_LAYER"] = "1";
   environment["VRAMFIT_RUN_DIR"] = places.run_folder.string();
   environment["VRAMFIT_STEPS"] = request.steps;
   environment["VRAMFIT_EVALUATION"] = request.concessions.whole_evaluation ? "whole" : "cut";

@@ -14,6 +14,7 @@ struct ChildPlaces {
   std::filesystem::path run_folder;
   int cuda_major = 12;
   std::optional<CudnnSource> cudnn;
+  bool is_layered = false;  // its files are a private layer's
 };
 
 // `user` with ours added; lists (LD_PRELOAD, PYTHONPATH ...) keep what the user had, behind ours.

@@ -32,6 +32,9 @@ TEST(ChildEnvironment, ours_come_first_and_the_users_stay) {
   EXPECT_EQ(environment.at("VRAMFIT_CUDNN_LIBRARY"), "/cudnn/lib");
   EXPECT_EQ(environment.at("VRAMFIT_CUDNN_CACHE"), "/cache/answers");
   EXPECT_EQ(environment.at("KEEP"), "1");
+  EXPECT_EQ(environment.at("WANDB_MODE"), "offline");
+  EXPECT_EQ(environment.at("VRAMFIT_NETWORK"), "off");
+  EXPECT_FALSE(environment.contains("VRAMFIT_LAYER"));
   EXPECT_FALSE(environment.contains("VRAMFIT_PLAN")) << "a plan of an outer run is not this one's";
 }
 

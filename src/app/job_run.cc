@@ -161,15 +161,20 @@ Result<JobRun> JobRun::open(const JobSetup& setup, const RunRequest& request) {
       devices::estimate_nccl_channels(request.cards.empty() ? model::Card{} : request.cards[0].card);
   auto session = Session::create(options);
   if (!session) return std::unexpected(session.error());
-  return JobRun(setup, request, options.cards, std::move(*session));
+  SharedPlaces places{session->run_folder(), session->ledger_path(), {}};
+  if (setup.cudnn) places.cudnn_answers = setup.cudnn->answers;
+  auto layer = FileLayer::open(request, places, setup.job.environment);
+  if (!layer) return std::unexpected(layer.error());
+  return JobRun(setup, request, options.cards, std::move(*session), std::move(*layer));
 }
 
 base::Environment JobRun::environment() const {
   return child_environment(setup_->job.environment, setup_->installation, request_,
-                           {session_.ledger_path(), session_.run_folder(), setup_->cuda_major, setup_->cudnn});
+                           {session_.ledger_path(), session_.run_folder(), setup_->cuda_major, setup_->cudnn,
+                            layer_.holds_files()});
 }
 
-Result<RunOutcome> JobRun::read(const base::Ended& ended) const {
+Result<RunOutcome> JobRun::read(const base::Ended& ended) {
   auto recordings = ingest::read_run_folder(session_.run_folder());
   if (!recordings) return std::unexpected(recordings.error());
   RunOutcome outcome;
@@ -184,11 +189,13 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) const {
   left.python = setup_->job.interpreter.python;
   left.assumed = context_remarks(request_, *setup_);
   outcome.result = assemble(left);
+  outcome.result.files = layer_.finish(outcome.result.warnings);
   outcome.wants_values = read_wish(session_.run_folder() / kWish);
   outcome.failed_after_read = failed_after_read(outcome.recordings);
   if (auto& error = outcome.result.error) {
     const bool misses_values = request_.values != Values::kCpu && !outcome.result.depends_on_data.empty();
-    error->remedy = remedy_for(*error, setup_->job, misses_values);
+    if (outcome.result.files) error->remedy = remedy_for_layer(*error, *outcome.result.files);
+    if (error->remedy.empty()) error->remedy = remedy_for(*error, setup_->job, misses_values);
   }
   return outcome;
 }

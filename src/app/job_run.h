@@ -7,6 +7,7 @@
 
 #include "app/cudnn_source.h"
 #include "app/environment.h"
+#include "app/file_layer.h"
 #include "app/installation.h"
 #include "app/run.h"
 #include "app/session.h"
@@ -31,17 +32,24 @@ class JobRun {
 
   base::Environment environment() const;  // for the child
   const Session& session() const { return session_; }
-  // Reads everything the job left. The session may go afterwards.
-  base::Result<RunOutcome> read(const base::Ended& ended) const;
+  const FileLayer& layer() const { return layer_; }
+  // Reads everything the job left, once. The session may go afterwards.
+  base::Result<RunOutcome> read(const base::Ended& ended);
 
  private:
-  JobRun(const JobSetup& setup, RunRequest request, std::vector<model::EmulatedCard> cards, Session session)
-      : setup_(&setup), request_(std::move(request)), cards_(std::move(cards)), session_(std::move(session)) {}
+  JobRun(const JobSetup& setup, RunRequest request, std::vector<model::EmulatedCard> cards, Session session,
+         FileLayer layer)
+      : setup_(&setup),
+        request_(std::move(request)),
+        cards_(std::move(cards)),
+        session_(std::move(session)),
+        layer_(std::move(layer)) {}
 
   const JobSetup* setup_;
   RunRequest request_;
   std::vector<model::EmulatedCard> cards_;
   Session session_;
+  FileLayer layer_;  // lies in the session's folder
 };
 
 }  // namespace vramfit::app

@@ -69,6 +69,11 @@ void clean(model::RunResult& result) {
   clean(result.assumed);
   clean(result.warnings);
   for (model::DataLoss& loss : result.losses) clean(loss.detail);
+  if (result.files) {
+    result.files->entries.clear();
+    result.files->read_only.clear();
+    result.files->kept.clear();
+  }
 }
 
 void clean(std::vector<model::PlanRow>& plans) {

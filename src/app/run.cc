@@ -18,12 +18,13 @@ using base::Result;
 namespace {
 
 Result<RunOutcome> run_once(const JobSetup& setup, const RunRequest& request, base::ProgressSink& progress) {
-  const auto run = JobRun::open(setup, request);
+  auto run = JobRun::open(setup, request);
   if (!run) return std::unexpected(run.error());
   base::Launch launch;
   launch.argv = setup.job.command;
   launch.environment = run->environment();
   launch.timeout_seconds = request.timeout_seconds;
+  launch.enter = run->layer().entry();
   launch.takes_terminal = !request.quiet_child;
   if (request.quiet_child) launch.output = request.child_output.empty() ? "/dev/null" : request.child_output;
   const auto ended = base::run_to_end(launch, [&](double seconds) {

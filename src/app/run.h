@@ -39,6 +39,14 @@ struct OutputSeen {
   std::int64_t stderr_bytes = 0;
 };
 
+// What of the machine a job on a virtual card may change.
+struct FileWishes {
+  bool is_private = true;      // --files: its files go to a layer of the run's own
+  bool network = false;        // --network: it has the real one
+  std::filesystem::path keep;  // --keep-files: where what the layer held is copied to; empty: nowhere
+  friend bool operator==(const FileWishes&, const FileWishes&) = default;
+};
+
 struct RunRequest {
   std::vector<CardChoice> cards;       // empty with `real`
   base::Bytes occupied;                // --occupied, on every card
@@ -54,6 +62,7 @@ struct RunRequest {
   std::optional<double> whole_seconds;    // of everything the request takes: a run may have to be repeated
   std::string cudnn = "auto";             // --cudnn: auto, zero or a folder: whom to ask about workspaces
   std::optional<std::string> torch;       // --torch: which kept environment to use
+  FileWishes files;
   bool diagnose = false;                  // the hooks look for causes too (RunResult::evidence)
   bool modules = false;                   // the hooks watch every module (RunResult::modules)
   bool quiet_child = false;               // its output goes to `child_output` (or nowhere): candidates, floor

@@ -55,6 +55,21 @@ bool is_abandoned(const fs::path& lock) {
   return lock_now(file.number());
 }
 
+// A layer may hold folders that their owner may not write to.
+void remove_folder(const fs::path& folder) {
+  std::error_code problem, ignored;
+  fs::remove_all(folder, problem);
+  if (!problem) return;
+  fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, ignored);
+  for (auto entry = fs::recursive_directory_iterator(folder, problem); !problem && entry != fs::end(entry);
+       entry.increment(problem)) {
+    if (entry->is_directory(ignored) && !entry->is_symlink(ignored)) {
+      fs::permissions(entry->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
+    }
+  }
+  fs::remove_all(folder, ignored);
+}
+
 int remove_stale_in(const fs::path& folder) {
   int removed = 0;
   std::error_code problem;
@@ -63,7 +78,7 @@ int remove_stale_in(const fs::path& folder) {
     std::error_code ignored;
     const bool is_folder = entry.is_directory(ignored) && !entry.is_symlink(ignored);
     if (!is_abandoned(is_folder ? entry.path() / "lock" : entry.path())) continue;
-    fs::remove_all(entry.path(), ignored);
+    remove_folder(entry.path());
     ++removed;
   }
   return removed;
@@ -228,7 +243,7 @@ Session::~Session() {
   if (ledger_ != nullptr) ::munmap(ledger_, sizeof(vf_ledger));
   std::error_code ignored;
   if (!ledger_path_.empty()) fs::remove(ledger_path_, ignored);
-  if (!run_folder_.empty()) fs::remove_all(run_folder_, ignored);
+  if (!run_folder_.empty()) remove_folder(run_folder_);
 }
 
 }  // namespace vramfit::app

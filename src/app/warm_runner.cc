@@ -32,7 +32,7 @@ Result<void> WarmRunner::start_zygote(const JobRun& run) {
 }
 
 Result<RunOutcome> WarmRunner::run_warm(const RunRequest& request, base::ProgressSink& progress) {
-  const auto run = JobRun::open(*setup_, request);
+  auto run = JobRun::open(*setup_, request);
   if (!run) return std::unexpected(run.error());
   if (auto ready = start_zygote(*run); !ready) return std::unexpected(ready.error());
   ZygoteJob job;
@@ -40,6 +40,8 @@ Result<RunOutcome> WarmRunner::run_warm(const RunRequest& request, base::Progres
   job.folder = std::filesystem::current_path().string();
   job.environment = run->environment();
   job.output = request.child_output.empty() ? "/dev/null" : request.child_output.string();
+  job.layer = run->layer().spec();
+  job.layer_library = setup_->installation.layer_library().string();
   job.timeout_seconds = request.timeout_seconds;
   const auto ended = zygote_->run(job, [&](double seconds) {
     progress.update(fmt::format("running {} ({:.0f} s)", python_->argv.front(), seconds));

@@ -91,6 +91,8 @@ std::string request_line(const ZygoteJob& job, int id) {
                   {"stdout_path", job.output},
                   {"stderr_path", job.output},
                   {"run_as", job.command.is_module ? "module" : "script"}};
+  request["layer"] =
+      job.layer.empty() ? json(nullptr) : json{{"library", job.layer_library}, {"spec", job.layer}};
   request["timeout"] = job.timeout_seconds ? json(*job.timeout_seconds) : json(nullptr);
   return request.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -124,6 +126,9 @@ Result<base::Ended> Zygote::run(const ZygoteJob& job, const base::Tick& tick) {
   const json answer = json::parse(*line, nullptr, false);
   if (!answer.is_object() || number_in(answer, "id") != id) {
     return base::fail(ErrorCode::kCorrupt, "the warm Python process gave an answer that makes no sense: " + *line);
+  }
+  if (const auto refused = answer.find("refused"); refused != answer.end() && refused->is_string()) {
+    return base::fail(ErrorCode::kSystem, refused->get<std::string>());
   }
   base::Ended ended;
   ended.exit_code = number_in(answer, "exit_code");

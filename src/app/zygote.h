@@ -1,8 +1,9 @@
 // A Python process that has imported torch once and runs each job in a fork of itself (python/vramfit/zygote.py).
 //
 // Requests and answers are JSON, one object a line, over a socket pair:
-//   -> {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script"|"module", "timeout"}
-//   <- {"id", "exit_code" | "signal", "wall_seconds", "maxrss", "timed_out"}
+//   -> {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script"|"module", "timeout",
+//       "layer": null | {"library", "spec"}}
+//   <- {"id", "exit_code" | "signal", "wall_seconds", "maxrss", "timed_out"}, "refused" if it could not enter its layer
 #ifndef VRAMFIT_APP_ZYGOTE_H
 #define VRAMFIT_APP_ZYGOTE_H
 
@@ -25,6 +26,8 @@ struct ZygoteJob {
   std::string folder;
   base::Environment environment;
   std::string output;  // path; stdout and stderr go there
+  std::string layer;   // isolate::to_text() of the layer that the fork enters; empty: none
+  std::string layer_library;
   std::optional<double> timeout_seconds;
 };
 
@@ -36,7 +39,7 @@ class Zygote {
   Zygote& operator=(Zygote&&) = delete;
   ~Zygote();
 
-  // Runs one job and waits for it. An error means the zygote itself is gone.
+  // Runs one job and waits for it. An error means that the zygote is gone, or that the job could not enter its layer.
   base::Result<base::Ended> run(const ZygoteJob& job, const base::Tick& tick);
 
  private:

@@ -51,7 +51,8 @@ std::optional<fs::path> find_program(const std::string& name, const Environment&
 
 namespace {
 
-// What the child needs between fork and exec, all allocated before: only async-signal-safe calls follow the fork.
+// What the child needs between fork and exec, all allocated before: only async-signal-safe calls follow the fork, but
+// for `enter`.
 struct Prepared {
   std::string program;
   std::vector<std::string> assignments;
@@ -72,10 +73,21 @@ Prepared prepare(const Launch& launch, const fs::path& program) {
   return result;
 }
 
-[[noreturn]] void become_child(const Launch& launch, const Prepared& prepared, int failure_pipe, pid_t parent) {
-  // A killed vramfit can end nobody any more: the kernel does it. Who died before this call left us to another parent.
+// What the failure pipe brings: errno, or 0 and a text.
+[[noreturn]] void fail_in_child(int failure_pipe, int number, const std::string& text) {
+  [[maybe_unused]] ssize_t told = write(failure_pipe, &number, sizeof number);
+  told = write(failure_pipe, text.data(), text.size());
+  _exit(127);
+}
+
+void die_with(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(127);
+}
+
+[[noreturn]] void become_child(const Launch& launch, const Prepared& prepared, int failure_pipe, pid_t parent) {
+  // A killed vramfit can end nobody any more: the kernel does it. Who died before this call left us to another parent.
+  die_with(parent);
   setpgid(0, 0);
   if (launch.takes_terminal) tcsetpgrp(STDIN_FILENO, getpgrp());
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTTOU, SIGPIPE}) ::signal(signal, SIG_DFL);
@@ -84,12 +96,27 @@ Prepared prepare(const Launch& launch, const fs::path& program) {
     dup2(prepared.output, STDERR_FILENO);
   }
   if (launch.inherited_fd >= 0) fcntl(launch.inherited_fd, F_SETFD, 0);
-  if (launch.folder.empty() || chdir(launch.folder.c_str()) == 0) {
-    execve(prepared.program.c_str(), prepared.argv.data(), prepared.envp.data());
+  if (!launch.folder.empty() && chdir(launch.folder.c_str()) != 0) fail_in_child(failure_pipe, errno, "");
+  if (launch.enter) {
+    if (const auto entered = launch.enter(); !entered) fail_in_child(failure_pipe, 0, to_string(entered.error()));
+    die_with(parent);  // new capabilities had made the kernel forget it
   }
-  const int number = errno;
-  [[maybe_unused]] const ssize_t told = write(failure_pipe, &number, sizeof number);
-  _exit(127);
+  execve(prepared.program.c_str(), prepared.argv.data(), prepared.envp.data());
+  fail_in_child(failure_pipe, errno, "");
+}
+
+// Why the child did not become the program; nothing when it did.
+std::optional<Error> read_failure(int pipe, const fs::path& program) {
+  int number = 0;
+  if (read(pipe, &number, sizeof number) != sizeof number) return std::nullopt;
+  if (number != 0) {
+    errno = number;
+    return fail_errno("cannot run the program", program.string(), "an executable file and an existing folder").error();
+  }
+  std::string text;
+  char part[512];
+  for (ssize_t got = 0; (got = read(pipe, part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
+  return Error{ErrorCode::kSystem, std::move(text), "", ""};
 }
 
 struct Kin {
@@ -239,11 +266,9 @@ Result<pid_t> start_process(const Launch& launch) {
   if (child == 0) become_child(launch, prepared, write_end.number(), parent);
   setpgid(child, child);  // in both, whoever is first
   write_end.close();
-  int number = 0;
-  if (read(read_end.number(), &number, sizeof number) == sizeof number) {
+  if (auto failure = read_failure(read_end.number(), *program)) {
     waitpid(child, nullptr, 0);
-    errno = number;
-    return fail_errno("cannot run the program", program->string(), "an executable file and an existing folder");
+    return std::unexpected(std::move(*failure));
   }
   return child;
 }

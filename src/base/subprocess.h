@@ -33,6 +33,7 @@ struct Launch {
   double grace_seconds = 5;
   bool takes_terminal = false;  // the child reads the terminal and hears Ctrl-C itself
   int inherited_fd = -1;        // stays open in the child under the same number
+  std::function<Result<void>()> enter;  // called in the child, in its folder, right before it becomes the program
 };
 
 struct Ended {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -105,6 +106,31 @@ TEST_F(Subprocess, a_started_process_is_ended_with_its_descendants) {
   ASSERT_GT(grandchild, 0);
   end_process(*child, 0.5);
   EXPECT_EQ(kill(grandchild, 0), -1);
+}
+
+TEST_F(Subprocess, what_is_entered_is_entered_by_the_child_alone_and_in_its_folder) {
+  Launch launch = shell("echo \"$(umask) in $(pwd)\"");
+  launch.folder = "/usr";
+  launch.enter = [] {
+    if (fs::current_path() != "/usr") return Result<void>(fail(ErrorCode::kSystem, "not there yet"));
+    ::umask(0123);
+    return Result<void>();
+  };
+  const mode_t before = ::umask(0);
+  ::umask(before);
+  ASSERT_TRUE(run_to_end(launch, nullptr));
+  EXPECT_EQ(output(), "0123 in /usr\n");
+  EXPECT_EQ(::umask(before), before);
+}
+
+TEST_F(Subprocess, a_child_that_can_not_enter_is_an_error_that_says_why) {
+  Launch launch = shell("echo ran");
+  launch.enter = [] { return Result<void>(fail(ErrorCode::kSystem, "no way in", "the door")); };
+  const auto ended = run_to_end(launch, nullptr);
+  ASSERT_FALSE(ended);
+  EXPECT_NE(ended.error().what.find("no way in"), std::string::npos);
+  EXPECT_NE(ended.error().what.find("the door"), std::string::npos);
+  EXPECT_EQ(output(), "");
 }
 
 TEST_F(Subprocess, programs_are_found_on_the_path_given) {

@@ -33,6 +33,10 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   auto run = build_request(options.job, command, progress);
   if (!run) return std::unexpected(run.error());
+  if (!run->files.keep.empty()) {
+    return base::fail(base::ErrorCode::kUsage, "fit runs the job many times, each time with files of its own",
+                      "--keep-files", "vramfit run --plan with the plan, and --keep-files");
+  }
   app::FitRequest request;
   request.run = std::move(*run);
   request.gpu = fmt::format("{}", fmt::join(options.job.gpus, ","));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 
 #include "app/catalogue.h"
 #include "app/job_identity.h"
@@ -36,6 +37,14 @@ void add_job_options(CLI::App& parser, JobOptions& options) {
   parser.add_option("--torch", options.torch, "Run in an environment of vramfit's own with this PyTorch: 2.6.0");
   parser.add_option("--timeout", options.timeout_seconds, "Seconds after which a run is ended")
       ->check(CLI::PositiveNumber);
+  parser
+      .add_option("--files", options.files,
+                  "private (default on virtual cards: what the job writes and removes is a layer of its own, gone "
+                  "after it) or shared (your own files)")
+      ->check(CLI::IsMember({"private", "shared"}));
+  parser.add_option("--keep-files", options.keep_files, "Copy what the private layer held to this new or empty folder");
+  parser.add_flag("--network", options.network,
+                  "Let a job on virtual cards use the network (off: nothing is sent, and W&B, hubs ... stay offline)");
   parser.add_option("--json", options.json, "Write the result to this file");
   parser.add_flag("--verbose,-v", options.verbose, "Show everything, not only what decides");
 }
@@ -56,7 +65,36 @@ bool is_steps(const std::string& text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
+bool is_free_folder(const std::string& path) {
+  std::error_code problem;
+  const auto status = std::filesystem::status(path, problem);
+  if (!std::filesystem::exists(status)) return true;
+  return std::filesystem::is_directory(status) && std::filesystem::is_empty(path, problem) && !problem;
+}
+
 }  // namespace
+
+Result<app::FileWishes> build_file_wishes(const JobOptions& options, bool real) {
+  app::FileWishes wishes;
+  wishes.is_private = options.files != "shared";
+  wishes.network = options.network;
+  if (real && options.files == "private") {
+    return base::fail(ErrorCode::kUsage, "a job on a real card works for real, and writes to your own files", "--files",
+                      "a virtual card, or --files shared");
+  }
+  if (options.keep_files.empty()) return wishes;
+  if (real || !wishes.is_private) {
+    return base::fail(ErrorCode::kUsage, "there is no private layer to keep files of", "--keep-files",
+                      real ? "on a real card the files are where the job wrote them" : "leave --files shared out");
+  }
+  if (!is_free_folder(options.keep_files)) {
+    return base::fail(ErrorCode::kUsage, "the folder for the job's files must be new or empty", options.keep_files,
+                      "--keep-files with another name");
+  }
+  std::error_code ignored;
+  wishes.keep = std::filesystem::absolute(options.keep_files, ignored);
+  return wishes;
+}
 
 Result<app::RunRequest> build_request(const JobOptions& options, const std::vector<std::string>& command,
                                       base::ProgressSink& progress) {
@@ -76,6 +114,10 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
   if (!occupied) return std::unexpected(occupied.error());
   const auto context = parse_size(options.context, "--context");
   if (!context) return std::unexpected(context.error());
+  auto files = build_file_wishes(options, cards->real);
+  if (!files) return std::unexpected(files.error());
+  request.files = std::move(*files);
+  if (cards->real) progress.say("on a real card the job works for real: it writes to your files and uses the network");
   request.cards = std::move(cards->cards);
   request.real = cards->real;
   request.command = command;

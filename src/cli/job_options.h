@@ -17,11 +17,16 @@ struct JobOptions {
   std::vector<std::string> gpus;
   std::string steps = "auto", values = "auto", occupied, context, torch, cudnn = "auto";
   double timeout_seconds = 0;
+  std::string files, keep_files;  // `files` empty: as is usual for the card
+  bool network = false;
   std::string json;
   bool verbose = false;
 };
 
 void add_job_options(CLI::App& parser, JobOptions& options);
+
+// --files, --network and --keep-files, where they make sense for these cards.
+base::Result<app::FileWishes> build_file_wishes(const JobOptions& options, bool real);
 
 // Says on `progress` what was chosen where the user left it open.
 base::Result<app::RunRequest> build_request(const JobOptions& options, const std::vector<std::string>& command,

@@ -35,7 +35,9 @@ struct RunOptions {
 // A floor that can't be found is a warning of the result, not the end of it.
 base::Result<void> add_floor(const app::RunRequest& request, model::RunResult& result, base::ProgressSink& progress) {
   app::WarmRunner warm;
-  const auto needs = app::find_floor(warm, request, {}, progress);
+  app::RunRequest other = request;
+  other.files.keep.clear();  // they are kept of the job's own run
+  const auto needs = app::find_floor(warm, other, {}, progress);
   progress.clear();
   if (!needs) {
     if (needs.error().code == base::ErrorCode::kInterrupted) return std::unexpected(needs.error());

@@ -31,11 +31,12 @@ using base::Result;
 
 struct SweepOptions {
   std::vector<std::string> gpus, vary, slurm_options;
-  std::string find_max, file, steps, values, occupied, torch, cudnn, json;
+  std::string find_max, file, steps, values, occupied, torch, cudnn, files, json;
   std::string out = "vramfit-sweep";
   double timeout_seconds = 0;
   std::size_t jobs = 0;
   bool slurm = false;
+  bool network = false;
   std::int64_t run_trial = -1;
 };
 
@@ -67,6 +68,8 @@ Result<model::SweepSpec> build_spec(const SweepOptions& options, const Command& 
   add_words(spec->options, "--occupied", options.occupied);
   add_words(spec->options, "--torch", options.torch);
   add_words(spec->options, "--cudnn", options.cudnn);
+  add_words(spec->options, "--files", options.files);
+  if (options.network) spec->options.emplace_back("--network");
   for (const std::string& text : options.vary) {
     auto variable = app::parse_variable(text);
     if (!variable) return std::unexpected(variable.error());
@@ -173,6 +176,9 @@ Verb add_sweep_verb(CLI::App& parser) {
   verb->add_option("--occupied", options->occupied, "As for run");
   verb->add_option("--torch", options->torch, "As for run");
   verb->add_option("--cudnn", options->cudnn, "As for run");
+  verb->add_option("--files", options->files, "As for run: each trial has its own")
+      ->check(CLI::IsMember({"private", "shared"}));
+  verb->add_flag("--network", options->network, "As for run");
   verb->add_flag("--slurm", options->slurm, "Run the trials as job arrays on this Slurm cluster");
   verb->add_option("--slurm-option", options->slurm_options, "A word for sbatch: --slurm-option=--partition=gpu")
       ->allow_extra_args(false);

@@ -41,21 +41,22 @@ Result<void> map_user(uid_t user, gid_t group) {
 }
 
 // With CAP_SYS_ADMIN mounts alone are new, and files of other users stay what they are.
-Result<void> leave_namespaces(bool is_able, bool network) {
+Result<void> leave_namespaces(bool is_able, const LayerSpec& spec) {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
-  const auto addresses = network ? std::vector<Address>() : own_addresses();
-  const int wanted = CLONE_NEWNS | (network ? 0 : CLONE_NEWNET) | (is_able ? 0 : CLONE_NEWUSER);
+  const auto addresses = spec.network ? std::vector<Address>() : own_addresses();
+  const int wanted =
+      (spec.has_files ? CLONE_NEWNS : 0) | (spec.network ? 0 : CLONE_NEWNET) | (is_able ? 0 : CLONE_NEWUSER);
   if (::unshare(wanted) != 0) {
     return fail_errno(is_able ? "cannot make a namespace for files" : "this machine makes no user namespaces for you");
   }
   if (!is_able) {
     if (auto mapped = map_user(user, group); !mapped) return mapped;
   }
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+  if (spec.has_files && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return fail_errno("cannot make mounts private");
   }
-  return network ? Result<void>() : set_up_loopback(addresses);
+  return spec.network ? Result<void>() : set_up_loopback(addresses);
 }
 
 Result<void> mount_base(const LayerSpec& spec) {
@@ -72,12 +73,17 @@ Result<void> put_shared(const LayerSpec& spec, const std::vector<FileDescriptor>
   return {};
 }
 
-Result<void> report(const LayerSpec& spec, const LayerTree& tree, const FileDescriptor& base) {
+struct Tree {
+  std::vector<std::string> lowers, read_only;
+};
+
+Result<void> report(const LayerSpec& spec, const Tree& tree) {
   if (spec.report.empty()) return {};
+  const FileDescriptor base(::open(spec.staging.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::filesystem::path socket = spec.report;
   const auto connection = connect_in(socket.parent_path().string(), socket.filename().string());
   if (!connection) return std::unexpected(connection.error());
-  const nlohmann::json text = {{"lowers", tree.lowers()}, {"read_only", tree.read_only()}};
+  const nlohmann::json text = {{"lowers", tree.lowers}, {"read_only", tree.read_only}};
   std::vector<int> files = {base.number()};
   const FileDescriptor counters(spec.network ? -1 : ::open("/proc/self/net/snmp", O_RDONLY | O_CLOEXEC));
   const FileDescriptor counters6(counters ? ::open("/proc/self/net/snmp6", O_RDONLY | O_CLOEXEC) : -1);
@@ -86,17 +92,31 @@ Result<void> report(const LayerSpec& spec, const LayerTree& tree, const FileDesc
   return send_parcel(connection->number(), text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), files);
 }
 
+// The job and its children keep what they can do, but for what would undo the layer.
+void settle(bool is_able) {
+  drop_capabilities(!is_able);
+  ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // new capabilities had switched it off, and with it a process's view of itself
+}
+
+Result<void> enter_network(const LayerSpec& spec, bool is_able) {
+  if (auto left = leave_namespaces(is_able, spec); !left) return left;
+  if (auto told = report(spec, {}); !told) return told;
+  settle(is_able);
+  return {};
+}
+
 }  // namespace
 
 Result<void> enter(const LayerSpec& spec) { return spec.is_supervised ? enter_supervised(spec) : enter_layer(spec); }
 
 Result<void> enter_layer(const LayerSpec& spec) {
-  const bool is_able = may_mount();
+  const bool is_able = !spec.in_user_namespace && may_mount();
+  if (!spec.has_files) return enter_network(spec, is_able);
   char* here = ::getcwd(nullptr, 0);
   if (here == nullptr) return fail_errno("the working folder is gone");
   const std::string folder = here;
   std::free(here);
-  if (auto left = leave_namespaces(is_able, spec.network); !left) return left;
+  if (auto left = leave_namespaces(is_able, spec); !left) return left;
   std::vector<FileDescriptor> shared;
   for (const std::string& path : spec.shared) {
     auto mount = take_mount(path);
@@ -107,14 +127,12 @@ Result<void> enter_layer(const LayerSpec& spec) {
   LayerTree tree(spec.staging, is_able, spec.near);
   if (auto built = tree.build(); !built) return built;
   if (auto put = put_shared(spec, shared, tree.root()); !put) return put;
-  const FileDescriptor base(::open(spec.staging.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (auto told = report(spec, tree, base); !told) return told;
+  if (auto told = report(spec, {tree.lowers(), tree.read_only()}); !told) return told;
   if (auto changed = change_root(tree.root()); !changed) return changed;
   if (::chdir(folder.c_str()) != 0) return fail_errno("the working folder is not in the layer", folder);
   // Mounts are as they shall be: Landlock keeps them so, for root too.
   if (auto locked = allow_writing({"/"}); !locked) return locked;
-  drop_capabilities(!is_able);
-  ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // new capabilities had switched it off, and with it a process's view of itself
+  settle(is_able);
   return {};
 }
 

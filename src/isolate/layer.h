@@ -26,6 +26,8 @@ struct LayerSpec {
   bool network = false;             // false: only loopback, and nothing but the job's own processes listens there
   bool is_supervised = false;       // a supervisor's, where no mounts can be made (isolate/supervised)
   std::int64_t limit_bytes = 0;     // of what the layer may hold; 0: half of the machine's memory
+  bool has_files = true;            // false: files stay the real ones, and the network alone is the job's own
+  bool in_user_namespace = false;   // one is made even where mounts can be made without
 };
 
 std::string to_text(const LayerSpec& spec);  // JSON: for the warm process

@@ -7,9 +7,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "isolate/counters.h"
 #include "isolate/descriptors.h"
@@ -41,14 +43,14 @@ bool is_there(const fs::path& path) {
 
 void count(const UpperEntry& entry, const fs::path& lower, LayerContents& contents) {
   if (is_bytecode(entry.path)) return;
+  const fs::path path = lower / entry.path;
   if (entry.kind == UpperKind::kDeleted) {
-    ++contents.deleted;
+    contents.add({path.string(), LayerChange::kRemoved, 0});
   } else if (entry.kind == UpperKind::kFile) {
     std::error_code problem;
     const auto size = fs::is_regular_file(entry.place, problem) ? fs::file_size(entry.place, problem) : 0;
-    ++contents.written;
-    contents.bytes += problem ? 0 : static_cast<std::int64_t>(size);
-    contents.replaced += is_there(lower / entry.path) ? 1 : 0;
+    contents.add({path.string(), is_there(path) ? LayerChange::kChanged : LayerChange::kCreated,
+                  problem ? 0 : static_cast<std::int64_t>(size)});
   }
 }
 
@@ -59,6 +61,15 @@ bool holds_files(const std::string& lower) { return !lower.empty() && lower != "
 constexpr std::uint64_t kFullShare = 200;
 
 }  // namespace
+
+void LayerContents::add(LayerEntry entry) {
+  constexpr std::ptrdiff_t kMaxOfKind = 20;
+  deleted += entry.change == LayerChange::kRemoved ? 1 : 0;
+  written += entry.change == LayerChange::kRemoved ? 0 : 1;
+  replaced += entry.change == LayerChange::kChanged ? 1 : 0;
+  bytes += entry.bytes;
+  if (std::ranges::count(entries, entry.change, &LayerEntry::change) < kMaxOfKind) entries.push_back(std::move(entry));
+}
 
 Result<LayerWatch> LayerWatch::listen(const fs::path& folder) {
   auto socket = listen_in(folder.string(), kSocket);
@@ -90,7 +101,10 @@ Result<LayerContents> LayerWatch::look() {
     walk_upper(upper(i), [&](const UpperEntry& entry) { count(entry, lowers_[i], contents); });
   }
   struct statvfs room {};
-  if (::fstatvfs(base_.number(), &room) == 0) contents.is_full = room.f_bavail < room.f_blocks / kFullShare;
+  if (!lowers_.empty() && ::fstatvfs(base_.number(), &room) == 0) {
+    contents.is_full = room.f_bavail < room.f_blocks / kFullShare;
+    contents.held = static_cast<std::int64_t>((room.f_blocks - room.f_bfree) * room.f_frsize);
+  }
   if (parcel->files.size() > 1) contents.network_attempts += refused_packets(read_all(parcel->files[1].number()));
   if (parcel->files.size() > 2) contents.network_attempts += refused_packets6(read_all(parcel->files[2].number()));
   return contents;

@@ -12,15 +12,29 @@
 
 namespace vramfit::isolate {
 
+enum class LayerChange { kCreated, kChanged, kRemoved };
+
+struct LayerEntry {
+  std::string path;  // as the job saw it
+  LayerChange change = LayerChange::kCreated;
+  std::int64_t bytes = 0;  // its size; 0 of what was removed
+  friend bool operator==(const LayerEntry&, const LayerEntry&) = default;
+};
+
 // Bytecode that Python keeps beside its sources is not counted.
 struct LayerContents {
   std::int64_t written = 0;            // files that were made or changed and are there at the end
   std::int64_t replaced = 0;           // of these, files that the user has too
   std::int64_t deleted = 0;            // files and folders of the user's that the job removed or renamed
   std::int64_t bytes = 0;              // of the files written, as their sizes say
+  std::int64_t held = 0;               // bytes that the layer took; holes take none
   bool is_full = false;                // the layer had no room left
   std::int64_t network_attempts = 0;   // packets that found no way out, where the network was off
   std::vector<std::string> read_only;  // file systems that could not be covered
+  std::vector<LayerEntry> entries;     // some of each kind of change
+
+  // One more, told by name while there are not many of its kind.
+  void add(LayerEntry entry);
   friend bool operator==(const LayerContents&, const LayerContents&) = default;
 };
 

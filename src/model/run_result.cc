@@ -20,6 +20,18 @@ std::string_view to_string(Verdict verdict) {
   return "failed";
 }
 
+std::string_view to_string(FileChange change) {
+  switch (change) {
+    case FileChange::kCreated:
+      return "created";
+    case FileChange::kChanged:
+      return "changed";
+    case FileChange::kRemoved:
+      break;
+  }
+  return "removed";
+}
+
 const DeviceResult* fullest(const RunResult& result) {
   const auto found = std::ranges::find(result.devices, result.peak_device, &DeviceResult::index);
   return found == result.devices.end() ? nullptr : &*found;

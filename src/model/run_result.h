@@ -138,6 +138,32 @@ struct ScriptError {
   friend bool operator==(const ScriptError&, const ScriptError&) = default;
 };
 
+enum class FileChange { kCreated, kChanged, kRemoved };
+std::string_view to_string(FileChange change);  // "created", "changed", "removed"
+
+struct FileEntry {
+  std::string path;
+  FileChange change = FileChange::kCreated;
+  Bytes bytes;  // its size; of what was removed: 0
+  friend bool operator==(const FileEntry&, const FileEntry&) = default;
+};
+
+// What the job did to files, and whether the network was there for it. Of jobs on virtual cards.
+struct FilesResult {
+  bool is_private = false;  // in a layer of the run's own, gone with it; else the user's files themselves
+  std::string mechanism;    // "overlay", "user_namespace", "supervisor"; empty: nothing was put around the job
+  std::int64_t created = 0, changed = 0, removed = 0;  // of a private layer, as all that follows
+  Bytes written;                                       // sizes of the files created and changed
+  Bytes held;                                          // what the layer took; holes take nothing
+  bool is_full = false;                                // it had no room left
+  std::vector<FileEntry> entries;                      // some of each kind
+  std::vector<std::string> read_only;                  // file systems that could not be covered
+  std::string kept;                                    // the folder of --keep-files; empty: nothing was kept
+  bool network = false;                                // the job had it
+  std::int64_t network_attempts = 0;                   // refused
+  friend bool operator==(const FilesResult&, const FilesResult&) = default;
+};
+
 struct RunResult {
   Verdict verdict = Verdict::kFailed;
   std::string reason;  // one sentence for failed and borderline; empty otherwise
@@ -163,6 +189,7 @@ struct RunResult {
   std::vector<Remark> assumed;
   std::vector<Remark> warnings;
   std::vector<DataLoss> losses;  // what the run failed to see, the worst first
+  std::optional<FilesResult> files;
   std::vector<TimelinePoint> timeline;
   int processes = 0;  // that touched a card
   RuntimeEvidence evidence;

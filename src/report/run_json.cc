@@ -102,6 +102,26 @@ ordered_json point_json(const model::TimelinePoint& point) {
           {"mark", or_null(point.mark)}};
 }
 
+ordered_json files_json(const model::FilesResult& files) {
+  ordered_json json = {{"mode", files.is_private ? "private" : "shared"}, {"mechanism", or_null(files.mechanism)}};
+  if (files.is_private) {
+    json["created"] = files.created;
+    json["changed"] = files.changed;
+    json["removed"] = files.removed;
+    json["written_bytes"] = files.written.count();
+    json["held_bytes"] = files.held.count();
+    json["full"] = files.is_full;
+    json["entries"] = list_json(files.entries, [](const model::FileEntry& entry) -> ordered_json {
+      return {{"path", entry.path}, {"change", to_string(entry.change)}, {"bytes", entry.bytes.count()}};
+    });
+    json["read_only"] = files.read_only;
+    json["kept"] = or_null(files.kept);
+  }
+  json["network"] = files.network;
+  json["network_attempts"] = files.network_attempts;
+  return json;
+}
+
 ordered_json loss_json(const model::DataLoss& loss) {
   const model::LossDescription& kind = describe(loss.kind);
   return {{"kind", kind.key},
@@ -143,6 +163,7 @@ ordered_json run_to_json(const model::RunResult& result, std::string_view versio
   json["assumed"] = remarks_json(result.assumed);
   json["warnings"] = remarks_json(result.warnings);
   json["losses"] = list_json(result.losses, loss_json);
+  json["files"] = result.files ? files_json(*result.files) : ordered_json(nullptr);
   json["timeline"] = list_json(result.timeline, point_json);
   if (result.modules) json.update(modules_to_json(*result.modules));
   json["evidence"] = evidence_to_json(result.evidence);

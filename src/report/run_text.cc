@@ -217,6 +217,37 @@ std::vector<std::string> sentences_of(const std::vector<model::DataDependence>& 
   return sentences;
 }
 
+std::string count_of(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string describe_private_files(const model::FilesResult& files) {
+  if (files.created + files.changed + files.removed == 0) return "";
+  std::string text = count_of(files.created + files.changed, "file") + " written";
+  if (files.changed > 0) text += fmt::format(", {} of them over your own", files.changed);
+  if (files.removed > 0) text += fmt::format(", {} removed", files.removed);
+  return text + (files.kept.empty() ? ": in a private layer, gone now (--keep-files DIR keeps them)"
+                                    : ": in a private layer, kept in " + files.kept);
+}
+
+std::vector<std::string> sentences_of(const model::FilesResult& files) {
+  std::vector<std::string> sentences;
+  if (!files.is_private) sentences.emplace_back("files: shared: what the job wrote and removed are your own files");
+  if (std::string text = describe_private_files(files); !text.empty()) sentences.push_back(std::move(text));
+  if (files.is_full) {
+    sentences.push_back(fmt::format("[!] the private layer was full, and the job may have failed for it ({} held)",
+                                    to_string(files.held)));
+  }
+  for (const std::string& path : files.read_only) {
+    sentences.push_back(fmt::format("[!] {} could not be covered, and was read-only for the job", path));
+  }
+  if (!files.network && files.network_attempts > 0) {
+    sentences.push_back(fmt::format("network: off, services told to stay offline; {} refused (--network opens it)",
+                                    count_of(files.network_attempts, "attempt")));
+  }
+  return sentences;
+}
+
 void add_context(std::string& text, const RunResult& result, std::int64_t number) {
   text += fmt::format("\n{}torch {}, Python {}, {:.1f} s, {} of host memory\n",
                       number > 0 ? fmt::format("run {}: ", number) : "", result.torch.empty() ? "?" : result.torch,
@@ -250,6 +281,7 @@ std::string run_to_text(const RunResult& result, const TextOptions& options) {
   add_sentences(text, "Assumed", sentences_of(result.assumed));
   add_sentences(text, "[!] Warnings", sentences_of(result.warnings));
   add_sentences(text, "[!] Not seen in this run", model::sentences_of(result.losses));
+  if (result.files) add_sentences(text, "Files and network", sentences_of(*result.files));
   add_context(text, result, options.number);
   if (reached) text += "\n" + verdict_line(result) + "\n";
   return options.color ? paint_marks(text) : text;

@@ -55,6 +55,24 @@ TEST(RunText, what_was_cut_assumed_and_not_modelled_is_said) {
   }
 }
 
+TEST(RunText, what_the_job_did_to_files_and_tried_to_send_is_said_in_a_line_each) {
+  model::RunResult result = testing::fitting_run();
+  const auto has = [&](const char* part) {
+    std::string text = run_to_text(result, {});
+    std::erase(text, '\n');
+    for (std::size_t at = 0; (at = text.find("    ", at)) != std::string::npos;) text.replace(at, 4, " ");
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has("12 files written, 1 of them over your own, 3 removed: in a private layer, gone now"));
+  EXPECT_TRUE(has("3 attempts refused (--network opens it)"));
+  result.files->kept = "/tmp/kept";
+  EXPECT_TRUE(has("kept in /tmp/kept"));
+  result.files = model::FilesResult{.is_private = true};
+  EXPECT_FALSE(has("Files and network")) << "a job that wrote nothing";
+  result.files->is_private = false;
+  EXPECT_TRUE(has("files: shared"));
+}
+
 TEST(RunText, a_failure_names_the_exception_and_no_peaks) {
   const std::string text = run_to_text(testing::failing_run(), {});
   EXPECT_NE(text.find("ModuleNotFoundError: No module named 'datasets'"), std::string::npos);

@@ -77,7 +77,8 @@ def play_for_real(call: Callable[..., Any], folder: Path, plans: list[Plan], car
     chosen = folder / "plans.json"
     chosen.write_text(json.dumps(as_json(plans)))
     script = os.fspath(HERE / "real_allocator.py")
-    words = ["run", "--gpu", card, "--steps", "all", "--", sys.executable, script, os.fspath(chosen), os.fspath(folder)]
+    options = ["--gpu", card, "--steps", "all", "--files", "shared"]  # it writes what is compared
+    words = ["run", *options, "--", sys.executable, script, os.fspath(chosen), os.fspath(folder)]
     done = call(*words, timeout=3000)
     return "" if done.exit_code == 0 else f"exit {done.exit_code}\n{done.stderr[-3000:]}"
 

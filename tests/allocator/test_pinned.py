@@ -10,6 +10,7 @@ import torch_release
 from comparison import simulate
 from product import Product
 
+SHARED = ("--steps", "all", "--files", "shared")  # what the job writes is read here
 JOB = """
     import json, random, sys, torch
     torch.cuda.init()
@@ -46,7 +47,7 @@ JOB = """
 @pytest.mark.skipif(torch_release.of_this_interpreter() < (2, 9), reason="its statistics came with 2.9")
 def test_pinned_memory_is_kept_as_pytorch_keeps_it(product: Product, play: Path) -> None:
     report = product.folder / "pinned.json"
-    done = product.run(JOB, str(report), options=("--steps", "all"))
+    done = product.run(JOB, str(report), options=SHARED)
     assert report.exists(), str(done)
     real = json.loads(report.read_text())
     program = product.folder / "pinned.program"

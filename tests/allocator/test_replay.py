@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from product import ROOT, Finished, Product
 
+SHARED = ("--steps", "all", "--files", "shared")  # what the job writes is read here
 JOB = (Path(__file__).resolve().parent / "ragged_job.py").read_text()
 EXPANDABLE = "expandable_segments:True"
 MIB = 1 << 20
@@ -18,7 +19,7 @@ MIB = 1 << 20
 def record(product: Product, conf: str, *words: str, gpu: str = "rtx3060:4GiB") -> tuple[Path, dict[str, Any]]:
     """A snapshot of the job under these settings, and what the job said of itself."""
     snapshot = product.folder / f"{'-'.join([conf.split(':')[0] or 'plain', *words])}.pickle"
-    done = product.run(JOB, str(snapshot), *words, gpu=gpu, options=("--steps", "all"), PYTORCH_CUDA_ALLOC_CONF=conf)
+    done = product.run(JOB, str(snapshot), *words, gpu=gpu, options=SHARED, PYTORCH_CUDA_ALLOC_CONF=conf)
     assert snapshot.exists(), str(done)
     return snapshot, json.loads(done.stdout.splitlines()[0])
 
@@ -86,7 +87,7 @@ def test_an_oom_comes_back_with_its_line_and_owners(product: Product) -> None:
         except torch.cuda.OutOfMemoryError:
             torch.cuda.memory._dump_snapshot(sys.argv[1])
     """
-    product.run(job, str(snapshot), gpu="rtx3060:900MiB", options=("--steps", "all"))
+    product.run(job, str(snapshot), gpu="rtx3060:900MiB", options=SHARED)
     result, done = replay(product, snapshot)
     assert result["proof"]["is_same"], result["proof"]
     assert done.exit_code == 1

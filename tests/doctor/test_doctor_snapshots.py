@@ -53,7 +53,7 @@ except torch.cuda.OutOfMemoryError:
     ids=["fragmentation", "leak_growth", "capacity_exceeded"],
 )
 def test_a_snapshot_alone_shows_its_cause(doctor: Doctor, program: str, label: str) -> None:
-    ran = doctor.product.run(RECORD + program, gpu="rtx3060")
+    ran = doctor.product.run(RECORD + program, gpu="rtx3060", options=("--files", "shared"))
     snapshot = doctor.product.folder / "snapshot.pickle"
     assert snapshot.exists(), str(ran)
     done = doctor.look(str(snapshot))
@@ -62,7 +62,7 @@ def test_a_snapshot_alone_shows_its_cause(doctor: Doctor, program: str, label: s
 
 
 def test_the_setting_advised_for_a_fragmented_snapshot_was_replayed(doctor: Doctor) -> None:
-    doctor.product.run(RECORD + FRAGMENTED, gpu="rtx3060")
+    doctor.product.run(RECORD + FRAGMENTED, gpu="rtx3060", options=("--files", "shared"))
     finding = doctor.look(str(doctor.product.folder / "snapshot.pickle")).result["findings"][0]
     assert any("replayed with" in item["reasoning"] for item in finding["evidence"]), finding
     assert finding["confidence"] >= 0.85

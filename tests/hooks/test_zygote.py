@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hooked_job import Finished, Job, WarmPython, read_run, variables
+from hooked_job import STAGE, Finished, Job, WarmPython, read_run, variables
+
+LAYER = STAGE / "lib" / "libvramfit_layer.so"
 
 
 class Warm:
@@ -97,3 +99,11 @@ def test_two_jobs_at_once_are_both_answered(warm: Warm) -> None:
     warm.send(7, [script, "1"], folders[0])
     warm.send(8, [script, "0"], folders[1])
     assert [warm.answer()["id"] for _ in range(2)] == [8, 7]
+
+
+def test_a_job_that_can_not_enter_its_layer_is_refused_and_does_not_run(warm: Warm) -> None:
+    for layer in ({"library": "/nowhere/lib.so", "spec": "{}"}, {"library": str(LAYER), "spec": "not a spec"}):
+        answer, finished = warm.run("open('ran', 'w')", layer=layer)
+        assert answer["refused"], answer
+        assert finished.stderr == "" and not (warm.job.folder / "ran").exists()
+    assert warm.run("import torch")[0]["exit_code"] == 0

@@ -74,6 +74,7 @@ SECTIONS = [
     # It compares all of shared memory and of the temporary folder before and after.
     suite("faults on torch 2.12", "torch-2.12", "tests/faults", tiers=("ci", "all"), is_alone=True),
     # It sees every virtual card of the machine that a job is on.
+    suite("files", "torch-2.12", "tests/files", tiers=("ci", "all")),
     suite("watch on torch 2.12", "torch-2.12", "tests/watch", tiers=("ci", "all"), is_alone=True),
     suite("torch 2.12", "torch-2.12", "tests/torch", tiers=("ci", "all")),
     suite("torch 2.6", "torch-2.6", "tests/torch", tiers=("ci", "all")),

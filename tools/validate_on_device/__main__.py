@@ -1,7 +1,7 @@
 """Measures some seventy workloads on a card, real or virtual, and compares two such measurements.
 
     python tools/validate_on_device OUT.json             on this machine's card
-    vramfit run --gpu H200 --steps all -- python tools/validate_on_device OUT.json
+    vramfit run --gpu H200 --steps all --files shared -- python tools/validate_on_device OUT.json
     python tools/validate_on_device --compare REAL.json VIRTUAL.json
 
 --compare exits with 1 when a workload without benchmark mode differs in a way that its requests don't explain.

@@ -110,6 +110,8 @@ Answer Calls::open_found(const Found& found, std::uint64_t flags, mode_t mode) {
   Answer answer;
   if (found.exists && (flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return Answer::error(EEXIST);
   if (!found.exists && !creates) return Answer::error(ENOENT);
+  // A disk is full for those who open a file to write: what is written later, nobody sees.
+  if ((is_unnamed || creates || writes) && !tree_.has_room()) return Answer::error(ENOSPC);
   std::string place = found.place;
   if (is_unnamed) {
     if (!found.is_folder()) return Answer::error(ENOTDIR);

@@ -31,13 +31,23 @@ constexpr auto kCalls = std::to_array<std::uint32_t>(
 constexpr auto kSending = std::to_array<std::uint32_t>({SYS_connect, SYS_sendmsg, SYS_sendmmsg});
 constexpr auto kRefused = std::to_array<std::uint32_t>({SYS_io_uring_setup, SYS_open_by_handle_at});
 
+constexpr int kLoad = BPF_LD | BPF_W | BPF_ABS, kEqual = BPF_JMP | BPF_JEQ | BPF_K, kReturn = BPF_RET | BPF_K;
+
 sock_filter statement(int code, std::uint32_t value) { return {static_cast<std::uint16_t>(code), 0, 0, value}; }
 sock_filter jump(int code, std::uint32_t value, int yes, int no) {
   return {static_cast<std::uint16_t>(code), static_cast<std::uint8_t>(yes), static_cast<std::uint8_t>(no), value};
 }
 
-std::vector<sock_filter> build_program(bool network) {
-  constexpr int kLoad = BPF_LD | BPF_W | BPF_ABS, kEqual = BPF_JMP | BPF_JEQ | BPF_K, kReturn = BPF_RET | BPF_K;
+// fstat() of the C library: newfstatat with AT_EMPTY_PATH, which names nothing.
+void hand_over_status(std::vector<sock_filter>& program) {
+  program.push_back(jump(kEqual, SYS_newfstatat, 0, 4));
+  program.push_back(statement(kLoad, offsetof(seccomp_data, args) + 3 * sizeof(std::uint64_t)));
+  program.push_back(jump(BPF_JMP | BPF_JSET | BPF_K, AT_EMPTY_PATH, 0, 1));
+  program.push_back(statement(kReturn, SECCOMP_RET_ALLOW));
+  program.push_back(statement(kReturn, SECCOMP_RET_USER_NOTIF));
+}
+
+std::vector<sock_filter> build_program(bool files, bool network) {
   const sock_filter refuse = statement(kReturn, SECCOMP_RET_ERRNO | ENOSYS);
   std::vector<sock_filter> program = {statement(kLoad, offsetof(seccomp_data, arch)),
                                       jump(kEqual, AUDIT_ARCH_X86_64, 1, 0),
@@ -49,17 +59,14 @@ std::vector<sock_filter> build_program(bool network) {
     program.push_back(jump(kEqual, call, 0, 1));
     program.push_back(refuse);
   }
-  // fstat() of the C library: newfstatat with AT_EMPTY_PATH, which names nothing.
-  program.push_back(jump(kEqual, SYS_newfstatat, 0, 4));
-  program.push_back(statement(kLoad, offsetof(seccomp_data, args) + 3 * sizeof(std::uint64_t)));
-  program.push_back(jump(BPF_JMP | BPF_JSET | BPF_K, AT_EMPTY_PATH, 0, 1));
-  program.push_back(statement(kReturn, SECCOMP_RET_ALLOW));
-  program.push_back(statement(kReturn, SECCOMP_RET_USER_NOTIF));
   const auto hand_over = [&](std::uint32_t call) {
     program.push_back(jump(kEqual, call, 0, 1));
     program.push_back(statement(kReturn, SECCOMP_RET_USER_NOTIF));
   };
-  for (const std::uint32_t call : kCalls) hand_over(call);
+  if (files) {
+    hand_over_status(program);
+    for (const std::uint32_t call : kCalls) hand_over(call);
+  }
   if (!network) {
     for (const std::uint32_t call : kSending) hand_over(call);
     // send() of the C library: sendto without an address.
@@ -74,8 +81,8 @@ std::vector<sock_filter> build_program(bool network) {
 
 }  // namespace
 
-base::Result<base::FileDescriptor> hand_over_calls(bool network) {
-  std::vector<sock_filter> program = build_program(network);
+base::Result<base::FileDescriptor> hand_over_calls(bool files, bool network) {
+  std::vector<sock_filter> program = build_program(files, network);
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return base::fail_errno("cannot give up new privileges");
   base::FileDescriptor listener(

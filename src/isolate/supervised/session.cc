@@ -81,8 +81,10 @@ Result<void> enter_supervised(const LayerSpec& spec) {
   if (!connection) return std::unexpected(connection.error());
   Sender sender(connection->number());
   drop_capabilities(false);
-  if (auto locked = allow_writing(writable(spec)); !locked) return locked;
-  const auto listener = hand_over_calls(spec.network);
+  if (spec.has_files) {
+    if (auto locked = allow_writing(writable(spec)); !locked) return locked;
+  }
+  const auto listener = hand_over_calls(spec.has_files, spec.network);
   if (!listener) return std::unexpected(listener.error());
   return sender.send(listener->number());
 }
@@ -113,19 +115,15 @@ void SupervisedWatch::wait_for_job() {
   if (!parcel || parcel->files.empty()) return;
   const std::lock_guard guard(lock_);
   supervisor_ =
-      std::make_unique<Supervisor>(std::move(parcel->files.front()), SupervisedPlaces{spec_.staging, unlayered(spec_)});
+      std::make_unique<Supervisor>(std::move(parcel->files.front()),
+                                   SupervisedPlaces{spec_.staging, unlayered(spec_), spec_.limit_bytes});
 }
 
 Result<LayerContents> SupervisedWatch::look() {
   const std::lock_guard guard(lock_);
   if (!supervisor_) return base::fail(base::ErrorCode::kSystem, "the job did not enter its layer");
-  LayerContents contents;
   supervisor_->stop();
-  const UnionTree::Counts counts = supervisor_->tree().count();
-  contents.written = counts.written;
-  contents.replaced = counts.replaced;
-  contents.deleted = counts.deleted;
-  contents.bytes = counts.bytes;
+  LayerContents contents = supervisor_->tree().count();
   contents.network_attempts = supervisor_->refused_connections();
   return contents;
 }

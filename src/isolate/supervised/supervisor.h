@@ -18,6 +18,7 @@ namespace vramfit::isolate {
 struct SupervisedPlaces {
   std::string mirror;
   std::vector<std::string> shared;
+  std::int64_t limit_bytes = 0;  // of the mirror; 0: half of what its disk has free
 };
 
 // One thread, from here until nobody is left whose calls it would answer, or until it goes.

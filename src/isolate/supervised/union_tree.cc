@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::int64_t kBlock = 512;  // of st_blocks
 constexpr int kMaxLinks = 40;  // as path_resolution(7)
 constexpr mode_t kPermissions = 07777, kWriteBits = 0222;
 
@@ -58,11 +60,24 @@ struct UnionTree::Place {
   bool is_mirrored = false, is_clean = true;
 };
 
-UnionTree::UnionTree(std::string mirror, std::vector<std::string> shared)
+UnionTree::UnionTree(std::string mirror, std::vector<std::string> shared, std::int64_t limit_bytes)
     : mirror_(std::move(mirror)), shared_(std::move(shared)) {
+  const std::int64_t free = free_bytes();
+  least_free_ = free - (limit_bytes > 0 ? std::min(limit_bytes, free) : free / 2);
   struct stat status {};
   if (::stat(mirror_.c_str(), &status) == 0) root_ = status.st_ino;
   begun_ = status.st_ctime;
+}
+
+std::int64_t UnionTree::free_bytes() const {
+  struct statvfs room {};
+  return ::statvfs(mirror_.c_str(), &room) == 0 ? static_cast<std::int64_t>(room.f_bavail * room.f_frsize) : 0;
+}
+
+bool UnionTree::has_room() {
+  const bool has_some = free_bytes() >= least_free_;
+  was_full_ = was_full_ || !has_some;
+  return has_some;
 }
 
 bool UnionTree::is_shared(const std::string& path) const {
@@ -80,7 +95,8 @@ bool UnionTree::was_removed(const std::string& real, const std::string& own) con
   return ::lstat(own.c_str(), &mirrored) != 0 && ::lstat(real.c_str(), &status) == 0 && status.st_ctime <= begun_;
 }
 
-void UnionTree::count_in(const std::string& place, const std::string& origin, Counts& counts) const {
+void UnionTree::count_in(const std::string& place, const std::string& path, const std::string& origin,
+                         LayerContents& contents) const {
   std::error_code problem;
   for (const auto& entry : fs::directory_iterator(place, problem)) {
     struct stat own {
@@ -90,23 +106,28 @@ void UnionTree::count_in(const std::string& place, const std::string& origin, Co
     const auto state = states_.find(own.st_ino);
     if (S_ISDIR(own.st_mode)) {
       if (state != states_.end() && state->second.is_mirrored)
-        count_in(entry.path().string(), state->second.origin, counts);
+        count_in(entry.path().string(), join(path, name), state->second.origin, contents);
     } else if (state == states_.end() && entry.path().extension() != ".pyc") {
-      ++counts.written;
-      counts.bytes += S_ISREG(own.st_mode) ? own.st_size : 0;
-      counts.replaced += !origin.empty() && ::lstat(join(origin, name).c_str(), &real) == 0 ? 1 : 0;
+      const bool is_known = !origin.empty() && ::lstat(join(origin, name).c_str(), &real) == 0;
+      contents.add({join(path, name), is_known ? LayerChange::kChanged : LayerChange::kCreated,
+                    S_ISREG(own.st_mode) ? own.st_size : 0});
+      contents.held += static_cast<std::int64_t>(own.st_blocks) * kBlock;
     }
   }
   if (origin.empty()) return;
   for (const auto& entry : fs::directory_iterator(origin, problem)) {
-    counts.deleted += was_removed(entry.path().string(), join(place, entry.path().filename().string())) ? 1 : 0;
+    const std::string real = entry.path().string();
+    if (was_removed(real, join(place, entry.path().filename().string()))) {
+      contents.add({real, LayerChange::kRemoved, 0});
+    }
   }
 }
 
-UnionTree::Counts UnionTree::count() const {
-  Counts counts;
-  if (!is_untouched()) count_in(mirror_, "/", counts);
-  return counts;
+LayerContents UnionTree::count() const {
+  LayerContents contents;
+  if (!is_untouched()) count_in(mirror_, "/", "/", contents);
+  contents.is_full = was_full_;
+  return contents;
 }
 
 UnionTree::Place UnionTree::top() const {

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "isolate/watch.h"
 
 namespace vramfit::isolate {
 
@@ -43,7 +44,8 @@ struct Found {
 class UnionTree {
  public:
   // `mirror`: an empty folder of ours. `shared`: never layered; the mirror's own folder should be below one of them.
-  UnionTree(std::string mirror, std::vector<std::string> shared);
+  // `limit_bytes`: what it may take of its disk; 0: half of what is free.
+  UnionTree(std::string mirror, std::vector<std::string> shared, std::int64_t limit_bytes = 0);
 
   // `words`, seen from the virtual folder `from`.
   Found find(const std::string& from, std::string_view words, bool follow_last) const;
@@ -62,10 +64,10 @@ class UnionTree {
   bool is_mirrored(const Found& folder) const { return folder.place == mirror_of(folder.path); }
   bool is_untouched() const { return !states_.contains(root_); }
 
-  struct Counts {
-    std::int64_t written = 0, replaced = 0, deleted = 0, bytes = 0;
-  };
-  Counts count() const;
+  // False when the disk has lost as much as the mirror may take since the job began: asked before more is written.
+  bool has_room();
+  // What the job did, but for the network.
+  LayerContents count() const;
   // Copies what the job wrote; paths that are gone are listed.
   base::Result<void> keep(const std::filesystem::path& folder, std::ostream& deleted) const;
 
@@ -81,7 +83,9 @@ class UnionTree {
   void keep_in(const std::string& place, const std::string& origin, const std::filesystem::path& to,
                std::ostream& deleted, std::string& failed) const;
   bool was_removed(const std::string& real, const std::string& own) const;
-  void count_in(const std::string& place, const std::string& origin, Counts& counts) const;
+  void count_in(const std::string& place, const std::string& path, const std::string& origin,
+                LayerContents& contents) const;
+  std::int64_t free_bytes() const;
   bool link_as_real(const struct stat& real, const std::string& to);
   int fill(const std::string& place, const std::string& origin);
   bool is_shared(const std::string& path) const;
@@ -89,6 +93,8 @@ class UnionTree {
   std::string mirror_;
   std::vector<std::string> shared_;
   ino_t root_ = 0;
+  std::int64_t least_free_ = 0;  // bytes of the disk that stay free
+  bool was_full_ = false;
   time_t begun_ = 0;  // what appears in a real folder later is not the job's doing
   std::map<std::pair<dev_t, ino_t>, std::pair<std::string, ino_t>> linked_;  // real files of several names, mirrored
   std::unordered_map<ino_t, State> states_;                                  // of entries of the mirror, by inode

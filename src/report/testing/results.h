@@ -44,6 +44,16 @@ inline model::RunResult fitting_run() {
   result.assumed = {{"CUDA context on NVIDIA GeForce RTX 3060: 150 MiB ± 40 MiB a process (estimate)", 1}};
   result.warnings = {{"something odd", 1}};
   result.losses = {{model::LossKind::kHookFailed, 1, "phases.root (KeyError 'x')"}};
+  result.files = model::FilesResult{.is_private = true,
+                                    .mechanism = "overlay",
+                                    .created = 11,
+                                    .changed = 1,
+                                    .removed = 3,
+                                    .written = Bytes::gib(2),
+                                    .held = Bytes::mib(3),
+                                    .entries = {{"/home/me/out/last.pt", model::FileChange::kChanged, Bytes::gib(2)},
+                                                {"/home/me/out/step-500", model::FileChange::kRemoved, Bytes(0)}},
+                                    .network_attempts = 3};
   result.timeline = {{0, 0, "load", Bytes(0), Bytes(0), ""},
                      {900, 0, "train", Bytes::mib(5642), Bytes::mib(6302), "first step"}};
   return result;
