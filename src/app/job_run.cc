@@ -10,6 +10,7 @@
 #include "app/assemble.h"
 #include "app/child_environment.h"
 #include "app/python_command.h"
+#include "app/run_on.h"
 #include "app/torch_releases.h"
 #include "base/file.h"
 #include "devices/overhead.h"
@@ -183,6 +184,7 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) const {
   left.cuda = setup_->job.interpreter.cuda;
   left.python = setup_->job.interpreter.python;
   left.assumed = context_remarks(request_, *setup_);
+  left.answers_so_far = std::filesystem::exists(session_.run_folder() / kSoFar);
   outcome.result = assemble(left);
   outcome.wants_values = read_wish(session_.run_folder() / kWish);
   outcome.failed_after_read = failed_after_read(outcome.recordings);

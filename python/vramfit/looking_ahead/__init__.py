@@ -170,10 +170,7 @@ def _tell_one(known: _Loader) -> None:
     answer = known.answer or {}
     looked, of = answer.get("looked", 0), answer.get("of")
     if looked:
-        whole = f"of {of:,}" if of is not None else "(how many there are is not known)"
-        kind = "they differ in size" if answer.get("differ") else "all of one size"
         notes.note("looked", loader=known.ordinal, samples=looked, of=of, differ=bool(answer.get("differ")))
-        notes.note("assumed", text=f"looked at {looked:,} {whole} samples of {name}: {kind}")
     if known.largest is not None:
         notes.note(
             "open", text=f"a larger batch of {name} than any that was run was found, and there was no time to run it"
