@@ -7,8 +7,9 @@
     `--------------- in full -------------------------' `--------- cut -----------'
                                                  ^ the budget is used
 
-Several ranks have no common clock: with seconds they are cut short as without a budget. Once a run has seen what a short
-one would have, it leaves the file `so_far` in its run folder: from then on it has an answer, also when it is interrupted.
+Several ranks have no common clock: with seconds they are cut short as without a budget. Once a run has seen what a
+short one would have, it leaves the file `so_far` in its run folder: from then on it has an answer, also when it is
+interrupted.
 
 Nothing is cut early to reach what comes after the loops: a shortened run of the same script sees that better. Loops
 that can't be cut (no loader, one long iterator drawn from by hand) are stopped instead.
