@@ -116,6 +116,12 @@ std::string to_variable(const Span& span) {
   return span.seconds > 0 ? fmt::format("{:.3f}", span.seconds) : "";
 }
 
+Span span_to_peak(const RunRequest& request, const model::Reach& reach) {
+  constexpr std::int64_t kPastThePeak = 2;
+  if (request.span.is_empty() || reach.whole) return request.span;
+  return reach.batches > 0 ? Span{0, reach.peak_at + kPastThePeak} : Span{};
+}
+
 bool wants_short_run(const RunRequest& request, const RunOutcome& outcome) {
   const RunResult& result = outcome.result;
   const bool went_well = result.verdict == Verdict::kFits || (result.verdict == Verdict::kBorderline && !result.oom);

@@ -24,6 +24,9 @@ std::optional<Span> parse_span(const std::string& text);
 Span span_of(const RunRequest& request);
 std::string to_variable(const Span& span);  // as VRAMFIT_RUN_ON spells it; empty: none
 
+// For runs that ask how much room a known job needs: as far as its peak. One that ran whole ends by itself.
+Span span_to_peak(const RunRequest& request, const model::Reach& reach);
+
 // Whether the script did not come to its own end, so that a short run may show more.
 bool wants_short_run(const RunRequest& request, const RunOutcome& outcome);
 

@@ -55,6 +55,16 @@ TEST(RunOn, a_budget_leaves_room_within_a_time_limit_and_is_for_shortened_virtua
   EXPECT_EQ(to_variable(span_of(asked)), "");
 }
 
+TEST(RunOn, who_asks_for_the_least_room_runs_as_far_as_the_peak) {
+  model::Reach reach;
+  reach.batches = 900;
+  reach.peak_at = 315;
+  EXPECT_EQ(span_to_peak(request(), reach), (Span{0, 317}));
+  EXPECT_TRUE(span_to_peak({}, reach).is_empty());
+  reach.whole = true;
+  EXPECT_EQ(span_to_peak(request(), reach), (Span{20, 0}));
+}
+
 TEST(RunOn, a_script_that_came_to_its_end_or_died_is_not_run_again) {
   RunOutcome whole = outcome(Verdict::kFits, Bytes::gib(3));
   EXPECT_TRUE(wants_short_run(request(), whole));
