@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/reach_notes.h"
+#include "liveness/growth.h"
 
 namespace vramfit::app {
 
@@ -88,6 +89,16 @@ void add_words(const RunResult& from, RunResult& into) {
   add_new(from.losses, into.losses, [](const model::DataLoss& loss) { return std::pair(loss.kind, loss.detail); });
 }
 
+// A short run judges growth by a few steps: what the long one says of it counts alone.
+void drop_growth(RunResult& result) {
+  for (const model::Growth& growth : result.evidence.growth) {
+    std::erase_if(result.warnings, [words = liveness::describe_growth(growth)](const model::Remark& warning) {
+      return warning.text == words;
+    });
+  }
+  result.evidence.growth.clear();
+}
+
 }  // namespace
 
 std::optional<Span> parse_span(const std::string& text) {
@@ -133,7 +144,9 @@ RunOutcome join_runs(RunOutcome longer, RunOutcome shorter) {
   model::Reach reach = longer.result.reach;
   drop_executed(read_executed(shorter.recordings), reach);
   std::vector<std::string> cuts = longer.result.cuts;
-  auto growth = longer.result.evidence.growth;
+  const auto growth = longer.result.evidence.growth;
+  auto warnings = longer.result.warnings;
+  drop_growth(shorter.result);
   const double seconds = longer.result.wall_seconds + shorter.result.wall_seconds;
   const bool shorter_counts = is_worse(shorter.result, longer.result);
   if (shorter_counts) std::swap(longer, shorter);
@@ -149,7 +162,9 @@ RunOutcome join_runs(RunOutcome longer, RunOutcome shorter) {
       "a second run, cut short, saw a few batches of everything that comes after; the worse of both counts");
   result.cuts = std::move(cuts);
   result.reach = std::move(reach);
-  result.evidence.growth = std::move(growth);
+  result.evidence.growth = growth;
+  add_new(result.warnings, warnings, &model::Remark::text);
+  result.warnings = std::move(warnings);
   result.wall_seconds = seconds;
   return longer;
 }

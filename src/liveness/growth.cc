@@ -209,10 +209,12 @@ void judge_whole(const CardHistory& history, const Stretch& stretch, const model
   std::vector<Bytes> levels;
   for (const StepEnd& end : stretch.ends) levels.push_back(history.moments[end.at].allocated);
   auto rise = find_rise(levels);
-  if (!rise) {
+  // Inputs that get longer leave their last one behind too: then what a step needs rises by far more than what stays.
+  const auto need = rise_of_peaks(history, stretch);
+  growth.of_peak = need && (!rise || need->per_step.count() > 2 * rise->per_step.count());
+  if (growth.of_peak) rise = need;
+  if (!rise || growth.of_peak) {
     growth.lines.clear();
-    rise = rise_of_peaks(history, stretch);
-    growth.of_peak = rise.has_value();
   } else if (growth.lines.empty()) {
     find_lines_that_stay(history, stretch, recording, growth);
   }
@@ -249,6 +251,17 @@ std::optional<std::int64_t> find_end(const Growth& growth, Bytes room) {
   return last + room.count() / growth.per_step.count() + 1;
 }
 
+namespace {
+
+// 2910057 -> "2,910,057"
+std::string grouped(std::int64_t number) {
+  std::string digits = fmt::format("{}", number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
+  return digits;
+}
+
+}  // namespace
+
 std::string describe_growth(const Growth& growth) {
   if (growth.per_step.count() <= 0) return "memory was still growing when the run was ended: perhaps a leak";
   const std::string rhythm = growth.every > 1 ? fmt::format("every {} steps", growth.every) : "every step";
@@ -256,7 +269,7 @@ std::string describe_growth(const Growth& growth) {
   std::string text = fmt::format("{} rises by {} {} of {}", growth.of_peak ? "what a step needs" : "memory",
                                  to_string(each), rhythm, growth.phase);
   if (!growth.lines.empty()) text += fmt::format(" ({})", growth.lines.front().line);
-  if (growth.runs_out_at) text += fmt::format(": the card is full at about step {}", *growth.runs_out_at);
+  if (growth.runs_out_at) text += ": the card is full at about step " + grouped(*growth.runs_out_at);
   return text;
 }
 

@@ -192,7 +192,7 @@ def _rhythm(test: ast.expr | None) -> str | None:
     for word in ("epoch", "batch"):
         if word in counted:
             return f"every {period:,} {word}{'es' if word == 'batch' else 's'}"
-    return f"every {period:,} steps" if "step" in counted or "iter" in counted else f"every {period:,} of {counted}"
+    return f"every {period:,} steps" if "step" in counted or "iter" in counted else f"every {period:,} rounds"
 
 
 def _as_ranges(seen: dict[str, list[int]]) -> dict[str, list[list[int]]]:
