@@ -64,6 +64,14 @@ TEST(ReachNotes, what_another_process_executed_was_reached) {
   EXPECT_EQ(reach.unreached[0].line, 300);
 }
 
+TEST(ReachNotes, the_other_side_of_an_executed_line_stays_open) {
+  const json side = {{"file", "train.py"}, {"line", 8}, {"when", "once step is 750"}, {"card", "yes"}};
+  const std::vector recordings = {
+      process({{{"kind", "coverage"}, {"known", true}, {"executed", {{"train.py", {{1, 9}}}}}, {"unreached", {side}}},
+               {{"kind", "cut"}, {"what", "steps"}}})};
+  EXPECT_EQ(read_reach(recordings, true).unreached.size(), 1u);
+}
+
 TEST(ReachNotes, lines_that_one_process_could_not_watch_are_not_known) {
   const std::vector recordings = {process({{{"kind", "coverage"}, {"known", true}}}),
                                   process({{{"kind", "coverage"}, {"known", false}}})};

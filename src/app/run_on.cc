@@ -178,7 +178,9 @@ RunOutcome complete(const RunRequest& request, RunOutcome outcome,
   next.child_output.clear();
   next.already_printed.reset();
   auto shorter = run_once(next);
-  if (!shorter || shorter->result.interrupted || shorter->result.verdict == Verdict::kFailed) return outcome;
+  if (!shorter || shorter->result.interrupted) return outcome;
+  const Verdict verdict = shorter->result.verdict;
+  if (verdict == Verdict::kFailed || verdict == Verdict::kNoCard) return outcome;
   return join_runs(std::move(outcome), std::move(*shorter));
 }
 

@@ -21,7 +21,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from vramfit import notes
-from vramfit.coverage import lines
+from vramfit.coverage import crossings, lines
 from vramfit.coverage.source import Gap, Source, Varying
 from vramfit.coverage.touches import NO, Touching
 from vramfit.diagnose import frames
@@ -100,6 +100,9 @@ def find(frame: FrameType | None, torch: Any) -> list[dict[str, Any]]:
             card = touching.judge(gap.statements, source.name)
             first = next((s for s in gap.statements if touching.judge([s], source.name) != NO), gap.statements[0])
             found.append(_entry(gap, source, first, when, card))
+    for crossing in crossings.find(sources, frame):
+        card = touching.judge([crossing.statement], crossing.source.name)
+        found.append(_entry_of_side(crossing, card))
     return sorted(found, key=lambda entry: ("yes", "unknown", "no").index(entry["card"]))[:_MAX_GAPS]
 
 
@@ -173,6 +176,21 @@ def _entry(gap: Gap, source: Source, first: ast.stmt, when: str, card: str) -> d
         "code": code[:120],
         "when": when[:120],
         "why": _rhythm(gap.test) if gap.decided_for else None,
+        "card": card,
+    }
+
+
+def _entry_of_side(crossing: crossings.Crossing, card: str) -> dict[str, Any]:
+    """Its line was executed: `once` tells readers that this is about the other side of it."""
+    line = crossing.expression.lineno
+    return {
+        "file": crossing.source.name,
+        "line": line,
+        "last_line": crossing.expression.end_lineno or line,
+        "place": frames.spelled(crossing.source.name, line, crossing.function),
+        "code": ast.unparse(crossing.expression)[:120],
+        "when": f"once {crossing.counter} is {crossing.limit:,g}",
+        "why": None,
         "card": card,
     }
 

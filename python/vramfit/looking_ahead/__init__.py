@@ -170,12 +170,16 @@ def _tell() -> None:
                 os.kill(known.pid, signal.SIGKILL)
             except OSError:
                 pass
-        if not known.delivered_all and notes.was_cut():
-            _tell_one(known)
+    left = [known for known in _known.values() if not known.delivered_all] if notes.was_cut() else []
+    unseen = [known.ordinal + 1 for known in left if not _tell_one(known)]
+    if unseen:
+        which = f"data loader {unseen[0]}" if len(unseen) == 1 else f"{len(unseen)} data loaders"
+        notes.note("open", text=f"the samples of {which} that were not read were not looked at, and may be larger")
     _known.clear()
 
 
-def _tell_one(known: _Loader) -> None:
+def _tell_one(known: _Loader) -> bool:
+    """False where nothing is known of what was not read."""
     name = f"data loader {known.ordinal + 1}"
     answer = known.answer or {}
     looked, of = answer.get("looked", 0), answer.get("of")
@@ -191,8 +195,9 @@ def _tell_one(known: _Loader) -> None:
     elif not looked and 0 <= known.least < known.most:
         why = f" ({answer['error']})" if answer.get("error") else ""
         notes.note("open", text=f"the batches of {name} differ in size, and only some were read{why}")
-    elif not looked and not known.all_alike:
-        notes.note("open", text=f"the samples of {name} that were not read were not looked at, and may be larger")
+    else:
+        return bool(looked) or known.all_alike
+    return True
 
 
 def install() -> None:
