@@ -12,6 +12,7 @@
 
 #include "liveness/rise.h"
 #include "liveness/step_memory.h"
+#include "model/note_fields.h"
 
 namespace vramfit::liveness {
 
@@ -223,15 +224,27 @@ void judge_whole(const CardHistory& history, const Stretch& stretch, const model
   growth.steps = rise ? rise->steps : 0;
 }
 
+// Past a budget passes get one batch each: what happens once an epoch happens at every step there, and tells no rhythm.
+void leave_out_cut_steps(const model::Recording& recording, Stretch& stretch) {
+  for (const model::Note& note : recording.notes) {
+    if (note.kind != "run_on") continue;
+    const std::int64_t in_full = model::integer_of(note.fields, "steps_in_full", -1);
+    if (in_full < static_cast<std::int64_t>(kFewestLevels)) continue;
+    std::erase_if(stretch.ends, [&](const StepEnd& end) { return end.number > in_full; });
+  }
+}
+
 std::int64_t total(const Growth& growth) { return growth.per_step.count() * growth.steps; }
 
 }  // namespace
 
 std::vector<Growth> find_growth(const CardHistory& history, std::span<const model::Recording> recordings) {
   std::map<std::pair<int, std::uint8_t>, Growth> most;
-  for (const Stretch& stretch : find_stretches(history)) {
-    if (stretch.ends.size() < kFewestGenerations) continue;
+  std::vector<Stretch> stretches = find_stretches(history);
+  for (Stretch& stretch : stretches) {
     const model::Recording& recording = recordings[static_cast<std::size_t>(stretch.process)];
+    if (stretch.phase == VF_PHASE_TRAIN) leave_out_cut_steps(recording, stretch);
+    if (stretch.ends.size() < kFewestGenerations) continue;
     Growth growth = measure(history, stretch, recording);
     if (stretch.phase == VF_PHASE_TRAIN && stretch.ends.size() >= kFewestLevels) {
       judge_whole(history, stretch, recording, growth);
