@@ -31,8 +31,8 @@ void put_reach(base::Environment& environment, const RunRequest& request) {
   environment.erase("VRAMFIT_RUN_ON");
   environment.erase("VRAMFIT_COVERAGE");
   if (const std::string span = to_variable(span_of(request)); !span.empty()) environment["VRAMFIT_RUN_ON"] = span;
-  const bool leaves_out = request.steps != "all" && request.steps != "quick";
-  if (!request.real && leaves_out) environment["VRAMFIT_COVERAGE"] = "1";
+  const bool is_trial = request.steps == "quick" && request.plan;
+  if (!request.real && request.steps != "all" && !is_trial) environment["VRAMFIT_COVERAGE"] = "1";
 }
 
 }  // namespace

@@ -46,8 +46,13 @@ RunOutcome FitSpan::join(RunOutcome shorter, RunOutcome longer) {
   answer_seconds_ = longer.result.wall_seconds;
   const base::Bytes before = highest(shorter);
   const bool is_late = (highest(longer) - before).count() * kLater > before.count();
-  if (is_late) trials_.count = reach.peak_at + kPastThePeak;
-  const double seconds = is_late ? longer.result.wall_seconds : shorter.result.wall_seconds;
+  if (!is_late) {  // the short run saw as much, and a little of everything: its facts are the better ones
+    shorter.result.reach = joined_reach(longer.result.reach, shorter);
+    take_growth(longer.result, shorter.result);
+    return shorter;
+  }
+  trials_.count = reach.peak_at + kPastThePeak;
+  const double seconds = longer.result.wall_seconds;
   RunOutcome joined = join_runs(std::move(longer), std::move(shorter));
   joined.result.wall_seconds = seconds;
   return joined;

@@ -140,13 +140,21 @@ bool wants_short_run(const RunRequest& request, const RunOutcome& outcome) {
   return had_budget && went_well && !result.interrupted && !result.timed_out && !result.reach.whole;
 }
 
+void take_growth(const RunResult& longer, RunResult& into) {
+  drop_growth(into);
+  add_new(longer.warnings, into.warnings, &model::Remark::text);
+  into.evidence.growth = longer.evidence.growth;
+}
+
+model::Reach joined_reach(model::Reach longer, const RunOutcome& shorter) {
+  drop_executed(read_executed(shorter.recordings), longer);
+  return longer;
+}
+
 RunOutcome join_runs(RunOutcome longer, RunOutcome shorter) {
-  model::Reach reach = longer.result.reach;
-  drop_executed(read_executed(shorter.recordings), reach);
+  model::Reach reach = joined_reach(longer.result.reach, shorter);
   std::vector<std::string> cuts = longer.result.cuts;
-  const auto growth = longer.result.evidence.growth;
-  auto warnings = longer.result.warnings;
-  drop_growth(shorter.result);
+  take_growth(longer.result, shorter.result);
   const double seconds = longer.result.wall_seconds + shorter.result.wall_seconds;
   const bool shorter_counts = is_worse(shorter.result, longer.result);
   if (shorter_counts) std::swap(longer, shorter);
@@ -162,9 +170,6 @@ RunOutcome join_runs(RunOutcome longer, RunOutcome shorter) {
       "a second run, cut short, saw a few batches of everything that comes after; the worse of both counts");
   result.cuts = std::move(cuts);
   result.reach = std::move(reach);
-  result.evidence.growth = growth;
-  add_new(result.warnings, warnings, &model::Remark::text);
-  result.warnings = std::move(warnings);
   result.wall_seconds = seconds;
   return longer;
 }

@@ -30,6 +30,12 @@ Span span_to_peak(const RunRequest& request, const model::Reach& reach);
 // Whether the script did not come to its own end, so that a short run may show more.
 bool wants_short_run(const RunRequest& request, const RunOutcome& outcome);
 
+// How far both came: what the short run executed was reached.
+model::Reach joined_reach(model::Reach longer, const RunOutcome& shorter);
+
+// What the long run says of growth takes the place of what the short one, with a few steps, does; other warnings stay.
+void take_growth(const model::RunResult& longer, model::RunResult& into);
+
 // The worse of both, with what only the other saw. How far it went, and what was left out, is told of `longer`.
 RunOutcome join_runs(RunOutcome longer, RunOutcome shorter);
 
