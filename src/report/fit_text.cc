@@ -66,11 +66,13 @@ std::string_view mark_of(FitVerdict verdict) {
   return verdict == FitVerdict::kOutOfTime || verdict == FitVerdict::kInterrupted ? "[!]" : "[✗]";
 }
 
-// What neither the job with plenty nor any plan came to.
+// What the job with plenty did not come to, nor any plan.
 void add_reach(std::string& text, const model::Reach& reach) {
-  for (const std::string& sentence : unreached_sentences(reach, 5))
-    text += wrap("[!] " + sentence, kPageWidth, 4) + "\n";
-  for (const std::string& sentence : reach.open) text += wrap("[!] open: " + sentence, kPageWidth, 4) + "\n";
+  std::vector<std::string> sentences = unreached_sentences(reach, 5);
+  sentences.insert(sentences.end(), reach.open.begin(), reach.open.end());
+  if (sentences.empty()) return;
+  text += "\nLeft open\n";
+  for (const std::string& sentence : sentences) text += "  - " + wrap(sentence, kPageWidth - 4, 4) + "\n";
 }
 
 void add_demand(std::string& text, const FitResult& result) {
@@ -90,10 +92,10 @@ void add_demand(std::string& text, const FitResult& result) {
                            to_string(device->peaks.allocated)),
                kPageWidth, 0) +
           "\n";
-  add_reach(text, result.free_run->reach);
   // What the run with room warned of is often the cause, and something that no technique changes: memory that grows.
   for (const model::Remark& warning : result.free_run->warnings)
     text += wrap("[!] " + warning.text, kPageWidth, 4) + "\n";
+  add_reach(text, result.free_run->reach);
 }
 
 void add_cause(std::string& text, const FitResult& result) {
