@@ -6,8 +6,8 @@
 //   chdir, execve          into and of what is only in the layer
 //   write, pwrite, writev  of many zeros: a hole. A checkpoint of 14 GB whose tensors were never computed takes no room
 //
-// Only within a layer (VRAMFIT_LAYER); elsewhere each is the C library's own, but for holes: those spare the disk of a job
-// on a virtual card that works on the user's own files, too.
+// Only within a layer (VRAMFIT_LAYER); elsewhere each is the C library's own, but for holes: those spare the disk of a
+// job on a virtual card that works on the user's own files, too.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -80,6 +80,8 @@ class Cutter:
         self.levels: tuple[Pass | None, list[int]] = (None, [])  # allocated before each batch of a pass
         self.after_cut_evaluation = False  # an evaluation was cut, and no training came since
         self.budget = Budget()
+        self.steps_taken = 0  # optimizer steps
+        self.steps_in_full: int | None = None  # optimizer steps before the first cut after a budget
         self.idle_since: float | None = None  # the first of the model's calls in a row without a batch or a step
         self.idle_forwards = 0
         self.last_round = False  # the budget of a run that does not coast is used: what was begun is ended
@@ -99,6 +101,7 @@ class Cutter:
             self.stop(f"the time to run on ({self.budget.seconds:g} s) was used")
         if not self.budget.spend(peak_reserved()):
             return False
+        self.steps_in_full = self.steps_taken
         self._tell_budget_used()
         for this_pass in loaders.current:
             this_pass.in_full = False
@@ -310,7 +313,14 @@ class Cutter:
         if self.automatic and budget.is_wanted and budget.count and ("run_on", 0) not in self.told:
             self.told.add(("run_on", 0))
             seconds = round(budget.used_seconds(), 3)
-            notes.note("run_on", count=budget.count, peak_at=budget.peak_at, seconds=seconds, whole=budget.whole)
+            notes.note(
+                "run_on",
+                count=budget.count,
+                peak_at=budget.peak_at,
+                seconds=seconds,
+                whole=budget.whole,
+                steps_in_full=self.steps_in_full,
+            )
 
     def stop(self, why: str) -> None:
         notes.note(
@@ -417,6 +427,7 @@ def _on_forward(module: Any, result: Any) -> None:
 
 def _on_step(optimizer: Any) -> None:
     cutter.progresses()
+    cutter.steps_taken += 1
     this_pass = loaders.innermost()
     if this_pass is not None:
         this_pass.steps += 1

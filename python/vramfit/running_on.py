@@ -7,6 +7,10 @@
     `--------------- in full -------------------------' `--------- cut -----------'
                                                  ^ the budget is used
 
+Several ranks have no common clock: with seconds they are cut short as without a budget. Once a run has seen what a
+short one would have, it leaves the file `so_far` in its run folder: from then on it has an answer, also when it is
+interrupted.
+
 Nothing is cut early to reach what comes after the loops: a shortened run of the same script sees that better. Loops
 that can't be cut (no loader, one long iterator drawn from by hand) are stopped instead.
 """
@@ -15,10 +19,13 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 from vramfit import recorder
 
 _SHARE_IN_FULL = 0.8  # of the seconds; the rest is for what comes after the loops
+_SO_FAR_COUNT = 8  # batches and steps, and the seconds, after which there is an answer so far
+_SO_FAR_SECONDS = 2.0
 _NOTABLE = 1.001  # a higher peak than this times the one before is where the run has to come to again
 
 
@@ -32,7 +39,7 @@ class Budget:
         """Afresh, as the environment says now."""
         text = os.environ.get("VRAMFIT_RUN_ON", "").strip()
         self.count_limit = int(text[:-1]) if text.endswith("n") and text[:-1].isdigit() else None
-        self.seconds = 0.0 if self.count_limit is not None else _seconds(text)
+        self.seconds = 0.0 if self.count_limit is not None or _has_ranks() else _seconds(text)
         self.whole = self.count_limit is not None or self.seconds > 0  # everything is delivered
         self.is_wanted = self.whole
         self.started: float | None = None
@@ -40,6 +47,7 @@ class Budget:
         self.weight = 1.0  # of one of them: a plan may split each into several
         self.peak = 0
         self.peak_at = 0  # count when the peak last rose
+        self.told_so_far = False
 
     def used_seconds(self) -> float:
         return 0.0 if self.started is None else time.monotonic() - self.started
@@ -51,6 +59,7 @@ class Budget:
         if peak > self.peak * _NOTABLE:
             self.peak, self.peak_at = peak, self.count
         self.count += 1
+        self._tell_so_far()
         if not self.whole:
             return False
         if self.count_limit is not None:
@@ -59,9 +68,21 @@ class Budget:
             self.whole = self.used_seconds() < self.seconds * _SHARE_IN_FULL
         return not self.whole
 
+    def _tell_so_far(self) -> None:
+        if self.told_so_far or self.count < _SO_FAR_COUNT or self.used_seconds() < _SO_FAR_SECONDS:
+            return
+        self.told_so_far = True
+        folder = os.environ.get("VRAMFIT_RUN_DIR")
+        if folder:
+            Path(folder, "so_far").touch()
+
     def is_over(self) -> bool:
         """The seconds for what comes after the loops are used too."""
         return self.is_wanted and self.seconds > 0 and self.used_seconds() > self.seconds
+
+
+def _has_ranks() -> bool:
+    return os.environ.get("WORLD_SIZE", "1") not in ("", "1")
 
 
 def _seconds(text: str) -> float:

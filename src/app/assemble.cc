@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "app/notes.h"
+#include "app/reach_notes.h"
 #include "app/runtime_evidence.h"
 #include "app/verdict.h"
 #include "devices/time_model.h"
+#include "liveness/growth.h"
 #include "liveness/lifetimes.h"
 #include "liveness/module_table.h"
 #include "liveness/owners.h"
@@ -164,7 +166,8 @@ Evidence gather_evidence(const RunResult& result, const Leftovers& left, bool di
   Evidence evidence;
   evidence.exit_zero = left.ended.exit_code == 0;
   evidence.timed_out = left.ended.timed_out;
-  evidence.interrupted = left.ended.interrupted;
+  evidence.interrupted = left.ended.interrupted && !left.answers_so_far;
+  evidence.exit_zero |= left.ended.interrupted && left.answers_so_far;
   evidence.uncaught_oom = died;
   evidence.plan_refused = !result.plan_refused.empty();
   if (!result.losses.empty()) {
@@ -192,6 +195,33 @@ std::shared_ptr<const model::ModuleTable> describe_modules(const Leftovers& left
   };
   auto table = liveness::build_module_table(*left.recordings, histories, seconds);
   return table ? std::make_shared<const model::ModuleTable>(std::move(*table)) : nullptr;
+}
+
+// Growth of the training, with the step at which the card would be full.
+void judge_growth(RunResult& result) {
+  for (model::Growth& growth : result.evidence.growth) {
+    if (growth.phase != "train" || growth.steps < liveness::kFewestStepsToWarn) continue;
+    const auto device = std::ranges::find(result.devices, growth.device, &DeviceResult::index);
+    if (device != result.devices.end() && device->total.count() > 0 && !result.oom) {
+      growth.runs_out_at = liveness::find_end(growth, device->total - device->peaks.device);
+    }
+    result.warnings.push_back({liveness::describe_growth(growth), 1});
+  }
+}
+
+model::Reach describe_reach(const Leftovers& left, const RunResult& result) {
+  model::Reach reach = read_reach(*left.recordings, !left.ended.interrupted && !left.ended.timed_out);
+  for (const model::PhaseResult& phase : result.phases) {
+    if (phase.name == "train") reach.steps = std::max(reach.steps, phase.steps);
+  }
+  for (const model::Growth& growth : result.evidence.growth) {
+    if (!reach.whole && growth.phase == "train" && growth.steps >= liveness::kFewestStepsToWarn) {
+      reach.open.emplace_back("memory was still growing");
+      break;
+    }
+  }
+  if (left.ended.interrupted) reach.open.emplace_back("it was interrupted");
+  return reach;
 }
 
 }  // namespace
@@ -228,6 +258,8 @@ RunResult assemble(const Leftovers& left) {
   result.evidence = gather_runtime_evidence(
       *left.recordings, histories, [&](const CardHistory& history) { return moment_to_explain(history, died); });
   result.modules = describe_modules(left, histories);
+  result.reach = describe_reach(left, result);
+  judge_growth(result);
   const Evidence evidence = gather_evidence(result, left, died);
   const Judgement judgement = judge(evidence);
   result.verdict = judgement.verdict;

@@ -20,6 +20,7 @@ struct Leftovers {
   const std::vector<model::Recording>* recordings = nullptr;
   std::string torch, cuda, python;     // of the interpreter; the notes' own words win
   std::vector<model::Remark> assumed;  // by whoever set the run up: context sources and the like
+  bool answers_so_far = false;         // it saw enough for an answer when it was interrupted
 };
 
 model::RunResult assemble(const Leftovers& leftovers);

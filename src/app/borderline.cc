@@ -12,6 +12,8 @@ void settle_borderline(const RunRequest& request, RunOutcome& outcome, const Run
   roomier.quiet_child = true;
   roomier.child_output.clear();
   roomier.files.keep.clear();
+  constexpr std::int64_t kFurther = 10;  // batches and steps, for what the job wants a moment later
+  if (result.reach.batches > 0) roomier.span = {0, result.reach.batches + kFurther};
   for (const model::DeviceResult& device : result.devices) {
     const auto index = static_cast<std::size_t>(device.index);
     if (index < roomier.cards.size()) roomier.cards[index].total = device.total + device.context_uncertainty;

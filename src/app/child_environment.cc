@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/offline.h"
+#include "app/run_on.h"
 
 namespace vramfit::app {
 
@@ -24,6 +25,15 @@ void put_values(base::Environment& environment, const RunRequest& request) {
   if (const auto& printed = request.already_printed) {
     environment["VRAMFIT_PRINTED"] = fmt::format("{} {}", printed->stdout_bytes, printed->stderr_bytes);
   }
+}
+
+// How long everything is run, and whether the script's lines are watched: not in trials, which end as soon as they can.
+void put_reach(base::Environment& environment, const RunRequest& request) {
+  environment.erase("VRAMFIT_RUN_ON");
+  environment.erase("VRAMFIT_COVERAGE");
+  if (const std::string span = to_variable(span_of(request)); !span.empty()) environment["VRAMFIT_RUN_ON"] = span;
+  const bool is_trial = request.steps == "quick" && request.plan;
+  if (!request.real && request.steps != "all" && !is_trial) environment["VRAMFIT_COVERAGE"] = "1";
 }
 
 }  // namespace
@@ -67,6 +77,7 @@ base::Environment child_environment(base::Environment user, const Installation& 
   environment["VRAMFIT_STEPS"] = request.steps;
   environment["VRAMFIT_EVALUATION"] = request.concessions.whole_evaluation ? "whole" : "cut";
   put_values(environment, request);
+  put_reach(environment, request);
   environment.erase("VRAMFIT_DIAGNOSE");
   if (request.diagnose) environment["VRAMFIT_DIAGNOSE"] = "1";
   environment.erase("VRAMFIT_MODULES");

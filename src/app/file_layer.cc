@@ -189,10 +189,18 @@ std::optional<model::FilesResult> FileLayer::finish(std::vector<model::Remark>& 
 }
 
 std::string remedy_for_layer(const model::ScriptError& error, const model::FilesResult& files) {
-  static constexpr std::array kNetwork = {"Network is unreachable", "name resolution", "Name or service not known",
-                                          "offline mode", "OfflineMode", "outgoing traffic has been disabled",
-                                          "Max retries exceeded", "find the requested files in the", "internet connection",
-                                          "ConnectionError", "getaddrinfo", "couldn't connect to"};
+  static constexpr std::array kNetwork = {"Network is unreachable",
+                                          "name resolution",
+                                          "Name or service not known",
+                                          "offline mode",
+                                          "OfflineMode",
+                                          "outgoing traffic has been disabled",
+                                          "Max retries exceeded",
+                                          "find the requested files in the",
+                                          "internet connection",
+                                          "ConnectionError",
+                                          "getaddrinfo",
+                                          "couldn't connect to"};
   static constexpr std::array kFull = {"No space left on device", "PytorchStreamWriter failed", "disk is full"};
   const std::string text = error.type + ": " + error.message;
   if (files.is_private && (has_any(text, kFull) || files.is_full)) {
@@ -200,7 +208,8 @@ std::string remedy_for_layer(const model::ScriptError& error, const model::Files
         "the private layer for its files is full ({} held in it): --files shared, or a larger VRAMFIT_LAYER_LIMIT",
         to_string(files.held));
   }
-  if (!files.network && has_any(text, kNetwork)) return "--network: the job has no network on a virtual card without it";
+  if (!files.network && has_any(text, kNetwork))
+    return "--network: the job has no network on a virtual card without it";
   return "";
 }
 

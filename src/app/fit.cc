@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <set>
-#include <system_error>
 #include <utility>
 
+#include "app/fit_answer.h"
 #include "app/fit_measurement.h"
 #include "app/fit_prover.h"
 #include "app/fit_request.h"
+#include "app/fit_span.h"
 #include "app/fit_summary.h"
+#include "app/run_on.h"
 #include "app/session.h"
 #include "base/interrupt.h"
-#include "ingest/plan_file.h"
 #include "plan/cause.h"
 #include "plan/job_builder.h"
 #include "plan/search/search.h"
@@ -45,6 +46,12 @@ bool contains(const std::vector<std::string>& list, std::string_view id) {
   return std::ranges::find(list, id) != list.end();
 }
 
+// What both runs of a plan took at their most.
+model::Peaks raised(const model::Peaks& peaks, const plan::Proof& proof) {
+  return {std::max(peaks.allocated, proof.peak_allocated), std::max(peaks.reserved, proof.peak_reserved),
+          std::max(peaks.device, proof.peak_device)};
+}
+
 std::string why_it_failed(const model::RunResult& run) {
   if (!run.error) return run.reason;
   return run.error->message + (run.error->remedy.empty() ? "" : " (try: " + run.error->remedy + ")");
@@ -54,7 +61,12 @@ std::string why_it_failed(const model::RunResult& run) {
 class Fit {
  public:
   Fit(const FitRequest& request, Runner& runner, base::ProgressSink& progress, const base::Clock& clock)
-      : request_(request), runner_(runner), progress_(progress), clock_(clock), started_ns_(clock.now_ns()) {
+      : request_(request),
+        runner_(runner),
+        progress_(progress),
+        clock_(clock),
+        started_ns_(clock.now_ns()),
+        span_(span_of(request.run)) {
     target_.keep_effective_batch = request.keep_effective_batch;
     result_.cards = static_cast<int>(request.run.cards.size());
     result_.budget_seconds = request.budget_seconds;
@@ -82,7 +94,8 @@ class Fit {
   void stretch_budget() {
     if (request_.budget_is_firm) return;
     result_.budget_seconds =
-        std::max(request_.budget_seconds, elapsed() + kBudgetInRuns * result_.free_run->wall_seconds);
+        std::max(request_.budget_seconds, elapsed() + kBudgetInRuns * result_.free_run->wall_seconds) +
+        kConfirmFactor * span_.answer_seconds();
   }
 
   static Bytes limit_of(const CardChoice& card) { return card.total.value_or(card.card.memory); }
@@ -108,6 +121,7 @@ class Fit {
     request.plan.reset();
     request.quiet_child = true;
     if (request.steps == "auto") request.steps = "quick";  // ends as soon as memory is steady
+    request.span = {};
     if (request_.budget_is_firm || result_.free_run) request.whole_seconds = left();
     return request;
   }
@@ -118,6 +132,7 @@ class Fit {
     auto outcome = runner_.run(quiet_request(), progress_);
     if (!outcome) return std::unexpected(outcome.error());
     ++result_.runs;
+    if (auto longer = run_on(quiet_request(), *outcome); !longer) return std::unexpected(longer.error());
     result_.as_is = std::move(outcome->result);
     if (result_.as_is.interrupted) return conclude(FitVerdict::kInterrupted, "");
     if (is_out_of_time(result_.as_is))
@@ -133,6 +148,17 @@ class Fit {
         break;
     }
     return true;
+  }
+
+  // Goes on in full where that may show more, and leaves in `outcome` what both showed.
+  Result<void> run_on(const RunRequest& request, RunOutcome& outcome) {
+    if (!span_.is_worth_it(outcome)) return {};
+    progress_.update("running it on, to see more than its first batches");
+    auto longer = runner_.run(span_.in_full(request, left()), progress_);
+    if (!longer) return std::unexpected(longer.error());
+    ++result_.runs;
+    outcome = span_.join(std::move(outcome), std::move(*longer));
+    return {};
   }
 
   bool is_out_of_time(const model::RunResult& run) const {
@@ -157,6 +183,7 @@ class Fit {
     auto outcome = runner_.run(plentiful_request(), progress_);
     if (!outcome) return std::unexpected(outcome.error());
     ++result_.runs;
+    if (auto longer = run_on(plentiful_request(), *outcome); !longer) return std::unexpected(longer.error());
     model::RunResult& free = outcome->result;
     if (free.interrupted) {
       conclude(FitVerdict::kInterrupted, "");
@@ -269,6 +296,8 @@ class Fit {
     }
     const auto axes = plan::build_axes(job, target_, techniques);
     RunRequest trial = quiet_request();
+    trial.span = span_.of_trials();
+    trial.span_alone = true;
     // A plan that makes the script hang must not take the whole budget.
     if (!trial.timeout_seconds) trial.timeout_seconds = kShortestLimit + kLimitFactor * result_.free_run->wall_seconds;
     RunProver prover(std::move(trial), phases_of(job), session->run_folder(), runner_);
@@ -285,7 +314,7 @@ class Fit {
     confirm_best(session->run_folder());
     explain_ranks(result_);
     set_verdict(found, axes.empty());
-    if (!result_.plans.empty()) write_answer();
+    if (!result_.plans.empty()) write_answer(request_, result_);
     return {};
   }
 
@@ -295,8 +324,10 @@ class Fit {
     if (request_.run.steps != "auto") return;
     RunRequest request = quiet_request();
     request.steps = "auto";
+    request.span = span_.of_answer();
+    request.span_alone = true;
     RunProver prover(std::move(request), {}, folder, runner_);
-    const double expected = kConfirmFactor * result_.free_run->wall_seconds;
+    const double expected = kConfirmFactor * std::max(result_.free_run->wall_seconds, span_.answer_seconds());
     while (!result_.plans.empty() && elapsed() + expected < result_.budget_seconds) {
       model::PlanRow& best = result_.plans.front();
       progress_.update(fmt::format("confirming {}", best.plan.name));
@@ -305,7 +336,7 @@ class Fit {
       ++result_.runs;
       if (proof->outcome == plan::Outcome::kTimedOut) return;  // what was proven before stands
       if (proof->outcome == plan::Outcome::kFits) {
-        best.proven = model::Peaks{proof->peak_allocated, proof->peak_reserved, proof->peak_device};
+        best.proven = raised(best.proven.value_or(model::Peaks{}), *proof);
         best.retries = proof->retries;
         return;
       }
@@ -335,48 +366,11 @@ class Fit {
       result_.verdict = FitVerdict::kOutOfTime;
     } else if (found.ending == plan::Ending::kNothingProven) {
       result_.verdict = FitVerdict::kNotProven;
-      result_.reason = nearest_miss();
+      result_.reason = nearest_miss(result_);
     } else {
       result_.verdict = FitVerdict::kNothingFits;
       if (no_techniques) result_.reason = "none of the techniques can be applied to this script";
     }
-  }
-
-  // Of the plans that might fit and were not shown to, the most telling one.
-  std::string nearest_miss() const {
-    for (const auto standing :
-         {model::PlanStanding::kBorderline, model::PlanStanding::kTimedOut, model::PlanStanding::kBroke}) {
-      // What all plans run into is the script's own doing, and tells more than one that broke it.
-      if (standing == model::PlanStanding::kBroke) {
-        if (std::string wall = common_wall(result_); !wall.empty()) return wall;
-      }
-      for (const model::PlanRow& row : result_.lost) {
-        if (row.standing == standing) return fmt::format("{}: {}", row.plan.name, row.reason);
-      }
-    }
-    return "none of those that might fit could be run";
-  }
-
-  // The user's file is never overwritten unless it is a plan itself.
-  void write_answer() {
-    const auto& path = request_.plan_out;
-    std::error_code ignored;
-    if (std::filesystem::exists(path, ignored) && !ingest::read_plan(path)) {
-      result_.reason =
-          fmt::format("{} exists and is not a plan: nothing was written; --plan-out names another file", path.string());
-      return;
-    }
-    if (auto written = ingest::write_plan(path, result_.plans.front().plan); !written) {
-      result_.reason = to_string(written.error());
-      return;
-    }
-    result_.plan_file = path.string();
-    std::string command;
-    for (const std::string& argument : request_.run.command) command += " " + quote_for_shell(argument);
-    const std::string file = quote_for_shell(result_.plan_file);
-    result_.prove_command =
-        fmt::format("vramfit run --gpu {} --plan {} --{}", quote_for_shell(request_.gpu), file, command);
-    result_.train_command = fmt::format("vramfit run --gpu real --steps all --plan {} --{}", file, command);
   }
 
   const FitRequest& request_;
@@ -384,6 +378,7 @@ class Fit {
   base::ProgressSink& progress_;
   const base::Clock& clock_;
   const std::int64_t started_ns_;
+  FitSpan span_;
   plan::Target target_;
   FitResult result_;
 };

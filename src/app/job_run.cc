@@ -10,6 +10,7 @@
 #include "app/assemble.h"
 #include "app/child_environment.h"
 #include "app/python_command.h"
+#include "app/run_on.h"
 #include "app/torch_releases.h"
 #include "base/file.h"
 #include "devices/overhead.h"
@@ -169,9 +170,9 @@ Result<JobRun> JobRun::open(const JobSetup& setup, const RunRequest& request) {
 }
 
 base::Environment JobRun::environment() const {
-  return child_environment(setup_->job.environment, setup_->installation, request_,
-                           {session_.ledger_path(), session_.run_folder(), setup_->cuda_major, setup_->cudnn,
-                            layer_.holds_files()});
+  return child_environment(
+      setup_->job.environment, setup_->installation, request_,
+      {session_.ledger_path(), session_.run_folder(), setup_->cuda_major, setup_->cudnn, layer_.holds_files()});
 }
 
 Result<RunOutcome> JobRun::read(const base::Ended& ended) {
@@ -188,6 +189,7 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) {
   left.cuda = setup_->job.interpreter.cuda;
   left.python = setup_->job.interpreter.python;
   left.assumed = context_remarks(request_, *setup_);
+  left.answers_so_far = std::filesystem::exists(session_.run_folder() / kSoFar);
   outcome.result = assemble(left);
   outcome.result.files = layer_.finish(outcome.result.warnings);
   outcome.wants_values = read_wish(session_.run_folder() / kWish);

@@ -109,7 +109,7 @@ void apply_note(const Note& note, RunResult& result) {
     add_once(note.kind == "plan_applied" ? result.plan_applied : result.plan_refused, text);
   } else if (note.kind == "data_read") {
     add_data_read(result, text_of(fields, "what"), text_of(fields, "line"), integer_of(fields, "count", 1));
-  } else if (note.kind == "growth") {
+  } else if (note.kind == "growth" && !text_of(fields, "phase").empty()) {  // others are judged: liveness/growth
     add_remark(result.warnings, text_of(fields, "text"), 1);
   } else if (note.kind == "values" || note.kind == "assumed") {
     add_remark(result.assumed, text_of(fields, "text"), 1);

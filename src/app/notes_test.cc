@@ -32,11 +32,12 @@ TEST(Notes, what_several_ranks_say_alike_is_said_once) {
       read({R"({"kind":"cut","text":"each pass was cut"})", R"({"kind":"cut","text":"each pass was cut"})",
             R"({"kind":"cut","text":"ended early"})", R"({"kind":"data_read","what":"a size","line":"a.py:1 in f"})",
             R"({"kind":"data_read","what":"a size","line":"a.py:1 in f","count":4})",
-            R"({"kind":"growth","text":"perhaps a leak"})", R"({"kind":"growth","text":"perhaps a leak"})"});
+            R"({"kind":"growth","text":"it gathers","phase":"validate"})",
+            R"({"kind":"growth","text":"it gathers","phase":"validate"})", R"({"kind":"growth","text":"judged"})"});
   EXPECT_EQ(result.cuts, (std::vector<std::string>{"each pass was cut", "ended early"}));
   ASSERT_EQ(result.depends_on_data.size(), 1U);
   EXPECT_EQ(result.depends_on_data[0].count, 5);
-  EXPECT_EQ(result.warnings, (std::vector<model::Remark>{{"perhaps a leak", 2}}));
+  EXPECT_EQ(result.warnings, (std::vector<model::Remark>{{"it gathers", 2}}));
 }
 
 TEST(Notes, an_oom_has_its_stack_innermost_last) {

@@ -59,6 +59,14 @@ void clean(model::RunResult& result) {
     clean(result.error->remedy);
   }
   clean(result.cuts);
+  // Code and names of the script's own.
+  for (model::Unreached& lines : result.reach.unreached) {
+    lines.file.clear();
+    lines.place.clear();
+    lines.code = kLeftOut;
+    lines.when = kLeftOut;
+  }
+  clean(result.reach.open);
   clean(result.plan_applied);
   clean(result.plan_refused);
   for (model::DataDependence& read : result.depends_on_data) {

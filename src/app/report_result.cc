@@ -118,6 +118,35 @@ void read_failure(const json& file, model::RunResult& result) {
   }
 }
 
+model::Unreached read_unreached(const json& row) {
+  return {text(row, "file"), row.value("line", 0), row.value("last_line", 0), text(row, "place"),
+          text(row, "code"), text(row, "when"),    text(row, "card")};
+}
+
+// Results of versions that did not say are taken as they were meant: what fits, fits.
+void read_reach(const json& file, model::Reach& reach) {
+  const auto written = file.find("reach");
+  reach.whole = written == file.end() || written->value("whole", false);
+  if (written == file.end()) return;
+  reach.watched = written->value("watched", false);
+  reach.batches = written->value("batches", std::int64_t{0});
+  reach.steps = written->value("steps", std::int64_t{0});
+  reach.peak_at = written->value("peak_at_batch", std::int64_t{0});
+  reach.seconds = written->value("seconds", 0.0);
+  if (const auto share = written->find("lines_run_share"); share != written->end() && share->is_number()) {
+    reach.lines_run = share->get<double>();
+  }
+  reach.looked = rows(*written, "looked_at", [](const json& row) {
+    const auto of = row.find("of");
+    const bool is_known = of != row.end() && of->is_number();
+    return model::LookedAt{row.value("loader", 0), row.value("samples", std::int64_t{0}),
+                           is_known ? std::optional(of->get<std::int64_t>()) : std::nullopt,
+                           row.value("differ", false)};
+  });
+  reach.unreached = rows(file, "unreached", read_unreached);
+  reach.open = rows(file, "open", read_word);
+}
+
 model::RunResult read_run(const json& file) {
   using model::Verdict;
   model::RunResult result;
@@ -139,6 +168,7 @@ model::RunResult read_run(const json& file) {
   result.owners_at_peak = rows(file, "owners_at_peak", read_owner);
   result.lines_at_peak = rows(file, "lines_at_peak", read_line);
   read_failure(file, result);
+  read_reach(file, result.reach);
   result.cuts = rows(file, "cuts", read_word);
   result.plan_applied = rows(file, "plan_applied", read_word);
   result.plan_refused = rows(file, "plan_refused", read_word);

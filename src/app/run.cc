@@ -7,6 +7,8 @@
 #include "app/another_try.h"
 #include "app/borderline.h"
 #include "app/job_run.h"
+#include "app/run_on.h"
+#include "app/so_far.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/subprocess.h"
@@ -27,7 +29,9 @@ Result<RunOutcome> run_once(const JobSetup& setup, const RunRequest& request, ba
   launch.enter = run->layer().entry();
   launch.takes_terminal = !request.quiet_child;
   if (request.quiet_child) launch.output = request.child_output.empty() ? "/dev/null" : request.child_output;
+  SoFar so_far(*run);
   const auto ended = base::run_to_end(launch, [&](double seconds) {
+    if (!request.quiet_child) so_far.look(progress);
     // The job's own output shares the terminal: a passing line is only shown when the job says nothing.
     if (request.quiet_child) progress.update(fmt::format("running {} ({:.0f} s)", launch.argv.back(), seconds));
   });
@@ -58,7 +62,14 @@ Result<RunOutcome> ColdRunner::run(const RunRequest& request, base::ProgressSink
   auto outcome = run_conceding(asked, run_next, [&](std::string_view why) {
     if (!request.quiet_child) progress.say(std::string(why));
   });
-  if (outcome) settle_borderline(asked, *outcome, run_next);
+  if (!outcome) return outcome;
+  settle_borderline(asked, *outcome, run_next);
+  const auto run_after = [&](const RunRequest& next) {
+    progress.update("running it once more, cut short, to see what comes after");
+    return run_next(next);
+  };
+  outcome = complete(asked, std::move(*outcome), run_after);
+  progress.clear();
   return outcome;
 }
 

@@ -26,6 +26,15 @@ struct CardChoice {
   friend bool operator==(const CardChoice&, const CardChoice&) = default;
 };
 
+// How long everything is run before anything is left out: by the clock, or for so many batches and steps, on which two
+// runs of one script agree. Neither: the short cut alone.
+struct Span {
+  double seconds = 0;
+  std::int64_t count = 0;
+  bool is_empty() const { return seconds <= 0 && count <= 0; }
+  friend bool operator==(const Span&, const Span&) = default;
+};
+
 // What a script is run again with when it asked for it, or failed over what a short run on a virtual card lacks.
 struct Concessions {
   bool whole_evaluation = false;  // evaluations deliver all their batches, the last one read again and again
@@ -54,6 +63,8 @@ struct RunRequest {
   bool real = false;                   // --gpu real: the machine's own cards, recorder only
   std::vector<std::string> command;    // {"python", "train.py", ...}: what stood after --
   std::string steps = "auto";          // auto, all, or a number of batches a pass
+  Span span;                           // --within
+  bool span_alone = false;             // no second, short run after it: whoever asks makes one himself
   Concessions concessions;
   std::optional<OutputSeen> already_printed;  // by a run that this one repeats: it is not shown twice
   std::optional<std::filesystem::path> plan;
@@ -63,9 +74,9 @@ struct RunRequest {
   std::string cudnn = "auto";             // --cudnn: auto, zero or a folder: whom to ask about workspaces
   std::optional<std::string> torch;       // --torch: which kept environment to use
   FileWishes files;
-  bool diagnose = false;                  // the hooks look for causes too (RunResult::evidence)
-  bool modules = false;                   // the hooks watch every module (RunResult::modules)
-  bool quiet_child = false;               // its output goes to `child_output` (or nowhere): candidates, floor
+  bool diagnose = false;     // the hooks look for causes too (RunResult::evidence)
+  bool modules = false;      // the hooks watch every module (RunResult::modules)
+  bool quiet_child = false;  // its output goes to `child_output` (or nowhere): candidates, floor
   std::filesystem::path child_output;
 };
 

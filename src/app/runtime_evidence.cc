@@ -11,6 +11,7 @@
 #include "app/wide_outputs.h"
 #include "liveness/growth.h"
 #include "liveness/step_memory.h"
+#include "model/note_fields.h"
 
 namespace vramfit::app {
 
@@ -186,7 +187,6 @@ std::set<liveness::ThreadOfProcess> loader_threads(std::span<const Recording> re
 
 void measure_card(const CardHistory& history, std::span<const Recording> recordings, EventIndex at,
                   RuntimeEvidence& evidence) {
-  for (model::Growth& growth : find_growth(history, recordings)) evidence.growth.push_back(std::move(growth));
   for (model::InputWork& work :
        find_input_work(history, recordings, input_modules_of(recordings), loader_threads(recordings))) {
     evidence.input_work.push_back(std::move(work));
@@ -202,6 +202,23 @@ void measure_card(const CardHistory& history, std::span<const Recording> recordi
     model::Logits logits = find_logits(history, recordings, at, output);
     if (logits.blocks_at_peak > 0) evidence.logits.push_back(std::move(logits));
   }
+}
+
+// The hooks saw peaks rise round after round, and the recording does not show what of it stays.
+void add_noted_growth(std::span<const Recording> recordings, RuntimeEvidence& evidence) {
+  const bool is_noted = std::ranges::any_of(recordings, [](const Recording& recording) {
+    return std::ranges::any_of(recording.notes, [](const model::Note& note) {
+      return note.kind == "growth" && model::text_of(note.fields, "phase").empty();
+    });
+  });
+  const bool is_known =
+      std::ranges::any_of(evidence.growth, [](const auto& growth) { return growth.phase == "train"; });
+  if (!is_noted || is_known) return;
+  model::Growth growth;
+  growth.phase = "train";
+  growth.of_peak = true;
+  growth.steps = liveness::kFewestStepsToWarn;
+  evidence.growth.push_back(std::move(growth));
 }
 
 bool is_diagnosed(std::span<const Recording> recordings) {
@@ -220,6 +237,10 @@ RuntimeEvidence gather_runtime_evidence(std::span<const Recording> recordings, s
     for (model::ContextOnCard& context : contexts_of(recording)) evidence.contexts.push_back(std::move(context));
   }
   evidence.oom = last_oom(recordings, histories);
+  for (const CardHistory& history : histories) {
+    for (model::Growth& growth : find_growth(history, recordings)) evidence.growth.push_back(std::move(growth));
+  }
+  add_noted_growth(recordings, evidence);
   if (!is_diagnosed(recordings)) return evidence;
   for (const CardHistory& history : histories) measure_card(history, recordings, moment(history), evidence);
   apply_runtime_notes(recordings, histories, evidence);

@@ -38,10 +38,10 @@ model::Recording leaking_job() {
   return builder.build();
 }
 
-TEST(RuntimeEvidence, a_run_that_was_not_diagnosed_has_contexts_only) {
+TEST(RuntimeEvidence, a_run_that_was_not_diagnosed_has_contexts_and_growth_only) {
   const auto evidence = gather({leaking_job()});
   EXPECT_FALSE(evidence.measured);
-  EXPECT_TRUE(evidence.growth.empty());
+  EXPECT_EQ(evidence.growth.size(), 1u);
   ASSERT_EQ(evidence.contexts.size(), 1u);
   EXPECT_EQ(evidence.contexts[0].context, Bytes::mib(300));
   EXPECT_EQ(evidence.contexts[0].peak_allocated, Bytes::mib(5));

@@ -6,6 +6,7 @@
 
 #include "app/another_try.h"
 #include "app/borderline.h"
+#include "app/run_on.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 
@@ -78,7 +79,7 @@ Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink
     conceded_ = asked.concessions;
     cold_reason_.clear();
     settle_borderline(asked, *outcome, run_next);
-    return outcome;
+    return complete(asked, std::move(*outcome), run_next);
   }
   zygote_.reset();
   if (outcome.error().code == base::ErrorCode::kInterrupted) return outcome;

@@ -91,8 +91,7 @@ std::string request_line(const ZygoteJob& job, int id) {
                   {"stdout_path", job.output},
                   {"stderr_path", job.output},
                   {"run_as", job.command.is_module ? "module" : "script"}};
-  request["layer"] =
-      job.layer.empty() ? json(nullptr) : json{{"library", job.layer_library}, {"spec", job.layer}};
+  request["layer"] = job.layer.empty() ? json(nullptr) : json{{"library", job.layer_library}, {"spec", job.layer}};
   request["timeout"] = job.timeout_seconds ? json(*job.timeout_seconds) : json(nullptr);
   return request.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -31,8 +31,8 @@ struct Launch {
   std::filesystem::path output;           // stdout and stderr are appended here; empty: ours are inherited
   std::optional<double> timeout_seconds;  // then SIGTERM, and SIGKILL after the grace period
   double grace_seconds = 5;
-  bool takes_terminal = false;  // the child reads the terminal and hears Ctrl-C itself
-  int inherited_fd = -1;        // stays open in the child under the same number
+  bool takes_terminal = false;          // the child reads the terminal and hears Ctrl-C itself
+  int inherited_fd = -1;                // stays open in the child under the same number
   std::function<Result<void>()> enter;  // called in the child, in its folder, right before it becomes the program
 };
 

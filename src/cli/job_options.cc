@@ -8,6 +8,7 @@
 
 #include "app/catalogue.h"
 #include "app/job_identity.h"
+#include "app/run_on.h"
 #include "base/file.h"
 
 namespace vramfit::cli {
@@ -23,6 +24,12 @@ void add_job_options(CLI::App& parser, JobOptions& options) {
       ->allow_extra_args(false);
   parser.add_option("--steps", options.steps,
                     "auto (a few batches a pass, the default), all, or a number of batches a pass");
+  parser
+      .add_option(
+          "--within", options.within,
+          "How long everything is run before anything is left out: seconds (20, or VRAMFIT_WITHIN), a number of "
+          "batches and steps (500n), or 0: the short cut alone")
+      ->envname("VRAMFIT_WITHIN");
   parser
       .add_option(
           "--values", options.values,
@@ -107,6 +114,11 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
     return base::fail(ErrorCode::kUsage, fmt::format("\"{}\" is not a number of steps", options.steps), "--steps",
                       "auto, all, or a number from 1 on");
   }
+  const auto span = app::parse_span(options.within);
+  if (!span) {
+    return base::fail(ErrorCode::kUsage, fmt::format("\"{}\" is no time to run on", options.within), "--within",
+                      "seconds, as 20; batches and steps, as 500n; or 0 for the short cut alone");
+  }
   auto cards = app::choose_cards(options.gpus);
   if (!cards) return std::unexpected(cards.error());
   for (const std::string& note : cards->notes) progress.say(note);
@@ -122,6 +134,7 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
   request.real = cards->real;
   request.command = command;
   request.steps = options.steps;
+  request.span = *span;
   request.cudnn = options.cudnn;
   request.occupied = occupied->value_or(base::Bytes(0));
   request.context = *context;

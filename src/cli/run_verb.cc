@@ -8,6 +8,7 @@
 #include "app/floor.h"
 #include "app/run.h"
 #include "app/run_book.h"
+#include "app/run_on.h"
 #include "app/warm_runner.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -33,7 +34,9 @@ struct RunOptions {
 };
 
 // A floor that can't be found is a warning of the result, not the end of it.
-base::Result<void> add_floor(const app::RunRequest& request, model::RunResult& result, base::ProgressSink& progress) {
+base::Result<void> add_floor(app::RunRequest request, model::RunResult& result, base::ProgressSink& progress) {
+  request.span = app::span_to_peak(request, result.reach);
+  request.span_alone = true;
   app::WarmRunner warm;
   app::RunRequest other = request;
   other.files.keep.clear();  // they are kept of the job's own run

@@ -31,7 +31,7 @@ using base::Result;
 
 struct SweepOptions {
   std::vector<std::string> gpus, vary, slurm_options;
-  std::string find_max, file, steps, values, occupied, torch, cudnn, files, json;
+  std::string find_max, file, steps, within, values, occupied, torch, cudnn, files, json;
   std::string out = "vramfit-sweep";
   double timeout_seconds = 0;
   std::size_t jobs = 0;
@@ -64,6 +64,7 @@ Result<model::SweepSpec> build_spec(const SweepOptions& options, const Command& 
   if (options.timeout_seconds > 0) spec->timeout_seconds = options.timeout_seconds;
   if (!options.find_max.empty()) find_max = options.find_max;
   add_words(spec->options, "--steps", options.steps);
+  add_words(spec->options, "--within", options.within);
   add_words(spec->options, "--values", options.values);
   add_words(spec->options, "--occupied", options.occupied);
   add_words(spec->options, "--torch", options.torch);
@@ -162,7 +163,7 @@ Verb add_sweep_verb(CLI::App& parser) {
       ->allow_extra_args(false);
   verb->add_option("--vary", options->vary,
                    "NAME=VALUE,VALUE: an option of the script (\"--crop-size=512,768\"), {NAME} in its command, batch, "
-                   "amp=off,bf16,fp16, alloc=off,CONF, plan=off,FILE, gpu, steps, occupied, torch")
+                   "amp=off,bf16,fp16, alloc=off,CONF, plan=off,FILE, gpu, steps, within, occupied, torch")
       ->allow_extra_args(false);
   verb->add_option("--find-max", options->find_max, "NAME or NAME=1..512: the largest whole number that fits");
   verb->add_option("--file", options->file, "The sweep as a TOML file")->check(CLI::ExistingFile);
@@ -172,6 +173,7 @@ Verb add_sweep_verb(CLI::App& parser) {
   verb->add_option("--timeout", options->timeout_seconds, "Seconds after which a trial is ended (600)")
       ->check(CLI::PositiveNumber);
   verb->add_option("--steps", options->steps, "As for run");
+  verb->add_option("--within", options->within, "As for run");
   verb->add_option("--values", options->values, "As for run");
   verb->add_option("--occupied", options->occupied, "As for run");
   verb->add_option("--torch", options->torch, "As for run");

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "liveness/growth.h"
+
 namespace vramfit::doctor {
 
 namespace {
@@ -32,6 +34,9 @@ Judgement judge_size(const Scene& scene) {
 }
 
 Judgement judge_lifetime(const Scene& scene) {
+  if (scene.has_run() && !scene.runtime().growth.empty()) {
+    return {CheckState::kUnknown, "the run: " + liveness::describe_growth(scene.runtime().growth.front())};
+  }
   if (scene.has_run() && scene.runtime().measured) {
     return {CheckState::kPass, "the run: nothing grows, evaluations keep nothing, nothing is left over"};
   }

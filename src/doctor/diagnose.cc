@@ -8,6 +8,7 @@
 #include "doctor/cause.h"
 #include "doctor/checks.h"
 #include "doctor/scene.h"
+#include "liveness/growth.h"
 
 namespace vramfit::doctor {
 
@@ -67,6 +68,10 @@ std::string lower_first(std::string text) {
 
 std::string verdict_of(const Scene& scene, const std::vector<Finding>& findings) {
   if (findings.empty()) {
+    if (scene.has_run() && !scene.runtime().growth.empty()) {
+      return "The script ran and nothing ran out of memory, but " +
+             liveness::describe_growth(scene.runtime().growth.front()) + ".";
+    }
     return scene.has_run() ? "All well: the script ran, nothing ran out of memory, nothing grows."
                            : "All well: nothing in what was read says that memory ran out.";
   }

@@ -14,7 +14,7 @@ vramfit_room(doctor
     causes/size_computation_bug.cc causes/unknown.cc causes/variable_length_spike.cc causes/windows_shared_memory.cc
     causes/wrong_device.cc
   TESTS diagnose_test.cc memory_series_test.cc scene_test.cc
-  ROOMS model)
+  ROOMS liveness model)
 
 # The smallest example of each cause is data beside the program: `vramfit explain` shows it.
 file(GLOB vramfit_cause_examples CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/doctor/examples/*.py"

@@ -19,9 +19,10 @@ using base::Result;
 
 namespace {
 
-constexpr std::array<std::pair<Mechanism, std::string_view>, 3> kNames = {{{Mechanism::kOverlay, "overlay"},
-                                                                          {Mechanism::kUserNamespace, "user_namespace"},
-                                                                          {Mechanism::kSupervisor, "supervisor"}}};
+constexpr std::array<std::pair<Mechanism, std::string_view>, 3> kNames = {
+    {{Mechanism::kOverlay, "overlay"},
+     {Mechanism::kUserNamespace, "user_namespace"},
+     {Mechanism::kSupervisor, "supervisor"}}};
 
 // What is written during a trial: a file that nobody else may see, and one that everybody must.
 struct Trial {

@@ -7,10 +7,14 @@ namespace vramfit::isolate {
 using nlohmann::json;
 
 std::string to_text(const LayerSpec& spec) {
-  const json text = {{"staging", spec.staging},         {"report", spec.report},
-                     {"shared", spec.shared},           {"near", spec.near},
-                     {"network", spec.network},         {"limit_bytes", spec.limit_bytes},
-                     {"supervised", spec.is_supervised}, {"has_files", spec.has_files},
+  const json text = {{"staging", spec.staging},
+                     {"report", spec.report},
+                     {"shared", spec.shared},
+                     {"near", spec.near},
+                     {"network", spec.network},
+                     {"limit_bytes", spec.limit_bytes},
+                     {"supervised", spec.is_supervised},
+                     {"has_files", spec.has_files},
                      {"in_user_namespace", spec.in_user_namespace}};
   return text.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -18,11 +22,9 @@ std::string to_text(const LayerSpec& spec) {
 base::Result<LayerSpec> parse_layer_spec(const std::string& text) {
   const json from = json::parse(text, nullptr, false);
   try {
-    return LayerSpec{from.at("staging"),   from.at("report"),
-                     from.at("shared"),    from.at("near"),
-                     from.at("network"),   from.at("supervised"),
-                     from.at("limit_bytes"), from.at("has_files"),
-                     from.at("in_user_namespace")};
+    return LayerSpec{from.at("staging"),     from.at("report"),    from.at("shared"),
+                     from.at("near"),        from.at("network"),   from.at("supervised"),
+                     from.at("limit_bytes"), from.at("has_files"), from.at("in_user_namespace")};
   } catch (const json::exception& problem) {
     return base::fail(base::ErrorCode::kCorrupt, std::string("not the description of a layer: ") + problem.what());
   }

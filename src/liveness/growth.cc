@@ -1,10 +1,18 @@
 #include "liveness/growth.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+
+#include "liveness/rise.h"
+#include "liveness/step_memory.h"
+#include "model/note_fields.h"
 
 namespace vramfit::liveness {
 
@@ -173,22 +181,109 @@ Growth measure(const CardHistory& history, const Stretch& stretch, const model::
   return growth;
 }
 
+// Blocks of training steps that are never freed, by the line that makes some of them again and again.
+void find_lines_that_stay(const CardHistory& history, const Stretch& stretch, const model::Recording& recording,
+                          Growth& growth) {
+  const std::size_t never = stretch.ends.size() + 1;
+  for (const auto& [site, generations] : collect(history, stretch)) {
+    if (site.death != never || generations.size() < kFewestGenerations) continue;
+    GrowingLine line =
+        describe(site, generations, {generations.begin()->first, generations.rbegin()->first}, recording);
+    add_line(growth.lines, std::move(line));
+  }
+  std::ranges::stable_sort(growth.lines, std::greater{}, &GrowingLine::per_step);
+  if (growth.lines.size() > kMostLines) growth.lines.resize(kMostLines);
+}
+
+std::optional<Rise> rise_of_peaks(const CardHistory& history, const Stretch& stretch) {
+  std::vector<Bytes> peaks;
+  for (const StepPeak& peak : find_step_peaks(history)) {
+    const bool ended = peak.number <= stretch.ends.back().number;
+    if (peak.process == stretch.process && peak.phase == stretch.phase && ended) peaks.push_back(peak.allocated);
+  }
+  return find_rise_of_peaks(peaks);
+}
+
+// What a few steps in a row seem to show gives way to what the whole of a training does.
+void judge_whole(const CardHistory& history, const Stretch& stretch, const model::Recording& recording,
+                 Growth& growth) {
+  std::vector<Bytes> levels;
+  for (const StepEnd& end : stretch.ends) levels.push_back(history.moments[end.at].allocated);
+  auto rise = find_rise(levels);
+  // Inputs that get longer leave their last one behind too: then what a step needs rises by far more than what stays.
+  const auto need = rise_of_peaks(history, stretch);
+  growth.of_peak = need && (!rise || need->per_step.count() > 2 * rise->per_step.count());
+  if (growth.of_peak) rise = need;
+  if (!rise || growth.of_peak) {
+    growth.lines.clear();
+  } else if (growth.lines.empty()) {
+    find_lines_that_stay(history, stretch, recording, growth);
+  }
+  growth.per_step = rise ? rise->per_step : Bytes(0);
+  growth.every = rise ? rise->every : 1;
+  growth.steps = rise ? rise->steps : 0;
+}
+
+// Past a budget passes get one batch each: what happens once an epoch happens at every step there, and tells no rhythm.
+void leave_out_cut_steps(const model::Recording& recording, Stretch& stretch) {
+  for (const model::Note& note : recording.notes) {
+    if (note.kind != "run_on") continue;
+    const std::int64_t in_full = model::integer_of(note.fields, "steps_in_full", -1);
+    if (in_full < static_cast<std::int64_t>(kFewestLevels)) continue;
+    std::erase_if(stretch.ends, [&](const StepEnd& end) { return end.number > in_full; });
+  }
+}
+
 std::int64_t total(const Growth& growth) { return growth.per_step.count() * growth.steps; }
 
 }  // namespace
 
 std::vector<Growth> find_growth(const CardHistory& history, std::span<const model::Recording> recordings) {
   std::map<std::pair<int, std::uint8_t>, Growth> most;
-  for (const Stretch& stretch : find_stretches(history)) {
+  std::vector<Stretch> stretches = find_stretches(history);
+  for (Stretch& stretch : stretches) {
+    const model::Recording& recording = recordings[static_cast<std::size_t>(stretch.process)];
+    if (stretch.phase == VF_PHASE_TRAIN) leave_out_cut_steps(recording, stretch);
     if (stretch.ends.size() < kFewestGenerations) continue;
-    Growth growth = measure(history, stretch, recordings[static_cast<std::size_t>(stretch.process)]);
-    if (growth.lines.empty()) continue;
+    Growth growth = measure(history, stretch, recording);
+    if (stretch.phase == VF_PHASE_TRAIN && stretch.ends.size() >= kFewestLevels) {
+      judge_whole(history, stretch, recording, growth);
+    }
+    if (growth.steps == 0) continue;
     Growth& known = most[{stretch.process, stretch.phase}];
-    if (known.lines.empty() || total(growth) > total(known)) known = std::move(growth);
+    if (known.steps == 0 || total(growth) > total(known)) known = std::move(growth);
   }
   std::vector<Growth> found;
   for (auto& [key, growth] : most) found.push_back(std::move(growth));
   return found;
+}
+
+std::optional<std::int64_t> find_end(const Growth& growth, Bytes room) {
+  if (growth.per_step.count() <= 0 || room.count() < 0) return std::nullopt;
+  const auto last = growth.first_step + static_cast<std::int64_t>(growth.levels.size()) - 1;
+  return last + room.count() / growth.per_step.count() + 1;
+}
+
+namespace {
+
+// 2910057 -> "2,910,057"
+std::string grouped(std::int64_t number) {
+  std::string digits = fmt::format("{}", number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
+  return digits;
+}
+
+}  // namespace
+
+std::string describe_growth(const Growth& growth) {
+  if (growth.per_step.count() <= 0) return "memory was still growing when the run was ended: perhaps a leak";
+  const std::string rhythm = growth.every > 1 ? fmt::format("every {} steps", growth.every) : "every step";
+  const Bytes each(growth.per_step.count() * growth.every);
+  std::string text = fmt::format("{} rises by {} {} of {}", growth.of_peak ? "what a step needs" : "memory",
+                                 to_string(each), rhythm, growth.phase);
+  if (!growth.lines.empty()) text += fmt::format(" ({})", growth.lines.front().line);
+  if (growth.runs_out_at) text += ": the card is full at about step " + grouped(*growth.runs_out_at);
+  return text;
 }
 
 }  // namespace vramfit::liveness

@@ -1,4 +1,6 @@
-// Memory that grows step by step: lines of the script whose blocks stay, generation after generation.
+// Memory that grows: the one judgement that run, fit and doctor share. A training of a dozen steps or more is judged as
+// a whole (rise.h): a leak at every fifth step, one at every epoch, inputs that get longer. Which of the script's lines
+// it is, and shorter stretches, are told by lines whose blocks stay, generation after generation:
 //
 //   block     step 1   2   3   4   5   6
 //   of 2            [...................     the same line, born one step after another, alive together: growth
@@ -11,7 +13,10 @@
 #ifndef VRAMFIT_LIVENESS_GROWTH_H
 #define VRAMFIT_LIVENESS_GROWTH_H
 
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "liveness/lifetimes.h"
@@ -19,11 +24,20 @@
 
 namespace vramfit::liveness {
 
-// One entry for each process and phase with growing lines; of several evaluations the one that grew most. Weights,
+// One entry for each process and phase that grows; of several evaluations the one that grew most. Weights,
 // buffers, gradients and optimizer state never count. `holders` and `graphs` stay empty: a recording has no names.
 std::vector<model::Growth> find_growth(const CardHistory& history, std::span<const model::Recording> recordings);
 
 inline constexpr int kFewestGenerations = 3;
+
+// Over fewer steps it may be a list that is bounded: no reason for a warning.
+inline constexpr std::int64_t kFewestStepsToWarn = 6;
+
+// The step at which a card with this much room above the peak of the run would be full.
+std::optional<std::int64_t> find_end(const model::Growth& growth, Bytes room);
+
+// "memory rises by 3.00 MiB every 5 steps of training (train.py:9 in train): the card is full at about step 4,120".
+std::string describe_growth(const model::Growth& growth);
 
 }  // namespace vramfit::liveness
 

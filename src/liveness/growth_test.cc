@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "liveness/testing/recording_builder.h"
 
 namespace vramfit::liveness {
@@ -52,6 +54,28 @@ TEST(Growth, a_window_of_the_last_steps_is_none) {
     if (number > 4) builder.free(place(number - 4));
   }));
   EXPECT_TRUE(found.empty());
+}
+
+TEST(Growth, steps_of_passes_that_were_cut_tell_no_rhythm) {
+  // Once an epoch of 10 steps; past the budget an epoch is one step.
+  auto recordings = record(90, [](RecordingBuilder& builder, int number) {
+    if (number > 60 || number % 10 == 0) builder.alloc(place(number), kMib, "", "train.py:9 in train");
+  });
+  recordings[0].notes.push_back({"run_on", {{"kind", "run_on"}, {"steps_in_full", 60}}});
+  const auto found = growth_of(recordings);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].every, 10);
+  EXPECT_FALSE(found[0].of_peak);
+}
+
+TEST(Growth, inputs_that_get_longer_raise_what_a_step_needs) {
+  const auto found = growth_of(record(60, [](RecordingBuilder& builder, int number) {
+    builder.alloc(place(100), number * kMib, "", "train.py:5 in train").free(place(100));
+  }));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].of_peak);
+  EXPECT_NEAR(found[0].per_step.as_mib(), 1, 0.2);
+  EXPECT_NEAR(static_cast<double>(find_end(found[0], Bytes::mib(100)).value()), 160, 25);
 }
 
 TEST(Growth, a_variable_that_the_next_step_overwrites_is_none) {

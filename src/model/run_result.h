@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "model/data_loss.h"
+#include "model/reach.h"
 #include "model/runtime_evidence.h"
 
 namespace vramfit::model {
@@ -190,6 +191,7 @@ struct RunResult {
   std::vector<Remark> warnings;
   std::vector<DataLoss> losses;  // what the run failed to see, the worst first
   std::optional<FilesResult> files;
+  Reach reach;  // how far it went, and what that leaves open
   std::vector<TimelinePoint> timeline;
   int processes = 0;  // that touched a card
   RuntimeEvidence evidence;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "report/layout.h"
+#include "report/reach_text.h"
 
 namespace vramfit::report {
 namespace {
@@ -28,8 +29,9 @@ std::string describe_verdict(const FitResult& result) {
   switch (result.verdict) {
     case FitVerdict::kFitsAlready: {
       const model::DeviceResult* device = fullest(result.as_is);
-      if (device == nullptr) return fmt::format("fits already: the job runs on {} as it is", card);
-      return fmt::format("fits already: the job runs on {} as it is, with {} at the peak{}", card,
+      const std::string_view words = is_settled(result.as_is.reach) ? "fits already" : "fits already, as far as it ran";
+      if (device == nullptr) return fmt::format("{}: the job runs on {} as it is", words, card);
+      return fmt::format("{}: the job runs on {} as it is, with {} at the peak{}", words, card,
                          to_string(device->peaks.device),
                          device->retries > 0 ? "; memory is tight: PyTorch had to empty its cache" : "");
     }
@@ -64,8 +66,17 @@ std::string_view mark_of(FitVerdict verdict) {
   return verdict == FitVerdict::kOutOfTime || verdict == FitVerdict::kInterrupted ? "[!]" : "[✗]";
 }
 
+// What the job with plenty did not come to, nor any plan.
+void add_reach(std::string& text, const model::Reach& reach) {
+  std::vector<std::string> sentences = unreached_sentences(reach, 5);
+  sentences.insert(sentences.end(), reach.open.begin(), reach.open.end());
+  if (sentences.empty()) return;
+  text += "\nLeft open\n";
+  for (const std::string& sentence : sentences) text += "  - " + wrap(sentence, kPageWidth - 4, 4) + "\n";
+}
+
 void add_demand(std::string& text, const FitResult& result) {
-  if (!result.free_run) return;
+  if (!result.free_run) return add_reach(text, result.as_is.reach);
   const model::DeviceResult* device = fullest(*result.free_run);
   if (device == nullptr) return;
   std::string as_is = "does not fit";
@@ -84,6 +95,7 @@ void add_demand(std::string& text, const FitResult& result) {
   // What the run with room warned of is often the cause, and something that no technique changes: memory that grows.
   for (const model::Remark& warning : result.free_run->warnings)
     text += wrap("[!] " + warning.text, kPageWidth, 4) + "\n";
+  add_reach(text, result.free_run->reach);
 }
 
 void add_cause(std::string& text, const FitResult& result) {

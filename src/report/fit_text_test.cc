@@ -161,6 +161,8 @@ TEST(FitText, no_plan_and_no_time_are_different_verdicts) {
   result.verdict = FitVerdict::kOutOfTime;
   EXPECT_TRUE(fit_verdict_line(result).starts_with("[!] ran out of time"));
   result.verdict = FitVerdict::kFitsAlready;
+  EXPECT_TRUE(fit_verdict_line(result).starts_with("[✓] fits already, as far as it ran"));
+  result.as_is.reach.whole = true;
   EXPECT_TRUE(fit_verdict_line(result).starts_with("[✓] fits already"));
   result.as_is.devices.emplace_back().peaks.device = base::Bytes::mib(300);
   EXPECT_TRUE(fit_verdict_line(result).contains("with 300 MiB at the peak"));

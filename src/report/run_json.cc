@@ -122,6 +122,36 @@ ordered_json files_json(const model::FilesResult& files) {
   return json;
 }
 
+ordered_json reach_json(const model::Reach& reach) {
+  const auto looked = [](const model::LookedAt& at) -> ordered_json {
+    return {{"loader", at.loader},
+            {"samples", at.samples},
+            {"of", at.of ? ordered_json(*at.of) : ordered_json(nullptr)},
+            {"differ", at.differ}};
+  };
+  return {{"whole", reach.whole},
+          {"watched", reach.watched},
+          {"batches", reach.batches},
+          {"steps", reach.steps},
+          {"peak_at_batch", reach.peak_at},
+          {"seconds", reach.seconds},
+          {"lines_run_share", reach.lines_run ? ordered_json(*reach.lines_run) : ordered_json(nullptr)},
+          {"looked_at", list_json(reach.looked, looked)}};
+}
+
+ordered_json unreached_json(const model::Unreached& lines) {
+  return {{"file", lines.file},   {"line", lines.line}, {"last_line", lines.last_line},
+          {"place", lines.place}, {"code", lines.code}, {"when", lines.when},
+          {"card", lines.card}};
+}
+
+// For the verdicts that say that it fits.
+ordered_json words_json(const model::RunResult& result) {
+  const bool ran = result.verdict == model::Verdict::kFits || result.verdict == model::Verdict::kBorderline;
+  if (!ran || (result.oom && !result.oom->caught)) return nullptr;
+  return words_for_fits(result.reach);
+}
+
 ordered_json loss_json(const model::DataLoss& loss) {
   const model::LossDescription& kind = describe(loss.kind);
   return {{"kind", kind.key},
@@ -136,6 +166,7 @@ ordered_json loss_json(const model::DataLoss& loss) {
 ordered_json run_to_json(const model::RunResult& result, std::string_view version) {
   ordered_json json = {{"vramfit", version},
                        {"verdict", to_string(result.verdict)},
+                       {"verdict_words", words_json(result)},
                        {"reason", or_null(result.reason)},
                        {"exit_code", result.exit_code},
                        {"timed_out", result.timed_out},
@@ -155,6 +186,9 @@ ordered_json run_to_json(const model::RunResult& result, std::string_view versio
   json["lines_at_peak"] = list_json(result.lines_at_peak, line_json);
   json["oom"] = result.oom ? oom_json(*result.oom) : ordered_json(nullptr);
   json["error"] = result.error ? error_json(*result.error) : ordered_json(nullptr);
+  json["reach"] = reach_json(result.reach);
+  json["unreached"] = list_json(result.reach.unreached, unreached_json);
+  json["open"] = result.reach.open;
   json["cuts"] = result.cuts;
   json["plan_applied"] = result.plan_applied;
   json["plan_refused"] = result.plan_refused;

@@ -6,6 +6,7 @@
 
 #include "report/layout.h"
 #include "report/modules_text.h"
+#include "report/reach_text.h"
 
 namespace vramfit::report {
 
@@ -40,13 +41,18 @@ std::string ending(const RunResult& result) {
   return fmt::format("exit code {}", result.exit_code);
 }
 
+// "fits", "fits as far as it ran, on": the card's name follows.
+std::string_view fits_on(const RunResult& result) {
+  return is_settled(result.reach) ? "fits" : "fits as far as it ran, on";
+}
+
 std::string describe_verdict(const RunResult& result) {
   const model::DeviceResult* device = fullest(result);
   const std::string name = device != nullptr ? device->name : "the card";
   switch (result.verdict) {
     case Verdict::kFits:
       if (device == nullptr || device->total.count() == 0) return "it ran";
-      return fmt::format("fits {}: {} of {} at the peak{}", name, to_string(device->peaks.device),
+      return fmt::format("{} {}: {} of {} at the peak{}", fits_on(result), name, to_string(device->peaks.device),
                          to_string(device->total), result.peak_phase.empty() ? "" : " (" + result.peak_phase + ")");
     case Verdict::kBorderline:
       return fmt::format("borderline on {}: {}", name, result.reason);
@@ -248,6 +254,14 @@ std::vector<std::string> sentences_of(const model::FilesResult& files) {
   return sentences;
 }
 
+void add_reach(std::string& text, const model::Reach& reach, bool verbose) {
+  std::vector<std::string> lines = reach_sentences(reach);
+  if (reach.whole) lines.clear();
+  add_sentences(text, "How far it ran", lines);
+  add_sentences(text, "[!] Not reached, and it uses the card", unreached_sentences(reach, verbose ? 100 : 5));
+  add_sentences(text, "[!] Open", reach.open);
+}
+
 void add_context(std::string& text, const RunResult& result, std::int64_t number) {
   text += fmt::format("\n{}torch {}, Python {}, {:.1f} s, {} of host memory\n",
                       number > 0 ? fmt::format("run {}: ", number) : "", result.torch.empty() ? "?" : result.torch,
@@ -274,6 +288,7 @@ std::string run_to_text(const RunResult& result, const TextOptions& options) {
   }
   add_sentences(text, "Plan applied", result.plan_applied);
   add_sentences(text, "[!] Parts of the plan that this script refuses", result.plan_refused);
+  if (reached) add_reach(text, result.reach, options.verbose);
   add_sentences(text, "Left out of the run (--steps all runs everything)", result.cuts);
   add_sentences(text, "[!] Depends on values that a virtual card does not compute (--values cpu does)",
                 sentences_of(result.depends_on_data, options.verbose ? 1000 : 3));

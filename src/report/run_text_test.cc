@@ -73,6 +73,27 @@ TEST(RunText, what_the_job_did_to_files_and_tried_to_send_is_said_in_a_line_each
   EXPECT_TRUE(has("files: shared"));
 }
 
+TEST(RunText, how_far_it_ran_is_said_and_lines_that_leave_the_card_alone_are_not) {
+  const std::string text = run_to_text(testing::fitting_run(), {});
+  EXPECT_NE(text.find("1,250 batches and steps (16.2 s)"), std::string::npos) << text;
+  EXPECT_NE(text.find("looked at 5,000 of 118,287 samples"), std::string::npos) << text;
+  EXPECT_EQ(text.find("was not reached"), std::string::npos) << text;
+}
+
+TEST(RunText, up_to_five_lines_that_use_the_card_and_were_not_reached_are_listed) {
+  model::RunResult result = testing::fitting_run();
+  for (int line = 212; line < 219; ++line) {
+    result.reach.unreached.push_back(
+        {"/home/me/train.py", line, line, "", "evaluate(model)", "every 1,000 steps", "yes"});
+  }
+  const std::string text = run_to_text(result, {});
+  EXPECT_NE(text.find("line 212 of train.py, evaluate(model), was not reached (every 1,000"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("line 217"), std::string::npos) << text;
+  EXPECT_NE(text.find("and 2 more places"), std::string::npos) << text;
+  EXPECT_TRUE(lines_of(text).front().starts_with("[✓] fits as far as it ran, on NVIDIA GeForce RTX 3060")) << text;
+}
+
 TEST(RunText, a_failure_names_the_exception_and_no_peaks) {
   const std::string text = run_to_text(testing::failing_run(), {});
   EXPECT_NE(text.find("ModuleNotFoundError: No module named 'datasets'"), std::string::npos);

@@ -57,6 +57,9 @@ ordered_json growth_json(const model::Growth& growth) {
           {"first_step", growth.first_step},
           {"steps", growth.steps},
           {"per_step_bytes", growth.per_step.count()},
+          {"every", growth.every},
+          {"of_peak", growth.of_peak},
+          {"runs_out_at_step", growth.runs_out_at ? ordered_json(*growth.runs_out_at) : ordered_json(nullptr)},
           {"levels_bytes", list_json(growth.levels, [](base::Bytes level) { return ordered_json(level.count()); })},
           {"lines", list_json(growth.lines, line_json)},
           {"holders", list_json(growth.holders, held_json)},
@@ -190,8 +193,8 @@ ordered_json evidence_to_json(const model::RuntimeEvidence& evidence) {
   ordered_json json = {{"measured", evidence.measured}};
   json["contexts"] = list_json(evidence.contexts, context_json);
   json["oom"] = evidence.oom ? oom_json(*evidence.oom) : ordered_json(nullptr);
-  if (!evidence.measured) return json;
   json["growth"] = list_json(evidence.growth, growth_json);
+  if (!evidence.measured) return json;
   json["evaluations"] = list_json(evidence.evaluations, evaluation_json);
   json["leftovers"] = list_json(evidence.leftovers, leftovers_json);
   json["copies"] = list_json(evidence.copies, copy_json);

@@ -254,7 +254,11 @@ def test_trials_start_from_the_same_files(place: Place) -> None:
     """
     before = state_of(place.work)
     # Enough for two trials on a busy machine.
-    words = place.words(text, verb="fit", options=("--budget", "280", "--only", "autocast,micro_batch", "--plan-out", str(place.product.folder / "plan")))
+    words = place.words(
+        text,
+        verb="fit",
+        options=("--budget", "280", "--only", "autocast,micro_batch", "--plan-out", str(place.product.folder / "plan")),
+    )
     words[words.index("rtx3060")] = "rtx3060:5GiB"
     done = place.call(words)
     assert state_of(place.work) == before

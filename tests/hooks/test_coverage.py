@@ -63,6 +63,21 @@ def test_what_a_later_step_may_reach_is_told_with_its_test_and_whether_it_uses_t
     assert len(gaps) == 4, "what was decided once and for all is no gap"
 
 
+def test_the_other_side_of_an_expression_is_told_where_the_loop_will_come_to_it(job: Job) -> None:
+    gaps = gaps_of(
+        job,
+        """
+    HALF = 50000
+    for step in range(100000):
+        train_step(step, torch.ones(2 if step < HALF // 2 else 64, 4))
+        train_step(step, torch.ones(2 if step > 200000 else 3, 4))   # the loop ends before
+        train_step(step, torch.ones(2 if step >= 1 else 3, 4))       # both sides were seen
+    """,
+    )
+    sides = {code: gap["when"] for code, gap in gaps.items() if " else " in code}
+    assert sides == {"2 if step < HALF // 2 else 64": "once step is 25,000"}
+
+
 def test_an_early_exit_hides_what_comes_after_it(job: Job) -> None:
     gaps = gaps_of(
         job,

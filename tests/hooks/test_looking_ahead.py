@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from hooked_job import Finished, Job
 
 DATA = """
@@ -57,7 +55,6 @@ def test_the_one_long_sample_of_many_is_found_and_trained_on(job: Job) -> None:
     assert finished.output() == 900
     looked = finished.only("looked")
     assert looked["differ"] and looked["of"] == 20000 and looked["samples"] == 20000
-    assert "looked at 20,000 of 20,000 samples" in json.dumps(finished.of_kind("assumed"))
 
 
 def test_the_random_state_is_that_of_a_run_without_it(job: Job) -> None:

@@ -38,7 +38,19 @@ def import_runs(product: Product, text: str = "train.py:12 in main") -> None:
 def start_run(product: Product, text: str) -> subprocess.Popen[bytes]:
     script = product.script(text)
     return subprocess.Popen(
-        [str(VRAMFIT), "run", "--gpu", "rtx3060", "--steps", "all", "--files", "shared", "--", sys.executable, str(script)],
+        [
+            str(VRAMFIT),
+            "run",
+            "--gpu",
+            "rtx3060",
+            "--steps",
+            "all",
+            "--files",
+            "shared",
+            "--",
+            sys.executable,
+            str(script),
+        ],
         cwd=product.folder,
         env=product.environment(),
         stdin=subprocess.DEVNULL,

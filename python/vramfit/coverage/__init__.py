@@ -17,11 +17,11 @@ import atexit
 import os
 import sys
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from vramfit import notes
-from vramfit.coverage import lines
+from vramfit.coverage import crossings, lines
 from vramfit.coverage.source import Gap, Source, Varying
 from vramfit.coverage.touches import NO, Touching
 from vramfit.diagnose import frames
@@ -74,7 +74,16 @@ def tell(frame: FrameType | None) -> None:
     known = lines.is_known()
     seen = {file: sorted(found) for file, found in lines.executed.items() if found}
     unreached = find(frame, sys.modules["torch"]) if known and was_cut and "torch" in sys.modules else []
-    notes.note("coverage", known=known, cut=was_cut, executed=_as_ranges(seen), unreached=unreached)
+    run, of = _count_lines()
+    notes.note(
+        "coverage",
+        known=known,
+        cut=was_cut,
+        executed=_as_ranges(seen),
+        unreached=unreached,
+        lines_run=run,
+        lines=of,
+    )
 
 
 def find(frame: FrameType | None, torch: Any) -> list[dict[str, Any]]:
@@ -91,6 +100,9 @@ def find(frame: FrameType | None, torch: Any) -> list[dict[str, Any]]:
             card = touching.judge(gap.statements, source.name)
             first = next((s for s in gap.statements if touching.judge([s], source.name) != NO), gap.statements[0])
             found.append(_entry(gap, source, first, when, card))
+    for crossing in crossings.find(sources, frame):
+        card = touching.judge([crossing.statement], crossing.source.name)
+        found.append(_entry_of_side(crossing, card))
     return sorted(found, key=lambda entry: ("yes", "unknown", "no").index(entry["card"]))[:_MAX_GAPS]
 
 
@@ -105,6 +117,21 @@ def _read_sources() -> list[Source]:
         except (OSError, SyntaxError, ValueError):
             continue
     return sources
+
+
+def _count_lines() -> tuple[int, int]:
+    """Executed lines of the script's own files, and how many could be."""
+    run = of = 0
+    for source in _read_sources():
+        possible: set[int] = set()
+        codes = [compile(source.tree, source.name, "exec", dont_inherit=True)]
+        while codes:
+            code = codes.pop()
+            possible.update(lines.lines_of(code))
+            codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        of += len(possible)
+        run += len(possible & source.seen)
+    return run, of
 
 
 def _places(frame: FrameType | None) -> list[_Place]:
@@ -148,8 +175,42 @@ def _entry(gap: Gap, source: Source, first: ast.stmt, when: str, card: str) -> d
         "place": frames.spelled(source.name, first.lineno, gap.function),
         "code": code[:120],
         "when": when[:120],
+        "why": _rhythm(gap.test) if gap.decided_for else None,
         "card": card,
     }
+
+
+def _entry_of_side(crossing: crossings.Crossing, card: str) -> dict[str, Any]:
+    """Its line was executed: `once` tells readers that this is about the other side of it."""
+    line = crossing.expression.lineno
+    return {
+        "file": crossing.source.name,
+        "line": line,
+        "last_line": crossing.expression.end_lineno or line,
+        "place": frames.spelled(crossing.source.name, line, crossing.function),
+        "code": ast.unparse(crossing.expression)[:120],
+        "when": f"once {crossing.counter} is {crossing.limit:,g}",
+        "why": None,
+        "card": card,
+    }
+
+
+def _rhythm(test: ast.expr | None) -> str | None:
+    """`step % 1000 == 999` -> "every 1,000 steps"; None where there is no such rhythm."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return next((rhythm for rhythm in map(_rhythm, test.values) if rhythm), None)
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return None
+    left = test.left
+    if not isinstance(left, ast.BinOp) or not isinstance(left.op, ast.Mod) or not isinstance(left.right, ast.Constant):
+        return None
+    period, counted = left.right.value, ast.unparse(left.left).strip("()")
+    if not isinstance(period, int):
+        return None
+    for word in ("epoch", "batch"):
+        if word in counted:
+            return f"every {period:,} {word}{'es' if word == 'batch' else 's'}"
+    return f"every {period:,} steps" if "step" in counted or "iter" in counted else f"every {period:,} rounds"
 
 
 def _as_ranges(seen: dict[str, list[int]]) -> dict[str, list[list[int]]]:

@@ -7,6 +7,7 @@ with a trace function in C: one in Python would keep tensors alive (recorder/lin
 from __future__ import annotations
 
 import contextlib
+import dis
 import os
 import sys
 from collections.abc import Iterator
@@ -87,6 +88,11 @@ def _monitor() -> bool:
     return True
 
 
+def lines_of(code: CodeType) -> set[int]:
+    """Where it has instructions."""
+    return {line for _, line in dis.findlinestarts(code) if line}
+
+
 def begin() -> None:
     """From here on, in this thread. What running functions have behind them counts as executed: nobody watched."""
     executed.clear()
@@ -98,7 +104,7 @@ def begin() -> None:
     while frame is not None:
         code = frame.f_code
         if code.co_filename not in _foreign and not _is_foreign(code):
-            executed[code.co_filename] |= {line for _, _, line in code.co_lines() if line and line <= frame.f_lineno}
+            executed[code.co_filename] |= {line for line in lines_of(code) if line <= frame.f_lineno}
             if _has_monitoring():
                 _on_start(code, 0)
         frame = frame.f_back

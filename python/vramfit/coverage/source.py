@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Union
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 _MUTATORS = {"append", "extend", "add", "push", "put", "update", "pop", "appendleft", "popleft", "insert", "enqueue"}
 _CHANCE = {"random", "rand", "randint", "randrange", "uniform", "choice", "time", "perf_counter", "monotonic"}
 _LOOPS = (ast.For, ast.While, ast.AsyncFor)

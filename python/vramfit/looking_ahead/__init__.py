@@ -45,6 +45,7 @@ class _Loader:
     least: int = -1  # bytes of the batches that were delivered
     most: int = 0
     delivered_all: bool = False  # one pass gave all there is
+    all_alike: bool = False  # its samples are rows of tensors: they can't differ
 
 
 _known: dict[int, _Loader] = {}
@@ -66,6 +67,7 @@ def _before_pass(this_pass: Pass) -> None:
     if this_pass.ordinal in _known or not cutter.automatic or loaders.is_split(this_pass.loader):
         return
     known = _known[this_pass.ordinal] = _Loader(this_pass.ordinal)
+    known.all_alike = _is_of_rows(getattr(this_pass.loader, "dataset", None))
     budget = cutter.budget
     if budget.seconds <= 0 or os.environ.get("WORLD_SIZE", "1") != "1":
         return
@@ -73,6 +75,14 @@ def _before_pass(this_pass: Pass) -> None:
     waiting = sum(other.fd >= 0 for other in _known.values())
     if seconds > 0.5 and waiting < _MAX_AT_ONCE and len(_known) <= _MAX_LOADERS:
         _start(known, this_pass.loader, seconds)
+
+
+def _is_of_rows(dataset: Any) -> bool:
+    from torch.utils.data import Subset, TensorDataset
+
+    while isinstance(dataset, Subset):
+        dataset = dataset.dataset
+    return isinstance(dataset, TensorDataset)
 
 
 def _start(known: _Loader, loader: Any, seconds: float) -> None:
@@ -160,20 +170,21 @@ def _tell() -> None:
                 os.kill(known.pid, signal.SIGKILL)
             except OSError:
                 pass
-        if not known.delivered_all and notes.was_cut():
-            _tell_one(known)
+    left = [known for known in _known.values() if not known.delivered_all] if notes.was_cut() else []
+    unseen = [known.ordinal + 1 for known in left if not _tell_one(known)]
+    if unseen:
+        which = f"data loader {unseen[0]}" if len(unseen) == 1 else f"{len(unseen)} data loaders"
+        notes.note("open", text=f"the samples of {which} that were not read were not looked at, and may be larger")
     _known.clear()
 
 
-def _tell_one(known: _Loader) -> None:
+def _tell_one(known: _Loader) -> bool:
+    """False where nothing is known of what was not read."""
     name = f"data loader {known.ordinal + 1}"
     answer = known.answer or {}
     looked, of = answer.get("looked", 0), answer.get("of")
     if looked:
-        whole = f"of {of:,}" if of is not None else "(how many there are is not known)"
-        kind = "they differ in size" if answer.get("differ") else "all of one size"
         notes.note("looked", loader=known.ordinal, samples=looked, of=of, differ=bool(answer.get("differ")))
-        notes.note("assumed", text=f"looked at {looked:,} {whole} samples of {name}: {kind}")
     if known.largest is not None:
         notes.note(
             "open", text=f"a larger batch of {name} than any that was run was found, and there was no time to run it"
@@ -184,6 +195,9 @@ def _tell_one(known: _Loader) -> None:
     elif not looked and 0 <= known.least < known.most:
         why = f" ({answer['error']})" if answer.get("error") else ""
         notes.note("open", text=f"the batches of {name} differ in size, and only some were read{why}")
+    else:
+        return bool(looked) or known.all_alike
+    return True
 
 
 def install() -> None:

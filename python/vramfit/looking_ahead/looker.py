@@ -31,6 +31,7 @@ _FEWEST = 3  # samples that may fail before it is given up
 
 def run(loader: Any, answer_fd: int, seconds: float) -> None:
     """Never returns."""
+    os.environ.pop("VRAMFIT_RUN_DIR", None)  # no recording: what is done here is not the job's
     try:
         os.write(answer_fd, os.getpid().to_bytes(8, "little"))
         until = time.monotonic() + seconds

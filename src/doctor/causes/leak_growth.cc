@@ -14,14 +14,20 @@ constexpr std::int64_t kManySteps = 6;
 
 void look_at_run(const Scene& scene, Draft& draft) {
   for (const model::Growth& growth : scene.runtime().growth) {
-    if (growth.steps < 3 || growth.per_step.count() <= 0 || growth.phase == "validate" || growth.phase == "test")
+    if (growth.steps < 3 || growth.per_step.count() <= 0 || growth.of_peak || growth.phase == "validate" ||
+        growth.phase == "test")
       continue;
     // A few steps may be a list that is bounded.
     draft.weigh(growth.steps < kManySteps ? 0.55 : scene.run_failed_for_memory() ? 0.9 : 0.8);
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
-    draft.because(fmt::format("the run: memory at the end of a step rose {} a step over {} steps of {}{}",
-                              show(growth.per_step), growth.steps, growth.phase,
-                              growth.levels.empty() ? "" : fmt::format(", to {}", show(growth.levels.back()))));
+    const std::string rhythm =
+        growth.every > 1
+            ? fmt::format("{} every {} steps", show(model::Bytes(growth.per_step.count() * growth.every)), growth.every)
+            : show(growth.per_step) + " a step";
+    draft.because(fmt::format("the run: memory at the end of a step rose {} over {} steps of {}{}{}", rhythm,
+                              growth.steps, growth.phase,
+                              growth.levels.empty() ? "" : fmt::format(", to {}", show(growth.levels.back())),
+                              growth.runs_out_at ? fmt::format("; out at step {}", *growth.runs_out_at) : ""));
     for (const model::GrowingLine& line : growth.lines) {
       if (line.per_step.count() * 10 < growth.per_step.count()) continue;
       draft.because(fmt::format("{} of it a step is made at {}", show(line.per_step), line.line));

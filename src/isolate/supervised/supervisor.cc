@@ -70,7 +70,9 @@ void send(int listener, std::uint64_t id, const Answer& answer) {
 }  // namespace
 
 Supervisor::Supervisor(base::FileDescriptor listener, const SupervisedPlaces& places)
-    : listener_(std::move(listener)), stop_(::eventfd(0, EFD_CLOEXEC)), tree_(places.mirror, places.shared, places.limit_bytes) {
+    : listener_(std::move(listener)),
+      stop_(::eventfd(0, EFD_CLOEXEC)),
+      tree_(places.mirror, places.shared, places.limit_bytes) {
   std::uint64_t flags = kWakeInStep;
   ::ioctl(listener_.number(), SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
   thread_ = std::thread([this] { serve(); });

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kBlock = 512;  // of st_blocks
-constexpr int kMaxLinks = 40;  // as path_resolution(7)
+constexpr int kMaxLinks = 40;         // as path_resolution(7)
 constexpr mode_t kPermissions = 07777, kWriteBits = 0222;
 
 std::string join(const std::string& folder, const std::string& name) {

@@ -15,6 +15,7 @@
 #include "report/page/owners_bar.h"
 #include "report/page/sweep_section.h"
 #include "report/page/timeline_chart.h"
+#include "report/reach_text.h"
 #include "report/run_text.h"
 #include "report/sweep_text.h"
 
@@ -187,6 +188,9 @@ std::string remarks(const model::RunResult& result, int level) {
   add("Warnings", texts_of(result.warnings));
   add("Changes applied", result.plan_applied);
   add("Changes refused", result.plan_refused);
+  if (!result.reach.whole) add("How far it ran", report::reach_sentences(result.reach));
+  add("Not reached, and it uses the card", report::unreached_sentences(result.reach, 100));
+  add("Open", result.reach.open);
   add("Left out of the run", result.cuts);
   add("Depends on data", reads);
   add("Not modelled", texts_of(result.not_modelled));

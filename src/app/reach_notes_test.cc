@@ -1,0 +1,91 @@
+#include "app/reach_notes.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace vramfit::app {
+namespace {
+
+using nlohmann::json;
+
+model::Recording process(const std::vector<json>& notes) {
+  model::Recording recording;
+  for (const json& fields : notes) recording.notes.push_back({fields.at("kind"), fields});
+  return recording;
+}
+
+json gap(int line, const char* card) {
+  return {{"file", "train.py"},         {"line", line},
+          {"last_line", line + 1},      {"place", "train.py in main"},
+          {"code", "evaluate(model)"},  {"when", "if step % 1000 == 0"},
+          {"why", "every 1,000 steps"}, {"card", card}};
+}
+
+TEST(ReachNotes, a_script_that_nobody_cut_ran_whole) {
+  const std::vector recordings = {process({{{"kind", "cut"}, {"what", "saves"}}})};
+  EXPECT_TRUE(read_reach(recordings, true).whole);
+  EXPECT_FALSE(read_reach(recordings, false).whole);
+}
+
+TEST(ReachNotes, budget_lines_and_open_questions_are_read) {
+  const std::vector recordings = {process({
+      {{"kind", "cut"}, {"what", "budget"}},
+      {{"kind", "run_on"}, {"count", 213}, {"peak_at", 40}, {"seconds", 16.5}},
+      {{"kind", "looked"}, {"loader", 0}, {"samples", 5000}, {"of", 118287}, {"differ", true}},
+      {{"kind", "open"}, {"text", "they differ"}},
+      {{"kind", "coverage"},
+       {"known", true},
+       {"lines", 200},
+       {"lines_run", 150},
+       {"executed", {{"train.py", {{1, 90}}}}},
+       {"unreached", {gap(212, "yes"), gap(300, "odd")}}},
+  })};
+  const model::Reach reach = read_reach(recordings, true);
+  EXPECT_FALSE(reach.whole);
+  EXPECT_TRUE(reach.watched);
+  EXPECT_EQ(reach.batches, 213);
+  EXPECT_EQ(reach.peak_at, 40);
+  EXPECT_DOUBLE_EQ(reach.seconds, 16.5);
+  EXPECT_DOUBLE_EQ(reach.lines_run.value(), 0.75);
+  EXPECT_EQ(reach.looked, (std::vector<model::LookedAt>{{0, 5000, 118287, true}}));
+  EXPECT_EQ(reach.open, (std::vector<std::string>{"they differ"}));
+  ASSERT_EQ(reach.unreached.size(), 2u);
+  EXPECT_EQ(reach.unreached[0].when, "every 1,000 steps");
+  EXPECT_EQ(reach.unreached[1].card, "unknown");
+}
+
+TEST(ReachNotes, what_another_process_executed_was_reached) {
+  const json first = {{"kind", "coverage"}, {"known", true}, {"unreached", {gap(212, "yes"), gap(300, "yes")}}};
+  const json second = {{"kind", "coverage"}, {"known", true}, {"executed", {{"train.py", {{200, 220}}}}}};
+  const std::vector recordings = {process({first, {{"kind", "cut"}, {"what", "steps"}}}), process({second})};
+  const model::Reach reach = read_reach(recordings, true);
+  ASSERT_EQ(reach.unreached.size(), 1u);
+  EXPECT_EQ(reach.unreached[0].line, 300);
+}
+
+TEST(ReachNotes, the_other_side_of_an_executed_line_stays_open) {
+  const json side = {{"file", "train.py"}, {"line", 8}, {"when", "once step is 750"}, {"card", "yes"}};
+  const std::vector recordings = {
+      process({{{"kind", "coverage"}, {"known", true}, {"executed", {{"train.py", {{1, 9}}}}}, {"unreached", {side}}},
+               {{"kind", "cut"}, {"what", "steps"}}})};
+  EXPECT_EQ(read_reach(recordings, true).unreached.size(), 1u);
+}
+
+TEST(ReachNotes, lines_that_one_process_could_not_watch_are_not_known) {
+  const std::vector recordings = {process({{{"kind", "coverage"}, {"known", true}}}),
+                                  process({{{"kind", "coverage"}, {"known", false}}})};
+  EXPECT_FALSE(read_reach(recordings, true).watched);
+}
+
+TEST(ReachNotes, odd_notes_are_no_reason_to_fail) {
+  const std::vector recordings = {process({
+      {{"kind", "coverage"}, {"unreached", "x"}, {"executed", {{"a.py", {{1}, {"x", 2}, 7}}}}, {"lines", -1}},
+      {{"kind", "run_on"}, {"count", "many"}},
+  })};
+  EXPECT_EQ(read_reach(recordings, true).batches, 0);
+  EXPECT_TRUE(read_executed(recordings).at("a.py").empty());
+}
+
+}  // namespace
+}  // namespace vramfit::app

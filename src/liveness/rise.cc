@@ -1,0 +1,89 @@
+#include "liveness/rise.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace vramfit::liveness {
+
+using base::Bytes;
+
+namespace {
+
+constexpr std::size_t kWarmingUp = 2;
+constexpr std::size_t kWindows = 8;
+constexpr std::size_t kFewestRises = 3;
+constexpr std::int64_t kNoticeable = 200;  // a need that rises by less than one part in this many is steady
+
+// The part of a series that window `index` covers.
+std::span<const Bytes> window(std::span<const Bytes> series, std::size_t index) {
+  const std::size_t first = index * series.size() / kWindows, last = (index + 1) * series.size() / kWindows;
+  return series.subspan(first, last - first);
+}
+
+// How far levels go up and down within a window: what a rise has to stand out from.
+Bytes usual_spread(std::span<const Bytes> levels) {
+  std::array<Bytes, kWindows> spreads;
+  for (std::size_t i = 0; i < kWindows; ++i) {
+    const auto part = window(levels, i);
+    spreads[i] = std::ranges::max(part) - std::ranges::min(part);
+  }
+  std::ranges::sort(spreads);
+  return spreads[kWindows / 2];
+}
+
+std::vector<Bytes> floors_of(std::span<const Bytes> levels) {
+  std::vector<Bytes> floors(levels.begin(), levels.end());
+  for (std::size_t i = floors.size() - 1; i-- > 0;) floors[i] = std::min(floors[i], floors[i + 1]);
+  return floors;
+}
+
+// Whether rises at these steps of `count` go on to the end, and not in one stretch of the run only.
+bool go_on(const std::vector<std::size_t>& rises, std::size_t count) {
+  if (rises.size() < kFewestRises || rises.front() > count / 2) return false;
+  std::size_t longest = 0;
+  for (std::size_t i = 1; i < rises.size(); ++i) longest = std::max(longest, rises[i] - rises[i - 1]);
+  return longest <= count / 2 && count - 1 - rises.back() <= std::max(2 * longest, count / 6);
+}
+
+std::int64_t usual_gap(const std::vector<std::size_t>& rises) {
+  std::vector<std::size_t> gaps;
+  for (std::size_t i = 1; i < rises.size(); ++i) gaps.push_back(rises[i] - rises[i - 1]);
+  std::ranges::sort(gaps);
+  return static_cast<std::int64_t>(gaps[gaps.size() / 2]);
+}
+
+}  // namespace
+
+std::optional<Rise> find_rise(std::span<const Bytes> levels) {
+  if (levels.size() < kFewestLevels) return std::nullopt;
+  levels = levels.subspan(kWarmingUp);
+  const std::vector<Bytes> floors = floors_of(levels);
+  const std::size_t count = floors.size() - floors.size() / kWindows;  // what comes last has no future to be judged by
+  std::vector<std::size_t> rises;
+  for (std::size_t i = 1; i < count; ++i) {
+    if (floors[i] > floors[i - 1]) rises.push_back(i);
+  }
+  if (!go_on(rises, count)) return std::nullopt;
+  const Bytes risen = floors[count - 1] - floors[0];
+  if (risen < usual_spread(levels)) return std::nullopt;
+  const auto steps = static_cast<std::int64_t>(count - 1);
+  return Rise{Bytes(risen.count() / steps), usual_gap(rises), steps};
+}
+
+std::optional<Rise> find_rise_of_peaks(std::span<const Bytes> peaks) {
+  if (peaks.size() < 2 * kWindows + kWarmingUp) return std::nullopt;
+  peaks = peaks.subspan(kWarmingUp);
+  std::array<Bytes, kWindows> highest;
+  for (std::size_t i = 0; i < kWindows; ++i) highest[i] = std::ranges::max(window(peaks, i));
+  for (std::size_t i = 1; i < kWindows; ++i) {
+    if (highest[i] <= highest[i - 1]) return std::nullopt;
+  }
+  const Bytes risen = highest.back() - highest.front();
+  if (risen.count() * kNoticeable < highest.back().count()) return std::nullopt;
+  const auto steps = static_cast<std::int64_t>(peaks.size() - peaks.size() / kWindows);
+  return Rise{Bytes(risen.count() / steps), std::max<std::int64_t>(1, steps / static_cast<std::int64_t>(kWindows)),
+              steps};
+}
+
+}  // namespace vramfit::liveness

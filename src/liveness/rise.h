@@ -1,0 +1,36 @@
+// Whether a series of levels, one a step, rises again and again to its end, whatever its rhythm.
+//
+//   level          __    floor: the least level from a step to the end. A leak raises it again and again; what is
+//            /\__/      taken and given back does not, and a queue that has filled stops raising it.
+//     /\____/
+//   ==/            each rise is `each` bytes, `every` steps apart
+#ifndef VRAMFIT_LIVENESS_RISE_H
+#define VRAMFIT_LIVENESS_RISE_H
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/bytes.h"
+
+namespace vramfit::liveness {
+
+struct Rise {
+  base::Bytes per_step;    // on average
+  std::int64_t every = 1;  // steps from one rise to the next, the median
+  std::int64_t steps = 0;  // from the first rise to the last level judged
+  friend bool operator==(const Rise&, const Rise&) = default;
+};
+
+// Fewer levels are too few to tell a rhythm.
+inline constexpr std::size_t kFewestLevels = 12;
+
+// Of what is left at the end of each step. The first two are its warming up: the optimizer's state, the first batch.
+std::optional<Rise> find_rise(std::span<const base::Bytes> levels);
+
+// Of the most that each step needed: the maxima of windows of the run rise from each to the next.
+std::optional<Rise> find_rise_of_peaks(std::span<const base::Bytes> peaks);
+
+}  // namespace vramfit::liveness
+
+#endif

@@ -1,0 +1,78 @@
+#include "liveness/rise.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace vramfit::liveness {
+namespace {
+
+using base::Bytes;
+
+// One level a step: 100 MiB, and `each` more whenever `rises(step)`.
+template <class Rises>
+std::vector<Bytes> series(std::size_t steps, Bytes each, Rises rises) {
+  std::vector<Bytes> levels;
+  Bytes level = Bytes::mib(100);
+  for (std::size_t step = 0; step < steps; ++step) {
+    if (rises(step)) level += each;
+    levels.push_back(level);
+  }
+  return levels;
+}
+
+TEST(Rise, a_leak_at_every_step_is_found) {
+  const auto rise = find_rise(series(60, Bytes::mib(1), [](std::size_t) { return true; }));
+  ASSERT_TRUE(rise);
+  EXPECT_EQ(rise->per_step, Bytes::mib(1));
+  EXPECT_EQ(rise->every, 1);
+}
+
+TEST(Rise, a_leak_every_fifth_step_or_once_an_epoch_is_found_with_its_rhythm) {
+  for (const std::size_t period : {std::size_t{5}, std::size_t{40}}) {
+    const auto rise = find_rise(series(400, Bytes::mib(3), [&](std::size_t step) { return step % period == 4; }));
+    ASSERT_TRUE(rise) << period;
+    EXPECT_EQ(rise->every, static_cast<std::int64_t>(period));
+    EXPECT_NEAR(rise->per_step.as_mib(), 3.0 / static_cast<double>(period), 0.1) << period;
+  }
+}
+
+TEST(Rise, a_queue_that_has_filled_is_no_leak) {
+  EXPECT_FALSE(find_rise(series(200, Bytes::mib(1), [](std::size_t step) { return step < 64; })));
+}
+
+TEST(Rise, a_level_that_goes_up_and_down_is_none) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<Bytes> levels;
+    for (int step = 0; step < 120; ++step) levels.push_back(Bytes::mib(100 + static_cast<std::int64_t>(random() % 50)));
+    EXPECT_FALSE(find_rise(levels)) << seed;
+    EXPECT_FALSE(find_rise_of_peaks(levels)) << seed;
+  }
+}
+
+TEST(Rise, a_leak_under_levels_that_go_up_and_down_is_found) {
+  std::mt19937 random(7);
+  auto levels = series(400, Bytes::mib(2), [](std::size_t step) { return step % 5 == 0; });
+  for (Bytes& level : levels) level += Bytes::mib(static_cast<std::int64_t>(random() % 20));
+  EXPECT_TRUE(find_rise(levels));
+}
+
+TEST(Rise, the_warming_up_of_a_job_is_none) {
+  EXPECT_FALSE(find_rise(series(60, Bytes::mib(500), [](std::size_t step) { return step < 2; })));
+  EXPECT_FALSE(find_rise(series(60, Bytes::mib(500), [](std::size_t step) { return step == 20; })));
+}
+
+TEST(Rise, inputs_that_get_longer_raise_the_peaks) {
+  const auto rise = find_rise_of_peaks(series(100, Bytes::mib(1), [](std::size_t step) { return step % 4 == 0; }));
+  ASSERT_TRUE(rise);
+  EXPECT_NEAR(rise->per_step.as_mib(), 0.25, 0.05);
+}
+
+TEST(Rise, too_few_levels_say_nothing) {
+  EXPECT_FALSE(find_rise(series(kFewestLevels - 1, Bytes::mib(1), [](std::size_t) { return true; })));
+}
+
+}  // namespace
+}  // namespace vramfit::liveness
