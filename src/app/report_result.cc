@@ -152,6 +152,19 @@ model::RunResult read_run(const json& file) {
   return result;
 }
 
+model::Equivalence read_equivalence(const json& row) {
+  using model::Sameness;
+  model::Equivalence equivalence;
+  equivalence.sameness =
+      named(text(row, "class"), std::array{Sameness::kNotChecked, Sameness::kEqual, Sameness::kRounding,
+                                           Sameness::kPrecision, Sameness::kStatistics, Sameness::kOther,
+                                           Sameness::kNotANumber});
+  equivalence.text = text(row, "text");
+  equivalence.steps = row.value("steps", 0);
+  equivalence.checked = row.value("checked", false);
+  return equivalence;
+}
+
 model::PlanRow read_plan(const json& row) {
   using model::PlanStanding;
   model::PlanRow plan;
@@ -159,7 +172,8 @@ model::PlanRow read_plan(const json& row) {
   plan.standing =
       named(text(row, "standing"),
             std::array{PlanStanding::kFits, PlanStanding::kBorderline, PlanStanding::kDoesNotFit,
-                       PlanStanding::kRefused, PlanStanding::kBroke, PlanStanding::kTimedOut, PlanStanding::kNotRun});
+                       PlanStanding::kRefused, PlanStanding::kBroke, PlanStanding::kTimedOut,
+                       PlanStanding::kTrainsElse, PlanStanding::kNotRun});
   plan.predicted = bytes(row.at("predicted"), "needs_bytes");
   if (const auto proven = row.find("proven"); proven != row.end() && !proven->is_null()) {
     plan.proven = read_peaks(*proven);
@@ -170,6 +184,9 @@ model::PlanRow read_plan(const json& row) {
   plan.effect = text(row, "effect");
   plan.consequences = rows(row, "consequences", read_word);
   plan.reason = text(row, "reason");
+  if (const auto known = row.find("equivalence"); known != row.end() && known->is_object()) {
+    plan.equivalence = read_equivalence(*known);
+  }
   return plan;
 }
 
