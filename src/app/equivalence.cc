@@ -19,12 +19,16 @@ using model::Sameness;
 constexpr double kOptionShare = 1e-6;
 // Sums of a batch's numbers, in whatever parts.
 constexpr double kDataShare = 1e-6;
+// What other orders of sums leave, where a plan is allowed more: beyond it, bits are missing.
+constexpr double kSumsShare = 1e-5;
 // One tensor alone may be further from the other run's than all together: its sums are smaller.
 constexpr double kOneTensor = 10;
 constexpr double kMostOfOneTensor = 0.5;
 constexpr std::size_t kDifferencesInText = 2;
 
-bool is_close(double a, double b, double share) { return std::abs(a - b) <= share * std::max(std::abs(a), std::abs(b)); }
+bool is_close(double a, double b, double share) {
+  return std::abs(a - b) <= share * std::max(std::abs(a), std::abs(b));
+}
 
 const TrainingStep* find_step(const TrainingRecord& record, const TrainingStep& like) {
   const auto found = std::ranges::find_if(record.steps, [&](const TrainingStep& step) {
@@ -128,7 +132,8 @@ class Comparison {
   Equivalence not_a_number(const std::string& name) {
     found_.sameness = Sameness::kNotANumber;
     found_.differences.push_back(fmt::format("tensor {} is infinite or not a number", name));
-    found_.text = "trains to values that are not numbers: after " + steps_in_words() + " some weights or gradients are "
+    found_.text = "trains to values that are not numbers: after " + steps_in_words() +
+                  " some weights or gradients are "
                   "infinite or NaN, which they are not without the plan";
     return std::move(found_);
   }
@@ -143,7 +148,8 @@ class Comparison {
       const auto other = now.find(optimizer);
       const int steps = other == now.end() ? 0 : other->second;
       if (steps == count) continue;
-      schedule_.push_back(fmt::format("{} optimizer steps{} instead of {}", steps, of_optimizer(optimizer, without_), count));
+      schedule_.push_back(
+          fmt::format("{} optimizer steps{} instead of {}", steps, of_optimizer(optimizer, without_), count));
     }
   }
 
@@ -194,7 +200,8 @@ class Comparison {
       numbers_.push_back(is_scaled ? fmt::format("gradients are {:.3g} times those without the plan", distance.scale)
                                    : fmt::format("gradients differ by {}", percent(distance.whole)));
     } else if (is_rounding() && distance.worst > one_tensor_) {
-      numbers_.push_back(fmt::format("the gradient of parameter {} differs by {}", distance.at, percent(distance.worst)));
+      numbers_.push_back(
+          fmt::format("the gradient of parameter {} differs by {}", distance.at, percent(distance.worst)));
     }
   }
 
@@ -225,7 +232,8 @@ class Comparison {
   }
 
   bool are_numbers_named() const {
-    return std::ranges::any_of(with_.effects, [](const PlanEffect& effect) { return effect.text.starts_with("labels"); });
+    return std::ranges::any_of(with_.effects,
+                               [](const PlanEffect& effect) { return effect.text.starts_with("labels"); });
   }
 
   // -- the answer
@@ -241,9 +249,9 @@ class Comparison {
     if (!found_.differences.empty() && !is_named) {
       found_.sameness = Sameness::kOther;
       const auto shown = std::min(kDifferencesInText, found_.differences.size());
-      found_.text = fmt::format("trains something else: {}",
-                                fmt::join(found_.differences.begin(),
-                                          found_.differences.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
+      found_.text = fmt::format(
+          "trains something else: {}",
+          fmt::join(found_.differences.begin(), found_.differences.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
       return std::move(found_);
     }
     found_.sameness = class_of_numbers();
@@ -255,7 +263,8 @@ class Comparison {
   Sameness class_of_numbers() const {
     const double distance = std::max(found_.gradient_distance, found_.update_distance);
     if (distance == 0) return Sameness::kEqual;
-    return distance <= plan::kRoundingShare ? Sameness::kRounding : Sameness::kPrecision;
+    const double rounding = promise_.at_most == Sameness::kPrecision ? kSumsShare : plan::kRoundingShare;
+    return distance <= rounding ? Sameness::kRounding : Sameness::kPrecision;
   }
 
   std::string weights_in_words() const {

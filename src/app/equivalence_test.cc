@@ -52,7 +52,8 @@ void shake(Tensors& tensors, double share, unsigned seed) {
 
 TrainingRecord shaken(const TrainingRecord& record, double share, unsigned seed) {
   TrainingRecord other = record;
-  for (Tensors* tensors : {&other.gradients, &other.updates, &other.buffers, &other.averages}) shake(*tensors, share, seed);
+  for (Tensors* tensors : {&other.gradients, &other.updates, &other.buffers, &other.averages})
+    shake(*tensors, share, seed);
   return other;
 }
 
@@ -180,12 +181,12 @@ TEST(Equivalence, steps_that_are_missing_or_come_at_other_times_are_found) {
   const TrainingRecord plain = example(1);
   TrainingRecord fewer = plain;
   fewer.steps.resize(2);
-  EXPECT_TRUE(compare_training(plain, fewer, kMicroBatch).text.starts_with(
-      "trains something else: 2 optimizer steps instead of 4"));
+  EXPECT_TRUE(compare_training(plain, fewer, kMicroBatch)
+                  .text.starts_with("trains something else: 2 optimizer steps instead of 4"));
   TrainingRecord sooner = plain;
   for (TrainingStep& step : sooner.steps) step.samples /= 4;
-  EXPECT_TRUE(compare_training(plain, sooner, kMicroBatch).text.starts_with(
-      "trains something else: optimizer step 1 comes after 2 samples instead of 8"));
+  EXPECT_TRUE(compare_training(plain, sooner, kMicroBatch)
+                  .text.starts_with("trains something else: optimizer step 1 comes after 2 samples instead of 8"));
 }
 
 TEST(Equivalence, batch_norms_are_named_and_the_rest_is_compared) {

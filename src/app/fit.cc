@@ -288,7 +288,7 @@ class Fit {
     RunRequest trial = quiet_request();
     // A plan that makes the script hang must not take the whole budget.
     if (!trial.timeout_seconds) trial.timeout_seconds = kShortestLimit + kLimitFactor * result_.free_run->wall_seconds;
-    RunProver prover(std::move(trial), phases_of(job), folder, runner_);
+    RunProver prover(std::move(trial), phases_to_see(job), folder, runner_);
     plan::SearchOptions options;
     options.budget_seconds = left();
     const auto on_trial = [&](const model::Plan& plan, const plan::Outlook& outlook, std::size_t done,
@@ -318,14 +318,14 @@ class Fit {
     PlanRow& best = result_.plans.front();
     best.equivalence = find_known_equivalence(best);
     if (best.equivalence) return false;
-    const double seconds =
-        request_.budget_is_firm ? left() : std::max(kShortestComparison, kComparisonShare * left());
+    const double seconds = request_.budget_is_firm ? left() : std::max(kShortestComparison, kComparisonShare * left());
     if (!request_.verify || seconds <= 0 || base::was_interrupted()) {
-      best.equivalence = not_compared(!request_.verify ? "--no-verify" : seconds <= 0 ? "no time was left" : "interrupted");
+      best.equivalence = not_compared(!request_.verify ? "--no-verify"
+                                      : seconds <= 0   ? "no time was left"
+                                                       : "interrupted");
       return false;
     }
-    const auto verified =
-        verifier.compare(best.plan, seconds, [&](std::string_view line) { progress_.update(line); });
+    const auto verified = verifier.compare(best.plan, seconds, [&](std::string_view line) { progress_.update(line); });
     best.equivalence = verified ? verified->equivalence : not_compared(verified.error().what);
     if (!is_failed(*best.equivalence)) return false;
     if (const std::string culprit = reject_best(result_); !culprit.empty()) culprits_.push_back(culprit);
@@ -335,11 +335,14 @@ class Fit {
   // Where nothing is left because a technique trains something else: whether to search again without it.
   bool leaves_out_culprits(std::vector<const plan::Technique*>& techniques) {
     if (!result_.plans.empty() || culprits_.empty() || left() <= 0) return false;
+    std::size_t left_out = 0;
     for (const std::string& culprit : std::exchange(culprits_, {})) {
-      std::erase_if(techniques, [&](const plan::Technique* technique) { return technique->id() == culprit; });
+      left_out += std::erase_if(techniques, [&](const plan::Technique* one) { return one->id() == culprit; });
       rule_out(culprit, result_);
     }
-    return !techniques.empty();
+    if (left_out == 0 || techniques.empty()) return false;
+    result_.reason.clear();
+    return true;
   }
 
   // The search stops its runs as soon as memory is steady. The best plan is run on beyond that, to what the script does
@@ -368,15 +371,6 @@ class Fit {
       result_.plans.erase(result_.plans.begin());
       result_.cheapest_known = false;
     }
-  }
-
-  // Phases with steps of their own: a run that is a proof must go through them. Saving may be rarer than a cut run.
-  static std::set<std::string> phases_of(const model::Job& job) {
-    std::set<std::string> phases;
-    for (const model::PhaseFacts& facts : job.phases) {
-      if (facts.phase == "train" || facts.phase == "validate" || facts.phase == "test") phases.insert(facts.phase);
-    }
-    return phases;
   }
 
   const FitRequest& request_;

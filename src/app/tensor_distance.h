@@ -14,11 +14,11 @@ namespace vramfit::app {
 using Mask = std::map<std::string, std::vector<bool>>;
 
 struct TensorDistance {
-  double whole = 0;     // of all tensors together: |with - without| / |without|
-  double worst = 0;     // of one tensor that is not negligible beside the others
-  std::string at;       // its name
-  double scale = 1;     // with = scale x without, as near as may be
-  double beyond = 0;    // what is left then, as a share
+  double whole = 0;           // of all tensors together: |with - without| / |without|
+  double worst = 0;           // of one tensor that is not negligible beside the others
+  std::string at;             // its name
+  double scale = 1;           // with = scale x without, as near as may be
+  double beyond = 0;          // what is left then, as a share
   std::size_t looked_at = 0;  // tensors
   std::size_t differing = 0;  // of these, by more than `share`
 };

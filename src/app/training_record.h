@@ -15,15 +15,15 @@ namespace vramfit::app {
 using GroupOptions = std::map<std::string, double>;  // of one group of parameters: "lr", "weight_decay"
 
 struct TrainingStep {
-  int optimizer = 0;  // by the order of their first steps
-  int number = 0;     // of this optimizer's steps, from 1
+  int optimizer = 0;         // by the order of their first steps
+  int number = 0;            // of this optimizer's steps, from 1
   std::int64_t samples = 0;  // that had gone through a backward pass by then
   double data = 0;           // the sum of all numbers in them
   std::vector<GroupOptions> groups;
 };
 
-// Up to 64 numbers of each tensor, by what it is called: "0.3", the fourth parameter of the first optimizer; "0.1.mean",
-// a buffer of the first model. Infinities and what is not a number are kept as such.
+// Up to 64 numbers of each tensor, by what it is called: "0.3", the fourth parameter of the first optimizer;
+// "0.1.mean", a buffer of the first model. Infinities and what is not a number are kept as such.
 using Tensors = std::map<std::string, std::vector<double>>;
 
 // What a technique of the plan says that it changed, beyond its promise.
@@ -33,10 +33,10 @@ struct PlanEffect {
 
 struct TrainingRecord {
   std::vector<TrainingStep> steps;
-  Tensors gradients;  // at each optimizer's first step
-  Tensors updates;    // of parameters, over all steps
-  Tensors buffers, averages;  // what became of them over all steps
-  std::map<int, double> weights;  // by optimizer: the sum of what its parameters were at first
+  Tensors gradients;                    // at each optimizer's first step
+  Tensors updates;                      // of parameters, over all steps
+  Tensors buffers, averages;            // what became of them over all steps
+  std::map<int, double> weights;        // by optimizer: the sum of what its parameters were at first
   std::vector<std::string> optimizers;  // classes
   std::string autocast;                 // the script's own type; empty: none
   bool has_batch_norm = false;

@@ -76,9 +76,7 @@ Verifier::Verifier(RunRequest request, std::filesystem::path folder, Runner& run
   }
 }
 
-double Verifier::left() const {
-  return std::max(0.0, seconds_ - base::seconds_between(started_ns_, clock_.now_ns()));
-}
+double Verifier::left() const { return std::max(0.0, seconds_ - base::seconds_between(started_ns_, clock_.now_ns())); }
 
 Result<Verifier::Attempt> Verifier::run(const FirstSteps& first, const Plan* plan, double seconds) {
   RunRequest request = request_;
@@ -132,14 +130,12 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
     return Verified{not_compared((with->refused ? "" : "with the plan, values computed: ") + with->obstacle),
                     with->refused};
   }
-  const model::Equivalence found =
-      compare_training(without->record, with->record, plan::find_promise(plan));
+  const model::Equivalence found = compare_training(without->record, with->record, plan::find_promise(plan));
   may_help_whole_ = (is_failed(found) || !found.checked) && !saw_the_same(without->record, with->record);
   return Verified{found, false};
 }
 
-Result<Verified> Verifier::compare(const Plan& plan, double seconds,
-                                   const std::function<void(std::string_view)>& say) {
+Result<Verified> Verifier::compare(const Plan& plan, double seconds, const std::function<void(std::string_view)>& say) {
   const plan::Promise promise = plan::find_promise(plan);
   if (!promise.meant.empty()) {
     return Verified{not_compared("it is meant to train otherwise: " + promise.meant), false};

@@ -72,7 +72,7 @@ Verb add_fit_verb(CLI::App& parser) {
       ->delimiter(',');
   verb->add_option("--deny", options->deny, "Leave these techniques out")->delimiter(',');
   verb->add_option("--plan-out", options->plan_out, "Where the best plan is written");
-  verb->add_flag("--no-verify", options.no_verify,
+  verb->add_flag("--no-verify", options->no_verify,
                  "Do not train a few steps with and without the best plan, to see that they are the same");
   verb->add_option("--budget", options->budget_seconds, "Seconds for the whole search (60, or 15 runs of a slow job)")
       ->check(CLI::PositiveNumber);

@@ -44,8 +44,7 @@ base::Result<int> act(const VerifyOptions& options, const Command& command) {
   progress.clear();
   if (!result) return std::unexpected(result.error());
   print(report::verify_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
-  const auto written =
-      write_json(options.job.json, report::verify_to_json(*result, VRAMFIT_VERSION).dump(1) + "\n");
+  const auto written = write_json(options.job.json, report::verify_to_json(*result, VRAMFIT_VERSION).dump(1) + "\n");
   if (!written) return std::unexpected(written.error());
   return exit_code_of(*result);
 }

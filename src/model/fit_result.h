@@ -46,8 +46,8 @@ struct PlanRow {
   double time_factor = 1;  // of a training step, against the job as it is; source: model
   std::string effect;      // "same", "rounding", "statistics", "optimizer", "input"
   std::vector<std::string> consequences;
-  std::string reason;       // why it is not the answer; empty for the winner
-  double wall_seconds = 0;  // of the run
+  std::string reason;                      // why it is not the answer; empty for the winner
+  double wall_seconds = 0;                 // of the run
   std::optional<Equivalence> equivalence;  // absent: nobody asked, as of plans that are not the best
 };
 

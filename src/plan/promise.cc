@@ -56,7 +56,8 @@ double rounding_share_of(std::string_view type) {
 
 Promise find_promise(const Change& change) {
   const auto row = std::ranges::find(kPromises, change.technique, &Row::technique);
-  return row == kPromises.end() ? Promise{Sameness::kRounding, kRoundingShare, false, "", false, false} : row->promise(change);
+  return row == kPromises.end() ? Promise{Sameness::kRounding, kRoundingShare, false, "", false, false}
+                                : row->promise(change);
 }
 
 Promise find_promise(const model::Plan& plan) {

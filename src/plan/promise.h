@@ -18,9 +18,9 @@ inline constexpr double kBf16Share = 0.25;
 struct Promise {
   model::Sameness at_most = model::Sameness::kEqual;
   double share = kRoundingShare;  // that updates may differ by
-  bool exact = true;  // by the way it is made, whatever the loop is like: a comparison would tell nothing new
-  std::string meant;  // another training on purpose: "inputs of another size"; empty: it is to train the same
-  bool mixes_samples = false;       // batch statistics are taken over fewer samples
+  bool exact = true;           // by the way it is made, whatever the loop is like: a comparison would tell nothing new
+  std::string meant;           // another training on purpose: "inputs of another size"; empty: it is to train the same
+  bool mixes_samples = false;  // batch statistics are taken over fewer samples
   bool rescales_gradients = false;  // a step may be given them scaled: they are not compared
 
   bool operator==(const Promise&) const = default;

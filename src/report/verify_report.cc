@@ -33,12 +33,13 @@ std::string verify_to_text(const model::VerifyResult& result, const TextOptions&
   std::string text = wrap(line, kPageWidth, 4) + "\n";
   add_list(text, "What differs", found.differences);
   add_list(text, "What the plan says that it changes", found.effects);
-  std::string effort = fmt::format("{} runs in {:.1f} s, with values computed on the CPU and few samples", result.runs,
-                                   result.seconds);
+  std::string effort =
+      fmt::format("{} runs in {:.1f} s, with values computed on the CPU and few samples", result.runs, result.seconds);
   if (found.checked) {
-    effort += fmt::format("; apart from each other: gradients of the first step {:.1g}, updates of the weights {:.1g} "
-                          "of their size",
-                          found.gradient_distance, found.update_distance);
+    effort += fmt::format(
+        "; apart from each other: gradients of the first step {:.1g}, updates of the weights {:.1g} "
+        "of their size",
+        found.gradient_distance, found.update_distance);
   }
   text += "\n" + wrap(effort, kPageWidth, 0) + "\n";
   return options.color ? paint_marks(text) : text;

@@ -39,7 +39,8 @@ TEST(VerifyText, begins_with_the_answer) {
 TEST(VerifyText, lists_what_differs_and_what_the_plan_names_in_80_columns) {
   model::VerifyResult result = found(Sameness::kOther, "trains something else: " + std::string(300, 'x'));
   result.equivalence.text = "trains something else: the learning rate in step 2 is 0.0833 instead of 0.0667; and more";
-  result.equivalence.differences = {"the learning rate in step 2 is 0.0833 instead of 0.0667", "gradients differ by 3 %"};
+  result.equivalence.differences = {"the learning rate in step 2 is 0.0833 instead of 0.0667",
+                                    "gradients differ by 3 %"};
   result.equivalence.effects = {"dropout draws its masks for each micro-batch: other random numbers"};
   const std::string text = verify_to_text(result, {});
   EXPECT_NE(text.find("What differs\n  - the learning rate in step 2"), std::string::npos);
