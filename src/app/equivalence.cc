@@ -90,7 +90,10 @@ class Comparison {
   Equivalence run() {
     if (const std::string why = find_obstacle(); !why.empty()) return not_compared(why);
     found_.checked = true;
-    for (const PlanEffect& effect : with_.effects) found_.effects.push_back(effect.text);
+    for (const PlanEffect& effect : with_.effects) {
+      // Said in other words: over how many samples is not the plan's number here.
+      if (!effect.text.starts_with("batch normalisation")) found_.effects.push_back(effect.text);
+    }
     for (const auto& [optimizer, steps] : count_steps(with_)) found_.steps = std::max(found_.steps, steps);
     compare_counts();
     compare_options();
@@ -282,8 +285,9 @@ class Comparison {
   std::string text_of_sameness(bool is_named) const {
     const std::string compared = fmt::format("{} compared, {}", steps_in_words(), weights_in_words());
     if (is_named) return fmt::format("trains the same but for what is named: {}", fmt::join(found_.effects, "; "));
-    if (found_.sameness != Sameness::kStatistics) return "trains the same: " + compared;
-    return "trains the same but for batch statistics: " + compared + " once batch norms saw as many samples";
+    const std::string named = found_.effects.empty() ? "" : "; " + found_.effects.front();
+    if (found_.sameness != Sameness::kStatistics) return "trains the same: " + compared + named;
+    return "trains the same but for batch statistics: " + compared + " once batch norms saw as many samples" + named;
   }
 
   const TrainingRecord& without_;

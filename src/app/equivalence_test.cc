@@ -201,6 +201,17 @@ TEST(Equivalence, batch_norms_are_named_and_the_rest_is_compared) {
   EXPECT_EQ(compare_training(plain, other, kMicroBatch).sameness, Sameness::kOther);
 }
 
+TEST(Equivalence, what_the_technique_says_that_it_changes_is_said_too) {
+  const TrainingRecord plain = example(1);
+  TrainingRecord other = plain;
+  other.effects = {{"micro_batch", "dropout draws its masks for each micro-batch"}};
+  EXPECT_EQ(compare_training(plain, other, kMicroBatch).text,
+            "trains the same: 4 steps compared, weights equal; dropout draws its masks for each micro-batch");
+  other.effects = {{"micro_batch", "labels that are left out are spread unevenly"}};
+  scale(other.gradients, 1.1);
+  EXPECT_EQ(compare_training(plain, other, kMicroBatch).sameness, Sameness::kStatistics) << "it is named";
+}
+
 TEST(Equivalence, runs_over_other_numbers_are_not_compared_by_numbers) {
   const TrainingRecord plain = example(1);
   TrainingRecord augmented = shaken(plain, 0.3, 7);

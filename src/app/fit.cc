@@ -42,9 +42,10 @@ constexpr double kBudgetInRuns = 15;
 constexpr double kConfirmFactor = 1.5;
 // Of the time left, the most that one measuring run may take.
 constexpr double kMeasuringShare = 0.12;
-// The comparison of the best plan with the job as it is, whose steps the CPU computes: these seconds at least, and this
-// share of the time left.
+// The comparison of the best plan with the job as it is, whose steps the CPU computes: this share of the time left, and
+// seconds within these bounds. A firm budget is kept.
 constexpr double kShortestComparison = 15;
+constexpr double kLongestComparison = 60;
 constexpr double kComparisonShare = 0.5;
 
 bool contains(const std::vector<std::string>& list, std::string_view id) {
@@ -318,7 +319,9 @@ class Fit {
     PlanRow& best = result_.plans.front();
     best.equivalence = find_known_equivalence(best);
     if (best.equivalence) return false;
-    const double seconds = request_.budget_is_firm ? left() : std::max(kShortestComparison, kComparisonShare * left());
+    const double seconds = request_.budget_is_firm
+                               ? left()
+                               : std::clamp(kComparisonShare * left(), kShortestComparison, kLongestComparison);
     if (!request_.verify || seconds <= 0 || base::was_interrupted()) {
       best.equivalence = not_compared(!request_.verify ? "--no-verify"
                                       : seconds <= 0   ? "no time was left"

@@ -96,8 +96,8 @@ Result<Verifier::Attempt> Verifier::run(const FirstSteps& first, const Plan* pla
     attempt.refused = true;
     attempt.obstacle = outcome->result.plan_refused.front();
   } else if (outcome->result.timed_out) {
-    attempt.obstacle = fmt::format("computing {} steps on the CPU takes longer than the {:.0f} s there are",
-                                   first.steps, std::isfinite(seconds_) ? seconds_ : outcome->result.wall_seconds);
+    attempt.obstacle = fmt::format("computing {} steps on the CPU takes longer than {:.0f} s", first.steps,
+                                   std::isfinite(seconds) ? seconds : outcome->result.wall_seconds);
   } else if (outcome->result.exit_code != 0 || outcome->result.verdict == model::Verdict::kFailed) {
     attempt.obstacle = why_it_failed(*outcome);
     may_help_whole_ = true;
