@@ -82,6 +82,11 @@ base::Environment child_environment(base::Environment user, const Installation& 
   if (request.diagnose) environment["VRAMFIT_DIAGNOSE"] = "1";
   environment.erase("VRAMFIT_MODULES");
   if (request.modules) environment["VRAMFIT_MODULES"] = "1";
+  environment.erase("VRAMFIT_VERIFY");
+  if (const auto& first = request.first_steps) {
+    environment["VRAMFIT_VERIFY"] =
+        fmt::format(R"({{"steps": {}, "samples": {}, "group": {}}})", first->steps, first->samples, first->group);
+  }
   environment.erase("VRAMFIT_PLAN");
   if (request.plan) environment["VRAMFIT_PLAN"] = fs::absolute(*request.plan).string();
   return environment;

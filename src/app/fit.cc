@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/fit_answer.h"
+#include "app/fit_equivalence.h"
 #include "app/fit_measurement.h"
 #include "app/fit_prover.h"
 #include "app/fit_request.h"
@@ -14,6 +15,7 @@
 #include "app/fit_summary.h"
 #include "app/run_on.h"
 #include "app/session.h"
+#include "app/verify.h"
 #include "base/interrupt.h"
 #include "plan/cause.h"
 #include "plan/job_builder.h"
@@ -28,6 +30,7 @@ using base::ErrorCode;
 using base::Result;
 using model::FitResult;
 using model::FitVerdict;
+using model::PlanRow;
 
 // Far beyond any card, and free: memory of a virtual card that nothing touches takes no host memory.
 constexpr std::int64_t kFreeRunGib = 512;
@@ -41,6 +44,11 @@ constexpr double kBudgetInRuns = 15;
 constexpr double kConfirmFactor = 1.5;
 // Of the time left, the most that one measuring run may take.
 constexpr double kMeasuringShare = 0.12;
+// The comparison of the best plan with the job as it is, whose steps the CPU computes: this share of the time left, and
+// seconds within these bounds. A firm budget is kept.
+constexpr double kShortestComparison = 15;
+constexpr double kLongestComparison = 60;
+constexpr double kComparisonShare = 0.5;
 
 bool contains(const std::vector<std::string>& list, std::string_view id) {
   return std::ranges::find(list, id) != list.end();
@@ -294,13 +302,24 @@ class Fit {
       conclude(FitVerdict::kInterrupted, "");
       return {};
     }
+    do {
+      if (auto searched = search_among(techniques, job, session->run_folder()); !searched) return searched;
+    } while (leaves_out_culprits(techniques));
+    explain_ranks(result_);
+    tell_what_was_compared(result_);
+    if (!result_.plans.empty()) write_answer(request_, result_);
+    return {};
+  }
+
+  Result<void> search_among(const std::vector<const plan::Technique*>& techniques, const model::Job& job,
+                            const std::filesystem::path& folder) {
     const auto axes = plan::build_axes(job, target_, techniques);
     RunRequest trial = quiet_request();
     trial.span = span_.of_trials();
     trial.span_alone = true;
     // A plan that makes the script hang must not take the whole budget.
     if (!trial.timeout_seconds) trial.timeout_seconds = kShortestLimit + kLimitFactor * result_.free_run->wall_seconds;
-    RunProver prover(std::move(trial), phases_of(job), session->run_folder(), runner_);
+    RunProver prover(std::move(trial), phases_to_see(job), folder, runner_);
     plan::SearchOptions options;
     options.budget_seconds = left();
     const auto on_trial = [&](const model::Plan& plan, const plan::Outlook& outlook, std::size_t done,
@@ -311,11 +330,52 @@ class Fit {
     const plan::SearchResult found = plan::search(job, target_, axes, prover, options, clock_, on_trial);
     if (found.ending == plan::Ending::kFailed && !found.best) return std::unexpected(*found.error);
     add_search(job, target_, axes, found, result_);
-    confirm_best(session->run_folder());
-    explain_ranks(result_);
-    set_verdict(found, axes.empty());
-    if (!result_.plans.empty()) write_answer(request_, result_);
+    if (found.ending != plan::Ending::kInterrupted) settle_best(folder);
+    set_verdict(found, axes.empty(), result_);
     return {};
+  }
+
+  // The best plan is one that runs to the end of the script and trains the same; others make way.
+  void settle_best(const std::filesystem::path& folder) {
+    Verifier verifier(quiet_request(), folder, runner_, clock_);
+    do {
+      confirm_best(folder);
+    } while (!result_.plans.empty() && makes_way(verifier));
+    result_.runs += verifier.runs();
+  }
+
+  // Whether the best plan was found to train something else, and is the best no more.
+  bool makes_way(Verifier& verifier) {
+    PlanRow& best = result_.plans.front();
+    best.equivalence = find_known_equivalence(best);
+    if (best.equivalence) return false;
+    const double seconds = request_.budget_is_firm
+                               ? left()
+                               : std::clamp(kComparisonShare * left(), kShortestComparison, kLongestComparison);
+    if (!request_.verify || seconds <= 0 || base::was_interrupted()) {
+      best.equivalence = not_compared(!request_.verify ? "--no-verify"
+                                      : seconds <= 0   ? "no time was left"
+                                                       : "interrupted");
+      return false;
+    }
+    const auto verified = verifier.compare(best.plan, seconds, [&](std::string_view line) { progress_.update(line); });
+    best.equivalence = verified ? verified->equivalence : not_compared(verified.error().what);
+    if (!is_failed(*best.equivalence)) return false;
+    if (const std::string culprit = reject_best(result_); !culprit.empty()) culprits_.push_back(culprit);
+    return true;
+  }
+
+  // Where nothing is left because a technique trains something else: whether to search again without it.
+  bool leaves_out_culprits(std::vector<const plan::Technique*>& techniques) {
+    if (!result_.plans.empty() || culprits_.empty() || left() <= 0) return false;
+    std::size_t left_out = 0;
+    for (const std::string& culprit : std::exchange(culprits_, {})) {
+      left_out += std::erase_if(techniques, [&](const plan::Technique* one) { return one->id() == culprit; });
+      rule_out(culprit, result_);
+    }
+    if (left_out == 0 || techniques.empty()) return false;
+    result_.reason.clear();
+    return true;
   }
 
   // The search stops its runs as soon as memory is steady. The best plan is run on beyond that, to what the script does
@@ -348,31 +408,6 @@ class Fit {
     }
   }
 
-  // Phases with steps of their own: a run that is a proof must go through them. Saving may be rarer than a cut run.
-  static std::set<std::string> phases_of(const model::Job& job) {
-    std::set<std::string> phases;
-    for (const model::PhaseFacts& facts : job.phases) {
-      if (facts.phase == "train" || facts.phase == "validate" || facts.phase == "test") phases.insert(facts.phase);
-    }
-    return phases;
-  }
-
-  void set_verdict(const plan::SearchResult& found, bool no_techniques) {
-    if (!result_.plans.empty()) {
-      result_.verdict = FitVerdict::kPlanFits;
-    } else if (found.ending == plan::Ending::kInterrupted) {
-      result_.verdict = FitVerdict::kInterrupted;
-    } else if (found.ending == plan::Ending::kBudgetUsed) {
-      result_.verdict = FitVerdict::kOutOfTime;
-    } else if (found.ending == plan::Ending::kNothingProven) {
-      result_.verdict = FitVerdict::kNotProven;
-      result_.reason = nearest_miss(result_);
-    } else {
-      result_.verdict = FitVerdict::kNothingFits;
-      if (no_techniques) result_.reason = "none of the techniques can be applied to this script";
-    }
-  }
-
   const FitRequest& request_;
   Runner& runner_;
   base::ProgressSink& progress_;
@@ -381,6 +416,7 @@ class Fit {
   FitSpan span_;
   plan::Target target_;
   FitResult result_;
+  std::vector<std::string> culprits_;  // techniques that were found to train something else
 };
 
 }  // namespace

@@ -3,7 +3,8 @@
 //   1 as is      the job on the card: it fits already, or it runs out
 //   2 free run   the same card with far more memory: the whole step, its owners, its work (virtual memory is free)
 //   3 search     plans by predicted cost, each run on the card itself (plan/search)
-//   4 answer     ranked plans, the winner's plan file and the command that applies it
+//   4 compare    the winner trains what the job trains: its first steps with and without it (verify.h)
+//   5 answer     ranked plans, the winner's plan file and the command that applies it
 #ifndef VRAMFIT_APP_FIT_H
 #define VRAMFIT_APP_FIT_H
 
@@ -25,6 +26,7 @@ struct FitRequest {
   std::vector<std::string> deny;     // --deny
   double budget_seconds = 60;        // for everything, the two first runs included; setting an environment up is not
   bool budget_is_firm = false;       // as asked for; otherwise a job or a machine whose runs are slow gets more
+  bool verify = true;                // --no-verify: the best plan is not compared with the job as it is
   std::filesystem::path plan_out = "vramfit-plan.json";
 };
 

@@ -2,15 +2,59 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <algorithm>
+#include <string>
 #include <system_error>
 
 #include "app/fit_summary.h"
 #include "ingest/plan_file.h"
 
 namespace vramfit::app {
+namespace {
 
-void write_answer(const FitRequest& request, model::FitResult& result) {
+using model::FitResult;
+using model::FitVerdict;
+using model::PlanStanding;
+
+// Of the plans that might fit and were not shown to, the most telling one.
+std::string nearest_miss(const FitResult& result) {
+  for (const auto standing :
+       {PlanStanding::kTrainsElse, PlanStanding::kBorderline, PlanStanding::kTimedOut, PlanStanding::kBroke}) {
+    // What all plans run into is the script's own doing, and tells more than one that broke it.
+    if (standing == PlanStanding::kBroke) {
+      if (std::string wall = common_wall(result); !wall.empty()) return wall;
+    }
+    for (const model::PlanRow& row : result.lost) {
+      if (row.standing == standing) return fmt::format("{}: {}", row.plan.name, row.reason);
+    }
+  }
+  return "none of those that might fit could be run";
+}
+
+bool lost_all_that_fit(const FitResult& result) {
+  return std::ranges::any_of(result.lost,
+                             [](const model::PlanRow& row) { return row.standing == PlanStanding::kTrainsElse; });
+}
+
+}  // namespace
+
+void set_verdict(const plan::SearchResult& found, bool no_techniques, FitResult& result) {
+  if (!result.plans.empty()) {
+    result.verdict = FitVerdict::kPlanFits;
+  } else if (found.ending == plan::Ending::kInterrupted) {
+    result.verdict = FitVerdict::kInterrupted;
+  } else if (found.ending == plan::Ending::kBudgetUsed) {
+    result.verdict = FitVerdict::kOutOfTime;
+  } else if (found.ending == plan::Ending::kNothingProven || lost_all_that_fit(result)) {
+    result.verdict = FitVerdict::kNotProven;
+    result.reason = nearest_miss(result);
+  } else {
+    result.verdict = FitVerdict::kNothingFits;
+    if (no_techniques) result.reason = "none of the techniques can be applied to this script";
+  }
+}
+
+void write_answer(const FitRequest& request, FitResult& result) {
   const auto& path = request.plan_out;
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !ingest::read_plan(path)) {

@@ -110,6 +110,14 @@ plan::Proof judge(const RunOutcome& outcome, const model::Plan& plan, const std:
   return proof;
 }
 
+std::set<std::string> phases_to_see(const model::Job& job) {
+  std::set<std::string> phases;
+  for (const model::PhaseFacts& facts : job.phases) {
+    if (facts.phase == "train" || facts.phase == "validate" || facts.phase == "test") phases.insert(facts.phase);
+  }
+  return phases;
+}
+
 RunProver::RunProver(RunRequest request, std::set<std::string> phases, std::filesystem::path folder, Runner& runner)
     : request_(std::move(request)), phases_(std::move(phases)), folder_(std::move(folder)), runner_(runner) {}
 

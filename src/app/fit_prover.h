@@ -15,6 +15,9 @@ namespace vramfit::app {
 // that the job has.
 plan::Proof judge(const RunOutcome& outcome, const model::Plan& plan, const std::set<std::string>& phases);
 
+// Phases with steps of their own: a run that is a proof must go through them. Saving may be rarer than a cut run.
+std::set<std::string> phases_to_see(const model::Job& job);
+
 class RunProver final : public plan::Prover {
  public:
   // `folder` is where plan files for the runs are written; the caller removes it.

@@ -143,20 +143,6 @@ std::string common_wall(const FitResult& result) {
   return rows < 2 ? "" : fmt::format("each of the {} that were run and did not fit {}", rows, wall);
 }
 
-// Of the plans that might fit and were not shown to, the most telling one.
-std::string nearest_miss(const FitResult& result) {
-  for (const auto standing : {PlanStanding::kBorderline, PlanStanding::kTimedOut, PlanStanding::kBroke}) {
-    // What all plans run into is the script's own doing, and tells more than one that broke it.
-    if (standing == PlanStanding::kBroke) {
-      if (std::string wall = common_wall(result); !wall.empty()) return wall;
-    }
-    for (const PlanRow& row : result.lost) {
-      if (row.standing == standing) return fmt::format("{}: {}", row.plan.name, row.reason);
-    }
-  }
-  return "none of those that might fit could be run";
-}
-
 void explain_ranks(FitResult& result) {
   for (std::size_t i = 1; i < result.plans.size(); ++i) {
     result.plans[i].reason = why_not_best(result.plans[i], result.plans.front());

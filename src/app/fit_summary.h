@@ -19,9 +19,6 @@ std::string why_unproven(const plan::Proof& proof);
 // What stopped every plan that ran out, when it was the same for all of two or more: the script's own doing.
 std::string common_wall(const model::FitResult& result);
 
-// Of the plans that might fit and were not shown to, the most telling one.
-std::string nearest_miss(const model::FitResult& result);
-
 // Tells the plans that fit why they are not the first.
 void explain_ranks(model::FitResult& result);
 

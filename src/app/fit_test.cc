@@ -36,6 +36,7 @@ class FakeRunner final : public Runner {
       add_note(outcome, {{"kind", refuses ? "plan_refused" : "plan_applied"}, {"id", change.technique}, {"text", "x"}});
       if (refuses) outcome.result.plan_refused.push_back(change.technique + ": x");
     }
+    if (request.first_steps) add_first_steps(outcome, plan);
     outcome.result.interrupted = runs == interrupt_at;
     outcome.result.wall_seconds = wall_seconds;
     return outcome;
@@ -46,8 +47,20 @@ class FakeRunner final : public Runner {
   double wall_seconds = 0;  // that a run says it took
   bool breaks = false;
   std::string refused;
+  std::string trains_else;  // a technique with which the weights become others
+  bool is_slow = false;     // no comparison comes to its end
 
  private:
+  void add_first_steps(RunOutcome& outcome, const model::Plan& plan) const {
+    outcome.result.timed_out = is_slow;
+    const double update = model::find_change(plan, trains_else) != nullptr ? 3 : 1;
+    for (int step = 1; step <= 4; ++step) {
+      add_note(outcome, {{"kind", "training_step"}, {"optimizer", 0}, {"step", step}, {"samples", 8 * step}});
+    }
+    add_note(outcome, {{"kind", "training_tensor"}, {"what", "update"}, {"index", "0.0"}, {"values", {update}}});
+    add_note(outcome, {{"kind", "training_end"}, {"steps", 4}});
+  }
+
   static Bytes needed(const model::Plan& plan) {
     double activations = 2000;
     for (const model::Change& change : plan.changes) {
@@ -262,6 +275,79 @@ TEST_F(FitTest, a_slow_machine_gets_more_time_unless_the_user_said_how_much) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result->verdict, FitVerdict::kPlanFits);
   EXPECT_GE(result->budget_seconds, 1000);
+}
+
+TEST_F(FitTest, the_best_plan_is_compared_with_the_job_as_it_is) {
+  request.only = {"micro_batch"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  ASSERT_TRUE(result->plans.front().equivalence);
+  EXPECT_EQ(result->plans.front().equivalence->text, "trains the same: 4 steps compared, weights equal");
+  EXPECT_EQ(result->runs, runner.runs);
+  for (const auto& row : result->plans) EXPECT_TRUE(row.equivalence) << row.plan.name;
+}
+
+TEST_F(FitTest, a_plan_that_trains_something_else_makes_way_with_all_of_its_kind) {
+  runner.trains_else = "micro_batch";
+  request.deny = {"autocast"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  for (const auto& row : result->plans) EXPECT_EQ(model::find_change(row.plan, "micro_batch"), nullptr);
+  const auto lost = std::ranges::find(result->lost, model::PlanStanding::kTrainsElse, &model::PlanRow::standing);
+  ASSERT_NE(lost, result->lost.end());
+  EXPECT_TRUE(lost->reason.starts_with("trains something else: the update of the weights differs by 200 %"))
+      << lost->reason;
+}
+
+TEST_F(FitTest, where_nothing_else_is_left_the_rest_is_searched_without_what_trains_something_else) {
+  runner.trains_else = "micro_batch";
+  request.only = {"micro_batch", "checkpoint"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  EXPECT_NE(model::find_change(result->plans.front().plan, "checkpoint"), nullptr);
+}
+
+TEST_F(FitTest, where_all_that_fits_trains_something_else_nothing_is_proven) {
+  runner.trains_else = "micro_batch";
+  request.only = {"micro_batch"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kNotProven);
+  EXPECT_NE(result->reason.find("trains something else"), std::string::npos) << result->reason;
+  EXPECT_FALSE(fs::exists(request.plan_out));
+}
+
+TEST_F(FitTest, a_comparison_that_takes_too_long_is_said_and_the_plan_stays) {
+  runner.is_slow = true;
+  request.only = {"micro_batch"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  EXPECT_EQ(result->plans.front().equivalence->sameness, model::Sameness::kNotChecked);
+  EXPECT_NE(result->plans.front().equivalence->text.find("takes longer than"), std::string::npos);
+}
+
+TEST_F(FitTest, without_a_comparison_that_is_said) {
+  request.verify = false;
+  runner.trains_else = "micro_batch";
+  request.only = {"micro_batch"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits);
+  EXPECT_EQ(result->plans.front().equivalence->text, "not compared: --no-verify");
+}
+
+TEST_F(FitTest, a_plan_that_is_exact_by_the_way_it_is_made_needs_no_comparison) {
+  runner.is_slow = true;
+  request.only = {"checkpoint"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  EXPECT_EQ(result->plans.front().equivalence->sameness, model::Sameness::kEqual);
+  EXPECT_FALSE(result->plans.front().equivalence->checked);
 }
 
 RunOutcome fitting_run() {

@@ -182,14 +182,26 @@ model::RunResult read_run(const json& file) {
   return result;
 }
 
+model::Equivalence read_equivalence(const json& row) {
+  using model::Sameness;
+  model::Equivalence equivalence;
+  equivalence.sameness = named(
+      text(row, "class"), std::array{Sameness::kNotChecked, Sameness::kEqual, Sameness::kRounding, Sameness::kPrecision,
+                                     Sameness::kStatistics, Sameness::kOther, Sameness::kNotANumber});
+  equivalence.text = text(row, "text");
+  equivalence.steps = row.value("steps", 0);
+  equivalence.checked = row.value("checked", false);
+  return equivalence;
+}
+
 model::PlanRow read_plan(const json& row) {
   using model::PlanStanding;
   model::PlanRow plan;
   plan.plan.name = text(row, "name");
   plan.standing =
-      named(text(row, "standing"),
-            std::array{PlanStanding::kFits, PlanStanding::kBorderline, PlanStanding::kDoesNotFit,
-                       PlanStanding::kRefused, PlanStanding::kBroke, PlanStanding::kTimedOut, PlanStanding::kNotRun});
+      named(text(row, "standing"), std::array{PlanStanding::kFits, PlanStanding::kBorderline, PlanStanding::kDoesNotFit,
+                                              PlanStanding::kRefused, PlanStanding::kBroke, PlanStanding::kTimedOut,
+                                              PlanStanding::kTrainsElse, PlanStanding::kNotRun});
   plan.predicted = bytes(row.at("predicted"), "needs_bytes");
   if (const auto proven = row.find("proven"); proven != row.end() && !proven->is_null()) {
     plan.proven = read_peaks(*proven);
@@ -200,6 +212,9 @@ model::PlanRow read_plan(const json& row) {
   plan.effect = text(row, "effect");
   plan.consequences = rows(row, "consequences", read_word);
   plan.reason = text(row, "reason");
+  if (const auto known = row.find("equivalence"); known != row.end() && known->is_object()) {
+    plan.equivalence = read_equivalence(*known);
+  }
   return plan;
 }
 

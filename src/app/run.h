@@ -56,6 +56,14 @@ struct FileWishes {
   friend bool operator==(const FileWishes&, const FileWishes&) = default;
 };
 
+// For a comparison with another run: what the first optimizer steps do (training_record.h), and then the end.
+struct FirstSteps {
+  int steps = 4;
+  int samples = 0;  // of which each batch is made; 0: as many as the script asks for
+  int group = 0;    // of so many samples batch norms take their statistics; 0: of all that they are given
+  friend bool operator==(const FirstSteps&, const FirstSteps&) = default;
+};
+
 struct RunRequest {
   std::vector<CardChoice> cards;       // empty with `real`
   base::Bytes occupied;                // --occupied, on every card
@@ -74,9 +82,10 @@ struct RunRequest {
   std::string cudnn = "auto";             // --cudnn: auto, zero or a folder: whom to ask about workspaces
   std::optional<std::string> torch;       // --torch: which kept environment to use
   FileWishes files;
-  bool diagnose = false;     // the hooks look for causes too (RunResult::evidence)
-  bool modules = false;      // the hooks watch every module (RunResult::modules)
-  bool quiet_child = false;  // its output goes to `child_output` (or nowhere): candidates, floor
+  bool diagnose = false;                  // the hooks look for causes too (RunResult::evidence)
+  bool modules = false;                   // the hooks watch every module (RunResult::modules)
+  std::optional<FirstSteps> first_steps;  // needs values that are computed
+  bool quiet_child = false;               // its output goes to `child_output` (or nowhere): candidates, floor
   std::filesystem::path child_output;
 };
 

@@ -26,6 +26,7 @@ struct FitOptions {
   std::string keep = "effective-batch";
   std::string plan_out = "vramfit-plan.json";
   std::vector<std::string> only, deny;
+  bool no_verify = false;
   double budget_seconds = 0;  // 0: as long as the job's runs make it worth while
 };
 
@@ -46,6 +47,7 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   request.budget_is_firm = options.budget_seconds > 0;
   if (request.budget_is_firm) request.budget_seconds = options.budget_seconds;
   request.plan_out = options.plan_out;
+  request.verify = !options.no_verify;
   app::RunBook book = app::RunBook::begin(describe_start("fit", options.job, command, ""), progress);
   app::WarmRunner runner;
   const auto result = app::fit(request, runner, progress, base::steady_clock());
@@ -74,6 +76,8 @@ Verb add_fit_verb(CLI::App& parser) {
       ->delimiter(',');
   verb->add_option("--deny", options->deny, "Leave these techniques out")->delimiter(',');
   verb->add_option("--plan-out", options->plan_out, "Where the best plan is written");
+  verb->add_flag("--no-verify", options->no_verify,
+                 "Do not train a few steps with and without the best plan, to see that they are the same");
   verb->add_option("--budget", options->budget_seconds, "Seconds for the whole search (60, or 15 runs of a slow job)")
       ->check(CLI::PositiveNumber);
   return {verb, [options](const Command& command) {

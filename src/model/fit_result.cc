@@ -38,6 +38,8 @@ std::string_view to_string(PlanStanding standing) {
       return "broke";
     case PlanStanding::kTimedOut:
       return "timed_out";
+    case PlanStanding::kTrainsElse:
+      return "trains_else";
     case PlanStanding::kNotRun:
       return "not_run";
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/equivalence.h"
 #include "model/plan.h"
 #include "model/run_result.h"
 
@@ -31,6 +32,7 @@ enum class PlanStanding {
   kRefused,     // the script could not be changed that way
   kBroke,       // the script failed with it
   kTimedOut,    // its run had not ended when its time was over
+  kTrainsElse,  // it fits, and was found to train something else
   kNotRun       // predicted to be hopeless
 };
 std::string_view to_string(PlanStanding standing);  // "fits", "does_not_fit", ...
@@ -44,8 +46,9 @@ struct PlanRow {
   double time_factor = 1;  // of a training step, against the job as it is; source: model
   std::string effect;      // "same", "rounding", "statistics", "optimizer", "input"
   std::vector<std::string> consequences;
-  std::string reason;       // why it is not the answer; empty for the winner
-  double wall_seconds = 0;  // of the run
+  std::string reason;                      // why it is not the answer; empty for the winner
+  double wall_seconds = 0;                 // of the run
+  std::optional<Equivalence> equivalence;  // absent: nobody asked, as of plans that are not the best
 };
 
 // What in the script itself makes it run out.

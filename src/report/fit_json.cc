@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "report/run_json.h"
+#include "report/verify_report.h"
 
 namespace vramfit::report {
 namespace {
@@ -56,7 +57,8 @@ ordered_json row_json(const model::PlanRow& row) {
           {"time", {{"factor", row.time_factor}, {"source", "model"}}},
           {"effect", row.effect},
           {"consequences", row.consequences},
-          {"reason", or_null(row.reason)}};
+          {"reason", or_null(row.reason)},
+          {"equivalence", row.equivalence ? equivalence_json(*row.equivalence) : ordered_json(nullptr)}};
 }
 
 ordered_json rows_json(const std::vector<model::PlanRow>& rows) {

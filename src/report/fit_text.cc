@@ -107,10 +107,16 @@ void add_cause(std::string& text, const FitResult& result) {
   text += "    " + wrap("help: " + cause.remedy, kPageWidth - 4, 4) + "\n";
 }
 
+// What it promises to leave as it is, and nobody has compared.
+bool is_doubtful(const PlanRow& row) {
+  const bool promises = row.effect == "same" || row.effect == "rounding" || row.effect == "statistics";
+  return promises && row.equivalence && row.equivalence->sameness == model::Sameness::kNotChecked;
+}
+
 std::string numbers_of(const PlanRow& row, std::size_t rank) {
   const std::string proven = row.proven ? to_string(row.proven->device) : "-";
   return fmt::format("{:>3} {:>11} {:>11}  x{:<5.2f} {:<11}  ", rank, to_string(row.predicted), proven, row.time_factor,
-                     row.effect);
+                     row.effect + (is_doubtful(row) ? "?" : ""));
 }
 
 // Wrapped to the last column, whose lines all begin at the same place.
@@ -135,11 +141,11 @@ void add_plans(std::string& text, const FitResult& result) {
       text += std::string(kNameColumn, ' ') + in_name_column("(" + row.reason + ")") + "\n";
     }
   }
-  text += wrap(
-              "predicted, proven: peak on the device. time: of a training step against now, from a model of the card. "
-              "results: what changes for what is learned.",
-              kPageWidth, 2) +
-          "\n";
+  std::string legend =
+      "predicted, proven: peak on the device. time: of a training step against now, from a model of the card. "
+      "results: what changes for what is learned.";
+  if (std::ranges::any_of(result.plans, is_doubtful)) legend += " ?: as promised, not compared with the job as it is.";
+  text += wrap(legend, kPageWidth, 2) + "\n";
 }
 
 // "layers.0-11, head": runs of numbered names are drawn together.
@@ -174,9 +180,15 @@ void add_consequences(std::string& text, const FitResult& result) {
   if (result.plans.empty()) return;
   const PlanRow& best = result.plans.front();
   text += "\nWhat the best plan changes\n";
-  if (best.consequences.empty()) text += "  - nothing that is learned: the same sums, in another order at most\n";
+  const bool is_doubted = is_doubtful(best);
+  if (best.consequences.empty() && !is_doubted)
+    text += "  - nothing that is learned: the same sums, in another order at most\n";
   for (const std::string& sentence : best.consequences) {
     text += "  - " + wrap(sentence, kPageWidth - 4, 4) + "\n";
+  }
+  if (best.equivalence) {
+    const char* more = is_doubted ? "; whether it trains the same is promised, not proven (vramfit verify)" : "";
+    text += "  - " + wrap(best.equivalence->text + more, kPageWidth - 4, 4) + "\n";
   }
   for (const model::Change& change : best.plan.changes) {
     const auto modules = model::find_names(change, "modules");

@@ -77,7 +77,46 @@ TEST(FitText, the_verdict_comes_first_and_last) {
   EXPECT_TRUE(verdict.starts_with("[✓] fp16 autocast"));
 }
 
+FitResult micro_batch(model::Sameness sameness, bool checked, std::string text) {
+  FitResult result = found();
+  result.plans = {row("micro-batch 2 x 4", 2900, 1.02, "same")};
+  result.plans[0].equivalence = model::Equivalence{};
+  result.plans[0].equivalence->sameness = sameness;
+  result.plans[0].equivalence->checked = checked;
+  result.plans[0].equivalence->text = std::move(text);
+  return result;
+}
+
+constexpr const char* kNothing = "nothing that is learned";
+
+TEST(FitText, says_what_a_comparison_of_the_best_plan_found) {
+  const std::string text =
+      fit_to_text(micro_batch(model::Sameness::kRounding, true, "trains the same: 4 steps compared"), {});
+  EXPECT_NE(text.find("  - trains the same: 4 steps compared\n"), std::string::npos);
+  EXPECT_NE(text.find(kNothing), std::string::npos);
+  EXPECT_EQ(text.find("same?"), std::string::npos);
+}
+
+TEST(FitText, a_plan_that_was_not_compared_is_not_said_to_be_the_same) {
+  const std::string text =
+      fit_to_text(micro_batch(model::Sameness::kNotChecked, false, "not compared: --no-verify"), {});
+  EXPECT_EQ(text.find(kNothing), std::string::npos);
+  EXPECT_NE(text.find("same?"), std::string::npos);
+  EXPECT_NE(text.find("  - not compared: --no-verify; whether it trains the same is promised, not\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(FitText, what_is_meant_to_train_otherwise_is_no_doubt) {
+  FitResult result = micro_batch(model::Sameness::kNotChecked, false, "not compared: it is meant to train otherwise");
+  result.plans[0].effect = "input";
+  const std::string text = fit_to_text(result, {});
+  EXPECT_EQ(text.find("input?"), std::string::npos);
+  EXPECT_EQ(text.find("promised, not proven"), std::string::npos);
+}
+
 TEST(FitJson, keeps_the_schema_whatever_was_found) {
+  EXPECT_TRUE(violations_of(micro_batch(model::Sameness::kOther, true, "trains something else")).empty());
   FitResult result = found();
   EXPECT_EQ(violations_of(result), std::vector<std::string>());
   result.free_run.emplace();

@@ -18,9 +18,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from vramfit import verify
 from vramfit.apply.graph_leaves import leaves_of
 
 _FIRST = 65536.0
+_FIRST_OF_FEW = 1024.0  # where a few steps are compared, and none may be lost to finding the scale
 _GROWTH_STEPS = 2000
 _LEAST = 2.0**-10  # no gradient of a sound loss overflows here
 
@@ -55,7 +57,7 @@ class LossScale:
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
-        self.value = _FIRST
+        self.value = _FIRST_OF_FEW if verify.wanted() else _FIRST
         self.active = 1.0
         self.steps = self.skipped = 0  # that were due; of those, left out
         self._good_steps = 0

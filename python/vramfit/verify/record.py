@@ -26,19 +26,27 @@ class Record:
         self._begun: dict[int, int] = {}  # steps of each optimizer that have begun, by its number
         self._before: dict[tuple[int, int], Any] = {}  # sampled values of parameters before their first step
         self._others_before: dict[tuple[str, str], list[float]] | None = None
-        self._finished = False
+        self._finished = self._has_closure = False
         self._samples = 0  # delivered in training so far
-        self._waiting = 0  # of batches that no backward pass has followed yet
+        self._data = 0.0  # the sum of all numbers in them
+        self._waiting = (0, 0.0)  # of a batch that no backward pass has followed yet
 
     # -- what the data are
 
     def on_batch(self, this_pass: Any, batch: Any) -> None:
         tensors = [tensor for _, tensor in owners.tensors_in(batch) if tensor.dim() > 0]
-        self._waiting = int(tensors[0].shape[0]) if tensors else 0
+        samples = int(tensors[0].shape[0]) if tensors else 0
+        self._waiting = (samples, sum(map(self._sum, tensors)))
 
     def on_backward(self, tensors: Any) -> None:
-        self._samples += self._waiting
-        self._waiting = 0
+        samples, data = self._waiting
+        self._samples += samples
+        self._data += data
+        self._waiting = (0, 0.0)
+
+    def _sum(self, tensor: Any) -> float:
+        kept = tensor.detach().real if tensor.is_complex() else tensor.detach()
+        return float(kept.to(self._torch.float64).nan_to_num(0.0, 0.0, 0.0).sum())
 
     # -- steps
 
@@ -53,19 +61,33 @@ class Record:
             self._others_before = {(kind, index): self._sample(tensor) for kind, index, tensor in self._others()}
         number = self._number(optimizer)
         self._begun[number] = self._begun.get(number, 0) + 1
-        notes.note("training_step", optimizer=number, step=self._begun[number], samples=self._samples,
-                   options=[_numbers(group) for group in optimizer.param_groups])  # fmt: skip
-        if self._begun[number] > 1:
-            return
-        for index, parameter in enumerate(_parameters(optimizer)):
-            self._before[number, index] = self._sample(parameter)
-            if parameter.grad is not None:
-                self._write("gradient", f"{number}.{index}", self._sample(parameter.grad))
+        if self._begun[number] == 1:
+            for index, parameter in enumerate(_parameters(optimizer)):
+                self._before[number, index] = self._sample(parameter)
+        # A closure makes the gradients within the step.
+        self._has_closure = self._waiting[0] > 0
+        if not self._has_closure:
+            self._note_step(optimizer, number)
 
     def on_step_end(self, optimizer: Any) -> None:
-        if self._number(optimizer) == 0 and self._begun[0] >= self._steps:
+        number = self._number(optimizer)
+        if self._has_closure:
+            self._note_step(optimizer, number)
+            self._has_closure = False
+        if number == 0 and self._begun[0] >= self._steps:
             self.finish()
             raise RunComplete
+
+    def _note_step(self, optimizer: Any, number: int) -> None:
+        is_first = self._begun[number] == 1
+        before = [values for (of, _), values in self._before.items() if of == number]
+        weights = sum(map(sum, before)) if is_first else None
+        notes.note("training_step", optimizer=number, step=self._begun[number], samples=self._samples,
+                   data=self._data, weights=weights if weights is None or weights - weights == 0 else None,
+                   options=[_numbers(group) for group in optimizer.param_groups])  # fmt: skip
+        for index, parameter in enumerate(_parameters(optimizer) if is_first else ()):
+            if parameter.grad is not None:
+                self._write("gradient", f"{number}.{index}", self._sample(parameter.grad))
 
     def finish(self) -> None:
         if self._finished:

@@ -29,7 +29,8 @@ class FewBatches:
         batches = [list(batch) for batch in self._own]
         whole = max(map(len, batches), default=1)
         for batch in batches[:_FIRST] + batches[_FIRST:][-1:]:
-            yield batch[: max(1, len(batch) * self._samples // whole)]
+            # Of two at least where there are two: a batch norm may refuse one alone.
+            yield batch[: max(2, len(batch) * self._samples // whole)]
 
     def __len__(self) -> int:
         return min(len(self._own), _FIRST + 1)
@@ -76,6 +77,24 @@ def _switch_dropout_off(torch: Any) -> None:
     functional.scaled_dot_product_attention = attend
 
 
+def _normalise_in_groups(torch: Any, group: int) -> None:
+    """What a batch norm makes of `group` samples at once, with and without a plan that has batches of so many: what
+    else differs between the two is then told apart from batch statistics."""
+    functional = torch.nn.functional
+    original = functional.batch_norm
+
+    @functools.wraps(original)
+    def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
+                   training: bool = False, *args: Any, **kwargs: Any) -> Any:  # fmt: skip
+        def one(part: Any) -> Any:
+            return original(part, running_mean, running_var, weight, bias, training, *args, **kwargs)
+
+        is_whole = not training or input.shape[0] <= group
+        return one(input) if is_whole else torch.cat([one(part) for part in input.split(group)])
+
+    functional.batch_norm = batch_norm
+
+
 def _seed(torch: Any) -> None:
     random.seed(_SEED)
     torch.manual_seed(_SEED)
@@ -83,9 +102,11 @@ def _seed(torch: Any) -> None:
         importlib.import_module("numpy").random.seed(_SEED % (1 << 32))
 
 
-def install(torch: Any, samples: int) -> None:
+def install(torch: Any, samples: int, group: int) -> None:
     _seed(torch)
     _switch_dropout_off(torch)
+    if group > 0:
+        _normalise_in_groups(torch, group)
     loaders.before_pass.insert(0, _read_here)
     if samples > 0:
         loaders.before_pass.insert(0, functools.partial(_shrink, samples))

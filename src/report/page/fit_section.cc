@@ -36,6 +36,7 @@ std::string proven_text(const PlanRow& row) {
 std::vector<std::string> plan_cells(const PlanRow& row, std::size_t number, bool on_front) {
   std::string remarks;
   for (const std::string& consequence : row.consequences) remarks += escape(consequence) + "<br>";
+  if (row.equivalence) remarks += escape(row.equivalence->text) + "<br>";
   if (!row.reason.empty()) remarks += escape(row.reason);
   return {fmt::format("{}", number),
           escape(row.plan.name),

@@ -1,0 +1,23 @@
+// Two runs of a job, without a plan and with it, by their first optimizer steps: does the plan train the same?
+#ifndef VRAMFIT_APP_EQUIVALENCE_H
+#define VRAMFIT_APP_EQUIVALENCE_H
+
+#include "app/training_record.h"
+#include "model/equivalence.h"
+#include "plan/promise.h"
+
+namespace vramfit::app {
+
+// Differences in the numbers of two runs that did not see the same numbers say nothing: then the answer is
+// kNotChecked.
+model::Equivalence compare_training(const TrainingRecord& without, const TrainingRecord& with,
+                                    const plan::Promise& promise);
+
+// Whether both runs began with the same weights and had seen the same samples at each step.
+bool saw_the_same(const TrainingRecord& without, const TrainingRecord& with);
+
+model::Equivalence not_compared(std::string why);
+
+}  // namespace vramfit::app
+
+#endif

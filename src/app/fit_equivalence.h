@@ -1,0 +1,29 @@
+// What a fit knows of whether its plans train the same, and what follows from it.
+#ifndef VRAMFIT_APP_FIT_EQUIVALENCE_H
+#define VRAMFIT_APP_FIT_EQUIVALENCE_H
+
+#include <optional>
+#include <string>
+
+#include "app/equivalence.h"
+#include "model/fit_result.h"
+
+namespace vramfit::app {
+
+// Of a plan that needs no runs: exact by the way it is made, or meant to train otherwise. Nothing: it has to be
+// compared.
+std::optional<model::Equivalence> find_known_equivalence(const model::PlanRow& row);
+
+// The best plan was found to train something else: it joins those that lost, with all others that have the technique
+// which did it. Returns that technique, where there is only one that can have; else the best alone goes.
+std::string reject_best(model::FitResult& result);
+
+// Before a search without the technique: it can't be applied, and what lost without it is to be searched again.
+void rule_out(const std::string& technique, model::FitResult& result);
+
+// Gives the plans that are not the best an equivalence too.
+void tell_what_was_compared(model::FitResult& result);
+
+}  // namespace vramfit::app
+
+#endif

@@ -1,0 +1,52 @@
+// What the first optimizer steps of a run did, from the notes of python/vramfit/verify.
+#ifndef VRAMFIT_APP_TRAINING_RECORD_H
+#define VRAMFIT_APP_TRAINING_RECORD_H
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/recording.h"
+
+namespace vramfit::app {
+
+using GroupOptions = std::map<std::string, double>;  // of one group of parameters: "lr", "weight_decay"
+
+struct TrainingStep {
+  int optimizer = 0;         // by the order of their first steps
+  int number = 0;            // of this optimizer's steps, from 1
+  std::int64_t samples = 0;  // that had gone through a backward pass by then
+  double data = 0;           // the sum of all numbers in them
+  std::vector<GroupOptions> groups;
+};
+
+// Up to 64 numbers of each tensor, by what it is called: "0.3", the fourth parameter of the first optimizer;
+// "0.1.mean", a buffer of the first model. Infinities and what is not a number are kept as such.
+using Tensors = std::map<std::string, std::vector<double>>;
+
+// What a technique of the plan says that it changed, beyond its promise.
+struct PlanEffect {
+  std::string technique, text;
+};
+
+struct TrainingRecord {
+  std::vector<TrainingStep> steps;
+  Tensors gradients;                    // at each optimizer's first step
+  Tensors updates;                      // of parameters, over all steps
+  Tensors buffers, averages;            // what became of them over all steps
+  std::map<int, double> weights;        // by optimizer: the sum of what its parameters were at first
+  std::vector<std::string> optimizers;  // classes
+  std::string autocast;                 // the script's own type; empty: none
+  bool has_batch_norm = false;
+  bool has_ended = false;  // with everything noted, not of an error
+  std::vector<PlanEffect> effects;
+};
+
+// Of the first process that took a step: ranks train alike.
+TrainingRecord read_training_record(const std::vector<model::Recording>& recordings);
+
+}  // namespace vramfit::app
+
+#endif

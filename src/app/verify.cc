@@ -1,0 +1,176 @@
+#include "app/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "app/equivalence.h"
+#include "app/session.h"
+#include "base/interrupt.h"
+#include "ingest/plan_file.h"
+#include "plan/promise.h"
+
+namespace vramfit::app {
+namespace {
+
+using base::Result;
+using model::Change;
+using model::Plan;
+
+constexpr std::int64_t kSamplesInMicroBatch = 2;
+constexpr std::int64_t kMostMicroBatches = 4;
+constexpr int kSamplesWithoutMicroBatches = 2;
+// Memory is not what this is about, and costs nothing that is not touched.
+constexpr std::int64_t kCardGib = 512;
+// The run with the plan takes about as long as the one without.
+constexpr double kFirstRunsShare = 0.5;
+
+std::string why_it_failed(const RunOutcome& outcome) {
+  const model::RunResult& result = outcome.result;
+  if (result.error) return fmt::format("{}: {}", result.error->type, result.error->message);
+  return result.oom ? "it ran out of memory" : result.reason;
+}
+
+bool accumulates(const Change& change) {
+  return change.technique == "micro_batch" && model::find_integer(change, "accumulate").value_or(1) > 1;
+}
+
+// The sizes that the script and the plan have.
+SmallPlan keep_whole(const Plan& plan) {
+  SmallPlan whole{plan, {}};
+  for (const Change& change : plan.changes) {
+    if (accumulates(change)) whole.first.group = static_cast<int>(*model::find_integer(change, "micro_batch"));
+  }
+  return whole;
+}
+
+}  // namespace
+
+SmallPlan shrink(const Plan& plan) {
+  SmallPlan small{plan, {}};
+  small.first.samples = kSamplesWithoutMicroBatches;
+  for (Change& change : small.plan.changes) {
+    if (!accumulates(change)) continue;
+    const auto size = std::min(model::find_integer(change, "micro_batch").value_or(1), kSamplesInMicroBatch);
+    const auto count = std::min(*model::find_integer(change, "accumulate"), kMostMicroBatches);
+    change.settings["micro_batch"] = size;
+    change.settings["accumulate"] = count;
+    small.first.samples = static_cast<int>(size * count);
+    small.first.group = static_cast<int>(size);
+  }
+  return small;
+}
+
+Verifier::Verifier(RunRequest request, std::filesystem::path folder, Runner& runner, const base::Clock& clock)
+    : request_(std::move(request)), folder_(std::move(folder)), runner_(runner), clock_(clock) {
+  request_.values = Values::kCpu;
+  request_.concessions = {};
+  request_.steps = "all";
+  request_.quiet_child = true;
+  request_.plan.reset();
+  for (CardChoice& card : request_.cards) {
+    card.total = std::max(base::Bytes::gib(kCardGib), card.total.value_or(card.card.memory));
+  }
+}
+
+double Verifier::left() const { return std::max(0.0, seconds_ - base::seconds_between(started_ns_, clock_.now_ns())); }
+
+Result<Verifier::Attempt> Verifier::run(const FirstSteps& first, const Plan* plan, double seconds) {
+  RunRequest request = request_;
+  request.first_steps = first;
+  if (plan != nullptr) {
+    request.plan = folder_ / fmt::format("verified-{}.json", runs_);
+    if (auto written = ingest::write_plan(*request.plan, *plan); !written) return std::unexpected(written.error());
+  }
+  if (std::isfinite(seconds)) request.whole_seconds = seconds;
+  ++runs_;
+  const auto outcome = runner_.run(request, base::silent_progress());
+  if (!outcome) return std::unexpected(outcome.error());
+  if (outcome->result.interrupted) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
+  Attempt attempt;
+  attempt.record = read_training_record(outcome->recordings);
+  if (!outcome->result.plan_refused.empty()) {
+    attempt.refused = true;
+    attempt.obstacle = outcome->result.plan_refused.front();
+  } else if (outcome->result.timed_out) {
+    attempt.obstacle = fmt::format("computing {} steps on the CPU takes longer than {:.0f} s", first.steps,
+                                   std::isfinite(seconds) ? seconds : outcome->result.wall_seconds);
+  } else if (outcome->result.exit_code != 0 || outcome->result.verdict == model::Verdict::kFailed) {
+    attempt.obstacle = why_it_failed(*outcome);
+    may_help_whole_ = true;
+  }
+  return attempt;
+}
+
+Result<Verifier::Attempt> Verifier::run_as_is(const FirstSteps& first, double seconds) {
+  for (const auto& [known, record] : as_is_) {
+    if (known == first) return Attempt{record, "", false};
+  }
+  auto attempt = run(first, nullptr, seconds);
+  if (attempt && attempt->obstacle.empty()) as_is_.emplace_back(first, attempt->record);
+  return attempt;
+}
+
+Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan,
+                                        const std::function<void(std::string_view)>& say) {
+  may_help_whole_ = false;
+  say(fmt::format("computing {} steps without {}", small.first.steps, plan.name));
+  const auto without = run_as_is(small.first, kFirstRunsShare * left());
+  if (!without) return std::unexpected(without.error());
+  if (!without->obstacle.empty()) {
+    return Verified{not_compared("the job as it is, with values computed: " + without->obstacle), false};
+  }
+  say(fmt::format("computing {} steps with {}", small.first.steps, plan.name));
+  const auto with = run(small.first, &small.plan, left());
+  if (!with) return std::unexpected(with.error());
+  if (!with->obstacle.empty()) {
+    return Verified{not_compared((with->refused ? "" : "with the plan, values computed: ") + with->obstacle),
+                    with->refused};
+  }
+  const model::Equivalence found = compare_training(without->record, with->record, plan::find_promise(plan));
+  may_help_whole_ = (is_failed(found) || !found.checked) && !saw_the_same(without->record, with->record);
+  return Verified{found, false};
+}
+
+Result<Verified> Verifier::compare(const Plan& plan, double seconds, const std::function<void(std::string_view)>& say) {
+  const plan::Promise promise = plan::find_promise(plan);
+  if (!promise.meant.empty()) {
+    return Verified{not_compared("it is meant to train otherwise: " + promise.meant), false};
+  }
+  started_ns_ = clock_.now_ns();
+  seconds_ = seconds;
+  auto small = compare_once(shrink(plan), plan, say);
+  if (!small || !may_help_whole_ || small->refused) return small;
+  return compare_once(keep_whole(plan), plan, say);
+}
+
+Result<model::VerifyResult> verify(const RunRequest& request, const Plan& plan, Runner& runner,
+                                   base::ProgressSink& progress, const base::Clock& clock) {
+  if (request.real || request.cards.empty()) {
+    return base::fail(base::ErrorCode::kUsage, "verify works on virtual cards, whose values the CPU computes", "--gpu",
+                      "name the card, as in --gpu \"RTX 3060\"");
+  }
+  const base::InterruptScope interrupts;
+  if (auto prepared = runner.prepare(request, progress); !prepared) return std::unexpected(prepared.error());
+  const auto session = Session::create({});  // only for its folder, which goes with it, or with the next run
+  if (!session) return std::unexpected(session.error());
+  const std::int64_t started_ns = clock.now_ns();
+  Verifier verifier(request, session->run_folder(), runner, clock);
+  auto verified = verifier.compare(plan, std::numeric_limits<double>::infinity(),
+                                   [&](std::string_view line) { progress.update(line); });
+  progress.clear();
+  if (!verified) return std::unexpected(verified.error());
+  model::VerifyResult result;
+  result.plan = plan.name;
+  result.card = request.cards.front().card.name;
+  result.equivalence = std::move(verified->equivalence);
+  result.refused = verified->refused;
+  result.runs = verifier.runs();
+  result.seconds = base::seconds_between(started_ns, clock.now_ns());
+  return result;
+}
+
+}  // namespace vramfit::app

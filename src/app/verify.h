@@ -1,0 +1,78 @@
+// Runs a job's first optimizer steps with and without a plan, values computed, and compares them.
+//
+//   small   batches of a few samples: two in each micro-batch of the plan, at most four micro-batches
+//   whole   as the script and the plan have them, where the small ones could not be laid side by side: a trainer that
+//           makes its batches itself
+#ifndef VRAMFIT_APP_VERIFY_H
+#define VRAMFIT_APP_VERIFY_H
+
+#include <filesystem>
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "app/run.h"
+#include "app/training_record.h"
+#include "base/clock.h"
+#include "model/equivalence.h"
+#include "model/plan.h"
+
+namespace vramfit::app {
+
+struct Verified {
+  model::Equivalence equivalence;
+  bool refused = false;  // the plan does not apply to the job
+};
+
+// A plan with the same techniques over fewer samples, and what the two runs are asked for.
+struct SmallPlan {
+  model::Plan plan;
+  FirstSteps first;
+};
+SmallPlan shrink(const model::Plan& plan);
+
+// Holds the job's own runs: the same serve several plans.
+class Verifier {
+ public:
+  // Of `request` the cards, the command and how to run it count. `folder` is for plan files; the caller removes it.
+  Verifier(RunRequest request, std::filesystem::path folder, Runner& runner, const base::Clock& clock);
+
+  // Takes no longer than `seconds`; infinite: as long as it takes. An error means that no run was possible
+  // (interrupted); whatever becomes of the job is an answer.
+  base::Result<Verified> compare(const model::Plan& plan, double seconds,
+                                 const std::function<void(std::string_view)>& say);
+
+  int runs() const { return runs_; }
+
+ private:
+  // One run's record, or why there is none.
+  struct Attempt {
+    TrainingRecord record;
+    std::string obstacle;
+    bool refused = false;
+  };
+  base::Result<Attempt> run(const FirstSteps& first, const model::Plan* plan, double seconds);
+  base::Result<Attempt> run_as_is(const FirstSteps& first, double seconds);
+  base::Result<Verified> compare_once(const SmallPlan& small, const model::Plan& plan,
+                                      const std::function<void(std::string_view)>& say);
+  double left() const;
+
+  RunRequest request_;
+  const std::filesystem::path folder_;
+  Runner& runner_;
+  const base::Clock& clock_;
+  std::int64_t started_ns_ = 0;
+  double seconds_ = 0;
+  bool may_help_whole_ = false;  // what the last comparison failed over, whole batches may not
+  std::vector<std::pair<FirstSteps, TrainingRecord>> as_is_;
+  int runs_ = 0;
+};
+
+// The use case behind `vramfit verify`: virtual cards only.
+base::Result<model::VerifyResult> verify(const RunRequest& request, const model::Plan& plan, Runner& runner,
+                                         base::ProgressSink& progress, const base::Clock& clock);
+
+}  // namespace vramfit::app
+
+#endif

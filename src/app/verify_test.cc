@@ -1,0 +1,192 @@
+#include "app/verify.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "ingest/plan_file.h"
+
+namespace vramfit::app {
+namespace {
+
+namespace fs = std::filesystem;
+using model::Sameness;
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+model::Plan micro_batch_of(std::int64_t size, std::int64_t accumulate) {
+  return {"micro-batch", {{"micro_batch", {{"micro_batch", size}, {"accumulate", accumulate}}}}};
+}
+
+// Trains one weight; `update` is what becomes of it with a plan.
+class FakeRunner final : public Runner {
+ public:
+  base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink&) override {
+    requests.push_back(request);
+    if (request.plan) plans.push_back(*ingest::read_plan(*request.plan));
+    RunOutcome outcome;
+    outcome.result.verdict = model::Verdict::kFits;
+    outcome.result.timed_out = times_out;
+    outcome.result.interrupted = is_interrupted;
+    outcome.result.wall_seconds = 3;
+    if (request.plan && !refusal.empty()) outcome.result.plan_refused = {refusal};
+    if (request.plan ? fails_with_plan : fails) {
+      outcome.result.exit_code = 1;
+      outcome.result.error = model::ScriptError{};
+      outcome.result.error->type = "ValueError";
+      outcome.result.error->message = "too small";
+      return outcome;
+    }
+    const bool reads_otherwise = request.plan && request.first_steps->samples > 0 && is_a_trainers;
+    add_notes(outcome, request.plan ? update : 1.0, reads_otherwise ? 4 : 8);
+    return outcome;
+  }
+
+  std::vector<RunRequest> requests;
+  std::vector<model::Plan> plans;
+  double update = 1;
+  bool times_out = false, is_interrupted = false, fails = false, fails_with_plan = false;
+  bool is_a_trainers = false;  // with a plan it gets other samples, unless it gets all
+  std::string refusal;
+
+ private:
+  static void add_notes(RunOutcome& outcome, double update, int samples) {
+    outcome.recordings.resize(1);
+    const auto add = [&](const nlohmann::json& fields) {
+      outcome.recordings[0].notes.push_back({fields.at("kind"), fields});
+    };
+    for (int step = 1; step <= 4; ++step) {
+      add({{"kind", "training_step"}, {"optimizer", 0}, {"step", step}, {"samples", samples * step}});
+    }
+    add({{"kind", "training_tensor"}, {"what", "gradient"}, {"index", "0.0"}, {"values", {1.0}}});
+    add({{"kind", "training_tensor"}, {"what", "update"}, {"index", "0.0"}, {"values", {update}}});
+    add({{"kind", "training_end"}, {"steps", 4}});
+  }
+};
+
+class VerifierTest : public ::testing::Test {
+ protected:
+  VerifierTest() : folder_(fs::temp_directory_path() / ("vramfit_verify_test." + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+    model::Card card;
+    card.memory = base::Bytes::mib(1536);
+    request_.cards = {{card, std::nullopt}};
+    request_.command = {"python", "train.py"};
+    request_.concessions.tracked_values = true;
+  }
+  ~VerifierTest() override { fs::remove_all(folder_); }
+
+  base::Result<Verified> compare(const model::Plan& plan, double seconds = kNoLimit) {
+    if (!verifier_) verifier_.emplace(request_, folder_, runner_, base::steady_clock());
+    return verifier_->compare(plan, seconds, [](std::string_view) {});
+  }
+
+  FakeRunner runner_;
+  RunRequest request_;
+  fs::path folder_;
+  std::optional<Verifier> verifier_;
+};
+
+TEST_F(VerifierTest, two_small_runs_with_values_and_plenty_of_memory) {
+  const auto found = compare(micro_batch_of(16, 8));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->equivalence.sameness, Sameness::kEqual) << found->equivalence.text;
+  ASSERT_EQ(runner_.requests.size(), 2U);
+  for (const RunRequest& request : runner_.requests) {
+    EXPECT_EQ(request.values, Values::kCpu);
+    EXPECT_FALSE(request.concessions.tracked_values);
+    EXPECT_EQ(request.first_steps, (FirstSteps{4, 8, 2}));
+    EXPECT_GE(*request.cards[0].total, base::Bytes::gib(512));
+  }
+  EXPECT_FALSE(runner_.requests[0].plan);
+  EXPECT_EQ(runner_.plans[0].changes, micro_batch_of(2, 4).changes);
+}
+
+TEST_F(VerifierTest, the_job_as_it_is_runs_once_for_plans_of_one_size) {
+  ASSERT_TRUE(compare(micro_batch_of(16, 8)));
+  ASSERT_TRUE(compare(micro_batch_of(4, 32)));
+  EXPECT_EQ(runner_.requests.size(), 3U);
+  ASSERT_TRUE(compare(micro_batch_of(1, 128)));
+  EXPECT_EQ(runner_.requests.size(), 5U);
+}
+
+TEST_F(VerifierTest, another_training_is_found) {
+  runner_.update = 4;
+  const auto found = compare(micro_batch_of(4, 2));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->equivalence.sameness, Sameness::kOther);
+  EXPECT_EQ(runner_.requests.size(), 2U) << "it saw the same samples: whole batches would tell nothing new";
+}
+
+TEST_F(VerifierTest, a_trainer_that_makes_its_batches_itself_is_compared_over_whole_ones) {
+  runner_.is_a_trainers = true;
+  const auto found = compare(micro_batch_of(4, 2));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->equivalence.sameness, Sameness::kEqual) << found->equivalence.text;
+  ASSERT_EQ(runner_.requests.size(), 4U);
+  EXPECT_EQ(runner_.requests[3].first_steps, (FirstSteps{4, 0, 4}));
+  EXPECT_EQ(runner_.plans[1].changes, micro_batch_of(4, 2).changes);
+}
+
+TEST_F(VerifierTest, a_limit_is_kept_and_told) {
+  runner_.times_out = true;
+  const auto found = compare(micro_batch_of(4, 2), 20);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->equivalence.text,
+            "not compared: the job as it is, with values computed: computing 4 steps on the CPU takes longer than "
+            "10 s");
+  ASSERT_EQ(runner_.requests.size(), 1U);
+  EXPECT_LE(*runner_.requests[0].whole_seconds, 10);
+}
+
+TEST_F(VerifierTest, a_script_that_fails_over_values_is_not_compared) {
+  runner_.fails = true;
+  EXPECT_EQ(compare(micro_batch_of(4, 2))->equivalence.text,
+            "not compared: the job as it is, with values computed: ValueError: too small");
+  EXPECT_EQ(runner_.requests.size(), 2U) << "once with small batches, once with whole ones";
+  runner_.fails = false;
+  runner_.fails_with_plan = true;
+  EXPECT_EQ(compare(micro_batch_of(4, 2))->equivalence.text,
+            "not compared: with the plan, values computed: ValueError: too small");
+}
+
+TEST_F(VerifierTest, a_refusal_is_told_as_one) {
+  runner_.refusal = "micro_batch: batches are drawn one by one";
+  const auto found = compare(micro_batch_of(4, 2));
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->refused);
+  EXPECT_EQ(found->equivalence.text, "not compared: micro_batch: batches are drawn one by one");
+}
+
+TEST_F(VerifierTest, what_is_meant_to_train_otherwise_is_not_run) {
+  const auto found = compare({"smaller", {{"resize_input", {{"scale", 0.5}}}}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->equivalence.text, "not compared: it is meant to train otherwise: inputs of another size");
+  EXPECT_TRUE(runner_.requests.empty());
+}
+
+TEST_F(VerifierTest, an_interrupt_ends_it) {
+  runner_.is_interrupted = true;
+  const auto found = compare(micro_batch_of(4, 2));
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, base::ErrorCode::kInterrupted);
+}
+
+TEST_F(VerifierTest, without_micro_batches_two_samples_are_enough) {
+  ASSERT_TRUE(compare({"bf16", {{"autocast", {{"dtype", std::string("bfloat16")}}}}}));
+  EXPECT_EQ(runner_.requests[1].first_steps, (FirstSteps{4, 2, 0}));
+}
+
+TEST(Verify, real_cards_are_a_usage_error) {
+  FakeRunner runner;
+  RunRequest request;
+  request.real = true;
+  const auto found = verify(request, micro_batch_of(4, 2), runner, base::silent_progress(), base::steady_clock());
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, base::ErrorCode::kUsage);
+}
+
+}  // namespace
+}  // namespace vramfit::app

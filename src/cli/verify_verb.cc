@@ -1,0 +1,66 @@
+// vramfit verify: whether a job trains the same with a plan. 0 = within what the plan promises, 1 = it trains something
+// else, or to NaN; 3 = the plan does not apply; 4 = it could not be compared.
+#include <unistd.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/verify.h"
+#include "app/warm_runner.h"
+#include "base/clock.h"
+#include "cli/job_options.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "ingest/plan_file.h"
+#include "plan/plan_check.h"
+#include "report/verify_report.h"
+
+namespace vramfit::cli {
+
+namespace {
+
+constexpr int kTrainsElse = 1, kPlanRefused = 3, kNotCompared = 4;
+
+struct VerifyOptions {
+  JobOptions job;
+  std::string plan;
+};
+
+int exit_code_of(const model::VerifyResult& result) {
+  if (result.refused) return kPlanRefused;
+  if (is_failed(result.equivalence)) return kTrainsElse;
+  return result.equivalence.checked ? 0 : kNotCompared;
+}
+
+base::Result<int> act(const VerifyOptions& options, const Command& command) {
+  TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
+  const auto request = build_request(options.job, command, progress);
+  if (!request) return std::unexpected(request.error());
+  const auto plan = ingest::read_plan(options.plan);
+  if (!plan) return std::unexpected(plan.error());
+  if (auto checked = plan::check_plan(*plan, options.plan); !checked) return std::unexpected(checked.error());
+  app::WarmRunner runner;
+  const auto result = app::verify(*request, *plan, runner, progress, base::steady_clock());
+  progress.clear();
+  if (!result) return std::unexpected(result.error());
+  print(report::verify_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
+  const auto written = write_json(options.job.json, report::verify_to_json(*result, VRAMFIT_VERSION).dump(1) + "\n");
+  if (!written) return std::unexpected(written.error());
+  return exit_code_of(*result);
+}
+
+}  // namespace
+
+Verb add_verify_verb(CLI::App& parser) {
+  auto options = std::make_shared<VerifyOptions>();
+  CLI::App* verb = parser.add_subcommand(
+      "verify", "Train a few steps with a plan and without, values computed, and say whether they are the same");
+  verb->add_option("plan", options->plan, "The plan file")->required()->check(CLI::ExistingFile);
+  add_job_options(*verb, options->job);
+  return {verb, [options](const Command& command) {
+            const auto code = act(*options, command);
+            return code ? *code : report_error(code.error());
+          }};
+}
+
+}  // namespace vramfit::cli

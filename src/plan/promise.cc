@@ -1,0 +1,83 @@
+#include "plan/promise.h"
+
+#include <algorithm>
+#include <array>
+
+namespace vramfit::plan {
+namespace {
+
+using model::Change;
+using model::Sameness;
+
+Promise exact(const Change&) { return {}; }
+
+bool accumulates(const Change& change) { return model::find_integer(change, "accumulate").value_or(1) > 1; }
+
+Promise promise_of_micro_batch(const Change& change) {
+  Promise promise{Sameness::kRounding, kRoundingShare, false, "", true, false};
+  if (!accumulates(change)) promise.meant = "batches of another size";
+  return promise;
+}
+
+Promise promise_of_autocast(const Change& change) {
+  const double share = rounding_share_of(model::find_text(change, "dtype").value_or("bfloat16"));
+  return {Sameness::kPrecision, share > 0 ? share : kRoundingShare, false, "", false, false};
+}
+
+// Another optimizer is known by the two runs, which name theirs; options of the same one only order its sums.
+Promise promise_of_optimizer(const Change&) { return {Sameness::kRounding, kRoundingShare, false, "", false, true}; }
+
+Promise promise_of_inputs(const Change&) {
+  return {Sameness::kRounding, kRoundingShare, false, "inputs of another size", false, false};
+}
+
+struct Row {
+  std::string_view technique;
+  Promise (*promise)(const Change&);
+};
+
+constexpr std::array<Row, 10> kPromises = {{{"allocator", exact},
+                                            {"autocast", promise_of_autocast},
+                                            {"checkpoint", exact},
+                                            {"empty_cache", exact},
+                                            {"gather_on_cpu", exact},
+                                            {"loader_options", exact},
+                                            {"micro_batch", promise_of_micro_batch},
+                                            {"no_grad_validation", exact},
+                                            {"optimizer", promise_of_optimizer},
+                                            {"resize_input", promise_of_inputs}}};
+
+}  // namespace
+
+double rounding_share_of(std::string_view type) {
+  if (type == "float16") return kFp16Share;
+  return type == "bfloat16" ? kBf16Share : 0;
+}
+
+Promise find_promise(const Change& change) {
+  const auto row = std::ranges::find(kPromises, change.technique, &Row::technique);
+  return row == kPromises.end() ? Promise{Sameness::kRounding, kRoundingShare, false, "", false, false}
+                                : row->promise(change);
+}
+
+Promise find_promise(const model::Plan& plan) {
+  Promise whole;
+  const auto splits_batches = [](const Change& change) {
+    return change.technique == "micro_batch" && accumulates(change);
+  };
+  const bool splits = std::ranges::any_of(plan.changes, splits_batches);
+  for (const Change& change : plan.changes) {
+    // Beside the micro-batches of the training, those of another loader are of an evaluation.
+    if (splits && change.technique == "micro_batch" && !splits_batches(change)) continue;
+    const Promise one = find_promise(change);
+    whole.at_most = std::max(whole.at_most, one.at_most);
+    whole.share = std::max(whole.share, one.share);
+    whole.exact = whole.exact && one.exact;
+    whole.mixes_samples = whole.mixes_samples || one.mixes_samples;
+    whole.rescales_gradients = whole.rescales_gradients || one.rescales_gradients;
+    if (whole.meant.empty()) whole.meant = one.meant;
+  }
+  return whole;
+}
+
+}  // namespace vramfit::plan

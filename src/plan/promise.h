@@ -1,0 +1,39 @@
+// What each technique promises of the training: how far it may take it from the job as it is.
+#ifndef VRAMFIT_PLAN_PROMISE_H
+#define VRAMFIT_PLAN_PROMISE_H
+
+#include <string>
+#include <string_view>
+
+#include "model/equivalence.h"
+#include "model/plan.h"
+
+namespace vramfit::plan {
+
+// Shares are of the size of an update (docs/habits.md): sums in another order were seen below 1e-6.
+inline constexpr double kRoundingShare = 1e-3;
+inline constexpr double kFp16Share = 0.05;
+inline constexpr double kBf16Share = 0.25;
+
+struct Promise {
+  model::Sameness at_most = model::Sameness::kEqual;
+  double share = kRoundingShare;  // that updates may differ by
+  bool exact = true;           // by the way it is made, whatever the loop is like: a comparison would tell nothing new
+  std::string meant;           // another training on purpose: "inputs of another size"; empty: it is to train the same
+  bool mixes_samples = false;  // batch statistics are taken over fewer samples
+  bool rescales_gradients = false;  // a step may be given them scaled: they are not compared
+
+  bool operator==(const Promise&) const = default;
+};
+
+// Of a technique that is not in the table: nothing is known, so it has to be compared.
+Promise find_promise(const model::Change& change);
+// The weakest of what its changes promise.
+Promise find_promise(const model::Plan& plan);
+
+// What a script's own autocast to "float16" or "bfloat16" rounds already; 0 for other types.
+double rounding_share_of(std::string_view type);
+
+}  // namespace vramfit::plan
+
+#endif

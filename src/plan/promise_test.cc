@@ -1,0 +1,51 @@
+#include "plan/promise.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/techniques/registry.h"
+
+namespace vramfit::plan {
+namespace {
+
+using model::Change;
+using model::Sameness;
+
+Change micro_batch_of(std::int64_t size, std::int64_t accumulate) {
+  return {"micro_batch", {{"micro_batch", size}, {"accumulate", accumulate}}};
+}
+const Change kCheckpoint{"checkpoint", {{"modules", std::vector<std::string>{"layers.0"}}}};
+
+TEST(Promise, what_is_exact_by_the_way_it_is_made_needs_no_comparison) {
+  for (const char* technique : {"checkpoint", "allocator", "empty_cache", "gather_on_cpu", "no_grad_validation"}) {
+    EXPECT_TRUE(find_promise(Change{technique, {}}).exact) << technique;
+  }
+  EXPECT_FALSE(find_promise(micro_batch_of(4, 2)).exact);
+  EXPECT_FALSE(find_promise(Change{"autocast", {}}).exact);
+  EXPECT_FALSE(find_promise(Change{"one of tomorrow", {}}).exact) << "nothing is known of it";
+}
+
+TEST(Promise, half_types_promise_what_their_bits_can_hold) {
+  const Change fp16{"autocast", {{"dtype", std::string("float16")}}};
+  EXPECT_EQ(find_promise(fp16).share, kFp16Share);
+  EXPECT_EQ(find_promise(Change{"autocast", {}}).share, kBf16Share) << "the type that is taken when none is named";
+}
+
+TEST(Promise, a_plan_promises_what_the_weakest_of_its_changes_does) {
+  const Promise whole = find_promise(model::Plan{"both", {kCheckpoint, micro_batch_of(4, 2), {"autocast", {}}}});
+  EXPECT_EQ(whole.at_most, Sameness::kPrecision);
+  EXPECT_EQ(whole.share, kBf16Share);
+  EXPECT_FALSE(whole.exact);
+  EXPECT_TRUE(whole.mixes_samples);
+  EXPECT_EQ(find_promise(model::Plan{"none", {}}), Promise{});
+}
+
+TEST(Promise, another_batch_or_input_is_meant_to_train_otherwise) {
+  EXPECT_FALSE(find_promise(micro_batch_of(4, 1)).meant.empty());
+  EXPECT_FALSE(find_promise(Change{"resize_input", {{"scale", 0.5}}}).meant.empty());
+  EXPECT_TRUE(find_promise(micro_batch_of(4, 2)).meant.empty());
+  const model::Plan with_evaluation{"x", {micro_batch_of(4, 2), micro_batch_of(1, 1)}};
+  EXPECT_TRUE(find_promise(with_evaluation).meant.empty()) << "the second one is an evaluation's";
+}
+
+}  // namespace
+}  // namespace vramfit::plan
