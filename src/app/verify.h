@@ -69,9 +69,9 @@ class Verifier {
   int runs_ = 0;
 };
 
-// The use case behind `vramfit verify`: virtual cards only.
-base::Result<model::VerifyResult> verify(const RunRequest& request, const model::Plan& plan, Runner& runner,
-                                         base::ProgressSink& progress, const base::Clock& clock);
+// The use case behind `vramfit verify`: `request.plan` is the file of the plan. Virtual cards only.
+base::Result<model::VerifyResult> verify(const RunRequest& request, Runner& runner, base::ProgressSink& progress,
+                                         const base::Clock& clock);
 
 }  // namespace vramfit::app
 

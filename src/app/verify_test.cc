@@ -179,13 +179,17 @@ TEST_F(VerifierTest, without_micro_batches_two_samples_are_enough) {
   EXPECT_EQ(runner_.requests[1].first_steps, (FirstSteps{4, 2, 0}));
 }
 
-TEST(Verify, real_cards_are_a_usage_error) {
-  FakeRunner runner;
-  RunRequest request;
-  request.real = true;
-  const auto found = verify(request, micro_batch_of(4, 2), runner, base::silent_progress(), base::steady_clock());
-  ASSERT_FALSE(found);
-  EXPECT_EQ(found.error().code, base::ErrorCode::kUsage);
+TEST_F(VerifierTest, real_cards_and_plans_without_sense_are_usage_errors) {
+  request_.plan = folder_ / "plan.json";
+  const auto code = [&] {
+    return verify(request_, runner_, base::silent_progress(), base::steady_clock()).error().code;
+  };
+  ASSERT_TRUE(ingest::write_plan(*request_.plan, {"magic", {{"magic", {}}}}));
+  EXPECT_EQ(code(), base::ErrorCode::kUsage);
+  ASSERT_TRUE(ingest::write_plan(*request_.plan, micro_batch_of(4, 2)));
+  request_.real = true;
+  EXPECT_EQ(code(), base::ErrorCode::kUsage);
+  EXPECT_TRUE(runner_.requests.empty());
 }
 
 }  // namespace

@@ -11,8 +11,6 @@
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
-#include "ingest/plan_file.h"
-#include "plan/plan_check.h"
 #include "report/verify_report.h"
 
 namespace vramfit::cli {
@@ -34,13 +32,11 @@ int exit_code_of(const model::VerifyResult& result) {
 
 base::Result<int> act(const VerifyOptions& options, const Command& command) {
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
-  const auto request = build_request(options.job, command, progress);
+  auto request = build_request(options.job, command, progress);
   if (!request) return std::unexpected(request.error());
-  const auto plan = ingest::read_plan(options.plan);
-  if (!plan) return std::unexpected(plan.error());
-  if (auto checked = plan::check_plan(*plan, options.plan); !checked) return std::unexpected(checked.error());
+  request->plan = options.plan;
   app::WarmRunner runner;
-  const auto result = app::verify(*request, *plan, runner, progress, base::steady_clock());
+  const auto result = app::verify(*request, runner, progress, base::steady_clock());
   progress.clear();
   if (!result) return std::unexpected(result.error());
   print(report::verify_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
