@@ -385,9 +385,8 @@ class Fit {
     RunRequest request = quiet_request();
     request.steps = "auto";
     request.span = span_.of_answer();
-    request.span_alone = true;
     RunProver prover(std::move(request), {}, folder, runner_);
-    const double expected = kConfirmFactor * std::max(result_.free_run->wall_seconds, span_.answer_seconds());
+    const double expected = kConfirmFactor * (result_.free_run->wall_seconds + span_.answer_seconds());
     while (!result_.plans.empty() && elapsed() + expected < result_.budget_seconds) {
       model::PlanRow& best = result_.plans.front();
       progress_.update(fmt::format("confirming {}", best.plan.name));
