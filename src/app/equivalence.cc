@@ -25,6 +25,9 @@ constexpr double kSumsShare = 1e-5;
 constexpr double kOneTensor = 10;
 constexpr double kMostOfOneTensor = 0.5;
 constexpr std::size_t kDifferencesInText = 2;
+// Adam and its like make steps of one size of gradients of any: what fewer bits do to small ones is as large as a step.
+// Seen on networks of convolutions: 19 % where the gradients are 1 % apart.
+constexpr double kStepsOfOneSize = 0.5;
 
 bool is_close(double a, double b, double share) {
   return std::abs(a - b) <= share * std::max(std::abs(a), std::abs(b));
@@ -97,12 +100,12 @@ class Comparison {
     for (const auto& [optimizer, steps] : count_steps(with_)) found_.steps = std::max(found_.steps, steps);
     compare_counts();
     compare_options();
-    compare_samples();
     if (const std::string name = not_finite(with_); !name.empty()) return not_a_number(name);
     compare_gradients();
     compare_averages();
     compare_buffers();
     compare_updates();
+    if (!numbers_.empty()) compare_samples();
     return conclude();
   }
 
@@ -179,6 +182,7 @@ class Comparison {
     }
   }
 
+  // Of numbers that differ, why. A trainer that draws its batches ahead counts otherwise, and trains the same.
   void compare_samples() {
     for (const TrainingStep& step : without_.steps) {
       const TrainingStep* other = find_step(with_, step);
@@ -223,11 +227,16 @@ class Comparison {
     numbers_.push_back(fmt::format("the buffer {} differs by {}", distance.at, percent(distance.worst)));
   }
 
+  double update_share() const {
+    const bool is_plain = std::ranges::all_of(without_.optimizers, [](const auto& name) { return name == "SGD"; });
+    return is_rounding() || is_plain ? share_ : std::max(share_, kStepsOfOneSize);
+  }
+
   void compare_updates() {
     const Mask telling = find_telling(without_.gradients, share_);
     const TensorDistance distance = measure_distance(without_.updates, with_.updates, telling, share_);
     found_.update_distance = distance.whole;
-    if (distance.whole > share_) {
+    if (distance.whole > update_share()) {
       numbers_.push_back(fmt::format("the update of the weights differs by {}", percent(distance.whole)));
     } else if (is_rounding() && distance.worst > one_tensor_) {
       numbers_.push_back(fmt::format("the update of parameter {} differs by {}", distance.at, percent(distance.worst)));

@@ -132,7 +132,8 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
                     with->refused};
   }
   const model::Equivalence found = compare_training(without->record, with->record, plan::find_promise(plan));
-  may_help_whole_ = (is_failed(found) || !found.checked) && !saw_the_same(without->record, with->record);
+  const bool saw_others = is_failed(found) && !saw_the_same(without->record, with->record);
+  may_help_whole_ = saw_others || with->record.steps.empty();
   return Verified{found, false};
 }
 

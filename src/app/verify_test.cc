@@ -40,7 +40,7 @@ class FakeRunner final : public Runner {
       return outcome;
     }
     const bool reads_otherwise = request.plan && request.first_steps->samples > 0 && is_a_trainers;
-    add_notes(outcome, request.plan ? update : 1.0, reads_otherwise ? 4 : 8);
+    add_notes(outcome, reads_otherwise ? 3.0 : request.plan ? update : 1.0, reads_otherwise ? 4 : 8);
     return outcome;
   }
 

@@ -71,8 +71,10 @@ def _switch_dropout_off(torch: Any) -> None:
     attention = functional.scaled_dot_product_attention
 
     @functools.wraps(attention)
-    def attend(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, **kwargs: Any) -> Any:
-        return attention(query, key, value, attn_mask, 0.0, **kwargs)
+    def attend(
+        query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, *args: Any, **kwargs: Any
+    ) -> Any:
+        return attention(query, key, value, attn_mask, 0.0, *args, **kwargs)
 
     functional.scaled_dot_product_attention = attend
 
