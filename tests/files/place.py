@@ -64,7 +64,7 @@ class Place:
         return [str(VRAMFIT), *own, "--", sys.executable, str(script), *arguments]
 
     def environment(self, **variables: str) -> dict[str, str]:
-        return self.product.environment(VRAMFIT_LAYER_KIND=self.kind, **variables)
+        return self.product.environment(**{"VRAMFIT_LAYER_KIND": self.kind, **variables})
 
     def run(self, text: str, *arguments: str, options: tuple[str, ...] = (), **variables: str) -> Finished:
         return self.call(self.words(text, *arguments, options=options), **variables)

@@ -29,6 +29,7 @@ def test_the_network_is_off_and_that_is_told(place: Place) -> None:
 def test_uploads_to_the_hub_are_left_out_and_said_to_be(any_place: Place) -> None:
     (any_place.work / "model.safetensors").write_text("mine")
     done = any_place.untouched("""
+        import torch
         import huggingface_hub
         from huggingface_hub import HfApi
         print(huggingface_hub.create_repo("me/model", exist_ok=True).repo_id)
@@ -36,7 +37,7 @@ def test_uploads_to_the_hub_are_left_out_and_said_to_be(any_place: Place) -> Non
         file = "model.safetensors"
         api = HfApi()
         api.upload_file(repo_id="me/model", path_or_fileobj=file, path_in_repo="x", run_as_future=True).result()
-        import torch; torch.zeros(1, device="cuda")
+        torch.zeros(1, device="cuda")
     """)
     assert (done.exit_code, done.stdout) == (0, "me/model\n"), str(done)
     assert any("uploads to the hub" in cut for cut in done.result["cuts"])
@@ -44,7 +45,7 @@ def test_uploads_to_the_hub_are_left_out_and_said_to_be(any_place: Place) -> Non
 
 
 def test_a_job_that_fails_for_want_of_the_network_is_told_the_option(any_place: Place) -> None:
-    done = any_place.run("import urllib.request\nurllib.request.urlopen('http://203.0.113.7/', timeout=20)\n")
+    done = any_place.run("import torch, urllib.request\nurllib.request.urlopen('http://203.0.113.7/', timeout=20)\n")
     assert done.exit_code == 1, str(done)
     assert done.result["error"]["remedy"].startswith("--network")
 
