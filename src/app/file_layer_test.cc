@@ -13,8 +13,8 @@ namespace fs = std::filesystem;
 class FileLayerTest : public ::testing::Test {
  protected:
   FileLayerTest() {
-    char name[] = "/tmp/vramfit-file-layer.XXXXXX";
-    folder_ = ::mkdtemp(name);
+    std::string name = (std::filesystem::temp_directory_path() / "vramfit-file-layer.XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
   }
   ~FileLayerTest() override {
     std::error_code ignored;

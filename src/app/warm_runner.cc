@@ -25,7 +25,8 @@ Result<void> WarmRunner::start_zygote(const JobRun& run) {
   if (zygote_) return {};
   // The zygote belongs to no session: its forks are told theirs one by one.
   base::Environment environment = run.environment();
-  for (const char* name : {"VRAMFIT_LEDGER", "VRAMFIT_RUN_DIR", "VRAMFIT_PLAN", "VRAMFIT_VERIFY"}) environment.erase(name);
+  for (const char* name : {"VRAMFIT_LEDGER", "VRAMFIT_RUN_DIR", "VRAMFIT_PLAN", "VRAMFIT_VERIFY"})
+    environment.erase(name);
   auto zygote = Zygote::start(*python_, environment);
   if (!zygote) return std::unexpected(zygote.error());
   zygote_.emplace(std::move(*zygote));

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 namespace vramfit::isolate {
@@ -18,8 +19,8 @@ constexpr Mechanism kAll[] = {Mechanism::kOverlay, Mechanism::kUserNamespace, Me
 class JobLayerTest : public ::testing::Test {
  protected:
   JobLayerTest() {
-    char name[] = "/tmp/vramfit-job-layer.XXXXXX";
-    folder_ = ::mkdtemp(name);
+    std::string name = (std::filesystem::temp_directory_path() / "vramfit-job-layer.XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
   }
   ~JobLayerTest() override {
     std::error_code ignored;

@@ -65,8 +65,8 @@ TEST(RunText, what_the_job_did_to_files_and_tried_to_send_is_said_in_a_line_each
   };
   EXPECT_TRUE(has("12 files written, 1 of them over your own, 3 removed: in a private layer, gone now"));
   EXPECT_TRUE(has("3 attempts refused (--network opens it)"));
-  result.files->kept = "/tmp/kept";
-  EXPECT_TRUE(has("kept in /tmp/kept"));
+  result.files->kept = "kept-files";
+  EXPECT_TRUE(has("kept in kept-files"));
   result.files = model::FilesResult{.is_private = true};
   EXPECT_FALSE(has("Files and network")) << "a job that wrote nothing";
   result.files->is_private = false;

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -282,7 +283,8 @@ def test_a_killed_vramfit_takes_the_job_with_it_and_no_file_is_touched(place: Pl
 @pytest.mark.parametrize("where", ["read-only", "home unset", "below the temporary folder"])
 def test_odd_places_are_no_obstacle(place: Place, where: str) -> None:
     variables = {}
-    words = place.words("open('/tmp/vramfit-odd-place', 'w').write('x')\nprint('ran')\n")
+    odd = Path(tempfile.gettempdir(), "vramfit-odd-place")
+    words = place.words(f"open({str(odd)!r}, 'w').write('x')\nprint('ran')\n")
     folder = place.work
     if where == "read-only":
         folder.chmod(0o555)
@@ -300,5 +302,5 @@ def test_odd_places_are_no_obstacle(place: Place, where: str) -> None:
         text=True,
     )
     assert (done.returncode, done.stdout) == (0, "ran\n"), done.stderr
-    assert not Path("/tmp/vramfit-odd-place").exists()
+    assert not odd.exists()
     assert {path.name for path in place.product.temporary.iterdir()} <= {"deep"}
