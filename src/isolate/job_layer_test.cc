@@ -18,12 +18,17 @@ constexpr Mechanism kAll[] = {Mechanism::kOverlay, Mechanism::kUserNamespace, Me
 class JobLayerTest : public ::testing::Test {
  protected:
   JobLayerTest() {
-    char name[] = "/tmp/vramfit-job-layer.XXXXXX";
-    folder_ = ::mkdtemp(name);
+    // In memory where that can be: a supervisor's layer is bounded by what its disk loses, to others as well.
+    std::string name = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    name += "/vramfit-job-layer.XXXXXX";
+    own_ = ::mkdtemp(name.data());
+    char other[] = "/tmp/vramfit-job-files.XXXXXX";
+    folder_ = ::mkdtemp(other);
   }
   ~JobLayerTest() override {
     std::error_code ignored;
     fs::remove_all(folder_, ignored);
+    fs::remove_all(own_, ignored);
   }
 
   // What a job of one line of shell leaves in its layer.
@@ -38,7 +43,7 @@ class JobLayerTest : public ::testing::Test {
     return layer.look();
   }
 
-  fs::path folder_;
+  fs::path folder_, own_;  // the job's, and the layer's own
   int status_ = 0;
 };
 
@@ -48,8 +53,7 @@ TEST_F(JobLayerTest, a_mechanism_is_known_by_its_name) {
 }
 
 TEST_F(JobLayerTest, what_each_mechanism_holds_is_told_by_name_and_not_there_outside) {
-  const fs::path own = folder_ / "own", work = folder_ / "work";
-  fs::create_directories(own);
+  const fs::path own = own_, work = folder_ / "work";
   fs::create_directories(work);
   std::ofstream(work / "old") << "mine";
   std::ofstream(work / "gone") << "mine";
@@ -77,7 +81,7 @@ TEST_F(JobLayerTest, what_each_mechanism_holds_is_told_by_name_and_not_there_out
 }
 
 TEST_F(JobLayerTest, with_files_shared_only_the_network_is_the_jobs_own) {
-  const fs::path own = folder_ / "own";
+  const fs::path own = own_;
   for (const Mechanism mechanism : kAll) {
     LayerSpec wanted;
     wanted.has_files = false;
@@ -95,7 +99,7 @@ TEST_F(JobLayerTest, with_files_shared_only_the_network_is_the_jobs_own) {
 }
 
 TEST_F(JobLayerTest, a_full_layer_says_so) {
-  const fs::path own = folder_ / "own";
+  const fs::path own = own_;
   for (const Mechanism mechanism : kAll) {
     LayerSpec wanted;
     wanted.near = {folder_.string()};
