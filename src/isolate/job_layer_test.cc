@@ -19,12 +19,18 @@ constexpr Mechanism kAll[] = {Mechanism::kOverlay, Mechanism::kUserNamespace, Me
 class JobLayerTest : public ::testing::Test {
  protected:
   JobLayerTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "vramfit-job-layer.XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
+    // In memory where that can be: a supervisor's layer is bounded by what its disk loses, to others as well.
+    const fs::path temporary = fs::temp_directory_path();
+    const fs::path own = ::access("/dev/shm", W_OK) == 0 ? fs::path("/dev/shm") : temporary;
+    std::string name = (own / "vramfit-job-layer.XXXXXX").string();
+    own_ = ::mkdtemp(name.data());
+    std::string files = (temporary / "vramfit-job-files.XXXXXX").string();
+    folder_ = ::mkdtemp(files.data());
   }
   ~JobLayerTest() override {
     std::error_code ignored;
     fs::remove_all(folder_, ignored);
+    fs::remove_all(own_, ignored);
   }
 
   // What a job of one line of shell leaves in its layer.
@@ -39,7 +45,7 @@ class JobLayerTest : public ::testing::Test {
     return layer.look();
   }
 
-  fs::path folder_;
+  fs::path folder_, own_;  // the job's, and the layer's own
   int status_ = 0;
 };
 
@@ -49,8 +55,7 @@ TEST_F(JobLayerTest, a_mechanism_is_known_by_its_name) {
 }
 
 TEST_F(JobLayerTest, what_each_mechanism_holds_is_told_by_name_and_not_there_outside) {
-  const fs::path own = folder_ / "own", work = folder_ / "work";
-  fs::create_directories(own);
+  const fs::path own = own_, work = folder_ / "work";
   fs::create_directories(work);
   std::ofstream(work / "old") << "mine";
   std::ofstream(work / "gone") << "mine";
@@ -78,7 +83,7 @@ TEST_F(JobLayerTest, what_each_mechanism_holds_is_told_by_name_and_not_there_out
 }
 
 TEST_F(JobLayerTest, with_files_shared_only_the_network_is_the_jobs_own) {
-  const fs::path own = folder_ / "own";
+  const fs::path own = own_;
   for (const Mechanism mechanism : kAll) {
     LayerSpec wanted;
     wanted.has_files = false;
@@ -96,7 +101,7 @@ TEST_F(JobLayerTest, with_files_shared_only_the_network_is_the_jobs_own) {
 }
 
 TEST_F(JobLayerTest, a_full_layer_says_so) {
-  const fs::path own = folder_ / "own";
+  const fs::path own = own_;
   for (const Mechanism mechanism : kAll) {
     LayerSpec wanted;
     wanted.near = {folder_.string()};
