@@ -446,6 +446,7 @@ bool Calls::refuses_network(std::uint64_t address, std::uint64_t size) {
 }
 
 Answer Calls::send() {
+  if (network_) return Answer::kernel();
   bool refused = false;
   if (call_.nr == SYS_connect) {
     refused = refuses_network(argument(1), argument(2));
@@ -584,7 +585,12 @@ Answer Calls::answer() {
       return remove_attribute(call_.nr == SYS_removexattr, call_.nr == SYS_fremovexattr);
     case SYS_statfs:
       return tell_room();
+    case SYS_bind:
+      return bind_socket();
+    case SYS_getsockname:
+      return tell_socket();
     case SYS_connect:
+      return connect_socket();
     case SYS_sendto:
     case SYS_sendmsg:
     case SYS_sendmmsg:

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,10 +30,17 @@ struct Answer {
   static Answer of(int result);
 };
 
+// Sockets that the job gave a name in the layer, by their numbers: what it called them.
+using SocketNames = std::unordered_map<std::uint64_t, std::string>;
+
 class Calls {
  public:
-  Calls(UnionTree& tree, const seccomp_notif& notice)
-      : tree_(tree), call_(notice.data), target_(static_cast<pid_t>(notice.pid)) {}
+  Calls(UnionTree& tree, SocketNames& sockets, bool network, const seccomp_notif& notice)
+      : tree_(tree),
+        sockets_(sockets),
+        network_(network),
+        call_(notice.data),
+        target_(static_cast<pid_t>(notice.pid)) {}
 
   Answer answer();
   // Folders that the caller opened before they had a mirror, and has changed through its descriptor: it shall go on
@@ -80,11 +88,18 @@ class Calls {
   Answer tell_attributes(bool follow, bool is_list);
   Answer remove_attribute(bool follow, bool is_opened);
   Answer send();
+  std::string socket_path(std::uint64_t address, std::uint64_t size) const;
+  bool find_socket(const std::string& path, Found& found, Answer& problem);
+  Answer bind_socket();
+  Answer connect_socket();
+  Answer tell_socket();
 
   Answer parent_ready(const Found& found);
   bool refuses_network(std::uint64_t address, std::uint64_t size);
 
   UnionTree& tree_;
+  SocketNames& sockets_;
+  bool network_;
   const seccomp_data& call_;
   Target target_;
   bool refused_network_ = false;

@@ -27,7 +27,7 @@ constexpr auto kCalls = std::to_array<std::uint32_t>(
      SYS_mknodat,      SYS_chmod,        SYS_fchmod,     SYS_fchmodat,  kFchmodat2,     SYS_chown,      SYS_lchown,
      SYS_fchown,       SYS_fchownat,     SYS_utime,      SYS_utimes,    SYS_futimesat,  SYS_utimensat,  SYS_setxattr,
      SYS_lsetxattr,    SYS_fsetxattr,    SYS_getxattr,   SYS_lgetxattr, SYS_listxattr,  SYS_llistxattr, SYS_removexattr,
-     SYS_lremovexattr, SYS_fremovexattr, SYS_statfs});
+     SYS_lremovexattr, SYS_fremovexattr, SYS_statfs,     SYS_bind,      SYS_connect,    SYS_getsockname});
 constexpr auto kSending = std::to_array<std::uint32_t>({SYS_connect, SYS_sendmsg, SYS_sendmmsg});
 constexpr auto kRefused = std::to_array<std::uint32_t>({SYS_io_uring_setup, SYS_open_by_handle_at});
 

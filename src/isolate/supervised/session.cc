@@ -114,8 +114,9 @@ void SupervisedWatch::wait_for_job() {
   auto parcel = receive_parcel(connection.number());
   if (!parcel || parcel->files.empty()) return;
   const std::lock_guard guard(lock_);
-  supervisor_ = std::make_unique<Supervisor>(std::move(parcel->files.front()),
-                                             SupervisedPlaces{spec_.staging, unlayered(spec_), spec_.limit_bytes});
+  supervisor_ =
+      std::make_unique<Supervisor>(std::move(parcel->files.front()),
+                                   SupervisedPlaces{spec_.staging, unlayered(spec_), spec_.limit_bytes, spec_.network});
 }
 
 Result<LayerContents> SupervisedWatch::look() {

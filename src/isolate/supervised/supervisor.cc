@@ -72,7 +72,8 @@ void send(int listener, std::uint64_t id, const Answer& answer) {
 Supervisor::Supervisor(base::FileDescriptor listener, const SupervisedPlaces& places)
     : listener_(std::move(listener)),
       stop_(::eventfd(0, EFD_CLOEXEC)),
-      tree_(places.mirror, places.shared, places.limit_bytes) {
+      tree_(places.mirror, places.shared, places.limit_bytes),
+      network_(places.network) {
   std::uint64_t flags = kWakeInStep;
   ::ioctl(listener_.number(), SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
   thread_ = std::thread([this] { serve(); });
@@ -91,6 +92,7 @@ void Supervisor::serve() {
   // A mask of our own: modes are the job's, and umask() is one for all threads of a process.
   ::unshare(CLONE_FS);
   ::umask(0);
+  SocketNames sockets;
   while (true) {
     pollfd waiting[2] = {{listener_.number(), POLLIN, 0}, {stop_.number(), POLLIN, 0}};
     if (::poll(waiting, 2, -1) < 0 && errno != EINTR) return;
@@ -98,7 +100,7 @@ void Supervisor::serve() {
     if ((waiting[0].revents & POLLIN) == 0) continue;
     seccomp_notif notice{};
     if (::ioctl(listener_.number(), SECCOMP_IOCTL_NOTIF_RECV, &notice) != 0) continue;
-    Calls calls(tree_, notice);
+    Calls calls(tree_, sockets, network_, notice);
     const Answer answer = calls.answer();
     refused_ += calls.was_refused_network() ? 1 : 0;
     swap_folders(listener_.number(), notice.id, calls.find_swaps());

@@ -19,6 +19,7 @@ struct SupervisedPlaces {
   std::string mirror;
   std::vector<std::string> shared;
   std::int64_t limit_bytes = 0;  // of the mirror; 0: half of what its disk has free
+  bool network = false;          // the job has it
 };
 
 // One thread, from here until nobody is left whose calls it would answer, or until it goes.
@@ -39,6 +40,7 @@ class Supervisor {
 
   base::FileDescriptor listener_, stop_;
   UnionTree tree_;
+  bool network_;
   std::atomic<std::int64_t> refused_ = 0;
   std::thread thread_;
 };

@@ -1,6 +1,7 @@
 #include "isolate/supervised/target.h"
 
 #include <fmt/format.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -57,12 +58,30 @@ std::string Target::descriptor(int number) const {
   return std::filesystem::read_symlink(fmt::format("/proc/{}/fd/{}", thread_, number), problem).string();
 }
 
-mode_t Target::umask() const {
+std::string Target::status(const char* field) const {
   std::ifstream lines(proc("status"));
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("Umask:")) return static_cast<mode_t>(std::strtoul(line.c_str() + 6, nullptr, 8));
+    if (line.starts_with(field)) return line.substr(std::strlen(field));
   }
-  return 022;
+  return "";
+}
+
+base::FileDescriptor Target::take(int number) const {
+  const auto process = static_cast<pid_t>(std::atoi(status("Tgid:").c_str()));
+  const base::FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+  if (!handle) return {};
+  return base::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_getfd, handle.number(), number, 0)));
+}
+
+std::uint64_t Target::socket(int number) const {
+  constexpr std::string_view kPrefix = "socket:[";
+  const std::string name = descriptor(number);
+  return name.starts_with(kPrefix) ? std::strtoull(name.c_str() + kPrefix.size(), nullptr, 10) : 0;
+}
+
+mode_t Target::umask() const {
+  const std::string mask = status("Umask:");
+  return mask.empty() ? 022 : static_cast<mode_t>(std::strtoul(mask.c_str(), nullptr, 8));
 }
 
 }  // namespace vramfit::isolate

@@ -1,0 +1,114 @@
+// Sockets with a name among the files: multiprocessing's, a database's. Their names lie in the layer as files do.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "isolate/supervised/calls.h"
+
+namespace vramfit::isolate {
+
+namespace fs = std::filesystem;
+using base::FileDescriptor;
+
+namespace {
+
+constexpr std::size_t kHead = offsetof(sockaddr_un, sun_path);
+
+// A place in the layer may be longer than an address holds: its folder goes in as a descriptor of ours.
+struct ShortAddress {
+  explicit ShortAddress(const std::string& place)
+      : folder(::open(fs::path(place).parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
+    address.sun_family = AF_UNIX;
+    const std::string path = fmt::format("/proc/self/fd/{}/{}", folder.number(), fs::path(place).filename().string());
+    fits = folder && path.size() < sizeof address.sun_path;
+    if (fits) std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+
+  FileDescriptor folder;
+  sockaddr_un address{};
+  bool fits = false;
+};
+
+}  // namespace
+
+// Empty: not a name among the files.
+std::string Calls::socket_path(std::uint64_t address, std::uint64_t size) const {
+  sockaddr_un given{};
+  const std::size_t length = std::min<std::uint64_t>(size, sizeof given);
+  if (length <= kHead || !target_.read(address, &given, length) || given.sun_family != AF_UNIX) return "";
+  return std::string(given.sun_path, ::strnlen(given.sun_path, length - kHead));
+}
+
+// False: `problem` is the answer.
+bool Calls::find_socket(const std::string& path, Found& found, Answer& problem) {
+  const std::string from = path.starts_with('/') ? "/" : base_of(AT_FDCWD);
+  found = tree_.find(from, path, true);
+  if (found.error != 0) problem = Answer::error(found.error);
+  return !found.outside && found.error == 0;
+}
+
+Answer Calls::bind_socket() {
+  const std::string path = socket_path(argument(1), argument(2));
+  Found found;
+  Answer problem;
+  if (path.empty() || !find_socket(path, found, problem)) return problem;
+  if (found.exists) return Answer::error(EADDRINUSE);
+  if (problem = parent_ready(found); problem.kind == Answer::Kind::kError) return problem;
+  const std::string own = tree_.mirror_of(found.path);
+  const ShortAddress address(own);
+  const FileDescriptor socket = target_.take(number(0));
+  if (!socket || !address.fits) return Answer::error(socket ? ENAMETOOLONG : EACCES);
+  if (::bind(socket.number(), address.get(), sizeof address.address) != 0) return Answer::error(errno);
+  ::chmod(own.c_str(), 0777 & ~target_.umask());
+  tree_.made(found.path);
+  sockets_[target_.socket(number(0))] = path;
+  return Answer::done();
+}
+
+Answer Calls::connect_socket() {
+  const std::string path = socket_path(argument(1), argument(2));
+  if (path.empty()) return send();
+  Found found;
+  Answer problem;
+  if (!find_socket(path, found, problem)) return problem;
+  if (!found.exists) return Answer::error(ENOENT);
+  if (found.clean) return Answer::kernel();
+  const ShortAddress address(found.place);
+  const FileDescriptor socket = target_.take(number(0));
+  if (!socket || !address.fits) return Answer::error(socket ? ENAMETOOLONG : EACCES);
+  // A full queue must not keep everybody waiting: the caller hears of it instead.
+  const int flags = ::fcntl(socket.number(), F_GETFL);
+  ::fcntl(socket.number(), F_SETFL, flags | O_NONBLOCK);
+  const int connected = ::connect(socket.number(), address.get(), sizeof address.address);
+  const int reason = errno;
+  ::fcntl(socket.number(), F_SETFL, flags);
+  return connected == 0 ? Answer::done() : Answer::error(reason);
+}
+
+// The name that the job gave, which is not the one it has.
+Answer Calls::tell_socket() {
+  const auto known = sockets_.find(target_.socket(number(0)));
+  if (known == sockets_.end()) return Answer::kernel();
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t length = std::min(known->second.size(), sizeof address.sun_path - 1);
+  std::memcpy(address.sun_path, known->second.data(), length);
+  const auto size = static_cast<socklen_t>(kHead + length + 1);
+  socklen_t room = 0;
+  if (!target_.read(argument(2), &room, sizeof room)) return Answer::error(EFAULT);
+  const bool is_told =
+      target_.write(argument(1), &address, std::min(size, room)) && target_.write(argument(2), &size, sizeof size);
+  return is_told ? Answer::done() : Answer::error(EFAULT);
+}
+
+}  // namespace vramfit::isolate
