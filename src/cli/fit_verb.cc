@@ -53,7 +53,9 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   const auto result = app::fit(request, runner, progress, base::steady_clock());
   progress.clear();
   if (!result) return std::unexpected(result.error());
-  const std::string json = report::fit_to_json(*result, VRAMFIT_VERSION).dump(1) + "\n";
+  const std::string json = report::fit_to_json(*result, VRAMFIT_VERSION)
+                               .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                           "\n";
   book.finish(app::summarize(*result, json), progress);
   print(report::fit_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), book.number()}));
   const auto written = write_json(options.job.json, json);

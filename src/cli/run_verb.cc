@@ -85,7 +85,9 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   if (options.floor) {
     if (auto found = add_floor(*request, outcome->result, progress); !found) return std::unexpected(found.error());
   }
-  const std::string json = report::run_to_json(outcome->result, VRAMFIT_VERSION).dump(1) + "\n";
+  const std::string json = report::run_to_json(outcome->result, VRAMFIT_VERSION)
+                               .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                           "\n";
   book.finish(app::summarize(outcome->result, json), progress);
   talk("\n" + report::run_to_text(outcome->result, {options.job.verbose, wants_color(STDERR_FILENO), book.number()}));
   const auto written = write_json(options.job.json, json);

@@ -40,7 +40,10 @@ base::Result<int> act(const VerifyOptions& options, const Command& command) {
   progress.clear();
   if (!result) return std::unexpected(result.error());
   print(report::verify_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
-  const auto written = write_json(options.job.json, report::verify_to_json(*result, VRAMFIT_VERSION).dump(1) + "\n");
+  const auto written =
+      write_json(options.job.json, report::verify_to_json(*result, VRAMFIT_VERSION)
+                                           .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                                       "\n");
   if (!written) return std::unexpected(written.error());
   return exit_code_of(*result);
 }

@@ -45,8 +45,9 @@ Result<void> leave_namespaces(bool is_able, const LayerSpec& spec) {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
   const auto addresses = spec.network ? std::vector<Address>() : own_addresses();
-  const int wanted =
-      (spec.has_files ? CLONE_NEWNS : 0) | (spec.network ? 0 : CLONE_NEWNET) | (is_able ? 0 : CLONE_NEWUSER);
+  // What System V keeps (shared memory, queues, semaphores) would outlive the job.
+  const int wanted = (spec.has_files ? CLONE_NEWNS | CLONE_NEWIPC : 0) | (spec.network ? 0 : CLONE_NEWNET) |
+                     (is_able ? 0 : CLONE_NEWUSER);
   if (::unshare(wanted) != 0) {
     return fail_errno(is_able ? "cannot make a namespace for files" : "this machine makes no user namespaces for you");
   }

@@ -44,8 +44,8 @@ struct Reach {
   friend bool operator==(const Reach&, const Reach&) = default;
 };
 
-// Whether nothing that was left out is known to need the card otherwise than what was run: a run that fits is then said
-// to fit, and else to fit as far as it ran.
+// Whether all of the script ran: a run that fits is then said to fit, and else to fit as far as it ran. That no line is
+// known to have been left out is not enough: the same line may ask for more in a later step (docs/adversaries.md).
 bool is_settled(const Reach& reach);
 
 // "fits", or "fits as far as it ran".

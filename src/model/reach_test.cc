@@ -21,12 +21,10 @@ TEST(Reach, a_cut_run_whose_lines_nobody_watched_fits_as_far_as_it_ran) {
   EXPECT_EQ(words_for_fits(Reach{}), "fits as far as it ran");
 }
 
-TEST(Reach, lines_that_leave_the_card_alone_take_nothing_from_the_answer) {
+TEST(Reach, that_no_line_is_known_to_be_left_out_is_not_enough) {
   Reach reach = watched();
-  EXPECT_TRUE(is_settled(reach));
+  EXPECT_FALSE(is_settled(reach)) << "a later step of the same loop may need more";
   reach.unreached.push_back({"train.py", 7, 7, "train.py:7 in main", "print(step)", "if step % 500 == 0", "no"});
-  EXPECT_TRUE(is_settled(reach));
-  reach.unreached.push_back({"train.py", 9, 9, "train.py:9 in main", "evaluate(model)", "if step % 500 == 0", "yes"});
   EXPECT_FALSE(is_settled(reach));
 }
 

@@ -181,8 +181,13 @@ void add_consequences(std::string& text, const FitResult& result) {
   const PlanRow& best = result.plans.front();
   text += "\nWhat the best plan changes\n";
   const bool is_doubted = is_doubtful(best);
-  if (best.consequences.empty() && !is_doubted)
-    text += "  - nothing that is learned: the same sums, in another order at most\n";
+  if (best.consequences.empty() && !is_doubted) {
+    const bool by_steps = best.equivalence && best.equivalence->checked;  // else it is exact by the way it is made
+    text += by_steps
+                ? "  - nothing that is learned in the first steps, which were compared; later ones were\n    not (a "
+                  "loss or a schedule that changes with the step)\n"
+                : "  - nothing that is learned: the same sums, in another order at most\n";
+  }
   for (const std::string& sentence : best.consequences) {
     text += "  - " + wrap(sentence, kPageWidth - 4, 4) + "\n";
   }

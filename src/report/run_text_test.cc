@@ -20,7 +20,9 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 TEST(RunText, the_verdict_comes_first_and_last) {
-  const auto lines = lines_of(run_to_text(testing::fitting_run(), {}));
+  model::RunResult result = testing::fitting_run();
+  result.reach.whole = true;
+  const auto lines = lines_of(run_to_text(result, {}));
   const std::string verdict = "[✓] fits NVIDIA GeForce RTX 3060: 6.33 GiB of 12.00 GiB at the peak (train)";
   EXPECT_EQ(lines.front(), verdict);
   EXPECT_EQ(lines.back(), verdict);

@@ -89,7 +89,8 @@ def test_a_job_that_is_killed_is_submitted_again(product: Product, cluster: Clus
     """)
     marker = product.folder / "marker"
     report = str(product.folder / "sweep.json")
-    command = ["sweep", "--slurm", "--gpu", "rtx3060", "--json", report, "--vary", "--batch=1"]
+    # The marker tells the test where the job is, and the job's second run that there was a first.
+    command = ["sweep", "--slurm", "--files", "shared", "--gpu", "rtx3060", "--json", report, "--vary", "--batch=1"]
     process = subprocess.Popen(
         [str(VRAMFIT), *command, "--", sys.executable, str(script), str(marker)],
         cwd=product.folder,
