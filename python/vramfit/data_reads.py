@@ -54,6 +54,7 @@ _FUNCTIONS = {
 _seen: set[tuple[Any, int, str]] = set()
 _noted: set[tuple[str, str]] = set()
 _originals: list[tuple[Any, str, Any]] = []
+_copies: dict[str, Any] = {}
 
 
 def _find_counter(kind: str) -> Callable[[], int] | None:
@@ -96,7 +97,10 @@ def _watch(torch: ModuleType, counter: Callable[[], int], few: Callable[[], int]
         _replace(torch, name, watch(original, name.strip("_"), decides))
         _keep_scriptable(torch, original, getattr(torch, name))
     for name in ("cpu", "to", "copy_"):
-        _replace(torch.Tensor, name, _watched_copy(torch, counter, few, getattr(torch.Tensor, name), name))
+        if name not in _copies:
+            _copies[name] = _watched_copy(torch, counter, few, getattr(torch.Tensor, name), name)
+            _allow_before_shapes(torch, _copies[name])
+        _replace(torch.Tensor, name, _copies[name])
     if no_sequence.is_possible():
         for name in ("__getitem__", "__setitem__"):
             _replace(torch.Tensor, name, _watched_indexing(torch, getattr(torch.Tensor, name), counter))
@@ -212,11 +216,13 @@ def _watched_copy(
 ) -> Any:
     """Copies to the host. Of what is copied, truth values and single whole numbers steer: a flag may go to pinned
     memory in one step and looked at in the next."""
+    plain = (torch.Tensor, torch.nn.Parameter)
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         source = self if name != "copy_" else args[0] if args else kwargs.get("src")
-        if not isinstance(source, torch.Tensor) or not source.is_cuda:
+        # By type: subclasses answer for themselves, and one that has no storage yet must not be asked for its device.
+        if type(source) not in plain or not source.is_cuda:
             return original(self, *args, **kwargs)
         before, before_few = counter(), few()
         result = original(self, *args, **kwargs)
@@ -226,6 +232,13 @@ def _watched_copy(
         return result
 
     return call
+
+
+def _allow_before_shapes(torch: ModuleType, replacement: Any) -> None:
+    """A parameter of a lazy module has no shape before its first forward pass, and knows by identity what it may do."""
+    allowed = getattr(getattr(torch.nn.parameter, "UninitializedTensorMixin", None), "_allowed_methods", None)
+    if isinstance(allowed, list):
+        allowed.append(replacement)
 
 
 def _may_steer(torch: ModuleType, tensor: Any) -> bool:

@@ -214,6 +214,6 @@ def test_tensors_in_lists_stay_numbers(job: Job) -> None:
         """,
         card=2 * GIB,
     )
-    assert finished.output() == [[[2]] * 3, [2, 1, 6, 2], [[2]] * 3, False]
+    assert finished.output() == [[[2]] * 3, [2, 1, 6, 2], [[2]] * 3, True]  # watched again after it was traced
     lines = [note["line"] for note in finished.of_kind("data_read") if "mask" in note["what"]]
     assert len(lines) == 1 and lines[0].startswith("train.py:"), finished.notes

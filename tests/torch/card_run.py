@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STAGE = Path(os.environ.get("VRAMFIT_STAGE") or ROOT / "build" / "dev" / "stage")
 SCRIPTS = Path(__file__).resolve().parent / "scripts"
 MIB = 1 << 20
+SETTINGS = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "VRAMFIT_WITHIN": "0"}
 
 
 @dataclass
@@ -54,7 +55,13 @@ def run_on_card(
         done = subprocess.run(
             whole,
             cwd=folder or place,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **(variables or {})},
+            env={
+                **os.environ,
+                "OMP_NUM_THREADS": "1",
+                "HF_HUB_OFFLINE": "1",
+                "VRAMFIT_WITHIN": "0",
+                **(variables or {}),
+            },
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -16,6 +16,7 @@ from vramfit import errors, events, notes, owners, scopes
 from vramfit.stop import RunComplete
 
 _VALUES = 64  # of a tensor, evenly spread
+_Key = tuple[str, tuple[int, ...]]  # a weight's name and shape
 
 
 class Record:
@@ -25,7 +26,8 @@ class Record:
         self._optimizers: list[Any] = []
         self._begun: dict[int, int] = {}  # steps of each optimizer that have begun, by its number
         self._before: dict[tuple[int, int], Any] = {}  # sampled values of parameters before their first step
-        self._others_before: dict[tuple[str, str], list[float]] | None = None
+        self._buffers_before: dict[str, list[float]] | None = None
+        self._weights_before: dict[_Key, list[float]] = {}  # averages begin at these
         self._finished = self._has_closure = False
         self._samples = 0  # delivered in training so far
         self._data = 0.0  # the sum of all numbers in them
@@ -57,8 +59,9 @@ class Record:
         return next(i for i, known in enumerate(self._optimizers) if known is optimizer)
 
     def on_step_begin(self, optimizer: Any) -> None:
-        if self._others_before is None:
-            self._others_before = {(kind, index): self._sample(tensor) for kind, index, tensor in self._others()}
+        if self._buffers_before is None:
+            self._buffers_before = {index: self._sample(buffer) for index, buffer in self._buffers()}
+            self._weights_before = {key: self._sample(weight) for key, weight in self._trained().items()}
         number = self._number(optimizer)
         self._begun[number] = self._begun.get(number, 0) + 1
         if self._begun[number] == 1:
@@ -99,40 +102,62 @@ class Record:
                 if before is not None and len(before) == min(parameter.numel(), _VALUES):
                     after = self._sample(parameter)
                     self._write("update", f"{number}.{index}", [b - a for a, b in zip(before, after)])
-        for kind, index, tensor in self._others():
+        for index, buffer in self._buffers():
+            after = self._sample(buffer)
+            before = (self._buffers_before or {}).get(index, [0.0] * len(after))
+            self._write("buffer", index, [b - a for a, b in zip(before, after)])
+        for index, key, tensor in self._averages():
             after = self._sample(tensor)
-            before = (self._others_before or {}).get((kind, index), [0.0] * len(after))
-            self._write(kind, index, [b - a for a, b in zip(before, after)])
+            before = self._weights_before.get(key, [0.0] * len(after))
+            self._write("average", index, [b - a for a, b in zip(before, after)])
         notes.note("training_end", steps=self._begun.get(0, 0), samples=self._samples)
 
     # -- tensors
 
-    def _others(self) -> Iterator[tuple[str, str, Any]]:
-        """Buffers of what is trained, and averages of its weights: modules beside it, or tensors by its names."""
-        roots = {id(module): root for root, module in scopes.live_roots()}
-        trained = [module for _, module in scopes.live_roots()]
-        for number, module in enumerate(trained):
+    def _buffers(self) -> Iterator[tuple[str, Any]]:
+        for number, (_, module) in enumerate(scopes.live_roots()):
             for name, buffer in module.named_buffers():
-                yield "buffer", f"{number}.{name}", buffer
-        inner = {id(part) for module in trained for part in module.modules()}
-        names = {name for module in trained for name, _ in module.named_parameters()}
-        for number, (module, mapping) in enumerate(self._averages(roots, inner, names)):
-            values = module.named_parameters() if module is not None else mapping.items()
-            for name, tensor in values:
-                yield "average", f"{number}.{name}", tensor
+                yield f"{number}.{name}", buffer
 
-    def _averages(self, roots: dict[int, Any], inner: set[int], names: set[str]) -> Iterator[tuple[Any, Any]]:
+    def _trained(self) -> dict[_Key, Any]:
+        """The weights of what is trained, by name and shape: by either alone, any layer of a library is like them."""
+        found: dict[_Key, Any] = {}
+        for _, module in scopes.live_roots():
+            for name, parameter in module.named_parameters():
+                found.setdefault((name, tuple(parameter.shape)), parameter)
+        return found
+
+    def _averages(self) -> Iterator[tuple[str, _Key, Any]]:
+        """Averages of the weights: modules beside what is trained, or tensors by its names."""
+        trained = self._trained()
+        for number, tensors in enumerate(self._alike(set(trained))):
+            for name, tensor in tensors.items():
+                yield f"{number}.{name}", (name, tuple(tensor.shape)), tensor
+
+    def _alike(self, keys: set[_Key]) -> Iterator[dict[str, Any]]:
+        roots = [module for _, module in scopes.live_roots()]
+        inner = {id(part) for module in roots for part in module.modules()}
+        own = {id(parameter) for module in roots for parameter in module.parameters()}
+        names = {name for name, _ in keys}
         everything = gc.get_objects()
         modules = [o for o in everything if isinstance(o, self._torch.nn.Module) and id(o) not in inner]
         parts = {id(part) for module in modules for part in module.modules() if part is not module}
         for module in modules:
-            own = {name.removeprefix("module.") for name, _ in module.named_parameters()}
-            if id(module) not in parts and id(module) not in roots and own & names:
-                yield module, None
+            if id(module) not in parts:
+                tensors = {name.removeprefix("module."): parameter for name, parameter in module.named_parameters()}
+                if self._are_alike(tensors, keys, own):
+                    yield tensors
         for mapping in everything:
-            is_named = type(mapping) is dict and names and names <= {key for key in mapping if isinstance(key, str)}
-            if is_named and all(isinstance(mapping[name], self._torch.Tensor) for name in names):
-                yield None, {name: mapping[name] for name in names}
+            if type(mapping) is dict and names and names <= {key for key in mapping if isinstance(key, str)}:
+                tensors = {name: mapping[name] for name in names}
+                if self._are_alike(tensors, keys, own):
+                    yield tensors
+
+    def _are_alike(self, tensors: dict[str, Any], keys: set[_Key], own: set[int]) -> bool:
+        return bool(tensors) and all(
+            isinstance(tensor, self._torch.Tensor) and id(tensor) not in own and (name, tuple(tensor.shape)) in keys
+            for name, tensor in tensors.items()
+        )
 
     def _sample(self, tensor: Any) -> list[float]:
         with self._torch.no_grad():
