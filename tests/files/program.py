@@ -12,6 +12,7 @@ import hashlib
 import mmap
 import os
 import random
+import shutil
 import stat
 import sys
 from collections.abc import Callable
@@ -177,6 +178,24 @@ def by_descriptor(run: Program) -> str:
         os.close(folder)
 
 
+def walk_by_descriptor(run: Program) -> str:
+    """As `rm -rf` and `find` go: each folder opened from the one above it."""
+    lines = []
+    for folder, folders, files, number in os.fwalk(run.path()):
+        for name in folders + files:
+            found = os.stat(name, dir_fd=number, follow_symlinks=False)
+            lines.append(f"{folder}/{name}:{found.st_mode:o}:{found.st_size if stat.S_ISREG(found.st_mode) else 0}")
+    return " ".join(sorted(lines))
+
+
+def remove_tree(run: Program) -> str:
+    path = run.path()
+    if run.random.random() < 0.5:  # else little is left for the others
+        return "kept"
+    shutil.rmtree(path)
+    return str(os.path.lexists(path))
+
+
 def work_inside(run: Program) -> str:
     here = os.getcwd()
     os.chdir(run.path())
@@ -192,7 +211,8 @@ OPERATIONS: dict[str, Callable[[Program], str]] = {
     function.__name__: function
     for function in (
         create, append, change_in_place, truncate, rename, replace, unlink, mkdir, rmdir, link, swap_symlink, chmod,
-        utime, write_through_memory, unnamed, copy, listing, status, read, access, by_descriptor, work_inside,
+        utime, write_through_memory, unnamed, copy, listing, status, read, access, by_descriptor, walk_by_descriptor,
+        remove_tree, work_inside,
     )
 }  # fmt: skip
 

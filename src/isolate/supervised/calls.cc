@@ -84,6 +84,11 @@ bool Calls::find(int folder, std::uint64_t text, bool follow, Found& found, Answ
     problem = Answer::error(found.error);
     return false;
   }
+  // From a folder that was opened in the mirror the kernel finds the mirror's entries, most of which are empty.
+  if (!path->starts_with('/') && folder != AT_FDCWD) {
+    const std::string real = target_.descriptor(folder);
+    found.clean = found.clean && tree_.virtual_of(real) == real;
+  }
   return true;
 }
 
@@ -127,6 +132,10 @@ Answer Calls::open_found(const Found& found, std::uint64_t flags, mode_t mode) {
     place = own;
   } else if (is_special(found) || (found.clean && !shows_mirror(found))) {
     return Answer::kernel();
+  } else if (found.is_folder() && found.place != found.path && !shows_mirror(found)) {
+    // Renamed as a whole: what is opened there must be found under its new name.
+    if (const int problem = tree_.mirror(found.path); problem != 0) return Answer::error(problem);
+    place = own;
   }
   flags &= ~static_cast<std::uint64_t>(O_PATH);  // seccomp hands over none of these: one for reading is more
   const mode_t masked = mode & ~target_.umask();
