@@ -27,7 +27,7 @@ short = torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
 def test_what_the_driver_counts_more_than_pytorch_is_explained(product: Product) -> None:
     script = product.script(HOLD)
     job = subprocess.Popen(
-        [str(VRAMFIT), "run", "--gpu", "rtx3060", "--", sys.executable, str(script), "wait"],
+        [str(VRAMFIT), "run", "--files", "shared", "--gpu", "rtx3060", "--", sys.executable, str(script), "wait"],
         cwd=product.folder,
         env=product.environment(),
         stdin=subprocess.PIPE,
