@@ -47,7 +47,7 @@ constexpr double kMeasuringShare = 0.12;
 // The comparison of the best plan with the job as it is, whose steps the CPU computes: this share of the time left, and
 // seconds within these bounds. A firm budget is kept.
 constexpr double kShortestComparison = 15;
-constexpr double kLongestComparison = 60;
+constexpr double kLongestComparison = 20;
 constexpr double kComparisonShare = 0.5;
 
 bool contains(const std::vector<std::string>& list, std::string_view id) {
