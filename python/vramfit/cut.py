@@ -34,7 +34,7 @@ from typing import Any
 from vramfit import alike, coverage, events, garbage, gathering, loaders, notes, recorder
 from vramfit.loaders import Pass
 from vramfit.phases import position
-from vramfit.running_on import Budget, peak_reserved
+from vramfit.running_on import Budget
 from vramfit.stop import RunComplete
 
 _TRAIN_BATCHES = 4
@@ -99,7 +99,7 @@ class Cutter:
             return False
         if self.budget.is_over() and not self.budget.whole:
             self.stop(f"the time to run on ({self.budget.seconds:g} s) was used")
-        if not self.budget.spend(peak_reserved()):
+        if not self.budget.spend(recorder.total(recorder.PEAK_RESERVED)):
             return False
         self.steps_in_full = self.steps_taken
         self._tell_budget_used()
@@ -364,13 +364,7 @@ def read_peaks() -> list[int]:
 
 def allocated() -> int:
     """Bytes in tensors, on all cards."""
-    total = 0
-    for device in range(16):
-        level = recorder.memory(device, recorder.ALLOCATED)
-        if level < 0 and device > 0:
-            break
-        total += max(level, 0)
-    return total
+    return recorder.total(recorder.ALLOCATED)
 
 
 def has_grown(before: list[int], after: list[int]) -> bool:

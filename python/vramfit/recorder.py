@@ -98,3 +98,14 @@ def watch_lines(watch: Callable[[Any, int], bool] | None) -> bool:
 
 def mark(text: str) -> None:
     _mark(text.encode("utf-8", "replace").replace(b"\0", b" "))
+
+
+def total(quantity: int) -> int:
+    """Bytes of one of PEAK_RESERVED, ALLOCATED and the like on all cards; 0 where nothing is recorded."""
+    found = 0
+    for device in range(16):
+        level = memory(device, quantity)
+        if level < 0 and device > 0:
+            break
+        found += max(level, 0)
+    return found

@@ -21,8 +21,6 @@ import os
 import time
 from pathlib import Path
 
-from vramfit import recorder
-
 _SHARE_IN_FULL = 0.8  # of the seconds; the rest is for what comes after the loops
 _SO_FAR_COUNT = 8  # batches and steps, and the seconds, after which there is an answer so far
 _SO_FAR_SECONDS = 2.0
@@ -90,14 +88,3 @@ def _seconds(text: str) -> float:
         return max(0.0, float(text or 0))
     except ValueError:
         return 0.0
-
-
-def peak_reserved() -> int:
-    """Of all cards together, since the peaks were last reset."""
-    total = 0
-    for device in range(16):
-        level = recorder.memory(device, recorder.PEAK_RESERVED)
-        if level < 0 and device > 0:
-            break
-        total += max(level, 0)
-    return total
