@@ -54,6 +54,9 @@ std::vector<model::Remark> context_remarks(const RunRequest& request, const JobS
         fmt::format(" a process, and {} for kernels and handles ({})", to_string(overhead.modules), overhead.source);
     remarks.push_back({std::move(text), 1});
   }
+  if (request.address_order == model::AddressOrder::kWsl) {
+    remarks.push_back({"addresses are handed out as the driver under WSL2 does (--address-order wsl)", 1});
+  }
   return remarks;
 }
 
@@ -158,6 +161,7 @@ Result<JobRun> JobRun::open(const JobSetup& setup, const RunRequest& request) {
   options.workspaces = setup.cudnn               ? Workspaces::kAskCudnn
                        : request.cudnn == "zero" ? Workspaces::kZero
                                                  : Workspaces::kRecorded;
+  options.address_order = request.address_order.value_or(model::AddressOrder::kLinux);
   options.nccl_channels =
       devices::estimate_nccl_channels(request.cards.empty() ? model::Card{} : request.cards[0].card);
   auto session = Session::create(options);

@@ -65,14 +65,15 @@ struct FirstSteps {
 };
 
 struct RunRequest {
-  std::vector<CardChoice> cards;       // empty with `real`
-  base::Bytes occupied;                // --occupied, on every card
-  std::optional<base::Bytes> context;  // --context, on every card
-  bool real = false;                   // --gpu real: the machine's own cards, recorder only
-  std::vector<std::string> command;    // {"python", "train.py", ...}: what stood after --
-  std::string steps = "auto";          // auto, all, or a number of batches a pass
-  Span span;                           // --within
-  bool span_alone = false;             // no second, short run after it: whoever asks makes one himself
+  std::vector<CardChoice> cards;                     // empty with `real`
+  base::Bytes occupied;                              // --occupied, on every card
+  std::optional<base::Bytes> context;                // --context, on every card
+  std::optional<model::AddressOrder> address_order;  // --address-order; absent: native Linux
+  bool real = false;                                 // --gpu real: the machine's own cards, recorder only
+  std::vector<std::string> command;                  // {"python", "train.py", ...}: what stood after --
+  std::string steps = "auto";                        // auto, all, or a number of batches a pass
+  Span span;                                         // --within
+  bool span_alone = false;                           // no second, short run after it: whoever asks makes one himself
   Concessions concessions;
   std::optional<OutputSeen> already_printed;  // by a run that this one repeats: it is not shown twice
   std::optional<std::filesystem::path> plan;

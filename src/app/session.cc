@@ -188,6 +188,8 @@ Result<void> Session::create_ledger(const SessionOptions& options, const std::st
   ledger_->driver_version = static_cast<std::uint32_t>(options.driver_version);
   ledger_->values = options.keep_values ? 1 : 0;
   ledger_->cudnn_workspace_policy = static_cast<std::int64_t>(options.workspaces);
+  const bool is_wsl = options.address_order == model::AddressOrder::kWsl;
+  ledger_->address_order = is_wsl ? VF_ADDRESSES_WSL : VF_ADDRESSES_LINUX;
   ledger_->nccl_channel_bytes = options.nccl_channels.count();
   copy_name(ledger_->driver_name, sizeof ledger_->driver_name, driver_name_for(options.driver_version));
   init_lock(*ledger_);

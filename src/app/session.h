@@ -28,6 +28,7 @@ struct SessionOptions {
   int driver_version = 13000;              // as cuDriverGetVersion spells it
   bool keep_values = false;                // --values cpu
   Workspaces workspaces = Workspaces::kZero;
+  model::AddressOrder address_order = model::AddressOrder::kLinux;
   base::Bytes nccl_channels;  // what one communicator of several ranks takes of each card
 };
 

@@ -28,8 +28,8 @@ constexpr std::array<std::string_view, 8> kBatchOptions = {"--batch-size",
                                                            "--bs",
                                                            "--batch",
                                                            "-b"};
-constexpr std::array<std::string_view, 7> kRunOptions = {"gpu",      "steps", "within", "values",
-                                                         "occupied", "torch", "cudnn"};
+constexpr std::array<std::string_view, 8> kRunOptions = {"gpu",      "steps", "within", "values",
+                                                         "occupied", "torch", "cudnn",  "address-order"};
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;

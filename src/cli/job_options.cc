@@ -41,6 +41,12 @@ void add_job_options(CLI::App& parser, JobOptions& options) {
   parser.add_option("--cudnn", options.cudnn,
                     "Who says what workspaces convolutions need: auto (the cuDNN beside your torch, from 9.8 on, else "
                     "recorded), recorded (tables of published networks), zero, or the folder of a libcudnn_graph.so.9");
+  parser
+      .add_option(
+          "--address-order", options.address_order,
+          "How the card's driver hands out addresses, which decides between free blocks of one size: linux, wsl "
+          "(also Windows), or auto (linux)")
+      ->check(CLI::IsMember({"auto", "linux", "wsl"}));
   parser.add_option("--torch", options.torch, "Run in an environment of vramfit's own with this PyTorch: 2.6.0");
   parser.add_option("--timeout", options.timeout_seconds, "Seconds after which a run is ended")
       ->check(CLI::PositiveNumber);
@@ -138,6 +144,8 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
   request.cudnn = options.cudnn;
   request.occupied = occupied->value_or(base::Bytes(0));
   request.context = *context;
+  if (options.address_order == "linux") request.address_order = model::AddressOrder::kLinux;
+  if (options.address_order == "wsl") request.address_order = model::AddressOrder::kWsl;
   request.values = options.values == "cpu"     ? app::Values::kCpu
                    : options.values == "zeros" ? app::Values::kZeros
                                                : app::Values::kAuto;

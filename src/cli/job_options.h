@@ -16,6 +16,7 @@ namespace vramfit::cli {
 struct JobOptions {
   std::vector<std::string> gpus;
   std::string steps = "auto", within = "20", values = "auto", occupied, context, torch, cudnn = "auto";
+  std::string address_order = "auto";
   double timeout_seconds = 0;
   std::string files, keep_files;  // `files` empty: as is usual for the card
   bool network = false;

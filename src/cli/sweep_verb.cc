@@ -31,7 +31,7 @@ using base::Result;
 
 struct SweepOptions {
   std::vector<std::string> gpus, vary, slurm_options;
-  std::string find_max, file, steps, within, values, occupied, torch, cudnn, files, json;
+  std::string find_max, file, steps, within, values, occupied, torch, cudnn, address_order, files, json;
   std::string out = "vramfit-sweep";
   double timeout_seconds = 0;
   std::size_t jobs = 0;
@@ -69,6 +69,7 @@ Result<model::SweepSpec> build_spec(const SweepOptions& options, const Command& 
   add_words(spec->options, "--occupied", options.occupied);
   add_words(spec->options, "--torch", options.torch);
   add_words(spec->options, "--cudnn", options.cudnn);
+  add_words(spec->options, "--address-order", options.address_order);
   add_words(spec->options, "--files", options.files);
   if (options.network) spec->options.emplace_back("--network");
   for (const std::string& text : options.vary) {
@@ -178,6 +179,7 @@ Verb add_sweep_verb(CLI::App& parser) {
   verb->add_option("--occupied", options->occupied, "As for run");
   verb->add_option("--torch", options->torch, "As for run");
   verb->add_option("--cudnn", options->cudnn, "As for run");
+  verb->add_option("--address-order", options->address_order, "As for run");
   verb->add_option("--files", options->files, "As for run: each trial has its own")
       ->check(CLI::IsMember({"private", "shared"}));
   verb->add_flag("--network", options->network, "As for run");

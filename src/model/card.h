@@ -56,6 +56,10 @@ struct Card {
   friend bool operator==(const Card&, const Card&) = default;
 };
 
+// The order in which a card's driver hands out device addresses. Where PyTorch's allocator may take one of two free
+// blocks of the same size, it takes the one at the lower address.
+enum class AddressOrder { kLinux, kWsl };
+
 // One card of a run: a catalogue entry with what the user changed about it.
 struct EmulatedCard {
   Card card;
