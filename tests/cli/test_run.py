@@ -177,6 +177,19 @@ def test_a_smaller_card_of_the_same_name_can_be_asked_for(product: Product) -> N
     assert int(done.stdout) == 20480 * MIB, str(done)
 
 
+@pytest.mark.parametrize(("order", "is_upward"), [("auto", False), ("linux", False), ("wsl", True)])
+def test_addresses_go_down_on_linux_and_up_under_wsl(product: Product, order: str, is_upward: bool) -> None:
+    text = """
+        import torch
+        first = torch.empty(30 << 20, device="cuda")
+        second = torch.empty(30 << 20, device="cuda")
+        print("upward" if first.data_ptr() < second.data_ptr() else "downward")
+    """
+    done = product.run(text, gpu="RTX 4060 Ti", options=("--address-order", order))
+    assert done.stdout == ("upward\n" if is_upward else "downward\n")
+    assert ("--address-order wsl" in done.stderr) == is_upward
+
+
 def test_several_cards(product: Product) -> None:
     done = product.run(
         "import torch\nprint([torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())])\n",
