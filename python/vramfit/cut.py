@@ -31,7 +31,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from vramfit import alike, coverage, events, garbage, gathering, loaders, notes, recorder
+from vramfit import alike, counting_on, coverage, events, garbage, gathering, loaders, notes, recorder
 from vramfit.loaders import Pass
 from vramfit.phases import position
 from vramfit.running_on import Budget
@@ -82,6 +82,7 @@ class Cutter:
         self.budget = Budget()
         self.steps_taken = 0  # optimizer steps
         self.steps_in_full: int | None = None  # optimizer steps before the first cut after a budget
+        self.count_in_full: int | None = None  # batches and steps before it
         self.idle_since: float | None = None  # the first of the model's calls in a row without a batch or a step
         self.idle_forwards = 0
         self.last_round = False  # the budget of a run that does not coast is used: what was begun is ended
@@ -101,7 +102,7 @@ class Cutter:
             self.stop(f"the time to run on ({self.budget.seconds:g} s) was used")
         if not self.budget.spend(recorder.total(recorder.PEAK_RESERVED)):
             return False
-        self.steps_in_full = self.steps_taken
+        self.steps_in_full, self.count_in_full = self.steps_taken, self.budget.count
         self._tell_budget_used()
         for this_pass in loaders.current:
             this_pass.in_full = False
@@ -140,6 +141,14 @@ class Cutter:
         """A batch came or a step was taken."""
         self.idle_since, self.idle_forwards = None, 0
 
+    def _counts_on(self, this_pass: Pass | None = None, in_round: bool = False) -> bool:
+        """Past the budget: whether a loop was moved on to what it has not done yet, and goes on for that."""
+        if self.mode != "auto" or self.paused or _world_size() > 1:
+            return False
+        length = loaders.length_of(this_pass.loader) if this_pass is not None else None
+        count = self.budget.count
+        return counting_on.counting.goes_on(sys._getframe(1), count, length, in_round=in_round)
+
     # -- loader passes
 
     def before_pass(self, this_pass: Pass) -> None:
@@ -175,8 +184,14 @@ class Cutter:
         needs_more = this_pass.trained and this_pass.steps < _STEPS_A_PASS and position.optimizers > 0
         if self.coasting_since is not None:
             needs_more = needs_more and this_pass.steps == 0
-        if needs_more and this_pass.delivered + 1 >= this_pass.wanted and this_pass.wanted < _MAX_BATCHES:
+        is_last = this_pass.delivered + 1 >= this_pass.wanted
+        if is_last and this_pass.wanted < _MAX_BATCHES and (needs_more or self._has_more_to_count(this_pass)):
             this_pass.wanted += 1
+
+    def _has_more_to_count(self, this_pass: Pass) -> bool:
+        is_past = self.budget.is_wanted and self.coasting_since is not None
+        has_more = this_pass.delivered + 1 < (loaders.length_of(this_pass.loader) or 0)
+        return is_past and has_more and self._counts_on(this_pass)
 
     def _follow_growth(self, this_pass: Pass) -> None:
         """Lets an evaluation go on past its cut while every batch leaves more memory behind."""
@@ -256,6 +271,8 @@ class Cutter:
         self.last_peaks = peaks if self.last_peaks is None else [max(a, b) for a, b in zip(self.last_peaks, peaks)]
         if self.coasting_since is not None:
             self.coasted += 1
+            if self.budget.is_wanted and self._counts_on(in_round=True):
+                return
             if self.coasted >= _COAST_ROUNDS or time.monotonic() - self.coasting_since > _COAST_SECONDS:
                 self.stop(
                     f"memory had been steady since round {self.rounds - self.coasted}; "
@@ -287,7 +304,9 @@ class Cutter:
         """An optimizer step outside any loader pass."""
         if self.budget.is_wanted:
             if self.spend() or not self.budget.whole:
-                self.stop(f"its loop was run for {self.budget.count} batches and steps, the budget to run on")
+                if self._counts_on():
+                    return
+                self.stop(f"its loop was run for {self.count_in_full} batches and steps, the budget to run on")
             return
         self.loose_steps += 1
         self.loose_peaks.append(read_peaks())
@@ -315,7 +334,7 @@ class Cutter:
             seconds = round(budget.used_seconds(), 3)
             notes.note(
                 "run_on",
-                count=budget.count,
+                count=budget.count if self.count_in_full is None else self.count_in_full,
                 peak_at=budget.peak_at,
                 seconds=seconds,
                 whole=budget.whole,
@@ -327,6 +346,7 @@ class Cutter:
             "cut", what="stopped", text=f"the run was ended early: {why}", loader=None, kept=self.rounds, of=None
         )
         self.tell_run_on()
+        counting_on.counting.tell()
         for listener in self.before_stop:
             listener()
         coverage.tell(sys._getframe(1))
@@ -433,6 +453,7 @@ def _on_step(optimizer: Any) -> None:
 
 def install(torch: Any) -> None:
     atexit.register(cutter.tell_run_on)
+    atexit.register(counting_on.counting.tell)
     loaders.before_pass.append(cutter.before_pass)
     loaders.before_batch.append(cutter.before_batch)
     loaders.after_pass.append(cutter.after_pass)

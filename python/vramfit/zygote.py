@@ -237,7 +237,10 @@ def _run(request: dict[str, Any]) -> int:
     except SystemExit as ended:
         return _exit_code(ended)
     except BaseException:  # noqa: B036
-        sys.excepthook(*sys.exc_info())
+        try:
+            sys.excepthook(*sys.exc_info())
+        except SystemExit as ended:  # as Python itself would have it
+            return _exit_code(ended)
         return 1
     return 0
 

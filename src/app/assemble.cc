@@ -168,6 +168,7 @@ Evidence gather_evidence(const RunResult& result, const Leftovers& left, bool di
   evidence.timed_out = left.ended.timed_out;
   evidence.interrupted = left.ended.interrupted && !left.answers_so_far;
   evidence.exit_zero |= left.ended.interrupted && left.answers_so_far;
+  evidence.exit_zero |= left.ended.exit_code && !result.error && was_counted_on(*left.recordings);
   evidence.uncaught_oom = died;
   evidence.plan_refused = !result.plan_refused.empty();
   if (!result.losses.empty()) {
@@ -221,6 +222,10 @@ model::Reach describe_reach(const Leftovers& left, const RunResult& result) {
     }
   }
   if (left.ended.interrupted) reach.open.emplace_back("it was interrupted");
+  if (left.ended.exit_code.value_or(0) != 0 && !result.error && was_counted_on(*left.recordings)) {
+    reach.open.push_back(
+        fmt::format("it ended with exit code {} after a loop of it was counted on", *left.ended.exit_code));
+  }
   return reach;
 }
 

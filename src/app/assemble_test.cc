@@ -151,6 +151,17 @@ TEST_F(Assemble, what_the_ledger_and_the_hooks_have_to_say_is_told_once_each) {
   EXPECT_EQ(run.not_modelled, (std::vector<model::Remark>{{"cusolverX", 7}}));
 }
 
+TEST_F(Assemble, an_exit_code_after_a_loop_was_counted_on_is_no_failure_of_the_script) {
+  use(Bytes::mib(500), Bytes::mib(500));
+  left_.ended.exit_code = 1;
+  note(R"J({"kind":"cut","what":"counted","text":"`step` was counted on from 120 to 999"})J");
+  const auto run = result();
+  EXPECT_EQ(run.verdict, Verdict::kFits);
+  EXPECT_EQ(run.reach.open, std::vector<std::string>{"it ended with exit code 1 after a loop of it was counted on"});
+  note(R"J({"kind":"error","type":"ValueError","message":"no such file","stack":[]})J");
+  EXPECT_EQ(result().verdict, Verdict::kFailed) << "an error that came before it is the script's own";
+}
+
 TEST_F(Assemble, a_killed_job_has_the_shells_exit_code) {
   use(Bytes::mib(500), Bytes::mib(500));
   left_.ended.exit_code.reset();

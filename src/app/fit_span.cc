@@ -51,7 +51,7 @@ RunOutcome FitSpan::join(RunOutcome shorter, RunOutcome longer) {
     take_growth(longer.result, shorter.result);
     return shorter;
   }
-  trials_.count = reach.peak_at + kPastThePeak;
+  trials_.count = std::min(reach.peak_at + kPastThePeak, reach.batches);  // what is counted on to comes after those
   const double seconds = longer.result.wall_seconds;
   RunOutcome joined = join_runs(std::move(longer), std::move(shorter));
   joined.result.wall_seconds = seconds;

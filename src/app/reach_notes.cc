@@ -107,6 +107,12 @@ Reach read_reach(std::span<const Recording> recordings, bool ended) {
   return reach;
 }
 
+bool was_counted_on(std::span<const Recording> recordings) {
+  bool found = false;
+  for_each_note(recordings, "cut", [&](const json& fields) { found |= text_of(fields, "what") == "counted"; });
+  return found;
+}
+
 ExecutedLines read_executed(std::span<const Recording> recordings) {
   ExecutedLines executed;
   for_each_note(recordings, "coverage", [&](const json& fields) {

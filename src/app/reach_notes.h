@@ -15,6 +15,10 @@ namespace vramfit::app {
 // `ended` says that the script came to an end of its own: nobody stopped it from outside.
 model::Reach read_reach(std::span<const model::Recording> recordings, bool ended);
 
+// Whether a loop was moved on past what was run in full (python/vramfit/counting_on): the script's state is then not
+// the one that it would have had, and a failure may come of that.
+bool was_counted_on(std::span<const model::Recording> recordings);
+
 // Lines of the script's own files that any process executed, by file.
 using ExecutedLines = std::map<std::string, std::set<int>, std::less<>>;
 ExecutedLines read_executed(std::span<const model::Recording> recordings);

@@ -130,7 +130,7 @@ std::string to_variable(const Span& span) {
 Span span_to_peak(const RunRequest& request, const model::Reach& reach) {
   constexpr std::int64_t kPastThePeak = 2;
   if (request.span.is_empty() || reach.whole) return request.span;
-  return reach.batches > 0 ? Span{0, reach.peak_at + kPastThePeak} : Span{};
+  return reach.batches > 0 ? Span{0, std::min(reach.peak_at + kPastThePeak, reach.batches)} : Span{};
 }
 
 bool wants_short_run(const RunRequest& request, const RunOutcome& outcome) {

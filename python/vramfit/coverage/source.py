@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -196,14 +196,38 @@ class Varying:
         name = _called_name(call)
         for source in self._sources:
             for function in source.functions.get(name, []):
-                arguments = _arguments(function)
-                if arguments and arguments[0].arg in ("self", "cls"):
-                    arguments = arguments[1:]
-                given = list(zip((a.arg for a in arguments), call.args))
-                given += [(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg]
-                for parameter, value in given:
+                for parameter, value in _given(function, call):
                     if names_in(value) & known or attributes_in(value) & self.attributes:
                         self._locals[function].add(parameter)
+
+
+def passed_to(
+    source: Source, scope: ast.AST, is_wanted: Callable[[ast.expr], bool], depth: int = 3
+) -> Iterator[tuple[Function, str]]:
+    """The functions of a file to which a value is given as it is, and the parameters it is there, calls within calls
+    included."""
+    for node in _own_nodes(scope):
+        if not isinstance(node, ast.Call):
+            continue
+        for function in source.functions.get(_called_name(node), []):
+            for parameter, value in _given(function, node):
+                if is_wanted(value):
+                    yield function, parameter
+                    if depth > 1:
+                        yield from passed_to(source, function, _is_name(parameter), depth - 1)
+
+
+def _is_name(name: str) -> Callable[[ast.expr], bool]:
+    return lambda node: isinstance(node, ast.Name) and node.id == name
+
+
+def _given(function: Function, call: ast.Call) -> list[tuple[str, ast.expr]]:
+    """Parameters of a function with what a call gives for them."""
+    arguments = _arguments(function)
+    if arguments and arguments[0].arg in ("self", "cls"):
+        arguments = arguments[1:]
+    given = list(zip((a.arg for a in arguments), call.args))
+    return given + [(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg]
 
 
 def _arguments(scope: ast.AST) -> list[ast.arg]:

@@ -1,0 +1,172 @@
+"""The iterators of the `for` loops that a frame is in: CPython keeps them on the frame's stack of values only.
+
+    for step in range(100_000):      # FOR_ITER leaves the range's iterator on the stack, at a depth that the code tells
+        with autocast():             # ... and so does all that is open around it
+
+How deep each lies follows from the code (`dis.stack_effect`); where a frame's values begin in memory differs between
+releases of Python, and is found by looking for values that are known. Whatever release that does not work on has no
+iterators here: nothing is read from a place that was only guessed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dis
+import functools
+import sys
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+_TAGS = 3  # the low bits of a reference on the stack say how it is counted, from Python 3.14 on
+_SEARCHED_WORDS = 48
+_FRAME_POINTER = 3 * _WORD  # of PyFrameObject from 3.11 on: f_frame, after the object's head and f_back
+_MAX_INSTRUCTIONS = 50_000
+_ENDS = {  # what follows them is reached by a jump alone
+    "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP", "JUMP_FORWARD", "JUMP_ABSOLUTE",
+    "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT",
+}  # fmt: skip
+
+
+class Loop(NamedTuple):
+    """One `for` loop that a frame is in."""
+
+    line: int  # of its header
+    iterator: Any
+
+
+def loops(frame: FrameType) -> list[Loop]:
+    """From the outermost to the innermost; empty where this release of Python is not known."""
+    first = _first_local()
+    return [] if first is None else _read(frame, first)
+
+
+def _read(frame: FrameType, first: int) -> list[Loop]:
+    code = frame.f_code
+    values = _memory_of(frame) + first + _WORD * _count_of_locals(code)
+    found = []
+    for offset, last, depth, line in _loops_of(code):
+        if offset <= frame.f_lasti <= last:
+            found.append((depth, Loop(line, _object_at(values + _WORD * (depth - 1)))))
+    return [loop for _, loop in sorted(found, key=lambda each: each[0])]
+
+
+def _memory_of(frame: FrameType) -> int:
+    if sys.version_info < (3, 11):
+        return id(frame)
+    return int(ctypes.c_void_p.from_address(id(frame) + _FRAME_POINTER).value or 0)
+
+
+def _count_of_locals(code: CodeType) -> int:
+    shared = [name for name in code.co_cellvars if sys.version_info < (3, 11) or name not in code.co_varnames]
+    return len(code.co_varnames) + len(shared) + len(code.co_freevars)
+
+
+def _object_at(address: int) -> Any:
+    pointer = ctypes.c_size_t.from_address(address).value & ~_TAGS
+    if not pointer:
+        return None
+    return ctypes.cast(pointer, ctypes.py_object).value
+
+
+@functools.cache
+def _loops_of(code: CodeType) -> list[tuple[int, int, int, int]]:
+    """Of every `for` loop: where its FOR_ITER is, where its body ends, how many values lie on the stack there (its
+    iterator last), its line. A loop in an exception's handler is none of them."""
+    instructions = [each for each in dis.get_instructions(code) if each.opname != "CACHE"]
+    if len(instructions) > _MAX_INSTRUCTIONS:
+        return []
+    depths = _depths(instructions)
+    found, line = [], 0
+    for each in instructions:
+        line = _line_of(each) or line
+        if each.opname == "FOR_ITER" and each.offset in depths:
+            found.append((each.offset, each.argval - 2, depths[each.offset], line))
+    return found
+
+
+def _line_of(instruction: Any) -> int:
+    if sys.version_info >= (3, 13):
+        return int(instruction.line_number or 0)
+    return int(instruction.starts_line or 0)
+
+
+def _depths(instructions: list[Any]) -> dict[int, int]:
+    """How many values lie on the stack before each instruction that is reached without an exception."""
+    by_offset = {each.offset: number for number, each in enumerate(instructions)}
+    depths: dict[int, int] = {}
+    waiting = [(0, 0)]
+    while waiting:
+        number, depth = waiting.pop()
+        while number < len(instructions):
+            each = instructions[number]
+            if each.offset in depths:
+                break
+            depths[each.offset] = depth
+            argument = each.arg if each.opcode >= dis.HAVE_ARGUMENT else None
+            if each.opcode in dis.hasjrel + dis.hasjabs and each.argval in by_offset and not _is_handler(each.opname):
+                waiting.append((by_offset[each.argval], depth + dis.stack_effect(each.opcode, argument, jump=True)))
+            if each.opname in _ENDS:
+                break
+            depth += _effect(instructions, number, argument)
+            number += 1
+    return depths
+
+
+def _is_handler(name: str) -> bool:
+    return name.startswith("SETUP_")  # their jumps are taken by exceptions
+
+
+def _effect(instructions: list[Any], number: int, argument: int | None) -> int:
+    each = instructions[number]
+    if each.opname in ("RETURN_GENERATOR", "GEN_START"):  # what is sent to a generator first is popped at once
+        following = instructions[number + 1].opname if number + 1 < len(instructions) else ""
+        return 1 if following == "POP_TOP" else 0
+    return dis.stack_effect(each.opcode, argument, jump=False)
+
+
+@functools.cache
+def _first_local() -> int | None:
+    """Bytes from a frame's memory to its first local variable; None where it can't be found, or depths are wrong."""
+    if sys.implementation.name != "cpython":
+        return None
+    try:
+        first = _find_locals()
+        return first if first is not None and _agrees(first) else None
+    except Exception:
+        return None
+
+
+def _find_locals() -> int | None:
+    def known(one: object, two: object, three: object) -> int | None:
+        wanted = [id(one), id(two), id(three)]
+        memory = _memory_of(sys._getframe())
+        for word in range(_SEARCHED_WORDS):
+            place = memory + word * _WORD
+            read = [ctypes.c_size_t.from_address(place + number * _WORD).value & ~_TAGS for number in range(3)]
+            if read == wanted:
+                return word * _WORD
+        return None
+
+    return known(object(), object(), object())
+
+
+def _agrees(first: int) -> bool:
+    """On a function with loops in every kind of block."""
+    outer, middle, inner = (iter(range(2)) for _ in range(3))
+    expected = [id(outer), id(middle), id(inner)]
+
+    def nested() -> list[Loop]:
+        cell = 0
+        for _ in outer:
+            with contextlib.nullcontext(), contextlib.nullcontext() as _:
+                for _ in middle:
+                    try:
+                        for _ in inner:
+                            return _read(sys._getframe(), first)
+                    finally:
+                        cell += 1
+        return (lambda: [cell])()  # type: ignore[return-value]
+
+    return [id(loop.iterator) for loop in nested()] == expected
