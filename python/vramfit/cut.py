@@ -31,7 +31,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from vramfit import alike, counting_on, coverage, events, garbage, gathering, loaders, notes, recorder
+from vramfit import alike, counting_on, coverage, events, garbage, gathering, loaders, notes, ranks, recorder
 from vramfit.loaders import Pass
 from vramfit.phases import position
 from vramfit.running_on import Budget
@@ -109,7 +109,7 @@ class Cutter:
         for this_pass in [] if self.paused else loaders.current:
             if not this_pass.endless and not this_pass.by_hand:
                 this_pass.wanted = this_pass.delivered
-        if self.mode == "auto" and _world_size() == 1:
+        if self.mode == "auto" and ranks.count() == 1:
             self.coasting_since = time.monotonic()
         else:
             self.last_round = True
@@ -129,7 +129,7 @@ class Cutter:
         budget = self.budget
         if budget.is_wanted:
             budget.started = budget.started or now
-            if budget.seconds and budget.is_over():
+            if budget.seconds and budget.used_seconds() > budget.seconds:
                 self.stop(f"the time to run on ({budget.seconds:g} s) was used")
             return
         self.idle_since = self.idle_since or now
@@ -143,7 +143,7 @@ class Cutter:
 
     def _counts_on(self, this_pass: Pass | None = None, in_round: bool = False) -> bool:
         """Past the budget: whether a loop was moved on to what it has not done yet, and goes on for that."""
-        if self.mode != "auto" or self.paused or _world_size() > 1:
+        if self.mode != "auto" or self.paused or ranks.count() > 1:
             return False
         length = loaders.length_of(this_pass.loader) if this_pass is not None else None
         count = self.budget.count
@@ -152,7 +152,7 @@ class Cutter:
     # -- loader passes
 
     def before_pass(self, this_pass: Pass) -> None:
-        this_pass.in_full = self.in_full and _world_size() == 1
+        this_pass.in_full = self.in_full and ranks.count() == 1
         if self.paused or self.in_full:
             return
         if self.automatic:
@@ -216,7 +216,7 @@ class Cutter:
                 _note_gathering(this_pass, min(growths), length)
 
     def batch_read(self, this_pass: Pass, batch: Any) -> None:
-        if self.mode == "auto" and (not self.paused or self.in_full) and _world_size() == 1:  # else nothing coasts
+        if self.mode == "auto" and (not self.paused or self.in_full) and ranks.count() == 1:  # else nothing coasts
             alike.learn(this_pass, batch)
 
     def after_pass(self, this_pass: Pass) -> None:
@@ -266,7 +266,7 @@ class Cutter:
         self.rounds += 1
         peaks = read_peaks()
         steady = self.last_peaks is not None and not has_grown(self.last_peaks, peaks)
-        if _world_size() > 1:  # ranks must agree without talking: the count of rounds is the same on all
+        if ranks.count() > 1:  # ranks must agree without talking: the count of rounds is the same on all
             steady = self.rounds >= 2
         self.last_peaks = peaks if self.last_peaks is None else [max(a, b) for a, b in zip(self.last_peaks, peaks)]
         if self.coasting_since is not None:
@@ -279,7 +279,7 @@ class Cutter:
                     f"what the script does after its training loop was not reached"
                 )
         elif steady and (
-            self.mode == "quick" or _world_size() > 1
+            self.mode == "quick" or ranks.count() > 1
         ):  # coasting is timed, and ranks have no common clock
             self.stop(f"memory was steady after {self.rounds} rounds of training and evaluation")
         elif steady:
@@ -391,11 +391,6 @@ def has_grown(before: list[int], after: list[int]) -> bool:
     if len(after) > len(before):
         return True
     return any(new > max(old, 0) * _GROWTH for old, new in zip(before, after))
-
-
-def _world_size() -> int:
-    value = os.environ.get("WORLD_SIZE", "1")
-    return int(value) if value.isdigit() else 1
 
 
 _training_loaders: set[int] = set()  # ordinals of loaders in whose passes a backward pass ran

@@ -7,9 +7,9 @@
     `--------------- in full -------------------------' `--------- cut -----------'
                                                  ^ the budget is used
 
-Several ranks have no common clock: with seconds they are cut short as without a budget. Once a run has seen what a
-short one would have, it leaves the file `so_far` in its run folder: from then on it has an answer, also when it is
-interrupted.
+Several ranks have no common clock, but go through the same batches: the first whose seconds are used says after how
+many batches and steps all of them are cut, a few from then. Once a run has seen what a short one would have, it leaves
+the file `so_far` in its run folder: from then on it has an answer, also when it is interrupted.
 
 Nothing is cut early to reach what comes after the loops: a shortened run of the same script sees that better. Loops
 that can't be cut (no loader, one long iterator drawn from by hand) are stopped instead.
@@ -21,9 +21,12 @@ import os
 import time
 from pathlib import Path
 
+from vramfit import ranks
+
 _SHARE_IN_FULL = 0.8  # of the seconds; the rest is for what comes after the loops
 _SO_FAR_COUNT = 8  # batches and steps, and the seconds, after which there is an answer so far
 _SO_FAR_SECONDS = 2.0
+_AHEAD = 16  # batches and steps: collectives keep ranks closer together than that
 _NOTABLE = 1.001  # a higher peak than this times the one before is where the run has to come to again
 
 
@@ -37,7 +40,7 @@ class Budget:
         """Afresh, as the environment says now."""
         text = os.environ.get("VRAMFIT_RUN_ON", "").strip()
         self.count_limit = int(text[:-1]) if text.endswith("n") and text[:-1].isdigit() else None
-        self.seconds = 0.0 if self.count_limit is not None or _has_ranks() else _seconds(text)
+        self.seconds = 0.0 if self.count_limit is not None else _seconds(text)
         self.whole = self.count_limit is not None or self.seconds > 0  # everything is delivered
         self.is_wanted = self.whole
         self.started: float | None = None
@@ -62,9 +65,16 @@ class Budget:
             return False
         if self.count_limit is not None:
             self.whole = self.count * self.weight < self.count_limit
+        elif ranks.count() > 1:
+            self.whole = not self._all_ranks_are_done()
         else:
             self.whole = self.used_seconds() < self.seconds * _SHARE_IN_FULL
         return not self.whole
+
+    def _all_ranks_are_done(self) -> bool:
+        is_used = self.used_seconds() >= self.seconds * _SHARE_IN_FULL
+        limit = ranks.agree(self.count + _AHEAD if is_used else None)
+        return limit is not None and self.count >= limit
 
     def _tell_so_far(self) -> None:
         if self.told_so_far or self.count < _SO_FAR_COUNT or self.used_seconds() < _SO_FAR_SECONDS:
@@ -76,11 +86,8 @@ class Budget:
 
     def is_over(self) -> bool:
         """The seconds for what comes after the loops are used too."""
-        return self.is_wanted and self.seconds > 0 and self.used_seconds() > self.seconds
-
-
-def _has_ranks() -> bool:
-    return os.environ.get("WORLD_SIZE", "1") not in ("", "1")
+        is_late = self.is_wanted and self.seconds > 0 and self.used_seconds() > self.seconds
+        return is_late and ranks.count() == 1  # a rank that ends alone leaves the others waiting
 
 
 def _seconds(text: str) -> float:

@@ -209,3 +209,48 @@ def test_fit_does_not_call_a_job_fitting_that_runs_out_later(product: Product) -
     assert longer.result["fit"]["verdict"] != "fits_already", str(longer)
     for plan in longer.result["fit"]["plans"]:
         assert plan["proven"]["peak_device_bytes"] < 1 << 30
+
+
+RANKS = """
+    import os, sys
+    import torch, torch.distributed as dist, torch.multiprocessing as mp
+    from torch import nn
+    from torch.nn.parallel import DistributedDataParallel
+    from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+    def train(rank, spawned):
+        torch.cuda.set_device(rank)
+        where = dict(init_method="tcp://127.0.0.1:29577", rank=rank, world_size=2) if spawned else {}
+        dist.init_process_group("nccl", **where)
+        model = DistributedDataParallel(nn.Linear(256, 256).cuda(), device_ids=[rank])
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        data = TensorDataset(torch.ones(1 << 16, 256))
+        loader = DataLoader(data, 4, sampler=DistributedSampler(data, 2, rank, shuffle=True))
+        step = 0
+        for epoch in range(1000):
+            for (x,) in loader:
+                optimizer.zero_grad(); model(x.cuda()).sum().backward(); optimizer.step()
+                step += 1
+                if step % 90 == 0:
+                    with torch.no_grad(): model(torch.ones(1 << 14, 256, device="cuda"))
+        dist.destroy_process_group()
+
+    if __name__ == "__main__":
+        if "LOCAL_RANK" in os.environ: train(int(os.environ["LOCAL_RANK"]), False)
+        else: mp.spawn(train, (True,), nprocs=2)
+"""
+
+
+@pytest.mark.parametrize("way", ["torchrun", "spawn"])
+def test_ranks_run_on_and_are_cut_after_the_same_batch(product: Product, way: str) -> None:
+    script = product.script(RANKS)
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"] if way == "torchrun" else []
+    report = product.folder / "run.json"
+    words = ["--within", "8", "--json", str(report), "--", sys.executable, *launcher, str(script)]
+    done = product.read(product.call("run", "--gpu", "2xrtx3090", *words), report)
+    assert done.exit_code == 0, str(done)
+    assert done.result["verdict_words"] == "fits as far as it ran", str(done)
+    assert done.result["error"] is None
+    assert done.result["reach"]["batches"] > 100
+    for device in done.result["devices"]:
+        assert device["peak_allocated_bytes"] > 16 * MIB, "the evaluation every 90 steps was reached on both cards"

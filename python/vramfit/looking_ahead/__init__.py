@@ -20,7 +20,7 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
-from vramfit import loaders, notes
+from vramfit import loaders, notes, ranks
 from vramfit.cut import cutter
 from vramfit.loaders import Pass
 from vramfit.looking_ahead import looker
@@ -69,7 +69,7 @@ def _before_pass(this_pass: Pass) -> None:
     known = _known[this_pass.ordinal] = _Loader(this_pass.ordinal)
     known.all_alike = _is_of_rows(getattr(this_pass.loader, "dataset", None))
     budget = cutter.budget
-    if budget.seconds <= 0 or os.environ.get("WORLD_SIZE", "1") != "1":
+    if budget.seconds <= 0 or ranks.count() > 1:
         return
     seconds = _SHARE * budget.seconds - budget.used_seconds()
     waiting = sum(other.fd >= 0 for other in _known.values())
