@@ -141,9 +141,15 @@ class Cutter:
         """A batch came or a step was taken."""
         self.idle_since, self.idle_forwards = None, 0
 
+    @property
+    def may_count_on(self) -> bool:
+        """Past the budget, in a run that has one, while there is time."""
+        is_past = self.budget.is_wanted and not self.budget.whole and not self.budget.is_over()
+        return is_past and self.mode == "auto" and ranks.count() == 1
+
     def _counts_on(self, this_pass: Pass | None = None, in_round: bool = False) -> bool:
         """Past the budget: whether a loop was moved on to what it has not done yet, and goes on for that."""
-        if self.mode != "auto" or self.paused or ranks.count() > 1:
+        if self.paused or not self.may_count_on:
             return False
         length = loaders.length_of(this_pass.loader) if this_pass is not None else None
         count = self.budget.count
@@ -189,9 +195,8 @@ class Cutter:
             this_pass.wanted += 1
 
     def _has_more_to_count(self, this_pass: Pass) -> bool:
-        is_past = self.budget.is_wanted and self.coasting_since is not None
         has_more = this_pass.delivered + 1 < (loaders.length_of(this_pass.loader) or 0)
-        return is_past and has_more and self._counts_on(this_pass)
+        return has_more and self._counts_on(this_pass)
 
     def _follow_growth(self, this_pass: Pass) -> None:
         """Lets an evaluation go on past its cut while every batch leaves more memory behind."""
@@ -271,7 +276,7 @@ class Cutter:
         self.last_peaks = peaks if self.last_peaks is None else [max(a, b) for a, b in zip(self.last_peaks, peaks)]
         if self.coasting_since is not None:
             self.coasted += 1
-            if self.budget.is_wanted and self._counts_on(in_round=True):
+            if self._counts_on(in_round=True):
                 return
             if self.coasted >= _COAST_ROUNDS or time.monotonic() - self.coasting_since > _COAST_SECONDS:
                 self.stop(

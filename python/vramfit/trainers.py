@@ -6,12 +6,14 @@ They are cut by their own means, since they count steps from the length of the d
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
 from vramfit import importing, notes, phases
+from vramfit.counting_on.of_trainers import HuggingFaceCount, LightningCount
 from vramfit.cut import cutter
 
 _STEPS = 4  # optimizer steps of a Hugging Face training
@@ -45,14 +47,21 @@ def _hugging_face(module: ModuleType) -> None:
     class StopSoon(TrainerCallback):
         """Ends training after a few steps, with the evaluation and the save that the user asked for."""
 
-        begun_at = 0  # the step that a training was resumed at
+        def __init__(self, callbacks: list[Any]) -> None:
+            self.callbacks = callbacks  # all of the trainer's
+            self.begun_at = 0  # the step that a training was resumed at
+            self.taken = 0  # steps, before any was counted on
+            self.count: HuggingFaceCount | None = None
 
         def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            self.begun_at = state.global_step
+            self.begun_at, self.count = state.global_step, None
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
             taken = state.global_step - self.begun_at
             if cutter.automatic and not cutter.in_full and taken >= _STEPS:
+                if self._counts_on(args, state, control):
+                    return control
+                taken = self.taken or taken
                 if state.global_step < state.max_steps:
                     notes.note(
                         "cut",
@@ -69,6 +78,18 @@ def _hugging_face(module: ModuleType) -> None:
                 control.should_save = control.should_save or _value(args.save_strategy) != "no"
             return control
 
+        def _counts_on(self, args: Any, state: Any, control: Any) -> bool:
+            if not cutter.may_count_on:
+                return False
+            if self.count is None:
+                self.taken = state.global_step - self.begun_at
+                self.count = HuggingFaceCount(args, state, self.callbacks)
+            return self.count.goes_on(state, control)
+
+        def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            if self.count is not None:
+                self.count.tell()
+
     trainer = module.Trainer
     original_init = trainer.__init__
 
@@ -76,7 +97,7 @@ def _hugging_face(module: ModuleType) -> None:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         original_init(self, *args, **kwargs)
         try:
-            self.add_callback(StopSoon())
+            self.add_callback(StopSoon(self.callback_handler.callbacks))
         except Exception as error:
             notes.hook_failed("trainers.hugging_face", error)
 
@@ -116,8 +137,38 @@ def _wrap(owner: Any, name: str, context: Callable[[], Any]) -> None:
     setattr(owner, name, call)
 
 
+def _lightning_callback(module: ModuleType) -> type:
+    base = importlib.import_module(module.__name__.rsplit(".", 2)[0] + ".callbacks").Callback
+
+    class CountOn(base):  # type: ignore[misc, valid-type]
+        """Past the budget: ends each epoch after a few batches, and moves on to later ones."""
+
+        def __init__(self) -> None:
+            self.count: LightningCount | None = None
+            self.batches = 0  # of this epoch, past the budget
+
+        def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+            self.batches = 0
+
+        def on_train_batch_end(self, trainer: Any, pl_module: Any, *_: Any) -> None:
+            if not cutter.automatic or cutter.in_full:
+                return
+            self.batches += 1
+            if self.count is not None and self.batches < 2 * int(trainer.accumulate_grad_batches or 1):
+                return
+            if self.count is None:
+                self.count = LightningCount(trainer, pl_module)
+            trainer.fit_loop.epoch_loop.batch_progress.is_last_batch = True
+            if not cutter.may_count_on or not self.count.goes_on(trainer):
+                self.count.tell()
+                trainer.should_stop = True
+
+    return CountOn
+
+
 def _lightning(module: ModuleType) -> None:
     trainer = module.Trainer
+    count_on = _lightning_callback(module)
 
     def limit(self: Any) -> None:
         if not cutter.automatic or cutter.in_full:
@@ -157,8 +208,16 @@ def _lightning(module: ModuleType) -> None:
                 limit(self)
             except Exception as error:
                 notes.hook_failed("trainers.lightning", error)
-            with _cut_elsewhere():
-                return original(self, *args, **kwargs)
+            if name != "fit" or not cutter.in_full:
+                with _cut_elsewhere():
+                    return original(self, *args, **kwargs)
+            counts = count_on()
+            self.callbacks.append(counts)
+            try:
+                with _ended_by_callback():
+                    return original(self, *args, **kwargs)
+            finally:
+                self.callbacks.remove(counts)
 
         setattr(trainer, name, call)
 

@@ -55,13 +55,7 @@ def run_on_card(
         done = subprocess.run(
             whole,
             cwd=folder or place,
-            env={
-                **os.environ,
-                "OMP_NUM_THREADS": "1",
-                "HF_HUB_OFFLINE": "1",
-                "VRAMFIT_WITHIN": "0",
-                **(variables or {}),
-            },
+            env={**os.environ, **SETTINGS, **(variables or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

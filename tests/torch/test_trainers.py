@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import sys
 
 import pytest
@@ -58,6 +59,28 @@ def test_checkpointing_under_the_trainer_lowers_the_training_peak() -> None:
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed", "16-mixed"])
 def test_lightning_trainer(precision: str) -> None:
     check_trained_and_validated(run_cut(str(SCRIPTS / "lightning_trainer.py"), precision))
+
+
+def run_within(name: str, budget: str) -> CardRun:
+    return finished(run_on_card(sys.executable, str(SCRIPTS / name), options=("--within", budget)))
+
+
+@needs("transformers")
+@needs("accelerate")
+def test_a_trainers_callbacks_are_counted_on_to_the_numbers_that_they_hold() -> None:
+    run = run_within("hf_unfreezes_late.py", "80n")
+    reached = json.loads(run.stdout.splitlines()[-1])  # after what the Trainer prints
+    assert 31 <= reached["epoch"] < 32 and reached["step"] == 2222, run.tail()
+    told = [cut for cut in run.result["cuts"] if "counted on" in cut]
+    assert any("epochs" in cut and " 31" in cut for cut in told) and any("2,222" in cut for cut in told), told
+    assert run.result["verdict_words"] == "fits as far as it ran"
+
+
+@needs("lightning")
+def test_lightnings_epochs_are_counted_on_to_the_numbers_that_callbacks_hold() -> None:
+    run = run_within("lightning_unfreezes_late.py", "80n")
+    assert run.line() == {"unfrozen": [41], "epoch": 90}, run.tail()
+    assert any("counted on" in cut and " 41" in cut for cut in run.result["cuts"]), run.result["cuts"]
 
 
 @needs("accelerate")

@@ -24,7 +24,7 @@ from vramfit.diagnose import frames
 
 _FAR = 1_000_000  # so far ahead a count that nothing bounds is looked at
 _INDEX = 2 * ctypes.sizeof(ctypes.c_void_p)  # of enumerate's next number in its object, behind the head
-_RANGE = type(iter(range(0)))
+RANGE = type(iter(range(0)))
 
 
 class Counter(ABC):
@@ -62,8 +62,7 @@ class _RangeCounter(_LoopCounter):
     spread = True
 
     def __init__(self, source: Source, line: int, target: str, iterator: Any, count: int) -> None:
-        _, (whole,), index = iterator.__reduce__()  # no index from Python 3.12 on: the range is what is left of it
-        ahead = whole[index or 0 :]
+        ahead = left_of(iterator)
         now = ahead.start - ahead.step
         first = now - count * ahead.step
         first = max(first, 0) if ahead.step > 0 else first
@@ -71,14 +70,25 @@ class _RangeCounter(_LoopCounter):
         self._iterator = iterator
 
     def move(self, value: int) -> bool:
-        skipped = self.ahead.index(value)
-        for state in (skipped, skipped + (self._iterator.__reduce__()[2] or 0)):  # up to Python 3.11 from the start
-            tried = copy.copy(self._iterator)
-            tried.__setstate__(state)
-            if next(tried, None) == value:
-                self._iterator.__setstate__(state)
-                return True
-        return False
+        return move_range(self._iterator, value)
+
+
+def left_of(iterator: Any) -> range:
+    """What a range's iterator is still to give."""
+    _, (whole,), index = iterator.__reduce__()  # no index from Python 3.12 on: the range is what is left of it
+    return whole[index or 0 :]  # type: ignore[no-any-return]
+
+
+def move_range(iterator: Any, value: int) -> bool:
+    """Lets a range's iterator give `value` next."""
+    skipped = left_of(iterator).index(value)
+    for state in (skipped, skipped + (iterator.__reduce__()[2] or 0)):  # up to Python 3.11 from the start
+        tried = copy.copy(iterator)
+        tried.__setstate__(state)
+        if next(tried, None) == value:
+            iterator.__setstate__(state)
+            return True
+    return False
 
 
 class _EnumerateCounter(_LoopCounter):
@@ -170,7 +180,7 @@ def scope_of(source: Source, frame: FrameType) -> ast.AST | None:
 
 def _of_loop(source: Source, header: ast.For, iterator: Any, count: int, length: int | None) -> Iterator[Counter]:
     for inner in _within(iterator):
-        if type(inner) is _RANGE and isinstance(header.target, ast.Name):
+        if type(inner) is RANGE and isinstance(header.target, ast.Name):
             yield _RangeCounter(source, header.lineno, header.target.id, inner, count)
         is_pair = isinstance(header.target, ast.Tuple) and isinstance(header.target.elts[0], ast.Name)
         if type(inner) is enumerate and is_pair:

@@ -1,0 +1,142 @@
+"""Counting on where a trainer owns the loop: its epochs and steps are moved on, to the numbers that callbacks hold.
+
+    class Unfreeze(TrainerCallback):
+        def __init__(self): self.at_epoch = 10          # a number in the state of a callback
+        def on_epoch_begin(self, args, state, control, **_):
+            if state.epoch >= self.at_epoch: ...
+
+What a callback tests can't be seen from outside, but the numbers it compares with are mostly its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+from vramfit import notes
+from vramfit.counting_on import stack
+from vramfit.counting_on.counters import RANGE, left_of, move_range
+
+_ROUNDS_EACH = 2
+_MAX_MOVES = 24
+_SHARES = (0.25, 0.5, 0.75)
+_MAX_FRAMES = 60
+
+
+class Course:
+    """What one count of a trainer (its steps, its epochs) is still to be moved to."""
+
+    def __init__(self, name: str, now: int, end: int | None, holders: Iterable[Any]) -> None:
+        ahead = range(now + 1, end) if end is not None and end > now else range(now + 1, 1 << 31)
+        found = {number for holder in holders for number in _numbers_of(holder) if number in ahead}
+        if end is not None and len(ahead) > _ROUNDS_EACH:
+            found |= {ahead[int(len(ahead) * share)] for share in _SHARES} | {ahead[-_ROUNDS_EACH]}
+        self._name, self._from = name, now
+        self._wanted = sorted(found)[:_MAX_MOVES]
+        self._moved: list[int] = []
+        self._rounds_left = 0
+
+    def next(self, now: int) -> int | None:
+        """At the end of a round (a step, an epoch): where the next one is to be. None: nothing is left to be seen."""
+        if self._rounds_left > 0:
+            self._rounds_left -= 1
+            return now + 1
+        wanted = [value for value in self._wanted if value > now]
+        if not wanted:
+            return None
+        self._wanted = wanted[1:]
+        self._rounds_left = _ROUNDS_EACH - 1
+        self._moved.append(wanted[0])
+        return wanted[0]
+
+    def tell(self) -> None:
+        if self._moved:
+            values = ", ".join(f"{value:,}" for value in self._moved)
+            text = f"the Trainer's {self._name} were counted on from {self._from:,} to {values}: the rest was left out"
+            notes.note("cut", what="counted", text=text, loader=None, kept=len(self._moved), of=None)
+            self._moved = []
+
+
+def _numbers_of(holder: Any) -> Iterable[int]:
+    for value in list(getattr(holder, "__dict__", {}).values()):
+        if type(value) is int or type(value) is float and value.is_integer():
+            yield int(value)
+        elif type(value) in (list, tuple):
+            yield from (item for item in value if type(item) is int)
+
+
+def _move_epochs(module: str, epoch: int) -> bool:
+    """Lets the outermost range that a trainer's own module goes through give `epoch` next."""
+    frame: FrameType | None = sys._getframe(1)
+    outermost = None
+    for _ in range(_MAX_FRAMES):
+        if frame is None:
+            break
+        if frame.f_globals.get("__name__") == module:
+            ranges = [loop.iterator for loop in stack.loops(frame) if type(loop.iterator) is RANGE]
+            outermost = ranges[0] if ranges else outermost
+        frame = frame.f_back
+    return outermost is not None and epoch in left_of(outermost) and move_range(outermost, epoch)
+
+
+class HuggingFaceCount:
+    """What a callback does at the end of each step once the budget is used; False when nothing is left to be seen."""
+
+    def __init__(self, args: Any, state: Any, callbacks: Iterable[Any]) -> None:
+        own = [each for each in callbacks if not type(each).__module__.startswith(("transformers.", "vramfit."))]
+        epochs = int(args.num_train_epochs) if args.max_steps <= 0 else None
+        self._steps = Course("steps", state.global_step, state.max_steps, own)
+        self._epochs = Course("epochs", int(state.epoch or 0), epochs, own)
+        self._epochs_go_on = True
+        self._steps_of_epoch = _ROUNDS_EACH  # the one that runs was run in full
+
+    def goes_on(self, state: Any, control: Any) -> bool:
+        if self._epochs_go_on:
+            self._steps_of_epoch += 1
+            if self._steps_of_epoch < _ROUNDS_EACH:
+                return True
+            if self._next_epoch(state):
+                self._steps_of_epoch = 0
+                control.should_epoch_stop = True
+                return True
+            self._epochs_go_on = False
+        step = self._steps.next(state.global_step)
+        if step is None:
+            return False
+        state.global_step = step - 1
+        return True
+
+    def _next_epoch(self, state: Any) -> bool:
+        epoch = self._epochs.next(int(state.epoch or 0))
+        return epoch is not None and _move_epochs("transformers.trainer", epoch)
+
+    def tell(self) -> None:
+        self._epochs.tell()
+        self._steps.tell()
+
+
+class LightningCount:
+    """The same for Lightning's epochs."""
+
+    def __init__(self, trainer: Any, module: Any) -> None:
+        end = trainer.max_epochs if (trainer.max_epochs or -1) > 0 else None
+        own = [each for each in trainer.callbacks if not type(each).__module__.startswith("vramfit.")]
+        self._epochs = Course("epochs", trainer.current_epoch, end, [*own, module])
+
+    def goes_on(self, trainer: Any) -> bool:
+        """At the last batch of an epoch."""
+        progress = trainer.fit_loop.epoch_progress.current
+        epoch = self._epochs.next(progress.processed)
+        if epoch is None:
+            self._epochs.tell()
+            return False
+        for name in ("ready", "started"):
+            setattr(progress, name, epoch)
+        for name in ("processed", "completed"):  # counted up when this epoch ends
+            setattr(progress, name, epoch - 1)
+        return True
+
+    def tell(self) -> None:
+        self._epochs.tell()
