@@ -48,7 +48,7 @@ def test_past_the_budget_passes_get_one_batch_and_the_script_comes_to_its_end(jo
 
 def test_a_loop_that_cannot_be_cut_is_ended_when_the_budget_is_used(job: Job) -> None:
     finished = job.run(
-        DATA + "    for step in range(10**9): train_on(torch.ones(2, 4), torch.ones(2, dtype=torch.long))\n",
+        DATA + "    while True: train_on(torch.ones(2, 4), torch.ones(2, dtype=torch.long))\n",
         steps="auto",
         VRAMFIT_RUN_ON="200n",
     )
