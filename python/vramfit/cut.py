@@ -48,7 +48,7 @@ _FEWEST_FORWARDS = 50  # in a row without a batch or a step, before a run is end
 _IDLE_SECONDS = 10.0
 _LOOSE_STEPS = 6  # of a hand-written loop without a loader
 _MAX_LOOSE_STEPS = 30
-_LEAK_BYTES = 16 << 20  # what a pass would have to pile up by its end to be followed there
+_LEAK_BYTES = 4 << 20  # what a pass would have to pile up by its end to be followed there
 _GROWTH = 1.001  # a peak that grows less is steady: reserved memory may differ by one small segment
 
 
@@ -174,7 +174,9 @@ class Cutter:
         self._tell_cut(this_pass)
 
     def _wanted(self, this_pass: Pass) -> int:
-        if self.coasting_since is not None:
+        # An evaluation that a loop was counted on to may be one of a kind that was not seen before.
+        is_new = counting_on.counting.has_moved and not looks_like_training(this_pass)
+        if self.coasting_since is not None and not is_new:
             return 1
         return _TRAIN_BATCHES if looks_like_training(this_pass) else _OTHER_BATCHES
 

@@ -94,7 +94,8 @@ def move_range(iterator: Any, value: int) -> bool:
 class _EnumerateCounter(_LoopCounter):
     def __init__(self, source: Source, line: int, target: str, iterator: Any, end: int | None) -> None:
         index = iterator.__reduce__()[1][1]
-        end = index + _FAR if end is None else max(index, end)
+        if end is None or end < index:  # it counts more than that pass: a loader begun again and again
+            end = index + _FAR
         super().__init__(source, line, target, range(index), range(index, end))
         self._iterator = iterator
 
