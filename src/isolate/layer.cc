@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "isolate/descriptors.h"
+#include "isolate/inherited.h"
 #include "isolate/layer_tree.h"
 #include "isolate/lockdown.h"
 #include "isolate/mount_calls.h"
@@ -120,6 +121,7 @@ Result<void> enter_layer(const LayerSpec& spec) {
   if (here == nullptr) return fail_errno("the working folder is gone");
   const std::string folder = here;
   std::free(here);
+  const std::vector<InheritedFile> inherited = list_inherited();
   if (auto left = leave_namespaces(is_able, spec); !left) return left;
   std::vector<FileDescriptor> shared;
   for (const std::string& path : spec.shared) {
@@ -134,8 +136,10 @@ Result<void> enter_layer(const LayerSpec& spec) {
   if (auto told = report(spec, {tree.lowers(), tree.read_only()}); !told) return told;
   if (auto changed = change_root(tree.root()); !changed) return changed;
   if (::chdir(folder.c_str()) != 0) return fail_errno("the working folder is not in the layer", folder);
-  // Mounts are as they shall be: Landlock keeps them so, for root too.
-  if (auto locked = allow_writing({"/"}); !locked) return locked;
+  open_again(inherited);
+  // Mounts are as they shall be: Landlock keeps them so, for root too. Where the output goes, it may be opened anew
+  // (`echo >> /dev/stderr`).
+  if (auto locked = allow_writing({"/", "/proc/self/fd/1", "/proc/self/fd/2"}); !locked) return locked;
   settle(is_able);
   return {};
 }

@@ -63,10 +63,13 @@ class Folder:
     def plain(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([*as_user(self.user), *command], cwd=self.path, capture_output=True, text=True)
 
-    def inside(self, kind: str, *command: str, keep: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def words(self, kind: str, *command: str, keep: Path | None = None) -> list[str]:
         preload = ["env", f"LD_PRELOAD={self.top / 'libvramfit_recorder.so'}", "VRAMFIT_LAYER=1"]
         kept = ["--keep", str(keep)] if keep else []
-        return self.plain(str(self.top / TOOL.name), kind, str(self.top / "own"), *kept, "--", *preload, *command)
+        return [str(self.top / TOOL.name), kind, str(self.top / "own"), *kept, "--", *preload, *command]
+
+    def inside(self, kind: str, *command: str, keep: Path | None = None) -> subprocess.CompletedProcess[str]:
+        return self.plain(*self.words(kind, *command, keep=keep))
 
     def populate(self, seed: int) -> None:
         here = os.getcwd()
@@ -193,3 +196,36 @@ def test_what_the_layer_held_can_be_kept(kind: str) -> None:
         files = kept / "files" / folder.path.relative_to("/")
         assert {str(path.relative_to(files)) for path in files.rglob("*") if path.is_file()} >= {"new", "d/y"}
         assert str(folder.path / "old") in (kept / "deleted.txt").read_text().split("\n")
+
+
+OPENS_AGAIN = """
+import os, sys
+os.fchmod(0, 0o600); os.fchmod(3, 0o600); os.utime(3, (1, 1))
+os.fchmod(4, 0o700)
+os.close(os.open("made", os.O_CREAT | os.O_WRONLY, dir_fd=4))
+print(sys.stdin.read(), os.read(3, 9).decode(), sorted(os.listdir(4)))
+with open("/dev/stderr", "a") as log:
+    log.write("said\\n")
+"""
+
+
+@pytest.mark.parametrize(("kind", "user"), [kind for kind in KINDS if kind[0] == "overlay"])
+def test_files_that_a_job_inherits_open_are_the_layers(kind: str, user: int) -> None:
+    if not works(kind, user):
+        pytest.skip("this machine gives no such layer")
+    with Folder(user) as folder:
+        (folder.path / "in").write_text("from stdin")
+        (folder.path / "three").write_text("skip:from three")
+        (folder.path / "inner").mkdir()
+        script = folder.path / "job.py"
+        script.write_text(OPENS_AGAIN)
+        before = {name: (folder.path / name).stat() for name in ("in", "three", "inner")}
+        shell = 'exec 3< three 4< inner; head -c 5 <&3 > /dev/null; exec "$@" < in 2>> log'
+        folder.give()
+        done = folder.plain("sh", "-c", shell, "sh", *folder.words(kind, PYTHON, str(script)))
+        assert done.stdout == "from stdin from thre ['made']\n", (done, (folder.path / "log").read_text())
+        assert (folder.path / "log").read_text().startswith("said\n")  # and then the tool's own sums
+        for name, status in before.items():
+            now = (folder.path / name).stat()
+            assert (now.st_mode, now.st_mtime_ns) == (status.st_mode, status.st_mtime_ns), name
+        assert list((folder.path / "inner").iterdir()) == []
