@@ -146,7 +146,7 @@ def test_coreutils_sqlite_git_and_a_venv_work_inside(kind: str) -> None:
         assert [path.name for path in folder.path.iterdir()] == ["keep"]
         assert (folder.path / "keep").read_text() == "old\n"
         held = json.loads(done.stderr.splitlines()[-1])
-        assert (held["deleted"], held["replaced"]) == (1, 0)
+        assert (held["deleted"], held["replaced"]) == (1, 0), held
 
 
 @pytest.mark.parametrize("kind", ["overlay", "supervised"])
