@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -78,10 +79,9 @@ class Calls {
   Answer link(int from, std::uint64_t from_path, int to, std::uint64_t to_path, int flags);
   Answer link_symbolic(std::uint64_t text, int folder, std::uint64_t path);
   // Changes of what is not content: `act` is called with the place in the layer.
-  template <class Act>
-  Answer change(int folder, std::uint64_t path, bool follow, Act act);
-  template <class Act>
-  Answer change_opened(int descriptor, Act act);
+  using Change = std::function<int(const std::string&)>;
+  Answer change(int folder, std::uint64_t path, bool follow, const Change& act);
+  Answer change_opened(int descriptor, const Change& act);
   Answer change_times(int folder, std::uint64_t path, const struct timespec* times, bool follow);
   Answer tell_room();
   Answer set_attribute(bool follow, bool is_opened);

@@ -1,6 +1,8 @@
-// Sockets with a name among the files: multiprocessing's, a database's. Their names lie in the layer as files do.
+// Sockets with a name among the files: multiprocessing's, a database's. Their names lie in the layer as files do. And
+// what would leave the machine.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -109,6 +111,35 @@ Answer Calls::tell_socket() {
   const bool is_told =
       target_.write(argument(1), &address, std::min(size, room)) && target_.write(argument(2), &size, sizeof size);
   return is_told ? Answer::done() : Answer::error(EFAULT);
+}
+
+bool Calls::refuses_network(std::uint64_t address, std::uint64_t size) {
+  sockaddr_in6 to{};
+  if (address == 0 || size < sizeof(sa_family_t)) return false;
+  if (!target_.read(address, &to, std::min<std::size_t>(size, sizeof to))) return false;
+  if (to.sin6_family == AF_INET) {
+    const auto* four = reinterpret_cast<const sockaddr_in*>(&to);
+    refused_network_ = (ntohl(four->sin_addr.s_addr) >> 24) != 127;
+  } else if (to.sin6_family == AF_INET6) {
+    const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&to.sin6_addr) != 0;
+    refused_network_ = is_mapped ? to.sin6_addr.s6_addr[12] != 127 : IN6_IS_ADDR_LOOPBACK(&to.sin6_addr) == 0;
+  }
+  return refused_network_;
+}
+
+Answer Calls::send() {
+  if (network_) return Answer::kernel();
+  bool refused = false;
+  if (call_.nr == SYS_connect) {
+    refused = refuses_network(argument(1), argument(2));
+  } else if (call_.nr == SYS_sendto) {
+    refused = refuses_network(argument(4), argument(5));
+  } else {
+    msghdr message{};
+    const bool is_read = target_.read(argument(1), &message, sizeof message);
+    refused = is_read && refuses_network(reinterpret_cast<std::uint64_t>(message.msg_name), message.msg_namelen);
+  }
+  return refused ? Answer::error(ENETUNREACH) : Answer::kernel();
 }
 
 }  // namespace vramfit::isolate
