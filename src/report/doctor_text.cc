@@ -158,6 +158,29 @@ void add_list(std::string& text, std::string_view title, const std::vector<std::
   for (const std::string& one : list) text += hanging("  - ", one);
 }
 
+// How to count with what a message tells: by the file that has it, where it is one.
+std::string context_option(const Diagnosis& diagnosis) {
+  for (const model::HeldOutside& outside : diagnosis.held) {
+    if (outside.held && !outside.file.empty() && outside.file != "standard input") {
+      return fmt::format("to count with it: vramfit run --context from:{}", outside.file);
+    }
+  }
+  return "";
+}
+
+void add_held(std::string& text, const Diagnosis& diagnosis, bool verbose) {
+  std::vector<std::string> lines;
+  for (const model::HeldOutside& outside : diagnosis.held) {
+    if (!verbose && lines.size() == kInFull) {
+      lines.push_back(fmt::format("... and {} more (-v)", diagnosis.held.size() - kInFull));
+      break;
+    }
+    lines.push_back(fmt::format("{}:{}: {}", outside.file, outside.line, outside.text));
+  }
+  if (const std::string option = context_option(diagnosis); !option.empty()) lines.push_back(option);
+  add_list(text, "Context and libraries", lines);
+}
+
 // What a terminal without UTF-8 can show.
 std::string in_ascii(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kPlain = {
@@ -213,6 +236,7 @@ std::string diagnosis_to_text(const Diagnosis& diagnosis, const DoctorTextOption
   add_findings(text, diagnosis, options.verbose);
   add_list(text, "What would tell more", diagnosis.give);
   if (!diagnosis.checks.empty()) add_checks(text, diagnosis, options.verbose);
+  add_held(text, diagnosis, options.verbose);
   add_list(text, "[!] About the reading", diagnosis.warnings);
   if (options.verbose) add_list(text, "Read", diagnosis.read);
   if (!diagnosis.findings.empty() && diagnosis.findings.front().label != "unknown") {
