@@ -19,8 +19,9 @@ using model::Card;
 using model::HeldOutside;
 using model::OomMessage;
 
-// Drivers of one generation report the memory of one card differently by less than that.
-constexpr std::int64_t kSameCapacity = std::int64_t{64} << 20;
+// Drivers report the memory of one card differently by a few hundred MiB.
+constexpr std::int64_t kSameCapacity = std::int64_t{256} << 20;
+constexpr std::size_t kMostNames = 4;
 constexpr std::int64_t kSame = std::int64_t{10} << 20;  // what is printed has steps of 10 MiB
 constexpr int kMostLibraries = 4;
 
@@ -87,10 +88,14 @@ std::string compare(Bytes held, const std::vector<Card>& cards) {
     names.push_back(card.name);
     said.push_back(devices::total_of(devices::find_overhead(card, {}), 1));
   }
+  const std::size_t named = std::min(names.size(), kMostNames);
+  std::string list =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(named), ", "));
+  if (names.size() > named) list += fmt::format(" and {} more", names.size() - named);
   const auto [least, most] = std::ranges::minmax(said);
   return fmt::format(
       "with kernels and one library vramfit counts {} to {} on the cards it may be: {} (--gpu says which)", show(least),
-      show(most), fmt::join(names, ", "));
+      show(most), list);
 }
 
 HeldOutside read(const Case& given, const OomMessage& message) {
