@@ -21,7 +21,7 @@
 //   release_year = 2020
 //   price_factor = 1.0                           # RTX 3090 = 1
 //   is_integrated = false
-//   [card.rates]                                 # dense, TFLOP/s (TOP/s for int8); leave out what the card has no unit for
+//   [card.rates]                                 # dense, TFLOP/s (TOP/s for int8); none: the card has no unit for it
 //   fp32 = 35.6                                  # fp64 fp32 tf32 fp16 fp16_tensor bf16 int8 fp8
 //   [card.overhead.12]                           # and .13: what a process holds besides PyTorch's memory
 //   context_lazy_bytes = 272629760

@@ -158,27 +158,21 @@ void add_list(std::string& text, std::string_view title, const std::vector<std::
   for (const std::string& one : list) text += hanging("  - ", one);
 }
 
-// How to count with what a message tells: by the file that has it, where it is one.
-std::string context_option(const Diagnosis& diagnosis) {
-  for (const model::HeldOutside& outside : diagnosis.held) {
-    if (outside.held && !outside.file.empty() && outside.file != "standard input") {
-      return fmt::format("to count with it: vramfit run --context from:{}", outside.file);
-    }
-  }
-  return "";
-}
-
 void add_held(std::string& text, const Diagnosis& diagnosis, bool verbose) {
-  std::vector<std::string> lines;
-  for (const model::HeldOutside& outside : diagnosis.held) {
-    if (!verbose && lines.size() == kInFull) {
-      lines.push_back(fmt::format("... and {} more (-v)", diagnosis.held.size() - kInFull));
-      break;
-    }
-    lines.push_back(fmt::format("{}:{}: {}", outside.file, outside.line, outside.text));
+  if (diagnosis.held.empty()) return;
+  text += "\nContext and libraries\n";
+  bool tells = false;
+  for (std::size_t i = 0; i < diagnosis.held.size(); ++i) {
+    const model::HeldOutside& outside = diagnosis.held[i];
+    tells = tells || outside.held.has_value();
+    if (!verbose && i >= kInFull) continue;
+    text += "  - " + shorten(fmt::format("{}:{}", outside.file, outside.line), kPageWidth - 4) + "\n";
+    text += hanging("    ", outside.text);
   }
-  if (const std::string option = context_option(diagnosis); !option.empty()) lines.push_back(option);
-  add_list(text, "Context and libraries", lines);
+  if (!verbose && diagnosis.held.size() > kInFull) {
+    text += hanging("    ", fmt::format("... and {} more (-v)", diagnosis.held.size() - kInFull));
+  }
+  if (tells) text += hanging("  - ", "to count with it: vramfit run --context from:FILE");
 }
 
 // What a terminal without UTF-8 can show.
