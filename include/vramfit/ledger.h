@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 #define VF_LEDGER_MAGIC 0x52474c4454494656ull /* "VFITDLGR" in memory order */
-#define VF_LEDGER_VERSION 1u
+#define VF_LEDGER_VERSION 2u
 #define VF_MAX_CARDS 16
 #define VF_MAX_PROCESSES 512
 #define VF_MAX_LEDGER_NOTES 512
@@ -40,7 +40,8 @@ typedef struct vf_card {
   int64_t occupied_bytes;            /* held by "another process" (--occupied) */
   int64_t context_bytes;             /* taken by each process when it first touches the card */
   int64_t context_uncertainty_bytes; /* half-width of that estimate; it decides `borderline` */
-  int64_t module_bytes;              /* lazily loaded kernels and library handles, taken at the first library handle */
+  int64_t kernel_bytes;              /* taken by each process at its first kernel */
+  int64_t library_bytes;             /* taken by each process for every library, when it first uses it */
 } vf_card;
 
 /* What the card's memory is doing. Changes only under `lock`, except the peaks, which only grow. */
@@ -59,7 +60,7 @@ typedef struct vf_process {
   int64_t used_bytes[VF_MAX_CARDS]; /* context included */
   int64_t peak_used_bytes[VF_MAX_CARDS];
   int64_t context_bytes[VF_MAX_CARDS]; /* 0 until the process touches the card */
-  int64_t library_bytes[VF_MAX_CARDS]; /* module_bytes, NCCL channels, other library-held memory */
+  int64_t library_bytes[VF_MAX_CARDS]; /* kernels, libraries, NCCL channels, CUDA graphs: of used_bytes */
 } vf_process;
 
 /* Something a user must be told once per session: how often it happened is counted. */

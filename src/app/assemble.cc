@@ -11,6 +11,7 @@
 #include "app/reach_notes.h"
 #include "app/runtime_evidence.h"
 #include "app/verdict.h"
+#include "devices/overhead.h"
 #include "devices/time_model.h"
 #include "liveness/growth.h"
 #include "liveness/lifetimes.h"
@@ -66,8 +67,8 @@ DeviceResult describe_card(const Leftovers& left, int index, const CardHistory* 
   device.name = card.card.name;
   device.total = card.total;
   device.occupied = card.occupied;
-  device.context_uncertainty =
-      Bytes(card.context_uncertainty.count() * std::max(1, contexts_on(*left.recordings, index)));
+  const Bytes contexts(card.context_uncertainty.count() * std::max(1, contexts_on(*left.recordings, index)));
+  device.context_uncertainty = devices::uncertainty_of(contexts, device.libraries);
   device.peaks.device = Bytes(use.peak_used_bytes);
   device.retries = use.refused;
   return device;

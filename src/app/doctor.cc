@@ -167,6 +167,7 @@ Result<model::Diagnosis> diagnose(const DoctorRequest& request, Runner& runner, 
   }
   replay_snapshots(all, progress);
   if (auto cards = load_catalogue()) all.cards = std::move(*cards);
+  all.card = request.card;
   model::Diagnosis diagnosis = doctor::diagnose(all);
   diagnosis.warnings.insert(diagnosis.warnings.begin(), unread.begin(), unread.end());
   return diagnosis;

@@ -18,6 +18,7 @@ struct DoctorRequest {
   std::vector<std::filesystem::path> files;  // "-": standard input
   std::optional<RunRequest> run;             // the script
   std::string gpu;                           // its card as typed, for the commands of the advice
+  std::optional<model::Card> card;           // that the files are of, where the user names it
 };
 
 // A file that can't be read is an error unless something else was read; then it is a warning of the diagnosis.

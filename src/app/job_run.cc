@@ -36,8 +36,23 @@ devices::OverheadOptions overhead_options(const RunRequest& request, const JobSe
   const auto loading = setup.job.environment.find("CUDA_MODULE_LOADING");
   options.eager_loading = loading != setup.job.environment.end() && loading->second == "EAGER";
   options.context = request.context;
+  if (request.held) {
+    options.held = request.held->bytes;
+    options.held_source = request.held->source;
+  }
   options.occupied = request.occupied;
   return options;
+}
+
+std::string describe_overhead(const model::Card& card, const devices::Overhead& overhead, bool is_held) {
+  std::string text = fmt::format("{} on {}: {}", is_held ? "CUDA context and libraries" : "CUDA context", card.name,
+                                 to_string(overhead.context));
+  if (overhead.uncertainty.count() > 0) text += fmt::format(" ± {}", to_string(overhead.uncertainty));
+  if (is_held) return text + fmt::format(" a process ({})", overhead.source);
+  return text + fmt::format(
+                    " a process, {} more from its first kernel on and {} for each library it uses, within half of that "
+                    "({})",
+                    to_string(overhead.kernels), to_string(overhead.library), overhead.source);
 }
 
 // One sentence for each kind of card: which figures for context and libraries the run stands on.
@@ -48,10 +63,7 @@ std::vector<model::Remark> context_remarks(const RunRequest& request, const JobS
     if (choice.card.key == last) continue;
     last = choice.card.key;
     const devices::Overhead overhead = devices::find_overhead(choice.card, overhead_options(request, setup));
-    std::string text = fmt::format("CUDA context on {}: {}", choice.card.name, to_string(overhead.context));
-    if (overhead.uncertainty.count() > 0) text += fmt::format(" ± {}", to_string(overhead.uncertainty));
-    text +=
-        fmt::format(" a process, and {} for kernels and handles ({})", to_string(overhead.modules), overhead.source);
+    std::string text = describe_overhead(choice.card, overhead, request.held.has_value());
     remarks.push_back({std::move(text), 1});
   }
   if (request.address_order == model::AddressOrder::kWsl) {

@@ -160,10 +160,12 @@ Capacity capacity_of(const ReplayRequest& request, const OwnRules& own) {
     // PyTorch's wheels are built for CUDA 13 from 2.11 on.
     options.cuda_major = own.rules.version >= allocator::TorchVersion{2, 11} ? 13 : 12;
     const model::EmulatedCard card = devices::emulate(request.card->card, options);
-    const Bytes left = card.total - card.context - card.modules;
+    constexpr int kUsual = 2;  // cuBLAS and cuDNN
+    const Bytes held = devices::total_of(devices::find_overhead(request.card->card, options), kUsual);
+    const Bytes left = card.total - held;
     return {static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 0)),
             fmt::format("{} with {}, less {} for its context and libraries", card.card.name, to_string(card.total),
-                        to_string(card.context + card.modules))};
+                        to_string(held))};
   }
   if (own.program.capacity) return {own.program.capacity, "reserved and free when the recording ran out of memory"};
   return {std::nullopt, "no OOM in the recording and no card named: memory without end"};

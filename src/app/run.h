@@ -19,6 +19,13 @@ namespace vramfit::app {
 // kAuto: zeros, and again with tracked values where the script reads one that steers it.
 enum class Values { kAuto, kZeros, kCpu };
 
+// What a process held on a real card besides PyTorch's memory: context and libraries.
+struct HeldMemory {
+  base::Bytes bytes;
+  std::string source;  // in words: which message of which file
+  friend bool operator==(const HeldMemory&, const HeldMemory&) = default;
+};
+
 // A card as asked for. What a context takes on it is worked out per run: it depends on the job's CUDA version.
 struct CardChoice {
   model::Card card;
@@ -68,6 +75,7 @@ struct RunRequest {
   std::vector<CardChoice> cards;                     // empty with `real`
   base::Bytes occupied;                              // --occupied, on every card
   std::optional<base::Bytes> context;                // --context, on every card
+  std::optional<HeldMemory> held;                    // --context from:FILE, instead
   std::optional<model::AddressOrder> address_order;  // --address-order; absent: native Linux
   bool real = false;                                 // --gpu real: the machine's own cards, recorder only
   std::vector<std::string> command;                  // {"python", "train.py", ...}: what stood after --

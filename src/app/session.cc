@@ -157,7 +157,8 @@ vf_card build_card(const model::EmulatedCard& emulated, int index) {
   card.occupied_bytes = emulated.occupied.count();
   card.context_bytes = emulated.context.count();
   card.context_uncertainty_bytes = emulated.context_uncertainty.count();
-  card.module_bytes = emulated.modules.count();
+  card.kernel_bytes = emulated.kernels.count();
+  card.library_bytes = emulated.library.count();
   return card;
 }
 

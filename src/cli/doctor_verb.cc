@@ -64,6 +64,11 @@ Result<app::DoctorRequest> build(DoctorOptions& options, const Command& command,
     return base::fail(base::ErrorCode::kUsage, "there is nothing to look at", "",
                       "vramfit doctor train.log snapshot.pickle -- python train.py  (any of them; - is stdin)");
   }
+  if (!options.job.gpus.empty()) {
+    const auto named = app::choose_cards(options.job.gpus);
+    if (!named) return std::unexpected(named.error());
+    if (!named->cards.empty()) request.card = named->cards.front().card;
+  }
   if (command.empty()) return request;
   if (auto chosen = choose_card(options, request, progress); !chosen) return std::unexpected(chosen.error());
   auto run = build_request(options.job, command, progress);

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "app/catalogue.h"
+#include "app/held_memory.h"
 #include "app/job_identity.h"
 #include "app/run_on.h"
 #include "base/file.h"
@@ -37,7 +38,9 @@ void add_job_options(CLI::App& parser, JobOptions& options) {
           "the end), tracked (what steers the script is followed from the start) or cpu (exact, slow)")
       ->check(CLI::IsMember({"auto", "zeros", "tracked", "cpu"}));
   parser.add_option("--occupied", options.occupied, "Memory that others hold on each card, 2GiB");
-  parser.add_option("--context", options.context, "What a CUDA context takes on this card, if you know it: 1343MiB");
+  parser.add_option("--context", options.context,
+                    "What a CUDA context takes on this card, if you know it: 1343MiB; or from:FILE, what a log's "
+                    "out-of-memory message tells of context and libraries");
   parser.add_option("--cudnn", options.cudnn,
                     "Who says what workspaces convolutions need: auto (the cuDNN beside your torch, from 9.8 on, else "
                     "recorded), recorded (tables of published networks), zero, or the folder of a libcudnn_graph.so.9");
@@ -70,6 +73,21 @@ Result<std::optional<base::Bytes>> parse_size(const std::string& text, const cha
   if (size) return *size;
   size.error().where = option;
   return std::unexpected(size.error());
+}
+
+// --context: a size, or from:FILE.
+Result<void> read_context(const std::string& text, app::RunRequest& request) {
+  constexpr std::string_view kFrom = "from:";
+  if (text.starts_with(kFrom)) {
+    auto held = app::read_held_memory(text.substr(kFrom.size()));
+    if (!held) return std::unexpected(held.error());
+    request.held = std::move(*held);
+    return {};
+  }
+  const auto context = parse_size(text, "--context");
+  if (!context) return std::unexpected(context.error());
+  request.context = *context;
+  return {};
 }
 
 bool is_steps(const std::string& text) {
@@ -130,8 +148,7 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
   for (const std::string& note : cards->notes) progress.say(note);
   const auto occupied = parse_size(options.occupied, "--occupied");
   if (!occupied) return std::unexpected(occupied.error());
-  const auto context = parse_size(options.context, "--context");
-  if (!context) return std::unexpected(context.error());
+  if (auto known = read_context(options.context, request); !known) return std::unexpected(known.error());
   auto files = build_file_wishes(options, cards->real);
   if (!files) return std::unexpected(files.error());
   request.files = std::move(*files);
@@ -143,7 +160,6 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
   request.span = *span;
   request.cudnn = options.cudnn;
   request.occupied = occupied->value_or(base::Bytes(0));
-  request.context = *context;
   if (options.address_order == "linux") request.address_order = model::AddressOrder::kLinux;
   if (options.address_order == "wsl") request.address_order = model::AddressOrder::kWsl;
   request.values = options.values == "cpu"     ? app::Values::kCpu

@@ -8,15 +8,21 @@ using base::Bytes;
 
 namespace {
 
+constexpr Bytes kHeldUncertainty = Bytes::mib(5);  // what is printed has two decimals of a GiB: steps of 10 MiB
+
 // Where the catalogue has no figure of its own: a context of lazily loaded modules was seen between 107 and 555 MiB
-// on real boards (the middle, with that half-width), about 1.7 GB with everything loaded eagerly; library modules
-// grew by 22-34 MiB on consumer cards and 92-94 MiB on an A100.
+// on real boards (the middle, with that half-width), about 1.7 GB with everything loaded eagerly. Kernels and
+// libraries: bench/published/library_memory.py.
 model::OverheadMemory general_figures(const model::Card& card) {
+  constexpr std::int64_t kThreadBytes = 330, kHopperThreadBytes = 540;
+  const bool hopper = card.capability == model::ComputeCapability{9, 0};
+  const std::int64_t threads = card.max_threads_per_sm > 0 ? card.max_threads_per_sm : 1024;
   model::OverheadMemory general;
   general.context_lazy = Bytes::mib(331);
   general.context_eager = Bytes::mib(1620);
   general.context_uncertainty = Bytes::mib(224);
-  general.modules = card.category == "datacenter" ? Bytes::mib(93) : Bytes::mib(28);
+  general.kernels = Bytes((hopper ? kHopperThreadBytes : kThreadBytes) * card.sm_count * threads);
+  general.library = Bytes::mib(11);
   return general;
 }
 
@@ -42,10 +48,21 @@ Overhead find_overhead(const model::Card& card, const OverheadOptions& options) 
       source += fmt::format(" (recorded with CUDA {}, not {})", major, options.cuda_major);
     break;
   }
-  if (options.context) return {*options.context, Bytes(0), figures.modules, "--context"};
-  const Bytes eager = figures.context_eager.count() > 0 ? figures.context_eager : general_figures(card).context_eager;
-  return {options.eager_loading ? eager : figures.context_lazy, figures.context_uncertainty, figures.modules, source};
+  // A card of the user's own may give its context alone.
+  const model::OverheadMemory general = general_figures(card);
+  const Bytes kernels = figures.kernels.count() > 0 ? figures.kernels : general.kernels;
+  const Bytes library = figures.library.count() > 0 ? figures.library : general.library;
+  if (options.held) return {*options.held, kHeldUncertainty, Bytes(0), Bytes(0), options.held_source};
+  if (options.context) return {*options.context, Bytes(0), kernels, library, "--context"};
+  const Bytes eager = figures.context_eager.count() > 0 ? figures.context_eager : general.context_eager;
+  return {options.eager_loading ? eager : figures.context_lazy, figures.context_uncertainty, kernels, library, source};
 }
+
+Bytes total_of(const Overhead& overhead, int libraries) {
+  return overhead.context + overhead.kernels + Bytes(overhead.library.count() * libraries);
+}
+
+Bytes uncertainty_of(Bytes context_uncertainty, Bytes later) { return context_uncertainty + Bytes(later.count() / 2); }
 
 base::Bytes estimate_nccl_channels(const model::Card& card) {
   constexpr std::int64_t kConnection = (4 << 20) + 4915200 + (512 << 10), kAlgorithms = 2;
@@ -63,7 +80,8 @@ model::EmulatedCard emulate(const model::Card& card, const OverheadOptions& opti
   emulated.occupied = options.occupied;
   emulated.context = overhead.context;
   emulated.context_uncertainty = overhead.uncertainty;
-  emulated.modules = overhead.modules;
+  emulated.kernels = overhead.kernels;
+  emulated.library = overhead.library;
   return emulated;
 }
 

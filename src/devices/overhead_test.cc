@@ -10,7 +10,7 @@ using base::Bytes;
 model::Card known_card() {
   model::Card card;
   card.memory = Bytes::gib(8);
-  card.overhead[12] = {Bytes::mib(100), Bytes::mib(1000), Bytes::mib(30), Bytes::mib(28)};
+  card.overhead[12] = {Bytes::mib(100), Bytes::mib(1000), Bytes::mib(30), Bytes::mib(28), Bytes::mib(9)};
   card.sources["context"] = "measured";
   return card;
 }
@@ -18,7 +18,7 @@ model::Card known_card() {
 TEST(Overhead, lazy_and_eager_loading_take_their_own_figures) {
   OverheadOptions options;
   EXPECT_EQ(find_overhead(known_card(), options),
-            (Overhead{Bytes::mib(100), Bytes::mib(30), Bytes::mib(28), "measured"}));
+            (Overhead{Bytes::mib(100), Bytes::mib(30), Bytes::mib(28), Bytes::mib(9), "measured"}));
   options.eager_loading = true;
   EXPECT_EQ(find_overhead(known_card(), options).context, Bytes::mib(1000));
 }
@@ -37,6 +37,32 @@ TEST(Overhead, the_users_own_figure_leaves_no_uncertainty) {
   const Overhead overhead = find_overhead(known_card(), options);
   EXPECT_EQ(overhead.context, Bytes::mib(1343));
   EXPECT_EQ(overhead.uncertainty, Bytes(0));
+  EXPECT_EQ(total_of(overhead, 2), Bytes::mib(1343 + 28 + 2 * 9)) << "what comes later comes on top of it";
+}
+
+TEST(Overhead, what_a_message_tells_holds_the_libraries_too) {
+  OverheadOptions options;
+  options.held = Bytes::mib(310);
+  options.held_source = "train.log:7";
+  const Overhead overhead = find_overhead(known_card(), options);
+  EXPECT_EQ(overhead, (Overhead{Bytes::mib(310), Bytes::mib(5), Bytes(0), Bytes(0), "train.log:7"}));
+  EXPECT_EQ(total_of(overhead, 3), Bytes::mib(310));
+}
+
+TEST(Overhead, kernels_without_a_figure_take_memory_for_each_thread_that_the_card_keeps_resident) {
+  model::Card card = known_card();
+  card.overhead[12].kernels = card.overhead[12].library = Bytes(0);
+  card.sm_count = 40;
+  card.max_threads_per_sm = 1024;
+  card.capability = {7, 5};
+  EXPECT_EQ(find_overhead(card, {}).kernels, Bytes(std::int64_t{40} * 1024 * 330));
+  card.capability = {9, 0};
+  EXPECT_EQ(find_overhead(card, {}).kernels, Bytes(std::int64_t{40} * 1024 * 540));
+  EXPECT_GT(find_overhead(card, {}).library, Bytes(0));
+}
+
+TEST(Overhead, half_of_what_came_later_is_uncertain) {
+  EXPECT_EQ(uncertainty_of(Bytes::mib(30), Bytes::mib(50)), Bytes::mib(55));
 }
 
 TEST(Overhead, a_card_without_figures_gets_an_estimate_with_a_wide_margin) {
@@ -54,7 +80,8 @@ TEST(Overhead, a_card_of_a_run_carries_what_the_user_changed) {
   EXPECT_EQ(card.total, Bytes::gib(20));
   EXPECT_EQ(card.card.memory, Bytes::gib(8));
   EXPECT_EQ(card.occupied, Bytes::gib(2));
-  EXPECT_EQ(card.modules, Bytes::mib(28));
+  EXPECT_EQ(card.kernels, Bytes::mib(28));
+  EXPECT_EQ(card.library, Bytes::mib(9));
 }
 
 TEST(Overhead, a_communicator_over_nvlink_holds_more_channels_than_one_over_pcie) {

@@ -29,6 +29,7 @@ struct Case {
   std::string command;                           // of the run, as typed
   std::string gpu;                               // --gpu of the run, as typed
   std::vector<model::Card> cards;                // the catalogue: what a card of that name has
+  std::optional<model::Card> card;               // that the texts are of, where the user says so
 };
 
 }  // namespace vramfit::doctor

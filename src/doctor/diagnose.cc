@@ -7,6 +7,7 @@
 
 #include "doctor/cause.h"
 #include "doctor/checks.h"
+#include "doctor/held_outside.h"
 #include "doctor/scene.h"
 #include "liveness/growth.h"
 
@@ -159,6 +160,7 @@ Diagnosis diagnose(const Case& given) {
   }
   describe_sources(given, diagnosis);
   collect_facts(scene, diagnosis);
+  if (!scene.has_run()) diagnosis.held = find_held_outside(given);  // a virtual card only says what it charged
   return diagnosis;
 }
 

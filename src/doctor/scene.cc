@@ -131,7 +131,7 @@ Terms terms_of(const OomMessage& oom) {
   terms.allowed = oom.allowed;
   terms.outside = sums.outside;
   terms.own_process = sums.own_process ? sums.own_process : oom.this_process;
-  terms.context = sums.context;
+  terms.context = model::held_outside_pytorch(oom);
   terms.others = sums.others;
   terms.private_pools = oom.private_pools;
   return terms;

@@ -141,7 +141,8 @@ void read_overhead(FieldReader& fields, model::OverheadMemory& overhead) {
   fields.number("context_lazy_bytes", overhead.context_lazy);
   fields.number("context_eager_bytes", overhead.context_eager);
   fields.number("context_uncertainty_bytes", overhead.context_uncertainty);
-  fields.number("module_bytes", overhead.modules);
+  fields.number("kernel_bytes", overhead.kernels);
+  fields.number("library_bytes", overhead.library);
 }
 
 // Runs `read` on a sub-table, if there is one; its first error becomes the result's.

@@ -21,11 +21,15 @@
 //   release_year = 2020
 //   price_factor = 1.0                           # RTX 3090 = 1
 //   is_integrated = false
-//   [card.rates]                                 # dense, TFLOP/s (TOP/s for int8); leave out what the card has no unit
-//   for fp32 = 35.6                                  # fp64 fp32 tf32 fp16 fp16_tensor bf16 int8 fp8 [card.cu12] # and
-//   [card.cu13]: what a process holds besides PyTorch's memory context_lazy_bytes = 272629760 context_eager_bytes =
-//   1610612736 context_uncertainty_bytes = 41943040         # half-width module_bytes = 29360128                      #
-//   lazily loaded kernels and library handles [card.sources]                               # figure -> where it is from
+//   [card.rates]                                 # dense, TFLOP/s (TOP/s for int8); none: the card has no unit for it
+//   fp32 = 35.6                                  # fp64 fp32 tf32 fp16 fp16_tensor bf16 int8 fp8
+//   [card.overhead.12]                           # and .13: what a process holds besides PyTorch's memory
+//   context_lazy_bytes = 272629760
+//   context_eager_bytes = 1610612736
+//   context_uncertainty_bytes = 41943040         # half-width
+//   kernel_bytes = 41564160                      # from the first kernel on
+//   library_bytes = 11534336                     # for each library that is used
+//   [card.sources]                               # figure -> where it is from
 //   memory = "torch.cuda.get_device_properties on a real board, ..."
 //
 // A user's file may hold one card without `[[card]]` around it, and may say `based_on = "rtx3090"` to take every

@@ -19,7 +19,8 @@ sm_count = 4
 fp32 = 1.5
 [card.overhead.12]
 context_lazy_bytes = 1048576
-module_bytes = 2097152
+kernel_bytes = 2097152
+library_bytes = 1048576
 [card.sources]
 memory = "imagined"
 )";
@@ -35,7 +36,8 @@ TEST(Cards, every_figure_arrives) {
   EXPECT_EQ(card.rates.fp32, 1.5);
   EXPECT_EQ(card.rates.fp64, std::nullopt) << "a rate that is not given is unknown, not 0";
   EXPECT_EQ(card.overhead.at(12).context_lazy, base::Bytes::mib(1));
-  EXPECT_EQ(card.overhead.at(12).modules, base::Bytes::mib(2));
+  EXPECT_EQ(card.overhead.at(12).kernels, base::Bytes::mib(2));
+  EXPECT_EQ(card.overhead.at(12).library, base::Bytes::mib(1));
   EXPECT_EQ(card.sources.at("memory"), "imagined");
 }
 
@@ -71,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{"[[card]]\naliases = \"a\"\n", "bad.toml:2", "list"},
                     Bad{"[[card]]\nrates = 7\n", "bad.toml:2", "table"},
                     Bad{"[[card]]\n[card.rates]\nfp32 = \"fast\"\n", "bad.toml:3", "fp32"},
-                    Bad{"[[card]]\n[card.overhead.12]\nmodule_bytes = \"x\"\n", "bad.toml:3", "module_bytes"},
+                    Bad{"[[card]]\n[card.overhead.12]\nkernel_bytes = \"x\"\n", "bad.toml:3", "kernel_bytes"},
                     Bad{"[[card]]\n[card.overhead]\n12 = 4\n", "bad.toml:3", "table"},
                     Bad{"card = [1]", "bad.toml:1", "tables"}, Bad{"based_on = \"nobody\"", "bad.toml:1", "nobody"}));
 

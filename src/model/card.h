@@ -30,7 +30,8 @@ struct OverheadMemory {
   Bytes context_lazy;         // CUDA_MODULE_LOADING=LAZY, the default from CUDA 11.7 on
   Bytes context_eager;        // CUDA_MODULE_LOADING=EAGER
   Bytes context_uncertainty;  // half-width
-  Bytes modules;              // lazily loaded kernels and library handles, once the libraries are used
+  Bytes kernels;              // taken at a process's first kernel
+  Bytes library;              // taken for each library that a process uses
   friend bool operator==(const OverheadMemory&, const OverheadMemory&) = default;
 };
 
@@ -67,7 +68,8 @@ struct EmulatedCard {
   Bytes occupied;  // --occupied: held by somebody else
   Bytes context;
   Bytes context_uncertainty;
-  Bytes modules;
+  Bytes kernels;  // once a process launched a kernel
+  Bytes library;  // for each library it uses
   friend bool operator==(const EmulatedCard&, const EmulatedCard&) = default;
 };
 

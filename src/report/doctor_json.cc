@@ -59,6 +59,21 @@ ordered_json fact_json(const model::Fact& fact) {
   return json;
 }
 
+ordered_json held_json(const model::HeldOutside& outside) {
+  const auto bytes = [](const std::optional<model::PrintedBytes>& size, model::Bytes model::PrintedBytes::*which) {
+    return size ? ordered_json((*size.*which).count()) : ordered_json(nullptr);
+  };
+  return {{"file", outside.file},
+          {"line", outside.line > 0 ? ordered_json(outside.line) : ordered_json(nullptr)},
+          {"process_bytes", outside.process.value.count()},
+          {"reserved_bytes", outside.reserved.value.count()},
+          {"held_bytes", bytes(outside.held, &model::PrintedBytes::value)},
+          {"low_bytes", bytes(outside.held, &model::PrintedBytes::low)},
+          {"high_bytes", bytes(outside.held, &model::PrintedBytes::high)},
+          {"cards", outside.cards},
+          {"text", outside.text}};
+}
+
 std::string_view sarif_level(model::Severity severity) {
   switch (severity) {
     case model::Severity::kError:
@@ -112,9 +127,11 @@ ordered_json diagnosis_to_json(const model::Diagnosis& diagnosis, std::string_vi
                        {"would_tell_more", diagnosis.give},
                        {"read", diagnosis.read},
                        {"warnings", diagnosis.warnings},
+                       {"context_and_libraries", ordered_json::array()},
                        {"facts", ordered_json::array()}};
   for (const auto& finding : diagnosis.findings) json["findings"].push_back(finding_json(finding));
   for (const auto& check : diagnosis.checks) json["checks"].push_back(check_json(check));
+  for (const auto& held : diagnosis.held) json["context_and_libraries"].push_back(held_json(held));
   for (const auto& fact : diagnosis.facts) json["facts"].push_back(fact_json(fact));
   return json;
 }

@@ -158,6 +158,23 @@ void add_list(std::string& text, std::string_view title, const std::vector<std::
   for (const std::string& one : list) text += hanging("  - ", one);
 }
 
+void add_held(std::string& text, const Diagnosis& diagnosis, bool verbose) {
+  if (diagnosis.held.empty()) return;
+  text += "\nContext and libraries\n";
+  bool tells = false;
+  for (std::size_t i = 0; i < diagnosis.held.size(); ++i) {
+    const model::HeldOutside& outside = diagnosis.held[i];
+    tells = tells || outside.held.has_value();
+    if (!verbose && i >= kInFull) continue;
+    text += "  - " + shorten(fmt::format("{}:{}", outside.file, outside.line), kPageWidth - 4) + "\n";
+    text += hanging("    ", outside.text);
+  }
+  if (!verbose && diagnosis.held.size() > kInFull) {
+    text += hanging("    ", fmt::format("... and {} more (-v)", diagnosis.held.size() - kInFull));
+  }
+  if (tells) text += hanging("  - ", "to count with it: vramfit run --context from:FILE");
+}
+
 // What a terminal without UTF-8 can show.
 std::string in_ascii(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kPlain = {
@@ -213,6 +230,7 @@ std::string diagnosis_to_text(const Diagnosis& diagnosis, const DoctorTextOption
   add_findings(text, diagnosis, options.verbose);
   add_list(text, "What would tell more", diagnosis.give);
   if (!diagnosis.checks.empty()) add_checks(text, diagnosis, options.verbose);
+  add_held(text, diagnosis, options.verbose);
   add_list(text, "[!] About the reading", diagnosis.warnings);
   if (options.verbose) add_list(text, "Read", diagnosis.read);
   if (!diagnosis.findings.empty() && diagnosis.findings.front().label != "unknown") {

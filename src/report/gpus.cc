@@ -34,7 +34,8 @@ ordered_json overhead_json(const Card& card) {
     json[std::to_string(major)] = {{"context_lazy_bytes", overhead.context_lazy.count()},
                                    {"context_eager_bytes", overhead.context_eager.count()},
                                    {"context_uncertainty_bytes", overhead.context_uncertainty.count()},
-                                   {"module_bytes", overhead.modules.count()}};
+                                   {"kernel_bytes", overhead.kernels.count()},
+                                   {"library_bytes", overhead.library.count()}};
   }
   return json;
 }

@@ -11,7 +11,7 @@ VF_ABI int cublasCreate_v2(Handle** handle) {
   if (handle == nullptr) return cublas::kInvalidValue;
   *handle = nullptr;
   if (ledger::state() != ledger::State::kReady) return cublas::kNotInitialized;
-  if (!ledger::charge_modules(ledger::current_card())) return cublas::kAllocFailed;
+  if (!ledger::charge_use(ledger::current_card(), ledger::Library::kBlas)) return cublas::kAllocFailed;
   *handle = new Handle;
   return cublas::kSuccess;
 }

@@ -56,7 +56,7 @@ VF_ABI int cublasLtCreate(void** handle) {
   if (handle == nullptr) return lt::kInvalidValue;
   *handle = nullptr;
   if (ledger::state() != ledger::State::kReady) return lt::kNotInitialized;
-  if (!ledger::charge_modules(ledger::current_card())) return lt::kAllocFailed;
+  if (!ledger::charge_use(ledger::current_card(), ledger::Library::kBlas)) return lt::kAllocFailed;
   *handle = new int(0);
   return lt::kSuccess;
 }

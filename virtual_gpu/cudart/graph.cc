@@ -18,7 +18,7 @@ cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned
   const device::Graph* source = device::find_graph(graph);
   if (source == nullptr) return answer(cudaErrorInvalidValue);
   *executable = reinterpret_cast<cudaGraphExec_t>(device::instantiate(*source, flags));
-  return cudaSuccess;
+  return *executable == nullptr ? answer(cudaErrorMemoryAllocation) : cudaSuccess;
 }
 
 }  // namespace

@@ -103,6 +103,44 @@ TEST_F(Graphs, parameters_of_a_kernel_can_be_read_and_changed) {
   EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
 }
 
+// What the process holds of the card, as cudaMemGetInfo tells it.
+size_t held_on_card() {
+  size_t free = 0, total = 0;
+  EXPECT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
+  return total - free;
+}
+
+TEST_F(Graphs, an_executable_holds_device_memory_for_each_kernel_until_it_is_destroyed) {
+  cudaGraphNode_t node = nullptr;
+  const cudaKernelNodeParams params = grid_of(1);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(cudaGraphAddKernelNode(&node, graph_, nullptr, 0, &params), cudaSuccess);
+  empty_node(graph_);
+  const size_t before = held_on_card();
+  cudaGraphExec_t first = nullptr, second = nullptr;
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&first, graph_, 0), cudaSuccess);
+  EXPECT_EQ(held_on_card() - before, size_t{3} * 10 * 1024);
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&second, graph_, 0), cudaSuccess);
+  EXPECT_EQ(held_on_card() - before, size_t{6} * 10 * 1024) << "each executable has its own";
+  EXPECT_EQ(cudaGraphExecDestroy(first), cudaSuccess);
+  EXPECT_EQ(cudaGraphExecDestroy(second), cudaSuccess);
+  EXPECT_EQ(held_on_card(), before);
+}
+
+TEST_F(Graphs, an_executable_for_which_the_card_has_no_room_is_not_made) {
+  cudaGraphNode_t node = nullptr;
+  const cudaKernelNodeParams params = grid_of(1);
+  ASSERT_EQ(cudaGraphAddKernelNode(&node, graph_, nullptr, 0, &params), cudaSuccess);
+  size_t free = 0, total = 0;
+  ASSERT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
+  vf_card_use& use = CardEnvironment::ledger().use[0];
+  use.used_bytes += static_cast<int64_t>(free) - 4096;  // another process's
+  cudaGraphExec_t executable = nullptr;
+  EXPECT_EQ(cudaGraphInstantiateWithFlags(&executable, graph_, 0), cudaErrorMemoryAllocation);
+  EXPECT_EQ(executable, nullptr);
+  use.used_bytes -= static_cast<int64_t>(free) - 4096;
+  EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
+}
+
 TEST_F(Graphs, an_object_is_destroyed_with_the_last_reference) {
   static int destroyed = 0;
   cudaUserObject_t object = nullptr;

@@ -51,7 +51,7 @@ VF_ABI int cudnnCreate(Handle** handle) {
   if (handle == nullptr) return cudnn::kNullPointer;
   *handle = nullptr;
   if (ledger::state() != ledger::State::kReady) return cudnn::kNotInitialized;
-  if (!ledger::charge_modules(ledger::current_card())) return cudnn::kAllocFailed;
+  if (!ledger::charge_use(ledger::current_card(), ledger::Library::kCudnn)) return cudnn::kAllocFailed;
   *handle = new Handle;
   return cudnn::kSuccess;
 }

@@ -51,7 +51,7 @@ VF_ABI int cufftCreate(int* number) {
   if (number == nullptr) return kInvalidValue;
   *number = 0;
   if (ledger::state() != ledger::State::kReady) return kSetupFailed;
-  if (!ledger::charge_modules(ledger::current_card())) return kAllocFailed;
+  if (!ledger::charge_use(ledger::current_card(), ledger::Library::kFft)) return kAllocFailed;
   Plans& all = plans();
   const std::scoped_lock lock(all.mutex);
   *number = all.next++;

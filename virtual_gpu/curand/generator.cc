@@ -27,7 +27,7 @@ VF_ABI int curandCreateGenerator(Generator** generator, int) {
   if (generator == nullptr) return kOutOfRange;
   *generator = nullptr;
   if (ledger::state() != ledger::State::kReady) return kNotInitialized;
-  if (!ledger::charge_modules(ledger::current_card())) return kAllocFailed;
+  if (!ledger::charge_use(ledger::current_card(), ledger::Library::kRandom)) return kAllocFailed;
   *generator = new Generator;
   return kSuccess;
 }

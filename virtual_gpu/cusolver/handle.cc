@@ -25,7 +25,7 @@ VF_ABI int cusolverDnCreate(Handle** handle) {
   if (handle == nullptr) return cusolver::kInvalidValue;
   *handle = nullptr;
   if (ledger::state() != ledger::State::kReady) return cusolver::kNotInitialized;
-  if (!ledger::charge_modules(ledger::current_card())) return cusolver::kAllocFailed;
+  if (!ledger::charge_use(ledger::current_card(), ledger::Library::kSolver)) return cusolver::kAllocFailed;
   return create(handle);
 }
 

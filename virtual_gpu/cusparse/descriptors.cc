@@ -34,7 +34,7 @@ VF_ABI int cusparseCreate(Handle** handle) {
   if (handle == nullptr) return cusparse::kInvalidValue;
   *handle = nullptr;
   if (ledger::state() != ledger::State::kReady) return cusparse::kNotInitialized;
-  if (!ledger::charge_modules(ledger::current_card())) return cusparse::kAllocFailed;
+  if (!ledger::charge_use(ledger::current_card(), ledger::Library::kSparse)) return cusparse::kAllocFailed;
   return create(handle);
 }
 

@@ -61,7 +61,7 @@ namespace library = vramfit::library;
 VF_ABI int cusparseLtInit(void* handle) {
   if (handle == nullptr) return lt::kInvalidValue;
   if (ledger::state() != ledger::State::kReady) return lt::kNotInitialized;
-  if (!ledger::charge_modules(ledger::current_card())) return lt::kAllocFailed;
+  if (!ledger::charge_use(ledger::current_card(), ledger::Library::kSparseLt)) return lt::kAllocFailed;
   return lt::keep(handle, int64_t{1});
 }
 

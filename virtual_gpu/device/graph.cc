@@ -8,11 +8,15 @@
 #include "virtual_gpu/device/pool.h"
 #include "virtual_gpu/device/ranges.h"
 #include "virtual_gpu/device/stream.h"
+#include "virtual_gpu/ledger/ledger.h"
 
 namespace vramfit::device {
 namespace {
 
 constexpr int64_t kNodeNs = 1500;  // between two kernels of one graph there is hardly a gap
+
+// What a kernel's node of an executable graph holds on the card: docs/decisions/0012-addresses-and-libraries.md.
+constexpr int64_t kNodeBytes = 10 << 10, kNodeBytesBefore124 = 64 << 10;
 
 struct Registry {
   std::mutex lock;
@@ -51,6 +55,21 @@ void sum_up(Executable& executable) {
   }
 }
 
+bool charge_nodes(Executable& executable) {
+  executable.card = ledger::current_card();
+  const bool is_old = ledger::driver_version() < 12040;
+  const auto kernels = static_cast<int64_t>(executable.kernels);
+  const int64_t bytes = kernels * (is_old ? kNodeBytesBefore124 : kNodeBytes);
+  if (!ledger::charge_library(executable.card, bytes, "CUDA graphs")) return false;
+  executable.device_bytes = bytes;
+  if (bytes == 0) return true;
+  ledger::note_assumed(is_old ? "CUDA graphs: 64 KiB of device memory a kernel, as drivers before 12.4 (PyTorch's "
+                                "notes on CUDAGraph Trees)"
+                              : "CUDA graphs: 10 KiB of device memory a kernel (NVIDIA/cccl #3768; from 5 to 40 as the "
+                                "driver, the kernels and their arguments are)");
+  return true;
+}
+
 }  // namespace
 
 void retain_object(UserObject& object, unsigned count) { object.references += count; }
@@ -77,7 +96,10 @@ Graph::~Graph() {
   }
   release_objects(objects);
 }
-Executable::~Executable() { release_objects(objects); }
+Executable::~Executable() {
+  release_objects(objects);
+  ledger::charge_library(card, -device_bytes, "CUDA graphs");
+}
 
 Graph* create_graph() {
   auto* graph = new Graph;
@@ -165,6 +187,10 @@ Executable* instantiate(const Graph& graph, unsigned long long flags) {
   auto* executable = new Executable;
   append_works(graph, *executable);
   sum_up(*executable);
+  if (!charge_nodes(*executable)) {
+    delete executable;
+    return nullptr;
+  }
   executable->flags = flags;
   executable->memory = graph.memory;
   for (const auto& [object, count] : graph.objects) {

@@ -55,6 +55,8 @@ struct VF_EXPORT Executable {
   std::shared_ptr<GraphMemory> memory;
   int64_t duration_ns = 0;
   size_t kernels = 0;
+  int card = 0;
+  int64_t device_bytes = 0;  // what its kernels' nodes hold on the card
   unsigned long long flags = 0;
   ~Executable();
 };
@@ -69,6 +71,7 @@ VF_EXPORT Error destroy_node(Node* node);
 VF_EXPORT Error keep_object(Graph& graph, UserObject* object, unsigned count, bool move);
 VF_EXPORT Error let_go_of_object(Graph& graph, UserObject* object, unsigned count);
 
+// On the current card. Null: it has no room for the executable's nodes.
 VF_EXPORT Executable* instantiate(const Graph& graph, unsigned long long flags);
 VF_EXPORT Executable* find_executable(void* handle);
 VF_EXPORT Error destroy_executable(Executable* executable);

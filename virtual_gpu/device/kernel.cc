@@ -1,5 +1,7 @@
 #include "virtual_gpu/device/kernel.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -107,10 +109,20 @@ Module* find_module(const void* function) {
   return found == all.by_function.end() || found->first != function ? nullptr : found->second;
 }
 
-void read_images(Module& module) {
+// PyTorch's own kernels are what a process's first kernel was measured with (ledger::charge_kernels).
+bool is_outside_pytorch(const void* data) {
+  Dl_info place = {};
+  if (data == nullptr || dladdr(data, &place) == 0 || place.dli_fname == nullptr) return false;
+  const std::string_view path(place.dli_fname);
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return !name.starts_with("libtorch") && !name.starts_with("libc10");
+}
+
+void read_module(Module& module) {
   const std::lock_guard guard(kernels().lock);
   if (module.is_read != 0) return;
   module.images = images_of(module.data);
+  module.is_extension = is_outside_pytorch(module.data);
   module.is_read.store(1, std::memory_order_release);
 }
 
@@ -154,7 +166,7 @@ void register_kernel(Module* module, const void* host_function) {
 }
 
 Error check_module(Module& module, int card) {
-  if (module.is_read.load(std::memory_order_acquire) == 0) read_images(module);
+  if (module.is_read.load(std::memory_order_acquire) == 0) read_module(module);
   const vf_card* facts = ledger::card(card);
   if (facts == nullptr) return Error::kInvalidDevice;
   if (module.images.empty()) return Error::kNone;  // a format we don't know is not the card's fault
@@ -174,6 +186,7 @@ Error check_kernel(const void* host_function, int card) {
   Module* module = find_module(host_function);
   if (module != nullptr) {
     if (const Error error = check_module(*module, card); error != Error::kNone) return error;
+    if (module->is_extension && !ledger::charge_use(card, ledger::Library::kExtension)) return Error::kOutOfMemory;
   }
   slot = {host_function, card};
   return Error::kNone;

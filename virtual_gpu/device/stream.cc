@@ -159,6 +159,7 @@ Error stream_facts(void* handle, StreamFacts* facts) {
 Error submit(void* handle, const Work& work) {
   Stream* stream = find_stream(handle);
   if (stream == nullptr) return Error::kInvalidHandle;
+  if (work.kind == WorkKind::kKernel && !ledger::charge_kernels(stream->facts.card)) return Error::kOutOfMemory;
   const Submission submission = submit_to_capture(*stream, work);
   if (submission.captured) return submission.error;
   if (work.kind == WorkKind::kKernel) count_launches(1);

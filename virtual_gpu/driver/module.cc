@@ -95,6 +95,7 @@ CUresult launch(CUfunction function, device::Dim grid, device::Dim block, unsign
   VF_NEED(function);
   const int card = ledger::current_card();
   if (!ledger::touch(card)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!ledger::charge_use(card, ledger::Library::kExtension)) return CUDA_ERROR_OUT_OF_MEMORY;
   if (const auto error = device::check_launch(grid, block, shared_bytes, card); error != device::Error::kNone) {
     return answer(error);
   }

@@ -1,6 +1,5 @@
 // Cards by ordinal and what this process takes of them.
 #include <algorithm>
-#include <atomic>
 
 #include "virtual_gpu/ledger/accounts.h"
 #include "virtual_gpu/ledger/ledger.h"
@@ -134,31 +133,6 @@ int64_t used_bytes(int ordinal) {
   const Process* self = attached();
   return has(self, ordinal) ? __atomic_load_n(&self->ledger->use[self->cards[ordinal]].used_bytes, __ATOMIC_RELAXED)
                             : 0;
-}
-
-bool charge_library(int ordinal, int64_t bytes, const char* name) {
-  const Process* self = attached();
-  if (!has(self, ordinal)) return false;
-  if (bytes == 0) return true;
-  if (bytes > 0 && !take(ordinal, bytes)) return false;
-  if (bytes < 0) give_back(ordinal, -bytes);
-  const int index = self->cards[ordinal];
-  {
-    const Lock lock(*self->ledger);
-    slot_of(*self).library_bytes[index] += bytes;
-  }
-  emit(VF_RECORD_LIBRARY, ordinal, 0, bytes, used_bytes(ordinal), 0, name);
-  return true;
-}
-
-bool charge_modules(int ordinal) {
-  static std::atomic<uint32_t> charged_cards{0};  // one bit per card; never copied by a usable fork
-  if (card(ordinal) == nullptr) return false;
-  const uint32_t bit = 1u << index_in_ledger(ordinal);
-  if ((charged_cards.fetch_or(bit) & bit) != 0) return true;
-  if (charge_library(ordinal, card(ordinal)->module_bytes, "modules")) return true;
-  charged_cards.fetch_and(~bit);
-  return false;
 }
 
 }  // namespace vramfit::ledger

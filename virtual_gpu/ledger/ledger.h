@@ -57,8 +57,13 @@ VF_EXPORT MemoryInfo memory_info(int ordinal);
 
 // Device memory that a library holds for itself; negative bytes give it back. Recorded under `name`. False: no room.
 VF_EXPORT bool charge_library(int ordinal, int64_t bytes, const char* name);
-// vf_card::module_bytes, once per process and card: call it when a library's handle is created.
-VF_EXPORT bool charge_modules(int ordinal);
+// What the driver takes when a process launches its first kernel on a card (vf_card::kernel_bytes): local memory for
+// every thread that the card keeps resident. Cheap once it is taken: called for each launch.
+VF_EXPORT bool charge_kernels(int ordinal);
+// What brings kernels of its own, counted as one: cuBLAS with cuBLASLt, and everything compiled outside PyTorch.
+enum class Library { kBlas, kCudnn, kFft, kSolver, kSparse, kSparseLt, kRandom, kNccl, kExtension };
+// vf_card::library_bytes, once per process, card and library: call it when the library's handle is created.
+VF_EXPORT bool charge_use(int ordinal, Library library);
 
 // Told to the user once per session; how often it happened is counted.
 VF_EXPORT void note_not_modelled(const char* function);

@@ -48,7 +48,7 @@ int make(Communicator** out, std::string name, int ranks, int rank) {
   const int64_t channels = ranks > 1 && book != nullptr ? book->nccl_channel_bytes : 0;
   if (channels > 0) {
     ledger::note_assumed("NCCL: 9.2 MiB a connection, ring and tree, 2 channels over PCIe, 24 over NVLink");
-    if (!ledger::charge_library(card, channels, "NCCL channels")) {
+    if (!ledger::charge_use(card, ledger::Library::kNccl) || !ledger::charge_library(card, channels, "NCCL channels")) {
       set_last_error("Cuda failure 2 'out of memory'");
       return kUnhandledCudaError;
     }

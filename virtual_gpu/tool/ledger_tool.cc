@@ -1,7 +1,7 @@
 // vramfit_ledger_tool: makes, shows and removes ledgers by hand while developing. Not installed.
 //
-//   create PATH [--name N] [--cc 8.6] [--sms 82] [--total BYTES] [--context BYTES] [--modules BYTES]
-//               [--occupied BYTES] [--smem-sm BYTES] [--smem-optin BYTES] [--threads-sm N] [--count N]
+//   create PATH [--name N] [--cc 8.6] [--sms 82] [--total BYTES] [--context BYTES] [--kernels BYTES]
+//               [--library BYTES] [--occupied BYTES] [--smem-sm BYTES] [--smem-optin BYTES] [--threads-sm N] [--count N]
 //               [--driver 13000] [--values 0|1] [--nccl BYTES]       --count repeats the card
 //   show PATH
 //   remove PATH
@@ -28,7 +28,8 @@ int complain(const std::string& text) {
 bool apply_option(const std::string& name, const char* value, vf_card& card, SessionOptions& options, int& count) {
   const std::map<std::string, int64_t vf_card::*> bytes = {{"--total", &vf_card::total_bytes},
                                                            {"--context", &vf_card::context_bytes},
-                                                           {"--modules", &vf_card::module_bytes},
+                                                           {"--kernels", &vf_card::kernel_bytes},
+                                                           {"--library", &vf_card::library_bytes},
                                                            {"--occupied", &vf_card::occupied_bytes}};
   const std::map<std::string, int32_t vf_card::*> numbers = {{"--sms", &vf_card::sm_count},
                                                              {"--smem-sm", &vf_card::shared_bytes_per_sm},

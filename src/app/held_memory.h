@@ -1,0 +1,18 @@
+// What a process held on a real card besides PyTorch's memory, as an out-of-memory message in a log tells it.
+#ifndef VRAMFIT_APP_HELD_MEMORY_H
+#define VRAMFIT_APP_HELD_MEMORY_H
+
+#include <filesystem>
+
+#include "app/run.h"
+#include "base/error.h"
+
+namespace vramfit::app {
+
+// Of the messages of the file that print what this process has, what PyTorch allocated and what it reserved, the one
+// that leaves most for context and libraries. An error when there is none, or when the figures of none add up.
+base::Result<HeldMemory> read_held_memory(const std::filesystem::path& path);
+
+}  // namespace vramfit::app
+
+#endif
