@@ -105,7 +105,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("modules", lambda: modules.install(torch)),
         ("verify", lambda: verify.install(torch)),
         ("coverage", coverage.install),
-        ("census", census.install),
+        ("census", lambda: census.install(torch)),
     )
     for name, put_in_place in parts:
         try:

@@ -7,17 +7,19 @@ a fiftieth of the time; so do forwards of a job that trains nothing, evaluations
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import Any
 
 from vramfit import events, notes, owners, recorder, scopes
 from vramfit.cut import cutter
-from vramfit.ownership import apart, caches, leaves, names, quantization, roles, storages, walk, writes
+from vramfit.ownership import apart, caches, leaves, loading, names, quantization, roles, storages, walk, writes
 from vramfit.phases import position
 
 _SHARE = 0.02  # of the time so far that walks may take, beyond the first
 _ALWAYS = 2  # walks at training steps that are taken whatever they cost: two tell what is written between them
 _RISE = 1.01  # of the peak, since the last walk, for a walk at other occasions
+_MOST_OOMS = 3  # that are looked at: a script may catch them and go on
 _LEAST_BYTES = 1 << 20  # on the cards: below, there is nothing to tell
 
 
@@ -29,6 +31,7 @@ class _Clock:
         self.began = time.monotonic()
         self.spent = 0.0
         self.counts: dict[str, int] = {}
+        self.ooms = 0
         self.runs = False
         self.peak = 0  # at the last walk
         self.optimized = False  # an optimizer stepped since the last backward pass
@@ -167,8 +170,27 @@ def tell_all() -> None:
     take()
 
 
-def install() -> None:
+def _out_of_memory(device: int, tried: int, total: int, free: int) -> None:
+    """PyTorch calls it before it raises: what only running functions hold is there still."""
+    _clock.ooms += 1
+    if _clock.ooms > _MOST_OOMS:
+        return
+    try:
+        loading.look(sys.modules["torch"], sys._getframe(1))
+        tell_all()
+    except Exception as error:
+        notes.hook_failed("census.oom", error)
+
+
+@notes.guarded("census.attach")
+def _observe(torch: Any) -> None:
+    torch._C._cuda_attach_out_of_memory_observer(_out_of_memory)
+
+
+def install(torch: Any) -> None:
     import atexit
+
+    torch.cuda._lazy_call(lambda: _observe(torch))
 
     events.backward_end.listen(_backward_ended)
     events.training_step.listen(_step_ended)

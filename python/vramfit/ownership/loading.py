@@ -17,13 +17,26 @@ from vramfit.ownership import storages, walk
 _MODULE_FILE = "torch/nn/modules/module.py"
 _CALLS = ("_call_impl", "_wrapped_call_impl")
 
+_seen: list[dict[str, Any] | None] = [None]  # what was being built at the last OOM
+
 
 def progress(torch: Any, trace: TracebackType | None) -> dict[str, Any] | None:
     """From the traceback of the error, outermost frame first. None: no model was being put on the card."""
     frames = list(_frames(trace))
     if any(_is_of_module(frame) and frame.f_code.co_name in _CALLS for frame in frames):
         return None  # a forward pass
-    return _moved(torch, frames) or _loaded(torch, frames) or _built(torch, frames)
+    found = _moved(torch, frames) or _loaded(torch, frames)
+    # What constructors had made is gone by the time that the error is seen.
+    return found or (_seen[0] if _chain(torch, frames) else None)
+
+
+def look(torch: Any, frame: FrameType | None) -> None:
+    """At the moment of an OOM, while constructors still run: `frame` is the innermost of theirs."""
+    frames = []
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back
+    _seen[0] = _built(torch, frames[::-1])
 
 
 def _frames(trace: TracebackType | None) -> Iterator[FrameType]:
@@ -72,13 +85,18 @@ def _module_at(model: Any, frames: list[FrameType]) -> str:
     return ""
 
 
-def _built(torch: Any, frames: list[FrameType]) -> dict[str, Any] | None:
+def _chain(torch: Any, frames: list[FrameType]) -> list[Any]:
+    """The modules whose constructors run, outermost first."""
     chain: list[Any] = []
     for frame in frames:
-        value = frame.f_locals.get("self")
-        is_constructor = frame.f_code.co_name == "__init__" and isinstance(value, torch.nn.Module)
-        if is_constructor and not (chain and chain[-1] is value):
+        value = frame.f_locals.get(frame.f_code.co_varnames[0]) if frame.f_code.co_name == "__init__" else None
+        if isinstance(value, torch.nn.Module) and not (chain and chain[-1] is value):
             chain.append(value)
+    return chain
+
+
+def _built(torch: Any, frames: list[FrameType]) -> dict[str, Any] | None:
+    chain = _chain(torch, frames)
     if not chain:
         return None
     return {
