@@ -69,7 +69,12 @@ enum vf_owner {
   VF_OWNER_INPUT = 4,
   VF_OWNER_ACTIVATION = 5,
   VF_OWNER_WORKSPACE = 6,
-  VF_OWNER_BUFFER = 7 /* module buffers */
+  VF_OWNER_BUFFER = 7,        /* module buffers */
+  VF_OWNER_AVERAGE = 8,       /* a moving average of the weights (EMA) */
+  VF_OWNER_MASTER = 9,        /* wider copies of the weights that the optimizer works on */
+  VF_OWNER_QUANTIZATION = 10, /* scales, zero points and codes of quantized weights */
+  VF_OWNER_CACHE = 11,        /* keys and values that one forward hands to the next */
+  VF_OWNER_OTHER_MODEL = 12   /* a model beside the one that is trained; text names it */
 };
 
 enum vf_dtype { VF_F32 = 0, VF_F64 = 1, VF_F16 = 2, VF_BF16 = 3, VF_TF32 = 4, VF_F8 = 5, VF_I8 = 6, VF_OTHER = 7 };

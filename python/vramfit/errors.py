@@ -47,7 +47,8 @@ def note_error(error: BaseException) -> None:
         return
     stack = stack_of(error.__traceback__)
     if is_oom(error):
-        notes.note("oom", message=str(error), phase=recorder.PHASE_NAMES[position.phase], stack=stack)
+        loading = _model_on_its_way(error)
+        notes.note("oom", message=str(error), phase=recorder.PHASE_NAMES[position.phase], stack=stack, loading=loading)
     else:
         notes.note(
             "error",
@@ -57,6 +58,13 @@ def note_error(error: BaseException) -> None:
             after_cut=cutter.after_cut_evaluation,
             after_read=data_reads.has_read(),
         )
+
+
+@notes.guarded("errors.loading")
+def _model_on_its_way(error: BaseException) -> dict[str, Any] | None:
+    from vramfit.ownership import loading
+
+    return loading.progress(sys.modules["torch"], error.__traceback__)
 
 
 _uncaught: list[BaseException] = []  # what ended this process
@@ -74,9 +82,9 @@ def _ends(error: BaseException) -> None:
     _uncaught.append(error)
     try:
         if is_oom(error):
-            from vramfit import owners
+            from vramfit.ownership import census
 
-            owners.tag_everything()
+            census.tell_all()
         note_error(error)
     except Exception as failure:
         notes.hook_failed("errors", failure)

@@ -5,6 +5,7 @@ root_recomputed(module)            the same, during a backward pass: its forward
 root_exit(module, result)          it returned; result is None when it raised
 backward_begin(tensors)            torch.autograd.backward or .grad
 backward_end()
+gradients_returned(inputs, result) torch.autograd.grad returned
 step_begin(optimizer)              before and after torch.optim.Optimizer.step
 step_end(optimizer)
 training_step(optimizer)           a training step ended: optimizers stepped inside a backward pass end one together
@@ -50,6 +51,7 @@ root_recomputed = Event("root_recomputed")
 root_exit = Event("root_exit")
 backward_begin = Event("backward_begin")
 backward_end = Event("backward_end")
+gradients_returned = Event("gradients_returned")
 step_begin = Event("step_begin")
 step_end = Event("step_end")
 training_step = Event("training_step")

@@ -75,6 +75,7 @@ def _after_torch(torch: ModuleType) -> None:
         values,
         verify,
     )
+    from vramfit.ownership import caches, census
 
     _hooked.append(True)
     recorder.check()
@@ -84,6 +85,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("phases", lambda: phases.install(torch)),
         ("loaders", lambda: loaders.install(torch)),
         ("owners", lambda: owners.install(torch)),
+        ("caches", caches.install),
         ("job", lambda: job.install(torch)),
         ("apply", lambda: apply.install(torch)),
         ("cut", lambda: cut.install(torch)),
@@ -103,6 +105,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("modules", lambda: modules.install(torch)),
         ("verify", lambda: verify.install(torch)),
         ("coverage", coverage.install),
+        ("census", lambda: census.install(torch)),
     )
     for name, put_in_place in parts:
         try:

@@ -222,9 +222,11 @@ def _watch_backward(torch: Any) -> None:
         before = position.stage  # a gradient penalty is part of the forward pass
         position.set_stage(BACKWARD)
         try:
-            return original_grad(outputs, *args, **kwargs)
+            result = original_grad(outputs, *args, **kwargs)
         finally:
             position.set_stage(before)
+        events.gradients_returned(args[0] if args else kwargs["inputs"], result)
+        return result
 
     torch.autograd.backward = backward
     torch.autograd.grad = grad

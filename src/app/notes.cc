@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "model/data_loss.h"
@@ -98,6 +99,16 @@ void apply_error(const json& fields, RunResult& result) {
   result.error->after_cut |= after_cut;
 }
 
+std::optional<model::LoadingFacts> loading_of(const json& fields) {
+  const auto written = fields.find("loading");
+  if (written == fields.end() || !written->is_object()) return std::nullopt;
+  model::LoadingFacts loading{text_of(*written, "how"), text_of(*written, "root"), text_of(*written, "module"),
+                              base::Bytes(integer_of(*written, "on_card_bytes")), std::nullopt};
+  const std::int64_t left = integer_of(*written, "to_come_bytes", -1);
+  if (left >= 0) loading.to_come = base::Bytes(left);
+  return loading;
+}
+
 void apply_note(const Note& note, RunResult& result) {
   const json& fields = note.fields;
   if (note.kind == "process") {
@@ -125,6 +136,7 @@ void apply_note(const Note& note, RunResult& result) {
     oom.message = text_of(fields, "message");
     oom.phase = text_of(fields, "phase");
     oom.stack = stack_of(fields);
+    oom.loading = loading_of(fields);
     result.oom = std::move(oom);
   } else if (note.kind == "error") {
     apply_error(fields, result);

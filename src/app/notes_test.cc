@@ -50,6 +50,19 @@ TEST(Notes, an_oom_has_its_stack_innermost_last) {
   EXPECT_EQ(result.oom->phase, "train");
 }
 
+TEST(Notes, an_oom_says_how_far_a_model_had_come) {
+  const auto moved = read({R"({"kind":"oom","loading":{"how":"moved","root":"Net","module":"blocks.7.up",
+      "on_card_bytes":300,"to_come_bytes":0}})"});
+  ASSERT_TRUE(moved.oom && moved.oom->loading);
+  EXPECT_EQ(*moved.oom->loading,
+            (model::LoadingFacts{"moved", "Net", "blocks.7.up", base::Bytes(300), base::Bytes(0)}));
+  const auto built = read({R"({"kind":"oom","loading":{"how":"built","root":"Net","on_card_bytes":300,
+      "to_come_bytes":null}})"});
+  ASSERT_TRUE(built.oom && built.oom->loading);
+  EXPECT_FALSE(built.oom->loading->to_come);
+  EXPECT_FALSE(read({R"({"kind":"oom","loading":null})"}).oom->loading);
+}
+
 TEST(Notes, a_launchers_error_gives_way_to_that_of_a_rank) {
   const auto result = read({R"({"kind":"error","type":"ChildFailedError","message":"rank 1 failed"})",
                             R"({"kind":"error","type":"ValueError","message":"too few","after_cut":true})",

@@ -109,6 +109,16 @@ void read_failure(const json& file, model::RunResult& result) {
   if (const auto oom = file.find("oom"); oom != file.end() && !oom->is_null()) {
     result.oom = model::Oom{bytes(*oom, "tried_bytes"), text(*oom, "message"), text(*oom, "phase"),
                             oom->value("caught", false), rows(*oom, "stack", read_frame)};
+    if (const auto loading = oom->find("loading"); loading != oom->end()) {
+      result.oom->loading = model::LoadingFacts{text(*loading, "how"),
+                                                text(*loading, "root"),
+                                                text(*loading, "module"),
+                                                bytes(*loading, "on_card_bytes"),
+                                                {}};
+      if (const auto left = loading->find("to_come_bytes"); left != loading->end() && left->is_number()) {
+        result.oom->loading->to_come = Bytes(left->get<std::int64_t>());
+      }
+    }
   }
   if (const auto error = file.find("error"); error != file.end() && !error->is_null()) {
     result.error = model::ScriptError{.type = text(*error, "type"),

@@ -10,6 +10,7 @@
 #include "app/runtime_notes.h"
 #include "app/wide_outputs.h"
 #include "liveness/growth.h"
+#include "liveness/owners.h"
 #include "liveness/step_memory.h"
 #include "model/note_fields.h"
 
@@ -118,10 +119,7 @@ model::Logits find_logits(const CardHistory& history, std::span<const Recording>
   const LogitSizes of_2 = sizes_of(output, 2), of_4 = sizes_of(output, 4), of_8 = sizes_of(output, 8);
   std::set<std::string> lines;
   for (const liveness::Block& block : history.blocks) {
-    if (!block.lives_at(at) || block.owner == VF_OWNER_WEIGHT || block.owner == VF_OWNER_GRADIENT ||
-        block.owner == VF_OWNER_OPTIMIZER) {
-      continue;
-    }
+    if (!block.lives_at(at) || liveness::is_model_state(block)) continue;
     const std::int64_t size = block.size.count();
     if (!of_2.contains(size) && !of_4.contains(size) && !of_8.contains(size)) continue;
     logits.at_peak += block.size;

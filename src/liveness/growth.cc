@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "liveness/owners.h"
 #include "liveness/rise.h"
 #include "liveness/step_memory.h"
 #include "model/note_fields.h"
@@ -59,10 +60,7 @@ std::vector<Stretch> find_stretches(const CardHistory& history) {
   return stretches;
 }
 
-bool is_meant_to_stay(const Block& block) {
-  return block.owner == VF_OWNER_WEIGHT || block.owner == VF_OWNER_BUFFER || block.owner == VF_OWNER_GRADIENT ||
-         block.owner == VF_OWNER_OPTIMIZER || block.owner == VF_OWNER_WORKSPACE;
-}
+bool is_meant_to_stay(const Block& block) { return is_model_state(block) || block.owner == VF_OWNER_WORKSPACE; }
 
 // The step in which an event lies, from 0; `ends.size()`: after the last.
 std::size_t step_of(const std::vector<StepEnd>& ends, EventIndex at) {

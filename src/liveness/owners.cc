@@ -31,7 +31,17 @@ std::string_view untagged_name(const Block& block) {
   return block.phase == VF_PHASE_LOAD ? "loaded" : "other tensors";
 }
 
-bool is_by_module(std::string_view owner) { return owner == "activations"; }
+// What the rows of an owner are named after: the module that made activations, the holder of what stands for itself.
+std::uint32_t name_of(const Block& block, std::string_view owner) {
+  switch (block.owner) {
+    case VF_OWNER_AVERAGE:
+    case VF_OWNER_CACHE:
+    case VF_OWNER_OTHER_MODEL:
+      return block.tag;
+    default:
+      return owner == "activations" ? block.scope : 0;
+  }
+}
 
 std::string main_line(const std::map<std::string, Bytes>& lines) {
   const auto most =
@@ -86,8 +96,34 @@ std::string_view owner_name(const Block& block) {
       return "workspaces";
     case VF_OWNER_BUFFER:
       return "buffers";
+    case VF_OWNER_AVERAGE:
+      return "EMA copies";
+    case VF_OWNER_MASTER:
+      return "fp32 masters";
+    case VF_OWNER_QUANTIZATION:
+      return "quantization state";
+    case VF_OWNER_CACHE:
+      return "KV cache";
+    case VF_OWNER_OTHER_MODEL:
+      return "other models";
     default:
       return untagged_name(block);
+  }
+}
+
+bool is_model_state(const Block& block) {
+  switch (block.owner) {
+    case VF_OWNER_WEIGHT:
+    case VF_OWNER_GRADIENT:
+    case VF_OWNER_OPTIMIZER:
+    case VF_OWNER_BUFFER:
+    case VF_OWNER_AVERAGE:
+    case VF_OWNER_MASTER:
+    case VF_OWNER_QUANTIZATION:
+    case VF_OWNER_OTHER_MODEL:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -99,7 +135,7 @@ std::vector<OwnerRow> find_owners(const CardHistory& history, EventIndex at, std
     if (!block.lives_at(at)) continue;
     const Recording& recording = recordings[static_cast<std::size_t>(block.process)];
     const std::string owner(owner_name(block));
-    ModuleSum& sum = by_owner[owner][is_by_module(owner) ? std::string(recording.text(block.scope)) : std::string()];
+    ModuleSum& sum = by_owner[owner][std::string(recording.text(name_of(block, owner)))];
     sum.bytes += block.size;
     ++sum.blocks;
     if (block.line != 0) sum.lines[std::string(recording.text(block.line))] += block.size;

@@ -31,6 +31,9 @@ std::vector<model::LineRow> find_lines(const CardHistory& history, EventIndex at
 // "weights", "gradients", ... : what the result calls the owner of a block.
 std::string_view owner_name(const Block& block);
 
+// Whether it is of a model or its training, from one step to the next: nothing that a batch brings.
+bool is_model_state(const Block& block);
+
 }  // namespace vramfit::liveness
 
 #endif

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include "liveness/module_tree.h"
 #include "liveness/peaks.h"
 #include "liveness/testing/recording_builder.h"
@@ -58,6 +62,48 @@ TEST(Owners, rows_sum_up_to_the_level_of_the_card) {
   for (const auto& row : rows) sum += row.bytes;
   EXPECT_EQ(sum, history.moments[at].device);
   EXPECT_EQ(sum, find_peaks(history).device);
+}
+
+TEST(Owners, what_stands_beside_a_model_has_rows_of_its_own_by_who_holds_it) {
+  RecordingBuilder builder;
+  builder.phase = VF_PHASE_TRAIN;
+  builder.segment(10'000, 4000);
+  std::uint64_t address = 10'000;
+  const auto block = [&](std::int64_t size, vf_owner owner, const char* name) {
+    builder.alloc(address, size).tag(address, owner, name);
+    address += static_cast<std::uint64_t>(size);
+  };
+  block(100, VF_OWNER_AVERAGE, "ema");
+  block(200, VF_OWNER_AVERAGE, "ema");
+  block(400, VF_OWNER_OTHER_MODEL, "teacher");
+  block(500, VF_OWNER_OTHER_MODEL, "vae");
+  block(600, VF_OWNER_MASTER, "0.weight");
+  block(700, VF_OWNER_QUANTIZATION, "");
+  block(800, VF_OWNER_CACHE, "past_key_values");
+  const std::vector recordings = {builder.build()};
+  const CardHistory history = build_histories(recordings).at(0);
+  std::vector<std::tuple<std::string, std::string, std::int64_t>> rows;
+  for (const auto& row : find_owners(history, find_peak_event(history), recordings, {})) {
+    if (row.blocks > 0) rows.emplace_back(row.owner, row.name, row.bytes.count());
+  }
+  EXPECT_EQ(rows, (decltype(rows){{"KV cache", "past_key_values", 800},
+                                  {"quantization state", "", 700},
+                                  {"fp32 masters", "", 600},
+                                  {"other models", "vae", 500},
+                                  {"other models", "teacher", 400},
+                                  {"EMA copies", "ema", 300}}));
+}
+
+TEST(Owners, a_cache_comes_with_a_batch_and_what_is_of_a_model_does_not) {
+  Block block;
+  for (const vf_owner owner : {VF_OWNER_WEIGHT, VF_OWNER_AVERAGE, VF_OWNER_MASTER, VF_OWNER_OTHER_MODEL}) {
+    block.owner = owner;
+    EXPECT_TRUE(is_model_state(block)) << owner_name(block);
+  }
+  for (const vf_owner owner : {VF_OWNER_CACHE, VF_OWNER_INPUT, VF_OWNER_UNKNOWN, VF_OWNER_WORKSPACE}) {
+    block.owner = owner;
+    EXPECT_FALSE(is_model_state(block)) << owner_name(block);
+  }
 }
 
 TEST(Owners, activations_are_named_by_module_and_carry_their_line) {

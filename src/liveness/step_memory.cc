@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "liveness/owners.h"
+
 namespace vramfit::liveness {
 
 using model::GrowingLine;
@@ -133,8 +135,8 @@ std::vector<InputWork> find_input_work(const CardHistory& history, std::span<con
   for (const std::uint8_t phase : {VF_PHASE_LOAD, VF_PHASE_TRAIN, VF_PHASE_VALIDATE, VF_PHASE_TEST}) {
     if (phase == VF_PHASE_LOAD && trains) continue;
     const auto is_work = [&](const Block& block) {
-      return block.phase == phase && block.owner != VF_OWNER_INPUT && block.owner != VF_OWNER_WEIGHT &&
-             block.owner != VF_OWNER_BUFFER && (block.stage == VF_STAGE_INPUT || is_preparation(block)) &&
+      return block.phase == phase && block.owner != VF_OWNER_INPUT && !is_model_state(block) &&
+             (block.stage == VF_STAGE_INPUT || is_preparation(block)) &&
              !loader_threads.contains({block.process, block.thread});
     };
     const auto [at_most, most] = highest(history, is_work);

@@ -70,9 +70,10 @@ struct PhaseResult {
 
 // One row of "what owns the peak". Rows of one device sum up to its peak.
 struct OwnerRow {
-  std::string owner;  // weights, gradients, optimizer, buffers, inputs, activations, workspaces, temporaries,
+  std::string owner;  // weights, gradients, optimizer, buffers, EMA copies, fp32 masters, quantization state,
+                      // other models, inputs, activations, KV cache, workspaces, temporaries,
                       // cached, fragmented, context, libraries, occupied, unexplained
-  std::string name;   // module for activations, tensor name where one row is one tensor; may be empty
+  std::string name;   // module for activations; of EMA copies, other models and caches, who holds them; may be empty
   std::string line;   // the script's own line that allocated most of it; may be empty
   int device = 0;
   Bytes bytes;
@@ -96,12 +97,23 @@ struct StackFrame {
   friend bool operator==(const StackFrame&, const StackFrame&) = default;
 };
 
+// A model that was on its way to the card when memory ran out.
+struct LoadingFacts {
+  std::string how;               // "moved", "loaded", "built"
+  std::string root;              // the model's class
+  std::string module;            // where it was: "blocks.7.up"; of one being built, its classes: "Net > Block > Linear"
+  Bytes on_card;                 // of the model
+  std::optional<Bytes> to_come;  // none: nobody knows how large it would have become
+  friend bool operator==(const LoadingFacts&, const LoadingFacts&) = default;
+};
+
 struct Oom {
   Bytes tried;
   std::string message;
   std::string phase;
   bool caught = false;  // the script went on after it
   std::vector<StackFrame> stack;
+  std::optional<LoadingFacts> loading = std::nullopt;
   friend bool operator==(const Oom&, const Oom&) = default;
 };
 

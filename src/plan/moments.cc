@@ -37,9 +37,9 @@ Bytes& field_of(Holdings& holdings, const Block& block) {
   if (owner == "gradients") return holdings.gradients;
   if (owner == "optimizer") return holdings.optimizer;
   if (owner == "inputs") return holdings.inputs;
-  if (owner == "activations") return holdings.activations;
+  if (owner == "activations" || owner == "KV cache") return holdings.activations;
   if (owner == "workspaces") return holdings.workspaces;
-  if (owner == "buffers" || owner == "loaded") return holdings.buffers;
+  if (owner == "loaded" || liveness::is_model_state(block)) return holdings.buffers;
   return holdings.temporaries;
 }
 
@@ -93,8 +93,7 @@ const Block* find_fullest_evaluation(const liveness::CardHistory& history) {
 // What a training step makes for itself and should be gone by the time of an evaluation.
 bool is_of_one_step(const Block& block) {
   const std::string_view owner = liveness::owner_name(block);
-  return owner != "weights" && owner != "gradients" && owner != "optimizer" && owner != "buffers" &&
-         owner != "workspaces" && owner != "loaded";
+  return !liveness::is_model_state(block) && owner != "workspaces" && owner != "loaded";
 }
 
 }  // namespace

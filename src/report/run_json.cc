@@ -52,11 +52,20 @@ ordered_json stack_json(const std::vector<model::StackFrame>& stack) {
 }
 
 ordered_json oom_json(const model::Oom& oom) {
-  return {{"tried_bytes", oom.tried.count()},
-          {"message", oom.message},
-          {"phase", or_null(oom.phase)},
-          {"caught", oom.caught},
-          {"stack", stack_json(oom.stack)}};
+  ordered_json json = {{"tried_bytes", oom.tried.count()},
+                       {"message", oom.message},
+                       {"phase", or_null(oom.phase)},
+                       {"caught", oom.caught},
+                       {"stack", stack_json(oom.stack)}};
+  if (oom.loading) {
+    json["loading"] = {{"how", oom.loading->how},
+                       {"root", oom.loading->root},
+                       {"module", or_null(oom.loading->module)},
+                       {"on_card_bytes", oom.loading->on_card.count()},
+                       {"to_come_bytes", nullptr}};
+    if (oom.loading->to_come) json["loading"]["to_come_bytes"] = oom.loading->to_come->count();
+  }
+  return json;
 }
 
 ordered_json error_json(const model::ScriptError& error) {

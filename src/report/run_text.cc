@@ -15,7 +15,7 @@ using model::Verdict;
 
 namespace {
 
-constexpr std::size_t kOwnerLineWidth = 22;
+constexpr std::size_t kOwnerLineWidth = 22, kLeastOwnerWidth = 13, kOwnerAndNameWidth = 31;
 
 std::string_view mark_of(Verdict verdict) {
   switch (verdict) {
@@ -98,6 +98,7 @@ void add_oom(std::string& text, const RunResult& result) {
   }
   section(text, "Where it ran out");
   add_stack(text, result.oom->stack);
+  if (result.oom->loading) text += "  " + wrap(loading_sentence(*result.oom->loading), kPageWidth - 2, 2) + "\n";
   if (!result.oom->message.empty()) text += "  " + wrap(result.oom->message, kPageWidth - 2, 2) + "\n";
 }
 
@@ -179,10 +180,12 @@ void add_owners(std::string& text, const RunResult& result, std::size_t most) {
                      shorten_line(rows[i]->line, kOwnerLineWidth)});
   }
   if (rest.count() != 0) cells.push_back({to_string(rest), percent(rest, whole), "smaller ones", "", ""});
+  std::size_t width = kLeastOwnerWidth;
+  for (const auto& row : cells) width = std::max(width, columns(row[2]));
   text += table({{Align::kRight, 10},
                  {Align::kRight, 5},
-                 {Align::kLeft, 13},
-                 {Align::kLeft, 18},
+                 {Align::kLeft, width},
+                 {Align::kLeft, kOwnerAndNameWidth - width},
                  {Align::kLeft, kOwnerLineWidth}},
                 cells);
 }
@@ -269,6 +272,16 @@ void add_context(std::string& text, const RunResult& result, std::int64_t number
 }
 
 }  // namespace
+
+std::string loading_sentence(const model::LoadingFacts& loading) {
+  if (!loading.to_come) {
+    return fmt::format("{} was being built{}: {} of models were on the card, and more was to come.", loading.root,
+                       loading.module.empty() ? "" : ", at " + loading.module, to_string(loading.on_card));
+  }
+  return fmt::format("{} was being {} to the card{}: {} of it were there, {} were to come.", loading.root, loading.how,
+                     loading.module.empty() ? "" : ", at " + loading.module, to_string(loading.on_card),
+                     to_string(*loading.to_come));
+}
 
 std::string verdict_line(const RunResult& result) {
   return wrap(fmt::format("{} {}", mark_of(result.verdict), describe_verdict(result)), kPageWidth, 4);

@@ -17,6 +17,9 @@ struct TextOptions {
 
 std::string run_to_text(const model::RunResult& result, const TextOptions& options);
 
+// "Llama was being moved to the card, at blocks.7.up: 23.00 GiB of it were there, 41.0 GiB were to come."
+std::string loading_sentence(const model::LoadingFacts& loading);
+
 // One line: "[✗] out of memory on NVIDIA GeForce GTX 1070 ..."
 std::string verdict_line(const model::RunResult& result);
 

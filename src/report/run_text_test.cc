@@ -49,6 +49,15 @@ TEST(RunText, an_oom_shows_the_line_the_owners_and_pytorchs_words) {
   }
 }
 
+TEST(RunText, an_oom_at_load_says_where_and_how_much_was_to_come) {
+  const model::LoadingFacts moved{"moved", "Net", "blocks.7.up", base::Bytes::gib(23), base::Bytes::gib(9)};
+  EXPECT_EQ(loading_sentence(moved),
+            "Net was being moved to the card, at blocks.7.up: 23.00 GiB of it were there, 9.00 GiB were to come.");
+  const model::LoadingFacts built{"built", "Net", "Net > Block", base::Bytes::gib(23), std::nullopt};
+  EXPECT_EQ(loading_sentence(built),
+            "Net was being built, at Net > Block: 23.00 GiB of models were on the card, and more was to come.");
+}
+
 TEST(RunText, what_was_cut_assumed_and_not_modelled_is_said) {
   const std::string text = run_to_text(testing::fitting_run(), {});
   for (const char* part : {"cut to 4 of 5000 batches", "cusolverDnXgeev_bufferSize (3 times)", "± 40 MiB",

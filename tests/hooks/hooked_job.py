@@ -29,7 +29,10 @@ RECORD = struct.Struct("<BBBBIIIqQqqqII")  # vf_record in include/vramfit/record
 KINDS = {1: "alloc", 2: "free", 5: "oom", 6: "phase", 7: "mark", 8: "tag", 9: "step"}
 PHASES = ("load", "train", "validate", "test", "save")
 STAGES = ("other", "forward", "backward", "optimizer", "input")
-OWNERS = ("unknown", "weight", "gradient", "optimizer", "input", "activation", "workspace", "buffer")
+OWNERS = (
+    *("unknown", "weight", "gradient", "optimizer", "input", "activation", "workspace", "buffer"),
+    *("average", "master", "quantization", "cache", "other_model"),
+)
 
 
 @dataclass

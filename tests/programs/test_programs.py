@@ -46,6 +46,8 @@ RECIPES_RUN = [
     Recipe("monai_segmentation.py", packages=("monai",), phases=frozenset({"train", "validate"})),
     Recipe("smp_segmentation.py", packages=("segmentation-models-pytorch",), phases=frozenset({"train", "validate"})),
     Recipe("sb3_dqn.py", packages=("stable-baselines3",)),
+    Recipe("timm_ema.py", packages=("timm",), owners=frozenset({"EMA copies", "weights"})),
+    Recipe("generate_cache.py", packages=("transformers",), phases=frozenset(), owners=frozenset({"KV cache"})),
     Recipe("deepspeed_zero.py", ("2",), packages=("deepspeed",)),
     Recipe("deepspeed_zero.py", ("3",), packages=("deepspeed",)),
     Recipe("deepspeed_zero.py", ("2", "offload"), packages=("deepspeed",)),

@@ -65,8 +65,8 @@ bool charge_nodes(Executable& executable) {
   if (bytes == 0) return true;
   ledger::note_assumed(is_old ? "CUDA graphs: 64 KiB of device memory a kernel, as drivers before 12.4 (PyTorch's "
                                 "notes on CUDAGraph Trees)"
-                              : "CUDA graphs: 10 KiB of device memory a kernel (NVIDIA/cccl #3768; from 5 to 40 as the "
-                                "driver, the kernels and their arguments are)");
+                              : "CUDA graphs: 10 KiB of device memory a kernel (NVIDIA/cccl #3768; up to four times "
+                                "that was seen)");
   return true;
 }
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from vramfit import notes, owners, recorder
+from vramfit import notes, recorder
 from vramfit.diagnose import groups, inputs, live_tensors
+from vramfit.ownership import census
 from vramfit.phases import position
 
 _MAX_MOMENTS = 3
@@ -27,7 +28,7 @@ def _out_of_memory(device: int, tried: int, device_total: int, device_free: int)
     _seen[0] += 1
     if _seen[0] > _MAX_MOMENTS:
         return
-    owners.tag_everything()
+    census.tell_all()
     inputs.note_unfinished()
     known = live_tensors.known_storages()
     left = list(live_tensors.without(live_tensors.find_all(), known))

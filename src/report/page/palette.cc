@@ -12,17 +12,38 @@ namespace {
 constexpr std::array<std::string_view, 8> kColors = {"#0072B2", "#E69F00", "#009E73", "#CC79A7",
                                                      "#56B4E9", "#D55E00", "#F0E442", "#8C8C8C"};
 
+enum class Fill { kPlain, kHatched, kDotted };
+
 struct Paint {
   std::string_view owner;
   std::size_t color;
-  bool is_hatched;
+  Fill fill;
 };
 
+constexpr Fill kPlain = Fill::kPlain, kHatched = Fill::kHatched, kDotted = Fill::kDotted;
+
 constexpr Paint kPaints[] = {
-    {"weights", 0, false},   {"gradients", 5, false}, {"optimizer", 2, false},   {"activations", 1, false},
-    {"inputs", 4, false},    {"buffers", 3, false},   {"temporaries", 6, false}, {"other tensors", 7, false},
-    {"workspaces", 0, true}, {"loaded", 2, true},     {"cached", 4, true},       {"fragmented", 5, true},
-    {"context", 3, true},    {"libraries", 1, true},  {"occupied", 7, true},     {"unexplained", 6, true},
+    {"weights", 0, kPlain},
+    {"gradients", 5, kPlain},
+    {"optimizer", 2, kPlain},
+    {"activations", 1, kPlain},
+    {"inputs", 4, kPlain},
+    {"buffers", 3, kPlain},
+    {"temporaries", 6, kPlain},
+    {"other tensors", 7, kPlain},
+    {"workspaces", 0, kHatched},
+    {"loaded", 2, kHatched},
+    {"cached", 4, kHatched},
+    {"fragmented", 5, kHatched},
+    {"context", 3, kHatched},
+    {"libraries", 1, kHatched},
+    {"occupied", 7, kHatched},
+    {"unexplained", 6, kHatched},
+    {"EMA copies", 0, kDotted},
+    {"fp32 masters", 2, kDotted},
+    {"quantization state", 3, kDotted},
+    {"other models", 4, kDotted},
+    {"KV cache", 1, kDotted},
 };
 
 }  // namespace
@@ -30,7 +51,14 @@ constexpr Paint kPaints[] = {
 std::string fill_of(std::string_view owner) {
   for (const Paint& paint : kPaints) {
     if (paint.owner != owner) continue;
-    return paint.is_hatched ? fmt::format("url(#hatch-{})", paint.color) : std::string(kColors[paint.color]);
+    switch (paint.fill) {
+      case Fill::kPlain:
+        return std::string(kColors[paint.color]);
+      case Fill::kHatched:
+        return fmt::format("url(#hatch-{})", paint.color);
+      case Fill::kDotted:
+        return fmt::format("url(#dots-{})", paint.color);
+    }
   }
   return std::string(kColors.back());
 }
@@ -49,6 +77,10 @@ std::string pattern_definitions() {
         "<pattern id=\"hatch-{}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
         "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" class=\"ground\"/><rect width=\"3\" "
         "height=\"6\" fill=\"{}\"/></pattern>\n",
+        i, kColors[i]);
+    html += fmt::format(
+        "<pattern id=\"dots-{}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\"><rect width=\"6\" "
+        "height=\"6\" class=\"ground\"/><circle cx=\"3\" cy=\"3\" r=\"2\" fill=\"{}\"/></pattern>\n",
         i, kColors[i]);
   }
   return html + "</defs></svg>\n";

@@ -1,5 +1,6 @@
 // Colours by the thing they stand for. Eight colours that people of any colour vision tell apart (Okabe and Ito, 2008),
-// plain for what PyTorch's tensors hold and hatched for what lies around them; text says the same everywhere.
+// plain for what PyTorch's tensors hold, dotted for what stands beside a model, hatched for what lies around them; text
+// says the same everywhere.
 #ifndef VRAMFIT_REPORT_PAGE_PALETTE_H
 #define VRAMFIT_REPORT_PAGE_PALETTE_H
 

@@ -158,6 +158,7 @@ std::string failure(const model::RunResult& result, int level) {
       html += paragraph(fmt::format("It tried to allocate {}{}.", to_string(result.oom->tried),
                                     result.oom->phase.empty() ? "" : " in phase " + result.oom->phase));
     }
+    if (result.oom->loading) html += paragraph(loading_sentence(*result.oom->loading));
     html += message(result.oom->message) + stack_list(result.oom->stack);
   }
   if (result.error) {
