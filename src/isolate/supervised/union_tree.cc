@@ -66,7 +66,6 @@ UnionTree::UnionTree(std::string mirror, std::vector<std::string> shared, std::i
   least_free_ = free - (limit_bytes > 0 ? std::min(limit_bytes, free) : free / 2);
   struct stat status {};
   if (::stat(mirror_.c_str(), &status) == 0) root_ = status.st_ino;
-  begun_ = status.st_ctime;
 }
 
 std::int64_t UnionTree::free_bytes() const {
@@ -90,9 +89,11 @@ std::string UnionTree::virtual_of(const std::string& real) const {
 }
 
 bool UnionTree::was_removed(const std::string& real, const std::string& own) const {
-  struct stat status {
-  }, mirrored{};
-  return ::lstat(own.c_str(), &mirrored) != 0 && ::lstat(real.c_str(), &status) == 0 && status.st_ctime <= begun_;
+  const fs::path path = real;
+  const auto listed = listed_.find(path.parent_path().string());
+  struct stat mirrored {};
+  return listed != listed_.end() && listed->second.contains(path.filename().string()) &&
+         ::lstat(own.c_str(), &mirrored) != 0;
 }
 
 void UnionTree::count_in(const std::string& place, const std::string& path, const std::string& origin,
@@ -269,10 +270,12 @@ int UnionTree::fill(const std::string& place, const std::string& origin) {
   if (::stat(origin.c_str(), &status) != 0) return errno;
   ::chmod(place.c_str(), 0700);
   std::error_code problem;
+  auto& listed = listed_[origin];
   for (const auto& entry : fs::directory_iterator(origin, problem)) {
     const std::string from = entry.path().string(), to = join(place, entry.path().filename().string());
     struct stat found {};
     if (::lstat(from.c_str(), &found) != 0) continue;
+    listed.insert(entry.path().filename().string());
     const bool is_link = S_ISLNK(found.st_mode);
     if (is_link) {
       if (::symlink(read_link(from).c_str(), to.c_str()) != 0) return errno;

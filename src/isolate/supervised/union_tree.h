@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -95,7 +96,8 @@ class UnionTree {
   ino_t root_ = 0;
   std::int64_t least_free_ = 0;  // bytes of the disk that stay free
   bool was_full_ = false;
-  time_t begun_ = 0;  // what appears in a real folder later is not the job's doing
+  // By real folder: what was in it when its mirror was made. What appears later is not there for the job.
+  std::unordered_map<std::string, std::unordered_set<std::string>> listed_;
   std::map<std::pair<dev_t, ino_t>, std::pair<std::string, ino_t>> linked_;  // real files of several names, mirrored
   std::unordered_map<ino_t, State> states_;                                  // of entries of the mirror, by inode
 };
