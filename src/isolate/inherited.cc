@@ -15,13 +15,14 @@ namespace vramfit::isolate {
 
 namespace {
 
-constexpr int kKept = O_ACCMODE | O_APPEND | O_NONBLOCK | O_PATH | O_DIRECTORY;
+constexpr int kKept = O_NONBLOCK | O_PATH | O_DIRECTORY;
 
 std::optional<InheritedFile> read_descriptor(int number) {
   const int own = ::fcntl(number, F_GETFD), flags = ::fcntl(number, F_GETFL);
   struct stat status {};
   if (own < 0 || (own & FD_CLOEXEC) != 0 || flags < 0 || ::fstat(number, &status) != 0) return std::nullopt;
   if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return std::nullopt;
+  if ((flags & O_ACCMODE) != O_RDONLY) return std::nullopt;
   std::error_code problem;
   const auto path = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", number), problem);
   struct stat named {};
@@ -41,7 +42,7 @@ std::vector<InheritedFile> list_inherited() {
     const std::string name = entry.path().filename().string();
     int number = -1;
     std::from_chars(name.data(), name.data() + name.size(), number);
-    if (number < 0 || number == STDOUT_FILENO || number == STDERR_FILENO) continue;
+    if (number < 0) continue;
     if (auto file = read_descriptor(number)) found.push_back(std::move(*file));
   }
   return found;

@@ -17,8 +17,8 @@ struct InheritedFile {
   off_t offset = 0;
 };
 
-// Files and folders among this process's descriptors that a program which it becomes would get, without its output (1
-// and 2): where that goes is the user's own choice. To be asked before the root changes.
+// Files and folders among this process's descriptors that a program which it becomes would get for reading. Those for
+// writing stay what they are: the user opened them for what the job has to say. To be asked before the root changes.
 std::vector<InheritedFile> list_inherited();
 
 // Opens each again by its path, in the layer, where it stands. One that can't be is left as it is.
