@@ -51,10 +51,12 @@ std::string describe(const std::optional<CheckEvent>& event) {
 std::string difference(const CheckDifference& one) {
   std::string text = line(fmt::format("recorded, event {}: {}", one.recorded_at, describe(one.recorded)));
   text += line(fmt::format("virtual, event {}: {}", one.virtual_at, describe(one.virtual_run)));
-  text += line(one.is_reordering ? fmt::format("the same events in another order ({} and {} of them)",
-                                               one.recorded_events, one.virtual_events)
-                                 : fmt::format("{} recorded events and {} virtual ones, then both agree again",
-                                               one.recorded_events, one.virtual_events));
+  text +=
+      line(one.is_reordering ? fmt::format("a reordering: {} recorded and {} virtual events here come elsewhere on the "
+                                           "other side",
+                                           one.recorded_events, one.virtual_events)
+                             : fmt::format("{} recorded events and {} virtual ones, then both agree again",
+                                           one.recorded_events, one.virtual_events));
   return text;
 }
 
