@@ -64,6 +64,7 @@ def _after_torch(torch: ModuleType) -> None:
         loaders,
         looking_ahead,
         modules,
+        own_snapshots,
         owners,
         phases,
         recorder,
@@ -104,6 +105,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("diagnose", lambda: diagnose.install(torch)),
         ("modules", lambda: modules.install(torch)),
         ("verify", lambda: verify.install(torch)),
+        ("own_snapshots", lambda: own_snapshots.install(torch)),
         ("coverage", coverage.install),
         ("census", lambda: census.install(torch)),
     )

@@ -16,6 +16,7 @@
 #include "devices/overhead.h"
 #include "ingest/plan_file.h"
 #include "ingest/recording.h"
+#include "ingest/snapshot/reader.h"
 #include "model/note_fields.h"
 #include "plan/plan_check.h"
 
@@ -124,6 +125,23 @@ bool failed_after_read(const std::vector<model::Recording>& recordings) {
   });
 }
 
+// Of all processes. One that can't be read, because its process was killed over it, is left out.
+std::vector<RunSnapshot> read_snapshots(const std::filesystem::path& folder,
+                                        const std::vector<model::Recording>& recordings) {
+  std::vector<RunSnapshot> snapshots;
+  for (const model::Recording& recording : recordings) {
+    for (const model::Note& note : recording.notes) {
+      if (note.kind != "snapshot") continue;
+      const std::filesystem::path file = model::text_of(note.fields, "file");
+      auto snapshot = ingest::read_snapshot(folder / file.filename());
+      if (!snapshot) continue;
+      snapshots.push_back({model::text_of(note.fields, "name"), model::flag_of(note.fields, "by_script"),
+                           recording.pid, std::move(*snapshot)});
+    }
+  }
+  return snapshots;
+}
+
 constexpr const char* kWish = "values_wanted";  // python/vramfit/restart.py writes it
 
 std::optional<OutputSeen> read_wish(const std::filesystem::path& path) {
@@ -208,6 +226,7 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) {
   left.answers_so_far = std::filesystem::exists(session_.run_folder() / kSoFar);
   outcome.result = assemble(left);
   outcome.result.files = layer_.finish(outcome.result.warnings);
+  if (request_.snapshots) outcome.snapshots = read_snapshots(session_.run_folder(), outcome.recordings);
   outcome.wants_values = read_wish(session_.run_folder() / kWish);
   outcome.failed_after_read = failed_after_read(outcome.recordings);
   if (auto& error = outcome.result.error) {

@@ -13,6 +13,7 @@
 #include "model/card.h"
 #include "model/recording.h"
 #include "model/run_result.h"
+#include "model/snapshot.h"
 
 namespace vramfit::app {
 
@@ -93,6 +94,7 @@ struct RunRequest {
   FileWishes files;
   bool diagnose = false;                  // the hooks look for causes too (RunResult::evidence)
   bool modules = false;                   // the hooks watch every module (RunResult::modules)
+  bool snapshots = false;                 // its memory history is kept too (RunOutcome::snapshots)
   std::optional<FirstSteps> first_steps;  // needs values that are computed
   bool quiet_child = false;               // its output goes to `child_output` (or nowhere): candidates, floor
   std::filesystem::path child_output;
@@ -101,6 +103,14 @@ struct RunRequest {
 // The request as its next run is made: within what is left of `whole_seconds` after `seconds_used`.
 RunRequest limit_run(RunRequest request, double seconds_used);
 
+// What PyTorch's memory history of a run was at one moment (python/vramfit/own_snapshots.py).
+struct RunSnapshot {
+  std::string name;        // of the file that the script dumped it to; empty: to none
+  bool by_script = false;  // it records and dumps itself; otherwise ours, from the first use of the card to its end
+  int pid = 0;
+  model::Snapshot snapshot;
+};
+
 // The result and what it was computed from: a plan's facts come out of the notes and the recordings.
 struct RunOutcome {
   model::RunResult result;
@@ -108,6 +118,7 @@ struct RunOutcome {
   // The script read a value that steers it and was not computed, and ended itself there: run it again with tracked
   // values. What it had printed by then.
   std::optional<OutputSeen> wants_values;
+  std::vector<RunSnapshot> snapshots;  // with RunRequest::snapshots
   bool failed_after_read = false;  // the script failed after the host had read values that were not computed
 };
 

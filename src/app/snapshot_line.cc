@@ -3,13 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace vramfit::app {
+
+namespace {
+
+// Sources of what was compiled: frames of C++, and of Python itself. Without debugging information the file is "??".
+constexpr std::array<std::string_view, 8> kCompiled = {".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hpp"};
+
+}  // namespace
 
 bool is_library(std::string_view file) {
   return file.find("site-packages/") != std::string_view::npos || file.find("/torch/") != std::string_view::npos ||
          file.find("/python/vramfit/") != std::string_view::npos || file.starts_with("<") ||
-         file.find("/lib/python") != std::string_view::npos || file.ends_with(".cpp");
+         file.find("/lib/python") != std::string_view::npos || file.empty() || file == "??" ||
+         std::ranges::any_of(kCompiled, [&](std::string_view ending) { return file.ends_with(ending); });
 }
 
 std::string line_of(const model::Snapshot& snapshot, model::StackId stack) {

@@ -9,7 +9,7 @@
 
 namespace vramfit::app {
 
-// Of Python's own library, a package or generated code.
+// Of Python's own library, a package, generated code or C++.
 bool is_library(std::string_view file);
 
 // "train.py:12 forward": the innermost line that is the user's own, else the innermost there is.

@@ -49,7 +49,7 @@ int main_checked(int argc, char** argv) {
                                    vramfit::cli::add_explain_verb(parser), vramfit::cli::add_replay_verb(parser),
                                    vramfit::cli::add_report_verb(parser),  vramfit::cli::add_serve_verb(parser),
                                    vramfit::cli::add_export_verb(parser),  vramfit::cli::add_init_verb(parser),
-                                   vramfit::cli::add_verify_verb(parser)};
+                                   vramfit::cli::add_verify_verb(parser),  vramfit::cli::add_check_verb(parser)};
   Words words = split(argc, argv);
   try {
     parser.parse(words.own);

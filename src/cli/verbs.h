@@ -33,6 +33,7 @@ Verb add_report_verb(CLI::App& parser);
 Verb add_serve_verb(CLI::App& parser);
 Verb add_export_verb(CLI::App& parser);
 Verb add_verify_verb(CLI::App& parser);
+Verb add_check_verb(CLI::App& parser);
 Verb add_init_verb(CLI::App& parser);
 
 }  // namespace vramfit::cli

@@ -9,7 +9,7 @@
 
 namespace vramfit::model {
 
-inline constexpr std::array<std::string_view, 51> kNoteKinds{"assumed",
+inline constexpr std::array<std::string_view, 52> kNoteKinds{"assumed",
                                                              "attention_scores",
                                                              "checkpoint_load",
                                                              "coverage",
@@ -51,6 +51,7 @@ inline constexpr std::array<std::string_view, 51> kNoteKinds{"assumed",
                                                              "role",
                                                              "root_module",
                                                              "run_on",
+                                                             "snapshot",
                                                              "step",
                                                              "step_input",
                                                              "thread",

@@ -1,5 +1,5 @@
 vramfit_room(model
-  SOURCES data_loss.cc environment_check.cc finding.cc fit_result.cc modules.cc stored_run.cc sweep.cc job.cc machine.cc note_fields.cc plan.cc reach.cc
+  SOURCES check.cc data_loss.cc environment_check.cc finding.cc fit_result.cc modules.cc stored_run.cc sweep.cc job.cc machine.cc note_fields.cc plan.cc reach.cc
     recording.cc run_result.cc snapshot.cc equivalence.cc
   TESTS data_loss_test.cc note_fields_test.cc plan_test.cc reach_test.cc snapshot_test.cc
   ROOMS base

@@ -92,6 +92,8 @@ SECTIONS = [
     suite("allocator on torch 2.12", "torch-2.12", "tests/allocator"),
     suite("allocator on torch 2.6", "torch-2.6", "tests/allocator", tiers=("ci", "all")),
     suite("report in a browser", "tools", "tests/report", tiers=("ci", "all")),
+    suite("check on torch 2.12", "torch-2.12", "tests/check", tiers=("ci", "all")),
+    suite("check on torch 2.6", "torch-2.6", "tests/check", tiers=("all",)),
     suite("init on torch 2.12", "torch-2.12", "tests/init"),
     suite("notebook magic", "readers", "tests/jupyter", tiers=("ci", "all")),
     suite("exports", "readers", "tests/export", tiers=("ci", "all")),

@@ -1,0 +1,77 @@
+#include "app/check/block_stream.h"
+
+#include <unordered_map>
+
+namespace vramfit::app {
+
+namespace {
+
+using compare::EventStream;
+using model::TraceAction;
+
+class Builder {
+ public:
+  Builder() {
+    stream_.sizes_rounded = true;
+    stream_.begin = {0, std::nullopt, std::nullopt};
+  }
+
+  void add(std::int64_t size, std::uint64_t address, std::optional<std::int64_t> allocated,
+           std::optional<std::int64_t> reserved, std::string_view line, bool is_workspace) {
+    if (stream_.events.empty()) {
+      stream_.begin.live = allocated.value_or(size) - size;
+      stream_.from_start = allocated == size;
+    }
+    stream_.events.push_back({size > 0 ? TraceAction::kAlloc : TraceAction::kFree, 0, caller_of(line, is_workspace),
+                              std::abs(size), address});
+    if (reserved) stream_.reserved_after.push_back(*reserved);
+  }
+
+  EventStream finish() {
+    // All or none: a sum that is known now and then can't be followed.
+    if (stream_.reserved_after.size() != stream_.events.size()) stream_.reserved_after.clear();
+    return std::move(stream_);
+  }
+
+ private:
+  EventStream stream_;
+  std::uint32_t caller_of(std::string_view line, bool is_workspace) {
+    if (line.empty() && !is_workspace) return 0;
+    const std::string key = (is_workspace ? "workspace " : "") + std::string(line);
+    const auto [known, is_new] = callers_.try_emplace(key, static_cast<std::uint32_t>(stream_.callers.size()));
+    if (is_new) stream_.callers.push_back({std::string(line), "", is_workspace});
+    return known->second;
+  }
+  std::unordered_map<std::string, std::uint32_t> callers_;
+};
+
+}  // namespace
+
+EventStream stream_of(const model::Recording& recording, int device) {
+  Builder builder;
+  std::int64_t workspace = -1;  // of the last cuDNN plan, until its block has been seen
+  for (const vf_record& record : recording.records) {
+    if (record.device != device) continue;
+    if (record.kind == VF_RECORD_WORKSPACE) {
+      workspace = record.size;
+    } else if (record.kind == VF_RECORD_BLOCK_ALLOC || record.kind == VF_RECORD_BLOCK_FREE) {
+      const bool is_alloc = record.kind == VF_RECORD_BLOCK_ALLOC;
+      const bool is_workspace = is_alloc && workspace > 0 && record.size >= workspace;
+      if (is_workspace) workspace = -1;
+      builder.add(is_alloc ? record.size : -std::abs(record.size), record.address, record.a, record.b,
+                  recording.text(record.line), is_workspace);
+    }
+  }
+  return builder.finish();
+}
+
+EventStream stream_of(const model::KinetoTrace& trace, int device) {
+  Builder builder;
+  for (const model::KinetoMemory& event : trace.memory) {
+    if (event.device != device) continue;
+    builder.add(event.bytes, event.address, event.allocated, event.reserved, trace.text(event.caller), false);
+  }
+  return builder.finish();
+}
+
+}  // namespace vramfit::app
