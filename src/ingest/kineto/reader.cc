@@ -1,9 +1,11 @@
 #include "ingest/kineto/reader.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <istream>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <streambuf>
 
 #include "ingest/kineto/callers.h"
@@ -21,6 +23,13 @@ constexpr std::uint64_t kMostUnpacked = std::uint64_t{8} << 30;
 constexpr std::size_t kLongestText = 1 << 16;  // longer values are cut: stacks, not names
 constexpr int kCudaDevice = 1;                 // c10::DeviceType::CUDA
 
+// Names of Python functions can hold anything: torch 2.6 writes some that are damaged as they are, with control
+// characters that JSON forbids and bytes that are no UTF-8.
+bool is_foul(char letter) {
+  const auto code = static_cast<unsigned char>(letter);
+  return code >= 0x80 || (code < 0x20 && code != '\n' && code != '\r' && code != '\t');
+}
+
 // Bytes of a Source as a stream, up to a limit that no trace comes near.
 class SourceBuffer final : public std::streambuf {
  public:
@@ -35,6 +44,7 @@ class SourceBuffer final : public std::streambuf {
     is_damaged_ = !got;
     if (!got || *got == 0) return traits_type::eof();
     read_ += *got;
+    std::ranges::replace_if(std::span(room_.data(), *got), is_foul, '?');
     setg(room_.data(), room_.data(), room_.data() + *got);
     return traits_type::to_int_type(*gptr());
   }

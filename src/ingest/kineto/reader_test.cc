@@ -63,6 +63,16 @@ TEST(Kineto, a_trace_that_was_cut_is_read_as_far_as_it_goes) {
   EXPECT_EQ(trace->memory.size(), 3u);
 }
 
+TEST(Kineto, damaged_names_are_no_end_of_a_trace) {
+  const std::string damaged = R"( {"ph": "X", "cat": "python_function", "name": "config.py(0): )"
+                              "\x04\xff\x1b"
+                              R"(", "tid": 7, "ts": 90, "dur": 1},)";
+  const auto trace = parse(kHead + damaged + kEvents + "]}");
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->is_cut);
+  EXPECT_EQ(trace->memory.size(), 3u);
+}
+
 TEST(Kineto, other_json_is_refused_by_what_it_lacks) {
   EXPECT_EQ(parse(R"({"a": 1})").error().what, "this JSON is no Kineto trace: it has no traceEvents");
   EXPECT_EQ(parse(kHead + "]}").error().what, "the trace tells nothing of a card's memory");
