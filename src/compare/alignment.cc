@@ -74,9 +74,9 @@ std::size_t find_begin(KeySpan recorded, KeySpan virtual_run) {
 
 // Where it ends: behind the recording's last events, at the place nearest to where as many events have passed.
 std::size_t find_end(KeySpan recorded, KeySpan virtual_run, std::size_t begin) {
-  if (virtual_run.size() - begin <= recorded.size() + kShortRun) return virtual_run.size();
   const std::size_t expected = begin + recorded.size();
   if (common_run(recorded, virtual_run.subspan(begin)) == recorded.size()) return expected;
+  if (virtual_run.size() - begin <= recorded.size() + kShortRun) return virtual_run.size();
   for (const std::size_t run : {kLongRun, kShortRun}) {
     if (recorded.size() < run) continue;
     const KeySpan last = recorded.last(run);
