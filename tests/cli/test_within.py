@@ -95,8 +95,11 @@ def test_samples_that_were_neither_read_nor_looked_at_are_an_open_question(produ
 
 
 def test_what_comes_after_a_loop_that_was_ended_is_named(product: Product) -> None:
-    text = LOOP + "    for step in range(10**9): train_step(rows(8))\n    evaluate(4096)\n"
-    done = within(product, text, "60n")
+    text = LOOP + "    {loop}: train_step(rows(8))\n    evaluate(4096)\n"
+    counted = within(product, text.format(loop="for step in range(10**9)"), "60n")
+    assert counted.result["unreached"] == [] and peak(counted) > 4
+    assert any("counted on from" in cut for cut in counted.result["cuts"])
+    done = within(product, text.format(loop="while model is not None"), "60n")
     assert done.result["verdict_words"] == "fits as far as it ran"
     assert [lines["code"] for lines in done.result["unreached"]] == ["evaluate(4096)"]
 
