@@ -135,8 +135,8 @@ std::vector<RunSnapshot> read_snapshots(const std::filesystem::path& folder,
       const std::filesystem::path file = model::text_of(note.fields, "file");
       auto snapshot = ingest::read_snapshot(folder / file.filename());
       if (!snapshot) continue;
-      snapshots.push_back({model::text_of(note.fields, "name"), model::flag_of(note.fields, "by_script"),
-                           recording.pid, std::move(*snapshot)});
+      snapshots.push_back({model::text_of(note.fields, "name"), model::flag_of(note.fields, "by_script"), recording.pid,
+                           std::move(*snapshot)});
     }
   }
   return snapshots;

@@ -119,7 +119,7 @@ struct RunOutcome {
   // values. What it had printed by then.
   std::optional<OutputSeen> wants_values;
   std::vector<RunSnapshot> snapshots;  // with RunRequest::snapshots
-  bool failed_after_read = false;  // the script failed after the host had read values that were not computed
+  bool failed_after_read = false;      // the script failed after the host had read values that were not computed
 };
 
 // Anything that runs a request: cold (a new interpreter each time) or warm (forks of one that has imported torch).

@@ -1,7 +1,8 @@
 // vramfit_ledger_tool: makes, shows and removes ledgers by hand while developing. Not installed.
 //
 //   create PATH [--name N] [--cc 8.6] [--sms 82] [--total BYTES] [--context BYTES] [--kernels BYTES]
-//               [--library BYTES] [--occupied BYTES] [--smem-sm BYTES] [--smem-optin BYTES] [--threads-sm N] [--count N]
+//               [--library BYTES] [--occupied BYTES] [--smem-sm BYTES] [--smem-optin BYTES] [--threads-sm N] [--count
+//               N]
 //               [--driver 13000] [--values 0|1] [--nccl BYTES]       --count repeats the card
 //   show PATH
 //   remove PATH
