@@ -9,7 +9,7 @@
 
 namespace vramfit::model {
 
-inline constexpr std::array<std::string_view, 52> kNoteKinds{"assumed",
+inline constexpr std::array<std::string_view, 53> kNoteKinds{"assumed",
                                                              "attention_scores",
                                                              "checkpoint_load",
                                                              "coverage",
