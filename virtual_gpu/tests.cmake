@@ -29,7 +29,7 @@ foreach(major 12 13)
   vramfit_gpu_test(virtual_gpu_device_cu${major}_test MAJOR ${major} SOURCES cudart/device_test.cc
                    LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
 endforeach()
-vramfit_gpu_test(virtual_gpu_driver_test MAJOR 13 SOURCES driver/physical_test.cc LIBS vramfit_driver_cu13)
+vramfit_gpu_test(virtual_gpu_driver_test MAJOR 13 SOURCES driver/physical_test.cc driver/graph_test.cc driver/globals_test.cc LIBS vramfit_driver_cu13)
 vramfit_gpu_test(virtual_gpu_nvml_test MAJOR 13 SOURCES nvml/device_test.cc LIBS vramfit_nvml_cu13)
 vramfit_gpu_test(virtual_gpu_smi_test SOURCES smi/smi_test.cc smi/csv.cc smi/options.cc smi/printed.cc smi/report.cc
                  smi/table.cc smi/card.cc LIBS vramfit_nvml_cu13)

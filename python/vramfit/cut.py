@@ -125,6 +125,8 @@ class Cutter:
 
     def loose_forward(self) -> None:
         """A model is called outside of any pass: text is generated, a game played. It may be all there is."""
+        if ranks.serves_another():
+            return
         now = time.monotonic()
         budget = self.budget
         if budget.is_wanted:

@@ -20,6 +20,9 @@ _hooks_folder = __file__.rsplit("/", 1)[0] + "/"
 
 
 def is_oom(error: BaseException) -> bool:
+    if type(error).__name__ in ("JaxRuntimeError", "XlaRuntimeError", "ResourceExhaustedError"):
+        text = str(error)
+        return "RESOURCE_EXHAUSTED" in text or "OOM when allocating" in text or "Out of memory" in text
     torch = sys.modules.get("torch")
     kind = getattr(torch, "OutOfMemoryError", None) or getattr(getattr(torch, "cuda", None), "OutOfMemoryError", None)
     return kind is not None and isinstance(error, kind)
@@ -81,7 +84,7 @@ def _ends(error: BaseException) -> None:
     garbage.run_ends_early()
     _uncaught.append(error)
     try:
-        if is_oom(error):
+        if is_oom(error) and "torch" in sys.modules:
             from vramfit.ownership import census
 
             census.tell_all()
@@ -91,6 +94,13 @@ def _ends(error: BaseException) -> None:
 
 
 def install() -> None:
+    watch_uncaught()
+    _watch_children()
+
+
+@functools.cache
+def watch_uncaught() -> None:
+    """Once, whichever framework is imported first."""
     before = sys.excepthook
 
     def excepthook(kind: Any, error: BaseException, trace: TracebackType | None) -> None:
@@ -100,7 +110,6 @@ def install() -> None:
         before(kind, error, trace)
 
     sys.excepthook = excepthook
-    _watch_children()
 
 
 def _watch_children() -> None:

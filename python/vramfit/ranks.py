@@ -18,6 +18,16 @@ def count() -> int:
     return max(1, int(value)) if value.isdigit() else 1
 
 
+def serves_another() -> bool:
+    """Whether this is a process of another's and no rank that trains with it: an engine or a worker of a server, which
+    runs a model when asked to. Its parent waits for answers and takes its end for a death."""
+    module = sys.modules.get("multiprocessing.process")
+    if module is None or module.parent_process() is None:
+        return False
+    target = getattr(module.current_process(), "_target", None)
+    return getattr(target, "__module__", "") != "torch.multiprocessing.spawn"
+
+
 def agree(proposal: int | None) -> int | None:
     """What the first rank to propose something proposed; None when nobody has. Ranks of one machine, once a run."""
     folder = os.environ.get("VRAMFIT_RUN_DIR")

@@ -49,7 +49,7 @@ def follow_output() -> None:
     skips = [int(word) for word in words] if len(words) == 2 else [0, 0]
     for name, number, skip in zip(("stdout", "stderr"), (1, 2), skips):
         stream = getattr(sys, name)
-        if not isinstance(stream, io.TextIOWrapper) or _number_of(stream) != number:
+        if not isinstance(stream, io.TextIOWrapper) or _number_of(stream) != number or not _is_jobs_own(number):
             continue
         stream.flush()
         raw = _counted[name] = _Counted(number, f"<{name}>", skip)
@@ -69,6 +69,14 @@ def _number_of(stream: Any) -> int:
         return stream.fileno()
     except (OSError, ValueError):
         return -1
+
+
+def _is_jobs_own(number: int) -> bool:
+    """Whether it goes where the job's first process prints: a program that another one reads through a pipe prints
+    nothing of the job's, and must not lose a byte of it."""
+    status = os.fstat(number)
+    identity = f"{status.st_dev}:{status.st_ino}"
+    return os.environ.setdefault(f"VRAMFIT_OUTPUT_{number}", identity) == identity
 
 
 def _has_siblings() -> bool:

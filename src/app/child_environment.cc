@@ -21,7 +21,7 @@ void put_values(base::Environment& environment, const RunRequest& request) {
   environment["VRAMFIT_VALUES"] = request.values == Values::kCpu ? "cpu" : tracked ? "tracked" : "zeros";
   environment.erase("VRAMFIT_RESTART");
   if (!request.real && request.values == Values::kAuto && !tracked) environment["VRAMFIT_RESTART"] = "1";
-  environment.erase("VRAMFIT_PRINTED");
+  for (const char* name : {"VRAMFIT_PRINTED", "VRAMFIT_OUTPUT_1", "VRAMFIT_OUTPUT_2"}) environment.erase(name);
   if (const auto& printed = request.already_printed) {
     environment["VRAMFIT_PRINTED"] = fmt::format("{} {}", printed->stdout_bytes, printed->stderr_bytes);
   }

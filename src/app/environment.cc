@@ -8,6 +8,7 @@
 
 #include "app/kept_environment.h"
 #include "app/torch_releases.h"
+#include "app/torchless.h"
 
 namespace vramfit::app {
 namespace {
@@ -105,6 +106,7 @@ void note_missing_kernels(const std::vector<model::Card>& cards, JobEnvironment&
 
 void note_untested(JobEnvironment& job) {
   const std::string& version = job.interpreter.torch;
+  if (version.empty()) return;
   const auto release = find_torch_release(version.substr(0, version.find('+')));
   if (release) return;
   job.notes.push_back(fmt::format("torch {} is not a release that vramfit was tested with", version));
@@ -190,6 +192,22 @@ Result<JobEnvironment> use_own(const EnvironmentRequest& request, const CommandS
   return job;
 }
 
+// Of an interpreter that has no CUDA build of torch: nothing where the job needs one.
+std::optional<Result<JobEnvironment>> use_without_torch(const EnvironmentRequest& request, const CommandShape& shape,
+                                                        const Interpreter& interpreter) {
+  const auto look = look_without_torch(interpreter.program, request.command, request.environment);
+  if (!look) return std::unexpected(look.error());
+  if (!can_do_without_torch(*look)) return std::nullopt;
+  auto job = use_own(request, shape, interpreter);
+  if (!job) return job;
+  job->interpreter.cuda = look->cuda;
+  job->frameworks = look->frameworks;
+  job->notes.push_back(fmt::format(
+      "{} has no CUDA build of torch and is used as it is: {}", interpreter.program.string(),
+      look->frameworks.empty() ? "the script asks for none" : fmt::format("{}", fmt::join(look->frameworks, ", "))));
+  return job;
+}
+
 // The package on PyPI that has a module, where that is sure: anybody may have taken a module's name for a package of
 // another kind.
 std::string_view package_of(std::string_view module) {
@@ -268,6 +286,9 @@ Result<JobEnvironment> choose_environment(const EnvironmentRequest& request, Pro
     return std::unexpected(found.error());
   }
   const bool has_own = meant && !meant->cuda.empty();
+  if (meant && !has_own && !request.torch) {
+    if (auto job = use_without_torch(request, *shape, *meant)) return *std::move(job);
+  }
   auto job = has_own && !request.torch ? use_own(request, *shape, *meant) : use_kept(request, shape, meant, progress);
   if (!job) return job;
   note_missing_kernels(request.cards, *job);

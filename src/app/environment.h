@@ -1,4 +1,5 @@
-// In which Python a job runs: the user's own when it has a CUDA build of torch, else one that vramfit keeps.
+// In which Python a job runs: the user's own when it has a CUDA build of torch or the job needs none (JAX, TensorFlow),
+// else one that vramfit keeps.
 #ifndef VRAMFIT_APP_ENVIRONMENT_H
 #define VRAMFIT_APP_ENVIRONMENT_H
 
@@ -24,9 +25,10 @@ struct EnvironmentRequest {
 struct JobEnvironment {
   std::vector<std::string> command;  // the request's, with the interpreter or launcher as an absolute path
   base::Environment environment;     // the request's; a kept environment is first in its PATH
-  Interpreter interpreter;           // has a torch with CUDA
+  Interpreter interpreter;           // has a torch with CUDA, or the job does without: then `cuda` is its runtime's
   bool is_kept = false;              // one of vramfit's own
   std::vector<std::string> notes;    // what the user must know about the choice, one sentence each
+  std::vector<std::string> frameworks = {};  // of a job without torch: "jax 0.10.2"
 };
 
 // Finds, or makes, the environment for a command. Making one takes minutes and says so on `progress`.

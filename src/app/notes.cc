@@ -109,6 +109,16 @@ std::optional<model::LoadingFacts> loading_of(const json& fields) {
   return loading;
 }
 
+void apply_framework(const json& fields, RunResult& result) {
+  model::FrameworkMemory memory;
+  memory.name = text_of(fields, "framework");
+  memory.version = text_of(fields, "version");
+  memory.device = static_cast<int>(integer_of(fields, "device"));
+  memory.peak = base::Bytes(integer_of(fields, "peak_bytes"));
+  if (const std::int64_t pool = integer_of(fields, "pool_bytes"); pool > 0) memory.pool = base::Bytes(pool);
+  if (memory.peak.count() > 0) result.frameworks.push_back(std::move(memory));
+}
+
 void apply_note(const Note& note, RunResult& result) {
   const json& fields = note.fields;
   if (note.kind == "process") {
@@ -138,6 +148,8 @@ void apply_note(const Note& note, RunResult& result) {
     oom.stack = stack_of(fields);
     oom.loading = loading_of(fields);
     result.oom = std::move(oom);
+  } else if (note.kind == "framework_memory") {
+    apply_framework(fields, result);
   } else if (note.kind == "error") {
     apply_error(fields, result);
   }

@@ -79,6 +79,16 @@ TEST(Notes, applied_and_refused_changes_are_told_apart) {
   EXPECT_EQ(result.plan_refused, std::vector<std::string>{"checkpoint: no such module"});
 }
 
+TEST(Notes, what_a_framework_used_by_its_own_count_is_kept_for_each_card) {
+  const auto result = read(
+      {R"({"kind":"framework_memory","framework":"JAX","version":"0.10.2","device":1,"peak_bytes":100,"pool_bytes":900})",
+       R"({"kind":"framework_memory","framework":"TensorFlow","version":"2.21.0","device":0,"peak_bytes":70,"pool_bytes":null})",
+       R"({"kind":"framework_memory","framework":"JAX","version":"0.10.2","device":0,"peak_bytes":0,"pool_bytes":0})"});
+  ASSERT_EQ(result.frameworks.size(), 2u) << "a card that nothing was put on has nothing to tell";
+  EXPECT_EQ(result.frameworks[0], (model::FrameworkMemory{"JAX", "0.10.2", 1, base::Bytes(100), base::Bytes(900)}));
+  EXPECT_EQ(result.frameworks[1].pool, std::nullopt);
+}
+
 TEST(Notes, fields_of_the_wrong_type_do_no_harm) {
   const auto result = read({R"({"kind":"oom","message":7,"stack":"none"})",
                             R"({"kind":"error","stack":[{"line":"x"}]})", R"({"kind":"nobody knows this one"})"});

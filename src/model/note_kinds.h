@@ -9,7 +9,7 @@
 
 namespace vramfit::model {
 
-inline constexpr std::array<std::string_view, 52> kNoteKinds{"assumed",
+inline constexpr std::array<std::string_view, 53> kNoteKinds{"assumed",
                                                              "attention_scores",
                                                              "checkpoint_load",
                                                              "coverage",
@@ -19,6 +19,7 @@ inline constexpr std::array<std::string_view, 52> kNoteKinds{"assumed",
                                                              "error",
                                                              "evaluation",
                                                              "evaluation_forward",
+                                                             "framework_memory",
                                                              "graph_kept",
                                                              "growth",
                                                              "held",

@@ -37,4 +37,12 @@ const DeviceResult* fullest(const RunResult& result) {
   return found == result.devices.end() ? nullptr : &*found;
 }
 
+const FrameworkMemory* find_framework(const RunResult& result, int device) {
+  const FrameworkMemory* most = nullptr;
+  for (const FrameworkMemory& memory : result.frameworks) {
+    if (memory.device == device && (most == nullptr || memory.peak > most->peak)) most = &memory;
+  }
+  return most;
+}
+
 }  // namespace vramfit::model

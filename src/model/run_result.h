@@ -117,6 +117,15 @@ struct Oom {
   friend bool operator==(const Oom&, const Oom&) = default;
 };
 
+// What a framework other than PyTorch used of a card, by its own count: it takes a pool of most of the card at once.
+struct FrameworkMemory {
+  std::string name, version;  // "JAX", "0.10.2"
+  int device = 0;
+  Bytes peak;                 // in use
+  std::optional<Bytes> pool;  // none: it does not tell
+  friend bool operator==(const FrameworkMemory&, const FrameworkMemory&) = default;
+};
+
 // Something to be told once, with how often it happened.
 struct Remark {
   std::string text;
@@ -193,6 +202,7 @@ struct RunResult {
   std::string peak_phase;
   std::vector<OwnerRow> owners_at_peak;
   std::vector<LineRow> lines_at_peak;
+  std::vector<FrameworkMemory> frameworks;
   std::optional<Oom> oom;
   std::optional<ScriptError> error;
   std::vector<std::string> cuts;  // sentences: what was left out of the run
@@ -213,6 +223,8 @@ struct RunResult {
 
 // The card that the run is judged by (`peak_device`); null when it is not among the devices.
 const DeviceResult* fullest(const RunResult& result);
+// What one process used most of that card; null where no framework but PyTorch was used.
+const FrameworkMemory* find_framework(const RunResult& result, int device);
 
 }  // namespace vramfit::model
 

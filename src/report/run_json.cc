@@ -111,6 +111,14 @@ ordered_json point_json(const model::TimelinePoint& point) {
           {"mark", or_null(point.mark)}};
 }
 
+ordered_json framework_json(const model::FrameworkMemory& memory) {
+  return {{"name", memory.name},
+          {"version", or_null(memory.version)},
+          {"device", memory.device},
+          {"peak_bytes", memory.peak.count()},
+          {"pool_bytes", memory.pool ? ordered_json(memory.pool->count()) : ordered_json(nullptr)}};
+}
+
 ordered_json files_json(const model::FilesResult& files) {
   ordered_json json = {{"mode", files.is_private ? "private" : "shared"}, {"mechanism", or_null(files.mechanism)}};
   if (files.is_private) {
@@ -193,6 +201,7 @@ ordered_json run_to_json(const model::RunResult& result, std::string_view versio
   json["phases"] = list_json(result.phases, phase_json);
   json["owners_at_peak"] = list_json(result.owners_at_peak, owner_json);
   json["lines_at_peak"] = list_json(result.lines_at_peak, line_json);
+  json["frameworks"] = list_json(result.frameworks, framework_json);
   json["oom"] = result.oom ? oom_json(*result.oom) : ordered_json(nullptr);
   json["error"] = result.error ? error_json(*result.error) : ordered_json(nullptr);
   json["reach"] = reach_json(result.reach);

@@ -52,6 +52,10 @@ std::string describe_verdict(const RunResult& result) {
   switch (result.verdict) {
     case Verdict::kFits:
       if (device == nullptr || device->total.count() == 0) return "it ran";
+      if (const auto* used = find_framework(result, device->index)) {
+        return fmt::format("{} {}: {} used {} at its peak, in a pool of most of the card", fits_on(result), name,
+                           used->name, to_string(used->peak));
+      }
       return fmt::format("{} {}: {} of {} at the peak{}", fits_on(result), name, to_string(device->peaks.device),
                          to_string(device->total), result.peak_phase.empty() ? "" : " (" + result.peak_phase + ")");
     case Verdict::kBorderline:
@@ -206,6 +210,17 @@ void add_sentences(std::string& text, std::string_view title, const std::vector<
   for (const std::string& sentence : sentences) text += "  - " + wrap(sentence, kPageWidth - 4, 4) + "\n";
 }
 
+void add_frameworks(std::string& text, const RunResult& result) {
+  std::vector<std::string> sentences;
+  for (const model::FrameworkMemory& memory : result.frameworks) {
+    sentences.push_back(fmt::format(
+        "{} {} used {} of card {} at its peak{}; what it does not use of its pool is no need of the job's", memory.name,
+        memory.version, to_string(memory.peak), memory.device,
+        memory.pool ? fmt::format(", of a pool of {} that it took for itself", to_string(*memory.pool)) : ""));
+  }
+  add_sentences(text, "By the framework's own count", sentences);
+}
+
 std::vector<std::string> sentences_of(const std::vector<model::Remark>& remarks) {
   std::vector<std::string> sentences;
   for (const model::Remark& remark : remarks) {
@@ -265,9 +280,15 @@ void add_reach(std::string& text, const model::Reach& reach, bool verbose) {
   add_sentences(text, "[!] Open", reach.open);
 }
 
+// "torch 2.12.1", or what the job used in its place.
+std::string framework_of(const RunResult& result) {
+  if (!result.torch.empty() || result.frameworks.empty()) return "torch " + (result.torch.empty() ? "?" : result.torch);
+  return fmt::format("{} {}", result.frameworks[0].name, result.frameworks[0].version);
+}
+
 void add_context(std::string& text, const RunResult& result, std::int64_t number) {
-  text += fmt::format("\n{}torch {}, Python {}, {:.1f} s, {} of host memory\n",
-                      number > 0 ? fmt::format("run {}: ", number) : "", result.torch.empty() ? "?" : result.torch,
+  text += fmt::format("\n{}{}, Python {}, {:.1f} s, {} of host memory\n",
+                      number > 0 ? fmt::format("run {}: ", number) : "", framework_of(result),
                       result.python.empty() ? "?" : result.python, result.wall_seconds, to_string(result.host_peak));
 }
 
@@ -296,6 +317,7 @@ std::string run_to_text(const RunResult& result, const TextOptions& options) {
     add_devices(text, result);
     add_phases(text, result);
     add_owners(text, result, options.verbose ? 100 : 12);
+    add_frameworks(text, result);
     add_lines(text, result, options.verbose ? 10 : 4);
     if (result.modules) text += modules_to_text(*result.modules, options.verbose ? 1000 : 12);
   }

@@ -58,6 +58,17 @@ TEST(RunText, an_oom_at_load_says_where_and_how_much_was_to_come) {
             "Net was being built, at Net > Block: 23.00 GiB of models were on the card, and more was to come.");
 }
 
+TEST(RunText, of_a_framework_with_a_pool_its_own_peak_is_the_answer) {
+  model::RunResult run = testing::fitting_run();
+  run.torch.clear();
+  run.frameworks = {{"JAX", "0.10.2", 0, base::Bytes::mib(80), base::Bytes::gib(8)}};
+  const std::string text = run_to_text(run, {});
+  EXPECT_NE(lines_of(text).front().find("JAX used 80 MiB"), std::string::npos) << text;
+  EXPECT_NE(text.find("JAX 0.10.2 used 80 MiB of card 0 at its peak, of a pool of 8.00 GiB"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\nJAX 0.10.2, Python 3.11.7"), std::string::npos) << text;
+}
+
 TEST(RunText, what_was_cut_assumed_and_not_modelled_is_said) {
   const std::string text = run_to_text(testing::fitting_run(), {});
   for (const char* part : {"cut to 4 of 5000 batches", "cusolverDnXgeev_bufferSize (3 times)", "± 40 MiB",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hooked_job import Job
 
+GIB = 1 << 30
+
 DATA = """
     import json, torch
     from torch import nn
@@ -317,3 +319,28 @@ def test_a_loss_and_a_transform_are_no_steps_of_an_evaluation(job: Job) -> None:
     assert finished.exit_code == 0, finished.stderr
     steps = [(note["phase"], note["number"]) for note in finished.of_kind("step")]
     assert steps == [("train", 1), ("train", 2), ("train", 3), ("validate", 1), ("validate", 2)]
+
+
+def test_an_engine_that_answers_its_parent_is_not_ended(job: Job) -> None:
+    finished = job.run(
+        """
+        import multiprocessing, time, torch
+
+        def serve(pipe):
+            model, asked = torch.nn.Linear(8, 8).cuda(), time.monotonic()
+            while time.monotonic() - asked < 2:
+                model(torch.ones(1, 8, device="cuda"))
+            pipe.send("answered")
+
+        ours, theirs = multiprocessing.Pipe()
+        engine = multiprocessing.get_context("fork").Process(target=serve, args=(theirs,), daemon=True)
+        engine.start()
+        theirs.close()
+        print(ours.recv())
+        engine.join()
+        """,
+        card=2 * GIB,
+        VRAMFIT_RUN_ON="1",
+    )
+    assert finished.stdout == "answered\n", finished.stderr
+    assert not [note for note in finished.of_kind("cut") if note["what"] == "stopped"]

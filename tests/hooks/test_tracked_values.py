@@ -237,6 +237,20 @@ def test_a_script_that_reads_what_steers_it_asks_for_another_run(job: Job) -> No
     assert (again.stdout, again.stderr) == ("0\n", ""), "what was printed is not printed twice"
 
 
+def test_a_program_that_the_job_reads_through_a_pipe_says_everything_in_the_second_run_too(job: Job) -> None:
+    finished = job.run(
+        """
+        import subprocess, sys, torch
+        print("before")
+        print(subprocess.check_output([sys.executable, "-c", "print('whole')"], text=True))
+        """,
+        card=2 * GIB,
+        VRAMFIT_VALUES="tracked",
+        VRAMFIT_PRINTED="7 0",
+    )
+    assert finished.stdout == "whole\n\n", finished.stderr
+
+
 ASKED = {
     "copied to pinned memory": "torch.zeros((), dtype=torch.bool, pin_memory=True).copy_(flag, non_blocking=True)",
     "copied to the host": "flag.cpu()",

@@ -3,13 +3,17 @@ nothing left unmodelled. The recipes make their small models and data themselves
 
 from __future__ import annotations
 
-import importlib.metadata
+import json
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from product import Finished, Product
+from product import ROOT, Finished, Product
+
+sys.path.insert(0, str(ROOT / "tools"))
+from suite import python_environments
 
 RECIPES = Path(__file__).resolve().parent / "recipes"
 TRAIN = frozenset({"train"})
@@ -20,6 +24,8 @@ class Recipe:
     script: str
     arguments: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    environment: str = "programs"  # of tests/requirements
+    gpu: str = "rtx3090"
     phases: frozenset[str] = TRAIN  # each must have been seen
     owners: frozenset[str] = frozenset()  # each must hold something at the peak
 
@@ -51,45 +57,107 @@ RECIPES_RUN = [
     Recipe("deepspeed_zero.py", ("2",), packages=("deepspeed",)),
     Recipe("deepspeed_zero.py", ("3",), packages=("deepspeed",)),
     Recipe("deepspeed_zero.py", ("2", "offload"), packages=("deepspeed",)),
+    Recipe("notebook_nbconvert.py", packages=("nbconvert", "torch"), environment="notebook"),
 ]
+
+
+# Each of them on what it brings itself, and not on the torch that other programs have.
+OTHERS_RUN = [
+    Recipe("jax_train.py", packages=("jax",), environment="jax", phases=frozenset()),
+    Recipe("jax_train.py", ("scan",), packages=("jax",), environment="jax", phases=frozenset()),
+    Recipe("tensorflow_fit.py", packages=("tensorflow",), environment="tensorflow", phases=frozenset()),
+]
+VLLM_RUN = [
+    Recipe("vllm_generate.py", packages=("vllm", "torch"), environment="vllm", phases=frozenset({"test"})),
+    Recipe("vllm_generate.py", ("graphs",), packages=("vllm", "torch"), environment="vllm", phases=frozenset({"test"})),
+    Recipe(
+        "vllm_generate.py",
+        ("tp2",),
+        packages=("vllm", "torch"),
+        environment="vllm",
+        gpu="2xrtx3090",
+        phases=frozenset({"test"}),
+    ),
+]
+
+
+def versions_of(python: Path, packages: tuple[str, ...]) -> dict[str, str]:
+    question = (
+        "import importlib.metadata, json, sys\n"
+        "print(json.dumps({name: importlib.metadata.version(name) for name in sys.argv[1:]}))"
+    )
+    said = subprocess.run([python, "-c", question, *packages], capture_output=True, text=True, check=True)
+    return json.loads(said.stdout)
 
 
 def phases_of(run: Finished) -> set[str]:
     return {phase["name"] for phase in run.result["phases"]}
 
 
-def told(recipe: Recipe, run: Finished) -> dict[str, object]:
+def told(recipe: Recipe, python: Path, run: Finished) -> dict[str, object]:
     """A row of docs/tried.md."""
-    versions = {name: importlib.metadata.version(name) for name in (*recipe.packages, "torch")}
     first = (RECIPES / recipe.script).read_text().splitlines()[0].strip('"')
     peak = max((card["peak_device_bytes"] for card in run.result.get("devices", [])), default=0)
+    in_use = max((memory["peak_bytes"] for memory in run.result.get("frameworks", [])), default=None)
     return {
         "program": str(recipe),
         "what": first,
-        "versions": versions,
+        "versions": versions_of(python, recipe.packages + (("torch",) if recipe.environment == "programs" else ())),
         "verdict": run.result.get("verdict", f"exit {run.exit_code}"),
         "phases": sorted(phases_of(run)) if run.result else [],
-        "peak_mib": peak >> 20,
+        "peak_mib": (peak if in_use is None else in_use) >> 20,
+        "peak_of": "device" if in_use is None else "in use",
         "not_modelled": [remark["text"] for remark in run.result.get("not_modelled", [])],
     }
 
 
-@pytest.mark.every_version
-@pytest.mark.parametrize("recipe", RECIPES_RUN, ids=str)
-def test_a_program_ends_well(recipe: Recipe, product: Product, outcomes: list[dict[str, object]]) -> None:
-    command = [sys.executable, str(RECIPES / recipe.script), *recipe.arguments]
+def run_recipe(recipe: Recipe, product: Product, outcomes: list[dict[str, object]]) -> Finished:
+    python = python_environments.python(recipe.environment)
+    command = [str(python), str(RECIPES / recipe.script), *recipe.arguments]
     report = product.folder / "result.json"
     run = product.call(
-        *["run", "--gpu", "rtx3090", "--json", str(report), "--", *command],
+        *["run", "--gpu", recipe.gpu, "--json", str(report), "--", *command],
         timeout=900,
         HF_HUB_OFFLINE="1",
         TOKENIZERS_PARALLELISM="false",
         YOLO_OFFLINE="1",
     )
     run = product.read(run, report)
-    outcomes.append(told(recipe, run))
+    outcomes.append(told(recipe, python, run))
     assert run.result.get("verdict") == "fits", run
     assert recipe.phases <= phases_of(run), run.result["phases"]
+    assert run.result["not_modelled"] == []
+    return run
+
+
+@pytest.mark.every_version
+@pytest.mark.parametrize("recipe", RECIPES_RUN, ids=str)
+def test_a_program_ends_well(recipe: Recipe, product: Product, outcomes: list[dict[str, object]]) -> None:
+    run = run_recipe(recipe, product, outcomes)
     held = {row["owner"] for row in run.result["owners_at_peak"] if row["bytes"] > 0}
     assert recipe.owners <= held, held
-    assert run.result["not_modelled"] == []
+
+
+@pytest.mark.every_version
+@pytest.mark.parametrize("recipe", OTHERS_RUN, ids=str)
+def test_a_program_without_torch_tells_what_it_uses_of_its_pool(
+    recipe: Recipe, product: Product, outcomes: list[dict[str, object]]
+) -> None:
+    run = run_recipe(recipe, product, outcomes)
+    (memory,) = run.result["frameworks"]
+    (card,) = run.result["devices"]
+    assert 0 < memory["peak_bytes"] < card["peak_device_bytes"] / 2, "the pool is most of the card"
+    assert run.result["torch"] is None
+    assert run.result["losses"] == []
+
+
+@pytest.mark.every_version
+@pytest.mark.parametrize("recipe", VLLM_RUN, ids=str)
+def test_a_served_model_fills_its_cards_with_its_cache(
+    recipe: Recipe, product: Product, outcomes: list[dict[str, object]]
+) -> None:
+    run = run_recipe(recipe, product, outcomes)
+    assert len(run.result["devices"]) == (2 if "tp2" in recipe.arguments else 1)
+    for card in run.result["devices"]:
+        share = card["peak_device_bytes"] / card["total_bytes"]
+        assert 0.85 < share < 0.97, "it is told to take 92 % of a card, and takes what remains for its cache"

@@ -57,10 +57,14 @@ def suite(
     )
 
 
+# What only tests/programs needs: gigabytes.
+PROGRAMS = {"programs", "notebook", "jax", "tensorflow", "vllm"}
+
+
 def make_environments(tier: str) -> Outcome:
     names = {path.stem for path in python_environments.REQUIREMENTS.glob("*.txt")}
     if tier != "all":
-        names -= {"programs"}
+        names -= PROGRAMS
     for name in sorted(names) if tier != "quick" else ("tools", "torch-2.12"):
         python_environments.python(name)
     return Outcome(passed=1)

@@ -10,6 +10,7 @@ namespace vramfit::cudart {
 
 // Null: not a node of a live graph.
 inline device::Node* node_of(cudaGraphNode_t node) { return device::find_node(node); }
+inline void* const* handles_of(const cudaGraphNode_t* nodes) { return reinterpret_cast<void* const*>(nodes); }
 inline cudaGraphNode_t handle_of(device::Node* node) { return reinterpret_cast<cudaGraphNode_t>(node); }
 
 }  // namespace vramfit::cudart

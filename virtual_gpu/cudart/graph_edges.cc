@@ -7,6 +7,7 @@
 
 using vramfit::cudart::answer;
 using vramfit::cudart::handle_of;
+using vramfit::cudart::handles_of;
 namespace device = vramfit::device;
 
 namespace {
@@ -19,26 +20,9 @@ cudaError_t list_nodes(const std::vector<device::Node*>& found, cudaGraphNode_t*
   return cudaSuccess;
 }
 
-std::vector<device::Node*> dependents(const device::Node& node) {
-  std::vector<device::Node*> found;
-  for (const auto& other : node.graph->nodes) {
-    if (std::ranges::find(other->needs, &node) != other->needs.end()) found.push_back(other.get());
-  }
-  return found;
-}
-
 cudaError_t change_edges(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, size_t count,
                          bool is_new) {
-  const device::Graph* target = device::find_graph(graph);
-  if (target == nullptr || (count != 0 && (from == nullptr || to == nullptr))) return answer(cudaErrorInvalidValue);
-  for (size_t i = 0; i < count; ++i) {
-    VF_NEED_NODE(first, from[i]);
-    VF_NEED_NODE(second, to[i]);
-    if (first->graph != target || second->graph != target || first == second) return answer(cudaErrorInvalidValue);
-    std::erase(second->needs, first);
-    if (is_new) second->needs.push_back(first);
-  }
-  return cudaSuccess;
+  return answer(device::change_edges(graph, handles_of(from), handles_of(to), count, is_new));
 }
 
 }  // namespace
@@ -47,20 +31,14 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t*
   VF_NEED_CARD();
   const device::Graph* source = device::find_graph(graph);
   if (source == nullptr) return answer(cudaErrorInvalidValue);
-  std::vector<device::Node*> found;
-  for (const auto& node : source->nodes) found.push_back(node.get());
-  return list_nodes(found, nodes, count);
+  return list_nodes(device::nodes_of(*source, false), nodes, count);
 }
 
 cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
   VF_NEED_CARD();
   const device::Graph* source = device::find_graph(graph);
   if (source == nullptr) return answer(cudaErrorInvalidValue);
-  std::vector<device::Node*> found;
-  for (const auto& node : source->nodes) {
-    if (node->needs.empty()) found.push_back(node.get());
-  }
-  return list_nodes(found, nodes, count);
+  return list_nodes(device::nodes_of(*source, true), nodes, count);
 }
 
 #if CUDART_VERSION >= 13000
@@ -75,7 +53,7 @@ cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t
                                            size_t* count) {
   VF_NEED_NODE(found, node);
   if (edges != nullptr && count != nullptr) std::memset(edges, 0, *count * sizeof *edges);
-  return list_nodes(dependents(*found), nodes, count);
+  return list_nodes(device::dependents_of(*found), nodes, count);
 }
 
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
@@ -95,7 +73,7 @@ cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* 
 
 cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes, size_t* count) {
   VF_NEED_NODE(found, node);
-  return list_nodes(dependents(*found), nodes, count);
+  return list_nodes(device::dependents_of(*found), nodes, count);
 }
 
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,

@@ -1,13 +1,9 @@
 // Nodes of each kind, added by hand, and their parameters, in graphs and in executables.
-#include <algorithm>
-#include <vector>
-
 #include "virtual_gpu/cudart/graph.h"
 #include "virtual_gpu/device/device.h"
 
 using vramfit::cudart::answer;
 using vramfit::cudart::handle_of;
-using vramfit::cudart::node_of;
 namespace device = vramfit::device;
 
 namespace {
@@ -35,32 +31,15 @@ device::Work memset_work(const cudaMemsetParams& params) {
   return work;
 }
 
-// Graph, output and dependencies are checked alike for every kind of node.
 cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs, size_t count,
                 const device::Work& work, device::Node** made = nullptr) {
   VF_NEED_CARD();
   VF_NEED(node);
-  *node = nullptr;
-  device::Graph* target = device::find_graph(graph);
-  if (target == nullptr || (count != 0 && needs == nullptr)) return answer(cudaErrorInvalidValue);
-  std::vector<device::Node*> checked;
-  for (size_t i = 0; i < count; ++i) {
-    checked.push_back(node_of(needs[i]));
-    if (checked.back() == nullptr || checked.back()->graph != target) return answer(cudaErrorInvalidValue);
-  }
-  device::Node* added = device::add_node(*target, work, std::move(checked));
+  device::Node* added = nullptr;
+  const auto error = device::add_node_by_handles(graph, vramfit::cudart::handles_of(needs), count, work, &added);
   *node = handle_of(added);
   if (made != nullptr) *made = added;
-  return cudaSuccess;
-}
-
-// The executable's copy of a node's work; null when the node is not part of it.
-device::Work* work_in(cudaGraphExec_t executable, cudaGraphNode_t node) {
-  device::Executable* target = device::find_executable(executable);
-  if (target == nullptr) return nullptr;
-  const auto found = std::ranges::find(target->origins, static_cast<const device::Node*>(node_of(node)));
-  return found == target->origins.end() ? nullptr
-                                        : &target->works[static_cast<size_t>(found - target->origins.begin())];
+  return answer(error);
 }
 
 }  // namespace
@@ -126,17 +105,12 @@ cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaGraph_t graph, 
 
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs,
                                        size_t count, cudaGraph_t child) {
-  const device::Graph* source = device::find_graph(child);
-  if (source == nullptr || static_cast<const void*>(child) == graph) return answer(cudaErrorInvalidValue);
-  device::Work work;
-  work.kind = device::WorkKind::kGraph;
+  VF_NEED_CARD();
+  VF_NEED(node);
   device::Node* made = nullptr;
-  const cudaError_t error = add(node, graph, needs, count, work, &made);
-  if (made != nullptr) {
-    made->child = std::shared_ptr<device::Graph>(device::clone_graph(*source),
-                                                 [](device::Graph* clone) { device::destroy_graph(clone); });
-  }
-  return error;
+  const auto error = device::add_child_by_handles(graph, vramfit::cudart::handles_of(needs), count, child, &made);
+  *node = handle_of(made);
+  return answer(error);
 }
 
 cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t* graph) {
@@ -170,7 +144,7 @@ cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelN
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                              const cudaKernelNodeParams* params) {
   VF_NEED(params);
-  device::Work* work = work_in(executable, node);
+  device::Work* work = device::work_in(executable, node);
   if (work == nullptr) return answer(cudaErrorInvalidValue);
   *work = kernel_work(*params);
   return cudaSuccess;
@@ -179,7 +153,7 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGra
 cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                              const cudaMemsetParams* params) {
   VF_NEED(params);
-  device::Work* work = work_in(executable, node);
+  device::Work* work = device::work_in(executable, node);
   if (work == nullptr) return answer(cudaErrorInvalidValue);
   *work = memset_work(*params);
   return cudaSuccess;

@@ -154,6 +154,62 @@ Node* find_node(void* handle) {
   return registry().nodes.contains(handle) ? static_cast<Node*>(handle) : nullptr;
 }
 
+Error add_node_by_handles(void* graph, void* const* needs, size_t count, const Work& work, Node** made) {
+  *made = nullptr;
+  Graph* target = find_graph(graph);
+  if (target == nullptr || (count != 0 && needs == nullptr)) return Error::kInvalidValue;
+  std::vector<Node*> checked;
+  for (size_t i = 0; i < count; ++i) {
+    checked.push_back(find_node(needs[i]));
+    if (checked.back() == nullptr || checked.back()->graph != target) return Error::kInvalidValue;
+  }
+  *made = add_node(*target, work, std::move(checked));
+  return Error::kNone;
+}
+
+Error add_child_by_handles(void* graph, void* const* needs, size_t count, void* child, Node** made) {
+  *made = nullptr;
+  const Graph* source = find_graph(child);
+  if (source == nullptr || child == graph) return Error::kInvalidValue;
+  Work work;
+  work.kind = WorkKind::kGraph;
+  const Error error = add_node_by_handles(graph, needs, count, work, made);
+  if (*made != nullptr) {
+    (*made)->child = std::shared_ptr<Graph>(clone_graph(*source), [](Graph* clone) { destroy_graph(clone); });
+  }
+  return error;
+}
+
+Error change_edges(void* graph, void* const* from, void* const* to, size_t count, bool is_new) {
+  const Graph* target = find_graph(graph);
+  if (target == nullptr || (count != 0 && (from == nullptr || to == nullptr))) return Error::kInvalidValue;
+  for (size_t i = 0; i < count; ++i) {
+    Node* first = find_node(from[i]);
+    Node* second = find_node(to[i]);
+    if (first == nullptr || second == nullptr || first == second) return Error::kInvalidValue;
+    if (first->graph != target || second->graph != target) return Error::kInvalidValue;
+    std::erase(second->needs, first);
+    if (is_new) second->needs.push_back(first);
+  }
+  return Error::kNone;
+}
+
+std::vector<Node*> nodes_of(const Graph& graph, bool roots_only) {
+  std::vector<Node*> found;
+  for (const auto& node : graph.nodes) {
+    if (!roots_only || node->needs.empty()) found.push_back(node.get());
+  }
+  return found;
+}
+
+std::vector<Node*> dependents_of(const Node& node) {
+  std::vector<Node*> found;
+  for (const auto& other : node.graph->nodes) {
+    if (std::ranges::find(other->needs, &node) != other->needs.end()) found.push_back(other.get());
+  }
+  return found;
+}
+
 Error destroy_node(Node* node) {
   if (find_node(node) == nullptr) return Error::kInvalidValue;
   Graph& graph = *node->graph;
@@ -216,6 +272,15 @@ Error destroy_executable(Executable* executable) {
   return Error::kNone;
 }
 
+Work* work_in(void* executable, void* node) {
+  Executable* target = find_executable(executable);
+  const Node* wanted = find_node(node);
+  if (target == nullptr || wanted == nullptr) return nullptr;
+  const auto found = std::ranges::find(target->origins, wanted);
+  return found == target->origins.end() ? nullptr
+                                        : &target->works[static_cast<size_t>(found - target->origins.begin())];
+}
+
 Error update_executable(Executable& executable, const Graph& graph) {
   Executable fresh;
   append_works(graph, fresh);
@@ -225,6 +290,25 @@ Error update_executable(Executable& executable, const Graph& graph) {
   executable.origins = std::move(fresh.origins);
   executable.memory = graph.memory;
   sum_up(executable);
+  return Error::kNone;
+}
+
+Error update_child(void* executable, void* node, void* child) {
+  Executable* target = find_executable(executable);
+  const Node* known = find_node(node);
+  const Graph* source = find_graph(child);
+  if (target == nullptr || known == nullptr || source == nullptr || !known->child) return Error::kInvalidValue;
+  Executable before, after;
+  append_works(*known->child, before);
+  append_works(*source, after);
+  if (before.works.size() != after.works.size()) return Error::kGraphExecUpdateFailure;
+  for (size_t i = 0; i < before.origins.size(); ++i) {
+    const auto found = std::ranges::find(target->origins, before.origins[i]);
+    if (found == target->origins.end()) return Error::kInvalidValue;
+    Work& work = target->works[static_cast<size_t>(found - target->origins.begin())];
+    if (work.kind != after.works[i].kind) return Error::kGraphExecUpdateFailure;
+    work = after.works[i];
+  }
   return Error::kNone;
 }
 

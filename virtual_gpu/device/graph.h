@@ -67,6 +67,14 @@ VF_EXPORT Error destroy_graph(Graph* graph);
 VF_EXPORT Graph* clone_graph(const Graph& graph);
 VF_EXPORT Node* add_node(Graph& graph, Work work, std::vector<Node*> needs);
 VF_EXPORT Node* find_node(void* handle);  // null: not a node of a live graph
+// As the public functions do: every handle is checked, and needs are nodes of the same graph. `made` is null on error.
+VF_EXPORT Error add_node_by_handles(void* graph, void* const* needs, size_t count, const Work& work, Node** made);
+// A child is a copy of its graph; a graph is no child of itself.
+VF_EXPORT Error add_child_by_handles(void* graph, void* const* needs, size_t count, void* child, Node** made);
+// Puts an edge in, or takes it out, between each pair.
+VF_EXPORT Error change_edges(void* graph, void* const* from, void* const* to, size_t count, bool is_new);
+VF_EXPORT std::vector<Node*> nodes_of(const Graph& graph, bool roots_only);
+VF_EXPORT std::vector<Node*> dependents_of(const Node& node);
 VF_EXPORT Error destroy_node(Node* node);
 VF_EXPORT Error keep_object(Graph& graph, UserObject* object, unsigned count, bool move);
 VF_EXPORT Error let_go_of_object(Graph& graph, UserObject* object, unsigned count);
@@ -75,6 +83,10 @@ VF_EXPORT Error let_go_of_object(Graph& graph, UserObject* object, unsigned coun
 VF_EXPORT Executable* instantiate(const Graph& graph, unsigned long long flags);
 VF_EXPORT Executable* find_executable(void* handle);
 VF_EXPORT Error destroy_executable(Executable* executable);
+// The executable's own copy of a node's work; null when the node is not part of it.
+VF_EXPORT Work* work_in(void* executable, void* node);
+// Takes over, for a child node, the parameters of a graph of the same shape as its child.
+VF_EXPORT Error update_child(void* executable, void* node, void* child);
 // Takes over the parameters of a graph of the same shape; another shape is refused.
 VF_EXPORT Error update_executable(Executable& executable, const Graph& graph);
 VF_EXPORT Error launch_graph(Executable& executable, void* stream);

@@ -14,6 +14,7 @@
 #include "virtual_gpu/device/limits.h"
 #include "virtual_gpu/device/stream.h"
 #include "virtual_gpu/driver/driver.h"
+#include "virtual_gpu/driver/globals.h"
 
 using vramfit::driver::answer;
 namespace ledger = vramfit::ledger;
@@ -25,6 +26,7 @@ namespace {
 struct Code {
   std::vector<device::Image> images;
   std::set<void*> functions;
+  vramfit::driver::Globals globals;
 };
 
 // Behind CUfunction and CUkernel alike.
@@ -55,7 +57,7 @@ CUresult load(Code** code, const void* data) {
   if (!images.empty() && !device::runs_on(images, card->compute_major, card->compute_minor)) {
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
-  *code = new Code{.images = std::move(images), .functions = {}};
+  *code = new Code{.images = std::move(images), .functions = {}, .globals = vramfit::driver::Globals(data)};
   const std::lock_guard guard(loaded().lock);
   loaded().codes.insert(*code);
   return CUDA_SUCCESS;
@@ -143,6 +145,15 @@ CUresult set_function_attribute(CUfunction_attribute attribute, int value) {
   return is_shared && value > limits.shared_bytes_per_block_optin ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
+CUresult find_global(Code* code, const char* name, CUdeviceptr* address, size_t* bytes) {
+  if (address != nullptr) *address = 0;
+  if (bytes != nullptr) *bytes = 0;
+  VF_NEED_CARD();
+  VF_NEED(name);
+  const std::lock_guard guard(loaded().lock);
+  return loaded().codes.contains(code) ? code->globals.find(name, address, bytes) : CUDA_ERROR_INVALID_HANDLE;
+}
+
 CUresult load_file(Code** code, const char* path) {
   VF_NEED(path);
   std::ifstream file(path, std::ios::binary);
@@ -176,6 +187,14 @@ CUresult cuModuleUnload(CUmodule module) { return unload(reinterpret_cast<Code*>
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   VF_NEED(function);
   return find_function(reinterpret_cast<Function**>(function), reinterpret_cast<Code*>(module), name);
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
+  return find_global(reinterpret_cast<Code*>(module), name, address, bytes);
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
+  return find_global(reinterpret_cast<Code*>(library), name, address, bytes);
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {

@@ -1,6 +1,7 @@
 // Streams and events through the driver: the same objects as the runtime's.
 #include "virtual_gpu/device/stream.h"
 
+#include "virtual_gpu/device/graph.h"
 #include "virtual_gpu/driver/driver.h"
 
 using vramfit::driver::answer;
@@ -138,3 +139,28 @@ CUresult cuEventElapsedTime_v2(float* ms, CUevent from, CUevent to) {
 }
 
 CUresult cuEventElapsedTime(float* ms, CUevent from, CUevent to) { return cuEventElapsedTime_v2(ms, from, to); }
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
+  VF_NEED_CARD();
+  return answer(device::begin_capture(stream, static_cast<device::CaptureMode>(mode), nullptr));
+}
+
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode* needs, const CUgraphEdgeData*,
+                                     size_t count, CUstreamCaptureMode mode) {
+  VF_NEED_CARD();
+  device::Graph* target = device::find_graph(graph);
+  if (target == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto error = device::begin_capture(stream, static_cast<device::CaptureMode>(mode), target);
+  if (error != device::Error::kNone || count == 0) return answer(error);
+  return answer(device::set_capture_needs(stream, reinterpret_cast<device::Node* const*>(needs), count, true));
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  VF_NEED(graph);
+  *graph = nullptr;
+  VF_NEED_CARD();
+  device::Graph* made = nullptr;
+  const device::Error error = device::end_capture(stream, &made);
+  *graph = reinterpret_cast<CUgraph>(made);
+  return answer(error);
+}

@@ -36,6 +36,9 @@ _MOST_READ = 1 << 16
 _MOST_GIVEN = 1 << 18  # floating-point values from the host: a mebibyte, as without tracking
 _MOST_MASKED = 1 << 14  # a masked tensor of more than two dimensions that is given values: mostly attention scores
 _MASKED = names_of("masked_fill masked_fill_ where index_fill index_fill_ scatter scatter_")
+# While a compiler traces, tensors are fake: they have no values, and its own mode, below ours, takes them. Its
+# `ignore_compile_internals` does not cover all who trace (vLLM on torch 2.11).
+_get_mode, _FAKE = torch._C._get_dispatch_mode, torch._C._TorchDispatchModeKey.FAKE
 _NEVER_TRUE = ("aten::isnan", "aten::isinf", "aten::isposinf", "aten::isneginf", "aten::signbit")
 
 
@@ -54,7 +57,7 @@ class TrackedValues(TorchDispatchMode):
 
     def __torch_dispatch__(self, overload: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if not isinstance(overload, torch._ops.OpOverload):
+        if not isinstance(overload, torch._ops.OpOverload) or _get_mode(_FAKE) is not None:
             return overload(*args, **kwargs)
         operator = operator_of(overload)
         if operator.kind is Kind.WITHOUT_VALUES:

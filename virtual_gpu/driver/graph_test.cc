@@ -1,0 +1,130 @@
+// Graphs made by hand, as XLA makes them, through the driver's public interface.
+#include <cuda.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+namespace {
+
+class DriverGraphs : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
+    CUcontext context = nullptr;
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
+    ASSERT_EQ(cuGraphCreate(&graph_, 0), CUDA_SUCCESS);
+  }
+  void TearDown() override { EXPECT_EQ(cuGraphDestroy(graph_), CUDA_SUCCESS); }
+
+  // A copy between host buffers, which shows whether, and with what, a launch did its work.
+  static CUDA_MEMCPY3D copy_of(const std::array<int, 4>& from, std::array<int, 4>& to) {
+    CUDA_MEMCPY3D copy = {};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+    copy.srcHost = from.data();
+    copy.dstHost = to.data();
+    copy.WidthInBytes = sizeof from;
+    copy.Height = copy.Depth = 1;
+    return copy;
+  }
+  CUgraphExec executable() {
+    CUgraphExec made = nullptr;
+    EXPECT_EQ(cuGraphInstantiate(&made, graph_, 0), CUDA_SUCCESS);
+    return made;
+  }
+
+  CUgraph graph_ = nullptr;
+  std::array<int, 4> first_{1, 2, 3, 4}, second_{5, 6, 7, 8}, to_{};
+};
+
+TEST_F(DriverGraphs, a_launch_does_the_copies_of_its_nodes) {
+  const CUDA_MEMCPY3D copy = copy_of(first_, to_);
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(cuGraphAddMemcpyNode(&node, graph_, nullptr, 0, &copy, nullptr), CUDA_SUCCESS);
+  const CUgraphExec run = executable();
+  EXPECT_EQ(to_, (std::array<int, 4>{}));
+  ASSERT_EQ(cuGraphLaunch(run, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(to_, first_);
+
+  const CUDA_MEMCPY3D other = copy_of(second_, to_);
+  ASSERT_EQ(cuGraphExecMemcpyNodeSetParams(run, node, &other, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphLaunch(run, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(to_, second_);
+  EXPECT_EQ(cuGraphExecDestroy(run), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphLaunch(run, nullptr), CUDA_ERROR_INVALID_VALUE) << "it is gone";
+}
+
+TEST_F(DriverGraphs, a_node_of_any_kind_is_what_its_parameters_say) {
+  CUgraphNodeParams params = {};
+  params.type = CU_GRAPH_NODE_TYPE_MEMCPY;
+  params.memcpy.copyParams = copy_of(first_, to_);
+  CUgraphNode copy = nullptr, empty = nullptr;
+  ASSERT_EQ(cuGraphAddNode(&copy, graph_, nullptr, nullptr, 0, &params), CUDA_SUCCESS);
+  CUgraphNodeParams nothing = {};
+  nothing.type = CU_GRAPH_NODE_TYPE_EMPTY;
+  ASSERT_EQ(cuGraphAddNode(&empty, graph_, &copy, nullptr, 1, &nothing), CUDA_SUCCESS);
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
+  ASSERT_EQ(cuGraphNodeGetType(copy, &type), CUDA_SUCCESS);
+  EXPECT_EQ(type, CU_GRAPH_NODE_TYPE_MEMCPY);
+  CUgraphNode need = nullptr;
+  size_t count = 1;
+  ASSERT_EQ(cuGraphNodeGetDependencies(empty, &need, nullptr, &count), CUDA_SUCCESS);
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(need, copy);
+
+  const CUgraphExec run = executable();
+  params.memcpy.copyParams = copy_of(second_, to_);
+  ASSERT_EQ(cuGraphExecNodeSetParams(run, copy, &params), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphExecNodeSetParams(run, copy, &nothing), CUDA_ERROR_INVALID_VALUE) << "a node keeps its kind";
+  ASSERT_EQ(cuGraphLaunch(run, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(to_, second_);
+  EXPECT_EQ(cuGraphExecDestroy(run), CUDA_SUCCESS);
+}
+
+TEST_F(DriverGraphs, a_condition_is_refused_and_named) {
+  CUgraphNodeParams params = {};
+  params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddNode(&node, graph_, nullptr, nullptr, 0, &params), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(node, nullptr);
+}
+
+TEST_F(DriverGraphs, the_copies_of_a_child_take_new_parameters_from_a_graph_of_its_shape) {
+  CUgraph child = nullptr, other = nullptr, longer = nullptr;
+  CUgraphNode node = nullptr, in_parent = nullptr;
+  for (auto [graph, from] : {std::pair(&child, &first_), std::pair(&other, &second_), std::pair(&longer, &second_)}) {
+    ASSERT_EQ(cuGraphCreate(graph, 0), CUDA_SUCCESS);
+    const CUDA_MEMCPY3D copy = copy_of(*from, to_);
+    ASSERT_EQ(cuGraphAddMemcpyNode(&node, *graph, nullptr, 0, &copy, nullptr), CUDA_SUCCESS);
+  }
+  ASSERT_EQ(cuGraphAddEmptyNode(&node, longer, nullptr, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphAddChildGraphNode(&in_parent, graph_, nullptr, 0, child), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphAddChildGraphNode(&node, graph_, nullptr, 0, graph_), CUDA_ERROR_INVALID_VALUE);
+  const CUgraphExec run = executable();
+  ASSERT_EQ(cuGraphExecChildGraphNodeSetParams(run, in_parent, other), CUDA_SUCCESS);
+  EXPECT_NE(cuGraphExecChildGraphNodeSetParams(run, in_parent, longer), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphLaunch(run, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(to_, second_);
+  EXPECT_EQ(cuGraphExecDestroy(run), CUDA_SUCCESS);
+  for (CUgraph graph : {child, other, longer}) EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
+TEST_F(DriverGraphs, what_a_stream_is_given_while_it_is_captured_becomes_nodes) {
+  CUstream stream = nullptr;
+  ASSERT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuMemAlloc(&memory, 1024), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemsetD8Async(memory, 7, 1024, stream), CUDA_SUCCESS);
+  CUgraph captured = nullptr;
+  ASSERT_EQ(cuStreamEndCapture(stream, &captured), CUDA_SUCCESS);
+  size_t count = 0;
+  ASSERT_EQ(cuGraphGetNodes(captured, nullptr, &count), CUDA_SUCCESS);
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(cuGraphDestroy(captured), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+}
+
+}  // namespace
