@@ -340,6 +340,7 @@ def test_an_engine_that_answers_its_parent_is_not_ended(job: Job) -> None:
         engine.join()
         """,
         card=2 * GIB,
+        steps="auto",
         VRAMFIT_RUN_ON="1",
     )
     assert finished.stdout == "answered\n", finished.stderr
