@@ -37,7 +37,7 @@ INDEX_NAMES = {"device", "dev", "card", "ordinal", "rank", "root", "peer", "dstD
 
 # Scalars that are read before they are written: how many entries the caller's list has room for.
 ROOM = re.compile(
-    r"cuda(Graph(Get\w*Nodes|GetEdges|Node\w*Dependen\w+)|StreamGetCaptureInfo)\w*|cu\w*Nodes|nvml\w*Processes\w*"
+    r"cu(da)?(Graph(Get\w*Nodes|GetEdges|Node\w*Dependen\w+)|StreamGetCaptureInfo)\w*|nvml\w*Processes\w*"
 )
 ROOM_ENTRIES = 5
 # The first 32-bit words of structs that are read, where zeros mean nothing valid (cuda.h, driver_types.h).

@@ -82,6 +82,59 @@ TEST_F(DriverGraphs, a_node_of_any_kind_is_what_its_parameters_say) {
   EXPECT_EQ(cuGraphExecDestroy(run), CUDA_SUCCESS);
 }
 
+TEST_F(DriverGraphs, a_kernels_parameters_can_be_read_and_set_in_graphs_and_in_executables) {
+  CUDA_KERNEL_NODE_PARAMS params = {};
+  params.func = reinterpret_cast<CUfunction>(&params);  // never looked into: kernels do nothing here
+  params.gridDimX = 3, params.gridDimY = params.gridDimZ = 1;
+  params.blockDimX = 64, params.blockDimY = params.blockDimZ = 1;
+  CUgraphNode kernel = nullptr, empty = nullptr;
+  ASSERT_EQ(cuGraphAddKernelNode(&kernel, graph_, nullptr, 0, &params), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphAddEmptyNode(&empty, graph_, nullptr, 0), CUDA_SUCCESS);
+  params.gridDimX = 5;
+  ASSERT_EQ(cuGraphKernelNodeSetParams(kernel, &params), CUDA_SUCCESS);
+  CUDA_KERNEL_NODE_PARAMS read = {};
+  ASSERT_EQ(cuGraphKernelNodeGetParams(kernel, &read), CUDA_SUCCESS);
+  EXPECT_EQ(read.gridDimX, 5u);
+  EXPECT_EQ(read.blockDimX, 64u);
+  EXPECT_EQ(read.func, params.func);
+  EXPECT_EQ(cuGraphKernelNodeGetParams(empty, &read), CUDA_ERROR_INVALID_VALUE);
+  CUkernelNodeAttrValue priority = {};
+  EXPECT_EQ(cuGraphKernelNodeSetAttribute(kernel, CU_LAUNCH_ATTRIBUTE_PRIORITY, &priority), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphKernelNodeSetAttribute(empty, CU_LAUNCH_ATTRIBUTE_PRIORITY, &priority), CUDA_ERROR_INVALID_VALUE);
+  const CUgraphExec run = executable();
+  EXPECT_EQ(cuGraphExecKernelNodeSetParams(run, kernel, &params), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphExecKernelNodeSetParams(run, empty, &params), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphLaunch(run, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphExecDestroy(run), CUDA_SUCCESS);
+}
+
+TEST_F(DriverGraphs, copies_and_fills_take_new_parameters) {
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuMemAlloc(&memory, 4096), CUDA_SUCCESS);
+  CUDA_MEMSET_NODE_PARAMS fill = {};
+  fill.dst = memory;
+  fill.elementSize = 4, fill.width = 4, fill.height = 1, fill.value = 7;
+  CUDA_MEMCPY3D copy = copy_of(first_, to_);
+  CUgraphNode fills = nullptr, copies = nullptr;
+  ASSERT_EQ(cuGraphAddMemsetNode(&fills, graph_, nullptr, 0, &fill, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphAddMemcpyNode(&copies, graph_, nullptr, 0, &copy, nullptr), CUDA_SUCCESS);
+  copy = copy_of(second_, to_);
+  ASSERT_EQ(cuGraphMemcpyNodeSetParams(copies, &copy), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphMemcpyNodeSetParams(fills, &copy), CUDA_ERROR_INVALID_VALUE) << "a node keeps its kind";
+  fill.width = 8;
+  ASSERT_EQ(cuGraphMemsetNodeSetParams(fills, &fill), CUDA_SUCCESS);
+  CUgraphNodeParams any = {};
+  any.type = CU_GRAPH_NODE_TYPE_MEMCPY;
+  any.memcpy.copyParams = copy;
+  ASSERT_EQ(cuGraphNodeSetParams(copies, &any), CUDA_SUCCESS);
+  const CUgraphExec run = executable();
+  EXPECT_EQ(cuGraphExecMemsetNodeSetParams(run, fills, &fill, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphLaunch(run, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(to_, second_);
+  EXPECT_EQ(cuGraphExecDestroy(run), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
+}
+
 TEST_F(DriverGraphs, a_condition_is_refused_and_named) {
   CUgraphNodeParams params = {};
   params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
@@ -101,6 +154,9 @@ TEST_F(DriverGraphs, the_copies_of_a_child_take_new_parameters_from_a_graph_of_i
   ASSERT_EQ(cuGraphAddEmptyNode(&node, longer, nullptr, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuGraphAddChildGraphNode(&in_parent, graph_, nullptr, 0, child), CUDA_SUCCESS);
   EXPECT_EQ(cuGraphAddChildGraphNode(&node, graph_, nullptr, 0, graph_), CUDA_ERROR_INVALID_VALUE);
+  CUgraph copied = nullptr;
+  ASSERT_EQ(cuGraphChildGraphNodeGetGraph(in_parent, &copied), CUDA_SUCCESS);
+  EXPECT_TRUE(copied != nullptr && copied != child) << "a child is a copy";
   const CUgraphExec run = executable();
   ASSERT_EQ(cuGraphExecChildGraphNodeSetParams(run, in_parent, other), CUDA_SUCCESS);
   EXPECT_NE(cuGraphExecChildGraphNodeSetParams(run, in_parent, longer), CUDA_SUCCESS);
