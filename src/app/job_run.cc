@@ -67,8 +67,11 @@ std::vector<model::Remark> context_remarks(const RunRequest& request, const JobS
     std::string text = describe_overhead(choice.card, overhead, request.held.has_value());
     remarks.push_back({std::move(text), 1});
   }
-  if (request.address_order == model::AddressOrder::kWsl) {
-    remarks.push_back({"addresses are handed out as the driver under WSL2 does (--address-order wsl)", 1});
+  if (request.address_order) {
+    const bool is_wsl = *request.address_order == model::AddressOrder::kWsl;
+    remarks.push_back({fmt::format("addresses are handed out as the driver {} does ({})",
+                                   is_wsl ? "under WSL2" : "of native Linux", request.address_order_source),
+                       1});
   }
   return remarks;
 }

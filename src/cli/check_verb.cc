@@ -1,13 +1,18 @@
 // vramfit check: a recording of a real card beside the virtual run of the same job. 0 = the same, but for events that
 // change places; 1 = it differs; 4 = it could not be compared.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "app/check/check.h"
+#include "app/learned.h"
 #include "app/run.h"
 #include "base/clock.h"
+#include "base/subprocess.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -23,6 +28,7 @@ struct CheckOptions {
   JobOptions job;
   std::string recording;
   int device = -1;
+  bool learn = false;
 };
 
 int exit_code_of(model::Agreement agreement) {
@@ -66,14 +72,40 @@ base::Result<app::CheckRequest> build_check(CheckOptions options, const Command&
   return request;
 }
 
+// Where all calls of the job are the same, the places of its blocks tell how the driver hands out addresses.
+base::Result<void> learn(const app::CheckRequest& request, model::CheckResult& result) {
+  const bool are_same = result.agreement == model::Agreement::kSame || result.agreement == model::Agreement::kReordered;
+  const auto order = app::parse_address_order(result.recorded_address_order);
+  if (!are_same || !order) {
+    result.notes.emplace_back(are_same
+                                  ? "nothing was learned: the recording does not tell its driver's order of addresses"
+                                  : "nothing was learned: the recording is of another run");
+    return {};
+  }
+  const auto file = app::find_learned_file(base::current_environment());
+  if (!file) {
+    return base::fail(base::ErrorCode::kUsage, "there is no place to keep what is learned", "--learn",
+                      "unset VRAMFIT_STORE, or name a file with it");
+  }
+  const app::Learned learned{*order, request.recording.filename().string(),
+                             fmt::format("{:%Y-%m-%d}", std::chrono::system_clock::now())};
+  const model::Card& card = request.job.cards.front().card;
+  if (auto kept = app::keep_learned(*file, card.key, learned); !kept) return kept;
+  result.learned.push_back(fmt::format("the order of addresses on {}: {}", card.name, result.recorded_address_order));
+  return {};
+}
+
 base::Result<int> act(const CheckOptions& options, const Command& command) {
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   const auto request = build_check(options, command, progress);
   if (!request) return std::unexpected(request.error());
   app::ColdRunner runner;
-  const auto result = app::check(*request, runner, progress, base::steady_clock());
+  auto result = app::check(*request, runner, progress, base::steady_clock());
   progress.clear();
   if (!result) return std::unexpected(result.error());
+  if (options.learn) {
+    if (auto learned = learn(*request, *result); !learned) return std::unexpected(learned.error());
+  }
   print(report::check_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
   const auto written =
       write_json(options.job.json, report::check_to_json(*result, VRAMFIT_VERSION)
@@ -96,6 +128,7 @@ Verb add_check_verb(CLI::App& parser) {
   add_job_options(*verb, options->job);
   verb->get_option("--gpu")->required(false);
   verb->add_option("--device", options->device, "Which device of the recording: the busiest, unless it is said");
+  verb->add_flag("--learn", options->learn, "Keep the card's order of addresses for later runs");
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

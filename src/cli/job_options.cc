@@ -9,8 +9,10 @@
 #include "app/catalogue.h"
 #include "app/held_memory.h"
 #include "app/job_identity.h"
+#include "app/learned.h"
 #include "app/run_on.h"
 #include "base/file.h"
+#include "base/subprocess.h"
 
 namespace vramfit::cli {
 
@@ -48,8 +50,9 @@ void add_job_options(CLI::App& parser, JobOptions& options) {
       .add_option(
           "--address-order", options.address_order,
           "How the card's driver hands out addresses, which decides between free blocks of one size: linux, wsl "
-          "(also Windows), or auto (linux)")
+          "(also Windows), or auto (what vramfit check --learn kept, else linux)")
       ->check(CLI::IsMember({"auto", "linux", "wsl"}));
+  parser.add_flag("--no-learned", options.no_learned, "Leave out what vramfit check --learn kept of this card");
   parser.add_option("--torch", options.torch, "Run in an environment of vramfit's own with this PyTorch: 2.6.0");
   parser.add_option("--timeout", options.timeout_seconds, "Seconds after which a run is ended")
       ->check(CLI::PositiveNumber);
@@ -160,8 +163,11 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
   request.span = *span;
   request.cudnn = options.cudnn;
   request.occupied = occupied->value_or(base::Bytes(0));
-  if (options.address_order == "linux") request.address_order = model::AddressOrder::kLinux;
-  if (options.address_order == "wsl") request.address_order = model::AddressOrder::kWsl;
+  if (auto order = app::parse_address_order(options.address_order)) {
+    request.address_order = order;
+    request.address_order_source = "--address-order " + options.address_order;
+  }
+  take_learned(options, request);
   request.values = options.values == "cpu"     ? app::Values::kCpu
                    : options.values == "zeros" ? app::Values::kZeros
                                                : app::Values::kAuto;
@@ -169,6 +175,16 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
   if (!options.torch.empty()) request.torch = options.torch;
   if (options.timeout_seconds > 0) request.timeout_seconds = options.timeout_seconds;
   return request;
+}
+
+void take_learned(const JobOptions& options, app::RunRequest& request) {
+  const auto file = app::find_learned_file(base::current_environment());
+  if (options.no_learned || request.address_order || request.cards.empty() || !file) return;
+  const auto learned = app::find_learned(*file, request.cards.front().card.key);
+  if (!learned) return;
+  request.address_order = learned->address_order;
+  request.address_order_source =
+      fmt::format("learned from {} on {}; --no-learned leaves it out", learned->recording, learned->date);
 }
 
 model::RunStart describe_start(std::string verb, const JobOptions& options, const std::vector<std::string>& command,

@@ -17,6 +17,7 @@ struct JobOptions {
   std::vector<std::string> gpus;
   std::string steps = "auto", within = "20", values = "auto", occupied, context, torch, cudnn = "auto";
   std::string address_order = "auto";
+  bool no_learned = false;
   double timeout_seconds = 0;
   std::string files, keep_files;  // `files` empty: as is usual for the card
   bool network = false;
@@ -32,6 +33,9 @@ base::Result<app::FileWishes> build_file_wishes(const JobOptions& options, bool 
 // Says on `progress` what was chosen where the user left it open.
 base::Result<app::RunRequest> build_request(const JobOptions& options, const std::vector<std::string>& command,
                                             base::ProgressSink& progress);
+
+// What recordings of the card taught (`check --learn`), for what the options leave open.
+void take_learned(const JobOptions& options, app::RunRequest& request);
 
 // What the history notes when a verb starts a job. `plan` is the file of a plan that is applied; may be empty.
 model::RunStart describe_start(std::string verb, const JobOptions& options, const std::vector<std::string>& command,

@@ -227,3 +227,23 @@ def test_a_job_that_fails_is_compared_as_far_as_it_came(product: Product) -> Non
     assert done.exit_code == 1, done
     assert any("ValueError: early" in note for note in done.result["notes"])
     assert "shorter" in causes(done.result), done
+
+
+def test_the_order_of_addresses_is_learned_for_later_runs_on_the_card(product: Product) -> None:
+    script = text(begin=RECORD, end=DUMP)
+    recording = record(product, script, "--address-order", "wsl")
+    learned = check(product, recording, script, "--learn")
+    assert learned.result["learned"] == ["the order of addresses on NVIDIA GeForce RTX 3060: wsl"], learned
+    later = check(product, recording, script).result["places"]
+    assert later["same"] == later["of"] and later["virtual_order"] == "wsl"
+    said = "learned from recorded.pickle on"
+    assert said in " ".join(product.run(script).stderr.split())
+    assert said not in " ".join(product.run(script, options=("--no-learned",)).stderr.split())
+    assert said not in " ".join(product.run(script, gpu="t4").stderr.split()), "another card"
+
+
+def test_nothing_is_learned_of_another_run(product: Product) -> None:
+    recording = record(product, text(begin=RECORD, end=DUMP), "--address-order", "wsl")
+    done = check(product, recording, text(begin=RECORD, end=DUMP, batch=4096), "--learn")
+    assert done.exit_code == 1 and done.result["learned"] == [], done
+    assert any("nothing was learned" in note for note in done.result["notes"])
