@@ -78,7 +78,7 @@ struct RunRequest {
   std::optional<base::Bytes> context;                // --context, on every card
   std::optional<HeldMemory> held;                    // --context from:FILE, instead
   std::optional<model::AddressOrder> address_order;  // --address-order; absent: native Linux
-  std::string address_order_source;  // who says so: "--address-order wsl", "learned from ..."
+  std::string address_order_source;                  // who says so: "--address-order wsl", "learned from ..."
   bool real = false;                                 // --gpu real: the machine's own cards, recorder only
   std::vector<std::string> command;                  // {"python", "train.py", ...}: what stood after --
   std::string steps = "auto";                        // auto, all, or a number of batches a pass
