@@ -443,7 +443,9 @@ def _cast_call(tensor: Any, fixed: Any, args: Any, kwargs: dict[str, Any]) -> An
     if fixed is not None:
         return None if args or kwargs else _cast(tensor, None, fixed, False)
     torch = sys.modules["torch"]
-    if args and isinstance(args[0], torch.Tensor) or "other" in kwargs or "memory_format" in kwargs:
+    if args and isinstance(args[0], torch.Tensor) or {"other", "memory_format", "copy"} & kwargs.keys():
+        return None
+    if len(args) > 3:  # the fourth is `copy`, which _parse_to refuses
         return None
     device, dtype, non_blocking, _ = torch._C._nn._parse_to(*args, **kwargs)
     return _cast(tensor, device, dtype, non_blocking)

@@ -42,6 +42,7 @@ FILLS = {
     "embedding with padding": "nn.Embedding(2000, 600, padding_idx=7).weight.detach()",
     "cast": "nn.Linear(1500, 900, bias=False).to(torch.bfloat16).weight.detach()",
     "cast of what was changed": "nn.Embedding(2000, 600, padding_idx=7).half().weight.detach()",
+    "copy that was asked for": "torch.randn(900, 900).to(torch.float16, copy=True)",  # bitsandbytes asks so
     "filled twice": "nn.init.normal_(nn.Linear(1500, 700).weight.detach(), std=0.1)",
     "a part changed by hand": "torch.randn(800, 900)[3:5].mul_(2.0)",
 }
