@@ -16,7 +16,7 @@ CUresult instantiate(CUgraphExec* executable, CUgraph graph, unsigned long long 
   const device::Graph* source = device::find_graph(graph);
   if (source == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *executable = reinterpret_cast<CUgraphExec>(device::instantiate(*source, flags));
-  return CUDA_SUCCESS;
+  return *executable == nullptr ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 CUresult list_nodes(const std::vector<device::Node*>& found, CUgraphNode* nodes, size_t* count) {

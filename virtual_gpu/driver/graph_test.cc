@@ -108,6 +108,23 @@ TEST_F(DriverGraphs, a_kernels_parameters_can_be_read_and_set_in_graphs_and_in_e
   EXPECT_EQ(cuGraphExecDestroy(run), CUDA_SUCCESS);
 }
 
+TEST_F(DriverGraphs, a_card_without_room_for_the_kernels_of_a_graph_makes_no_executable) {
+  CUDA_KERNEL_NODE_PARAMS params = {};
+  params.func = reinterpret_cast<CUfunction>(&params);
+  CUgraphNode node = nullptr;
+  for (int i = 0; i < 1024; ++i) {  // some 10 MiB
+    ASSERT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, &params), CUDA_SUCCESS);
+  }
+  size_t free_bytes = 0, total_bytes = 0;
+  ASSERT_EQ(cuMemGetInfo(&free_bytes, &total_bytes), CUDA_SUCCESS);
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuMemAlloc(&memory, free_bytes & ~((size_t{2} << 20) - 1)), CUDA_SUCCESS);
+  CUgraphExec run = nullptr;
+  EXPECT_EQ(cuGraphInstantiate(&run, graph_, 0), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(run, nullptr);
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
+}
+
 TEST_F(DriverGraphs, copies_and_fills_take_new_parameters) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(cuMemAlloc(&memory, 4096), CUDA_SUCCESS);
