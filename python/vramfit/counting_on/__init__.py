@@ -22,13 +22,12 @@ from types import FrameType
 from vramfit import notes
 from vramfit.counting_on import counters, targets
 from vramfit.counting_on.counters import Counter
+from vramfit.counting_on.targets import ROUNDS_EACH
 from vramfit.coverage.source import Source, passed_to
 from vramfit.diagnose import frames
 
-_ROUNDS_EACH = 2  # the first may make the second larger: what it unfreezes gets its gradients then
 _MAX_MOVES = 64
 _MAX_FRAMES = 200
-_SHARES = (0.25, 0.5, 0.75)  # of what is left of a range
 _FEW = 8  # values left of a range: not worth it
 _MAX_TOLD = 6
 
@@ -71,23 +70,23 @@ class Counting:
         if self._moves >= _MAX_MOVES:
             return False
         try:
-            for counter, tests in self._counters(frame, count, length):
+            for counter, source, here in self._counters(frame, count, length):
                 if length is not None and counter.spread:
                     continue
                 if counter.is_done():  # the loop ends by itself, and what comes after it is reached
                     self._moves += 1
                     return True
-                if self._move(counter, tests):
-                    self._rounds_left = 0 if in_round else _ROUNDS_EACH - 1
+                if self._move(counter, source, here):
+                    self._rounds_left = 0 if in_round else ROUNDS_EACH - 1
                     return True
         except Exception as error:
             notes.hook_failed("counting_on", error)
         return False
 
-    def _move(self, counter: Counter, tests: Tests) -> bool:
+    def _move(self, counter: Counter, source: Source, frame: FrameType) -> bool:
         is_again = counter.place in self._wanted
         if not is_again:
-            self._wanted[counter.place] = _wanted_of(counter, tests)
+            self._wanted[counter.place] = _wanted_of(counter, self._tests(counter, source, frame))
         wanted = [value for value in self._wanted[counter.place] if value in counter.ahead]
         if not wanted and is_again and counter.spread and len(counter.ahead) > _FEW:
             wanted = [counter.ahead[-1]]  # its loop was begun anew
@@ -98,7 +97,9 @@ class Counting:
         self._moved.setdefault(counter.place, (counter.ahead.start - counter.ahead.step, []))[1].append(wanted[0])
         return True
 
-    def _counters(self, frame: FrameType, count: int, length: int | None) -> Iterator[tuple[Counter, Tests]]:
+    def _counters(
+        self, frame: FrameType, count: int, length: int | None
+    ) -> Iterator[tuple[Counter, Source, FrameType]]:
         here: FrameType | None = frame
         for _ in range(_MAX_FRAMES):
             if here is None:
@@ -106,7 +107,7 @@ class Counting:
             source = self._source(here)
             if source is not None:
                 for counter in counters.find(source, here, count, length):
-                    yield counter, self._tests(counter, source, here)
+                    yield counter, source, here
             here = here.f_back
 
     def _source(self, frame: FrameType) -> Source | None:
@@ -148,8 +149,7 @@ def _wanted_of(counter: Counter, tests: Tests) -> list[int]:
     found = {*ends, *targets.find(tests.tests, tests.names, counter.is_written_as, so_far, ahead)}
     to_go = ahead if counter.spread else ahead[: ahead.index(ends[0])] if ends else range(0)
     if len(to_go) > _FEW:
-        found |= {to_go[int(len(to_go) * share)] for share in _SHARES}
-        found.add(to_go[-2])  # the last two
+        found |= targets.spread(to_go)
     return sorted(found, reverse=ahead.step < 0)
 
 
@@ -179,6 +179,3 @@ def ends_here(error: BaseException) -> bool:
     notes.note("cut", what="stopped", text=text, loader=None, kept=None, of=None)
     counting.tell()
     return True
-
-
-__all__ = ["Counting", "counting", "ends_here"]

@@ -18,10 +18,9 @@ from typing import Any
 from vramfit import notes
 from vramfit.counting_on import stack
 from vramfit.counting_on.counters import RANGE, left_of, move_range
+from vramfit.counting_on.targets import ROUNDS_EACH, spread
 
-_ROUNDS_EACH = 2
 _MAX_MOVES = 24
-_SHARES = (0.25, 0.5, 0.75)
 _MAX_FRAMES = 60
 
 
@@ -31,8 +30,8 @@ class Course:
     def __init__(self, name: str, now: int, end: int | None, holders: Iterable[Any]) -> None:
         ahead = range(now + 1, end) if end is not None and end > now else range(now + 1, 1 << 31)
         found = {number for holder in holders for number in _numbers_of(holder) if number in ahead}
-        if end is not None and len(ahead) > _ROUNDS_EACH:
-            found |= {ahead[int(len(ahead) * share)] for share in _SHARES} | {ahead[-_ROUNDS_EACH]}
+        if end is not None and len(ahead) > ROUNDS_EACH:
+            found |= spread(ahead)
         self._name, self._from = name, now
         self._wanted = sorted(found)[:_MAX_MOVES]
         self._moved: list[int] = []
@@ -47,7 +46,7 @@ class Course:
         if not wanted:
             return None
         self._wanted = wanted[1:]
-        self._rounds_left = _ROUNDS_EACH - 1
+        self._rounds_left = ROUNDS_EACH - 1
         self._moved.append(wanted[0])
         return wanted[0]
 
@@ -90,12 +89,12 @@ class HuggingFaceCount:
         self._steps = Course("steps", state.global_step, state.max_steps, own)
         self._epochs = Course("epochs", int(state.epoch or 0), epochs, own)
         self._epochs_go_on = True
-        self._steps_of_epoch = _ROUNDS_EACH  # the one that runs was run in full
+        self._steps_of_epoch = ROUNDS_EACH  # the one that runs was run in full
 
     def goes_on(self, state: Any, control: Any) -> bool:
         if self._epochs_go_on:
             self._steps_of_epoch += 1
-            if self._steps_of_epoch < _ROUNDS_EACH:
+            if self._steps_of_epoch < ROUNDS_EACH:
                 return True
             if self._next_epoch(state):
                 self._steps_of_epoch = 0

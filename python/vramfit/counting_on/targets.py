@@ -24,6 +24,14 @@ _PLAIN = (
     ast.GtE, ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Tuple, ast.List, ast.Set,
 )  # fmt: skip
 _COUNTER = "counter"
+_SHARES = (0.25, 0.5, 0.75)
+ROUNDS_EACH = 2  # with one value: the first may make the second larger, as what it unfreezes gets its gradients then
+
+
+def spread(ahead: range) -> set[int]:
+    """A few values of what is left of a count, the last of which leaves room for its rounds."""
+    return {ahead[int(len(ahead) * share)] for share in _SHARES} | {ahead[-ROUNDS_EACH]}
+
 
 Names = Mapping[str, Any]  # of a running function: its variables, and those of its module
 
