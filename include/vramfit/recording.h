@@ -58,7 +58,7 @@ enum vf_record_kind {
   VF_RECORD_LIBRARY = 15,     /* a library took (size > 0) or gave back device memory; text names it */
   VF_RECORD_PIN = 16,         /* pinned host memory: address, size; negative size = given back */
   VF_RECORD_RETRY = 17,       /* PyTorch emptied its cache and asked the driver again (a burst of segment frees) */
-  VF_RECORD_WORKSPACE = 18    /* cuDNN plan workspace chosen: size; text names engine and source */
+  VF_RECORD_WORKSPACE = 18    /* cuDNN plan workspace chosen: size; text: engine, then a convolution's key */
 };
 
 enum vf_owner {

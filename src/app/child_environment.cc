@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/learned.h"
 #include "app/offline.h"
 #include "app/run_on.h"
 
@@ -68,6 +69,12 @@ base::Environment child_environment(base::Environment user, const Installation& 
     if (places.cudnn) {
       environment["VRAMFIT_CUDNN_LIBRARY"] = places.cudnn->folder.string();
       environment["VRAMFIT_CUDNN_CACHE"] = places.cudnn->answers.string();
+    }
+    environment.erase("VRAMFIT_CUDNN_MARK");
+    if (request.mark_workspaces) environment["VRAMFIT_CUDNN_MARK"] = "1";
+    environment.erase("VRAMFIT_CUDNN_LEARNED");
+    if (!request.workspaces.empty()) {
+      environment["VRAMFIT_CUDNN_LEARNED"] = (places.run_folder / kLearnedWorkspaces).string();
     }
   }
   put_first(environment, "LD_PRELOAD", installation.recorder().string());

@@ -9,6 +9,7 @@
 
 #include "app/assemble.h"
 #include "app/child_environment.h"
+#include "app/learned.h"
 #include "app/python_command.h"
 #include "app/run_on.h"
 #include "app/torch_releases.h"
@@ -199,6 +200,11 @@ Result<JobRun> JobRun::open(const JobSetup& setup, const RunRequest& request) {
       devices::estimate_nccl_channels(request.cards.empty() ? model::Card{} : request.cards[0].card);
   auto session = Session::create(options);
   if (!session) return std::unexpected(session.error());
+  if (!request.workspaces.empty()) {
+    const auto written =
+        base::write_file((session->run_folder() / kLearnedWorkspaces).string(), to_lines(request.workspaces));
+    if (!written) return std::unexpected(written.error());
+  }
   SharedPlaces places{session->run_folder(), session->ledger_path(), {}};
   if (setup.cudnn) places.cudnn_answers = setup.cudnn->answers;
   auto layer = FileLayer::open(request, places, setup.job.environment);

@@ -1,5 +1,8 @@
 #include "app/learned.h"
 
+#include <fmt/format.h>
+
+#include <map>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -28,6 +31,61 @@ std::string text_of(const json& fields, const char* name) {
   return found != fields.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+base::Bytes bytes_of(const json& fields, const char* name) {
+  const auto found = fields.find(name);
+  return base::Bytes(found != fields.end() && found->is_number_integer() ? found->get<std::int64_t>() : -1);
+}
+
+std::vector<model::LayerWorkspace> workspaces_of(const json& card) {
+  std::vector<model::LayerWorkspace> all;
+  const auto list = card.find("workspaces");
+  if (list == card.end() || !list->is_array()) return all;
+  for (const json& one : *list) {
+    if (!one.is_object()) continue;
+    model::LayerWorkspace workspace{text_of(one, "layer"), bytes_of(one, "taken"), bytes_of(one, "largest")};
+    const bool is_sound = workspace.taken >= base::Bytes(0) && workspace.largest >= workspace.taken;
+    if (is_sound && !workspace.layer.empty()) all.push_back(std::move(workspace));
+  }
+  return all;
+}
+
+Learned learned_of(const json& card) {
+  Learned learned;
+  learned.address_order = parse_address_order(text_of(card, "address_order"));
+  learned.workspaces = workspaces_of(card);
+  if (const auto held = card.find("held"); held != card.end() && held->is_object()) {
+    const base::Bytes bytes = bytes_of(*held, "bytes");
+    if (bytes >= base::Bytes(0)) learned.held = HeldMemory{bytes, text_of(*held, "source")};
+  }
+  learned.recording = text_of(card, "recording");
+  learned.date = text_of(card, "date");
+  return learned;
+}
+
+// `later` over `earlier`.
+Learned merge(Learned earlier, Learned later) {
+  if (!later.address_order) later.address_order = earlier.address_order;
+  if (!later.held) later.held = std::move(earlier.held);
+  std::map<std::string, model::LayerWorkspace> by_layer;
+  for (auto* list : {&earlier.workspaces, &later.workspaces}) {
+    for (auto& one : *list) by_layer.insert_or_assign(one.layer, one);
+  }
+  later.workspaces.clear();
+  for (auto& [layer, one] : by_layer) later.workspaces.push_back(std::move(one));
+  return later;
+}
+
+json to_json(const Learned& learned) {
+  json card = {{"recording", learned.recording}, {"date", learned.date}};
+  if (learned.address_order) card["address_order"] = to_string(*learned.address_order);
+  if (learned.held) card["held"] = {{"bytes", learned.held->bytes.count()}, {"source", learned.held->source}};
+  for (const model::LayerWorkspace& one : learned.workspaces) {
+    card["workspaces"].push_back(
+        {{"layer", one.layer}, {"taken", one.taken.count()}, {"largest", one.largest.count()}});
+  }
+  return card;
+}
+
 }  // namespace
 
 std::string to_string(model::AddressOrder order) { return order == model::AddressOrder::kWsl ? "wsl" : "linux"; }
@@ -46,20 +104,26 @@ std::optional<fs::path> find_learned_file(const base::Environment& environment) 
 std::optional<Learned> find_learned(const fs::path& file, const std::string& card) {
   const json cards = read_cards(file);
   if (!cards.is_object() || !cards.contains(card) || !cards[card].is_object()) return std::nullopt;
-  const auto order = parse_address_order(text_of(cards[card], "address_order"));
-  if (!order) return std::nullopt;
-  return Learned{*order, text_of(cards[card], "recording"), text_of(cards[card], "date")};
+  Learned learned = learned_of(cards[card]);
+  return learned.is_empty() ? std::nullopt : std::optional(std::move(learned));
 }
 
 base::Result<void> keep_learned(const fs::path& file, const std::string& card, const Learned& learned) {
   json cards = read_cards(file);
   if (!cards.is_object()) cards = json::object();
-  cards[card] = {
-      {"address_order", to_string(learned.address_order)}, {"recording", learned.recording}, {"date", learned.date}};
+  cards[card] = to_json(merge(find_learned(file, card).value_or(Learned()), learned));
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
   const json whole = {{"version", kVersion}, {"cards", std::move(cards)}};
   return base::write_file(file.string(), whole.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+std::string to_lines(const std::vector<model::LayerWorkspace>& workspaces) {
+  std::string text;
+  for (const model::LayerWorkspace& one : workspaces) {
+    text += fmt::format("{}\t{}\t{}\n", one.taken.count(), one.largest.count(), one.layer);
+  }
+  return text;
 }
 
 }  // namespace vramfit::app

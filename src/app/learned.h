@@ -5,17 +5,24 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "app/run.h"
 #include "base/error.h"
 #include "base/subprocess.h"
 #include "model/card.h"
+#include "model/layer_workspace.h"
 
 namespace vramfit::app {
 
+// Each part is absent where the recordings did not tell it.
 struct Learned {
-  model::AddressOrder address_order = model::AddressOrder::kLinux;
-  std::string recording;  // its file's name
-  std::string date;       // "2026-11-22", of when it was learned
+  std::optional<model::AddressOrder> address_order;
+  std::vector<model::LayerWorkspace> workspaces;  // of convolutions
+  std::optional<HeldMemory> held;                 // by context and libraries
+  std::string recording;                          // the file's name of the last one
+  std::string date;                               // "2026-11-22", of when it was learned
+  bool is_empty() const { return !address_order && workspaces.empty() && !held; }
   friend bool operator==(const Learned&, const Learned&) = default;
 };
 
@@ -28,8 +35,12 @@ std::optional<std::filesystem::path> find_learned_file(const base::Environment& 
 
 // Of one card, by its key in the catalogue ("rtx4060ti-8gb"). A file that can't be read teaches nothing.
 std::optional<Learned> find_learned(const std::filesystem::path& file, const std::string& card);
-// Takes the place of what was learned of the card before.
+// Stands over what was learned of the card before, part by part and convolution by convolution.
 base::Result<void> keep_learned(const std::filesystem::path& file, const std::string& card, const Learned& learned);
+
+// Where a run finds them, in its run folder: a line each for virtual_gpu/cudnn/learned_provider.cc.
+inline constexpr const char* kLearnedWorkspaces = "learned_workspaces";
+std::string to_lines(const std::vector<model::LayerWorkspace>& workspaces);
 
 }  // namespace vramfit::app
 

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "model/card.h"
+#include "model/layer_workspace.h"
 #include "model/recording.h"
 #include "model/run_result.h"
 #include "model/snapshot.h"
@@ -88,10 +89,12 @@ struct RunRequest {
   std::optional<OutputSeen> already_printed;  // by a run that this one repeats: it is not shown twice
   std::optional<std::filesystem::path> plan;
   Values values = Values::kAuto;
-  std::optional<double> timeout_seconds;  // of each process
-  std::optional<double> whole_seconds;    // of everything the request takes: a run may have to be repeated
-  std::string cudnn = "auto";             // --cudnn: auto, zero or a folder: whom to ask about workspaces
-  std::optional<std::string> torch;       // --torch: which kept environment to use
+  std::optional<double> timeout_seconds;          // of each process
+  std::optional<double> whole_seconds;            // of everything the request takes: a run may have to be repeated
+  std::string cudnn = "auto";                     // --cudnn: auto, zero or a folder: whom to ask about workspaces
+  std::vector<model::LayerWorkspace> workspaces;  // learned: they stand over what `cudnn` says
+  bool mark_workspaces = false;  // each convolution's workspace is a mark that tells it (virtual_gpu/cudnn/layer_key.h)
+  std::optional<std::string> torch;  // --torch: which kept environment to use
   FileWishes files;
   bool diagnose = false;                  // the hooks look for causes too (RunResult::evidence)
   bool modules = false;                   // the hooks watch every module (RunResult::modules)

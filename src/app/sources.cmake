@@ -1,5 +1,5 @@
 vramfit_room(app
-  SOURCES check/block_stream.cc check/check.cc check/partner.cc check/recorded.cc check/snapshot_stream.cc another_try.cc init.cc init_checks.cc export.cc export_run.cc export_snapshot.cc export_watch.cc svg_raster.cc assemble.cc borderline.cc catalogue.cc
+  SOURCES check/block_stream.cc check/check.cc check/compared_run.cc check/learned_workspaces.cc check/partner.cc check/recorded.cc check/snapshot_stream.cc another_try.cc init.cc init_checks.cc export.cc export_run.cc export_snapshot.cc export_watch.cc svg_raster.cc assemble.cc borderline.cc catalogue.cc
     compare.cc history.cc job_identity.cc largest_search.cc live_runs.cc run_book.cc sweep.cc sweep_files.cc sweep_history.cc sweep_local.cc
     sweep_slurm.cc sweep_variables.cc child_environment.cc cudnn_source.cc doctor.cc environment.cc file_layer.cc fit.cc fit_measurement.cc fit_prover.cc
     fit_request.cc fit_summary.cc floor.cc held_memory.cc installation.cc interpreter.cc job_run.cc kept_environment.cc notes.cc offline.cc python_command.cc replay.cc

@@ -69,30 +69,19 @@ base::Result<app::CheckRequest> build_check(CheckOptions options, const Command&
   }
   request.job = std::move(*job);
   request.recorded = std::move(*recorded);
+  request.learn = options.learn;
   return request;
 }
 
-// Where all calls of the job are the same, the places of its blocks tell how the driver hands out addresses.
-base::Result<void> learn(const app::CheckRequest& request, model::CheckResult& result) {
-  const bool are_same = result.agreement == model::Agreement::kSame || result.agreement == model::Agreement::kReordered;
-  const auto order = app::parse_address_order(result.recorded_address_order);
-  if (!are_same || !order) {
-    result.notes.emplace_back(are_same
-                                  ? "nothing was learned: the recording does not tell its driver's order of addresses"
-                                  : "nothing was learned: the recording is of another run");
-    return {};
-  }
+base::Result<void> keep(const app::CheckRequest& request, app::Learned lesson) {
   const auto file = app::find_learned_file(base::current_environment());
   if (!file) {
     return base::fail(base::ErrorCode::kUsage, "there is no place to keep what is learned", "--learn",
                       "unset VRAMFIT_STORE, or name a file with it");
   }
-  const app::Learned learned{*order, request.recording.filename().string(),
-                             fmt::format("{:%Y-%m-%d}", std::chrono::system_clock::now())};
-  const model::Card& card = request.job.cards.front().card;
-  if (auto kept = app::keep_learned(*file, card.key, learned); !kept) return kept;
-  result.learned.push_back(fmt::format("the order of addresses on {}: {}", card.name, result.recorded_address_order));
-  return {};
+  lesson.recording = request.recording.filename().string();
+  lesson.date = fmt::format("{:%Y-%m-%d}", std::chrono::system_clock::now());
+  return app::keep_learned(*file, request.job.cards.front().card.key, lesson);
 }
 
 base::Result<int> act(const CheckOptions& options, const Command& command) {
@@ -100,19 +89,20 @@ base::Result<int> act(const CheckOptions& options, const Command& command) {
   const auto request = build_check(options, command, progress);
   if (!request) return std::unexpected(request.error());
   app::ColdRunner runner;
-  auto result = app::check(*request, runner, progress, base::steady_clock());
+  const auto answer = app::check(*request, runner, progress, base::steady_clock());
   progress.clear();
-  if (!result) return std::unexpected(result.error());
-  if (options.learn) {
-    if (auto learned = learn(*request, *result); !learned) return std::unexpected(learned.error());
+  if (!answer) return std::unexpected(answer.error());
+  const model::CheckResult& result = answer->result;
+  if (!answer->lesson.is_empty()) {
+    if (auto kept = keep(*request, answer->lesson); !kept) return std::unexpected(kept.error());
   }
-  print(report::check_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
+  print(report::check_to_text(result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
   const auto written =
-      write_json(options.job.json, report::check_to_json(*result, VRAMFIT_VERSION)
+      write_json(options.job.json, report::check_to_json(result, VRAMFIT_VERSION)
                                            .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
                                        "\n");
   if (!written) return std::unexpected(written.error());
-  return exit_code_of(result->agreement);
+  return exit_code_of(result.agreement);
 }
 
 }  // namespace
@@ -128,7 +118,9 @@ Verb add_check_verb(CLI::App& parser) {
   add_job_options(*verb, options->job);
   verb->get_option("--gpu")->required(false);
   verb->add_option("--device", options->device, "Which device of the recording: the busiest, unless it is said");
-  verb->add_flag("--learn", options->learn, "Keep the card's order of addresses for later runs");
+  verb->add_flag(
+      "--learn", options->learn,
+      "Keep for later runs what the recording tells of the card: workspaces of convolutions, order of addresses");
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

@@ -179,12 +179,20 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
 
 void take_learned(const JobOptions& options, app::RunRequest& request) {
   const auto file = app::find_learned_file(base::current_environment());
-  if (options.no_learned || request.address_order || request.cards.empty() || !file) return;
-  const auto learned = app::find_learned(*file, request.cards.front().card.key);
+  if (options.no_learned || request.cards.empty() || !file) return;
+  auto learned = app::find_learned(*file, request.cards.front().card.key);
   if (!learned) return;
-  request.address_order = learned->address_order;
-  request.address_order_source =
+  const std::string source =
       fmt::format("learned from {} on {}; --no-learned leaves it out", learned->recording, learned->date);
+  if (learned->address_order && !request.address_order) {
+    request.address_order = learned->address_order;
+    request.address_order_source = source;
+  }
+  if (options.cudnn == "auto") request.workspaces = std::move(learned->workspaces);
+  if (learned->held && !request.held && !request.context) {
+    request.held = std::move(learned->held);
+    request.held->source += "; " + source;
+  }
 }
 
 model::RunStart describe_start(std::string verb, const JobOptions& options, const std::vector<std::string>& command,

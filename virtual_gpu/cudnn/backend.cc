@@ -6,6 +6,7 @@
 #include "virtual_gpu/cudnn/descriptor.h"
 #include "virtual_gpu/cudnn/graph_work.h"
 #include "virtual_gpu/cudnn/handle.h"
+#include "virtual_gpu/cudnn/layer_key.h"
 #include "virtual_gpu/cudnn/workspace.h"
 #include "virtual_gpu/ledger/ledger.h"
 #include "virtual_gpu/library/abi.h"
@@ -69,7 +70,9 @@ Status finalize_plan(Node& plan) {
   const NodePointer config = only_child(plan, kPlanConfig);
   if (config == nullptr || !config->choice) return kBadParam;
   plan.choice = config->choice;
-  const std::string text = "engine " + std::to_string(plan.choice->engine);
+  std::string text = "engine " + std::to_string(plan.choice->engine);
+  const NodePointer graph = graph_of_config(*config);
+  if (const auto key = graph == nullptr ? std::nullopt : layer_key(*graph)) text += "; " + *key;
   ledger::emit(VF_RECORD_WORKSPACE, ledger::current_card(), 0, plan.choice->workspace_bytes, 0, 0, text.c_str());
   return kSuccess;
 }

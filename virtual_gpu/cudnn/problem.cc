@@ -4,24 +4,6 @@
 namespace vramfit::cudnn {
 namespace {
 
-struct Names {
-  Direction direction;
-  int32_t convolution, x, w;
-};
-
-std::optional<Names> names_of(int32_t operation) {
-  switch (operation) {
-    case kConvolutionForward:
-      return Names{Direction::kForward, kForwardConvolution, kForwardX, kForwardW};
-    case kConvolutionBackwardData:
-      return Names{Direction::kData, kDataConvolution, kDataDx, kDataW};
-    case kConvolutionBackwardFilter:
-      return Names{Direction::kFilter, kFilterConvolution, kFilterX, kFilterDw};
-    default:
-      return std::nullopt;
-  }
-}
-
 // Float32, float16, bfloat16 in NCHW at 0, 2, 4; the same in NHWC one higher.
 std::optional<uint32_t> kind_of(int32_t type, bool channels_last) {
   switch (type) {
@@ -43,17 +25,9 @@ std::array<int32_t, 2> pair_of(const std::vector<int64_t>& values) {
 }  // namespace
 
 std::optional<Problem> problem_of(const Node& graph) {
-  const auto& operations = graph.children(kGraphOperations);
-  if (operations.size() != 1 || operations.front() == nullptr) return std::nullopt;
-  const Node& operation = *operations.front();
-  const auto names = names_of(operation.type);
-  if (!names) return std::nullopt;
-  const auto child = [&](int32_t name) {
-    const auto& held = operation.children(name);
-    return held.empty() ? nullptr : held.front();
-  };
-  const NodePointer x = child(names->x), w = child(names->w), convolution = child(names->convolution);
-  if (x == nullptr || w == nullptr || convolution == nullptr) return std::nullopt;
+  const auto parts = parts_of(graph);
+  if (!parts) return std::nullopt;
+  const auto& [direction, convolution, x, w] = *parts;
   const auto sizes = x->integers(kTensorDimensions), strides = x->integers(kTensorStrides),
              filter = w->integers(kTensorDimensions);
   const auto stride = convolution->integers(kConvolutionStrides),
@@ -66,7 +40,7 @@ std::optional<Problem> problem_of(const Node& graph) {
   const auto kind = kind_of(x->enumerator(kTensorDataType, -1), strides[1] == 1 && sizes[1] > 1);
   if (!kind) return std::nullopt;
   Problem problem;
-  problem.direction = names->direction;
+  problem.direction = direction;
   problem.kind = *kind;
   problem.batch = static_cast<int32_t>(sizes[0]);
   problem.layer = {.channels = static_cast<int32_t>(sizes[1]),

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "virtual_gpu/cudnn/convolution_parts.h"
 #include "virtual_gpu/cudnn/descriptor.h"
 
 namespace vramfit::cudnn {
 
-enum class Direction : uint32_t { kForward, kData, kFilter };
 // Element type and layout: {float32, float16, bfloat16} x {NCHW, NHWC}.
 inline constexpr uint32_t kCases = 6;
 

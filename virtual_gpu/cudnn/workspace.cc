@@ -27,7 +27,7 @@ WorkspaceProvider& workspace_provider() {
     auto made = make_zero_provider();
     if (policy != kZero) made = make_recorded_provider(std::move(made));
     if (policy == kAskOracle) made = make_oracle_provider(std::move(made));
-    return made.release();
+    return make_learning_provider(std::move(made)).release();
   }();
   return *provider;
 }

@@ -32,6 +32,10 @@ std::unique_ptr<WorkspaceProvider> make_recorded_provider(std::unique_ptr<Worksp
 // Asks a real cuDNN in a process of its own; falls back to `fallback`, with a note why, when there is none.
 std::unique_ptr<WorkspaceProvider> make_oracle_provider(std::unique_ptr<WorkspaceProvider> fallback);
 
+// What `vramfit check --learn` asks for and what it has learned stand over `fallback`, which is returned where there is
+// neither.
+std::unique_ptr<WorkspaceProvider> make_learning_provider(std::unique_ptr<WorkspaceProvider> fallback);
+
 // The session's, by vf_ledger::cudnn_workspace_policy.
 WorkspaceProvider& workspace_provider();
 

@@ -2,18 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <utility>
 
-#include "app/check/partner.h"
+#include "app/check/compared_run.h"
+#include "app/check/learned_workspaces.h"
 #include "base/interrupt.h"
-#include "compare/comparison.h"
 
 namespace vramfit::app {
 
 namespace {
 
 using base::Result;
+using model::Agreement;
 using model::CheckResult;
 
 std::string why_it_stopped(const model::RunResult& result) {
@@ -24,49 +24,66 @@ std::string why_it_stopped(const model::RunResult& result) {
   return "";
 }
 
-// Of several snapshots of one run, the one with most in common with the recording.
-std::optional<std::pair<CheckResult, Partner>> compare_best(const Recorded& recorded, std::vector<Partner> partners) {
-  std::optional<std::pair<CheckResult, Partner>> best;
-  for (Partner& partner : partners) {
-    CheckResult result = compare::compare(recorded.stream, partner.stream);
-    const auto rank = [](const CheckResult& one) { return std::pair(one.same + one.moved, -one.only_virtual); };
-    if (!best || rank(result) > rank(best->first)) best.emplace(std::move(result), std::move(partner));
+void describe(const CheckRequest& request, const model::RunResult& run, CheckResult& result) {
+  result.recording = request.recording.string();
+  result.format = name_of(request.recorded.format);
+  result.card = request.job.cards.empty() ? request.recorded.card : request.job.cards.front().card.name;
+  result.torch = run.torch;
+  result.recorded_torch = request.recorded.torch;
+  result.notes = request.recorded.notes;
+  if (const std::string why = why_it_stopped(run); !why.empty()) result.notes.push_back(why);
+}
+
+bool is_same(const CheckResult& result) {
+  return result.agreement == Agreement::kSame || result.agreement == Agreement::kReordered;
+}
+
+// Where all calls of the job are the same, the places of its blocks tell how the driver hands out addresses. What it is
+// told of context and libraries is of the card, not of the recording.
+void learn_the_rest(const CheckRequest& request, CheckAnswer& answer) {
+  CheckResult& result = answer.result;
+  if (is_same(result)) answer.lesson.address_order = parse_address_order(result.recorded_address_order);
+  if (answer.lesson.address_order) {
+    result.learned.push_back(
+        fmt::format("the order of addresses on {}: {}", result.card, result.recorded_address_order));
   }
-  return best;
+  if (request.job.held) {
+    answer.lesson.held = request.job.held;
+    result.learned.push_back(
+        fmt::format("what context and libraries hold on {}: {}", result.card, to_string(request.job.held->bytes)));
+  }
+  if (answer.lesson.is_empty()) {
+    result.notes.emplace_back(is_same(result)
+                                  ? "nothing was learned: the recording does not tell its driver's order of addresses"
+                                  : "nothing was learned: the recording is of another run");
+  }
 }
 
 }  // namespace
 
-Result<CheckResult> check(const CheckRequest& request, Runner& runner, base::ProgressSink& progress,
+Result<CheckAnswer> check(const CheckRequest& request, Runner& runner, base::ProgressSink& progress,
                           const base::Clock& clock) {
   const base::InterruptScope interrupts;
   const std::int64_t started_ns = clock.now_ns();
-  RunRequest job = request.job;
-  job.snapshots = request.recorded.format == RecordedFormat::kSnapshot;
-  const auto outcome = runner.run(job, progress);
-  if (!outcome) return std::unexpected(outcome.error());
-  if (outcome->result.interrupted) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
-  progress.update("comparing with " + request.recording.filename().string());
-  auto best =
-      compare_best(request.recorded, find_partners(request.recorded, request.recording.filename().string(), *outcome));
-  CheckResult result;
-  if (best) {
-    result = std::move(best->first);
-    result.partner = best->second.description;
-  } else {
-    result.recorded_events = std::ssize(request.recorded.stream.events);
-    result.text = "the virtual run used no memory of a card, so there is nothing to compare";
+  auto compared = compare_run(request, request.job, runner, progress);
+  if (!compared) return std::unexpected(compared.error());
+  CheckAnswer answer;
+  std::string about_workspaces;
+  if (request.learn && compared->result.agreement == Agreement::kDifferent) {
+    auto lesson = learn_workspaces(request, compared->result, runner, progress);
+    if (!lesson) return std::unexpected(lesson.error());
+    about_workspaces = std::move(lesson->note);
+    answer.lesson.workspaces = std::move(lesson->workspaces);
+    if (!answer.lesson.workspaces.empty()) *compared = std::move(lesson->run);
   }
-  result.recording = request.recording.string();
-  result.format = name_of(request.recorded.format);
-  result.card = job.cards.empty() ? request.recorded.card : job.cards.front().card.name;
-  result.torch = outcome->result.torch;
-  result.recorded_torch = request.recorded.torch;
-  result.notes = request.recorded.notes;
-  if (const std::string why = why_it_stopped(outcome->result); !why.empty()) result.notes.push_back(why);
-  result.seconds = base::seconds_between(started_ns, clock.now_ns());
+  answer.result = std::move(compared->result);
+  describe(request, compared->outcome.result, answer.result);
+  auto& told = answer.lesson.workspaces.empty() ? answer.result.notes : answer.result.learned;
+  if (!about_workspaces.empty()) told.push_back(std::move(about_workspaces));
+  if (request.learn) learn_the_rest(request, answer);
+  answer.result.seconds = base::seconds_between(started_ns, clock.now_ns());
   progress.clear();
-  return result;
+  return answer;
 }
 
 }  // namespace vramfit::app

@@ -3,9 +3,10 @@
 #define VRAMFIT_APP_CHECK_CHECK_H
 
 #include <filesystem>
-#include <optional>
+#include <vector>
 
 #include "app/check/recorded.h"
+#include "app/learned.h"
 #include "app/run.h"
 #include "base/clock.h"
 #include "model/check.h"
@@ -16,11 +17,17 @@ struct CheckRequest {
   RunRequest job;
   std::filesystem::path recording;  // for its name; what it holds was read already
   Recorded recorded;
+  bool learn = false;  // what the recording tells of the card is looked for
+};
+
+struct CheckAnswer {
+  model::CheckResult result;  // with what was learned
+  Learned lesson;             // for whoever keeps it; empty unless it was asked for
 };
 
 // An error means that no run was possible; a job that fails is compared as far as it came, and that is said.
-base::Result<model::CheckResult> check(const CheckRequest& request, Runner& runner, base::ProgressSink& progress,
-                                       const base::Clock& clock);
+base::Result<CheckAnswer> check(const CheckRequest& request, Runner& runner, base::ProgressSink& progress,
+                                const base::Clock& clock);
 
 }  // namespace vramfit::app
 

@@ -1,0 +1,84 @@
+// The providers behind `vramfit check --learn`: one that marks each convolution by the size of its workspace, so that a
+// recording of a real card can be read beside the run, and one that answers what was read so.
+//
+// VRAMFIT_CUDNN_MARK asks for the first. VRAMFIT_CUDNN_LEARNED names the second's file, with a line for each
+// convolution: the workspace of the plan that was taken, the largest of those that were tried, and its key, parted by
+// tabs.
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <unordered_map>
+
+#include "virtual_gpu/cudnn/layer_key.h"
+#include "virtual_gpu/cudnn/workspace.h"
+#include "virtual_gpu/ledger/ledger.h"
+
+namespace vramfit::cudnn {
+namespace {
+
+constexpr int32_t kFallbackMode = 2;  // CUDNN_HEUR_MODE_FALLBACK
+
+class MarkingProvider final : public WorkspaceProvider {
+ public:
+  explicit MarkingProvider(std::unique_ptr<WorkspaceProvider> fallback) : fallback_(std::move(fallback)) {}
+
+  Offer offer(const Node& graph, int32_t heuristic_mode) override {
+    const auto key = layer_key(graph);
+    if (!key || heuristic_mode == kFallbackMode) return fallback_->offer(graph, heuristic_mode);
+    return {{Choice{.engine = 0, .workspace_bytes = marker_of(*key), .numerical_notes = {}}}, "marked"};
+  }
+
+ private:
+  std::unique_ptr<WorkspaceProvider> fallback_;
+};
+
+struct Workspaces {
+  int64_t taken = 0, largest = 0;
+};
+
+std::unordered_map<std::string, Workspaces> read_learned(const char* path) {
+  std::unordered_map<std::string, Workspaces> all;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    Workspaces one;
+    std::string key;
+    if (fields >> one.taken >> one.largest && fields.get() == '\t' && std::getline(fields, key)) all[key] = one;
+  }
+  return all;
+}
+
+class LearnedProvider final : public WorkspaceProvider {
+ public:
+  LearnedProvider(const char* path, std::unique_ptr<WorkspaceProvider> fallback)
+      : learned_(read_learned(path)), fallback_(std::move(fallback)) {}
+
+  Offer offer(const Node& graph, int32_t heuristic_mode) override {
+    const auto key = layer_key(graph);
+    const auto found = key && heuristic_mode != kFallbackMode ? learned_.find(*key) : learned_.end();
+    if (found == learned_.end()) return fallback_->offer(graph, heuristic_mode);
+    ledger::note_assumed("workspaces of this very convolution as learned from a recording of such a card");
+    const auto& [taken, largest] = found->second;
+    Offer offer{{Choice{.engine = 0, .workspace_bytes = taken, .numerical_notes = {}}}, "learned"};
+    // Of all plans that benchmark mode tries PyTorch takes the largest workspace once, and then the first plan's.
+    if (largest > taken) {
+      offer.choices.push_back({.engine = 1, .workspace_bytes = largest, .numerical_notes = {}});
+    }
+    return offer;
+  }
+
+ private:
+  std::unordered_map<std::string, Workspaces> learned_;
+  std::unique_ptr<WorkspaceProvider> fallback_;
+};
+
+}  // namespace
+
+std::unique_ptr<WorkspaceProvider> make_learning_provider(std::unique_ptr<WorkspaceProvider> fallback) {
+  if (std::getenv("VRAMFIT_CUDNN_MARK") != nullptr) return std::make_unique<MarkingProvider>(std::move(fallback));
+  const char* learned = std::getenv("VRAMFIT_CUDNN_LEARNED");
+  if (learned != nullptr) return std::make_unique<LearnedProvider>(learned, std::move(fallback));
+  return fallback;
+}
+
+}  // namespace vramfit::cudnn
