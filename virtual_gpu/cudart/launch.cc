@@ -227,10 +227,11 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
   VF_NEED_CARD();
   const int card = ledger::current_card();
   if (const auto error = device::check_kernel(function, card); error != device::Error::kNone) return answer(error);
-  const vf_card* facts = ledger::card(card);
+  const device::Build build = device::build_of_kernel(function, card);
   attributes->maxThreadsPerBlock = 1024;
   attributes->numRegs = 32;
-  attributes->binaryVersion = attributes->ptxVersion = 10 * facts->compute_major + facts->compute_minor;
+  attributes->binaryVersion = static_cast<int>(build.binary);
+  attributes->ptxVersion = static_cast<int>(build.ptx);
   attributes->maxDynamicSharedSizeBytes = 48 * 1024;
   attributes->preferredShmemCarveout = -1;
   return cudaSuccess;

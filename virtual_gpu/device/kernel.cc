@@ -126,6 +126,11 @@ void read_module(Module& module) {
   module.is_read.store(1, std::memory_order_release);
 }
 
+bool runs_on(const Image& image, unsigned card) {
+  if (image.is_ptx) return image.architecture <= card;
+  return image.architecture / 10 == card / 10 && image.architecture <= card;
+}
+
 }  // namespace
 
 std::vector<Image> images_of(const void* data) {
@@ -145,10 +150,19 @@ std::vector<Image> images_of(const void* data) {
 
 bool runs_on(const std::vector<Image>& images, int major, int minor) {
   const auto card = static_cast<unsigned>(10 * major + minor);
-  return std::ranges::any_of(images, [&](const Image& image) {
-    if (image.is_ptx) return image.architecture <= card;
-    return image.architecture / 10 == card / 10 && image.architecture <= card;
-  });
+  return std::ranges::any_of(images, [&](const Image& image) { return runs_on(image, card); });
+}
+
+Build build_for(const std::vector<Image>& images, int major, int minor) {
+  const auto card = static_cast<unsigned>(10 * major + minor);
+  unsigned code = 0, ptx = 0;
+  for (const Image& image : images) {
+    if (!runs_on(image, card)) continue;
+    unsigned& newest = image.is_ptx ? ptx : code;
+    newest = std::max(newest, image.architecture);
+  }
+  if (code != 0) return {code, code};
+  return {ptx != 0 ? ptx : card, card};
 }
 
 Module* register_module(const void* data) {
@@ -190,6 +204,15 @@ Error check_kernel(const void* host_function, int card) {
   }
   slot = {host_function, card};
   return Error::kNone;
+}
+
+Build build_of_kernel(const void* host_function, int card) {
+  const vf_card* facts = ledger::card(card);
+  if (facts == nullptr) return {};
+  Module* module = find_module(host_function);
+  if (module != nullptr && module->is_read.load(std::memory_order_acquire) == 0) read_module(*module);
+  return build_for(module == nullptr ? std::vector<Image>{} : module->images, facts->compute_major,
+                   facts->compute_minor);
 }
 
 // Limits of every card since compute capability 3.0 (CUDA programming guide, "Technical Specifications").

@@ -26,6 +26,16 @@ VF_EXPORT std::vector<Image> images_of(const void* data);
 // Machine code runs on its own major version from its minor on; PTX is compiled for any later card.
 VF_EXPORT bool runs_on(const std::vector<Image>& images, int major, int minor);
 
+// What a card of that capability runs of a fat binary, as function attributes tell it. CUB looks up its tuning by
+// `ptx`, and refuses an architecture that it wasn't compiled for.
+struct Build {
+  unsigned ptx = 0;     // the virtual architecture it was compiled for
+  unsigned binary = 0;  // the machine code's
+  bool operator==(const Build&) const = default;
+};
+// The nearest machine code, else the newest PTX, compiled for the card; the card's own where nothing runs on it.
+VF_EXPORT Build build_for(const std::vector<Image>& images, int major, int minor);
+
 // A registered fat binary or a loaded module.
 struct VF_EXPORT Module {
   const void* data = nullptr;
@@ -41,6 +51,7 @@ VF_EXPORT Error check_module(Module& module, int card);
 // kNone, or kNoKernelImage when the kernel's module has nothing for the card. Unregistered functions pass. The first
 // kernel of an extension takes what its code holds on the card; kOutOfMemory: there is no room for it.
 VF_EXPORT Error check_kernel(const void* host_function, int card);
+VF_EXPORT Build build_of_kernel(const void* host_function, int card);
 // What cudaLaunchKernel refuses whatever the kernel.
 VF_EXPORT Error check_launch(const Dim& grid, const Dim& block, size_t shared_bytes, int card);
 

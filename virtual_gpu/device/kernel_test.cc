@@ -75,5 +75,19 @@ TEST(RunsOn, ptx_is_compiled_for_later_cards_only) {
   EXPECT_FALSE(runs_on({{true, 90}}, 8, 6));
 }
 
+TEST(BuildFor, a_card_is_the_nearest_machine_code_before_any_ptx) {
+  const Images images{{false, 75}, {false, 80}, {false, 86}, {false, 90}, {false, 120}, {true, 120}};
+  EXPECT_EQ(build_for(images, 8, 9), (Build{86, 86}));
+  EXPECT_EQ(build_for(images, 8, 0), (Build{80, 80}));
+  EXPECT_EQ(build_for(images, 7, 5), (Build{75, 75}));
+  EXPECT_EQ(build_for(images, 12, 1), (Build{120, 120}));
+}
+
+TEST(BuildFor, ptx_is_told_by_what_it_was_written_for) {
+  EXPECT_EQ(build_for({{false, 70}, {true, 70}, {true, 80}}, 9, 0), (Build{80, 90}));
+  EXPECT_EQ(build_for({{false, 70}}, 9, 0), (Build{90, 90})) << "nothing runs there: a launch says so";
+  EXPECT_EQ(build_for({}, 8, 9), (Build{89, 89}));
+}
+
 }  // namespace
 }  // namespace vramfit::device

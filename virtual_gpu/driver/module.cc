@@ -111,15 +111,16 @@ CUresult launch(CUfunction function, device::Dim grid, device::Dim block, unsign
 }
 
 // No kernel was compiled here: registers are a middle value, local memory none.
-int function_attribute(const vf_card& card, CUfunction_attribute attribute) {
+int function_attribute(const device::Build& build, CUfunction_attribute attribute) {
   switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
       return 1024;
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
       return 32;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+      return static_cast<int>(build.ptx);
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-      return 10 * card.compute_major + card.compute_minor;
+      return static_cast<int>(build.binary);
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
       return 48 * 1024;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
@@ -129,12 +130,17 @@ int function_attribute(const vf_card& card, CUfunction_attribute attribute) {
   }
 }
 
-CUresult get_function_attribute(int* value, CUfunction_attribute attribute) {
+CUresult get_function_attribute(int* value, CUfunction_attribute attribute, const Function* function) {
   VF_NEED(value);
   *value = 0;
   VF_NEED_CARD();
   if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
-  *value = function_attribute(*ledger::card(ledger::current_card()), attribute);
+  const vf_card* card = ledger::card(ledger::current_card());
+  const std::lock_guard guard(loaded().lock);
+  const bool is_known = loaded().functions.contains(const_cast<Function*>(function));
+  const device::Build build = device::build_for(is_known ? function->code->images : std::vector<device::Image>{},
+                                                card->compute_major, card->compute_minor);
+  *value = function_attribute(build, attribute);
   return CUDA_SUCCESS;
 }
 
@@ -250,12 +256,12 @@ CUresult cuKernelGetName(const char** name, CUkernel kernel) {
   return cuFuncGetName(name, reinterpret_cast<CUfunction>(kernel));
 }
 
-CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction) {
-  return get_function_attribute(value, attribute);
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+  return get_function_attribute(value, attribute, reinterpret_cast<const Function*>(function));
 }
 
-CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel, CUdevice) {
-  return get_function_attribute(value, attribute);
+CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel, CUdevice) {
+  return get_function_attribute(value, attribute, reinterpret_cast<const Function*>(kernel));
 }
 
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int value) {
