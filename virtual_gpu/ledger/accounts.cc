@@ -30,10 +30,12 @@ void empty_slot(vf_ledger& ledger, vf_process& process) {
   process.pid = 0;
 }
 
-int reclaim(vf_ledger& ledger) {
+// `living`: a slot that need not be asked about.
+int reclaim(vf_ledger& ledger, int living = kNoSlot) {
   int dead = 0;
   for (vf_process& process : ledger.processes) {
-    if (process.pid == 0 || start_time_of(process.pid) == process.started) continue;
+    if (process.pid == 0 || (living != kNoSlot && &process == &ledger.processes[living])) continue;
+    if (start_time_of(process.pid) == process.started) continue;
     empty_slot(ledger, process);
     ++dead;
   }
@@ -102,6 +104,10 @@ uint32_t start_time_of(pid_t pid) {
 }
 
 int claim_slot(const Lock&, vf_ledger& ledger, pid_t pid) {
+  // exec keeps the process and takes its memory of the card: what an earlier program of this process had is free.
+  for (vf_process& process : ledger.processes) {
+    if (process.pid == pid) empty_slot(ledger, process);
+  }
   int slot = find_free_slot(ledger);
   if (slot == kNoSlot && reclaim(ledger) > 0) slot = find_free_slot(ledger);
   if (slot == kNoSlot) return kNoSlot;
@@ -120,7 +126,8 @@ bool take(const Lock&, vf_ledger& ledger, int slot, int card, int64_t bytes) {
   const vf_card_use& use = ledger.use[card];
   const int64_t total = ledger.cards[card].total_bytes;
   const auto fits = [&] { return bytes <= total && use.used_bytes <= total - bytes; };
-  if (!fits()) reclaim(ledger);
+  // Children of multiprocessing end without a word (os._exit): what they held must not add to a new peak.
+  if (!fits() || use.used_bytes + bytes > use.peak_used_bytes) reclaim(ledger, slot);
   if (!fits()) {
     count_refusal(ledger, card, bytes);
     return false;

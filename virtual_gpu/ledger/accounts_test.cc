@@ -126,6 +126,26 @@ TEST_F(Accounts, a_death_inside_the_lock_is_repaired) {
   EXPECT_EQ(free_bytes(lock, *ledger_, 0), 90 * kMiB);
 }
 
+TEST_F(Accounts, what_the_dead_held_does_not_add_to_a_later_peak) {
+  for (int i = 0; i < 3; ++i) {
+    const int status = in_child([&] {
+      const bool taken = take_bytes(claim(), 20 * kMiB);
+      _exit(taken ? 0 : 1);  // as children of multiprocessing do: no destructor runs
+      return 1;
+    });
+    ASSERT_EQ(WEXITSTATUS(status), 0);
+  }
+  EXPECT_EQ(ledger_->use[0].peak_used_bytes, 30 * kMiB);
+}
+
+TEST_F(Accounts, a_program_that_takes_the_place_of_another_starts_with_nothing) {
+  const int before = claim();
+  ASSERT_TRUE(take_bytes(before, 60 * kMiB));
+  const int after = claim();  // what the same process claims after exec
+  EXPECT_EQ(used(), 10 * kMiB);
+  EXPECT_TRUE(take_bytes(after, 80 * kMiB));
+}
+
 TEST_F(Accounts, slots_of_the_dead_are_used_again_when_none_is_left) {
   for (vf_process& process : ledger_->processes) {
     process.pid = 1;
