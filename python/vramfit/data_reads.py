@@ -3,8 +3,8 @@
 Under `--values zeros` device memory reads as zeros, so a size that depends on data is too small and a branch may go the
 other way: the result must say so, with the script's line. What counts is a read that decides something: positions and
 masks (a size), a tensor used as a condition (a branch), and whole numbers (often a size or an index). A floating-point
-number that is read (a loss to print) is not noted. Data that came from the host is known, and reading it is no news:
-the virtual GPU counts the reads of memory that only a kernel wrote.
+number that is read (a loss to print) is noted only where a test stands on it (steering.py). Data that came
+from the host is known, and reading it is no news: the virtual GPU counts the reads of memory that only a kernel wrote.
 
 At the first such read the job is run again with tracked values (restart.py), where that is allowed; else it is noted.
 """
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
-from vramfit import no_sequence, notes, restart
+from vramfit import no_sequence, notes, restart, steering
 from vramfit.values.tracked import lines
 
 SIZE, BRANCH, NUMBER = "a size", "a branch", "a whole number"
@@ -58,8 +58,8 @@ _copies: dict[str, Any] = {}
 
 
 def _find_counter(kind: str) -> Callable[[], int] | None:
-    """How often device memory that no host copy wrote was read back: `unknown`, or `device` for a few bytes. None where
-    there is no virtual GPU."""
+    """How often device memory that no host copy wrote was read back: `unknown`, or `device` for a few bytes; `small`
+    for a few bytes whoever wrote them. None where there is no virtual GPU."""
     for name in (None, "libvramfit_virtual_gpu.so"):
         try:
             counter = getattr(ctypes.CDLL(name), f"vramfit_gpu_{kind}_reads")
@@ -71,9 +71,10 @@ def _find_counter(kind: str) -> Callable[[], int] | None:
 
 
 def has_read() -> bool:
-    """Whether the host has read bytes that a kernel wrote."""
-    counter = _find_counter("unknown")
-    return counter is not None and counter() > 0
+    """Whether the host has read bytes that a kernel wrote, or may have changed: a count that a host copy began and the
+    card adds to."""
+    counters = [_find_counter(kind) for kind in ("unknown", "small")]
+    return any(counter is not None and counter() > 0 for counter in counters)
 
 
 def install(torch: ModuleType) -> None:
@@ -204,8 +205,11 @@ def _watched(
         before, before_few = counter(), few()
         result = original(*args, **kwargs)
         _Tracing.seen_reads += few() - before_few
-        if counter() != before and not (decides is NUMBER and _is_fractional(result)):
-            _note(sys._getframe(1), decides, name)
+        if counter() != before:
+            if decides is not NUMBER or not _is_fractional(result):
+                _note(sys._getframe(1), decides, name)
+            elif decided := steering.decided_by(sys._getframe(1)):
+                _note(sys._getframe(1), decided, name, again=decided is steering.LOOP)
         return result
 
     return call
@@ -297,8 +301,9 @@ def _is_fractional(result: Any) -> bool:
     return isinstance(result, (float, complex))
 
 
-def _note(frame: FrameType, decides: str, name: str) -> None:
-    restart.with_values()
+def _note(frame: FrameType, decides: str, name: str, again: bool = True) -> None:
+    if again:
+        restart.with_values()
     caller = (frame.f_code, frame.f_lineno, name)
     if caller in _seen:
         return

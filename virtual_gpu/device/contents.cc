@@ -20,6 +20,7 @@ constexpr size_t kReadByHost = 64;  // .item(), nonzero's count and the like; an
 
 std::atomic<uint64_t> device_reads{0};
 std::atomic<uint64_t> unknown_reads{0};
+std::atomic<uint64_t> small_reads{0};
 std::atomic<bool> tracks_values{false};
 
 WrittenBytes& written() {
@@ -91,6 +92,7 @@ void copy_on_device(void* to, const void* from, size_t bytes) {
 void copy_to_host(void* to, const void* from, size_t bytes) {
   const std::vector<Span> source = written().inside(span_of(from, bytes));
   if (source.empty()) unknown_reads.fetch_add(1, std::memory_order_relaxed);
+  if (bytes <= kReadByHost) small_reads.fetch_add(1, std::memory_order_relaxed);
   if (source.empty() && bytes <= kReadByHost) device_reads.fetch_add(1, std::memory_order_relaxed);
   std::memset(to, 0, bytes);
   for (const Span& span : source) {
@@ -164,6 +166,8 @@ void fill(void* to, int byte, size_t bytes) {
 uint64_t vramfit_gpu_device_reads(void) { return vramfit::device::device_reads.load(std::memory_order_relaxed); }
 
 uint64_t vramfit_gpu_unknown_reads(void) { return vramfit::device::unknown_reads.load(std::memory_order_relaxed); }
+
+uint64_t vramfit_gpu_small_reads(void) { return vramfit::device::small_reads.load(std::memory_order_relaxed); }
 
 void vramfit_gpu_track_values(void) {
   vramfit::device::watch_blocks();

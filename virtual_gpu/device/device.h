@@ -43,6 +43,8 @@ extern "C" {
 VF_EXPORT uint64_t vramfit_gpu_device_reads(void);
 // The same of any size.
 VF_EXPORT uint64_t vramfit_gpu_unknown_reads(void);
+// The same of a few bytes whoever wrote them: a kernel may have changed what a host copy began, a count for example.
+VF_EXPORT uint64_t vramfit_gpu_small_reads(void);
 // From here on what is known of values in device memory is kept, byte by byte (value_states.h): bytes copied from the
 // host are known, copies on the device take their state along, new blocks are unknown.
 VF_EXPORT void vramfit_gpu_track_values(void);

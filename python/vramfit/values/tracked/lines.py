@@ -31,14 +31,25 @@ def own_line(frame: FrameType | None) -> str:
     return outside
 
 
+def is_users(frame: FrameType) -> bool:
+    """Whether a frame is of the user's own code."""
+    file = frame.f_code.co_filename
+    return not file.startswith((_OUR_FOLDER, "<")) and not _INSTALLED.search(file)
+
+
 def asking_line() -> tuple[object, int] | None:
     """A key for the innermost line outside of torch and of ours."""
+    frame = asking_frame()
+    return None if frame is None else (frame.f_code, frame.f_lineno)
+
+
+def asking_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and (
         _is_torch(frame.f_code.co_filename) or frame.f_code.co_filename.startswith((_OUR_FOLDER, "<"))
     ):
         frame = frame.f_back
-    return None if frame is None else (frame.f_code, frame.f_lineno)
+    return frame
 
 
 def say(what: str) -> None:

@@ -18,6 +18,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
+from vramfit import steering
 from vramfit.values.mode import Twice
 from vramfit.values.tracked import lines, sized, witness
 from vramfit.values.tracked.operators import Kind, Operator, names_of, operator_of
@@ -338,6 +339,8 @@ def make_readable(source: Tensor) -> None:
         state = OPEN
     if state < KNOWN and _is_discrete(source):
         lines.say(f"{_what_is_read(source)} that the host reads")
+    elif state < KNOWN and source.numel() == 1 and (decided := steering.decided_by(lines.asking_frame())):
+        lines.say(decided)
 
 
 def _what_is_read(source: Tensor) -> str:
