@@ -37,7 +37,7 @@ def prepare(always: bool = False) -> None:
         importing.after_import("torch", on_oom.install)
     if not always and not _is_under_vramfit():
         return
-    from vramfit import apply, frameworks, late_dynamo, restart
+    from vramfit import apply, frameworks, late_dynamo, restart, vllm_memory
 
     garbage.install()
     restart.follow_output()
@@ -46,6 +46,7 @@ def prepare(always: bool = False) -> None:
     importing.install()
     importing.after_import("torch", _after_torch)
     frameworks.install()
+    vllm_memory.install()
     if os.environ.get("VRAMFIT_REAL") != "1":
         late_dynamo.install()
 

@@ -119,6 +119,25 @@ void apply_framework(const json& fields, RunResult& result) {
   if (memory.peak.count() > 0) result.frameworks.push_back(std::move(memory));
 }
 
+std::optional<base::Bytes> told_bytes(const json& fields, const char* name) {
+  const std::int64_t bytes = integer_of(fields, name, -1);
+  return bytes < 0 ? std::nullopt : std::optional(base::Bytes(bytes));
+}
+
+void apply_server(const json& fields, RunResult& result) {
+  model::ServerMemory memory;
+  memory.name = text_of(fields, "framework");
+  memory.version = text_of(fields, "version");
+  memory.device = static_cast<int>(integer_of(fields, "device"));
+  memory.weights = told_bytes(fields, "weights_bytes");
+  memory.activations = told_bytes(fields, "activation_bytes");
+  memory.outside = told_bytes(fields, "outside_bytes");
+  memory.graphs = told_bytes(fields, "graph_bytes");
+  memory.kv_cache = told_bytes(fields, "kv_cache_bytes");
+  if (const std::int64_t tokens = integer_of(fields, "kv_tokens"); tokens > 0) memory.kv_tokens = tokens;
+  result.servers.push_back(std::move(memory));
+}
+
 void apply_note(const Note& note, RunResult& result) {
   const json& fields = note.fields;
   if (note.kind == "process") {
@@ -150,6 +169,8 @@ void apply_note(const Note& note, RunResult& result) {
     result.oom = std::move(oom);
   } else if (note.kind == "framework_memory") {
     apply_framework(fields, result);
+  } else if (note.kind == "server_memory") {
+    apply_server(fields, result);
   } else if (note.kind == "error") {
     apply_error(fields, result);
   }

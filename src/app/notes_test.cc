@@ -89,6 +89,19 @@ TEST(Notes, what_a_framework_used_by_its_own_count_is_kept_for_each_card) {
   EXPECT_EQ(result.frameworks[1].pool, std::nullopt);
 }
 
+TEST(Notes, how_a_server_divides_a_card_is_kept_as_far_as_it_tells) {
+  const auto result = read(
+      {R"({"kind":"server_memory","framework":"vLLM","version":"0.20.2","device":1,"weights_bytes":7,"outside_bytes":0,"graph_bytes":null,"kv_cache_bytes":64,"kv_tokens":16})"});
+  ASSERT_EQ(result.servers.size(), 1u);
+  const model::ServerMemory& memory = result.servers[0];
+  EXPECT_EQ(memory.device, 1);
+  EXPECT_EQ(memory.weights, base::Bytes(7));
+  EXPECT_EQ(memory.outside, base::Bytes(0));
+  EXPECT_EQ(memory.graphs, std::nullopt);
+  EXPECT_EQ(memory.activations, std::nullopt);
+  EXPECT_EQ(memory.kv_tokens, 16);
+}
+
 TEST(Notes, fields_of_the_wrong_type_do_no_harm) {
   const auto result = read({R"({"kind":"oom","message":7,"stack":"none"})",
                             R"({"kind":"error","stack":[{"line":"x"}]})", R"({"kind":"nobody knows this one"})"});

@@ -9,7 +9,7 @@
 
 namespace vramfit::model {
 
-inline constexpr std::array<std::string_view, 53> kNoteKinds{"assumed",
+inline constexpr std::array<std::string_view, 54> kNoteKinds{"assumed",
                                                              "attention_scores",
                                                              "checkpoint_load",
                                                              "coverage",
@@ -52,6 +52,7 @@ inline constexpr std::array<std::string_view, 53> kNoteKinds{"assumed",
                                                              "role",
                                                              "root_module",
                                                              "run_on",
+                                                             "server_memory",
                                                              "snapshot",
                                                              "step",
                                                              "step_input",

@@ -126,6 +126,15 @@ struct FrameworkMemory {
   friend bool operator==(const FrameworkMemory&, const FrameworkMemory&) = default;
 };
 
+// How a server of models divides a card, by its own profiling (vLLM). None: it does not tell.
+struct ServerMemory {
+  std::string name, version;  // "vLLM", "0.20.2"
+  int device = 0;
+  std::optional<Bytes> weights, activations, outside, graphs, kv_cache;  // outside: of PyTorch's allocator
+  std::optional<std::int64_t> kv_tokens;                                 // that the KV cache holds
+  friend bool operator==(const ServerMemory&, const ServerMemory&) = default;
+};
+
 // Something to be told once, with how often it happened.
 struct Remark {
   std::string text;
@@ -203,6 +212,7 @@ struct RunResult {
   std::vector<OwnerRow> owners_at_peak;
   std::vector<LineRow> lines_at_peak;
   std::vector<FrameworkMemory> frameworks;
+  std::vector<ServerMemory> servers;
   std::optional<Oom> oom;
   std::optional<ScriptError> error;
   std::vector<std::string> cuts;  // sentences: what was left out of the run

@@ -119,6 +119,19 @@ ordered_json framework_json(const model::FrameworkMemory& memory) {
           {"pool_bytes", memory.pool ? ordered_json(memory.pool->count()) : ordered_json(nullptr)}};
 }
 
+ordered_json server_json(const model::ServerMemory& memory) {
+  const auto told = [](const auto& bytes) { return bytes ? ordered_json(bytes->count()) : ordered_json(nullptr); };
+  return {{"name", memory.name},
+          {"version", or_null(memory.version)},
+          {"device", memory.device},
+          {"weights_bytes", told(memory.weights)},
+          {"activation_bytes", told(memory.activations)},
+          {"outside_bytes", told(memory.outside)},
+          {"graph_bytes", told(memory.graphs)},
+          {"kv_cache_bytes", told(memory.kv_cache)},
+          {"kv_tokens", memory.kv_tokens ? ordered_json(*memory.kv_tokens) : ordered_json(nullptr)}};
+}
+
 ordered_json files_json(const model::FilesResult& files) {
   ordered_json json = {{"mode", files.is_private ? "private" : "shared"}, {"mechanism", or_null(files.mechanism)}};
   if (files.is_private) {
@@ -202,6 +215,7 @@ ordered_json run_to_json(const model::RunResult& result, std::string_view versio
   json["owners_at_peak"] = list_json(result.owners_at_peak, owner_json);
   json["lines_at_peak"] = list_json(result.lines_at_peak, line_json);
   json["frameworks"] = list_json(result.frameworks, framework_json);
+  json["servers"] = list_json(result.servers, server_json);
   json["oom"] = result.oom ? oom_json(*result.oom) : ordered_json(nullptr);
   json["error"] = result.error ? error_json(*result.error) : ordered_json(nullptr);
   json["reach"] = reach_json(result.reach);

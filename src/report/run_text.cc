@@ -6,6 +6,7 @@
 
 #include "report/layout.h"
 #include "report/modules_text.h"
+#include "report/own_counts.h"
 #include "report/reach_text.h"
 
 namespace vramfit::report {
@@ -210,17 +211,6 @@ void add_sentences(std::string& text, std::string_view title, const std::vector<
   for (const std::string& sentence : sentences) text += "  - " + wrap(sentence, kPageWidth - 4, 4) + "\n";
 }
 
-void add_frameworks(std::string& text, const RunResult& result) {
-  std::vector<std::string> sentences;
-  for (const model::FrameworkMemory& memory : result.frameworks) {
-    sentences.push_back(fmt::format(
-        "{} {} used {} of card {} at its peak{}; what it does not use of its pool is no need of the job's", memory.name,
-        memory.version, to_string(memory.peak), memory.device,
-        memory.pool ? fmt::format(", of a pool of {} that it took for itself", to_string(*memory.pool)) : ""));
-  }
-  add_sentences(text, "By the framework's own count", sentences);
-}
-
 std::vector<std::string> sentences_of(const std::vector<model::Remark>& remarks) {
   std::vector<std::string> sentences;
   for (const model::Remark& remark : remarks) {
@@ -317,7 +307,7 @@ std::string run_to_text(const RunResult& result, const TextOptions& options) {
     add_devices(text, result);
     add_phases(text, result);
     add_owners(text, result, options.verbose ? 100 : 12);
-    add_frameworks(text, result);
+    for (const auto& [title, sentences] : own_counts(result)) add_sentences(text, title, sentences);
     add_lines(text, result, options.verbose ? 10 : 4);
     if (result.modules) text += modules_to_text(*result.modules, options.verbose ? 1000 : 12);
   }

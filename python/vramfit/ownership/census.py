@@ -19,6 +19,7 @@ from vramfit.phases import position
 _SHARE = 0.02  # of the time so far that walks may take, beyond the first
 _ALWAYS = 2  # walks at training steps that are taken whatever they cost: two tell what is written between them
 _RISE = 1.01  # of the peak, since the last walk, for a walk at other occasions
+_MOST_IS_NEW = 2.0  # as often as the peak doubles, a walk is worth what it costs: some ten times in a run at most
 _MOST_OOMS = 3  # that are looked at: a script may catch them and go on
 _LEAST_BYTES = 1 << 20  # on the cards: below, there is nothing to tell
 
@@ -51,16 +52,20 @@ def _restart() -> None:
 os.register_at_fork(after_in_child=_restart)
 
 
+def _has_time(occasion: str) -> bool:
+    """The first of an occasion, then while walks have taken little of the run, or when most of the peak is new."""
+    count = _clock.counts[occasion] = _clock.counts.get(occasion, 0) + 1
+    return count <= _ALWAYS or _has_risen(_MOST_IS_NEW) or _clock.spent < _SHARE * (time.monotonic() - _clock.began)
+
+
 def _is_due(occasion: str) -> bool:
     """The first of an occasion, then at doubling counts while there is time for them."""
-    count = _clock.counts[occasion] = _clock.counts.get(occasion, 0) + 1
-    if count <= _ALWAYS:
-        return True
-    return count & (count - 1) == 0 and _clock.spent < _SHARE * (time.monotonic() - _clock.began)
+    has_time, count = _has_time(occasion), _clock.counts[occasion]
+    return has_time and (count <= _ALWAYS or count & (count - 1) == 0)
 
 
-def _has_risen() -> bool:
-    return recorder.total(recorder.PEAK_ALLOCATED) > _RISE * _clock.peak
+def _has_risen(by: float = _RISE) -> bool:
+    return recorder.total(recorder.PEAK_ALLOCATED) > by * _clock.peak
 
 
 def _take_if_risen() -> None:
@@ -154,7 +159,9 @@ def _step_ended(optimizer: Any) -> None:
 
 
 def _forward_ended(module: Any, result: Any) -> None:
-    if "step" not in _clock.counts and "backward" not in _clock.counts and _has_risen() and _is_due("forward"):
+    # Each walk waits for a higher peak than the last one's, so that there are few: a server's cache comes after many
+    # forwards, and in one.
+    if "step" not in _clock.counts and "backward" not in _clock.counts and _has_risen() and _has_time("forward"):
         take()
 
 
