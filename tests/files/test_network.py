@@ -26,6 +26,49 @@ def test_the_network_is_off_and_that_is_told(place: Place) -> None:
     assert "refused (--network opens it)" in " ".join(done.stderr.split())
 
 
+def test_services_of_the_machine_hear_nothing_and_the_jobs_own_do(place: Place) -> None:
+    abstract = f"\0vramfit-{os.getpid()}"
+    named = place.product.folder / "service.sock"
+    with (
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
+        socket.socket(socket.AF_UNIX) as hidden,
+        socket.socket(socket.AF_UNIX) as on_disk,
+    ):
+        udp.bind(("127.0.0.1", 0))
+        for server, address in ((hidden, abstract), (on_disk, str(named))):
+            server.bind(address)
+            server.listen()
+        done = place.untouched(f"""
+            import socket
+            def attempt(family, address, kind=socket.SOCK_STREAM):
+                with socket.socket(family, kind) as client:
+                    try:
+                        if kind == socket.SOCK_DGRAM: client.sendto(b"x", address)
+                        else: client.connect(address)
+                        print("reached")
+                    except OSError as error: print("refused")
+            attempt(socket.AF_INET, ("127.0.0.1", {tcp.getsockname()[1]}))
+            attempt(socket.AF_UNIX, {abstract!r})
+            attempt(socket.AF_UNIX, {str(named)!r})
+            try: attempt(socket.AF_INET, ("127.0.0.1", {udp.getsockname()[1]}), socket.SOCK_DGRAM)
+            except OSError: print("refused")
+            with socket.create_server(("127.0.0.1", 0)) as own, socket.socket(socket.AF_UNIX) as other:
+                attempt(socket.AF_INET, own.getsockname())
+                other.bind("own.sock"); other.listen()
+                attempt(socket.AF_UNIX, "own.sock")
+        """)
+        assert done.exit_code == 0, str(done)
+        udp.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            udp.recv(1)
+        tcp.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            tcp.accept()
+    words = done.stdout.split()
+    assert words[:3] == ["refused"] * 3 and words[4:] == ["reached"] * 2, str(done)
+
+
 def test_uploads_to_the_hub_are_left_out_and_said_to_be(any_place: Place) -> None:
     (any_place.work / "model.safetensors").write_text("mine")
     done = any_place.untouched("""

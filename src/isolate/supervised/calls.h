@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "isolate/supervised/services.h"
 #include "isolate/supervised/target.h"
 #include "isolate/supervised/union_tree.h"
 
@@ -31,17 +32,19 @@ struct Answer {
   static Answer of(int result);
 };
 
+// What the job may reach besides files.
+struct Reach {
+  bool network = false;                // the machine's
+  const Services* services = nullptr;  // without it, these are not reached either
+};
+
 // Sockets that the job gave a name in the layer, by their numbers: what it called them.
 using SocketNames = std::unordered_map<std::uint64_t, std::string>;
 
 class Calls {
  public:
-  Calls(UnionTree& tree, SocketNames& sockets, bool network, const seccomp_notif& notice)
-      : tree_(tree),
-        sockets_(sockets),
-        network_(network),
-        call_(notice.data),
-        target_(static_cast<pid_t>(notice.pid)) {}
+  Calls(UnionTree& tree, SocketNames& sockets, const Reach& reach, const seccomp_notif& notice)
+      : tree_(tree), sockets_(sockets), reach_(reach), call_(notice.data), target_(static_cast<pid_t>(notice.pid)) {}
 
   Answer answer();
   // Folders that the caller opened before they had a mirror, and has changed through its descriptor: it shall go on
@@ -95,11 +98,12 @@ class Calls {
   Answer tell_socket();
 
   Answer parent_ready(const Found& found);
-  bool refuses_network(std::uint64_t address, std::uint64_t size);
+  // What a connection to an address, or a message there, is refused with; 0: it is not.
+  int refusal_of(std::uint64_t address, std::uint64_t size);
 
   UnionTree& tree_;
   SocketNames& sockets_;
-  bool network_;
+  const Reach& reach_;
   const seccomp_data& call_;
   Target target_;
   bool refused_network_ = false;

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include "isolate/supervised/calls.h"
 
@@ -40,6 +41,28 @@ struct ShortAddress {
   sockaddr_un address{};
   bool fits = false;
 };
+
+struct Destination {
+  bool leaves_machine = false;
+  std::uint16_t port = 0;          // of the machine itself; 0: none
+  std::string_view abstract_name;  // of a unix socket, into the address
+};
+
+Destination destination_of(const sockaddr_storage& to, std::size_t length) {
+  if (to.ss_family == AF_INET) {
+    const auto& four = reinterpret_cast<const sockaddr_in&>(to);
+    return {(ntohl(four.sin_addr.s_addr) >> 24) != 127, ntohs(four.sin_port), {}};
+  }
+  if (to.ss_family == AF_INET6) {
+    const auto& six = reinterpret_cast<const sockaddr_in6&>(to);
+    const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&six.sin6_addr) != 0;
+    const bool is_own = is_mapped ? six.sin6_addr.s6_addr[12] == 127 : IN6_IS_ADDR_LOOPBACK(&six.sin6_addr) != 0;
+    return {!is_own, ntohs(six.sin6_port), {}};
+  }
+  const auto& unix = reinterpret_cast<const sockaddr_un&>(to);
+  const bool is_abstract = to.ss_family == AF_UNIX && length > kHead + 1 && unix.sun_path[0] == '\0';
+  return {false, 0, is_abstract ? std::string_view(unix.sun_path + 1, length - kHead - 1) : std::string_view()};
+}
 
 }  // namespace
 
@@ -84,7 +107,11 @@ Answer Calls::connect_socket() {
   Answer problem;
   if (!find_socket(path, found, problem)) return problem;
   if (!found.exists) return Answer::error(ENOENT);
-  if (found.clean) return Answer::kernel();
+  if (found.clean && reach_.network) return Answer::kernel();
+  if (found.clean) {  // as in an overlay: whoever listens there is not the job's
+    refused_network_ = true;
+    return Answer::error(ECONNREFUSED);
+  }
   const ShortAddress address(found.place);
   const FileDescriptor socket = target_.take(number(0));
   if (!socket || !address.fits) return Answer::error(socket ? ENAMETOOLONG : EACCES);
@@ -113,33 +140,31 @@ Answer Calls::tell_socket() {
   return is_told ? Answer::done() : Answer::error(EFAULT);
 }
 
-bool Calls::refuses_network(std::uint64_t address, std::uint64_t size) {
-  sockaddr_in6 to{};
-  if (address == 0 || size < sizeof(sa_family_t)) return false;
-  if (!target_.read(address, &to, std::min<std::size_t>(size, sizeof to))) return false;
-  if (to.sin6_family == AF_INET) {
-    const auto* four = reinterpret_cast<const sockaddr_in*>(&to);
-    refused_network_ = (ntohl(four->sin_addr.s_addr) >> 24) != 127;
-  } else if (to.sin6_family == AF_INET6) {
-    const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&to.sin6_addr) != 0;
-    refused_network_ = is_mapped ? to.sin6_addr.s6_addr[12] != 127 : IN6_IS_ADDR_LOOPBACK(&to.sin6_addr) == 0;
-  }
-  return refused_network_;
+int Calls::refusal_of(std::uint64_t address, std::uint64_t size) {
+  sockaddr_storage to{};
+  const std::size_t length = std::min<std::size_t>(size, sizeof to);
+  if (address == 0 || length < sizeof(sa_family_t) || !target_.read(address, &to, length)) return 0;
+  const Destination destination = destination_of(to, length);
+  if (destination.leaves_machine) return ENETUNREACH;
+  const bool is_outside = destination.abstract_name.empty() ? reach_.services->is_outside(destination.port)
+                                                            : reach_.services->is_outside(destination.abstract_name);
+  return is_outside ? ECONNREFUSED : 0;
 }
 
 Answer Calls::send() {
-  if (network_) return Answer::kernel();
-  bool refused = false;
+  if (reach_.network) return Answer::kernel();
+  int refusal = 0;
   if (call_.nr == SYS_connect) {
-    refused = refuses_network(argument(1), argument(2));
+    refusal = refusal_of(argument(1), argument(2));
   } else if (call_.nr == SYS_sendto) {
-    refused = refuses_network(argument(4), argument(5));
+    refusal = refusal_of(argument(4), argument(5));
   } else {
     msghdr message{};
     const bool is_read = target_.read(argument(1), &message, sizeof message);
-    refused = is_read && refuses_network(reinterpret_cast<std::uint64_t>(message.msg_name), message.msg_namelen);
+    if (is_read) refusal = refusal_of(reinterpret_cast<std::uint64_t>(message.msg_name), message.msg_namelen);
   }
-  return refused ? Answer::error(ENETUNREACH) : Answer::kernel();
+  refused_network_ = refusal != 0;
+  return refusal != 0 ? Answer::error(refusal) : Answer::kernel();
 }
 
 }  // namespace vramfit::isolate

@@ -73,6 +73,7 @@ Supervisor::Supervisor(base::FileDescriptor listener, const SupervisedPlaces& pl
     : listener_(std::move(listener)),
       stop_(::eventfd(0, EFD_CLOEXEC)),
       tree_(places.mirror, places.shared, places.limit_bytes),
+      services_(Services::find()),
       network_(places.network) {
   std::uint64_t flags = kWakeInStep;
   ::ioctl(listener_.number(), SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
@@ -93,6 +94,7 @@ void Supervisor::serve() {
   ::unshare(CLONE_FS);
   ::umask(0);
   SocketNames sockets;
+  const Reach reach{network_, &services_};
   while (true) {
     pollfd waiting[2] = {{listener_.number(), POLLIN, 0}, {stop_.number(), POLLIN, 0}};
     if (::poll(waiting, 2, -1) < 0 && errno != EINTR) return;
@@ -100,7 +102,7 @@ void Supervisor::serve() {
     if ((waiting[0].revents & POLLIN) == 0) continue;
     seccomp_notif notice{};
     if (::ioctl(listener_.number(), SECCOMP_IOCTL_NOTIF_RECV, &notice) != 0) continue;
-    Calls calls(tree_, sockets, network_, notice);
+    Calls calls(tree_, sockets, reach, notice);
     const Answer answer = calls.answer();
     refused_ += calls.was_refused_network() ? 1 : 0;
     swap_folders(listener_.number(), notice.id, calls.find_swaps());

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "isolate/supervised/services.h"
 #include "isolate/supervised/union_tree.h"
 
 namespace vramfit::isolate {
@@ -40,6 +41,7 @@ class Supervisor {
 
   base::FileDescriptor listener_, stop_;
   UnionTree tree_;
+  const Services services_;  // the job waits for its first call to be answered, and has none of its own yet
   bool network_;
   std::atomic<std::int64_t> refused_ = 0;
   std::thread thread_;
