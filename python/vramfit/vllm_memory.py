@@ -47,6 +47,9 @@ def _follow_worker(module: ModuleType) -> None:
 def _tell(worker: Any) -> None:
     import vllm
 
+    from vramfit.ownership import census
+
+    census.take()  # the cache has come, and a captured graph runs no forward that would be an occasion
     runner, cache = worker.model_runner, worker.cache_config
     blocks, block_tokens = getattr(cache, "num_gpu_blocks", None), getattr(cache, "block_size", None)
     notes.note(

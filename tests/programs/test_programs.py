@@ -161,3 +161,9 @@ def test_a_served_model_fills_its_cards_with_its_cache(
     for card in run.result["devices"]:
         share = card["peak_device_bytes"] / card["total_bytes"]
         assert 0.85 < share < 0.97, "it is told to take 92 % of a card, and takes what remains for its cache"
+    for told in run.result["servers"]:
+        held = [row for row in run.result["owners_at_peak"] if row["device"] == told["device"]]
+        cache = sum(row["bytes"] for row in held if row["owner"] == "KV cache")
+        assert 0.99 < cache / told["kv_cache_bytes"] < 1.01, (held, told)
+        assert told["kv_tokens"] > 0 and told["weights_bytes"] > 0
+        assert bool(told["graph_bytes"]) == ("graphs" in recipe.arguments)
