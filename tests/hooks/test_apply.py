@@ -96,6 +96,13 @@ def test_another_optimizer_takes_over_the_learning_rate(job: Job) -> None:
     assert finished.output()["lr"] == pytest.approx(0.125 / 4)
 
 
+def test_an_optimizer_takes_over_no_argument_that_means_something_else_to_it(job: Job) -> None:
+    adam = "AdamW(model.parameters(), 0.125, eps=1e-6)"
+    finished = job.run(training(optimizer=adam), {"id": "optimizer", "name": "Adafactor"})
+    assert finished.output()["optimizer"] == "Adafactor"
+    assert finished.only("optimizer")["options"]["eps"] == [None, 0.001]
+
+
 def test_options_of_the_same_optimizer_do_not_change_results(job: Job) -> None:
     adam = "AdamW(model.parameters(), lr=0.01)"
     plain = job.run(training(optimizer=adam)).output()

@@ -23,6 +23,12 @@ def _own_arguments(kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     return {**dict(zip(names, args)), **kwargs}
 
 
+def _means_the_same(target: Any, name: str, value: Any) -> bool:
+    """Adafactor's eps is a pair, of which neither is Adam's."""
+    parameter = inspect.signature(target.__init__).parameters.get(name)
+    return parameter is not None and isinstance(parameter.default, tuple) == isinstance(value, (tuple, list))
+
+
 def _change_options(torch: Any, kind: Any, options: dict[str, Any]) -> None:
     accepted = _accepted(kind)
     if not options or not set(options) <= accepted:
@@ -46,7 +52,6 @@ def _change_options(torch: Any, kind: Any, options: dict[str, Any]) -> None:
 def _replace(torch: Any, target: Any, options: dict[str, Any]) -> None:
     """Every optimizer of another class becomes one of `target`, which is what isinstance() then sees."""
     base = torch.optim.Optimizer
-    accepted = _accepted(target)
 
     def new(kind: Any, *args: Any, **kwargs: Any) -> Any:
         # Wrappers (accelerate's, sharding ones) hold an optimizer; they are not one to replace.
@@ -54,7 +59,7 @@ def _replace(torch: Any, target: Any, options: dict[str, Any]) -> None:
         if issubclass(kind, target) or is_wrapper:
             return object.__new__(kind)
         own = _own_arguments(kind, args, kwargs)
-        carried = {name: own[name] for name in _CARRIED if name in own and name in accepted}
+        carried = {name: own[name] for name in _CARRIED if name in own and _means_the_same(target, name, own[name])}
         made = object.__new__(target)
         made.__init__(own["params"], **{**carried, **options})
         apply.applied(ID, f"{target.__name__} instead of {kind.__name__}")
