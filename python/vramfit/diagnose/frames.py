@@ -11,7 +11,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 _INSTALLED = re.compile(
-    r"/site-packages/|/dist-packages/|/torchinductor_|/lib/python3\.\d+t?/|^<frozen|/_remote_module_"
+    r"/site-packages/|/dist-packages/|/torchinductor_|/torch_geometric\.nn\.|/lib/python3\.\d+t?/|^<frozen|/_remote_module_"
 )
 _OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + "/"
 _MAX_DEPTH = 200

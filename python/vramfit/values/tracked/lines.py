@@ -10,7 +10,7 @@ from types import FrameType
 
 from vramfit import notes
 
-_INSTALLED = re.compile(r"/site-packages/|/dist-packages/|/torchinductor_|/lib/python3\.\d+t?/")
+_INSTALLED = re.compile(r"/site-packages/|/dist-packages/|/torchinductor_|/torch_geometric\.nn\.|/lib/python3\.\d+t?/")
 _OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/"
 _seen: set[tuple[object, int, str]] = set()
 _noted: set[tuple[str, str]] = set()
