@@ -78,7 +78,7 @@ def _after_torch(torch: ModuleType) -> None:
         values,
         verify,
     )
-    from vramfit.ownership import caches, census
+    from vramfit.ownership import buckets, caches, census
 
     _hooked.append(True)
     recorder.check()
@@ -89,6 +89,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("loaders", lambda: loaders.install(torch)),
         ("owners", lambda: owners.install(torch)),
         ("caches", caches.install),
+        ("buckets", lambda: buckets.install(torch)),
         ("job", lambda: job.install(torch)),
         ("apply", lambda: apply.install(torch)),
         ("cut", lambda: cut.install(torch)),

@@ -38,6 +38,15 @@ def test_ddp_holds_one_more_copy_of_the_gradients(plain: dict) -> None:
         assert abs(line["peak_allocated"] - plain["peak_allocated"] - line["parameter_bytes"]) < SLACK
 
 
+@pytest.mark.parametrize("options", [(), ("--view",)])
+def test_ddps_buckets_are_called_gradients(plain: dict, options: tuple[str, ...]) -> None:
+    run = run_ranks(2, "ddp.py", *options)
+    rows = [row for row in run.result["owners_at_peak"] if row["device"] == 0]
+    held = sum(row["bytes"] for row in rows if row["owner"] == "gradients")
+    copies = 1 if options else 2  # with views the buckets are the gradients
+    assert abs(held - copies * plain["parameter_bytes"]) < SLACK
+
+
 def test_ddp_with_gradients_as_views_holds_no_second_copy(plain: dict) -> None:
     for line in run_ranks(2, "ddp.py", "--view").lines():
         assert line["peak_allocated"] - plain["peak_allocated"] < SLACK
