@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from product import ROOT, Finished, Product
@@ -26,11 +27,33 @@ class Recipe:
     packages: tuple[str, ...] = ()
     environment: str = "programs"  # of tests/requirements
     gpu: str = "rtx3090"
+    launcher: tuple[str, ...] = ()  # options of the interpreter before the script
     phases: frozenset[str] = TRAIN  # each must have been seen
     owners: frozenset[str] = frozenset()  # each must hold something at the peak
 
     def __str__(self) -> str:
-        return " ".join([self.script, *self.arguments])
+        words = [self.script, *self.arguments]
+        if self.launcher:
+            words += ["under", *self.launcher[self.launcher[0] == "-m" :]]
+        return " ".join(words)
+
+
+EVALUATED = frozenset({"train", "validate"})
+STATE = frozenset({"weights", "optimizer"})
+FSDP = (
+    *("--use_fsdp", "--fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP"),
+    *("--fsdp_transformer_layer_cls_to_wrap", "LlamaDecoderLayer"),
+)
+ACCELERATE = ("-m", "accelerate.commands.launch", "--num_processes", "2")
+
+
+def on_two_cards(script: str, *arguments: str, owners: frozenset[str] = STATE, **how: Any) -> Recipe:
+    return Recipe(script, arguments, gpu="2xrtx3090", phases=EVALUATED, owners=owners, **how)
+
+
+def accelerated(*options: str, owners: frozenset[str] = STATE) -> Recipe:
+    packages = ("accelerate", "transformers")
+    return on_two_cards("accelerate_strategies.py", launcher=(*ACCELERATE, *options), packages=packages, owners=owners)
 
 
 RECIPES_RUN = [
@@ -40,6 +63,9 @@ RECIPES_RUN = [
     Recipe("trl_dpo.py", packages=("trl",)),
     Recipe("trl_grpo.py", packages=("trl",)),
     Recipe("pyg_graphs.py", packages=("torch-geometric",), phases=frozenset({"train", "validate"})),
+    Recipe(
+        "pyg_nodes.py", packages=("torch-geometric",), phases=EVALUATED, owners=frozenset({"inputs", "activations"})
+    ),
     Recipe("ultralytics_yolo.py", packages=("ultralytics",), phases=frozenset({"train", "validate", "test"})),
     Recipe("diffusers_train.py", packages=("diffusers",)),
     Recipe("diffusers_train.py", ("lora",), packages=("diffusers", "peft")),
@@ -57,6 +83,11 @@ RECIPES_RUN = [
     Recipe("deepspeed_zero.py", ("2",), packages=("deepspeed",)),
     Recipe("deepspeed_zero.py", ("3",), packages=("deepspeed",)),
     Recipe("deepspeed_zero.py", ("2", "offload"), packages=("deepspeed",)),
+    accelerated("--multi_gpu", owners=STATE | {"gradients"}),
+    accelerated(*FSDP, "--fsdp_version", "1"),
+    accelerated(*FSDP, "--fsdp_version", "2"),
+    on_two_cards("lightning_strategies.py", "ddp", "2", packages=("lightning",), owners=STATE | {"gradients"}),
+    on_two_cards("lightning_strategies.py", "fsdp", "2", packages=("lightning",)),
     Recipe("notebook_nbconvert.py", packages=("nbconvert", "torch"), environment="notebook"),
 ]
 
@@ -113,7 +144,7 @@ def told(recipe: Recipe, python: Path, run: Finished) -> dict[str, object]:
 
 def run_recipe(recipe: Recipe, product: Product, outcomes: list[dict[str, object]]) -> Finished:
     python = python_environments.python(recipe.environment)
-    command = [str(python), str(RECIPES / recipe.script), *recipe.arguments]
+    command = [str(python), *recipe.launcher, str(RECIPES / recipe.script), *recipe.arguments]
     report = product.folder / "result.json"
     run = product.call(
         *["run", "--gpu", recipe.gpu, "--json", str(report), "--", *command],
