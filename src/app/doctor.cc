@@ -113,6 +113,7 @@ void name_output(model::Evidence& evidence, const std::string& path) {
   for (auto& entry : evidence.library_errors) rename(entry.at.file);
   for (auto& entry : evidence.host_kills) rename(entry.at.file);
   for (auto& entry : evidence.shm_errors) rename(entry.at.file);
+  for (auto& entry : evidence.oom_mentions) rename(entry.file);
   for (auto& entry : evidence.settings) rename(entry.at.file);
   for (auto& entry : evidence.training) rename(entry.at.file);
   for (auto& entry : evidence.facts) rename(entry.at.file);

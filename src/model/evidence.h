@@ -384,6 +384,7 @@ struct Evidence {
   std::vector<LibraryError> library_errors;
   std::vector<HostKill> host_kills;
   std::vector<ShmError> shm_errors;
+  std::vector<SourceLine> oom_mentions;  // prose that speaks of GPU memory that ran out
   std::vector<MemorySummary> summaries;
   std::vector<GpuStatus> gpu_status;
   std::vector<TrainingLogPoint> training;

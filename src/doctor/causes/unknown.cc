@@ -9,9 +9,23 @@ namespace vramfit::doctor {
 
 namespace {
 
+// Somebody says that memory ran out, and PyTorch's own message is not here.
+void look_at_mention(const Scene& scene, Draft& draft) {
+  draft.weigh(0.3).severity(model::Severity::kNote);
+  draft.title("Memory of the GPU is said to have run out, and the message itself is not here");
+  draft.because(scene.texts.oom_mentions.front(), "this speaks of it, without a number");
+  draft.confirm("the whole message, from \"CUDA out of memory\" on, and the traceback above it");
+  ask_for_traceback(scene, draft);
+  ask_for_snapshot(scene, draft);
+  ask_for_script(scene, draft);
+}
+
 // What little there is: the line itself and what would tell more. Ranked behind anything that is better founded.
 void look(const Scene& scene, Draft& draft) {
-  if (!scene.has_failure()) return;
+  if (!scene.has_failure()) {
+    if (!scene.has_run() && !scene.texts.oom_mentions.empty()) look_at_mention(scene, draft);
+    return;
+  }
   draft.weigh(0.3).severity(model::Severity::kNote);
   if (scene.has_run() && scene.run()->error) {
     draft.title("The script failed, and not for want of memory");

@@ -244,6 +244,7 @@ void merge_evidence(model::Evidence& into, model::Evidence&& other) {
   append(into.library_errors, other.library_errors);
   append(into.host_kills, other.host_kills);
   append(into.shm_errors, other.shm_errors);
+  append(into.oom_mentions, other.oom_mentions);
   append(into.summaries, other.summaries);
   append(into.gpu_status, other.gpu_status);
   append(into.training, other.training);

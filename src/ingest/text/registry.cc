@@ -9,6 +9,7 @@
 #include "ingest/text/launch_failure.h"
 #include "ingest/text/library_error.h"
 #include "ingest/text/memory_summary.h"
+#include "ingest/text/oom_mention.h"
 #include "ingest/text/oom_message.h"
 #include "ingest/text/settings.h"
 #include "ingest/text/shm_error.h"
@@ -23,7 +24,7 @@ std::span<const TextFormat* const> text_formats() {
       &kHostKillFormat,         &kShmErrorFormat,       &kMemorySummaryFormat, &kMemoryStatsFormat,
       &kNvidiaSmiTableFormat,   &kNvidiaSmiQueryFormat, &kNvidiaSmiXmlFormat,  &kNvidiaSmiCsvFormat,
       &kNvidiaSmiMonitorFormat, &kGpuToolsFormat,       &kTrainingLogFormat,   &kForeignFormat,
-      &kHostInfoFormat,         &kSettingsFormat,       &kRemarksFormat,
+      &kHostInfoFormat,         &kSettingsFormat,       &kRemarksFormat,       &kOomMentionFormat,
   });
   static_assert(kFormats.size() <= 32, "TextPass keeps one bit for each");
   return kFormats;

@@ -1,0 +1,60 @@
+#include "ingest/text/oom_mention.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ingest/text/cursor.h"
+
+namespace vramfit::ingest {
+namespace {
+
+using Words = std::string_view;
+
+// Tell it by themselves. The last ones are what people write in Chinese, Korean and Japanese forums.
+constexpr std::array kNames{Words("outofmemoryerror"), Words("cudaoutofmemory"), Words("cuda oom"),
+                            Words("gpu oom"),          Words("显存不足"),        Words("显存溢出"),
+                            Words("爆显存"),           Words("显存爆"),          Words("메모리 부족"),
+                            Words("메모리가 부족"),    Words("メモリ不足"),      Words("メモリが不足")};
+constexpr std::array kRanOut{Words("out of memory"), Words("out-of-memory")};
+constexpr std::array kCards{Words("cuda"), Words("gpu"), Words("vram"), Words("hip "), Words("video memory")};
+constexpr std::array kCode{Words("except "), Words("raise "),   Words("import "), Words("isinstance("),
+                           Words("class "),  Words("#include"), Words("catch (")};
+constexpr std::array kAdvice{Words("if "),
+                             Words("avoid"),
+                             Words("prevent"),
+                             Words("in case"),
+                             Words("when you"),
+                             Words("might "),
+                             Words("may "),
+                             Words("could "),
+                             Words("would "),
+                             Words("without "),
+                             Words("no cuda out of memory"),
+                             Words("solve")};
+constexpr std::array kWords{Words("memory"), Words("cuda oom"), Words("gpu oom"),
+                            Words("显存"),   Words("메모리"),   Words("メモリ")};
+
+template <std::size_t kCount>
+bool has_one(std::string_view text, const std::array<Words, kCount>& words) {
+  return std::ranges::any_of(words, [&](Words word) { return contains_ignoring_case(text, word); });
+}
+
+class OomMentionReader final : public TextReader {
+ public:
+  void read(const LogLine& line, EvidenceSink& sink) override {
+    if (mentions_oom(line.text))
+      sink.add(sink.evidence().oom_mentions, sink.at(line), "mentions of memory that ran out");
+  }
+};
+
+}  // namespace
+
+bool mentions_oom(std::string_view text) {
+  const bool is_told = has_one(text, kNames) || (has_one(text, kRanOut) && has_one(text, kCards));
+  return is_told && !has_one(text, kCode) && !has_one(text, kAdvice);
+}
+
+const TextFormat kOomMentionFormat{"oom_mention", kWords,
+                                   [] { return std::unique_ptr<TextReader>(new OomMentionReader); }};
+
+}  // namespace vramfit::ingest
