@@ -2,12 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "ingest/text/read_text.h"
 #include "model/oom_figures.h"
 
 namespace vramfit::app {
 
 using base::ErrorCode;
+
+namespace {
+
+// Drivers report the memory of one card differently by a few hundred MiB.
+constexpr std::int64_t kSameCapacity = std::int64_t{256} << 20;
+
+}  // namespace
 
 base::Result<HeldMemory> read_held_memory(const std::filesystem::path& path) {
   const auto evidence = ingest::read_text_evidence(path);
@@ -36,8 +45,18 @@ base::Result<HeldMemory> read_held_memory(const std::filesystem::path& path) {
         "a log of PyTorch 2.1 or later with \"this process has ... memory in use\", or --context with a size");
   }
   const std::string which = told == 1 ? "its message" : fmt::format("the largest of its {} messages", told);
-  return HeldMemory{most->arithmetic.context->value,
-                    fmt::format("--context from:{}, {} in line {}", path.string(), which, most->at.line)};
+  HeldMemory held{most->arithmetic.context->value,
+                  fmt::format("--context from:{}, {} in line {}", path.string(), which, most->at.line)};
+  if (most->total) held.capacity = most->total->value;
+  return held;
+}
+
+base::Result<void> check_card(const HeldMemory& held, const model::Card& card) {
+  if (!held.capacity || std::abs((*held.capacity - card.memory).count()) <= kSameCapacity) return {};
+  return base::fail(ErrorCode::kUsage,
+                    fmt::format("the message is of a card with {}, and {} has {}", to_string(*held.capacity), card.name,
+                                to_string(card.memory)),
+                    "--context", "a message of such a card, --gpu with the card of the message, or a size");
 }
 
 }  // namespace vramfit::app

@@ -13,6 +13,9 @@ namespace vramfit::app {
 // that leaves most for context and libraries. An error when there is none, or when the figures of none add up.
 base::Result<HeldMemory> read_held_memory(const std::filesystem::path& path);
 
+// What a process holds differs from card to card: an error when the message's card is another one.
+base::Result<void> check_card(const HeldMemory& held, const model::Card& card);
+
 }  // namespace vramfit::app
 
 #endif

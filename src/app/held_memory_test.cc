@@ -45,6 +45,20 @@ TEST_F(HeldMemoryTest, of_several_messages_is_the_largest_and_says_which) {
   EXPECT_NE(held->source.find("the largest of its 2 messages in line 3"), std::string::npos) << held->source;
 }
 
+TEST_F(HeldMemoryTest, is_of_a_card_with_that_capacity) {
+  const auto held = read(message(15.42, 15.05, 76.56));
+  ASSERT_TRUE(held) << to_string(held.error());
+  model::Card card;
+  card.name = "RTX 3090";
+  card.memory = Bytes::mib(24135);  // as another driver reports it
+  EXPECT_TRUE(check_card(*held, card));
+  card.memory = Bytes::mib(45488);
+  const auto other = check_card(*held, card);
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().what.find("23.69 GiB"), std::string::npos) << other.error().what;
+  EXPECT_TRUE(check_card({Bytes::mib(300), "a size without a card"}, card));
+}
+
 TEST_F(HeldMemoryTest, figures_that_do_not_add_up_are_refused_where_nothing_else_is) {
   const auto held = read(message(3.0, 15.05, 76.56));
   ASSERT_FALSE(held);

@@ -24,7 +24,8 @@ enum class Values { kAuto, kZeros, kCpu };
 // What a process held on a real card besides PyTorch's memory: context and libraries.
 struct HeldMemory {
   base::Bytes bytes;
-  std::string source;  // in words: which message of which file
+  std::string source;                                  // in words: which message of which file
+  std::optional<base::Bytes> capacity = std::nullopt;  // of the card that the message is of
   friend bool operator==(const HeldMemory&, const HeldMemory&) = default;
 };
 

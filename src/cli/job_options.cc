@@ -152,6 +152,10 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
   const auto occupied = parse_size(options.occupied, "--occupied");
   if (!occupied) return std::unexpected(occupied.error());
   if (auto known = read_context(options.context, request); !known) return std::unexpected(known.error());
+  for (const app::CardChoice& choice : cards->cards) {
+    if (!request.held) break;
+    if (auto same = app::check_card(*request.held, choice.card); !same) return std::unexpected(same.error());
+  }
   auto files = build_file_wishes(options, cards->real);
   if (!files) return std::unexpected(files.error());
   request.files = std::move(*files);

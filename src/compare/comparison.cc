@@ -94,7 +94,7 @@ void add_segments(const EventStream& recorded, const EventStream& virtual_run, c
   result.same_segments = std::ssize(common_subsequence(there, here));
 }
 
-// Whether what is reserved is the same, at the end and at the most.
+// Whether live bytes and what is reserved are the same, at the end and at the most.
 bool add_figures(const EventStream& recorded, const EventStream& virtual_run, const Alignment& alignment,
                  CheckResult& result) {
   const Course there = count_totals(recorded, 0, recorded.events.size());
@@ -111,7 +111,8 @@ bool add_figures(const EventStream& recorded, const EventStream& virtual_run, co
   add("reserved at the peak", there.peak.reserved, here.peak.reserved, true);
   add("reserved at the end", there.end.reserved, here.end.reserved, true);
   add("segments at the end", there.end.segments, here.end.segments, false);
-  return there.peak.reserved == here.peak.reserved && there.end.reserved == here.end.reserved;
+  return there.peak.live == here.peak.live && there.end.live == here.end.live &&
+         there.peak.reserved == here.peak.reserved && there.end.reserved == here.end.reserved;
 }
 
 std::string describe(const CheckResult& result) {

@@ -215,6 +215,20 @@ def test_a_snapshot_without_history_says_how_to_record_one(product: Product) -> 
     assert done.exit_code == 2 and "_record_memory_history()" in done.stderr, done
 
 
+def test_a_damaged_recording_never_agrees_as_a_whole(product: Product) -> None:
+    script = text(begin=RECORD, end=DUMP)
+    recording = record(product, script)
+    whole = recording.read_bytes()
+    recording.write_bytes(whole[: len(whole) * 95 // 100])
+    done = check(product, recording, script)
+    assert done.exit_code == 4 and done.result["agreement"] == "not_compared", done
+    assert done.result["events"]["only_recorded"] == 0 and done.result["figures"] == [] == done.result["causes"]
+    assert done.result["notes"][0].startswith("the file is damaged")
+    recording.write_bytes(whole[: len(whole) // 50])
+    refused = check(product, recording, script)
+    assert refused.exit_code == 2 and "the file is damaged" in refused.stderr, refused
+
+
 def test_a_snapshot_does_not_name_its_card(product: Product) -> None:
     recording = record(product, text(begin=RECORD, end=DUMP))
     done = check(product, recording, text(), gpu="")

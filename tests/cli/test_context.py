@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -148,3 +149,23 @@ def test_doctor_says_figures_that_do_not_add_up_to_be_that(product: Product) -> 
     (held,) = shown["context_and_libraries"]
     assert held["held_bytes"] is None and held["low_bytes"] is None
     assert "don't add up" in held["text"] and "--context from:" not in shown["shown"]
+
+
+def test_a_message_of_another_card_is_refused(product: Product, tmp_path: Path) -> None:
+    path = tmp_path / "oom.txt"
+    path.write_text(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 44.42 "
+        "GiB of which 8.00 MiB is free. Process 1 has 44.40 GiB memory in use. Of the allocated memory 43.50 GiB is "
+        "allocated by PyTorch, and 400.00 MiB is reserved by PyTorch but unallocated.\n"
+    )
+    done = product.call("run", "--gpu", "rtx3090", "--context", f"from:{path}", "--", "python", "train.py")
+    assert done.exit_code == 2 and "44.42 GiB" in done.stderr, done
+
+
+@pytest.mark.parametrize("words", [["doctor"], ["run", "--gpu", "t4", "--context"]], ids=["doctor", "context"])
+def test_a_pipe_that_nobody_writes_to_is_an_error(product: Product, tmp_path: Path, words: list[str]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    last = [f"from:{pipe}", "--", "python", "train.py"] if "--context" in words else [str(pipe)]
+    done = product.call(*words, *last, timeout=60)
+    assert done.exit_code != 0 and "pipe" in done.stderr, done

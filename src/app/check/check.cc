@@ -24,6 +24,21 @@ std::string why_it_stopped(const model::RunResult& result) {
   return "";
 }
 
+bool is_same(const CheckResult& result) {
+  return result.agreement == Agreement::kSame || result.agreement == Agreement::kReordered;
+}
+
+// A part that agrees does not make the whole the same, and sums at the end are of a history that is not there.
+void judge_damaged(const Recorded& recorded, CheckResult& result) {
+  result.notes.insert(result.notes.begin(), fmt::format("the file is damaged: {}", recorded.damage));
+  result.figures.clear();
+  const bool no_event_differs = result.only_recorded == 0 && result.only_virtual == 0;
+  if (result.agreement == Agreement::kNotCompared || !no_event_differs) return;
+  result.agreement = Agreement::kNotCompared;
+  result.causes.clear();
+  result.text = fmt::format("the file is damaged; what is left of it agrees: {}", result.text);
+}
+
 void describe(const CheckRequest& request, const model::RunResult& run, CheckResult& result) {
   result.recording = request.recording.string();
   result.format = name_of(request.recorded.format);
@@ -31,11 +46,8 @@ void describe(const CheckRequest& request, const model::RunResult& run, CheckRes
   result.torch = run.torch;
   result.recorded_torch = request.recorded.torch;
   result.notes = request.recorded.notes;
+  if (!request.recorded.damage.empty()) judge_damaged(request.recorded, result);
   if (const std::string why = why_it_stopped(run); !why.empty()) result.notes.push_back(why);
-}
-
-bool is_same(const CheckResult& result) {
-  return result.agreement == Agreement::kSame || result.agreement == Agreement::kReordered;
 }
 
 // Where all calls of the job are the same, the places of its blocks tell how the driver hands out addresses. What it is

@@ -41,6 +41,12 @@ Result<Recorded> read_snapshot_file(const std::filesystem::path& path, std::opti
   recorded.device = device.value_or(busiest_device(*snapshot));
   recorded.stream = stream_of(*snapshot, recorded.device);
   if (!snapshot->torch_at_least.empty()) recorded.torch = snapshot->torch_at_least + " or later";
+  recorded.damage = snapshot->damage;
+  if (recorded.stream.events.empty() && !recorded.damage.empty()) {
+    return base::fail(base::ErrorCode::kUsage,
+                      fmt::format("the file is damaged ({}), and what is left of it holds no history", recorded.damage),
+                      path.string(), "copy it again from the machine that wrote it, or record once more");
+  }
   if (recorded.stream.events.empty()) {
     return base::fail(
         base::ErrorCode::kUsage,
@@ -49,8 +55,8 @@ Result<Recorded> read_snapshot_file(const std::filesystem::path& path, std::opti
         "call torch.cuda.memory._record_memory_history() at the start of the script, before the model "
         "is made");
   }
-  if (!snapshot->damage.empty()) recorded.notes.push_back("the file is damaged: " + snapshot->damage);
-  if (!recorded.stream.from_start) {
+  // What a damaged file says of the end doesn't belong to the history that is left of it.
+  if (recorded.damage.empty() && !recorded.stream.from_start) {
     const auto gaps = ingest::find_trace_gaps(*snapshot);
     const auto index = static_cast<std::size_t>(recorded.device);
     const std::int64_t blocks = index < gaps.size() ? gaps[index].unseen_blocks : 0;
@@ -75,7 +81,7 @@ Result<Recorded> read_trace(const std::filesystem::path& path, std::optional<int
   for (const model::KinetoDevice& one : trace->devices) {
     if (one.id == recorded.device) recorded.card = one.name;
   }
-  if (trace->is_cut) recorded.notes.push_back("the trace ends too early: what is complete before that is compared");
+  if (trace->is_cut) recorded.damage = "the trace ends in the middle";
   if (!trace->memory.front().allocated) {
     recorded.notes.push_back("this release's traces tell sizes, but neither addresses nor sums (torch 1.10 does)");
   }

@@ -6,9 +6,11 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "ingest/text/cursor.h"
 #include "ingest/text/facts.h"
 #include "ingest/text/line_text.h"
@@ -230,6 +232,12 @@ base::Result<model::Evidence> read_text_evidence(const std::filesystem::path& pa
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
     return base::fail(base::ErrorCode::kUsage, "this is a folder, not a text", path.string(), "name the files in it");
+  }
+  if (std::filesystem::is_fifo(path, error)) {  // waited for as long as every other pipe, and not for ever
+    const auto text = base::read_file(path);
+    if (!text) return std::unexpected(text.error());
+    std::istringstream stream(*text);
+    return read_text_evidence(stream, path.string(), limits);
   }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return base::fail_errno("this file can't be opened", path.string());
