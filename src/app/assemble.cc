@@ -218,7 +218,7 @@ model::Reach describe_reach(const Leftovers& left, const RunResult& result) {
   }
   for (const model::Growth& growth : result.evidence.growth) {
     if (!reach.whole && growth.phase == "train" && growth.steps >= liveness::kFewestStepsToWarn) {
-      reach.open.emplace_back("memory was still growing");
+      reach.open.emplace_back(growth.begins_at ? "memory grew in late steps" : "memory was still growing");
       break;
     }
   }

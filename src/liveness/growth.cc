@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -232,16 +233,45 @@ void leave_out_cut_steps(const model::Recording& recording, Stretch& stretch) {
   }
 }
 
+// What rises only past the budget, in the rounds of a loop that was moved on: python/vramfit/counting_on/rounds.py saw
+// that it does, and here is which lines it comes of. Its steps are numbered as the script counts them.
+std::vector<Growth> find_late(const CardHistory& history, const Stretch& stretch, const model::Recording& recording) {
+  std::vector<Growth> found;
+  for (const model::Note& note : recording.notes) {
+    if (note.kind != "late_growth") continue;
+    const std::int64_t moved_at = model::integer_of(note.fields, "steps");
+    const std::int64_t rounds = model::integer_of(note.fields, "rounds");
+    const auto is_later = [&](const StepEnd& end) { return end.number > moved_at; };
+    const auto first = std::ranges::find_if(stretch.ends, is_later);
+    if (first == stretch.ends.begin() || stretch.ends.end() - first < rounds || rounds <= 0) continue;
+    Stretch late{stretch.process, stretch.phase, std::prev(first)->at, {first, first + rounds}};
+    Growth growth;
+    growth.device = history.device;
+    growth.phase = model::phase_name(stretch.phase);
+    growth.begins_at = growth.first_step = model::integer_of(note.fields, "value");
+    growth.per_step = Bytes(model::integer_of(note.fields, "bytes_per_round"));
+    growth.steps = rounds;
+    for (const StepEnd& end : late.ends) growth.levels.push_back(history.moments[end.at].allocated);
+    find_lines_that_stay(history, late, recording, growth);
+    found.push_back(std::move(growth));
+  }
+  return found;
+}
+
 std::int64_t total(const Growth& growth) { return growth.per_step.count() * growth.steps; }
 
 }  // namespace
 
 std::vector<Growth> find_growth(const CardHistory& history, std::span<const model::Recording> recordings) {
   std::map<std::pair<int, std::uint8_t>, Growth> most;
+  std::vector<Growth> late;
   std::vector<Stretch> stretches = find_stretches(history);
   for (Stretch& stretch : stretches) {
     const model::Recording& recording = recordings[static_cast<std::size_t>(stretch.process)];
-    if (stretch.phase == VF_PHASE_TRAIN) leave_out_cut_steps(recording, stretch);
+    if (stretch.phase == VF_PHASE_TRAIN) {
+      std::ranges::move(find_late(history, stretch, recording), std::back_inserter(late));
+      leave_out_cut_steps(recording, stretch);
+    }
     if (stretch.ends.size() < kFewestGenerations) continue;
     Growth growth = measure(history, stretch, recording);
     if (stretch.phase == VF_PHASE_TRAIN && stretch.ends.size() >= kFewestLevels) {
@@ -253,6 +283,7 @@ std::vector<Growth> find_growth(const CardHistory& history, std::span<const mode
   }
   std::vector<Growth> found;
   for (auto& [key, growth] : most) found.push_back(std::move(growth));
+  std::ranges::move(late, std::back_inserter(found));
   return found;
 }
 
@@ -277,8 +308,9 @@ std::string describe_growth(const Growth& growth) {
   if (growth.per_step.count() <= 0) return "memory was still growing when the run was ended: perhaps a leak";
   const std::string rhythm = growth.every > 1 ? fmt::format("every {} steps", growth.every) : "every step";
   const Bytes each(growth.per_step.count() * growth.every);
-  std::string text = fmt::format("{} rises by {} {} of {}", growth.of_peak ? "what a step needs" : "memory",
-                                 to_string(each), rhythm, growth.phase);
+  const std::string since = growth.begins_at ? fmt::format("from about {} on, ", grouped(*growth.begins_at)) : "";
+  std::string text = since + fmt::format("{} rises by {} {} of {}", growth.of_peak ? "what a step needs" : "memory",
+                                         to_string(each), rhythm, growth.phase);
   if (!growth.lines.empty()) text += fmt::format(" ({})", growth.lines.front().line);
   if (growth.runs_out_at) text += ": the card is full at about step " + grouped(*growth.runs_out_at);
   return text;

@@ -68,6 +68,24 @@ TEST(Growth, steps_of_passes_that_were_cut_tell_no_rhythm) {
   EXPECT_FALSE(found[0].of_peak);
 }
 
+TEST(Growth, what_begins_past_the_budget_is_told_with_its_line_and_by_the_number_it_began_at) {
+  // 60 steps in full; then the loop is counted on to 3,000, from where on a line keeps what it makes.
+  auto recordings = record(66, [](RecordingBuilder& builder, int number) {
+    if (number > 60) builder.alloc(place(number), 4 * kMib, "", "train.py:8 in train");
+  });
+  recordings[0].notes.push_back({"run_on", {{"kind", "run_on"}, {"steps_in_full", 60}}});
+  EXPECT_TRUE(growth_of(recordings).empty());
+  recordings[0].notes.push_back(
+      {"late_growth", {{"value", 3000}, {"steps", 60}, {"rounds", 6}, {"bytes_per_round", 4 * kMib}}});
+  const auto found = growth_of(recordings);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].begins_at, 3000);
+  ASSERT_EQ(found[0].lines.size(), 1u);
+  EXPECT_EQ(found[0].lines[0].line, "train.py:8 in train");
+  EXPECT_EQ(find_end(found[0], Bytes::mib(400)), 3106);
+  EXPECT_EQ(describe_growth(found[0]).substr(0, 52), "from about 3,000 on, memory rises by 4.0 MiB every s");
+}
+
 TEST(Growth, inputs_that_get_longer_raise_what_a_step_needs) {
   const auto found = growth_of(record(60, [](RecordingBuilder& builder, int number) {
     builder.alloc(place(100), number * kMib, "", "train.py:5 in train").free(place(100));

@@ -9,7 +9,7 @@
 
 namespace vramfit::model {
 
-inline constexpr std::array<std::string_view, 54> kNoteKinds{"assumed",
+inline constexpr std::array<std::string_view, 55> kNoteKinds{"assumed",
                                                              "attention_scores",
                                                              "checkpoint_load",
                                                              "coverage",
@@ -26,6 +26,7 @@ inline constexpr std::array<std::string_view, 54> kNoteKinds{"assumed",
                                                              "held_at_oom",
                                                              "hook_failed",
                                                              "input_module",
+                                                             "late_growth",
                                                              "leftovers",
                                                              "lines_unknown",
                                                              "loader",

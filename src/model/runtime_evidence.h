@@ -64,13 +64,15 @@ struct GrowingLine {
 // Memory that rises again and again, judged over the whole run.
 struct Growth {
   int device = 0;
-  std::string phase;                        // train; validate, test: a step is a batch of one evaluation
-  std::int64_t first_step = 0;              // the first that `levels` tells of
-  std::vector<Bytes> levels;                // allocated at the end of steps in a row, at most 64, the last
-  Bytes per_step;                           // on average
-  std::int64_t steps = 0;                   // over which it grew
-  std::int64_t every = 1;                   // steps from one rise to the next
-  std::string unit = "step";                // what `every` counts: step, or epoch where it rises once in each
+  std::string phase;            // train; validate, test: a step is a batch of one evaluation
+  std::int64_t first_step = 0;  // the first that `levels` tells of
+  std::vector<Bytes> levels;    // allocated at the end of steps in a row, at most 64, the last
+  Bytes per_step;               // on average
+  std::int64_t steps = 0;       // over which it grew
+  std::int64_t every = 1;       // steps from one rise to the next
+  std::string unit = "step";    // what `every` counts: step, or epoch where it rises once in each
+  // The number that a loop was counted on to when it began; none: it grew from the first steps on.
+  std::optional<std::int64_t> begins_at;
   bool of_peak = false;                     // what stays does not grow: what a step needs at its most does
   std::optional<std::int64_t> runs_out_at;  // the step at which the card would be full
   std::vector<GrowingLine> lines;           // most per step first
