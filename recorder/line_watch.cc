@@ -11,7 +11,7 @@ namespace vramfit::recorder {
 namespace {
 
 // Of cpython/pystate.h: the events of a trace function.
-constexpr int kLine = 2;
+constexpr int kException = 1, kLine = 2;
 
 using TraceFunction = int (*)(void* watch, void* frame, int what, void* argument);
 
@@ -23,6 +23,8 @@ struct Python {
   int (*is_true)(void*) = nullptr;
   void (*forget_error)() = nullptr;
   void (*release)(void*) = nullptr;
+  void* (*item_of)(void*, std::ptrdiff_t) = nullptr;  // of a tuple; a borrowed reference
+  void** stop_iteration = nullptr;
 
   bool is_complete() const {
     return set_trace != nullptr && code_of != nullptr && line_of != nullptr && call != nullptr && is_true != nullptr &&
@@ -45,6 +47,8 @@ const Python& python() {
     find(api.is_true, "PyObject_IsTrue");
     find(api.forget_error, "PyErr_Clear");
     find(api.release, "Py_DecRef");
+    find(api.item_of, "PyTuple_GetItem");
+    api.stop_iteration = static_cast<void**>(dlsym(RTLD_DEFAULT, "PyExc_StopIteration"));
     return api;
   }();
   return found;
@@ -52,7 +56,7 @@ const Python& python() {
 
 struct Code {
   bool is_wanted = false;
-  std::vector<bool> seen;  // by line
+  std::vector<bool> seen, raised;  // by line
 };
 
 // By address, which stays its own: the reference to each code object is kept. All under the GIL.
@@ -72,8 +76,24 @@ bool ask(void* watch, void* code, int line) {
   return is_true;
 }
 
-int on_event(void* watch, void* frame, int what, void*) {
-  if (what != kLine) return 0;
+// Whether the place is a new one of these.
+bool add(std::vector<bool>& places, int line) {
+  const auto place = static_cast<std::size_t>(line);
+  if (place < places.size() && places[place]) return false;
+  if (place >= places.size()) places.resize(place + 1);
+  places[place] = true;
+  return true;
+}
+
+// The end of an iterator is no error: it comes with every pass over a loader.
+bool is_error(void* exception) {
+  const Python& api = python();
+  if (exception == nullptr || api.item_of == nullptr || api.stop_iteration == nullptr) return false;
+  return api.item_of(exception, 0) != *api.stop_iteration;
+}
+
+int on_event(void* watch, void* frame, int what, void* argument) {
+  if (what != kLine && (what != kException || !is_error(argument))) return 0;
   void* code = python().code_of(frame);
   const auto [known, is_new] = codes().try_emplace(code);
   if (is_new) {
@@ -85,11 +105,11 @@ int on_event(void* watch, void* frame, int what, void*) {
   if (!entry.is_wanted) return 0;
   const int line = python().line_of(frame);
   if (line <= 0) return 0;
-  const auto place = static_cast<std::size_t>(line);
-  if (place < entry.seen.size() && entry.seen[place]) return 0;
-  if (place >= entry.seen.size()) entry.seen.resize(place + 1);
-  entry.seen[place] = true;
-  ask(watch, code, line);
+  if (what == kException) {
+    if (add(entry.raised, line)) ask(watch, code, -line);
+  } else if (add(entry.seen, line)) {
+    ask(watch, code, line);
+  }
   return 0;
 }
 

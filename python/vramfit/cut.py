@@ -28,10 +28,11 @@ import atexit
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
-from vramfit import alike, counting_on, coverage, events, garbage, gathering, loaders, notes, ranks, recorder
+from vramfit import alike, counting_on, coverage, events, garbage, gathering, left_out, loaders, notes, ranks, recorder
 from vramfit.loaders import Pass
 from vramfit.phases import position
 from vramfit.running_on import Budget
@@ -149,13 +150,13 @@ class Cutter:
         is_past = self.budget.is_wanted and not self.budget.whole and not self.budget.is_over()
         return is_past and self.mode == "auto" and ranks.count() == 1
 
-    def _counts_on(self, this_pass: Pass | None = None, in_round: bool = False) -> bool:
+    def _counts_on(self, kind: str, key: Any = None, this_pass: Pass | None = None) -> bool:
         """Past the budget: whether a loop was moved on to what it has not done yet, and goes on for that."""
         if self.paused or not self.may_count_on:
             return False
         length = loaders.length_of(this_pass.loader) if this_pass is not None else None
-        count = self.budget.count
-        return counting_on.counting.goes_on(sys._getframe(1), count, length, in_round=in_round)
+        now = counting_on.Now(kind, key, self.budget.count, self.steps_taken, allocated(), length)
+        return counting_on.counting.goes_on(sys._getframe(1), now)
 
     # -- loader passes
 
@@ -200,7 +201,7 @@ class Cutter:
 
     def _has_more_to_count(self, this_pass: Pass) -> bool:
         has_more = this_pass.delivered + 1 < (loaders.length_of(this_pass.loader) or 0)
-        return has_more and self._counts_on(this_pass)
+        return has_more and self._counts_on("batch", this_pass=this_pass)
 
     def _follow_growth(self, this_pass: Pass) -> None:
         """Lets an evaluation go on past its cut while every batch leaves more memory behind."""
@@ -280,7 +281,7 @@ class Cutter:
         self.last_peaks = peaks if self.last_peaks is None else [max(a, b) for a, b in zip(self.last_peaks, peaks)]
         if self.coasting_since is not None:
             self.coasted += 1
-            if self._counts_on(in_round=True):
+            if self._counts_on("round"):
                 return
             if self.coasted >= _COAST_ROUNDS or time.monotonic() - self.coasting_since > _COAST_SECONDS:
                 self.stop(
@@ -309,11 +310,11 @@ class Cutter:
 
     # -- loops without a loader
 
-    def loose_step(self) -> None:
+    def loose_step(self, optimizer: Any) -> None:
         """An optimizer step outside any loader pass."""
         if self.budget.is_wanted:
             if self.spend() or not self.budget.whole:
-                if self._counts_on():
+                if self._counts_on("step", id(optimizer)):
                     return
                 self.stop(f"its loop was run for {self.count_in_full} batches and steps, the budget to run on")
             return
@@ -355,10 +356,10 @@ class Cutter:
             "cut", what="stopped", text=f"the run was ended early: {why}", loader=None, kept=self.rounds, of=None
         )
         self.tell_run_on()
-        counting_on.counting.tell()
+        left_out.tell(traceback.walk_stack(sys._getframe(1)))
         for listener in self.before_stop:
             listener()
-        coverage.tell(sys._getframe(1))
+        coverage.tell(traceback.walk_stack(sys._getframe(1)))
         garbage.run_ends_early()
         raise RunComplete
 
@@ -446,18 +447,20 @@ def _on_forward(module: Any, result: Any) -> None:
 def _on_step(optimizer: Any) -> None:
     cutter.progresses()
     cutter.steps_taken += 1
+    if cutter.in_full:
+        counting_on.counting.levels.add(allocated())
     this_pass = loaders.innermost()
     if this_pass is not None:
         this_pass.steps += 1
     # A script that holds a pass but draws no more from it trains on the same batch: nothing would ever end it.
     left = this_pass is None or this_pass.by_hand or this_pass.steps > 30 + 10 * this_pass.delivered
     if left and cutter.automatic and not cutter.paused:
-        cutter.loose_step()
+        cutter.loose_step(optimizer)
 
 
 def install(torch: Any) -> None:
     atexit.register(cutter.tell_run_on)
-    atexit.register(counting_on.counting.tell)
+    left_out.install()
     loaders.before_pass.append(cutter.before_pass)
     loaders.before_batch.append(cutter.before_batch)
     loaders.after_pass.append(cutter.after_pass)

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from vramfit import counting_on, data_reads, garbage, notes, recorder
+from vramfit import coverage, data_reads, garbage, left_out, notes, recorder
+from vramfit.counting_on import failures
 from vramfit.cut import cutter
 from vramfit.phases import position
 
@@ -93,6 +94,23 @@ def _ends(error: BaseException) -> None:
         notes.hook_failed("errors", failure)
 
 
+def _ends_counted_on(error: BaseException, trace: TracebackType | None) -> None:
+    """The script was moved on before it failed: the run ends there, as one that was ended early."""
+    words = failures.describe(error, trace)
+    ended = f"a script that was counted on ended in {words}"
+    notes.note("cut", what="stopped", text=ended, loader=None, kept=None, of=None)
+    text = f"after its loops were counted on, the script ended in {words}: for what was left out, or by itself"
+    notes.note("open", text=text)
+    _tell_what_is_left(trace)
+
+
+@notes.guarded("errors.what_is_left")
+def _tell_what_is_left(trace: TracebackType | None) -> None:
+    stack = list(traceback.walk_tb(trace))[::-1]
+    left_out.tell(stack)
+    coverage.tell(stack)
+
+
 def install() -> None:
     watch_uncaught()
     _watch_children()
@@ -104,9 +122,12 @@ def watch_uncaught() -> None:
     before = sys.excepthook
 
     def excepthook(kind: Any, error: BaseException, trace: TracebackType | None) -> None:
-        if not is_oom(error) and isinstance(error, Exception) and counting_on.ends_here(error):
-            raise SystemExit(0) from None  # what the script died of is no fault of its own
+        if not is_oom(error) and failures.may_come_of_it(error):
+            before(kind, error, trace)  # or it is its own: it is shown whichever it is
+            _ends_counted_on(error, trace)
+            raise SystemExit(0) from None
         _ends(error)
+        _tell_what_is_left(trace)
         before(kind, error, trace)
 
     sys.excepthook = excepthook

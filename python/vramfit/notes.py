@@ -14,12 +14,14 @@ from vramfit import recorder
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_state = {"process_said": False, "cut": False}
+_state = {"process_said": False}
+_cuts: set[str] = set()  # kinds of what was left out
 _failed: set[str] = set()
 
 
 def _restart() -> None:
-    _state.update(process_said=False, cut=False)
+    _state.update(process_said=False)
+    _cuts.clear()
     _failed.clear()
 
 
@@ -29,14 +31,19 @@ os.register_at_fork(after_in_child=_restart)
 def note(kind: str, **fields: Any) -> None:
     """Writes one note; the first of a process is preceded by what process this is."""
     process_begins()
-    if kind == "cut" and fields.get("what") != "uploads":
-        _state["cut"] = True
+    if kind == "cut":
+        _cuts.add(str(fields.get("what")))
     recorder.note(json.dumps({"kind": kind, **fields}, default=str))
 
 
 def was_cut() -> bool:
     """Whether anything of this process's run was left out, so far."""
-    return _state["cut"]
+    return bool(_cuts - {"uploads"})
+
+
+def left_out_rounds() -> bool:
+    """Whether any round of a loop was."""
+    return bool(_cuts - {"uploads", "saves"})
 
 
 def process_begins() -> None:

@@ -88,9 +88,10 @@ def test_samples_that_were_neither_read_nor_looked_at_are_an_open_question(produ
     """
     )
     done = within(product, text.replace("DATA", "Rows()"), "100n")
-    assert "the samples of data loader 1 that were not read" in done.result["open"][0]
+    assert any("the samples of data loader 1 that were not read" in text for text in done.result["open"])
     done = within(product, text.replace("DATA", "TensorDataset(torch.ones(4000, 256))"), "100n")
-    assert done.result["open"] == []
+    (told,) = done.result["open"]
+    assert "what piles up over" in told
     assert done.result["verdict_words"] == "fits as far as it ran"
 
 

@@ -31,6 +31,10 @@ def counted(finished: Finished) -> list[str]:
     return [note["text"] for note in finished.of_kind("cut") if note["what"] == "counted"]
 
 
+def opened(finished: Finished) -> list[str]:
+    return [note["text"] for note in finished.of_kind("open")]
+
+
 def test_a_range_is_moved_to_where_its_tests_turn_and_to_its_end(job: Job) -> None:
     finished = run(
         job,
@@ -134,7 +138,7 @@ def test_the_number_that_enumerate_gives_is_moved_within_a_pass(job: Job) -> Non
     print(json.dumps(done))
     """,
     )
-    assert finished.output() == [[0, 499]]
+    assert finished.output() == [[0, 499], [1, 499]]
     assert "`i` was counted on from " in counted(finished)[0]
 
 
@@ -183,7 +187,8 @@ def test_a_script_that_fails_for_it_was_ended_early(job: Job) -> None:
     )
     assert finished.exit_code == 0, finished.stderr
     assert finished.of_kind("error") == []
-    assert "Traceback" not in finished.stderr
+    assert "Traceback" in finished.stderr and "only 41 of 900" in finished.stderr  # it may be its own
+    assert any("ValueError: only 41 of 900 were seen (" in text for text in opened(finished))
     assert "ValueError: only 41 of 900" in next(n["text"] for n in finished.of_kind("cut") if n["what"] == "stopped")
 
 
@@ -223,3 +228,230 @@ def test_without_a_budget_and_in_whole_runs_nothing_is_moved(job: Job) -> None:
     text = STEP + "    for step in range(300): train_on(torch.ones(2, 4))\n    print(json.dumps(step))\n"
     assert job.run(text, steps="all").output() == 299
     assert counted(job.run(text, steps="auto")) == []
+
+
+@pytest.mark.parametrize(
+    ("begin", "go_on", "count", "late"),
+    [
+        ("seen = 0", "seen < 40_000", "seen += len(x)", "seen >= 30_000"),
+        ("left = 9000", "left > 0", "left -= 1", "left <= 800"),
+        (
+            "state = {'tokens': 0}",
+            "state['tokens'] < 90_000",
+            "state['tokens'] += x.numel()",
+            "state['tokens'] > 60_000",
+        ),
+    ],
+)
+def test_what_a_variable_counts_by_is_seen_from_its_last_rounds(
+    job: Job, begin: str, go_on: str, count: str, late: str
+) -> None:
+    finished = run(
+        job,
+        f"""
+    {begin}
+    while {go_on}:
+        x = torch.ones(4, 4)
+        train_on(x)
+        if {late}: done.append("late")
+        {count}
+    print(json.dumps(["end", len(done), *done[:1]]))
+    """,
+    )
+    end, times, first = finished.output()
+    assert (end, first) == ("end", "late") and times < 20
+
+
+def test_the_numbers_that_itertools_counts_are_moved_and_so_is_a_table_by_steps(job: Job) -> None:
+    finished = run(
+        job,
+        """
+    import itertools
+    def probe(): done.append("probed")
+    TABLE = {3700: probe}
+    for step in itertools.count(1):
+        train_on(torch.ones(2, 4))
+        act = TABLE.get(step)
+        if act: act()
+        if step == 5000: break
+    print(json.dumps([*done, step]))
+    """,
+    )
+    assert finished.output() == ["probed", 5000]
+
+
+def test_thresholds_that_a_loop_goes_through_are_each_turned(job: Job) -> None:
+    finished = run(
+        job,
+        """
+    PHASES = [(0, 2), (1500, 3), (5200, 7)]
+    WIDTHS = {0: 1, 4100: 2}
+    def rows(step):
+        size = None
+        for begin, length in PHASES:
+            if step >= begin: size = length
+        return size * WIDTHS[max(key for key in WIDTHS if key <= step)]
+    for step in range(6000):
+        x = torch.ones(rows(step), 4)
+        train_on(x); done.append(len(x))
+    print(json.dumps(sorted(set(done))))
+    """,
+    )
+    assert finished.output() == [2, 3, 6, 14]
+
+
+def test_two_counters_in_one_test_are_solved_together(job: Job) -> None:
+    finished = run(
+        job,
+        """
+    for epoch in range(40):
+        for i in range(200):
+            large = epoch >= 20 and i % 50 == 7
+            train_on(torch.ones(8 if large else 2, 4))
+            if large: done.append([epoch, i])
+    print(json.dumps(done[:1]))
+    """,
+        within="300n",
+    )
+    assert finished.output() == [[20, 7]]
+
+
+def test_a_round_with_two_optimizers_is_one(job: Job) -> None:
+    finished = run(
+        job,
+        """
+    other = torch.optim.SGD(nn.Linear(4, 2).parameters(), lr=0.1)
+    for step in range(5000):
+        done.append(step)
+        train_on(torch.ones(2, 4))
+        if step >= 700: done.append("wide")
+        other.step()
+    print(json.dumps(done[20:]))
+    """,
+    )
+    reached = finished.output()
+    at = reached.index(700)
+    assert reached[at : at + 4] == [700, "wide", 701, "wide"]
+
+
+def test_a_test_that_cannot_be_computed_is_given_up_alone_and_told(job: Job) -> None:
+    finished = run(
+        job,
+        """
+    def decide(number): return number > 4000
+    for step in range(5000):
+        train_on(torch.ones(2, 4))
+        wide = decide(step) == True
+        if (step, 1) > (4100, 0): pass
+        if step == 3210: done.append(step)
+    print(json.dumps(done))
+    """,
+    )
+    assert finished.output() == [3210]
+    assert any("`decide(step) == True` turns could not be computed" in text for text in opened(finished))
+
+
+def test_what_was_left_out_is_told_and_what_is_computed_with_its_number(job: Job) -> None:
+    finished = run(
+        job,
+        """
+    for step in range(20_000):
+        size = int(2 + step ** 0.25)
+        print(f"step {step}", file=__import__("sys").stderr)
+        train_on(torch.ones(size, 4))
+    """,
+    )
+    (text,) = opened(finished)
+    assert "(`step`) 40 to 19,998 were left out but for a few" in text
+    assert "computed with" in text and "size = int(2 + step ** 0.25)" in text
+
+
+def test_a_loop_that_counts_nothing_is_told_too(job: Job) -> None:
+    finished = run(job, "    for rows in [2] * 5000 + [9]: train_on(torch.ones(rows, 4))\n")
+    (text,) = opened(finished)
+    assert "the loop at " in text and "was ended early" in text
+
+
+def test_an_error_that_no_number_causes_is_the_scripts_own(job: Job) -> None:
+    finished = run(
+        job,
+        """
+    for step in range(5000):
+        train_on(torch.ones(2, 4))
+        if step == 4000: print(schedule.last)
+    """,
+        VRAMFIT_COVERAGE="1",
+    )
+    assert finished.exit_code == 1
+    assert finished.only("error")["type"] == "NameError"
+    assert "name 'schedule' is not defined" in finished.stderr
+
+
+def test_a_name_that_was_to_be_bound_in_what_was_left_out_is_no_error_of_its_own(job: Job) -> None:
+    finished = run(
+        job,
+        """
+    import math
+    for step in range(5000):
+        train_on(torch.ones(2, 4))
+        if math.sqrt(step) == 50.0: best = step
+        if step == 4000: print(best)
+    """,
+        VRAMFIT_COVERAGE="1",
+    )
+    assert finished.exit_code == 0
+    assert any("NameError" in text for text in opened(finished))
+
+
+def test_lines_after_an_error_that_ended_a_counted_run_are_unreached(job: Job) -> None:
+    finished = run(
+        job,
+        """
+    seen = []
+    for step in range(5000):
+        train_on(torch.ones(2, 4)); seen.append(step)
+        assert len(seen) == step + 1
+    model(torch.ones(4096, 4))
+    """,
+        VRAMFIT_COVERAGE="1",
+    )
+    (gap,) = finished.only("coverage")["unreached"]
+    assert gap["code"] == "model(torch.ones(4096, 4))" and gap["card"] == "yes"
+
+
+def test_an_error_that_the_script_handles_only_after_a_move_is_told(job: Job) -> None:
+    finished = run(
+        job,
+        """
+    losses = []
+    for step in range(5000):
+        try:
+            train_on(torch.ones(2, 4)); losses.append(step); losses[step]
+        except IndexError:
+            done.append(step)
+        try: int("x")
+        except ValueError: pass
+    print(json.dumps(len(done)))
+    """,
+        VRAMFIT_COVERAGE="1",
+    )
+    assert finished.output() > 0
+    (told,) = [text for text in opened(finished) if "handled errors" in text]
+    assert told.count("script.py:") <= 2 or told.count(".py:") <= 2
+
+
+def test_growth_that_begins_late_is_followed_for_more_rounds(job: Job) -> None:
+    text = """
+    kept = []
+    model.cuda()
+    for step in range(6000):
+        train_on(torch.ones(2, 4, device="cuda"))
+        if step >= 3000:
+            kept.append(torch.ones(64, 1024, device="cuda")); done.append(step)
+    print(json.dumps(done))
+    """
+    finished = run(job, text, card=4 << 30)
+    assert finished.output()[:9] == [*range(3000, 3008), 3020]
+    assert finished.output()[-2:] == [5998, 5999]
+    growth = finished.only("late_growth")
+    assert growth["value"] == 3000 and growth["bytes_per_round"] == 64 * 1024 * 4

@@ -129,3 +129,28 @@ def test_who_takes_the_place_of_the_watcher_is_noticed(job: Job, how: str) -> No
     text = f"    {how}\n    for step in range(100000): train_step(step, torch.ones(2, 4))\n"
     finished = job.run(LOOP + text, steps="auto", VRAMFIT_COVERAGE="1")
     assert not finished.only("coverage")["known"]
+
+
+def test_functions_that_are_handed_around_and_never_called_are_told(job: Job) -> None:
+    gaps = gaps_of(
+        job,
+        """
+    def probe():
+        evaluate(model)
+    def thaw():
+        [model][0].requires_grad_(True)
+    def never_used():
+        evaluate(model)
+    TABLE = {40_000: probe, 50_000: thaw, 60_000: lambda: model(torch.ones(9, 4)), 70_000: lambda: say("x")}
+    for step in range(100000):
+        train_step(step, torch.ones(2, 4))
+        act = TABLE.get(step)
+        if act:
+            act()
+    """,
+    )
+    assert gaps["evaluate(model)"]["when"] == "when `probe` is called"
+    assert gaps["[model][0].requires_grad_(True)"]["card"] == "unknown"
+    assert gaps["model(torch.ones(9, 4))"]["when"] == "when this lambda is called"
+    assert gaps["act()"]["card"] == "unknown"
+    assert "say('x')" not in gaps

@@ -86,7 +86,7 @@ def test_samples_of_one_size_are_no_reason_to_doubt(job: Job) -> None:
     )
     assert finished.exit_code == 0, finished.stderr
     assert not finished.only("looked")["differ"]
-    assert finished.of_kind("open") == []
+    assert not any("samples" in note["text"] for note in finished.of_kind("open"))
 
 
 def test_a_data_set_that_writes_files_writes_none_for_it(job: Job) -> None:

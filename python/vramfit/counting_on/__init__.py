@@ -8,28 +8,47 @@
 
 Where tests of a counter turn (targets.py), and at a few values between here and the end of a range, two rounds are run
 with the counter moved there. What lies between is left out and said to be. The state of a script that was moved on is
-not the one it would have had: where it fails for that, the run ends there, as one that was ended early.
+not the one it would have had: where it fails for that, the run ends there, as one that was ended early (failures.py).
 """
 
 from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import NamedTuple
 
 from vramfit import notes
-from vramfit.counting_on import counters, targets
+from vramfit.counting_on import counters, stack, targets, uses, variables
 from vramfit.counting_on.counters import Counter
+from vramfit.counting_on.rounds import Levels, Rounds
+from vramfit.counting_on.scripts import source_of
 from vramfit.counting_on.targets import ROUNDS_EACH
+from vramfit.coverage import lines
 from vramfit.coverage.source import Source, passed_to
 from vramfit.diagnose import frames
 
 _MAX_MOVES = 64
+_MOVES_OF_FIRST_ROUNDS = 32  # past so many, a loop that is begun anew only comes to its end
 _MAX_FRAMES = 200
 _FEW = 8  # values left of a range: not worth it
 _MAX_TOLD = 6
+_MAX_WAITS = 4  # rounds in which variables are observed
+
+Place = tuple[str, int, str]
+
+
+class Now(NamedTuple):
+    """Where a run is when it is asked whether it goes on."""
+
+    kind: str  # what has ended: "step" of a loop without a loader, "batch" of a pass, "round" of passes
+    key: Hashable  # which one: its optimizer
+    count: int  # batches and steps so far
+    steps: int  # optimizer steps so far
+    level: int  # allocated bytes
+    length: int | None = None  # batches of the pass that the script is in
 
 
 @dataclass
@@ -41,6 +60,22 @@ class Tests:
     bounds: list[ast.expr] = field(default_factory=list)
 
 
+@dataclass
+class Plan:
+    """What one counter is still to be moved to; `ends` are where its own loop would end."""
+
+    values: list[int]
+    ends: list[int]
+    iterator: object = None
+
+
+@dataclass
+class Moved:
+    start: int
+    values: list[int]
+    used_at: str = ""
+
+
 class Counting:
     """What was moved on in this process."""
 
@@ -48,73 +83,147 @@ class Counting:
         self.begin()
 
     def begin(self) -> None:
-        self._rounds_left = 0
+        self.levels = Levels()
+        self._rounds: Rounds | None = None
         self._moves = 0
-        self._wanted: dict[tuple[str, int, str], list[int]] = {}  # by counter: what it is still to be moved to
-        self._moved: dict[tuple[str, int, str], tuple[int, list[int]]] = {}  # from where, and to where
-        self._sources: dict[str, Source | None] = {}
+        self._waits = 0
+        self._plans: dict[Place, Plan] = {}
+        self._begun_again: set[Place] = set()
+        self._moved: dict[Place, Moved] = {}
+        self._unclear: dict[str, str] = {}  # tests that could not be computed, by where they are
+        self._observed = variables.Observed()
+        self._last: tuple[str, int, int] = ("", 0, 0)  # counter, value and optimizer steps of the last move
+        self._told_rise = False
+        self._raised: set[tuple[str, int]] = set()  # where exceptions had come up before the first move
 
     @property
     def has_moved(self) -> bool:
         return bool(self._moved)
 
-    def goes_on(self, frame: FrameType, count: int, length: int | None = None, *, in_round: bool = False) -> bool:
-        """At the end of a step (or, `in_round`, of a pass) past the budget: whether the next one is still wanted.
+    def goes_on(self, frame: FrameType, now: Now) -> bool:
+        """At the end of a step, batch or round past the budget: whether the next one is still wanted.
 
-        `count`: batches and steps so far; `length`: batches of the pass that the script is in, where it is in one. Then
-        the loops around it are left alone: they go on when the pass has ended.
+        Within a pass the loops around it are left alone: they go on when the pass has ended.
         """
-        if self._rounds_left > 0:
-            self._rounds_left -= 1
-            return True
+        if self._rounds is not None and self._rounds.kind == now.kind:
+            if self._rounds.goes_on(now.key, now.level):
+                return True
+            self._tell_late_rise(self._rounds)
+            self._rounds = None
         if self._moves >= _MAX_MOVES:
             return False
         try:
-            for counter, source, here in self._counters(frame, count, length):
-                if length is not None and counter.spread:
-                    continue
-                if counter.is_done():  # the loop ends by itself, and what comes after it is reached
-                    self._moves += 1
-                    return True
-                if self._move(counter, source, here):
-                    self._rounds_left = 0 if in_round else ROUNDS_EACH - 1
-                    return True
+            return self._moves_on(list(self._counters(frame, now)), now)
         except Exception as error:
             notes.hook_failed("counting_on", error)
         return False
 
-    def _move(self, counter: Counter, source: Source, frame: FrameType) -> bool:
-        is_again = counter.place in self._wanted
-        if not is_again:
-            self._wanted[counter.place] = _wanted_of(counter, self._tests(counter, source, frame))
-        wanted = [value for value in self._wanted[counter.place] if value in counter.ahead]
-        if not wanted and is_again and counter.spread and len(counter.ahead) > _FEW:
-            wanted = [counter.ahead[-1]]  # its loop was begun anew
-        if not wanted or not counter.move(wanted[0]):
+    def _moves_on(self, found: list[tuple[Counter, Source, FrameType]], now: Now) -> bool:
+        if now.length is not None:
+            found = [each for each in found if not each[0].spread]
+        for counter, source, here in found:
+            if counter.spread and counter.ahead:
+                self._plan_of(counter, source, here)  # where it was begun anew, variables are to be seen again first
+        has_range = any(counter.spread for counter, _, _ in found)
+        ends_itself = False
+        for with_ends in (False, True):
+            for counter, source, here in found:
+                if counter.is_done():  # the loop ends by itself, and what comes after it is reached
+                    ends_itself = True
+                elif self._move(counter, source, here, with_ends or counter.spread or not has_range, now):
+                    return True
+            if ends_itself:
+                self._moves += 1
+                return True
+        if self._waits < _MAX_WAITS and self._observed.waits():
+            self._waits += 1
+            return True
+        return False
+
+    def _move(self, counter: Counter, source: Source, frame: FrameType, with_ends: bool, now: Now) -> bool:
+        plan = self._plan_of(counter, source, frame)
+        values = sorted({*plan.values, *(plan.ends if with_ends else [])}, reverse=counter.ahead.step < 0)
+        values = [value for value in values if value in counter.ahead]
+        if not values or not counter.move(values[0]):
             return False
-        self._wanted[counter.place] = wanted[1:]
+        plan.values = [value for value in plan.values if value != values[0]]
+        plan.ends = [value for value in plan.ends if value != values[0]]
         self._moves += 1
-        self._moved.setdefault(counter.place, (counter.ahead.start - counter.ahead.step, []))[1].append(wanted[0])
+        if not self._moved:
+            self._raised = set(lines.raised)
+        if counter.place not in self._moved:
+            used_at = uses.first_of(counter, source, counters.scope_of(source, frame))
+            self._moved[counter.place] = Moved(counter.ahead.start - counter.ahead.step, [], used_at)
+        self._moved[counter.place].values.append(values[0])
+        self._last = (counter.name, values[0], now.steps)
+        wanted = 1 if now.kind == "round" else ROUNDS_EACH
+        self._rounds = Rounds(now.kind, now.key, wanted, self.levels.usual_rise(), not self._told_rise)
         return True
 
-    def _counters(
-        self, frame: FrameType, count: int, length: int | None
-    ) -> Iterator[tuple[Counter, Source, FrameType]]:
+    def _plan_of(self, counter: Counter, source: Source, frame: FrameType) -> Plan:
+        plan = self._plans.get(counter.place)
+        iterator = getattr(counter, "iterator", None)
+        if plan is not None and plan.iterator is not iterator:  # its loop was begun anew
+            if self._moves < _MOVES_OF_FIRST_ROUNDS:
+                plan = None
+                self._begin_again(counter.place)
+            else:
+                last = [counter.ahead[-1]] if counter.spread and len(counter.ahead) > _FEW else []
+                plan = self._plans[counter.place] = Plan(last, [], iterator)
+        if plan is None:
+            plan = self._plans[counter.place] = self._made_of(counter, self._tests(counter, source, frame))
+            plan.iterator = iterator
+        return plan
+
+    def _begin_again(self, place: Place) -> None:
+        """A loop is begun anew, and what it does may be larger now: what its tests and those of variables turn at is
+        to be seen again."""
+        self._begun_again.add(place)
+        for other, plan in list(self._plans.items()):
+            if plan.iterator is None:
+                self._begun_again.add(other)
+                del self._plans[other]
+
+    def _made_of(self, counter: Counter, tests: Tests) -> Plan:
+        so_far, ahead = counter.so_far, counter.ahead
+        is_again = counter.place in self._begun_again
+        if is_again:
+            so_far = so_far[-1:]
+        ends = targets.find(tests.bounds, tests.names, counter.is_written_as, so_far, ahead)
+        found = targets.find(tests.tests, tests.names, counter.is_written_as, so_far, ahead)
+        for test in (*ends.unclear, *found.unclear):
+            self._unclear.setdefault(ast.unparse(test)[:80], counter.name)
+        first_end = sorted(ends.turns, reverse=ahead.step < 0)[:1]
+        to_go = ahead if counter.spread else ahead[: ahead.index(first_end[0])] if first_end else range(0)
+        spread: set[int] = set()
+        if len(to_go) > _FEW:
+            spread = {to_go[-1]} if is_again else targets.spread(to_go)
+        return Plan(sorted((found.turns | spread) - ends.turns), sorted(ends.turns))
+
+    def _counters(self, frame: FrameType, now: Now) -> Iterator[tuple[Counter, Source, FrameType]]:
         here: FrameType | None = frame
         for _ in range(_MAX_FRAMES):
             if here is None:
                 return
-            source = self._source(here)
-            if source is not None:
-                for counter in counters.find(source, here, count, length):
+            source = source_of(here.f_code)
+            scope = counters.scope_of(source, here) if source is not None else None
+            if source is not None and scope is not None:
+                for counter in self._of_frame(source, scope, here, now):
                     yield counter, source, here
             here = here.f_back
 
-    def _source(self, frame: FrameType) -> Source | None:
-        file = frame.f_code.co_filename
-        if file not in self._sources:
-            self._sources[file] = _read(file) if frames.is_script(frame.f_code) else None
-        return self._sources[file]
+    def _of_frame(self, source: Source, scope: ast.AST, frame: FrameType, now: Now) -> Iterator[Counter]:
+        """From the innermost loop to the outermost: what is counted in its body, and then the loop itself."""
+        names = counters.names_of(frame)
+        counted = list(variables.find(source, scope, frame, names, now.count, self._observed))
+        headers = {node.lineno: node for node in ast.walk(scope) if isinstance(node, ast.For)}
+        for loop in reversed(stack.loops(frame)):
+            header = headers.get(loop.line)
+            if header is not None:
+                yield from (variable for variable, around in counted if around is header)
+                yield from counters.of_loop(source, header, loop.iterator, now.count, now.length)
+                counted = [each for each in counted if each[1] is not header]
+        yield from (variable for variable, _ in counted)
 
     def _tests(self, counter: Counter, source: Source, frame: FrameType) -> Tests:
         """Where the script reads it: in the function that counts, and in those it is given to."""
@@ -122,43 +231,66 @@ class Counting:
         scope = counters.scope_of(source, frame)
         if scope is None:
             return Tests(names)
-        tests, bounds = list(targets.tests_in(scope)), list(targets.bounds_in(scope))
+        found = Tests(names)
+        self._add_tests(scope, found)
         if "." in counter.name:  # an attribute is read anywhere
             for function in (function for functions in source.functions.values() for function in functions):
-                tests += targets.tests_in(function)
-                bounds += targets.bounds_in(function)
+                self._add_tests(function, found)
         for function, parameter in passed_to(source, scope, counter.is_written_as):
-            tests += [targets.renamed(test, parameter, counter.name) for test in targets.tests_in(function)]
-        return Tests(names, tests, bounds)
+            own = Tests(names)
+            self._add_tests(function, own)
+            found.tests += [targets.renamed(test, parameter, counter.name) for test in own.tests]
+        return found
 
-    def tell(self) -> None:
-        """Once, when the run ends: from where to where."""
-        for (file, line, name), (start, values) in self._moved.items():
-            shown = [f"{value:,}" for value in values[:_MAX_TOLD]]
-            if len(values) > _MAX_TOLD:
-                shown = [*shown[: _MAX_TOLD - 1], f"{values[-1]:,}"]
+    @staticmethod
+    def _add_tests(scope: ast.AST, into: Tests) -> None:
+        bound = targets.spelled_out(scope, into.names)
+        into.tests += [each for test in targets.tests_in(scope) for each in targets.each_of(test, bound)]
+        into.bounds += targets.bounds_in(scope)
+
+    def _tell_late_rise(self, rounds: Rounds) -> None:
+        """What grows only from a late step on: which lines it is, and where it ends, is found in the recording."""
+        rise = rounds.late_rise()
+        if rise <= 0 or self._told_rise:
+            return
+        self._told_rise = True
+        name, value, steps = self._last
+        notes.note("late_growth", counter=name, value=value, steps=steps, rounds=rounds.count, bytes_per_round=rise)
+
+    def _tell_handled(self, ended_at: set[tuple[str, int]]) -> None:
+        """Errors that came up for the first time after a move, and did not end the script: it handled them."""
+        handled = sorted(lines.raised - self._raised - ended_at) if self._moved else []
+        if handled:
+            shown = ", ".join(frames.spelled(file, line, "").removesuffix(" in ") for file, line in handled[:3])
+            text = f"after its loops were counted on, the script handled errors that had not come before ({shown})"
+            notes.note("open", text=text + ": what it would have done there was not seen")
+
+    def tell(self, ended_at: set[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Once, when the run ends (of an error: at these files and lines): from where to where. The places of what was
+        moved."""
+        for (file, line, name), moved in self._moved.items():
+            shown = [f"{value:,}" for value in moved.values[:_MAX_TOLD]]
+            if len(moved.values) > _MAX_TOLD:
+                shown = [*shown[: _MAX_TOLD - 1], f"{moved.values[-1]:,}"]
             place = frames.spelled(file, line, "").removesuffix(" in ")
-            text = f"`{name}` was counted on from {start:,} to {', '.join(shown)} ({place}): the rest was left out"
-            notes.note("cut", what="counted", text=text, loader=None, kept=len(values), of=None)
+            text = (
+                f"`{name}` was counted on from {moved.start:,} to {', '.join(shown)} ({place}): the rest was left out"
+            )
+            notes.note("cut", what="counted", text=text, loader=None, kept=len(moved.values), of=None)
+            reads = f"; `{name}` is also computed with, at {moved.used_at}" if moved.used_at else ""
+            tell_left_out(f"rounds of the loop at {place} (`{name}`)", moved.start + 1, max(moved.values), reads)
+        places = {(file, line) for file, line, _ in self._moved}
+        for test, name in list(self._unclear.items())[:_MAX_TOLD]:
+            notes.note("open", text=f"when `{test}` turns could not be computed from `{name}`")
+        self._tell_handled(ended_at)
         self._moved.clear()
+        self._unclear.clear()
+        return places
 
 
-def _wanted_of(counter: Counter, tests: Tests) -> list[int]:
-    so_far, ahead = counter.so_far, counter.ahead
-    ends = targets.find(tests.bounds, tests.names, counter.is_written_as, so_far, ahead)
-    found = {*ends, *targets.find(tests.tests, tests.names, counter.is_written_as, so_far, ahead)}
-    to_go = ahead if counter.spread else ahead[: ahead.index(ends[0])] if ends else range(0)
-    if len(to_go) > _FEW:
-        found |= targets.spread(to_go)
-    return sorted(found, reverse=ahead.step < 0)
-
-
-def _read(file: str) -> Source | None:
-    try:
-        with open(file, "rb") as text:
-            return Source(file, ast.parse(text.read()), set())
-    except (OSError, SyntaxError, ValueError):
-        return None
+def tell_left_out(what: str, first: int, last: int, reads: str = "") -> None:
+    unseen = "what piles up over them, or depends on their number, was not seen"
+    notes.note("open", text=f"{what} {first:,} to {last:,} were left out but for a few: {unseen}{reads}")
 
 
 counting = Counting()
@@ -169,13 +301,3 @@ def _restart() -> None:
 
 
 os.register_at_fork(after_in_child=_restart)
-
-
-def ends_here(error: BaseException) -> bool:
-    """Whether an error that nobody handles is this module's doing: the script was moved on before it."""
-    if not counting.has_moved:
-        return False
-    text = f"a script that was counted on ended in {type(error).__name__}: {str(error)[:200]}"
-    notes.note("cut", what="stopped", text=text, loader=None, kept=None, of=None)
-    counting.tell()
-    return True

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from vramfit import notes
-from vramfit.counting_on import stack
+from vramfit.counting_on import stack, tell_left_out
 from vramfit.counting_on.counters import RANGE, left_of, move_range
 from vramfit.counting_on.targets import ROUNDS_EACH, spread
 
@@ -55,6 +55,7 @@ class Course:
             values = ", ".join(f"{value:,}" for value in self._moved)
             text = f"the Trainer's {self._name} were counted on from {self._from:,} to {values}: the rest was left out"
             notes.note("cut", what="counted", text=text, loader=None, kept=len(self._moved), of=None)
+            tell_left_out(f"the Trainer's {self._name}", self._from + 1, self._moved[-1])
             self._moved = []
 
 

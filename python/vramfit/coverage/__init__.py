@@ -16,12 +16,13 @@ import ast
 import atexit
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
 from vramfit import notes
-from vramfit.coverage import crossings, lines
+from vramfit.coverage import crossings, lines, never_entered
 from vramfit.coverage.source import Gap, Source, Varying
 from vramfit.coverage.touches import NO, Touching
 from vramfit.diagnose import frames
@@ -30,6 +31,7 @@ _MAX_FILES = 60
 _MAX_BYTES = 1 << 20  # of one file
 _MAX_GAPS = 40
 _MAX_FRAMES = 200
+Stack = Iterable[tuple[FrameType, int]]  # running functions and their lines, innermost first
 _state: dict[str, Any] = {"told": False, "is_main": True, "folder": ""}
 
 
@@ -65,15 +67,15 @@ os.register_at_fork(after_in_child=_in_child)
 
 
 @notes.guarded("coverage")
-def tell(frame: FrameType | None) -> None:
-    """Once: at the place where a run is ended early (its frame), or when the script has ended (None)."""
+def tell(stack: Stack | None) -> None:
+    """Once: where a run is ended early (`stack`), or when the script has ended (None)."""
     was_cut = notes.was_cut()
     if _state["told"] or not _state["is_main"] or not lines.executed:
         return
     _state["told"] = True
     known = lines.is_known()
     seen = {file: sorted(found) for file, found in lines.executed.items() if found}
-    unreached = find(frame, sys.modules["torch"]) if known and was_cut and "torch" in sys.modules else []
+    unreached = find(list(stack or []), sys.modules["torch"]) if known and was_cut and "torch" in sys.modules else []
     run, of = _count_lines()
     notes.note(
         "coverage",
@@ -86,11 +88,11 @@ def tell(frame: FrameType | None) -> None:
     )
 
 
-def find(frame: FrameType | None, torch: Any) -> list[dict[str, Any]]:
+def find(stack: list[tuple[FrameType, int]], torch: Any) -> list[dict[str, Any]]:
     """Gaps that a longer run may reach: `{file, line, last_line, function, code, when, card}`."""
     sources = _read_sources()
     varying, touching = Varying(sources), Touching(sources, torch)
-    places = _places(frame)
+    places = _places(stack)
     found: list[dict[str, Any]] = []
     for source in sources:
         for gap in source.gaps():
@@ -100,7 +102,11 @@ def find(frame: FrameType | None, torch: Any) -> list[dict[str, Any]]:
             card = touching.judge(gap.statements, source.name)
             first = next((s for s in gap.statements if touching.judge([s], source.name) != NO), gap.statements[0])
             found.append(_entry(gap, source, first, when, card))
-    for crossing in crossings.find(sources, frame):
+    for source, gap, when in never_entered.find(sources, lines.entered):
+        card = touching.judge(gap.statements, source.name)
+        if card != NO:
+            found.append(_entry(gap, source, gap.statements[0], when, card))
+    for crossing in crossings.find(sources, stack):
         card = touching.judge([crossing.statement], crossing.source.name)
         found.append(_entry_of_side(crossing, card))
     return sorted(found, key=lambda entry: ("yes", "unknown", "no").index(entry["card"]))[:_MAX_GAPS]
@@ -134,16 +140,9 @@ def _count_lines() -> tuple[int, int]:
     return run, of
 
 
-def _places(frame: FrameType | None) -> list[_Place]:
-    found = []
-    for _ in range(_MAX_FRAMES):
-        if frame is None:
-            break
-        code = frame.f_code
-        if frames.is_script(code):
-            found.append(_Place(code.co_filename, code.co_name, code.co_firstlineno, frame.f_lineno))
-        frame = frame.f_back
-    return found
+def _places(stack: list[tuple[FrameType, int]]) -> list[_Place]:
+    codes = [(frame.f_code, line) for frame, line in stack[:_MAX_FRAMES] if frames.is_script(frame.f_code)]
+    return [_Place(code.co_filename, code.co_name, code.co_firstlineno, line) for code, line in codes]
 
 
 def _may_come(gap: Gap, source: Source, varying: Varying, places: list[_Place]) -> str | None:

@@ -40,18 +40,15 @@ class Crossing:
     limit: float
 
 
-def find(sources: Iterable[Source], frame: FrameType | None) -> Iterator[Crossing]:
+def find(sources: Iterable[Source], stack: list[tuple[FrameType, int]]) -> Iterator[Crossing]:
     by_name = {source.name: source for source in sources}
-    for _ in range(_MAX_FRAMES):
-        if frame is None:
-            return
+    for frame, line in stack[:_MAX_FRAMES]:
         source = by_name.get(frame.f_code.co_filename)
         if source is not None:
-            yield from _in_scope(source, frame)
-        frame = frame.f_back
+            yield from _in_scope(source, frame, line)
 
 
-def _in_scope(source: Source, frame: FrameType) -> Iterator[Crossing]:
+def _in_scope(source: Source, frame: FrameType, line: int) -> Iterator[Crossing]:
     name = frame.f_code.co_name
     first = frame.f_code.co_firstlineno
     scopes: list[Any] = [source.tree] if name == "<module>" else source.functions.get(name, [])
@@ -59,7 +56,7 @@ def _in_scope(source: Source, frame: FrameType) -> Iterator[Crossing]:
         if name != "<module>" and not scope.lineno - len(scope.decorator_list) <= first <= scope.lineno:
             continue
         for loop in ast.walk(scope):
-            if isinstance(loop, ast.For) and loop.lineno <= frame.f_lineno <= (loop.end_lineno or loop.lineno):
+            if isinstance(loop, ast.For) and loop.lineno <= line <= (loop.end_lineno or loop.lineno):
                 yield from _in_loop(source, name, loop, frame)
 
 

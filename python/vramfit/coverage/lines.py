@@ -20,6 +20,8 @@ from vramfit.diagnose import frames
 _TOOL = 4  # of sys.monitoring's six; 0 to 2 and 5 are meant for debuggers, coverage, profilers and optimizers
 
 executed: dict[str, set[int]] = {}  # by file, as its code names it
+raised: set[tuple[str, int]] = set()  # files and lines where exceptions came up or were handled
+entered: set[tuple[str, str, int]] = set()  # code that was begun: file, name, first line
 _foreign: set[str] = set()  # files that are not the user's
 _state = {"installed": False}
 
@@ -54,8 +56,14 @@ def _is_foreign(code: CodeType) -> bool:
 def _watch(code: CodeType, line: int) -> bool:
     """Called by the recorder: with line 0 once for a code object, then once for each line of those that are wanted."""
     if line == 0:
-        return code.co_filename not in _foreign and not _is_foreign(code)
-    executed[code.co_filename].add(line)
+        is_wanted = code.co_filename not in _foreign and not _is_foreign(code)
+        if is_wanted:
+            entered.add((code.co_filename, code.co_name, code.co_firstlineno))
+        return is_wanted
+    if line < 0:
+        raised.add((code.co_filename, -line))
+    else:
+        executed[code.co_filename].add(line)
     return True
 
 
@@ -66,6 +74,7 @@ def _on_start(code: CodeType, offset: int) -> Any:
     monitoring = sys.monitoring  # type: ignore[attr-defined]
     if code.co_filename not in _foreign and not _is_foreign(code):
         executed[code.co_filename].add(code.co_firstlineno)
+        entered.add((code.co_filename, code.co_name, code.co_firstlineno))
         monitoring.set_local_events(_TOOL, code, monitoring.events.LINE)
     return monitoring.DISABLE
 
@@ -76,6 +85,13 @@ def _on_line(code: CodeType, line: int) -> Any:
     return sys.monitoring.DISABLE  # type: ignore[attr-defined]
 
 
+def _on_handled(code: CodeType, offset: int, error: BaseException) -> None:
+    if code.co_filename in executed and not isinstance(error, StopIteration):
+        place = next((line for start, end, line in code.co_lines() if start <= offset < end and line), None)
+        if place is not None:
+            raised.add((code.co_filename, place))
+
+
 def _monitor() -> bool:
     monitoring = sys.monitoring  # type: ignore[attr-defined]
     if monitoring.get_tool(_TOOL) is not None:
@@ -84,7 +100,8 @@ def _monitor() -> bool:
     events = monitoring.events
     monitoring.register_callback(_TOOL, events.PY_START, _on_start)
     monitoring.register_callback(_TOOL, events.LINE, _on_line)
-    monitoring.set_events(_TOOL, events.PY_START)
+    monitoring.register_callback(_TOOL, events.EXCEPTION_HANDLED, _on_handled)
+    monitoring.set_events(_TOOL, events.PY_START | events.EXCEPTION_HANDLED)
     return True
 
 
@@ -95,7 +112,8 @@ def lines_of(code: CodeType) -> set[int]:
 
 def begin() -> None:
     """From here on, in this thread. What running functions have behind them counts as executed: nobody watched."""
-    executed.clear()
+    for known in (executed, raised, entered):
+        known.clear()
     if _has_monitoring():
         _state["installed"] = _state["installed"] or _monitor()
     elif sys.gettrace() is None:

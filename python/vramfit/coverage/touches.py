@@ -24,8 +24,13 @@ _HARMLESS_TORCH = {
 }  # fmt: skip
 _HARMLESS_METHODS = {
     "item", "cpu", "numpy", "detach", "size", "dim", "numel", "eval", "train", "parameters", "named_parameters",
-    "state_dict", "zero_grad", "tolist", "requires_grad_", "modules", "named_modules", "children", "get_last_lr",
+    "state_dict", "zero_grad", "tolist", "modules", "named_modules", "children", "get_last_lr",
     "stride", "element_size", "data_ptr", "is_contiguous", "share_memory_", "extra_repr",
+}  # fmt: skip
+# Of whatever object: they tell somebody something.
+_SAYING = {
+    "info", "debug", "warning", "error", "log", "write", "flush", "add_scalar", "add_scalars", "set_postfix",
+    "set_description", "log_metrics", "close",
 }  # fmt: skip
 _VERBS = {"backward", "step", "forward", "cuda", "generate", "fit", "evaluate", "predict", "validate", "test"}
 _MAX_DEPTH = 6
@@ -72,13 +77,12 @@ class Touching:
         return self._judge_method(name)
 
     def _judge_method(self, name: str) -> str:
-        """Of an object that is not known: one that tensors and modules have, and lists and dicts have not."""
-        if name in _HARMLESS_METHODS or any(hasattr(kind, name) for kind in (list, dict, str, set, bytes)):
+        """Of an object that is not known: what lists and dicts have too is theirs, anything else may do anything."""
+        if name in _HARMLESS_METHODS or name in _SAYING:
             return NO
-        if name in _VERBS:
-            return YES
-        of_tensors = hasattr(self._torch.Tensor, name) or hasattr(self._torch.nn.Module, name)
-        return UNKNOWN if of_tensors else NO
+        if any(hasattr(kind, name) for kind in (list, dict, str, set, bytes)):
+            return NO
+        return YES if name in _VERBS else UNKNOWN
 
     def _resolve(self, function: ast.expr, file: str) -> tuple[bool, Any]:
         """What a dotted name stands for in the file's module. Nothing is called: attributes are read of modules and
@@ -110,6 +114,8 @@ class Touching:
     def _judge_object(self, found: Any, call: ast.Call, depth: int) -> str:
         if isinstance(found, self._torch.nn.Module):
             return YES
+        if not callable(found):
+            return UNKNOWN  # a name that stood for something else when it was called, or will
         code = getattr(found, "__code__", None)
         if code is not None and frames.is_script(code):
             return self._judge_name(code.co_name, code.co_filename, code.co_firstlineno, depth)

@@ -1,0 +1,51 @@
+"""Functions that are handed around and were never called: what calls them is a line that may have run long since.
+
+ACTIONS = {4000: probe, 5000: lambda: evaluate(model)}
+for step in range(6000):
+    act = ACTIONS.get(step)
+    if act: act()
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from vramfit.coverage.source import Function, Gap, Source
+
+
+def find(sources: Iterable[Source], entered: set[tuple[str, str, int]]) -> Iterator[tuple[Source, Gap, str]]:
+    """With when they would run, in words."""
+    sources = list(sources)
+    handed = set().union(*(_handed_around(source.tree) for source in sources)) if sources else set()
+    for source in sources:
+        for name in handed & source.functions.keys():
+            for function in source.functions[name]:
+                if not _was_entered(source, function, entered):
+                    yield source, Gap(list(function.body), name, None, scope=function), f"when `{name}` is called"
+        for node in ast.walk(source.tree):
+            is_known = isinstance(node, ast.Lambda) and node.lineno in source.seen
+            if is_known and (source.name, "<lambda>", node.lineno) not in entered:
+                body = ast.copy_location(ast.Expr(node.body), node.body)
+                yield source, Gap([body], "<lambda>", None), "when this lambda is called"
+
+
+def _was_entered(source: Source, function: Function, entered: set[tuple[str, str, int]]) -> bool:
+    starts = {function.lineno, *(decorator.lineno for decorator in function.decorator_list)}
+    if not starts & source.seen:
+        return True  # it was never made
+    return any((source.name, function.name, line) in entered for line in starts)
+
+
+def _handed_around(tree: ast.AST) -> set[str]:
+    """Names and attributes that are read other than to be called at once."""
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    found = set()
+    for node in ast.walk(tree):
+        if id(node) in called or not isinstance(getattr(node, "ctx", None), ast.Load):
+            continue
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+    return found
