@@ -253,7 +253,7 @@ std::vector<Growth> find_late(const CardHistory& history, const Stretch& stretch
     growth.steps = rounds;
     for (const StepEnd& end : late.ends) growth.levels.push_back(history.moments[end.at].allocated);
     find_lines_that_stay(history, late, recording, growth);
-    found.push_back(std::move(growth));
+    if (!growth.lines.empty()) found.push_back(std::move(growth));  // else what a step leaves behind got larger
   }
   return found;
 }

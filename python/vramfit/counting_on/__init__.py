@@ -23,7 +23,7 @@ from typing import NamedTuple
 from vramfit import notes
 from vramfit.counting_on import counters, stack, targets, uses, variables
 from vramfit.counting_on.counters import Counter
-from vramfit.counting_on.rounds import Levels, Rounds
+from vramfit.counting_on.rounds import MOST, Levels, Rounds
 from vramfit.counting_on.scripts import source_of
 from vramfit.counting_on.targets import ROUNDS_EACH
 from vramfit.coverage import lines
@@ -74,6 +74,9 @@ class Moved:
     start: int
     values: list[int]
     used_at: str = ""
+
+    def furthest(self) -> int:
+        return max(self.values, key=lambda value: abs(value - self.start))
 
 
 class Counting:
@@ -156,8 +159,11 @@ class Counting:
             self._moved[counter.place] = Moved(counter.ahead.start - counter.ahead.step, [], used_at)
         self._moved[counter.place].values.append(values[0])
         self._last = (counter.name, values[0], now.steps)
-        wanted = 1 if now.kind == "round" else ROUNDS_EACH
-        self._rounds = Rounds(now.kind, now.key, wanted, self.levels.usual_rise(), not self._told_rise)
+        # In the last round of a loop the one around it may be moved on.
+        left = len(counter.ahead) - counter.ahead.index(values[0]) if counter.spread else MOST
+        wanted = 1 if now.kind == "round" else min(ROUNDS_EACH, left)
+        most = wanted if self._told_rise else max(wanted, min(MOST, left))
+        self._rounds = Rounds(now.kind, now.key, wanted, most, self.levels.usual_rise())
         return True
 
     def _plan_of(self, counter: Counter, source: Source, frame: FrameType) -> Plan:
@@ -278,7 +284,7 @@ class Counting:
             )
             notes.note("cut", what="counted", text=text, loader=None, kept=len(moved.values), of=None)
             reads = f"; `{name}` is also computed with, at {moved.used_at}" if moved.used_at else ""
-            tell_left_out(f"rounds of the loop at {place} (`{name}`)", moved.start + 1, max(moved.values), reads)
+            tell_left_out(f"rounds of the loop at {place} (`{name}`)", moved.start, moved.furthest(), reads)
         places = {(file, line) for file, line, _ in self._moved}
         for test, name in list(self._unclear.items())[:_MAX_TOLD]:
             notes.note("open", text=f"when `{test}` turns could not be computed from `{name}`")
@@ -288,7 +294,9 @@ class Counting:
         return places
 
 
-def tell_left_out(what: str, first: int, last: int, reads: str = "") -> None:
+def tell_left_out(what: str, start: int, last: int, reads: str = "") -> None:
+    """Of rounds after `start`."""
+    first = start + (1 if last > start else -1)
     unseen = "what piles up over them, or depends on their number, was not seen"
     notes.note("open", text=f"{what} {first:,} to {last:,} were left out but for a few: {unseen}{reads}")
 

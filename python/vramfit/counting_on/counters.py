@@ -13,7 +13,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections import ChainMap
 from collections.abc import Iterator
-from types import FrameType, GeneratorType
+from types import CodeType, FrameType, GeneratorType
 from typing import Any
 
 from vramfit.counting_on import stack
@@ -120,7 +120,11 @@ def names_of(frame: FrameType) -> Names:
 
 
 def scope_of(source: Source, frame: FrameType) -> ast.AST | None:
-    name, first = frame.f_code.co_name, frame.f_code.co_firstlineno
+    return scope_at(source, frame.f_code)
+
+
+def scope_at(source: Source, code: CodeType) -> ast.AST | None:
+    name, first = code.co_name, code.co_firstlineno
     if name == "<module>":
         return source.tree
     for scope in source.functions.get(name, []):

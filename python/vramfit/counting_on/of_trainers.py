@@ -10,14 +10,16 @@ What a callback tests can't be seen from outside, but the numbers it compares wi
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
 from vramfit import notes
-from vramfit.counting_on import stack, tell_left_out
-from vramfit.counting_on.counters import RANGE, left_of, move_range
+from vramfit.counting_on import stack, targets, tell_left_out
+from vramfit.counting_on.counters import RANGE, left_of, move_range, scope_at
+from vramfit.counting_on.scripts import source_of
 from vramfit.counting_on.targets import ROUNDS_EACH, spread
 
 _MAX_MOVES = 24
@@ -27,9 +29,11 @@ _MAX_FRAMES = 60
 class Course:
     """What one count of a trainer (its steps, its epochs) is still to be moved to."""
 
-    def __init__(self, name: str, now: int, end: int | None, holders: Iterable[Any]) -> None:
-        ahead = range(now + 1, end) if end is not None and end > now else range(now + 1, 1 << 31)
-        found = {number for holder in holders for number in _numbers_of(holder) if number in ahead}
+    def __init__(
+        self, name: str, now: int, end: int | None, holders: Iterable[Any], tested: Iterable[int] = ()
+    ) -> None:
+        ahead = _ahead_of(now, end)
+        found = {number for holder in holders for number in _numbers_of(holder) if number in ahead} | set(tested)
         if end is not None and len(ahead) > ROUNDS_EACH:
             found |= spread(ahead)
         self._name, self._from = name, now
@@ -55,8 +59,31 @@ class Course:
             values = ", ".join(f"{value:,}" for value in self._moved)
             text = f"the Trainer's {self._name} were counted on from {self._from:,} to {values}: the rest was left out"
             notes.note("cut", what="counted", text=text, loader=None, kept=len(self._moved), of=None)
-            tell_left_out(f"the Trainer's {self._name}", self._from + 1, self._moved[-1])
+            tell_left_out(f"the Trainer's {self._name}", self._from, self._moved[-1])
             self._moved = []
+
+
+def _ahead_of(now: int, end: int | None) -> range:
+    return range(now + 1, end if end is not None and end > now else 1 << 31)
+
+
+def tested_in(module: Any, attribute: str, now: int, end: int | None) -> set[int]:
+    """Where the tests of a module's own file turn, that read a count of its trainer: `self.current_epoch == 25`."""
+    found: set[int] = set()
+    for method in vars(type(module)).values():
+        code = getattr(method, "__code__", None)
+        source = source_of(code) if code is not None else None
+        scope = scope_at(source, code) if source is not None else None
+        if scope is None:
+            continue
+        names = {**method.__globals__, code.co_varnames[0]: module} if code.co_argcount else method.__globals__
+        tests = targets.tests_in(scope)
+        found |= targets.find(tests, names, _is_read_as(attribute), range(now, now + 1), _ahead_of(now, end)).turns
+    return found
+
+
+def _is_read_as(attribute: str) -> targets.IsCounter:
+    return lambda node: isinstance(node, ast.Attribute) and node.attr == attribute
 
 
 def _numbers_of(holder: Any) -> Iterable[int]:
@@ -123,7 +150,8 @@ class LightningCount:
     def __init__(self, trainer: Any, module: Any) -> None:
         end = trainer.max_epochs if (trainer.max_epochs or -1) > 0 else None
         own = [each for each in trainer.callbacks if not type(each).__module__.startswith("vramfit.")]
-        self._epochs = Course("epochs", trainer.current_epoch, end, [*own, module])
+        tested = tested_in(module, "current_epoch", trainer.current_epoch, end)
+        self._epochs = Course("epochs", trainer.current_epoch, end, [*own, module], tested)
 
     def goes_on(self, trainer: Any) -> bool:
         """At the last batch of an epoch."""

@@ -32,9 +32,9 @@ class Levels:
 class Rounds:
     """Those of one move. What ends a round is told by `key` (its optimizer, say): a round of a GAN has two steps."""
 
-    def __init__(self, kind: str, key: Hashable, wanted: int, usual_rise: int, may_go_on: bool) -> None:
+    def __init__(self, kind: str, key: Hashable, wanted: int, most: int, usual_rise: int) -> None:
         self.kind, self._key, self._wanted, self._usual_rise = kind, key, wanted, usual_rise
-        self._most = MOST if may_go_on else wanted
+        self._most = most
         self._ended: Tally[Hashable] = Tally()
         self._levels: list[int] = []
 
