@@ -145,6 +145,12 @@ std::string normalised(std::string_view spelling) {
 
 std::string CardName::joined_model() const { return joined(model); }
 
+std::string CardName::joined_model_without_generation() const {
+  std::vector<std::string> words = model;
+  std::erase_if(words, [](const std::string& word) { return is_one_of(kGenerations, word); });
+  return joined(words);
+}
+
 CardName parse_card_name(std::string_view spelling) {
   CardName name;
   const std::vector<std::string> words = words_of(spelling);

@@ -24,6 +24,7 @@ struct CardName {
   std::optional<int> size_gb;      // as the name says it: 24 of "RTX 3090 24GB"
   bool has_two_sizes = false;      // no card is called that
   std::string joined_model() const;
+  std::string joined_model_without_generation() const;  // "rtx6000" of {rtx, 6000, ada, generation}
   friend bool operator==(const CardName&, const CardName&) = default;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -79,6 +80,41 @@ std::vector<std::string> keys_but(const std::vector<const Card*>& cards, const C
   return keys;
 }
 
+std::string lowered(std::string_view text) {
+  std::string low(text);
+  std::ranges::transform(low, low.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return low;
+}
+
+// What of a card was left open by a name that only this card agrees with.
+struct LeftOpen {
+  bool form = false;                // the model comes in another form too: "H100 96GB" does not say NVL
+  bool edition = false;             // its full name goes on: "RTX PRO 6000" is a Workstation Edition
+  std::vector<const Card*> others;  // of the size that was said
+};
+
+// Nothing where its key or its full name was typed.
+LeftOpen find_left_open(const std::vector<Card>& catalogue, const Card& taken, std::string_view name) {
+  LeftOpen open;
+  if (lowered(name) == taken.key || normalised(name) == normalised(taken.name)) return open;
+  const CardName typed = parse_card_name(name), full = parse_card_name(taken.name);
+  const CardNames its(taken);
+  open.edition = full.joined_model_without_generation().size() > typed.joined_model_without_generation().size() &&
+                 full.joined_model().starts_with(typed.joined_model());
+  for (const Card& card : catalogue) {
+    const CardNames other(card);
+    const bool is_same_model = std::ranges::any_of(other.names, [&](const CardName& one) {
+      return !typed.model.empty() && one.joined_model() == typed.joined_model();
+    });
+    if (&card == &taken || !is_same_model || !typed.forms.empty() || its.forms.empty() || its.forms == other.forms) {
+      continue;
+    }
+    open.form = true;
+    if (!typed.size_gb || is_size_of(*typed.size_gb, card.memory)) open.others.push_back(&card);
+  }
+  return open;
+}
+
 }  // namespace
 
 bool is_card_file(std::string_view name) { return name.ends_with(".toml"); }
@@ -92,6 +128,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 // Takes "x", "X", "*" or the sign of multiplication off the front.
 bool take_times(std::string_view& text) {
@@ -123,6 +160,10 @@ std::optional<int> take_count_after(std::string_view& text) {
   const std::string_view before = trimmed(text.substr(0, start));
   for (const std::string_view sign : {"x", "X", "*", "\u00d7"}) {
     if (!before.ends_with(sign) || before.size() == sign.size()) continue;
+    // The x of "gtx 970" and of "mx450" belongs to a series; that of "a10gx8" stands behind a model.
+    const std::string_view name = before.substr(0, before.size() - sign.size());
+    const std::string_view word = name.substr(name.find_last_of(' ') + 1);
+    if (std::ranges::any_of(word, is_letter) && !std::ranges::any_of(word, is_digit)) continue;
     text = trimmed(before.substr(0, before.size() - sign.size()));
     return std::stoi(std::string(digits));
   }
@@ -192,8 +233,13 @@ Result<Match> find_card(const std::vector<Card>& catalogue, std::string_view nam
   const Card& smallest =
       **std::ranges::min_element(cards, [](const Card* a, const Card* b) { return a->memory < b->memory; });
   if (cards.size() == 1) {
-    const bool is_exact = meeting == Meeting::kExact || meeting == Meeting::kAgrees;
-    return Match{smallest, is_exact ? "" : fmt::format("\"{}\" is taken as {}", name, with_memory(smallest))};
+    const bool is_said = meeting == Meeting::kExact || meeting == Meeting::kAgrees;
+    const LeftOpen open = is_said ? find_left_open(catalogue, smallest, name) : LeftOpen();
+    if (is_said && !open.form && !open.edition) return Match{smallest, ""};
+    std::string note = fmt::format("\"{}\" is taken as {}", name, with_memory(smallest));
+    if (open.form || open.edition) note += fmt::format(" ({})", smallest.name);
+    if (!open.others.empty()) note += fmt::format("; others: {}", fmt::join(keys_but(open.others, nullptr), ", "));
+    return Match{smallest, std::move(note)};
   }
   if (meeting == Meeting::kShortened) {
     return base::fail(ErrorCode::kUsage, fmt::format("\"{}\" is the name of several cards", name), "--gpu",
@@ -201,6 +247,15 @@ Result<Match> find_card(const std::vector<Card>& catalogue, std::string_view nam
   }
   return Match{smallest, fmt::format("\"{}\" is taken as {}, the smallest; others: {}", name, with_memory(smallest),
                                      fmt::join(keys_but(cards, &smallest), ", "))};
+}
+
+std::vector<std::string> cards_of_size(const std::vector<Card>& catalogue, base::Bytes memory) {
+  std::vector<const Card*> cards;
+  for (const Card& card : catalogue) cards.push_back(&card);
+  const auto distance = [&](const Card* card) { return std::abs(card->memory.count() - memory.count()); };
+  std::ranges::stable_sort(cards, {}, distance);
+  cards.resize(std::min<std::size_t>(cards.size(), 4));
+  return keys_but(cards, nullptr);
 }
 
 }  // namespace vramfit::devices

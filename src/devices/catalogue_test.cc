@@ -110,6 +110,40 @@ TEST(Catalogue, the_option_is_a_list_with_counts_and_sizes) {
   EXPECT_EQ(parse_gpu_option("GTX 1070"), (Requests{{1, "GTX 1070", std::nullopt}}));
 }
 
+TEST(Catalogue, what_a_name_leaves_open_is_announced) {
+  const std::vector<model::Card> cards = {card("a100-40gb", "NVIDIA A100-SXM4-40GB", 40, {"a100-sxm4-40gb"}),
+                                          card("a100-pcie-40gb", "NVIDIA A100-PCIE-40GB", 40),
+                                          card("h100", "NVIDIA H100 80GB HBM3", 79, {"h100-sxm"}),
+                                          card("h100-nvl", "NVIDIA H100 NVL", 93),
+                                          card("rtxpro6000", "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 95),
+                                          card("rtx-6000-ada", "NVIDIA RTX 6000 Ada Generation", 47)};
+  const auto note_of = [&](const char* typed) {
+    const auto match = find_card(cards, typed);
+    return match ? match->note : to_string(match.error());
+  };
+  EXPECT_NE(note_of("A100 40G").find("others: a100-pcie-40gb"), std::string::npos) << note_of("A100 40G");
+  EXPECT_NE(note_of("H100 96gb").find("taken as h100-nvl"), std::string::npos) << note_of("H100 96gb");
+  EXPECT_NE(note_of("RTX PRO 6000").find("Workstation Edition"), std::string::npos) << note_of("RTX PRO 6000");
+  for (const char* exact : {"a100-40gb", "A100-SXM4-40GB", "A100 PCIe 40GB", "H100 NVL", "h100-nvl", "rtxpro6000",
+                            "RTX 6000 Ada", "RTX PRO 6000 Blackwell Workstation Edition"}) {
+    EXPECT_EQ(note_of(exact), "") << exact;
+  }
+}
+
+TEST(Catalogue, the_digits_of_a_model_are_no_count) {
+  for (const char* name : {"gtx 970", "GTX970", "mx450", "rtx 9999"}) {
+    const auto requests = parse_gpu_option(name);
+    ASSERT_TRUE(requests) << name;
+    EXPECT_EQ(requests->front(), (CardRequest{1, name, std::nullopt}));
+  }
+  EXPECT_EQ(parse_gpu_option("a10gx8")->front(), (CardRequest{8, "a10g", std::nullopt}));
+}
+
+TEST(Catalogue, cards_of_a_size_are_the_nearest_first) {
+  EXPECT_EQ(cards_of_size(kCards, Bytes::gib(31)).front(), "v100-32gb (32.00 GiB)");
+  EXPECT_EQ(cards_of_size(kCards, Bytes::gib(31)).size(), 4u);
+}
+
 TEST(Catalogue, nonsense_in_the_option_is_refused) {
   for (const char* option : {"", ",", "t4:", "t4:0", "t4:much", "rtx3090:24", "t4x0", "17xt4", "9xt4,8xt4", "0xt4"}) {
     EXPECT_FALSE(parse_gpu_option(option)) << option;
