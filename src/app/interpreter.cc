@@ -22,16 +22,25 @@ using base::ErrorCode;
 using base::fail;
 using base::Result;
 
-// Writes its answer to the file in argv[1], because a sitecustomize may print. -c puts the current folder first on the
-// path, which a script's own start doesn't: it is taken off before anything is imported, or a json.py of the user's
-// would be taken for Python's, and a folder named torch for PyTorch. What PYTHONPATH names stays.
+// Writes its answer to the file in argv[1], because a sitecustomize may print. It imports nothing but what is built in:
+// a json.py or types.py of the user's, in the current folder or where PYTHONPATH points, would be taken for Python's.
+// The current folder, which -c puts first on the path and a script's own start doesn't, is no place to look for PyTorch
+// in; what PYTHONPATH names is.
 constexpr std::string_view kQuestion = R"(import sys
 sys.path[:] = [p for p in sys.path if p]
-import importlib.util, json
-spec = importlib.util.find_spec("torch")
+def find(name):
+    for finder in sys.meta_path:
+        spec = finder.find_spec(name, None) if hasattr(finder, "find_spec") else None
+        if spec:
+            return spec
+def quoted(text):
+    return '"' + "".join("\\u%04x" % ord(c) if c < " " or c in '"\\' else c for c in text) + '"'
+spec = find("torch")
 folders = list(spec.submodule_search_locations or []) if spec and spec.origin else []
-with open(sys.argv[1], "w") as answer:
-    json.dump({"executable": sys.executable, "version": sys.version.split()[0], "torch": folders[:1]}, answer)
+answer = '{"executable": %s, "version": %s, "torch": [%s]}' % (
+    quoted(sys.executable), quoted(sys.version.split()[0]), ", ".join(map(quoted, folders[:1])))
+with open(sys.argv[1], "wb") as file:
+    file.write(answer.encode("utf-8", "surrogateescape"))
 )";
 
 std::optional<std::string> variable(const Environment& environment, const std::string& name) {
