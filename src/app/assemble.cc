@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <memory>
 #include <set>
 #include <utility>
@@ -166,6 +167,7 @@ Bytes cached_on(const RunResult& result, int device) {
 Evidence gather_evidence(const RunResult& result, const Leftovers& left, bool died) {
   Evidence evidence;
   evidence.exit_zero = left.ended.exit_code == 0;
+  evidence.killed = left.ended.shell_code() == 128 + SIGKILL;
   evidence.timed_out = left.ended.timed_out;
   evidence.interrupted = left.ended.interrupted && !left.answers_so_far;
   evidence.exit_zero |= left.ended.interrupted && left.answers_so_far;

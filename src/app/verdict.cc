@@ -20,6 +20,12 @@ Judgement judge(const Evidence& evidence) {
   if (evidence.timed_out) return {Verdict::kFailed, "the time limit passed"};
   if (evidence.interrupted) return {Verdict::kFailed, "it was interrupted"};
   if (evidence.plan_refused) return {Verdict::kFailed, "a part of the plan could not be applied to this script"};
+  if (evidence.killed) {
+    return {
+        Verdict::kFailed,
+        "the script was killed, perhaps by the kernel for want of host memory (dmesg tells), and not for want of the "
+        "card's"};
+  }
   if (!evidence.exit_zero) return {Verdict::kFailed, "the script failed, not for want of memory"};
   if (!evidence.reached_card) return {Verdict::kNoCard, "the script ended without ever using a card"};
   if (evidence.margin && *evidence.margin < evidence.uncertainty) {

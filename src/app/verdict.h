@@ -12,6 +12,7 @@ namespace vramfit::app {
 
 struct Evidence {
   bool exit_zero = false;
+  bool killed = false;  // by SIGKILL, which leaves no word of who sent it
   bool timed_out = false;
   bool interrupted = false;
   bool reached_card = false;  // some process took memory of a card

@@ -62,5 +62,15 @@ TEST(Verdict, what_fits_is_borderline_when_something_was_not_seen_with_which_it_
   EXPECT_EQ(judge(evidence).verdict, Verdict::kFailed);
 }
 
+TEST(Verdict, a_kill_without_a_word_may_be_for_want_of_host_memory) {
+  Evidence evidence = good_run();
+  evidence.exit_zero = false;
+  evidence.killed = true;
+  EXPECT_EQ(judge(evidence).verdict, Verdict::kFailed);
+  EXPECT_NE(judge(evidence).reason.find("host memory"), std::string::npos);
+  evidence.timed_out = true;  // vramfit's own kill
+  EXPECT_EQ(judge(evidence).reason, "the time limit passed");
+}
+
 }  // namespace
 }  // namespace vramfit::app
