@@ -9,7 +9,8 @@ namespace vramfit::recorder {
 
 // From here on, in the calling thread, which holds the GIL. `watch` is a Python callable: watch(code, 0) says whether
 // the lines of a code object are wanted, and is asked once; watch(code, line) is told of each when it is first
-// executed, and watch(code, -line) when an exception first comes up or passes there. A null pointer ends it. False: this is no Python whose interface is known.
+// executed, and watch(code, -line) when an exception first comes up or passes there. A null pointer ends it. False:
+// this is no Python whose interface is known.
 bool watch_lines(void* watch);
 
 }  // namespace vramfit::recorder

@@ -22,7 +22,8 @@ bool is_in_standard_library(std::string_view file) {
 bool is_own_code(std::string_view file, std::string_view hooks_folder) {
   if (file.empty() || file.front() == '<') return false;
   if (!hooks_folder.empty() && file.starts_with(hooks_folder)) return false;
-  for (const std::string_view installed : {"/site-packages/", "/dist-packages/", "/torchinductor_", "/torch_geometric.nn."}) {
+  for (const std::string_view installed :
+       {"/site-packages/", "/dist-packages/", "/torchinductor_", "/torch_geometric.nn."}) {
     if (file.find(installed) != std::string_view::npos) return false;
   }
   return !is_in_standard_library(file);

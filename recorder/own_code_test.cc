@@ -26,7 +26,7 @@ TEST(OwnCode, generated_code_and_our_hooks_are_not) {
   EXPECT_FALSE(is_own_code("<frozen runpy>", ""));
   EXPECT_FALSE(is_own_code("<string>", ""));
   EXPECT_FALSE(is_own_code("/tmp/torchinductor_me/ab/cab.py", ""));
-  EXPECT_FALSE(is_own_code("/tmp/torch_geometric.nn.conv.gcn_conv_GCNConv_propagate_cmvfirk4.py", ""));
+  EXPECT_FALSE(is_own_code("/scratch/torch_geometric.nn.conv.gcn_conv_GCNConv_propagate_cmvfirk4.py", ""));
   EXPECT_FALSE(is_own_code("/opt/vramfit/python/vramfit/hook/phases.py", "/opt/vramfit/python/"));
   EXPECT_FALSE(is_own_code("", ""));
 }

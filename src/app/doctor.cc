@@ -109,6 +109,7 @@ void name_output(model::Evidence& evidence, const std::string& path) {
   };
   for (auto& file : evidence.files) rename(file.name);
   for (auto& entry : evidence.ooms) rename(entry.at.file);
+  for (auto& entry : evidence.oom_mentions) rename(entry.file);
   for (auto& entry : evidence.tracebacks) rename(entry.at.file);
   for (auto& entry : evidence.library_errors) rename(entry.at.file);
   for (auto& entry : evidence.host_kills) rename(entry.at.file);

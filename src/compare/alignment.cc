@@ -21,6 +21,8 @@ constexpr std::size_t kLongRun = 64, kShortRun = 16;
 constexpr std::size_t kNear = 1000;
 // How far two runs of equal events are compared to tell which of them is the longer.
 constexpr std::size_t kMostCompared = 100'000;
+// The same of orders of calls, which are alike in many places: this many tell one from another.
+constexpr std::size_t kMostShapes = 4096;
 
 std::uint64_t key_of(const Event& event) {
   std::uint64_t key = static_cast<std::uint64_t>(event.size) * 0x9E3779B97F4A7C15u;
@@ -29,15 +31,22 @@ std::uint64_t key_of(const Event& event) {
   return key ^ (key >> 32);
 }
 
+// The same, whatever the sizes: of a run with another batch only what is done in which order stays.
+std::uint64_t shape_of(const Event& event) {
+  return key_of({event.action == model::TraceAction::kFree ? model::TraceAction::kFreeCompleted : event.action,
+                 event.stream, 0, 0, 0});
+}
+
 // The calls of a stream: segments are the allocator's answer to them, and are compared for themselves.
 struct Calls {
-  Keys keys;
+  Keys keys, shapes;
   std::vector<std::size_t> events;  // of each call: index into the stream; one more, the stream's end
 
   explicit Calls(const EventStream& stream) {
     for (std::size_t i = 0; i < stream.events.size(); ++i) {
       if (is_segment(stream.events[i].action)) continue;
       keys.push_back(key_of(stream.events[i]));
+      shapes.push_back(shape_of(stream.events[i]));
       events.push_back(i);
     }
     events.push_back(stream.events.size());
@@ -52,7 +61,7 @@ std::size_t common_run(KeySpan first, KeySpan second) {
 }
 
 // Where in the virtual run the recording's first events come: the place from which they go on longest.
-std::size_t find_begin(KeySpan recorded, KeySpan virtual_run) {
+std::optional<std::size_t> find_begin(KeySpan recorded, KeySpan virtual_run) {
   for (const std::size_t run : {kLongRun, kShortRun}) {
     if (recorded.size() < run) continue;
     std::size_t best = kNobody, longest = 0;
@@ -69,7 +78,25 @@ std::size_t find_begin(KeySpan recorded, KeySpan virtual_run) {
     }
     if (best != kNobody) return best;
   }
-  return 0;
+  return std::nullopt;
+}
+
+// The same where no events in a row are equal, as those of another batch size: the place from which the order of calls
+// goes on longest; of equally long ones, where most sizes are equal, for weights keep theirs.
+std::optional<std::size_t> find_begin_by_shape(const Calls& recorded, const Calls& virtual_run) {
+  if (recorded.shapes.size() < kLongRun) return std::nullopt;
+  std::pair<std::size_t, std::size_t> longest{0, 0};
+  std::optional<std::size_t> best;
+  const KeySpan wanted(recorded.shapes), all(virtual_run.shapes);
+  for (auto from = all.begin();; ++from) {
+    from = std::search(from, all.end(), wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(kLongRun));
+    if (from == all.end()) return best;
+    const auto at = static_cast<std::size_t>(from - all.begin());
+    const std::size_t run = common_run(wanted.first(std::min(wanted.size(), kMostShapes)), all.subspan(at));
+    std::size_t equal = 0;
+    for (std::size_t i = 0; i < run; ++i) equal += recorded.keys[i] == virtual_run.keys[at + i] ? 1 : 0;
+    if (const std::pair length{run, equal}; length > longest) longest = length, best = at;
+  }
 }
 
 // Where it ends: behind the recording's last events, at the place nearest to where as many events have passed.
@@ -175,14 +202,19 @@ void find_moved(Alignment& alignment, const std::vector<Hunk>& hunks, const Call
 
 Alignment align(const EventStream& recorded, const EventStream& virtual_run) {
   const Calls first(recorded), second(virtual_run);
-  const std::size_t begin = recorded.from_start ? 0 : find_begin(first.keys, second.keys);
+  auto found = recorded.from_start ? std::optional<std::size_t>(0) : find_begin(first.keys, second.keys);
+  const bool is_by_shape = !found;
+  if (is_by_shape) found = find_begin_by_shape(first, second);
+  const std::size_t begin = found.value_or(0);
   const KeySpan rest = KeySpan(second.keys).subspan(begin);
   auto matches = common_subsequence(first.keys, rest);
-  std::size_t end = find_end(first.keys, second.keys, begin);
+  const bool is_whole =
+      is_by_shape && found && common_run(first.shapes, KeySpan(second.shapes).subspan(begin)) == first.shapes.size();
+  std::size_t end = is_whole ? begin + first.keys.size() : find_end(first.keys, second.keys, begin);
   // Of a job that repeats itself the last events are found in many places: an end that costs matches is none.
   if (end < second.keys.size()) {
     auto nearer = common_subsequence(first.keys, rest.first(end - begin));
-    if (nearer.size() < matches.size()) {
+    if (!is_whole && nearer.size() < matches.size()) {
       end = second.keys.size();
     } else {
       matches = std::move(nearer);

@@ -47,6 +47,25 @@ TEST(Alignment, an_event_that_is_far_from_its_place_is_another_one) {
   EXPECT_EQ(found.only_virtual, 1u);
 }
 
+TEST(Alignment, a_recording_that_began_late_is_found_though_its_sizes_differ) {
+  // Weights once, then steps of which each allocates so many blocks and gives them back.
+  const auto job = [](std::int64_t scale) {
+    EventStream stream = rising(1, 40);
+    for (int blocks = 12; blocks < 60; blocks += 3) {
+      for (int i = 1; i <= blocks; ++i) stream.events.push_back(event(model::TraceAction::kAlloc, i * scale));
+      for (int i = 1; i <= blocks; ++i) stream.events.push_back(event(model::TraceAction::kFreeCompleted, i * scale));
+    }
+    return stream;
+  };
+  EventStream recorded = job(3000);
+  const auto begin = recorded.events.begin() + 39;
+  recorded.events.erase(recorded.events.begin(), begin);
+  recorded.from_start = false;
+  const Alignment found = align(recorded, job(2000));
+  EXPECT_EQ(found.virtual_begin, 39u);
+  EXPECT_EQ(found.virtual_calls, found.recorded_calls);
+}
+
 TEST(Alignment, a_recording_that_began_late_is_found_where_it_goes_on_longest) {
   EventStream recorded = rising(300, 500);
   recorded.from_start = false;

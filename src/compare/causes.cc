@@ -1,6 +1,7 @@
 #include "compare/causes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,6 @@ using model::CheckReason;
 using model::TraceAction;
 using Reason = std::optional<CheckReason>;
 
-constexpr std::int64_t kSmall = 1 << 20;  // sizes below this say little about batches
 constexpr std::size_t kLeastFunctions = 3;
 constexpr std::string_view kTorch = "torch";
 
@@ -148,31 +148,50 @@ Reason find_workspace(const Sides& sides, const Unmatched& unmatched) {
                   count, unmatched.count(), to_string(base::Bytes(largest)))};
 }
 
-// Large allocations that stand in each other's place, by the ratio of their sizes.
+std::vector<std::int64_t> sizes_of(const EventStream& stream, const std::vector<std::size_t>& events) {
+  std::vector<std::int64_t> sizes;
+  for (const std::size_t at : events) sizes.push_back(std::max<std::int64_t>(stream.events[at].size, 1));
+  return sizes;
+}
+
+std::vector<std::int64_t> all_sizes(const EventStream& stream, std::size_t begin, std::size_t end) {
+  std::vector<std::size_t> events;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (stream.events[i].action == TraceAction::kAlloc) events.push_back(i);
+  }
+  return sizes_of(stream, events);
+}
+
+// Allocations that stand in each other's place, by the ratio of their sizes: small ones too, for a job may have no
+// other. Where both sides allocate as often, the place is that in the order; else, of those without a partner.
 Reason find_scale(const Sides& sides, const Unmatched& unmatched) {
+  auto there = all_sizes(sides.recorded, 0, sides.recorded.events.size());
+  auto here = all_sizes(sides.virtual_run, sides.alignment.virtual_begin, sides.alignment.virtual_end);
+  if (there.size() != here.size()) {
+    there = sizes_of(sides.recorded, unmatched.recorded);
+    here = sizes_of(sides.virtual_run, unmatched.virtual_run);
+  }
   std::map<std::int64_t, std::size_t> ratios;  // in thousandths
-  const auto large = [&](const EventStream& stream, const std::vector<std::size_t>& events) {
-    std::vector<std::int64_t> sizes;
-    for (const std::size_t at : events) {
-      const Event& event = stream.events[at];
-      if (event.size >= kSmall) sizes.push_back(event.size);
-    }
-    return sizes;
-  };
-  const auto there = large(sides.recorded, unmatched.recorded), here = large(sides.virtual_run, unmatched.virtual_run);
-  const std::size_t pairs = std::min(there.size(), here.size());
-  for (std::size_t i = 0; i < pairs; ++i) {
+  std::size_t pairs = 0;
+  for (std::size_t i = 0; i < std::min(there.size(), here.size()); ++i) {
+    if (there[i] == here[i]) continue;
+    ++pairs;
     ++ratios[std::llround(1000.0 * static_cast<double>(there[i]) / static_cast<double>(here[i]))];
   }
   const auto most = std::ranges::max_element(ratios, {}, [](const auto& entry) { return entry.second; });
   if (most == ratios.end() || most->first == 1000 || pairs < kLeastFunctions || 2 * most->second < pairs ||
-      10 * pairs < 9 * std::max(there.size(), here.size())) {
+      10 * std::min(there.size(), here.size()) < 9 * std::max(there.size(), here.size())) {
     return std::nullopt;
   }
   return CheckReason{CheckCause::kScaled,
-                     fmt::format("the same calls with other sizes: {} of {} large blocks are {:.4g} times as large in "
-                                 "the recording: another batch size, or other data",
+                     fmt::format("the same calls with other sizes: {} of {} blocks are {:.4g} times as large in the "
+                                 "recording: another batch size, or other data",
                                  most->second, pairs, static_cast<double>(most->first) / 1000)};
+}
+
+// Whether a tail that one side has alone is most of what differs: behind many other differences it explains nothing.
+bool is_most(const Alignment& alignment, std::size_t tail) {
+  return 2 * tail >= alignment.only_recorded + alignment.only_virtual;
 }
 
 Reason find_shorter(const Sides& sides) {
@@ -182,13 +201,16 @@ Reason find_shorter(const Sides& sides) {
   if (last.recorded_end != sides.recorded.events.size() || last.virtual_end != alignment.virtual_end) {
     return std::nullopt;
   }
-  if (last.virtual_begin == last.virtual_end) {
-    return CheckReason{CheckCause::kShorter, fmt::format("the virtual run ends {} events before the recording does",
-                                                         last.recorded_end - last.recorded_begin)};
+  const std::size_t recorded_tail = last.recorded_end - last.recorded_begin;
+  const std::size_t virtual_tail = last.virtual_end - last.virtual_begin;
+  if (!is_most(alignment, recorded_tail + virtual_tail)) return std::nullopt;
+  if (virtual_tail == 0) {
+    return CheckReason{CheckCause::kShorter,
+                       fmt::format("the virtual run ends {} events before the recording does", recorded_tail)};
   }
-  if (last.recorded_begin != last.recorded_end) return std::nullopt;
-  return CheckReason{CheckCause::kShorter, fmt::format("the recording ends {} events before the virtual run does",
-                                                       last.virtual_end - last.virtual_begin)};
+  if (recorded_tail != 0) return std::nullopt;
+  return CheckReason{CheckCause::kShorter,
+                     fmt::format("the recording ends {} events before the virtual run does", virtual_tail)};
 }
 
 Reason find_order(const Sides& sides, bool calls_are_same) {
@@ -208,6 +230,26 @@ Reason find_order(const Sides& sides, bool calls_are_same) {
                                    others)};
   }
   return std::nullopt;
+}
+
+// What both sides tell enough of to be compared. Of the rest nothing can be denied.
+std::vector<std::string_view> looked_at(const Sides& sides) {
+  std::vector<std::string_view> looked;
+  const auto names = [](const EventStream& stream, auto is_named) {
+    return std::ranges::any_of(stream.callers, is_named);
+  };
+  const auto is_packaged = [](const Caller& caller) { return !caller.package.empty(); };
+  const auto is_workspace = [](const Caller& caller) { return caller.workspace; };
+  if (sides.recorded.settings && sides.virtual_run.settings) looked.emplace_back("the allocator's settings");
+  if (names(sides.recorded, is_workspace) || names(sides.virtual_run, is_workspace)) looked.emplace_back("workspaces");
+  if (names(sides.recorded, is_packaged) || names(sides.virtual_run, is_packaged)) looked.emplace_back("packages");
+  if (!sides.recorded.library_lines.empty() && !sides.virtual_run.library_lines.empty()) {
+    looked.emplace_back("their versions");
+  }
+  looked.emplace_back("one ratio of sizes");
+  looked.emplace_back("an early end");
+  if (sides.recorded.has_places && sides.virtual_run.has_places) looked.emplace_back("the order of addresses");
+  return looked;
 }
 
 }  // namespace
@@ -235,11 +277,10 @@ std::vector<CheckReason> find_causes(const Sides& sides) {
                                    "earlier or later",
                                    sides.alignment.moved)});
   }
-  const bool differs = !all_same || !sides.same_sums;
+  const bool differs = !all_same || !sides.same_sums || !sides.same_live;
   if (reasons.empty() && differs) {
     reasons.push_back({CheckCause::kNotKnown,
-                       "not known: no settings, workspaces, packages, versions, ratio of sizes or order of addresses "
-                       "that were compared explain it"});
+                       fmt::format("not known; looked at, and no explanation: {}", fmt::join(looked_at(sides), ", "))});
   }
   return reasons;
 }

@@ -17,6 +17,7 @@ struct Sides {
   const Alignment& alignment;
   const PlaceCount& places;
   bool same_sums = true;  // of what is reserved
+  bool same_live = true;  // of what is allocated
 };
 
 // The likeliest first; kNotKnown alone where something differs and nothing explains it; empty where nothing does.

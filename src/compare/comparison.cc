@@ -94,9 +94,13 @@ void add_segments(const EventStream& recorded, const EventStream& virtual_run, c
   result.same_segments = std::ssize(common_subsequence(there, here));
 }
 
-// Whether live bytes and what is reserved are the same, at the end and at the most.
-bool add_figures(const EventStream& recorded, const EventStream& virtual_run, const Alignment& alignment,
-                 CheckResult& result) {
+// Whether the sums are the same, at the end and at the most.
+struct SameSums {
+  bool reserved = true, live = true;
+};
+
+SameSums add_figures(const EventStream& recorded, const EventStream& virtual_run, const Alignment& alignment,
+                     CheckResult& result) {
   const Course there = count_totals(recorded, 0, recorded.events.size());
   const Course here = count_totals(virtual_run, alignment.virtual_begin, alignment.virtual_end);
   const auto add = [&](std::string name, std::optional<std::int64_t> first, std::optional<std::int64_t> second,
@@ -111,8 +115,8 @@ bool add_figures(const EventStream& recorded, const EventStream& virtual_run, co
   add("reserved at the peak", there.peak.reserved, here.peak.reserved, true);
   add("reserved at the end", there.end.reserved, here.end.reserved, true);
   add("segments at the end", there.end.segments, here.end.segments, false);
-  return there.peak.live == here.peak.live && there.end.live == here.end.live &&
-         there.peak.reserved == here.peak.reserved && there.end.reserved == here.end.reserved;
+  return {there.peak.reserved == here.peak.reserved && there.end.reserved == here.end.reserved,
+          there.peak.live == here.peak.live && there.end.live == here.end.live};
 }
 
 std::string describe(const CheckResult& result) {
@@ -153,13 +157,14 @@ CheckResult compare(const EventStream& recorded, const EventStream& virtual_run)
     result.virtual_address_order = to_string(find_address_order(virtual_run));
     add_segments(recorded, virtual_run, alignment, result);
   }
-  const bool same_sums = add_figures(recorded, virtual_run, alignment, result);
+  const SameSums same = add_figures(recorded, virtual_run, alignment, result);
   const bool same_events = alignment.only_recorded == 0 && alignment.only_virtual == 0;
-  result.agreement = !same_events || !same_sums ? Agreement::kDifferent
-                     : alignment.is_equal()     ? Agreement::kSame
-                                                : Agreement::kReordered;
+  result.agreement = !same_events || !same.reserved || !same.live ? Agreement::kDifferent
+                     : alignment.is_equal()                       ? Agreement::kSame
+                                                                  : Agreement::kReordered;
   result.text = describe(result);
-  result.causes = find_causes({recorded, virtual_run, alignment, places, same_sums});
+  if (same_events && !same.live) result.text += ", but what is allocated differs: see the sums";
+  result.causes = find_causes({recorded, virtual_run, alignment, places, same.reserved, same.live});
   return result;
 }
 

@@ -116,6 +116,38 @@ TEST(Comparison, a_run_that_ends_early_says_by_how_much) {
   EXPECT_TRUE(says(result, CheckCause::kShorter, "the virtual run ends 3 events before the recording does"));
 }
 
+TEST(Comparison, a_tail_behind_many_other_differences_is_no_early_end) {
+  EventStream recorded = step(1), run = step(1);
+  for (std::size_t i = 1; i < 7; ++i) run.events[i].size += 512 * static_cast<std::int64_t>(i);
+  run.events.pop_back();
+  EXPECT_FALSE(says(compare(recorded, run), CheckCause::kShorter, ""));
+}
+
+TEST(Comparison, small_blocks_tell_a_ratio_too) {
+  EventStream recorded = step(1), run = step(1);
+  for (Event& event : recorded.events) event.size = is_segment(event.action) ? event.size : event.size >> 14;
+  for (Event& event : run.events) event.size = is_segment(event.action) ? event.size : (event.size >> 14) * 3 / 2;
+  EXPECT_TRUE(says(compare(recorded, run), CheckCause::kScaled, "4 of 4 blocks are 0.667 times"));
+}
+
+TEST(Comparison, sums_that_differ_are_not_the_same_however_the_events_agree) {
+  EventStream recorded = step(1);
+  recorded.begin.live = 20 * kMib;
+  const CheckResult result = compare(recorded, step(1));
+  EXPECT_EQ(result.agreement, Agreement::kDifferent);
+  EXPECT_NE(result.text.find("what is allocated differs"), std::string::npos) << result.text;
+  EXPECT_FALSE(result.causes.empty());
+}
+
+TEST(Comparison, nothing_is_denied_that_was_not_looked_at) {
+  EventStream run = step(1);
+  run.events[2].size += 512;
+  const CheckResult result = compare(step(1), run);
+  EXPECT_TRUE(says(result, CheckCause::kNotKnown, "ratio of sizes"));
+  EXPECT_FALSE(says(result, CheckCause::kNotKnown, "settings"));
+  EXPECT_FALSE(says(result, CheckCause::kNotKnown, "packages"));
+}
+
 TEST(Comparison, settings_that_differ_are_named) {
   EventStream recorded = step(1), run = step(1);
   recorded.settings.emplace().conf = "max_split_size_mb:128";

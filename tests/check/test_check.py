@@ -215,20 +215,6 @@ def test_a_snapshot_without_history_says_how_to_record_one(product: Product) -> 
     assert done.exit_code == 2 and "_record_memory_history()" in done.stderr, done
 
 
-def test_a_damaged_recording_never_agrees_as_a_whole(product: Product) -> None:
-    script = text(begin=RECORD, end=DUMP)
-    recording = record(product, script)
-    whole = recording.read_bytes()
-    recording.write_bytes(whole[: len(whole) * 95 // 100])
-    done = check(product, recording, script)
-    assert done.exit_code == 4 and done.result["agreement"] == "not_compared", done
-    assert done.result["events"]["only_recorded"] == 0 and done.result["figures"] == [] == done.result["causes"]
-    assert done.result["notes"][0].startswith("the file is damaged")
-    recording.write_bytes(whole[: len(whole) // 50])
-    refused = check(product, recording, script)
-    assert refused.exit_code == 2 and "the file is damaged" in refused.stderr, refused
-
-
 def test_a_snapshot_does_not_name_its_card(product: Product) -> None:
     recording = record(product, text(begin=RECORD, end=DUMP))
     done = check(product, recording, text(), gpu="")
@@ -261,3 +247,33 @@ def test_nothing_is_learned_of_another_run(product: Product) -> None:
     done = check(product, recording, text(begin=RECORD, end=DUMP, batch=4096), "--learn")
     assert done.exit_code == 1 and done.result["learned"] == [], done
     assert any("nothing was learned" in note for note in done.result["notes"])
+
+
+def test_a_recording_that_was_cut_proves_nothing_and_says_so_first(product: Product) -> None:
+    script = text(begin=RECORD, end=DUMP)
+    recording = record(product, script)
+    whole = recording.read_bytes()
+    cut = product.folder / "cut.pickle"
+    cut.write_bytes(whole[: len(whole) * 97 // 100])
+    done = check(product, cut, text())
+    assert done.exit_code in (1, 4), done
+    assert done.stdout.lstrip().startswith(("[?] the recording is damaged", "[✗] the recording is damaged")), done
+    assert done.result["agreement"] in ("different", "not_compared")
+    assert not any("does not reach back" in note for note in done.result["notes"]), done
+    cut.write_bytes(whole[: len(whole) // 12])
+    done = check(product, cut, text())
+    assert done.exit_code == 2 and "cut off" in done.stderr, done
+
+
+def test_a_device_that_was_not_recorded_is_refused_with_those_that_were(product: Product) -> None:
+    script = text(begin=RECORD, end=DUMP)
+    done = check(product, record(product, script), text(), "--device", "9")
+    assert done.exit_code == 2, done
+    assert "nothing of device 9" in done.stderr and "--device 0" in done.stderr, done
+
+
+def test_another_batch_of_small_blocks_is_a_ratio(product: Product) -> None:
+    script = text(begin=RECORD, end=DUMP, batch=16)
+    done = check(product, record(product, script), text(batch=24))
+    assert done.exit_code == 1, done
+    assert "0.6667 times" in causes(done.result)["scaled"] or "0.667 times" in causes(done.result)["scaled"], done

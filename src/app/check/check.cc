@@ -24,30 +24,33 @@ std::string why_it_stopped(const model::RunResult& result) {
   return "";
 }
 
-bool is_same(const CheckResult& result) {
-  return result.agreement == Agreement::kSame || result.agreement == Agreement::kReordered;
-}
-
-// A part that agrees does not make the whole the same, and sums at the end are of a history that is not there.
-void judge_damaged(const Recorded& recorded, CheckResult& result) {
-  result.notes.insert(result.notes.begin(), fmt::format("the file is damaged: {}", recorded.damage));
-  result.figures.clear();
-  const bool no_event_differs = result.only_recorded == 0 && result.only_virtual == 0;
-  if (result.agreement == Agreement::kNotCompared || !no_event_differs) return;
-  result.agreement = Agreement::kNotCompared;
-  result.causes.clear();
-  result.text = fmt::format("the file is damaged; what is left of it agrees: {}", result.text);
-}
-
-void describe(const CheckRequest& request, const model::RunResult& run, CheckResult& result) {
+void describe(const CheckRequest& request, const ComparedRun& compared, CheckResult& result) {
+  const model::RunResult& run = compared.outcome.result;
   result.recording = request.recording.string();
   result.format = name_of(request.recorded.format);
   result.card = request.job.cards.empty() ? request.recorded.card : request.job.cards.front().card.name;
   result.torch = run.torch;
   result.recorded_torch = request.recorded.torch;
   result.notes = request.recorded.notes;
-  if (!request.recorded.damage.empty()) judge_damaged(request.recorded, result);
+  if (compared.partner && compared.partner->device != request.recorded.device) {
+    result.notes.push_back(
+        fmt::format("device {} of the recording is compared with device {} of the run, which uses no "
+                    "device {}: --gpu with as many cards as the job had",
+                    request.recorded.device, compared.partner->device, request.recorded.device));
+  }
   if (const std::string why = why_it_stopped(run); !why.empty()) result.notes.push_back(why);
+}
+
+// What is left of a damaged recording proves nothing, however well it agrees; and that is the first thing to know.
+void tell_damage(const std::string& damage, CheckResult& result) {
+  if (damage.empty()) return;
+  const bool agrees = result.agreement == Agreement::kSame || result.agreement == Agreement::kReordered;
+  if (agrees) result.agreement = Agreement::kNotCompared;
+  result.text = fmt::format("the recording is damaged ({}); of what is left, {}", damage, result.text);
+}
+
+bool is_same(const CheckResult& result) {
+  return result.agreement == Agreement::kSame || result.agreement == Agreement::kReordered;
 }
 
 // Where all calls of the job are the same, the places of its blocks tell how the driver hands out addresses. What it is
@@ -81,7 +84,9 @@ Result<CheckAnswer> check(const CheckRequest& request, Runner& runner, base::Pro
   if (!compared) return std::unexpected(compared.error());
   CheckAnswer answer;
   std::string about_workspaces;
-  if (request.learn && compared->result.agreement == Agreement::kDifferent) {
+  tell_damage(request.recorded.damage, compared->result);
+  const bool may_learn = request.learn && request.recorded.damage.empty();
+  if (may_learn && compared->result.agreement == Agreement::kDifferent) {
     auto lesson = learn_workspaces(request, compared->result, runner, progress);
     if (!lesson) return std::unexpected(lesson.error());
     about_workspaces = std::move(lesson->note);
@@ -89,7 +94,7 @@ Result<CheckAnswer> check(const CheckRequest& request, Runner& runner, base::Pro
     if (!answer.lesson.workspaces.empty()) *compared = std::move(lesson->run);
   }
   answer.result = std::move(compared->result);
-  describe(request, compared->outcome.result, answer.result);
+  describe(request, *compared, answer.result);
   auto& told = answer.lesson.workspaces.empty() ? answer.result.notes : answer.result.learned;
   if (!about_workspaces.empty()) told.push_back(std::move(about_workspaces));
   if (request.learn) learn_the_rest(request, answer);

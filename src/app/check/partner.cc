@@ -20,8 +20,8 @@ Partner partner_of(const RunSnapshot& snapshot, int wanted, bool is_same_dump) {
   const auto index = static_cast<std::size_t>(wanted);
   const auto& traces = snapshot.snapshot.traces;
   const bool has_it = index < traces.size() && !traces[index].empty();
-  return {stream_of(snapshot.snapshot, has_it ? wanted : busiest_device(snapshot.snapshot)), describe(snapshot),
-          is_same_dump};
+  const int device = has_it ? wanted : busiest_device(snapshot.snapshot);
+  return {stream_of(snapshot.snapshot, device), describe(snapshot), device, is_same_dump};
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ std::vector<Partner> find_partners(const Recorded& recorded, const std::string& 
     for (const model::Recording& recording : outcome.recordings) {
       auto stream = stream_of(recording, recorded.device);
       if (stream.events.empty()) continue;
-      partners.push_back({std::move(stream), "all that its allocator does", false});
+      partners.push_back({std::move(stream), "all that its allocator does", recorded.device, false});
     }
     return partners;
   }

@@ -13,6 +13,7 @@ namespace vramfit::app {
 struct Partner {
   compare::EventStream stream;
   std::string description;    // "what the script dumped to forward.pickle", "its history at the end"
+  int device = 0;             // of the virtual run
   bool is_same_dump = false;  // the script itself dumped it, under the recording's name
 };
 

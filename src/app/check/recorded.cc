@@ -1,6 +1,7 @@
 #include "app/check/recorded.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -34,6 +35,24 @@ base::Error explain(const base::Error& error, const std::filesystem::path& path)
           path.string(), "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") writes a snapshot"};
 }
 
+base::Error without_history(const model::Snapshot& snapshot, int device, const std::filesystem::path& path) {
+  if (!snapshot.damage.empty()) {
+    return {base::ErrorCode::kCorrupt,
+            fmt::format("the file is cut off or damaged ({}): nothing of its history is left", snapshot.damage),
+            path.string(), "copy it again from where it was written, and compare the sizes"};
+  }
+  if (const auto devices = devices_with_history(snapshot);
+      !devices.empty() && std::ranges::find(devices, device) == devices.end()) {
+    return {base::ErrorCode::kUsage, fmt::format("the recording tells nothing of device {}", device), path.string(),
+            fmt::format("--device {}: of {} it has a history", fmt::join(devices, " or "),
+                        devices.size() == 1 ? "this one" : "these")};
+  }
+  return {base::ErrorCode::kUsage,
+          fmt::format("the snapshot holds no history of device {}, only what was allocated at its end", device),
+          path.string(),
+          "call torch.cuda.memory._record_memory_history() at the start of the script, before the model is made"};
+}
+
 Result<Recorded> read_snapshot_file(const std::filesystem::path& path, std::optional<int> device) {
   const auto snapshot = ingest::read_snapshot(path);
   if (!snapshot) return std::unexpected(explain(snapshot.error(), path));
@@ -41,22 +60,10 @@ Result<Recorded> read_snapshot_file(const std::filesystem::path& path, std::opti
   recorded.device = device.value_or(busiest_device(*snapshot));
   recorded.stream = stream_of(*snapshot, recorded.device);
   if (!snapshot->torch_at_least.empty()) recorded.torch = snapshot->torch_at_least + " or later";
+  if (recorded.stream.events.empty()) return std::unexpected(without_history(*snapshot, recorded.device, path));
   recorded.damage = snapshot->damage;
-  if (recorded.stream.events.empty() && !recorded.damage.empty()) {
-    return base::fail(base::ErrorCode::kUsage,
-                      fmt::format("the file is damaged ({}), and what is left of it holds no history", recorded.damage),
-                      path.string(), "copy it again from the machine that wrote it, or record once more");
-  }
-  if (recorded.stream.events.empty()) {
-    return base::fail(
-        base::ErrorCode::kUsage,
-        fmt::format("the snapshot holds no history of device {}, only what was allocated at its end", recorded.device),
-        path.string(),
-        "call torch.cuda.memory._record_memory_history() at the start of the script, before the model "
-        "is made");
-  }
-  // What a damaged file says of the end doesn't belong to the history that is left of it.
-  if (recorded.damage.empty() && !recorded.stream.from_start) {
+  if (!recorded.damage.empty()) return recorded;  // what came before the history can't be told without its end
+  if (!recorded.stream.from_start) {
     const auto gaps = ingest::find_trace_gaps(*snapshot);
     const auto index = static_cast<std::size_t>(recorded.device);
     const std::int64_t blocks = index < gaps.size() ? gaps[index].unseen_blocks : 0;
@@ -81,7 +88,7 @@ Result<Recorded> read_trace(const std::filesystem::path& path, std::optional<int
   for (const model::KinetoDevice& one : trace->devices) {
     if (one.id == recorded.device) recorded.card = one.name;
   }
-  if (trace->is_cut) recorded.damage = "the trace ends in the middle";
+  if (trace->is_cut) recorded.damage = "the trace ends too early";
   if (!trace->memory.front().allocated) {
     recorded.notes.push_back("this release's traces tell sizes, but neither addresses nor sums (torch 1.10 does)");
   }

@@ -20,7 +20,7 @@ struct Recorded {
   int device = 0;
   std::string card;    // a Kineto trace names it; else empty
   std::string torch;   // what the file tells of it: "2.6 or later"
-  std::string damage;  // where the file ends too early, and how; empty: it is whole
+  std::string damage;  // what is missing of the file; empty: it is whole
   std::vector<std::string> notes;
 };
 

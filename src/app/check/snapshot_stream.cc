@@ -130,6 +130,16 @@ std::vector<compare::Extent> find_first_segments(const Snapshot& snapshot, int d
   return first;
 }
 
+// Whether all that is given back had been asked for in the history.
+bool begins_with_nothing(const std::vector<Event>& events) {
+  std::unordered_set<std::uint64_t> live;
+  for (const Event& event : events) {
+    if (event.action == TraceAction::kAlloc) live.insert(event.address);
+    if (event.action == TraceAction::kFreeCompleted && live.erase(event.address) == 0) return false;
+  }
+  return true;
+}
+
 // Before the trace: what was there at its end, less what came in it.
 compare::Totals find_begin(const Snapshot& snapshot, int device, const EventStream& stream) {
   compare::Totals end{0, 0, 0};
@@ -151,6 +161,17 @@ compare::Totals find_begin(const Snapshot& snapshot, int device, const EventStre
 
 }  // namespace
 
+std::vector<int> devices_with_history(const Snapshot& snapshot) {
+  std::vector<int> devices;
+  for (std::size_t device = 0; device < snapshot.traces.size(); ++device) {
+    const auto& trace = snapshot.traces[device];
+    if (std::ranges::any_of(trace, [](const auto& entry) { return is_compared(entry.action); })) {
+      devices.push_back(static_cast<int>(device));
+    }
+  }
+  return devices;
+}
+
 int busiest_device(const Snapshot& snapshot) {
   const auto most = std::ranges::max_element(snapshot.traces, {}, [](const auto& trace) { return trace.size(); });
   return most == snapshot.traces.end() ? 0 : static_cast<int>(most - snapshot.traces.begin());
@@ -167,6 +188,12 @@ EventStream stream_of(const Snapshot& snapshot, int device) {
   stream.from_start = index >= gaps.size() || gaps[index].is_complete();
   stream.has_places = true;
   stream.settings = snapshot.settings;
+  if (!snapshot.damage.empty()) {
+    // Its end was not read: where it began is told by the events alone.
+    stream.from_start = begins_with_nothing(stream.events);
+    stream.begin = {0, 0, 0};
+    return stream;
+  }
   stream.first_segments = find_first_segments(snapshot, device, stream.events);
   stream.begin = find_begin(snapshot, device, stream);
   return stream;

@@ -2,6 +2,8 @@
 #ifndef VRAMFIT_APP_CHECK_SNAPSHOT_STREAM_H
 #define VRAMFIT_APP_CHECK_SNAPSHOT_STREAM_H
 
+#include <vector>
+
 #include "compare/event_stream.h"
 #include "model/snapshot.h"
 
@@ -10,6 +12,10 @@ namespace vramfit::app {
 // The device with the most events; 0 when there are none.
 int busiest_device(const model::Snapshot& snapshot);
 
+// Those with events, in order.
+std::vector<int> devices_with_history(const model::Snapshot& snapshot);
+
+// Of a damaged one, what its events alone tell: its end was not read.
 compare::EventStream stream_of(const model::Snapshot& snapshot, int device);
 
 }  // namespace vramfit::app
