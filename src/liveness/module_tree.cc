@@ -1,8 +1,16 @@
 #include "liveness/module_tree.h"
 
 #include <algorithm>
+#include <array>
 
 namespace vramfit::liveness {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kWrapped = {"_fsdp_wrapped_module", "_checkpoint_wrapped_module",
+                                                      "_orig_mod"};
+
+}  // namespace
 
 std::string cut_name(const std::string& name, std::size_t depth) {
   std::size_t end = 0;
@@ -11,6 +19,19 @@ std::string cut_name(const std::string& name, std::size_t depth) {
     if (end == std::string::npos) return name;
   }
   return name.substr(0, end);
+}
+
+std::string unwrapped_name(std::string_view name) {
+  std::string own;
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find('.'), name.size());
+    const std::string_view part = name.substr(0, end);
+    name.remove_prefix(std::min(end + 1, name.size()));
+    if (std::ranges::find(kWrapped, part) != kWrapped.end()) continue;
+    if (!own.empty()) own += '.';
+    own += part;
+  }
+  return own;
 }
 
 ModuleSums fold_modules(const ModuleSums& sums, std::size_t rows) {

@@ -135,7 +135,7 @@ std::vector<OwnerRow> find_owners(const CardHistory& history, EventIndex at, std
     if (!block.lives_at(at)) continue;
     const Recording& recording = recordings[static_cast<std::size_t>(block.process)];
     const std::string owner(owner_name(block));
-    ModuleSum& sum = by_owner[owner][std::string(recording.text(name_of(block, owner)))];
+    ModuleSum& sum = by_owner[owner][unwrapped_name(recording.text(name_of(block, owner)))];
     sum.bytes += block.size;
     ++sum.blocks;
     if (block.line != 0) sum.lines[std::string(recording.text(block.line))] += block.size;

@@ -116,6 +116,24 @@ TEST(Owners, activations_are_named_by_module_and_carry_their_line) {
   EXPECT_EQ(conv->line, "train.py:12 in step");
 }
 
+TEST(Owners, a_block_is_called_what_the_script_calls_it_whatever_wraps_it) {
+  RecordingBuilder builder;
+  builder.phase = VF_PHASE_TRAIN;
+  builder.stage = VF_STAGE_FORWARD;
+  builder.segment(10'000, 1000)
+      .alloc(10'000, 100, "_fsdp_wrapped_module.layers.0._fsdp_wrapped_module._checkpoint_wrapped_module.fc")
+      .alloc(10'100, 200, "layers.0.fc")
+      .alloc(10'300, 400, "layers.1._orig_mod");
+  const std::vector recordings = {builder.build()};
+  const CardHistory history = build_histories(recordings).at(0);
+  std::vector<std::pair<std::string, std::int64_t>> rows;
+  for (const auto& row : find_owners(history, find_peak_event(history), recordings, {})) {
+    if (row.blocks > 0) rows.emplace_back(row.name, row.bytes.count());
+  }
+  EXPECT_EQ(rows, (decltype(rows){{"layers.1", 400}, {"layers.0.fc", 300}}));
+  EXPECT_EQ(unwrapped_name("layers.0_orig_mod.fc"), "layers.0_orig_mod.fc") << "a part of the script's own name";
+}
+
 TEST(Owners, lines_are_summed_over_everything_that_lives) {
   const std::vector recordings = {step().build()};
   const CardHistory history = build_histories(recordings).at(0);
