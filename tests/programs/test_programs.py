@@ -69,6 +69,7 @@ RECIPES_RUN = [
     Recipe("ultralytics_yolo.py", packages=("ultralytics",), phases=frozenset({"train", "validate", "test"})),
     Recipe("diffusers_train.py", packages=("diffusers",)),
     Recipe("diffusers_train.py", ("lora",), packages=("diffusers", "peft")),
+    Recipe("diffusers_train.py", ("dreambooth",), packages=("diffusers",), owners=STATE | {"other models"}),
     Recipe("diffusers_pipeline.py", packages=("diffusers",), phases=frozenset()),
     Recipe("diffusers_pipeline.py", ("model",), packages=("diffusers",), phases=frozenset()),
     Recipe("diffusers_pipeline.py", ("sequential",), packages=("diffusers",), phases=frozenset()),
@@ -79,6 +80,7 @@ RECIPES_RUN = [
     Recipe("smp_segmentation.py", packages=("segmentation-models-pytorch",), phases=frozenset({"train", "validate"})),
     Recipe("sb3_dqn.py", packages=("stable-baselines3",)),
     Recipe("timm_ema.py", packages=("timm",), owners=frozenset({"EMA copies", "weights"})),
+    Recipe("timm_validate.py", packages=("timm",), phases=frozenset({"test"}), owners=frozenset({"weights"})),
     Recipe("generate_cache.py", packages=("transformers",), phases=frozenset(), owners=frozenset({"KV cache"})),
     Recipe("deepspeed_zero.py", ("2",), packages=("deepspeed",)),
     Recipe("deepspeed_zero.py", ("3",), packages=("deepspeed",)),
@@ -88,6 +90,23 @@ RECIPES_RUN = [
     accelerated(*FSDP, "--fsdp_version", "2"),
     on_two_cards("lightning_strategies.py", "ddp", "2", packages=("lightning",), owners=STATE | {"gradients"}),
     on_two_cards("lightning_strategies.py", "fsdp", "2", packages=("lightning",)),
+    *[
+        Recipe(
+            "xformers_attention.py",
+            (operator,),
+            packages=("xformers", "torch"),
+            environment="xformers",
+            owners=STATE | {"activations"},
+        )
+        for operator in ("cutlass", "flash")
+    ],
+    Recipe(
+        "torchtune_lora.py",
+        ("lora_finetune_single_device",),
+        packages=("torchtune", "torchao", "torch"),
+        environment="torchtune",
+        owners=STATE | {"activations"},
+    ),
     Recipe("notebook_nbconvert.py", packages=("nbconvert", "torch"), environment="notebook"),
 ]
 
