@@ -24,7 +24,7 @@ bool is_python_ending() {
 
 }  // namespace vramfit::recorder
 
-extern "C" [[noreturn, gnu::visibility("default")]] void pthread_exit(void* value) {
+extern "C" [[gnu::visibility("default")]] void pthread_exit(void* value) {
   const bool is_main = getpid() == gettid();
   while (!is_main && vramfit::recorder::is_python_ending()) pause();
   using Exit = void (*)(void*);
