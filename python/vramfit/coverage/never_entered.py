@@ -19,8 +19,8 @@ def find(sources: Iterable[Source], entered: set[tuple[str, str, int]]) -> Itera
     sources = list(sources)
     handed = set().union(*(_handed_around(source.tree) for source in sources)) if sources else set()
     for source in sources:
-        for name in handed & source.functions.keys():
-            for function in source.functions[name]:
+        for name, functions in source.functions.items():
+            for function in functions if name in handed else ():
                 if not _was_entered(source, function, entered):
                     yield source, Gap(list(function.body), name, None, scope=function), f"when `{name}` is called"
         for node in ast.walk(source.tree):
