@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/job_identity.h"
+#include "base/json_text.h"
 
 namespace vramfit::app {
 
@@ -46,7 +47,7 @@ model::RunEnd WatchTotals::summarize(const std::filesystem::path& recording) con
                              {"total_bytes", devices_[i].total.count()},
                              {"peak_used_bytes", devices_[i].peaks.device.count()}});
   }
-  end.result = json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  end.result = base::json_file(json);
   return end;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/json_text.h"
 
 namespace vramfit::app {
 
@@ -93,7 +94,7 @@ std::string request_line(const ZygoteJob& job, int id) {
                   {"run_as", job.command.is_module ? "module" : "script"}};
   request["layer"] = job.layer.empty() ? json(nullptr) : json{{"library", job.layer_library}, {"spec", job.layer}};
   request["timeout"] = job.timeout_seconds ? json(*job.timeout_seconds) : json(nullptr);
-  return request.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return base::json_line(request) + "\n";
 }
 
 bool send_all(int socket, std::string_view text) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace vramfit::ingest {
 
 using base::Bytes;
@@ -18,9 +20,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-std::string dump(const ordered_json& value) {
-  return value.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-}
+std::string dump(const ordered_json& value) { return base::json_file(value); }
 
 SweepSpec read_spec(const json& file) {
   SweepSpec spec;

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "isolate/descriptors.h"
 #include "isolate/inherited.h"
 #include "isolate/layer_tree.h"
@@ -91,7 +92,7 @@ Result<void> report(const LayerSpec& spec, const Tree& tree) {
   const FileDescriptor counters6(counters ? ::open("/proc/self/net/snmp6", O_RDONLY | O_CLOEXEC) : -1);
   if (counters) files.push_back(counters.number());
   if (counters6) files.push_back(counters6.number());
-  return send_parcel(connection->number(), text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), files);
+  return send_parcel(connection->number(), base::json_line(text), files);
 }
 
 // The job and its children keep what they can do, but for what would undo the layer.

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "isolate/layer.h"
 
 namespace vramfit::isolate {
@@ -16,7 +17,7 @@ std::string to_text(const LayerSpec& spec) {
                      {"supervised", spec.is_supervised},
                      {"has_files", spec.has_files},
                      {"in_user_namespace", spec.in_user_namespace}};
-  return text.dump(-1, ' ', false, json::error_handler_t::replace);
+  return base::json_line(text);
 }
 
 base::Result<LayerSpec> parse_layer_spec(const std::string& text) {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace vramfit::report {
 
 using nlohmann::ordered_json;
@@ -160,8 +162,6 @@ ordered_json causes_to_json(const std::vector<model::CausePage>& pages, std::str
   return json;
 }
 
-std::string json_to_text(const ordered_json& json) {
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-}
+std::string json_to_text(const ordered_json& json) { return base::json_file(json); }
 
 }  // namespace vramfit::report

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "report/layout.h"
 
 namespace vramfit::report {
@@ -71,7 +72,7 @@ std::string environment_to_json(const std::vector<EnvironmentCheck>& checks, std
                      {"problems", count(checks, EnvironmentState::kProblem)},
                      {"warnings", count(checks, EnvironmentState::kWarning)},
                      {"checks", std::move(list)}};
-  return file.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return base::json_file(file);
 }
 
 }  // namespace vramfit::report

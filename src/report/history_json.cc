@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace vramfit::report {
 
 using model::StoredRun;
@@ -92,9 +94,7 @@ ordered_json run_json(const StoredRun& run) {
 }
 
 // Words of commands and paths may hold bytes that are no UTF-8: they are replaced, never a reason to fail.
-std::string dump(const ordered_json& json) {
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-}
+std::string dump(const ordered_json& json) { return base::json_file(json); }
 
 }  // namespace
 

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace vramfit::report {
 
 namespace {
@@ -103,7 +105,7 @@ std::string replay_to_json(const model::ReplayResult& result, std::string_view v
   json["asked"] = result.asked ? to_json(*result.asked) : ordered_json(nullptr);
   json["search"] = std::move(search);
   json["fragmentation"] = to_json(result.fragmentation);
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return base::json_file(json);
 }
 
 }  // namespace vramfit::report

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace vramfit::report {
 
 using nlohmann::ordered_json;
@@ -68,7 +70,7 @@ std::string sweep_to_json(const model::SweepResult& result, std::string_view ver
       {"seconds", result.seconds},
       {"trials", std::move(trials)},
       {"largest", std::move(largest)}};
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return base::json_file(json);
 }
 
 }  // namespace vramfit::report

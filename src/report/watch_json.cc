@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/json_text.h"
 #include "report/watch_time.h"
 
 namespace vramfit::report {
@@ -93,7 +94,7 @@ ordered_json machine_to_json(const model::MachineSample& sample, std::string_vie
 
 std::string machine_to_json_line(const model::MachineSample& sample, std::string_view version) {
   // A command line may hold bytes that are no UTF-8.
-  return machine_to_json(sample, version).dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return base::json_line(machine_to_json(sample, version)) + "\n";
 }
 
 }  // namespace vramfit::report

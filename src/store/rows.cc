@@ -6,6 +6,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace vramfit::store {
 
 using base::Bytes;
@@ -58,9 +60,7 @@ Result<std::vector<Element>> select_each(Connection& connection, std::string_vie
 }
 
 // A command's words may hold any bytes; JSON may not: what is not UTF-8 is replaced.
-std::string words_to_text(const std::vector<std::string>& words) {
-  return json(words).dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string words_to_text(const std::vector<std::string>& words) { return base::json_line(json(words)); }
 
 }  // namespace
 

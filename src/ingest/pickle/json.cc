@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "ingest/pickle/numbers.h"
 
 namespace vramfit::ingest::pickle {
@@ -120,9 +121,7 @@ class Writer {
 
 }  // namespace
 
-std::string quote_json(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string quote_json(std::string_view text) { return base::json_line(nlohmann::json(text)); }
 
 std::string to_json(const Value& value, const Strings& strings, const Heap& heap, std::size_t most) {
   Writer writer(strings, heap, most);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "ingest/pickle/machine.h"
 #include "ingest/pickle/numbers.h"
 #include "ingest/snapshot/container.h"
@@ -214,7 +215,7 @@ int dump_snapshot(const char* path, bool is_count) {
   const auto snapshot = ingest::read_snapshot(path);
   if (!snapshot) return refuse(snapshot.error());
   const json result = is_count ? count_json(*snapshot) : snapshot_json(*snapshot);
-  fmt::print("{}\n", result.dump(-1, ' ', false, json::error_handler_t::replace));
+  fmt::print("{}\n", base::json_line(result));
   return 0;
 }
 

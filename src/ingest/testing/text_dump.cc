@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_text.h"
 #include "ingest/text/read_text.h"
 
 namespace {
@@ -73,6 +74,6 @@ int main(int count, char** arguments) {
   } else {
     result = to_json(all);
   }
-  std::puts(result.dump(1, ' ', false, json::error_handler_t::replace).c_str());
+  std::fputs(base::json_file(result).c_str(), stdout);
   return 0;
 }

@@ -6,6 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace vramfit::report::exports {
 
 using Json = nlohmann::ordered_json;
@@ -68,7 +70,7 @@ std::string profiles_to_speedscope(const std::vector<ExportFacts>& exported, std
                      {"name", exported.empty() ? "vramfit" : exported.front().title},
                      {"activeProfileIndex", 0},
                      {"exporter", fmt::format("vramfit {}", version)}};
-  return file.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return base::json_line(file) + "\n";
 }
 
 }  // namespace vramfit::report::exports

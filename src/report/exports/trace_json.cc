@@ -4,14 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace vramfit::report::exports {
 
 namespace {
 
 // Names come from scripts: what is no UTF-8 is replaced.
-std::string json_text(std::string_view text) {
-  return nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_text(std::string_view text) { return base::json_line(nlohmann::json(std::string(text))); }
 
 // The format counts microseconds.
 std::string micro(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace vramfit::report::site {
 
 using model::LiveCard;
@@ -29,7 +31,7 @@ Json card_json(const LiveCard& card) {
 }
 
 // Names come from other programs: what is no UTF-8 is replaced.
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string text_of(const Json& json) { return base::json_line(json) + "\n"; }
 
 }  // namespace
 
