@@ -2,21 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "ingest/text/read_text.h"
 #include "model/oom_figures.h"
 
 namespace vramfit::app {
 
 using base::ErrorCode;
-
-namespace {
-
-// Drivers report the memory of one card differently by a few hundred MiB.
-constexpr std::int64_t kSameCapacity = std::int64_t{256} << 20;
-
-}  // namespace
 
 base::Result<HeldMemory> read_held_memory(const std::filesystem::path& path) {
   const auto evidence = ingest::read_text_evidence(path);
@@ -52,7 +43,7 @@ base::Result<HeldMemory> read_held_memory(const std::filesystem::path& path) {
 }
 
 base::Result<void> check_card(const HeldMemory& held, const model::Card& card) {
-  if (!held.capacity || std::abs((*held.capacity - card.memory).count()) <= kSameCapacity) return {};
+  if (!held.capacity || has_capacity(card, *held.capacity)) return {};
   return base::fail(ErrorCode::kUsage,
                     fmt::format("the message is of a card with {}, and {} has {}", to_string(*held.capacity), card.name,
                                 to_string(card.memory)),

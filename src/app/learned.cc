@@ -8,10 +8,15 @@
 
 #include "app/run_book.h"
 #include "base/file.h"
+#include "base/json_text.h"
+#include "model/note_fields.h"
 
 namespace vramfit::app {
 
 namespace fs = std::filesystem;
+using model::integer_of;
+using model::list_of;
+using model::text_of;
 using nlohmann::json;
 
 namespace {
@@ -26,21 +31,11 @@ json read_cards(const fs::path& file) {
   return whole["cards"];
 }
 
-std::string text_of(const json& fields, const char* name) {
-  const auto found = fields.find(name);
-  return found != fields.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-base::Bytes bytes_of(const json& fields, const char* name) {
-  const auto found = fields.find(name);
-  return base::Bytes(found != fields.end() && found->is_number_integer() ? found->get<std::int64_t>() : -1);
-}
+base::Bytes bytes_of(const json& fields, const char* name) { return base::Bytes(integer_of(fields, name, -1)); }
 
 std::vector<model::LayerWorkspace> workspaces_of(const json& card) {
   std::vector<model::LayerWorkspace> all;
-  const auto list = card.find("workspaces");
-  if (list == card.end() || !list->is_array()) return all;
-  for (const json& one : *list) {
+  for (const json& one : list_of(card, "workspaces")) {
     if (!one.is_object()) continue;
     model::LayerWorkspace workspace{text_of(one, "layer"), bytes_of(one, "taken"), bytes_of(one, "largest")};
     const bool is_sound = workspace.taken >= base::Bytes(0) && workspace.largest >= workspace.taken;
@@ -115,7 +110,7 @@ base::Result<void> keep_learned(const fs::path& file, const std::string& card, c
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
   const json whole = {{"version", kVersion}, {"cards", std::move(cards)}};
-  return base::write_file(file.string(), whole.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  return base::write_file(file.string(), base::json_file(whole));
 }
 
 std::string to_lines(const std::vector<model::LayerWorkspace>& workspaces) {

@@ -14,7 +14,9 @@
 
 namespace vramfit::app {
 
+using model::flag_of;
 using model::integer_of;
+using model::list_of;
 using model::LossKind;
 using model::Note;
 using model::Recording;
@@ -31,9 +33,7 @@ constexpr std::array<std::string_view, 3> kLaunchersErrors{"ChildFailedError", "
 
 std::vector<model::StackFrame> stack_of(const json& fields) {
   std::vector<model::StackFrame> stack;
-  const auto frames = fields.find("stack");
-  if (frames == fields.end() || !frames->is_array()) return stack;
-  for (const json& frame : *frames) {
+  for (const json& frame : list_of(fields, "stack")) {
     if (!frame.is_object()) continue;
     stack.push_back({text_of(frame, "file"), static_cast<int>(integer_of(frame, "line", 0)), text_of(frame, "function"),
                      text_of(frame, "code")});
@@ -90,8 +90,7 @@ void apply_process(const json& fields, RunResult& result) {
 
 // Of several processes' errors the first counts, but a launcher's only when no rank of it said more.
 void apply_error(const json& fields, RunResult& result) {
-  const auto cut = fields.find("after_cut");
-  const bool after_cut = cut != fields.end() && cut->is_boolean() && cut->get<bool>();
+  const bool after_cut = flag_of(fields, "after_cut");
   if (!result.error || std::ranges::find(kLaunchersErrors, result.error->type) != kLaunchersErrors.end()) {
     const bool before = result.error && result.error->after_cut;
     result.error = {text_of(fields, "type"), text_of(fields, "message"), stack_of(fields), before};

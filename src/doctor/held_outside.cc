@@ -19,8 +19,6 @@ using model::Card;
 using model::HeldOutside;
 using model::OomMessage;
 
-// Drivers report the memory of one card differently by a few hundred MiB.
-constexpr std::int64_t kSameCapacity = std::int64_t{256} << 20;
 constexpr std::size_t kMostNames = 4;
 constexpr std::int64_t kSame = std::int64_t{10} << 20;  // what is printed has steps of 10 MiB
 constexpr int kMostLibraries = 4;
@@ -36,9 +34,8 @@ std::vector<Card> cards_of(const Case& given, const OomMessage& message) {
     }
   }
   if (!cards.empty() || !message.total) return cards;
-  std::ranges::copy_if(given.cards, std::back_inserter(cards), [&](const Card& card) {
-    return std::abs(card.memory.count() - message.total->value.count()) <= kSameCapacity;
-  });
+  std::ranges::copy_if(given.cards, std::back_inserter(cards),
+                       [&](const Card& card) { return has_capacity(card, message.total->value); });
   return cards;
 }
 

@@ -2,6 +2,8 @@
 #ifndef VRAMFIT_MODEL_CARD_H
 #define VRAMFIT_MODEL_CARD_H
 
+#include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -56,6 +58,12 @@ struct Card {
   std::map<std::string, std::string> sources;  // figure -> where it is from
   friend bool operator==(const Card&, const Card&) = default;
 };
+
+// Whether a total that a message or a tool prints can be this card's: drivers report one card's memory differently, by
+// up to a few hundred MiB.
+inline bool has_capacity(const Card& card, Bytes told) {
+  return std::abs((told - card.memory).count()) <= std::int64_t{256} << 20;
+}
 
 // The order in which a card's driver hands out device addresses. Where PyTorch's allocator may take one of two free
 // blocks of the same size, it takes the one at the lower address.
