@@ -9,19 +9,19 @@ from hooked_job import Job
 COMPARE = """
     import json, os, sys, torch
     from torch import nn
-    from vramfit import host_fills
-    library = host_fills._fills.library
+    from vramfit.host_fills.programs import fills
+    library = fills.library
     def both(make):
         results = []
         for late in (True, False):
-            host_fills._fills.on = late
+            fills.on = late
             torch.manual_seed(3)
             before = library.vramfit_host_deferred_bytes(), library.vramfit_host_filled_bytes()
             results.append((make(), torch.rand(3), torch.get_rng_state()))
             if late:
                 deferred = library.vramfit_host_deferred_bytes() - before[0]
                 filled = library.vramfit_host_filled_bytes() - before[1]
-        host_fills._fills.on = True
+        fills.on = True
         flat = [list(r[0] if isinstance(r[0], (list, tuple)) else [r[0]]) + [r[1], r[2]] for r in results]
         same = len(flat[0]) == len(flat[1]) and all(
             a.dtype == b.dtype and a.shape == b.shape
