@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-from product import ROOT, Finished, Product
+from checked import check, record
+from product import Product
 
 # Layers wide enough for segments of their own, a step that frees and asks again.
 TRAINS = """
@@ -44,27 +41,6 @@ def text(begin: str = "pass", middle: str = "pass", end: str = "pass", batch: in
     for name, value in words.items():
         made = made.replace(name, value)
     return made
-
-
-def record(product: Product, script: str, *options: str, **variables: str) -> Path:
-    """What the script itself leaves of a run, as if of a real card."""
-    done = product.run(script, options=("--files", "shared", "--steps", "all", *options), **variables)
-    assert done.exit_code == 0, done
-    return product.folder / "recorded.pickle"
-
-
-def check(
-    product: Product, recording: Path, script: str, *options: str, gpu: str = "rtx3060", **variables: str
-) -> Finished:
-    report = product.folder / "check.json"
-    report.unlink(missing_ok=True)
-    path = product.script(script)
-    card = ("--gpu", gpu) if gpu else ()
-    words = ("check", str(recording), *card, "--json", str(report), *options, "--", sys.executable, str(path))
-    done = product.read(product.call(*words, **variables), report)
-    if done.result:
-        jsonschema.validate(done.result, json.loads((ROOT / "docs" / "check.schema.json").read_text()))
-    return done
 
 
 def causes(result: dict[str, Any]) -> dict[str, str]:

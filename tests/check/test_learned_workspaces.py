@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from product import Finished, Product
+from checked import check, record
+from oom_text import MESSAGE
+from product import Product
 
 MIB = 1 << 20
 
@@ -34,19 +35,6 @@ def text(benchmark: bool) -> str:
     return CONVOLVES.replace("BENCHMARK", str(benchmark))
 
 
-def record(product: Product, script: str, *options: str, **variables: str) -> Path:
-    done = product.run(script, options=("--files", "shared", "--steps", "all", *options), **variables)
-    assert done.exit_code == 0, done
-    return product.folder / "recorded.pickle"
-
-
-def check(product: Product, recording: Path, script: str, *options: str, **variables: str) -> Finished:
-    report = product.folder / "check.json"
-    report.unlink(missing_ok=True)
-    words = ("check", str(recording), "--gpu", "rtx3090", "--json", str(report), *options)
-    return product.read(product.call(*words, "--", sys.executable, str(product.script(script)), **variables), report)
-
-
 def workspaces(store: Path) -> dict[str, tuple[int, int]]:
     card = json.loads((store.parent / "learned.json").read_text())["cards"]["rtx3090"]
     return {one["layer"]: (one["taken"], one["largest"]) for one in card["workspaces"]}
@@ -67,7 +55,7 @@ def test_workspaces_of_a_card_are_learned_and_its_recording_is_repeated(product:
     script = text(benchmark)
     first, card, own = (product.folder / name / "runs.db" for name in ("first", "card", "own"))
     recording = record(product, script, "--cudnn", "recorded", gpu="rtx3090")
-    learned = check(product, recording, script, "--cudnn", "zero", "--learn", VRAMFIT_STORE=str(first))
+    learned = check(product, recording, script, "--cudnn", "zero", "--learn", gpu="rtx3090", VRAMFIT_STORE=str(first))
     assert learned.exit_code == 0 and learned.result["agreement"] == "same", learned
     assert any("workspaces of 6 convolutions" in each for each in learned.result["learned"]), learned.result["learned"]
     known = workspaces(first)
@@ -78,8 +66,8 @@ def test_workspaces_of_a_card_are_learned_and_its_recording_is_repeated(product:
     sizes[next(iter(known))] = (0, 0)
     teach(card, sizes)
     recording = record(product, script, gpu="rtx3090", VRAMFIT_STORE=str(card))
-    assert check(product, recording, script, VRAMFIT_STORE=str(own)).exit_code == 1
-    learned = check(product, recording, script, "--learn", VRAMFIT_STORE=str(own))
+    assert check(product, recording, script, gpu="rtx3090", VRAMFIT_STORE=str(own)).exit_code == 1
+    learned = check(product, recording, script, "--learn", gpu="rtx3090", VRAMFIT_STORE=str(own))
     assert learned.exit_code == 0 and learned.result["agreement"] == "same", learned
     assert workspaces(own) == sizes
     said = "workspaces of this very convolution as learned from a recording"
@@ -92,14 +80,12 @@ def test_workspaces_of_a_card_are_learned_and_its_recording_is_repeated(product:
 
 def test_context_and_libraries_of_a_message_are_kept_with_it(product: Product) -> None:
     message = product.folder / "oom.txt"
-    message.write_text(
-        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 23.57 "
-        "GiB of which 8.00 MiB is free. Process 1 has 23.50 GiB memory in use. Of the allocated memory 22.50 GiB is "
-        "allocated by PyTorch, and 400.00 MiB is reserved by PyTorch but unallocated.\n"
-    )
+    message.write_text(MESSAGE.format(total=23.57, process=23.5, allocated=22.5, idle=400.0))
     script, store = text(False), product.folder / "own" / "runs.db"
     recording = record(product, script, gpu="rtx3090")
-    learned = check(product, recording, script, "--learn", "--context", f"from:{message}", VRAMFIT_STORE=str(store))
+    learned = check(
+        product, recording, script, "--learn", "--context", f"from:{message}", gpu="rtx3090", VRAMFIT_STORE=str(store)
+    )
     assert any(each.startswith("what context and libraries hold") for each in learned.result["learned"]), learned
     later = product.run(script, gpu="rtx3090", VRAMFIT_STORE=str(store))
     assert "learned from recorded.pickle" in " ".join(later.stderr.split()), later.stderr

@@ -9,16 +9,10 @@ from typing import Any
 
 import jsonschema
 import pytest
+from oom_text import MESSAGE
 from product import ROOT, Product
 
 MIB = 1 << 20
-
-MESSAGE = (
-    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of {total:.2f} "
-    "GiB of which 1.10 GiB is free. Including non-PyTorch memory, this process has {process:.2f} GiB memory in use. Of "
-    "the allocated memory {allocated:.2f} GiB is allocated by PyTorch, with 24.00 MiB allocated in private pools "
-    "(e.g., CUDA Graphs), and {idle:.2f} MiB is reserved by PyTorch but unallocated.\n"
-)
 
 
 def log(product: Product, *sizes: tuple[float, float, float], total: float = 23.69) -> Path:
@@ -151,13 +145,8 @@ def test_doctor_says_figures_that_do_not_add_up_to_be_that(product: Product) -> 
     assert "don't add up" in held["text"] and "--context from:" not in shown["shown"]
 
 
-def test_a_message_of_another_card_is_refused(product: Product, tmp_path: Path) -> None:
-    path = tmp_path / "oom.txt"
-    path.write_text(
-        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 44.42 "
-        "GiB of which 8.00 MiB is free. Process 1 has 44.40 GiB memory in use. Of the allocated memory 43.50 GiB is "
-        "allocated by PyTorch, and 400.00 MiB is reserved by PyTorch but unallocated.\n"
-    )
+def test_a_message_of_another_card_is_refused(product: Product) -> None:
+    path = log(product, (44.40, 43.50, 400.0), total=44.42)
     done = product.call("run", "--gpu", "rtx3090", "--context", f"from:{path}", "--", "python", "train.py")
     assert done.exit_code == 2 and "44.42 GiB" in done.stderr, done
 
