@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "doctor/whereabouts.h"
+#include "model/oom_figures.h"
 
 namespace vramfit::doctor {
 
@@ -272,6 +273,15 @@ bool says_failure(const model::ForeignDump& dump) {
   return dump.kind == "oom" || dump.kind == "kv_cache" || dump.kind == "pool_exceeded" || dump.kind == "warm_up" ||
          dump.kind == "bfc_dump" || dump.kind == "host" || dump.kind == "weights" || dump.kind == "program" ||
          dump.kind == "buffer" || mentions(dump.message, {"less than desired", "error in memory profiling"});
+}
+
+const model::ForeignDump* find_server_layout(const model::Evidence& texts) {
+  const model::ForeignDump* fullest = nullptr;
+  for (const model::ForeignDump& dump : texts.foreign) {
+    const bool lays_out = dump.kind == "memory_profile" && mentions(dump.program, {"vllm", "sglang"});
+    if (lays_out && (fullest == nullptr || dump.sizes.size() > fullest->sizes.size())) fullest = &dump;
+  }
+  return fullest;
 }
 
 bool Scene::has_failure() const {

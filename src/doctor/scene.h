@@ -118,6 +118,9 @@ struct Scene {
 // Whether another program's report is one of a failure, and not only of its memory.
 bool says_failure(const model::ForeignDump& dump);
 
+// Where a server of language models lays out the card, in its own words: weights, activations, cache. Null: none did.
+const model::ForeignDump* find_server_layout(const model::Evidence& texts);
+
 // Whether a setting seen in a text says yes: "True", "1", "on", "yes".
 bool says_yes(std::string_view value);
 

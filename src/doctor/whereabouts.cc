@@ -125,7 +125,8 @@ Whereabouts find_whereabouts(const Scene& scene) {
     at.data_worker |= scene.oom->speaker.worker.has_value();
   }
   at.graph_capture = stack.in_file({"cuda/graphs.py", "cudagraph"}) != nullptr || stack.is_marked("graph_capture");
-  at.serving = stack.in_file({"vllm/", "vllm\\", "sglang", "text_generation_server", "lmdeploy", "tensorrt_llm"});
+  at.serving = stack.in_file({"vllm/", "vllm\\", "sglang", "text_generation_server", "lmdeploy", "tensorrt_llm"}) ||
+               (!at.training && find_server_layout(scene.texts) != nullptr);
   at.pictures = !at.training && (stack.in_file({"comfyui", "comfy/", "comfy\\", "stable-diffusion-webui", "sd-webui",
                                                 "sd.webui", "fooocus", "invokeai"}) != nullptr ||
                                  std::any_of(scene.texts.remarks.begin(), scene.texts.remarks.end(),

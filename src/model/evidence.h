@@ -100,13 +100,6 @@ struct OomMessage {
   friend bool operator==(const OomMessage&, const OomMessage&) = default;
 };
 
-// Context and libraries of the process, P - A - R; absent when a figure is missing or they don't add up: every process
-// that runs out has a context, so nothing or less is left only of numbers that are not of one moment or one process.
-inline std::optional<PrintedBytes> held_outside_pytorch(const OomMessage& message) {
-  const auto& held = message.arithmetic.context;
-  return held && held->value.count() > 0 ? held : std::nullopt;
-}
-
 // ---- Python tracebacks ----------------------------------------------------------------------------------------------
 
 struct TraceFrame {

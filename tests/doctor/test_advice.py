@@ -98,3 +98,39 @@ def test_windows_is_told_of_its_paging_file(doctor: Doctor) -> None:
     )
     found = look_at(doctor, "Operating system: Windows\n" + line)["free_but_failed"]
     assert any("paging file" in one for one in found) and not any("wsl" in one for one in found), found
+
+
+def test_an_optimizer_that_is_sharded_is_not_told_to_be(doctor: Doctor) -> None:
+    log = doctor.product.folder / "job.log"
+    oom = (
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.39 GiB. GPU 1 has a total capacity of "
+        "79.32 GiB of which 2.40 GiB is free. Process 105 has 76.92 GiB memory in use. Of the allocated memory 73.28 "
+        "GiB is allocated by PyTorch, and 1.59 GiB is reserved by PyTorch but unallocated.\n"
+    )
+    trace = (
+        "Traceback (most recent call last):\n"
+        '  File "/env/site-packages/deepspeed/runtime/zero/{file}", line 947, in _optimizer_step\n'
+        "    self.optimizer.step()\n"
+        '  File "/env/site-packages/torch/optim/adamw.py", line 144, in _init_group\n'
+        '    state["exp_avg"] = torch.zeros_like(p)\n'
+    )
+    for file, stage_3 in (("stage3.py", False), ("stage_1_and_2.py", True)):
+        log.write_text(trace.format(file=file) + oom)
+        first = doctor.look(str(log)).result["findings"][0]
+        assert first["label"] == "optimizer_state_first_step"
+        given = [fix["command"] or "" for fix in first["fixes"]]
+        assert not any("ZeRO stage 1" in one for one in given), given
+        assert any("offload_optimizer" in one for one in given), given
+        assert any('"stage": 3' in one for one in given) == stage_3, given
+        assert any(file in one["why"] for one in first["not_advised"])
+
+
+def test_figures_that_do_not_add_up_are_said_to_and_nothing_follows_of_them(doctor: Doctor) -> None:
+    log = doctor.product.folder / "job.log"
+    log.write_text(
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 324.00 MiB (GPU 0; 8.00 GiB total "
+        "capacity; 7.82 GiB already allocated; 0 bytes free; 7.17 GiB reserved in total by PyTorch)\n"
+    )
+    done = doctor.look(str(log))
+    (reason,) = [one["reasoning"] for one in done.result["findings"][0]["evidence"]]
+    assert "don't add up: 7.17 GiB are reserved" in reason and "-" not in reason, reason

@@ -4,6 +4,7 @@
 
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
+#include "model/oom_figures.h"
 
 namespace vramfit::doctor {
 
@@ -33,6 +34,10 @@ void reckon(const Scene& scene, Draft& draft) {
   if (terms.idle) sum += fmt::format(", {} are cached and unused", show(terms.idle));
   if (terms.outside && terms.outside->value.count() > 0) {
     sum += fmt::format(", {} are outside PyTorch (its context and whoever else uses the card)", show(terms.outside));
+  }
+  if (allocated_exceeds_reserved(*scene.oom)) {
+    sum += fmt::format("; the figures don't add up: {} are reserved, less than is allocated in it",
+                       show(scene.oom->reserved));
   }
   draft.because(scene.oom_line(), sum);
 }

@@ -22,6 +22,32 @@ void look_at_run(const Scene& scene, Draft& draft) {
   }
 }
 
+// Frames of what spreads the state over the cards already.
+const StackEntry* find_sharding(const Scene& scene) {
+  return scene.stack.in_file({"zero_optimizer", "runtime/zero/", "runtime\\zero\\", "fsdp", "distributed_fused_adam",
+                              "zero_redundancy_optimizer", "distrib_optimizer"});
+}
+
+void offer_sharding(const Scene& scene, Draft& draft) {
+  const char* const spread = "Spread the state over the cards";
+  const StackEntry* sharding = find_sharding(scene);
+  if (sharding == nullptr) {
+    draft.fix({spread, "FullyShardedDataParallel, or DeepSpeed ZeRO stage 1", std::nullopt, "some communication",
+               Applicability::kFillIn});
+    return;
+  }
+  draft.withhold(spread, fmt::format("it is: {}", describe(sharding->frame)));
+  const bool is_deepspeed = scene.stack.in_file({"deepspeed"}) != nullptr;
+  if (is_deepspeed && scene.stack.in_file({"stage3"}) == nullptr) {
+    draft.fix({"Spread gradients and weights too", "\"zero_optimization\": {\"stage\": 3}", std::nullopt,
+               "more communication", Applicability::kMayBeWrong});
+  }
+  draft.fix({"Keep the optimizer's state on the host",
+             is_deepspeed ? "\"zero_optimization\": {\"offload_optimizer\": {\"device\": \"cpu\"}}"
+                          : "fully_shard(..., offload_policy=CPUOffloadPolicy())",
+             std::nullopt, "the optimizer's step runs on the CPU", Applicability::kMayBeWrong});
+}
+
 void look(const Scene& scene, Draft& draft) {
   look_at_run(scene, draft);
   if (scene.oom != nullptr && (scene.at.optimizer || scene.stack.is_marked("optimizer_state"))) {
@@ -34,7 +60,11 @@ void look(const Scene& scene, Draft& draft) {
     if (state != nullptr) {
       draft.weigh(late ? 0.5 : 0.86).because(*state, "the optimizer makes its state here");
     } else if (scene.at.optimizer && !scene.at.backward) {
-      draft.weigh(late ? 0.35 : 0.58).because(*scene.stack.innermost(), "it failed in the optimizer's step");
+      // That it is the first one is told by a log, not by the frame.
+      const bool first = scene.steps_done && !late;
+      draft.weigh(late ? 0.35 : first ? 0.58 : 0.5);
+      draft.because(*scene.stack.innermost(), first ? "it failed in the optimizer's step"
+                                                    : "it failed in the optimizer's step; nothing says in which");
     }
     if (late) draft.because(*scene.steps_seen, fmt::format("but {} steps had been done before", *scene.steps_done));
   }
@@ -48,8 +78,7 @@ void look(const Scene& scene, Draft& draft) {
              std::nullopt, "little", Applicability::kMayBeWrong});
   draft.fix({"No temporary copies of all parameters at once", "torch.optim.AdamW(..., fused=True)  # or foreach=False",
              std::nullopt, "none with fused", Applicability::kMayBeWrong});
-  draft.fix({"Spread the state over the cards", "FullyShardedDataParallel, or DeepSpeed ZeRO stage 1", std::nullopt,
-             "some communication", Applicability::kFillIn});
+  offer_sharding(scene, draft);
   offer_fit(scene, draft);
 }
 

@@ -74,7 +74,11 @@ void offer_room_for_cache(const Scene& scene, const model::ForeignDump& words, D
 
 void offer_vllm(const Scene& scene, const model::ForeignDump* words, Draft& draft) {
   if (words != nullptr && words->kind == "kv_cache") return offer_room_for_cache(scene, *words, draft);
-  const double seen = setting(scene, "gpu_memory_utilization"), now = seen > 0 ? seen : kUsualShare;
+  double seen = setting(scene, "gpu_memory_utilization");
+  for (const model::ForeignDump& dump : scene.texts.foreign) {
+    if (const double told = number_of(&dump, "gpu_memory_utilization"); told > 0) seen = told;
+  }
+  const double now = seen > 0 ? seen : kUsualShare;
   const double free = words != nullptr ? free_share(*words) : 0;
   if (free > 0 && free < now) {
     draft.because(words->at, fmt::format("others hold {} of the card before the server starts", percent(1 - free)));
@@ -146,6 +150,17 @@ void offer(const Scene& scene, const model::ForeignDump* words, Draft& draft) {
   offer_vllm(scene, words, draft);
 }
 
+// "the server laid the card out: weights 20.64 GiB, kv cache 21.20 GiB"
+std::string tell(const model::ForeignDump& layout) {
+  std::string parts;
+  for (const model::NamedBytes& one : layout.sizes) {
+    std::string name = one.name;
+    std::ranges::replace(name, '_', ' ');
+    parts += fmt::format("{}{} {}", parts.empty() ? ": " : ", ", name, show(one.bytes));
+  }
+  return "the server laid the card out" + parts;
+}
+
 void look(const Scene& scene, Draft& draft) {
   const model::ForeignDump* words = find_words(scene);
   if (words != nullptr) {
@@ -159,6 +174,7 @@ void look(const Scene& scene, Draft& draft) {
     if (warm != nullptr) draft.weigh(0.85);
     const StackEntry* frame = warm != nullptr ? warm : scene.stack.innermost();
     if (frame != nullptr) draft.because(*frame, "it failed inside the server's own set-up or step");
+    if (const model::ForeignDump* layout = find_server_layout(scene.texts)) draft.because(layout->at, tell(*layout));
   }
   if (scene.oom != nullptr && mentions(scene.oom->speaker.process, {"vllmworker", "enginecore", "vllm", "sglang"})) {
     draft.weigh(0.72).because(scene.oom_line(), "a server's worker says so");

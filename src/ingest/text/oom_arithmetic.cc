@@ -4,6 +4,7 @@
 
 #include "ingest/text/oom_message.h"
 #include "ingest/text/printed_size.h"
+#include "model/oom_figures.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -82,6 +83,7 @@ model::OomArithmetic oom_arithmetic(const OomMessage& message) {
   result.idle = message.unallocated ? message.unallocated
                 : message.cached    ? message.cached
                                     : difference(result.reserved, message.allocated);
+  if (model::allocated_exceeds_reserved(message)) result.idle = result.reserved = std::nullopt;  // nothing follows
   result.in_use = difference(message.total, message.free);
   result.outside = difference(result.in_use, result.reserved);
   // Some containers make the driver say 0 bytes: a process has no less than it reserved.
