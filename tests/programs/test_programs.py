@@ -82,6 +82,7 @@ RECIPES_RUN = [
     Recipe("timm_ema.py", packages=("timm",), owners=frozenset({"EMA copies", "weights"})),
     Recipe("timm_validate.py", packages=("timm",), phases=frozenset({"test"}), owners=frozenset({"weights"})),
     Recipe("generate_cache.py", packages=("transformers",), phases=frozenset(), owners=frozenset({"KV cache"})),
+    Recipe("generate_modes.py", packages=("transformers",), phases=frozenset({"test"})),
     Recipe("deepspeed_zero.py", ("2",), packages=("deepspeed",)),
     Recipe("deepspeed_zero.py", ("3",), packages=("deepspeed",)),
     Recipe("deepspeed_zero.py", ("2", "offload"), packages=("deepspeed",)),
