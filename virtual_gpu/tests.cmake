@@ -20,6 +20,9 @@ target_compile_definitions(virtual_gpu_device_test PRIVATE VRAMFIT_SOURCE_DIR="$
 foreach(major 12 13)
   vramfit_gpu_test(virtual_gpu_memory_cu${major}_test MAJOR ${major} SOURCES cudart/memory_test.cc
                    LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
+  vramfit_gpu_test(virtual_gpu_recorded_order_cu${major}_test MAJOR ${major} SOURCES cudart/recorded_order_test.cc
+                   LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
+  set_target_properties(virtual_gpu_recorded_order_cu${major}_test PROPERTIES ENABLE_EXPORTS ON)
   vramfit_gpu_test(virtual_gpu_ipc_cu${major}_test MAJOR ${major} SOURCES cudart/ipc_test.cc
                    LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
   vramfit_gpu_test(virtual_gpu_stream_cu${major}_test MAJOR ${major} SOURCES cudart/stream_test.cc

@@ -90,26 +90,28 @@ uintptr_t allocate_small(int card, size_t bytes) {
   return blocks.allocate(bytes);
 }
 
+// The record is made before the address can be taken again: another thread's allocation there comes behind it.
 void release_small(const Allocation& allocation) {
   const Range& range = allocation.range;
   clear(reinterpret_cast<void*>(range.begin), range.bytes);
   SmallMemory& small = small_memory();
   const std::lock_guard guard(small.lock);
   const uintptr_t granule = small.by_card[range.card].release(range.begin, range.bytes);
-  if (granule == 0) return;
-  release_addresses(range.card, granule, kGranularity);
-  ledger::give_back(range.card, kGranularity);
+  if (granule != 0) ledger::give_back(range.card, kGranularity);
+  record(VF_RECORD_SEGMENT_FREE, allocation);
+  if (granule != 0) release_addresses(range.card, granule, kGranularity);
 }
 
 void release_mapped(const Allocation& allocation) {
   const Range& range = allocation.range;
   forget(reinterpret_cast<void*>(range.begin), range.bytes);
+  if (allocation.charged_bytes > 0) ledger::give_back(range.card, allocation.charged_bytes);
   if (allocation.origin == Origin::kAllocation) {
+    record(VF_RECORD_SEGMENT_FREE, allocation);
     release_addresses(range.card, range.begin, round_up(range.bytes, kGranularity));
   } else {
     unmap(reinterpret_cast<void*>(range.begin), range.bytes);
   }
-  if (allocation.charged_bytes > 0) ledger::give_back(range.card, allocation.charged_bytes);
 }
 
 Error publish(Allocation allocation, void** address) {
@@ -156,7 +158,6 @@ Error release_device(void* address) {
   } else {
     release_mapped(*taken);
   }
-  if (taken->origin != Origin::kManaged) record(VF_RECORD_SEGMENT_FREE, *taken);
   return Error::kNone;
 }
 
