@@ -275,3 +275,25 @@ def test_a_flag_that_the_host_gets_is_noted(job: Job, way: str) -> None:
     assert finished.exit_code == 0, finished.stderr
     (read,) = [note for note in finished.of_kind("data_read") if note["line"]]
     assert read["what"].startswith("a branch"), read
+
+
+@pytest.mark.parametrize("values", ["tracked", "cpu"])
+@pytest.mark.parametrize("context", ["no_grad", "inference_mode"])
+def test_what_autograd_does_not_take_apart_is_followed_too(job: Job, context: str, values: str) -> None:
+    """In inference mode a dispatch mode meets composite operators whole: to, reshape, linear, unflatten."""
+    finished = job.run(
+        f"""
+        import json, torch
+        with torch.{context}():
+            masks = torch.tensor([0, 1, 1, 0], dtype=torch.uint8).repeat(64, 640).to("cuda", dtype=torch.long)
+            few = torch.nn.functional.linear(torch.ones(2, 3, device="cuda"), torch.full((4, 3), 0.5, device="cuda"))
+            print(json.dumps([
+                int(masks.max()), int(masks.min()), masks.reshape(-1).unique().tolist(),
+                few.flatten().unflatten(0, (4, 2)).tolist(), int((masks.T.reshape(64, -1) > 0).sum()),
+            ]))
+        """,
+        card=2 * GIB,
+        VRAMFIT_VALUES=values,
+    )
+    assert finished.output() == [1, 0, [0, 1], [[1.5, 1.5]] * 4, 64 * 640 * 2]
+    assert not finished.of_kind("data_read"), "nothing was assumed"

@@ -11,7 +11,7 @@ import threading
 import time
 from typing import Any
 
-from vramfit import notes, owners, scopes
+from vramfit import composite, notes, owners, scopes
 from vramfit.modules.work import work_of
 
 _MOST_OPERATORS = 60_000  # of a forward pass: the note stays small enough to be read
@@ -42,8 +42,6 @@ def _tensors(value: Any, found: list[Any], depth: int = 0) -> list[Any]:
 def _make_watch() -> Any:
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    is_inference = sys.modules["torch"].is_inference_mode_enabled
-
     class Watch(TorchDispatchMode):
         """Shows every operator that is more than a view to `see`, after it ran as it would have."""
 
@@ -53,11 +51,8 @@ def _make_watch() -> Any:
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
-            if is_inference() and hasattr(func, "decompose"):
-                with self:  # there autograd has not taken a composite operator apart
-                    out = func.decompose(*args, **kwargs)
-                if out is not NotImplemented:
-                    return out
+            if composite.is_composite(func):
+                return composite.take_apart(self, func, args, kwargs)
             out = func(*args, **kwargs)
             try:
                 if not getattr(func, "is_view", False):

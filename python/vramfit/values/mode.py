@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from vramfit import notes
+from vramfit import composite, notes
 from vramfit.values import randomness
 from vramfit.values.kernels import KERNELS
 from vramfit.values.memory import is_plain, over_same_bytes
@@ -56,6 +56,8 @@ class CpuValues(TorchDispatchMode):
         kwargs = kwargs or {}
         if any(kind not in (Tensor, torch.nn.Parameter) for kind in types):
             return NotImplemented  # a tensor subclass (DTensor, fake) first takes its operator apart
+        if composite.is_composite(operator):
+            return composite.take_apart(self, operator, args, kwargs)
         leaves = tree_flatten((args, kwargs))[0]
         name = operator._schema.name
         if not _is_on_card(leaves) or operator.is_view or name in _NO_VALUES:

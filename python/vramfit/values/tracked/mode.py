@@ -18,7 +18,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from vramfit import steering
+from vramfit import composite, steering
 from vramfit.values.mode import Twice
 from vramfit.values.tracked import lines, sized, witness
 from vramfit.values.tracked.operators import Kind, Operator, names_of, operator_of
@@ -60,6 +60,8 @@ class TrackedValues(TorchDispatchMode):
         kwargs = kwargs or {}
         if not isinstance(overload, torch._ops.OpOverload) or _get_mode(_FAKE) is not None:
             return overload(*args, **kwargs)
+        if composite.is_composite(overload):
+            return composite.take_apart(self, overload, args, kwargs)
         operator = operator_of(overload)
         if operator.kind is Kind.WITHOUT_VALUES:
             return overload(*args, **kwargs)

@@ -1,0 +1,30 @@
+"""Operators that are made of others, as a dispatch mode meets them.
+
+PyTorch takes such an operator apart where autograd would see it. In `torch.inference_mode()`, and with tensors made
+there, nothing does: a mode is given `to`, `reshape` or `linear` whole, whose outputs it would take for a kernel's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_composite: dict[Any, bool] = {}
+
+
+def is_composite(overload: Any) -> bool:
+    """Whether PyTorch has it only as Python or C++ code over other operators (CompositeImplicitAutograd)."""
+    known = _composite.get(overload)
+    if known is None:
+        import torch
+
+        has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+        name = overload.name() if isinstance(overload, torch._ops.OpOverload) else ""
+        known = bool(name) and has_kernel(name, "CompositeImplicitAutograd") and not has_kernel(name, "CUDA")
+        _composite[overload] = known
+    return known
+
+
+def take_apart(mode: Any, overload: Any, args: Any, kwargs: Any) -> Any:
+    """Runs a composite operator with `mode` over the ones it is made of."""
+    with mode:
+        return overload.decompose(*args, **kwargs)
