@@ -20,6 +20,9 @@ int nvmlDeviceGetUUID(Handle, char*, unsigned);
 int nvmlDeviceGetName(Handle, char*, unsigned);
 int nvmlDeviceGetPciInfo_v3(Handle, vramfit::nvml::PciInfo*);
 int nvmlDeviceGetMemoryInfo_v2(Handle, vramfit::nvml::MemoryV2*);
+int nvmlDeviceGetBrand(Handle, int*);
+int nvmlDeviceGetNumGpuCores(Handle, unsigned*);
+int nvmlDeviceGetNumFans(Handle, unsigned*);
 }
 
 namespace {
@@ -57,6 +60,18 @@ TEST_F(Nvml, finds_a_card_by_its_identifier_and_its_bus) {
   EXPECT_EQ(found, second_);
   EXPECT_EQ(nvmlDeviceGetHandleByUUID("GPU-none", &found), nvml::kNotFound);
   EXPECT_EQ(found, nullptr);
+}
+
+TEST_F(Nvml, says_what_board_it_is) {
+  int brand = 0;
+  unsigned cores = 0, fans = 7;
+  ASSERT_EQ(nvmlDeviceGetBrand(second_, &brand), nvml::kSuccess);
+  ASSERT_EQ(nvmlDeviceGetNumGpuCores(second_, &cores), nvml::kSuccess);
+  ASSERT_EQ(nvmlDeviceGetNumFans(second_, &fans), nvml::kSuccess);
+  EXPECT_EQ(brand, 15);      // NVML_BRAND_GEFORCE_RTX
+  EXPECT_EQ(cores, 10496u);  // an RTX 3090, by NVIDIA's data sheet
+  EXPECT_EQ(fans, 0u);
+  EXPECT_EQ(nvmlDeviceGetBrand(nullptr, &brand), nvml::kInvalidArgument);
 }
 
 TEST_F(Nvml, a_text_that_does_not_fit_is_refused) {

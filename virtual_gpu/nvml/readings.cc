@@ -58,6 +58,29 @@ unsigned architecture(const vf_card& card) {
   return capability >= 60 ? 4 : 3;   // Pascal, Maxwell
 }
 
+// FP32 units of a multiprocessor (the CUDA C++ programming guide's table of arithmetic throughput).
+unsigned cores_per_multiprocessor(const vf_card& card) {
+  const int capability = 10 * card.compute_major + card.compute_minor;
+  const bool has_64 = capability == 60 || (capability >= 70 && capability <= 80);
+  return has_64 ? 64 : 128;
+}
+
+// nvmlBrandType_t, as the card's name says.
+int brand(std::string_view name) {
+  static constexpr std::pair<std::string_view, int> kBrands[] = {
+      {"TITAN RTX", 16},  {"TITAN", 6},  {"GeForce RTX", 15}, {"GeForce", 5},
+      {"Quadro RTX", 12}, {"Quadro", 1}, {"NVIDIA RTX", 13},  {"Tesla", 2}};
+  for (const auto& [word, number] : kBrands) {
+    if (name.contains(word)) return number;
+  }
+  return 14;  // NVML_BRAND_NVIDIA: A100, H100, L4
+}
+
+// nvmlGpmSupport_t.
+struct GpmSupport {
+  unsigned version, is_supported;
+};
+
 }  // namespace
 }  // namespace vramfit::nvml
 
@@ -158,6 +181,15 @@ VF_ABI int nvmlSystemGetProcessName(unsigned pid, char* name, unsigned bytes) {
 VF_ABI int nvmlDeviceGetFanSpeed(Handle handle, unsigned* percent) {
   return nvml::tell_if_scripted(handle, percent, "fan");
 }
+VF_ABI int nvmlDeviceGetFanSpeed_v2(Handle handle, unsigned, unsigned* percent) {
+  return nvmlDeviceGetFanSpeed(handle, percent);
+}
+VF_ABI int nvmlDeviceGetNumFans(Handle handle, unsigned* fans) {
+  return nvml::tell(handle, fans, nvml::scripted_reading(handle, "fan") ? 1u : 0u);
+}
+VF_ABI int nvmlDeviceGetTotalEnergyConsumption(Handle handle, unsigned long long* millijoules) {
+  return nvml::tell_if_scripted(handle, millijoules, "energy");
+}
 VF_ABI int nvmlDeviceGetCurrPcieLinkGeneration(Handle handle, unsigned* generation) {
   return nvml::tell_if_scripted(handle, generation, "pcie_generation");
 }
@@ -196,4 +228,21 @@ VF_ABI int nvmlDeviceGetNvLinkRemotePciInfo_v2(Handle, unsigned, void*) { return
 VF_ABI int nvmlDeviceGetGpuFabricInfo(Handle, void*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetGpuFabricInfoV(Handle, void*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetEccMode(Handle, int*, int*) { return nvml::kNotSupported; }
+VF_ABI int nvmlDeviceGetMemoryErrorCounter(Handle, int, int, int, unsigned long long*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetSerial(Handle, char*, unsigned) { return nvml::kNotSupported; }
+
+VF_ABI int nvmlDeviceGetBrand(Handle handle, int* type) {
+  if (nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
+  return nvml::tell(handle, type, nvml::brand(handle->name));
+}
+VF_ABI int nvmlDeviceGetNumGpuCores(Handle handle, unsigned* cores) {
+  if (nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
+  const auto multiprocessors = static_cast<unsigned>(std::max(handle->sm_count, 0));
+  return nvml::tell(handle, cores, multiprocessors * nvml::cores_per_multiprocessor(*handle));
+}
+
+// Metrics that are sampled within a kernel: there are none of what does not compute.
+VF_ABI int nvmlGpmQueryDeviceSupport(Handle handle, nvml::GpmSupport* support) {
+  if (support == nullptr) return nvml::kInvalidArgument;
+  return nvml::tell(handle, &support->is_supported, 0u);
+}
