@@ -66,7 +66,7 @@ class Plan:
 
     values: list[int]
     ends: list[int]
-    iterator: object = None
+    iterator: object = None  # counters.identity_of it
 
 
 @dataclass
@@ -168,7 +168,7 @@ class Counting:
 
     def _plan_of(self, counter: Counter, source: Source, frame: FrameType) -> Plan:
         plan = self._plans.get(counter.place)
-        iterator = getattr(counter, "iterator", None)
+        iterator = counters.identity_of(getattr(counter, "iterator", None))
         if plan is not None and plan.iterator is not iterator:  # its loop was begun anew
             if self._moves < _MOVES_OF_FIRST_ROUNDS:
                 plan = None
