@@ -152,6 +152,24 @@ def test_what_runs_once_is_decided(job: Job) -> None:
     assert [gap["when"] for gap in gaps.values() if gap["code"] == "evaluate(model)"] == ["if size == 90000"]
 
 
+def test_what_a_learning_rate_or_a_count_of_others_decides_may_come(job: Job) -> None:
+    gaps = gaps_of(
+        job,
+        """
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1000, 0.1)
+    for _ in range(100000):
+        train_step(0, torch.ones(2, 4))
+        scheduler.step()
+        if scheduler.get_last_lr()[0] < 0.05:
+            evaluate(model)
+        if optimizer.param_groups[0]["lr"] < 0.005:
+            evaluate(model.half())
+    """,
+    )
+    assert gaps["evaluate(model)"]["when"] == "if scheduler.get_last_lr()[0] < 0.05"
+    assert gaps["evaluate(model.half())"]["card"] == "yes"
+
+
 def test_an_early_exit_hides_what_comes_after_it(job: Job) -> None:
     gaps = gaps_of(
         job,

@@ -11,6 +11,8 @@ from typing import Union
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 _MUTATORS = {"append", "extend", "add", "push", "put", "update", "pop", "appendleft", "popleft", "insert", "enqueue"}
 _CHANCE = {"random", "rand", "randint", "randrange", "uniform", "choice", "time", "perf_counter", "monotonic"}
+# What trainers, schedulers and optimizers count and change in their own files: attributes and methods.
+_COUNTED = {"global_step", "current_epoch", "last_epoch", "get_last_lr", "param_groups"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.While, ast.AsyncFor)
 _JUMPS = (ast.Return, ast.Continue, ast.Break, ast.Raise)
@@ -186,7 +188,7 @@ class Varying:
 
     def __init__(self, sources: Iterable[Source]) -> None:
         self._sources = list(sources)
-        self.attributes: set[str] = set()
+        self.attributes: set[str] = set(_COUNTED)
         self._locals: dict[ast.AST, set[str]] = {}
         self._assigned: dict[
             ast.AST, set[str]
