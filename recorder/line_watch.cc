@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <unordered_map>
 #include <vector>
@@ -11,7 +12,11 @@ namespace vramfit::recorder {
 namespace {
 
 // Of cpython/pystate.h: the events of a trace function.
-constexpr int kException = 1, kLine = 2;
+constexpr int kCall = 0, kException = 1, kLine = 2, kInstruction = 7;
+
+// Of python/vramfit/coverage/within_lines.py.
+constexpr char kWanted = 1, kReached = 2, kGivenUp = static_cast<char>(255);
+constexpr int kMostInstructions = 40'000'000;  // of one code object: about a second
 
 using TraceFunction = int (*)(void* watch, void* frame, int what, void* argument);
 
@@ -25,10 +30,20 @@ struct Python {
   void (*release)(void*) = nullptr;
   void* (*item_of)(void*, std::ptrdiff_t) = nullptr;  // of a tuple; a borrowed reference
   void** stop_iteration = nullptr;
+  int (*instruction_of)(void*) = nullptr;  // in bytes; from Python 3.11 on
+  int (*set_attribute)(void*, const char*, void*) = nullptr;
+  void* byte_array = nullptr;  // its type
+  void *yes = nullptr, *no = nullptr;
+  char* (*bytes_of)(void*) = nullptr;
+  std::ptrdiff_t (*size_of)(void*) = nullptr;
 
   bool is_complete() const {
     return set_trace != nullptr && code_of != nullptr && line_of != nullptr && call != nullptr && is_true != nullptr &&
            forget_error != nullptr && release != nullptr;
+  }
+  bool sees_instructions() const {
+    return instruction_of != nullptr && set_attribute != nullptr && byte_array != nullptr && yes != nullptr &&
+           no != nullptr && bytes_of != nullptr && size_of != nullptr;
   }
 };
 
@@ -49,6 +64,13 @@ const Python& python() {
     find(api.release, "Py_DecRef");
     find(api.item_of, "PyTuple_GetItem");
     api.stop_iteration = static_cast<void**>(dlsym(RTLD_DEFAULT, "PyExc_StopIteration"));
+    find(api.instruction_of, "PyFrame_GetLasti");
+    find(api.set_attribute, "PyObject_SetAttrString");
+    find(api.bytes_of, "PyByteArray_AsString");
+    find(api.size_of, "PyByteArray_Size");
+    api.byte_array = dlsym(RTLD_DEFAULT, "PyByteArray_Type");
+    api.yes = dlsym(RTLD_DEFAULT, "_Py_TrueStruct");
+    api.no = dlsym(RTLD_DEFAULT, "_Py_FalseStruct");
     return api;
   }();
   return found;
@@ -57,6 +79,9 @@ const Python& python() {
 struct Code {
   bool is_wanted = false;
   std::vector<bool> seen, raised;  // by line
+  void* mask = nullptr;            // a bytearray; its reference is kept
+  std::ptrdiff_t wanted = 0;       // of its instructions, those still to be seen
+  int instructions_left = kMostInstructions;
 };
 
 // By address, which stays its own: the reference to each code object is kept. All under the GIL.
@@ -65,15 +90,39 @@ std::unordered_map<void*, Code>& codes() {
   return *known;
 }
 
-bool ask(void* watch, void* code, int line) {
+// Whether the object is of the very type: PyObject is a count and a type.
+bool is_a(void* object, void* type) { return static_cast<void**>(object)[1] == type; }
+
+void watch_instructions(void* mask, Code& entry) {
+  const Python& api = python();
+  const char* bytes = api.bytes_of(mask);
+  entry.mask = mask;
+  entry.wanted = std::count(bytes, bytes + api.size_of(mask), kWanted);
+}
+
+// Asked once for each code object.
+void ask_about(void* watch, void* code, Code& entry) {
+  const Python& api = python();
+  void* answer = api.call(watch, "Oi", code, 0);
+  if (answer == nullptr) {
+    api.forget_error();
+    return;
+  }
+  entry.is_wanted = api.is_true(answer) == 1;
+  if (entry.is_wanted && api.sees_instructions() && is_a(answer, api.byte_array)) {
+    watch_instructions(answer, entry);
+  } else {
+    api.release(answer);
+  }
+}
+
+void ask(void* watch, void* code, int line) {
   void* answer = python().call(watch, "Oi", code, line);
   if (answer == nullptr) {
     python().forget_error();
-    return false;
+    return;
   }
-  const bool is_true = python().is_true(answer) == 1;
   python().release(answer);
-  return is_true;
 }
 
 // Whether the place is a new one of these.
@@ -92,22 +141,56 @@ bool is_error(void* exception) {
   return api.item_of(exception, 0) != *api.stop_iteration;
 }
 
+// A frame gives its instructions only where it is told to.
+void follow(void* frame, bool instructions) {
+  const Python& api = python();
+  if (api.set_attribute(frame, "f_trace_opcodes", instructions ? api.yes : api.no) != 0) api.forget_error();
+}
+
+void on_instruction(void* frame, Code& entry) {
+  const Python& api = python();
+  char* bytes = api.bytes_of(entry.mask);
+  const auto at = static_cast<std::ptrdiff_t>(api.instruction_of(frame)) / 2;
+  if (at >= 0 && at < api.size_of(entry.mask) && bytes[at] == kWanted) {
+    bytes[at] = kReached;
+    --entry.wanted;
+  }
+  if (--entry.instructions_left == 0 && entry.wanted > 0) {
+    bytes[0] = kGivenUp;
+    entry.wanted = 0;
+  }
+  if (entry.wanted == 0) follow(frame, false);
+}
+
+bool is_event(int what, void* argument) {
+  return what == kCall || what == kLine || what == kInstruction || (what == kException && is_error(argument));
+}
+
 int on_event(void* watch, void* frame, int what, void* argument) {
-  if (what != kLine && (what != kException || !is_error(argument))) return 0;
+  if (!is_event(what, argument)) return 0;
   void* code = python().code_of(frame);
   const auto [known, is_new] = codes().try_emplace(code);
   if (is_new) {
-    known->second.is_wanted = ask(watch, code, 0);
+    ask_about(watch, code, known->second);
   } else {
     python().release(code);
   }
   Code& entry = known->second;
   if (!entry.is_wanted) return 0;
+  if (what == kInstruction) {
+    if (entry.wanted > 0) on_instruction(frame, entry);
+    return 0;
+  }
+  if (what == kCall) {
+    if (entry.wanted > 0) follow(frame, true);
+    return 0;
+  }
   const int line = python().line_of(frame);
   if (line <= 0) return 0;
   if (what == kException) {
     if (add(entry.raised, line)) ask(watch, code, -line);
   } else if (add(entry.seen, line)) {
+    if (entry.wanted > 0) follow(frame, true);  // it may have begun before it was watched
     ask(watch, code, line);
   }
   return 0;

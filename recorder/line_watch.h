@@ -11,6 +11,10 @@ namespace vramfit::recorder {
 // the lines of a code object are wanted, and is asked once; watch(code, line) is told of each when it is first
 // executed, and watch(code, -line) when an exception first comes up or passes there. A null pointer ends it. False:
 // this is no Python whose interface is known.
+//
+// Where lines do not tell enough, watch(code, 0) answers with a bytearray, one byte for each of the code's instructions
+// (code units of two bytes): those with 1 become 2 when they are executed. Every instruction of such code is an event
+// until none is left, so it is given up after some millions of them: the first byte is then 255.
 bool watch_lines(void* watch);
 
 }  // namespace vramfit::recorder

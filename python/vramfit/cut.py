@@ -32,7 +32,20 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from vramfit import alike, counting_on, coverage, events, garbage, gathering, left_out, loaders, notes, ranks, recorder
+from vramfit import (
+    alike,
+    counting_on,
+    coverage,
+    events,
+    garbage,
+    gathering,
+    left_out,
+    loaders,
+    notes,
+    overdue,
+    ranks,
+    recorder,
+)
 from vramfit.loaders import Pass
 from vramfit.phases import position
 from vramfit.running_on import Budget
@@ -99,6 +112,7 @@ class Cutter:
         """A batch or a step of the budget. True once: it is used, and from here on everything is cut."""
         if not self.automatic or not self.budget.is_wanted:
             return False
+        self._watch_the_clock()
         if self.budget.is_over() and not self.budget.whole:
             self.stop(f"the time to run on ({self.budget.seconds:g} s) was used")
         if not self.budget.spend(recorder.total(recorder.PEAK_RESERVED)):
@@ -132,6 +146,7 @@ class Cutter:
         budget = self.budget
         if budget.is_wanted:
             budget.started = budget.started or now
+            budget.progress()
             if budget.seconds and budget.used_seconds() > budget.seconds:
                 self.stop(f"the time to run on ({budget.seconds:g} s) was used")
             return
@@ -140,9 +155,20 @@ class Cutter:
         if self.idle_forwards >= _FEWEST_FORWARDS and now - self.idle_since > _IDLE_SECONDS:
             self.stop(f"a model was called {self.idle_forwards} times in a row without a loader or a training step")
 
+    def _watch_the_clock(self) -> None:
+        if self.automatic and self.budget.is_wanted and self.budget.seconds > 0:
+            overdue.watch(self._is_overdue, lambda: self.stop(self._overdue()))
+
+    def _is_overdue(self) -> bool:
+        return self.budget.is_overdue() and not garbage.does_run_end_early()
+
+    def _overdue(self) -> str:
+        return f"the time to run on ({self.budget.seconds:g} s) was used within a step that had not come to its end"
+
     def progresses(self) -> None:
         """A batch came or a step was taken."""
         self.idle_since, self.idle_forwards = None, 0
+        self.budget.progress()
 
     @property
     def may_count_on(self) -> bool:

@@ -6,6 +6,9 @@ they are imported, and takes them apart once more when Python ends: together mor
 - While a large library is imported nothing is collected, and what it made counts as old from then on. Only before the
   first use of a device: from then on the moment at which a cycle's tensors go decides how much memory a job needs.
 - When a run ends before its script would have, what is left is not searched for cycles. Files are flushed.
+
+And a forked child (a loader's worker) collects nothing of its parent's: pinned memory can only be freed by the process
+that pinned it, and a worker that tried would die of it.
 """
 
 from __future__ import annotations
@@ -90,6 +93,12 @@ def _is_users_output(number: int) -> bool:
     return not ours or not os.readlink(f"/proc/self/fd/{number}").startswith(ours + "/")
 
 
+def _in_child() -> None:
+    if _is_device_used():
+        gc.freeze()
+
+
 def install() -> None:
     """Before anything else of the process registers with atexit: ours runs last."""
     atexit.register(_leave_cycles)
+    os.register_at_fork(after_in_child=_in_child)

@@ -27,6 +27,9 @@ _SHARE_IN_FULL = 0.8  # of the seconds; the rest is for what comes after the loo
 _SO_FAR_COUNT = 8  # batches and steps, and the seconds, after which there is an answer so far
 _SO_FAR_SECONDS = 2.0
 _AHEAD = 16  # batches and steps: collectives keep ranks closer together than that
+_IDLE_SHARE = 0.25  # of the seconds past their end, without a batch or a step, that are too many
+_IDLE_SECONDS = 2.0  # at least so many
+_MOST_SHARES = 3.0  # of the seconds, for a run that has no answer yet
 _NOTABLE = 1.001  # a higher peak than this times the one before is where the run has to come to again
 
 
@@ -49,6 +52,18 @@ class Budget:
         self.peak = 0
         self.peak_at = 0  # count when the peak last rose
         self.told_so_far = False
+        self.progressed = 0.0  # when the last batch, step or forward came
+
+    def progress(self) -> None:
+        self.progressed = time.monotonic()
+
+    def is_overdue(self) -> bool:
+        """Used up, and nothing came for long where it would have been noticed."""
+        if not self.is_wanted or self.seconds <= 0 or self.started is None or ranks.count() > 1:
+            return False
+        share = 1.0 if self.count >= _SO_FAR_COUNT else _MOST_SHARES
+        idle = time.monotonic() - self.progressed
+        return self.used_seconds() > self.seconds * share and idle > max(_IDLE_SECONDS, self.seconds * _IDLE_SHARE)
 
     def used_seconds(self) -> float:
         return 0.0 if self.started is None else time.monotonic() - self.started

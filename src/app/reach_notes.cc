@@ -40,6 +40,23 @@ void add_ranges(const json& ranges, std::set<int>& lines) {
   }
 }
 
+void add_places(const json& places, std::set<std::pair<int, int>>& parts) {
+  if (!places.is_array()) return;
+  for (const json& place : places) {
+    if (!place.is_array() || place.size() != 2 || !place[0].is_number_integer() || !place[1].is_number_integer()) {
+      continue;
+    }
+    parts.emplace(place[0].get<int>(), place[1].get<int>());
+  }
+}
+
+template <class Add, class Into>
+void read_files(const json& fields, const char* name, Add add, Into& into) {
+  const auto files = fields.find(name);
+  if (files == fields.end() || !files->is_object()) return;
+  for (const auto& [file, places] : files->items()) add(places, into[file]);
+}
+
 model::Unreached unreached_of(const json& fields) {
   const std::string card = text_of(fields, "card"), why = text_of(fields, "why");
   return {text_of(fields, "file"),
@@ -48,7 +65,8 @@ model::Unreached unreached_of(const json& fields) {
           text_of(fields, "place"),
           text_of(fields, "code"),
           why.empty() ? text_of(fields, "when") : why,
-          card == "yes" || card == "no" ? card : "unknown"};
+          card == "yes" || card == "no" ? card : "unknown",
+          static_cast<int>(integer_of(fields, "column"))};
 }
 
 void apply_coverage(const json& fields, Reach& reach) {
@@ -56,7 +74,8 @@ void apply_coverage(const json& fields, Reach& reach) {
     if (!each.is_object()) continue;
     model::Unreached lines = unreached_of(each);
     const auto same = [&](const model::Unreached& known) {
-      return known.file == lines.file && known.line == lines.line && known.when == lines.when;
+      return known.file == lines.file && known.line == lines.line && known.column == lines.column &&
+             known.when == lines.when;
     };
     if (std::ranges::none_of(reach.unreached, same)) reach.unreached.push_back(std::move(lines));
   }
@@ -113,22 +132,25 @@ bool was_counted_on(std::span<const Recording> recordings) {
   return found;
 }
 
-ExecutedLines read_executed(std::span<const Recording> recordings) {
-  ExecutedLines executed;
+Executed read_executed(std::span<const Recording> recordings) {
+  Executed executed;
   for_each_note(recordings, "coverage", [&](const json& fields) {
-    const auto files = fields.find("executed");
-    if (files == fields.end() || !files->is_object()) return;
-    for (const auto& [file, ranges] : files->items()) add_ranges(ranges, executed[file]);
+    read_files(fields, "executed", add_ranges, executed.lines);
+    read_files(fields, "parts", add_places, executed.parts);
   });
   return executed;
 }
 
-void drop_executed(const ExecutedLines& executed, Reach& reach) {
+void drop_executed(const Executed& executed, Reach& reach) {
   std::erase_if(reach.unreached, [&](const model::Unreached& lines) {
     // The other side of an expression whose line was executed: coverage/crossings.py.
     if (lines.when.starts_with("once ")) return false;
-    const auto file = executed.find(lines.file);
-    return file != executed.end() && file->second.contains(lines.line);
+    if (lines.column > 0) {
+      const auto parts = executed.parts.find(lines.file);
+      return parts != executed.parts.end() && parts->second.contains({lines.line, lines.column});
+    }
+    const auto file = executed.lines.find(lines.file);
+    return file != executed.lines.end() && file->second.contains(lines.line);
   });
 }
 

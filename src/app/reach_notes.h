@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "model/reach.h"
 #include "model/recording.h"
@@ -19,12 +20,16 @@ model::Reach read_reach(std::span<const model::Recording> recordings, bool ended
 // the one that it would have had, and a failure may come of that.
 bool was_counted_on(std::span<const model::Recording> recordings);
 
-// Lines of the script's own files that any process executed, by file.
-using ExecutedLines = std::map<std::string, std::set<int>, std::less<>>;
-ExecutedLines read_executed(std::span<const model::Recording> recordings);
+// What any process executed of the script's own files, by file: lines, and branches that share a line with their test,
+// by line and column.
+struct Executed {
+  std::map<std::string, std::set<int>, std::less<>> lines;
+  std::map<std::string, std::set<std::pair<int, int>>, std::less<>> parts;
+};
+Executed read_executed(std::span<const model::Recording> recordings);
 
 // Drops what was executed after all, by another process or in another run.
-void drop_executed(const ExecutedLines& executed, model::Reach& reach);
+void drop_executed(const Executed& executed, model::Reach& reach);
 
 }  // namespace vramfit::app
 

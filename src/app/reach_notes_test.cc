@@ -72,6 +72,19 @@ TEST(ReachNotes, the_other_side_of_an_executed_line_stays_open) {
   EXPECT_EQ(read_reach(recordings, true).unreached.size(), 1u);
 }
 
+TEST(ReachNotes, a_part_of_an_executed_line_stays_open_until_another_process_came_to_that_part) {
+  const json part = {{"file", "train.py"}, {"line", 8}, {"column", 20}, {"when", "if step == 9"}, {"card", "yes"}};
+  const json cut = {{"kind", "cut"}, {"what", "steps"}};
+  const json first = {
+      {"kind", "coverage"}, {"known", true}, {"executed", {{"train.py", {{1, 9}}}}}, {"unreached", {part}}};
+  json second = {{"kind", "coverage"}, {"known", true}, {"parts", {{"train.py", {{8, 4}, {9, 20}}}}}};
+  const auto reached = [&] { return read_reach(std::vector{process({first, cut}), process({second})}, true); };
+  ASSERT_EQ(reached().unreached.size(), 1u);
+  EXPECT_EQ(reached().unreached[0].column, 20);
+  second["parts"]["train.py"].push_back({8, 20});
+  EXPECT_TRUE(reached().unreached.empty());
+}
+
 TEST(ReachNotes, lines_that_one_process_could_not_watch_are_not_known) {
   const std::vector recordings = {process({{{"kind", "coverage"}, {"known", true}}}),
                                   process({{{"kind", "coverage"}, {"known", false}}})};
@@ -84,7 +97,7 @@ TEST(ReachNotes, odd_notes_are_no_reason_to_fail) {
       {{"kind", "run_on"}, {"count", "many"}},
   })};
   EXPECT_EQ(read_reach(recordings, true).batches, 0);
-  EXPECT_TRUE(read_executed(recordings).at("a.py").empty());
+  EXPECT_TRUE(read_executed(recordings).lines.at("a.py").empty());
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct Unreached {
   std::string code;              // of the first of them
   std::string when;              // in the script's words: "if step % 1000 == 0"
   std::string card = "unknown";  // whether they use it: yes, unknown, no
+  int column = 0;                // where it begins, from 1, for a part of a line that was executed; 0: whole lines
   friend bool operator==(const Unreached&, const Unreached&) = default;
 };
 

@@ -224,6 +224,26 @@ def test_nothing_that_a_loop_names_is_kept_alive(job: Job) -> None:
     assert set(finished.output()) == {0}
 
 
+def test_a_pass_that_was_counted_on_keeps_no_batch_alive(job: Job) -> None:
+    """enumerate() holds the last pair that it gave. A worker that was forked later freed its pinned batch, and died."""
+    finished = run(
+        job,
+        """
+    import weakref
+    data = loader(50)
+    def train():
+        for number, (x,) in enumerate(data):
+            train_on(x)
+            if number == 45: done.append("late")
+        return weakref.ref(x)
+    last = [train() for epoch in range(3)]
+    print(json.dumps([done, [each() is None for each in last]]))
+    """,
+    )
+    assert any("`number` was counted on" in text for text in counted(finished))
+    assert finished.output() == [["late"] * 3, [True] * 3]
+
+
 def test_without_a_budget_and_in_whole_runs_nothing_is_moved(job: Job) -> None:
     text = STEP + "    for step in range(300): train_on(torch.ones(2, 4))\n    print(json.dumps(step))\n"
     assert job.run(text, steps="all").output() == 299

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -76,6 +77,97 @@ def test_the_other_side_of_an_expression_is_told_where_the_loop_will_come_to_it(
     )
     sides = {code: gap["when"] for code, gap in gaps.items() if " else " in code}
     assert sides == {"2 if step < HALF // 2 else 64": "once step is 25,000"}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="code has no columns")
+def test_branches_that_share_a_line_with_their_test_are_told_apart(job: Job) -> None:
+    gaps = gaps_of(
+        job,
+        """
+    late = []
+    for step in range(100000):
+        train_step(step, torch.ones(2, 4))
+        if step % 1000 == 999: evaluate(model)
+        if step % 2: say("odd")
+        x = evaluate(model) if step > 4000 else None
+        y = evaluate(model.train()) if step % 3 == 1 else None
+        step == 5000 and evaluate(model.eval())
+        step >= 0 and train_step(step, torch.ones(2, 4))
+        for each in late: evaluate(model.half())
+        for each in (1, 2): train_step(step, torch.ones(each, 4))
+        if step == 7000: late.append(0)
+        if USE_EMA: evaluate(model)
+    """,
+    )
+    parts = {gap["code"]: gap["when"] for gap in gaps.values() if "column" in gap and gap["card"] == "yes"}
+    assert parts == {
+        "evaluate(model)": "if step > 4000",
+        "evaluate(model.eval())": "if step == 5000",
+        "evaluate(model.half())": "if late gives anything",
+    }
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="code has no columns")
+def test_both_one_line_branches_of_one_text_are_told(job: Job) -> None:
+    finished = job.run(
+        LOOP
+        + """
+    def main():
+        for step in range(100000):
+            train_step(step, torch.ones(2, 4))
+            if step == 3000: evaluate(model)
+            if step == 9000: evaluate(model)
+    main()
+    """,
+        steps="auto",
+        VRAMFIT_COVERAGE="1",
+    )
+    note = finished.only("coverage")
+    told = [(gap["line"], gap["column"], gap["when"]) for gap in note["unreached"] if "column" in gap]
+    assert sorted(told)[-2:] == [(25, 26, "if step == 3000"), (26, 26, "if step == 9000")]
+
+
+def test_what_runs_once_is_decided(job: Job) -> None:
+    """However often the names of its test change elsewhere."""
+    gaps = gaps_of(
+        job,
+        """
+    def prepare(size):
+        if size > 100: evaluate(model)
+        if size > 50:
+            evaluate(model)
+        return size
+    def main():
+        size = prepare(2)
+        if size > 9:
+            evaluate(model)
+        for step in range(100000):
+            size += 1
+            train_step(step, torch.ones(2, 4))
+            if size == 90000:
+                evaluate(model)
+    main()
+    """,
+    )
+    assert [gap["when"] for gap in gaps.values() if gap["code"] == "evaluate(model)"] == ["if size == 90000"]
+
+
+def test_what_a_learning_rate_or_a_count_of_others_decides_may_come(job: Job) -> None:
+    gaps = gaps_of(
+        job,
+        """
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1000, 0.1)
+    for _ in range(100000):
+        train_step(0, torch.ones(2, 4))
+        scheduler.step()
+        if scheduler.get_last_lr()[0] < 0.05:
+            evaluate(model)
+        if optimizer.param_groups[0]["lr"] < 0.005:
+            evaluate(model.half())
+    """,
+    )
+    assert gaps["evaluate(model)"]["when"] == "if scheduler.get_last_lr()[0] < 0.05"
+    assert gaps["evaluate(model.half())"]["card"] == "yes"
 
 
 def test_an_early_exit_hides_what_comes_after_it(job: Job) -> None:

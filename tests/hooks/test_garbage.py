@@ -41,6 +41,29 @@ def test_once_a_device_is_in_use_its_garbage_goes_when_it_would(job: Job) -> Non
     assert finished.output() == [0, True]
 
 
+def test_a_worker_collects_nothing_pinned_of_its_parents(job: Job) -> None:
+    """It can't free it, and would be ended by the attempt."""
+    finished = job.run(
+        """
+    import gc, torch
+    class Rows(torch.utils.data.Dataset):
+        def __len__(self): return 4
+        def __getitem__(self, index):
+            gc.collect()
+            return torch.ones(4)
+    gc.disable()
+    cycle = [torch.ones(1 << 20).pin_memory()]
+    cycle[0].to("cuda", non_blocking=True)
+    cycle.append(cycle)
+    del cycle
+    print(sum(len(batch) for batch in torch.utils.data.DataLoader(Rows(), 2, num_workers=1)))
+    """,
+        card=2 << 30,
+    )
+    assert finished.exit_code == 0, finished.stderr
+    assert finished.output() == 4
+
+
 LOG_IN_A_CYCLE = """
     import torch
     class Log:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from hooked_job import Job
 from test_cut import DATA
 
@@ -102,3 +105,34 @@ def test_a_model_that_is_called_for_ever_is_ended_after_the_budget(job: Job) -> 
     )
     assert finished.exit_code == 0, finished.stderr
     assert "the time to run on (2 s) was used" in finished.of_kind("cut")[-1]["text"]
+
+
+SUPPRESSES = """
+    import torch
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    boxes = torch.ones(8, 4)
+    def suppress(boxes):
+        rounds = 0
+        while ROUNDS:
+            try: rounds += int((boxes - boxes[0]).abs().sum() == 0)
+            except EVERYTHING: pass
+    for step in range(100):
+        model(torch.ones(1, 4)).sum().backward()
+        optimizer.step()
+    suppress(boxes)
+"""
+
+
+@pytest.mark.parametrize("caught", ["ValueError", "BaseException"])
+def test_a_loop_of_the_hosts_own_does_not_outlast_the_budget(job: Job, caught: str) -> None:
+    text = SUPPRESSES.replace("ROUNDS", "True").replace("EVERYTHING", caught)
+    if caught == "BaseException":  # it takes more than one
+        text = text.replace("while True", "while rounds is not None").replace(": pass", ": rounds = None")
+    before = time.monotonic()
+    finished = job.run(text, steps="auto", VRAMFIT_RUN_ON="3", VRAMFIT_COVERAGE="1")
+    assert time.monotonic() - before < 40
+    assert finished.exit_code == 0, finished.stderr
+    (stopped,) = [note["text"] for note in finished.of_kind("cut") if note["what"] == "stopped"]
+    assert "used within a step" in stopped
+    assert any("ended early" in note["text"] for note in finished.of_kind("open"))

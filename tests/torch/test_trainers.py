@@ -81,6 +81,9 @@ def test_lightnings_epochs_are_counted_on_to_the_numbers_that_callbacks_hold() -
     run = run_within("lightning_unfreezes_late.py", "80n")
     assert run.line() == {"unfrozen": [41], "epoch": 90}, run.tail()
     assert any("counted on" in cut and " 41" in cut for cut in run.result["cuts"]), run.result["cuts"]
+    # Its steps are not counted on: what they decide is told.
+    (late,) = [lines for lines in run.result["unreached"] if "global_step" in lines["when"]]
+    assert late["when"] == "if self.global_step == 3000" and late["card"] != "no"
 
 
 @needs("accelerate")
@@ -109,3 +112,13 @@ def test_the_same_loop_under_torchrun() -> None:
     run = run_cut(*launch, str(SCRIPTS / "language_loop.py"), gpu="2xrtx3090")
     assert run.result["verdict"] == "fits", run.tail()
     assert "train" in phases_of(run)
+
+
+def test_loops_of_several_ranks_are_not_counted_on_and_told() -> None:
+    launch = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(SCRIPTS / "ranks_count.py"))
+    run = finished(run_on_card(sys.executable, *launch, gpu="2xrtx3090", options=("--within", "40n")))
+    assert run.result["verdict_words"] == "fits as far as it ran"
+    assert any("the loop at" in text and "ranks_count.py:23 was ended early" in text for text in run.result["open"])
+    assert any("step == 4000" in lines["code"] for lines in run.result["unreached"]), run.result["unreached"]
+    peaks = [device["peak_allocated_bytes"] for device in run.result["devices"]]
+    assert len(peaks) == 2 and peaks[0] == peaks[1] > 0

@@ -66,12 +66,13 @@ class Plan:
 
     values: list[int]
     ends: list[int]
-    iterator: object = None
+    iterator: object = None  # counters.identity_of it
 
 
 @dataclass
 class Moved:
     start: int
+    first: int  # what would have come next
     values: list[int]
     used_at: str = ""
 
@@ -156,7 +157,9 @@ class Counting:
             self._raised = set(lines.raised)
         if counter.place not in self._moved:
             used_at = uses.first_of(counter, source, counters.scope_of(source, frame))
-            self._moved[counter.place] = Moved(counter.ahead.start - counter.ahead.step, [], used_at)
+            self._moved[counter.place] = Moved(
+                counter.ahead.start - counter.ahead.step, counter.ahead.start, [], used_at
+            )
         self._moved[counter.place].values.append(values[0])
         self._last = (counter.name, values[0], now.steps)
         # In the last round of a loop the one around it may be moved on.
@@ -168,7 +171,7 @@ class Counting:
 
     def _plan_of(self, counter: Counter, source: Source, frame: FrameType) -> Plan:
         plan = self._plans.get(counter.place)
-        iterator = getattr(counter, "iterator", None)
+        iterator = counters.identity_of(getattr(counter, "iterator", None))
         if plan is not None and plan.iterator is not iterator:  # its loop was begun anew
             if self._moves < _MOVES_OF_FIRST_ROUNDS:
                 plan = None
@@ -274,7 +277,8 @@ class Counting:
     def tell(self, ended_at: set[tuple[str, int]]) -> set[tuple[str, int]]:
         """Once, when the run ends (of an error: at these files and lines): from where to where. The places of what was
         moved."""
-        for (file, line, name), moved in self._moved.items():
+        told = {place: moved for place, moved in self._moved.items() if moved.furthest() != moved.first}
+        for (file, line, name), moved in told.items():
             shown = [f"{value:,}" for value in moved.values[:_MAX_TOLD]]
             if len(moved.values) > _MAX_TOLD:
                 shown = [*shown[: _MAX_TOLD - 1], f"{moved.values[-1]:,}"]
@@ -285,7 +289,7 @@ class Counting:
             notes.note("cut", what="counted", text=text, loader=None, kept=len(moved.values), of=None)
             reads = f"; `{name}` is also computed with, at {moved.used_at}" if moved.used_at else ""
             tell_left_out(f"rounds of the loop at {place} (`{name}`)", moved.start, moved.furthest(), reads)
-        places = {(file, line) for file, line, _ in self._moved}
+        places = {(file, line) for file, line, _ in told}
         for test, name in list(self._unclear.items())[:_MAX_TOLD]:
             notes.note("open", text=f"when `{test}` turns could not be computed from `{name}`")
         self._tell_handled(ended_at)

@@ -7,9 +7,11 @@ for i, batch in enumerate(loader):       # the number that enumerate() gives nex
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import ctypes
 import itertools
+import weakref
 from abc import ABC, abstractmethod
 from collections import ChainMap
 from collections.abc import Iterator
@@ -49,7 +51,7 @@ class Counter(ABC):
 
 
 class _LoopCounter(Counter):
-    iterator: Any  # kept, so that the same loop begun anew has another
+    iterator: Any
 
     def __init__(self, source: Source, line: int, target: str, so_far: range, ahead: range) -> None:
         self.name, self.place = target, (source.name, line, target)
@@ -108,6 +110,17 @@ class _NumberCounter(_LoopCounter):
             return False  # not where this release of Python keeps it
         place.value = value
         return _number_of(self.iterator) == value
+
+
+def identity_of(iterator: Any) -> object:
+    """What is kept of it, so that the same loop begun anew is known to have another.
+
+    Not an enumerate() over a loader: it holds the last batch, and the loader's workers.
+    """
+    if type(iterator) is enumerate:
+        with contextlib.suppress(TypeError):
+            return weakref.ref(iterator.__reduce__()[1][0])
+    return iterator
 
 
 def _number_of(iterator: Any) -> int:

@@ -22,9 +22,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 from vramfit import notes
-from vramfit.coverage import crossings, lines, never_entered
-from vramfit.coverage.source import Gap, Source, Varying
-from vramfit.coverage.touches import NO, Touching
+from vramfit.coverage import crossings, lines, never_entered, within_lines
+from vramfit.coverage.source import Gap, Once, Source, Varying
+from vramfit.coverage.touches import NO, UNKNOWN, YES, Touching
 from vramfit.diagnose import frames
 
 _MAX_FILES = 60
@@ -82,6 +82,7 @@ def tell(stack: Stack | None) -> None:
         known=known,
         cut=was_cut,
         executed=_as_ranges(seen),
+        parts=_parts(_read_sources()),
         unreached=unreached,
         lines_run=run,
         lines=of,
@@ -92,11 +93,12 @@ def find(stack: list[tuple[FrameType, int]], torch: Any) -> list[dict[str, Any]]
     """Gaps that a longer run may reach: `{file, line, last_line, function, code, when, card}`."""
     sources = _read_sources()
     varying, touching = Varying(sources), Touching(sources, torch)
+    once = Once(sources)
     places = _places(stack)
     found: list[dict[str, Any]] = []
     for source in sources:
         for gap in source.gaps():
-            when = _may_come(gap, source, varying, places)
+            when = _may_come(gap, source, varying, once, places)
             if when is None:
                 continue
             card = touching.judge(gap.statements, source.name)
@@ -106,6 +108,8 @@ def find(stack: list[tuple[FrameType, int]], torch: Any) -> list[dict[str, Any]]
         card = touching.judge(gap.statements, source.name)
         if card != NO:
             found.append(_entry(gap, source, gap.statements[0], when, card))
+    for source in sources:
+        found += _find_parts(source, varying, once, touching)
     for crossing in crossings.find(sources, stack):
         card = touching.judge([crossing.statement], crossing.source.name)
         found.append(_entry_of_side(crossing, card))
@@ -145,13 +149,12 @@ def _places(stack: list[tuple[FrameType, int]]) -> list[_Place]:
     return [_Place(code.co_filename, code.co_name, code.co_firstlineno, line) for code, line in codes]
 
 
-def _may_come(gap: Gap, source: Source, varying: Varying, places: list[_Place]) -> str | None:
+def _may_come(gap: Gap, source: Source, varying: Varying, once: Once, places: list[_Place]) -> str | None:
     """When a longer run would come to it, in the script's words; None when it would not."""
     if gap.test is not None:
-        if not varying.is_varying(gap.test, gap.scope, source.tree):
+        if not varying.is_varying(gap.test, gap.scope, source.tree) or once.holds(gap.test, gap.scope, source.tree):
             return None
-        test = " ".join(ast.unparse(gap.test).split())
-        return f"if {test}" if gap.decided_for else f"unless {test}"
+        return within_lines.when(gap.test, gap.decided_for)
     first = gap.statements[0].lineno
     for place in places:
         here = place.function == gap.function and place.file == source.name and place.line < first
@@ -192,6 +195,46 @@ def _entry_of_side(crossing: crossings.Crossing, card: str) -> dict[str, Any]:
         "why": None,
         "card": card,
     }
+
+
+def _lines_spanned(node: ast.expr) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _find_parts(source: Source, varying: Varying, once: Once, touching: Touching) -> Iterable[dict[str, Any]]:
+    """Branches that share a line with their test, on lines that were executed."""
+    known = lines.masks.sort(source.name, within_lines.find(source.tree))
+    for branch in (*known.not_reached, *known.unknown):
+        was_tested = source.seen.intersection(_lines_spanned(branch.test))
+        if not was_tested or not varying.is_varying(branch.test, branch.scope, source.tree):
+            continue
+        if once.holds(branch.test, branch.scope, source.tree):
+            continue
+        card = touching.judge(branch.statements(), source.name)
+        if branch in known.not_reached:
+            yield _entry_of_part(branch, source, branch.when(), card)
+        elif card == YES:
+            yield _entry_of_part(branch, source, f"{branch.when()}: whether it was run is not known", UNKNOWN)
+
+
+def _entry_of_part(branch: within_lines.Branch, source: Source, when: str, card: str) -> dict[str, Any]:
+    """Its line was executed: readers go by `column`, from 1."""
+    gap = Gap(branch.statements(), branch.function, branch.test, branch.decided_for, branch.scope)
+    line, column = branch.begin()
+    entry = _entry(gap, source, gap.statements[0], when, card)
+    entry["why"] = None if card == UNKNOWN else entry["why"]
+    return {**entry, "line": line, "column": column + 1}
+
+
+def _parts(sources: list[Source]) -> dict[str, list[list[int]]]:
+    """Lines and columns of branches within a line that were run."""
+    found: dict[str, list[list[int]]] = {}
+    for source in sources:
+        known = lines.masks.sort(source.name, within_lines.find(source.tree))
+        places = sorted(branch.begin() for branch in known.reached)
+        if places:
+            found[source.name] = [[line, column + 1] for line, column in places]
+    return found
 
 
 def _rhythm(test: ast.expr | None) -> str | None:

@@ -15,6 +15,7 @@ from types import CodeType
 from typing import Any
 
 from vramfit import recorder
+from vramfit.coverage.within_lines import Masks
 from vramfit.diagnose import frames
 
 _TOOL = 4  # of sys.monitoring's six; 0 to 2 and 5 are meant for debuggers, coverage, profilers and optimizers
@@ -22,6 +23,7 @@ _TOOL = 4  # of sys.monitoring's six; 0 to 2 and 5 are meant for debuggers, cove
 executed: dict[str, set[int]] = {}  # by file, as its code names it
 raised: set[tuple[str, int]] = set()  # files and lines where exceptions came up or were handled
 entered: set[tuple[str, str, int]] = set()  # code that was begun: file, name, first line
+masks = Masks()  # calls that were made in branches within a line
 _foreign: set[str] = set()  # files that are not the user's
 _state = {"installed": False}
 
@@ -53,13 +55,13 @@ def _is_foreign(code: CodeType) -> bool:
 # -- before Python 3.12
 
 
-def _watch(code: CodeType, line: int) -> bool:
+def _watch(code: CodeType, line: int) -> bool | bytearray:
     """Called by the recorder: with line 0 once for a code object, then once for each line of those that are wanted."""
     if line == 0:
         is_wanted = code.co_filename not in _foreign and not _is_foreign(code)
         if is_wanted:
             entered.add((code.co_filename, code.co_name, code.co_firstlineno))
-        return is_wanted
+        return (masks.mask_of(code, lines_of(code)) or True) if is_wanted else False
     if line < 0:
         raised.add((code.co_filename, -line))
     else:
@@ -75,8 +77,16 @@ def _on_start(code: CodeType, offset: int) -> Any:
     if code.co_filename not in _foreign and not _is_foreign(code):
         executed[code.co_filename].add(code.co_firstlineno)
         entered.add((code.co_filename, code.co_name, code.co_firstlineno))
-        monitoring.set_local_events(_TOOL, code, monitoring.events.LINE)
+        wanted = monitoring.events.LINE
+        if masks.mask_of(code, lines_of(code)) is not None:
+            wanted |= monitoring.events.CALL
+        monitoring.set_local_events(_TOOL, code, wanted)
     return monitoring.DISABLE
+
+
+def _on_call(code: CodeType, offset: int, called: object, first: object) -> Any:
+    masks.reach(code, offset)
+    return sys.monitoring.DISABLE  # type: ignore[attr-defined]
 
 
 def _on_line(code: CodeType, line: int) -> Any:
@@ -87,7 +97,8 @@ def _on_line(code: CodeType, line: int) -> Any:
 
 def _on_handled(code: CodeType, offset: int, error: BaseException) -> None:
     if code.co_filename in executed and not isinstance(error, StopIteration):
-        place = next((line for start, end, line in code.co_lines() if start <= offset < end and line), None)
+        # A handler begins with instructions of no line: that of `except ...` comes after them.
+        place = next((line for _, end, line in code.co_lines() if offset < end and line), None)
         if place is not None:
             raised.add((code.co_filename, place))
 
@@ -100,6 +111,7 @@ def _monitor() -> bool:
     events = monitoring.events
     monitoring.register_callback(_TOOL, events.PY_START, _on_start)
     monitoring.register_callback(_TOOL, events.LINE, _on_line)
+    monitoring.register_callback(_TOOL, events.CALL, _on_call)
     monitoring.register_callback(_TOOL, events.EXCEPTION_HANDLED, _on_handled)
     monitoring.set_events(_TOOL, events.PY_START | events.EXCEPTION_HANDLED)
     return True
@@ -112,8 +124,8 @@ def lines_of(code: CodeType) -> set[int]:
 
 def begin() -> None:
     """From here on, in this thread. What running functions have behind them counts as executed: nobody watched."""
-    for known in (executed, raised, entered):
-        known.clear()
+    for known in (executed, raised, entered, masks):
+        known.clear()  # type: ignore[attr-defined]
     if _has_monitoring():
         _state["installed"] = _state["installed"] or _monitor()
     elif sys.gettrace() is None:
@@ -125,6 +137,7 @@ def begin() -> None:
             executed[code.co_filename] |= {line for line in lines_of(code) if line <= frame.f_lineno}
             if _has_monitoring():
                 _on_start(code, 0)
+            masks.reach_before(code, frame.f_lasti)
         frame = frame.f_back
 
 

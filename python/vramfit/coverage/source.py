@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Union
@@ -10,6 +11,9 @@ from typing import Union
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 _MUTATORS = {"append", "extend", "add", "push", "put", "update", "pop", "appendleft", "popleft", "insert", "enqueue"}
 _CHANCE = {"random", "rand", "randint", "randrange", "uniform", "choice", "time", "perf_counter", "monotonic"}
+# What trainers, schedulers and optimizers count and change in their own files: attributes and methods.
+_COUNTED = {"global_step", "current_epoch", "last_epoch", "get_last_lr", "param_groups"}
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.While, ast.AsyncFor)
 _JUMPS = (ast.Return, ast.Continue, ast.Break, ast.Raise)
 
@@ -108,6 +112,55 @@ def _early_exit(statement: ast.stmt) -> ast.expr | None:
     return None
 
 
+class Once:
+    """What runs once in a script: its module, and functions that are named once, by a call outside of loops in such."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._repeated: dict[ast.AST, set[int]] = {}  # by scope
+        self._calls: dict[str, tuple[ast.AST | None, ast.AST]] = {}  # of a name outside of loops: scope and module
+        self._named: Tally[str] = Tally()
+        for source in sources:
+            self._named.update(_name_of(node) for node in ast.walk(source.tree) if _is_use(node))
+            for scope in (source.tree, *(f for functions in source.functions.values() for f in functions)):
+                self._note_calls(scope, source.tree)
+
+    def _note_calls(self, scope: ast.AST, tree: ast.AST) -> None:
+        repeated = self._repeated[scope] = _repeated(scope)
+        for node in _own_nodes(scope):
+            if isinstance(node, ast.Call) and id(node) not in repeated:
+                self._calls[_called_name(node)] = (None if scope is tree else scope, tree)
+
+    def holds(self, node: ast.AST, scope: ast.AST | None, tree: ast.AST, depth: int = 4) -> bool:
+        """Whether `node` runs at most once."""
+        if id(node) in self._repeated[tree if scope is None else scope]:
+            return False
+        if scope is None:
+            return True
+        name = getattr(scope, "name", "")
+        if depth == 0 or self._named[name] != 1 or name not in self._calls or getattr(scope, "decorator_list", []):
+            return False
+        outer, module = self._calls[name]
+        return outer is None or (outer is not scope and self.holds(outer.body[0], outer, module, depth - 1))  # type: ignore[attr-defined]
+
+
+def _is_use(node: ast.AST) -> bool:
+    return isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
+
+
+def _name_of(node: ast.AST) -> str:
+    return str(getattr(node, "attr", None) or getattr(node, "id", ""))
+
+
+def _repeated(scope: ast.AST) -> set[int]:
+    """What is written in a loop of `scope`, or in a function, a lambda or a comprehension that it only makes."""
+    makers = (*_LOOPS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, *_FUNCTIONS)
+    found: set[int] = set()
+    for around in ast.walk(scope):
+        if around is not scope and isinstance(around, makers) and id(around) not in found:
+            found.update(id(inner) for inner in ast.walk(around))
+    return found
+
+
 def names_in(node: ast.AST) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
@@ -135,7 +188,7 @@ class Varying:
 
     def __init__(self, sources: Iterable[Source]) -> None:
         self._sources = list(sources)
-        self.attributes: set[str] = set()
+        self.attributes: set[str] = set(_COUNTED)
         self._locals: dict[ast.AST, set[str]] = {}
         self._assigned: dict[
             ast.AST, set[str]

@@ -34,6 +34,8 @@ class Net(lightning.LightningModule):
         self.head = nn.Linear(64, 2)
 
     def training_step(self, batch: torch.Tensor, index: int) -> torch.Tensor:
+        if self.global_step == 3000:
+            return self.head(self.body(batch.repeat(2, 1))).sum()
         return self.head(self.body(batch)).sum()
 
     def validation_step(self, batch: torch.Tensor, index: int) -> None:
