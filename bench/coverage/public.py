@@ -1,6 +1,6 @@
 """Training scripts that others published, each at one commit, with the command that trains something small with it.
 
-They are nowhere in this repository: `fetch_public` brings them, with data made up for them, into another folder.
+They are nowhere in this repository: who has cloned them makes data for them with `prepare_public`.
 The options only make runs short enough to be run whole; what the scripts do is as their authors wrote it.
 """
 
