@@ -23,6 +23,7 @@ Answer Calls::change(int folder, std::uint64_t path, bool follow, const Change& 
   if (!find(folder, path, follow, found, problem)) return problem;
   if (!found.exists) return Answer::error(ENOENT);
   if (const int taken = tree_.take(found); taken != 0) return Answer::error(taken);
+  tree_.disturb(found.path);
   return Answer::of(act(tree_.mirror_of(found.path)));
 }
 
@@ -30,6 +31,7 @@ Answer Calls::change_opened(int descriptor, const Change& act) {
   Found found;
   if (!find_opened(descriptor, found)) return Answer::kernel();
   if (const int taken = tree_.take(found); taken != 0) return Answer::error(taken);
+  tree_.disturb(found.path);
   return Answer::of(act(tree_.mirror_of(found.path)));
 }
 

@@ -13,21 +13,26 @@
 #include <cstddef>
 #include <vector>
 
+#include "vramfit/plain_folders.h"
+
 namespace vramfit::isolate {
 
 namespace {
 
 constexpr std::uint32_t kOtherAbi = 0x40000000;  // x32: the same architecture, other numbers
 constexpr std::uint32_t kFchmodat2 = 452;        // younger than many a header
+constexpr std::uint32_t kLargeFile = 0100000;    // O_LARGEFILE as the kernel has it
+constexpr std::uint32_t kHarmlessFlags =
+    O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_NOATIME | kLargeFile;
 constexpr auto kCalls = std::to_array<std::uint32_t>(
-    {SYS_open,         SYS_openat,       SYS_openat2,    SYS_creat,     SYS_stat,       SYS_lstat,      SYS_statx,
-     SYS_access,       SYS_faccessat,    SYS_faccessat2, SYS_readlink,  SYS_readlinkat, SYS_chdir,      SYS_getcwd,
-     SYS_truncate,     SYS_mkdir,        SYS_mkdirat,    SYS_rmdir,     SYS_unlink,     SYS_unlinkat,   SYS_rename,
-     SYS_renameat,     SYS_renameat2,    SYS_link,       SYS_linkat,    SYS_symlink,    SYS_symlinkat,  SYS_mknod,
-     SYS_mknodat,      SYS_chmod,        SYS_fchmod,     SYS_fchmodat,  kFchmodat2,     SYS_chown,      SYS_lchown,
-     SYS_fchown,       SYS_fchownat,     SYS_utime,      SYS_utimes,    SYS_futimesat,  SYS_utimensat,  SYS_setxattr,
-     SYS_lsetxattr,    SYS_fsetxattr,    SYS_getxattr,   SYS_lgetxattr, SYS_listxattr,  SYS_llistxattr, SYS_removexattr,
-     SYS_lremovexattr, SYS_fremovexattr, SYS_statfs,     SYS_bind,      SYS_connect,    SYS_getsockname});
+    {SYS_open,      SYS_openat2,    SYS_creat,       SYS_stat,         SYS_lstat,        SYS_access,   SYS_faccessat,
+     SYS_readlink,  SYS_chdir,      SYS_getcwd,      SYS_truncate,     SYS_mkdir,        SYS_mkdirat,  SYS_rmdir,
+     SYS_unlink,    SYS_unlinkat,   SYS_rename,      SYS_renameat,     SYS_renameat2,    SYS_link,     SYS_linkat,
+     SYS_symlink,   SYS_symlinkat,  SYS_mknod,       SYS_mknodat,      SYS_chmod,        SYS_fchmod,   SYS_fchmodat,
+     kFchmodat2,    SYS_chown,      SYS_lchown,      SYS_fchown,       SYS_fchownat,     SYS_utime,    SYS_utimes,
+     SYS_futimesat, SYS_utimensat,  SYS_setxattr,    SYS_lsetxattr,    SYS_fsetxattr,    SYS_getxattr, SYS_lgetxattr,
+     SYS_listxattr, SYS_llistxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, SYS_statfs,   SYS_bind,
+     SYS_connect,   SYS_getsockname});
 constexpr auto kSending = std::to_array<std::uint32_t>({SYS_connect, SYS_sendmsg, SYS_sendmmsg});
 constexpr auto kRefused = std::to_array<std::uint32_t>({SYS_io_uring_setup, SYS_open_by_handle_at});
 
@@ -38,13 +43,38 @@ sock_filter jump(int code, std::uint32_t value, int yes, int no) {
   return {static_cast<std::uint16_t>(code), static_cast<std::uint8_t>(yes), static_cast<std::uint8_t>(no), value};
 }
 
-// fstat() of the C library: newfstatat with AT_EMPTY_PATH, which names nothing.
-void hand_over_status(std::vector<sock_filter>& program) {
-  program.push_back(jump(kEqual, SYS_newfstatat, 0, 4));
-  program.push_back(statement(kLoad, offsetof(seccomp_data, args) + 3 * sizeof(std::uint64_t)));
-  program.push_back(jump(BPF_JMP | BPF_JSET | BPF_K, AT_EMPTY_PATH, 0, 1));
-  program.push_back(statement(kReturn, SECCOMP_RET_ALLOW));
+// The lower half of an argument is at its lower address.
+sock_filter load_argument(int number, bool upper_half = false) {
+  return statement(kLoad, static_cast<std::uint32_t>(offsetof(seccomp_data, args) + number * sizeof(std::uint64_t) +
+                                                     (upper_half ? sizeof(std::uint32_t) : 0)));
+}
+
+// The call is handed over, but for what `exceptions` allow.
+void hand_over_unless(std::vector<sock_filter>& program, std::uint32_t call,
+                      const std::vector<sock_filter>& exceptions) {
+  program.push_back(jump(kEqual, call, 0, static_cast<int>(exceptions.size()) + 1));
+  program.insert(program.end(), exceptions.begin(), exceptions.end());
   program.push_back(statement(kReturn, SECCOMP_RET_USER_NOTIF));
+}
+
+// Reads of plain folders (vramfit/plain_folders.h). Whoever else says so reads what is really there, and nothing more.
+std::vector<sock_filter> allow_plain_read() {
+  return {load_argument(5), jump(kEqual, static_cast<std::uint32_t>(VF_PLAIN_READ), 0, 3), load_argument(5, true),
+          jump(kEqual, static_cast<std::uint32_t>(VF_PLAIN_READ >> 32), 0, 1), statement(kReturn, SECCOMP_RET_ALLOW)};
+}
+
+void hand_over_reads(std::vector<sock_filter>& program) {
+  const std::vector<sock_filter> plain = allow_plain_read();
+  for (const std::uint32_t call : {SYS_statx, SYS_faccessat2, SYS_readlinkat}) hand_over_unless(program, call, plain);
+  // fstat() of the C library: newfstatat with AT_EMPTY_PATH, which names nothing.
+  std::vector<sock_filter> status = {load_argument(3), jump(BPF_JMP | BPF_JSET | BPF_K, AT_EMPTY_PATH, 0, 1),
+                                     statement(kReturn, SECCOMP_RET_ALLOW)};
+  status.insert(status.end(), plain.begin(), plain.end());
+  hand_over_unless(program, SYS_newfstatat, status);
+  // An open that can't change anything: every other flag is asked for.
+  std::vector<sock_filter> open = {load_argument(2), jump(BPF_JMP | BPF_JSET | BPF_K, ~kHarmlessFlags, 5, 0)};
+  open.insert(open.end(), plain.begin(), plain.end());
+  hand_over_unless(program, SYS_openat, open);
 }
 
 std::vector<sock_filter> build_program(bool files, bool network) {
@@ -64,7 +94,7 @@ std::vector<sock_filter> build_program(bool files, bool network) {
     program.push_back(statement(kReturn, SECCOMP_RET_USER_NOTIF));
   };
   if (files) {
-    hand_over_status(program);
+    hand_over_reads(program);
     for (const std::uint32_t call : kCalls) hand_over(call);
   }
   if (!network) {

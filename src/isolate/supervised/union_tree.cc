@@ -167,8 +167,9 @@ Found UnionTree::find(const std::string& from, std::string_view words, bool foll
   if (!words.starts_with('/')) push_words(rest, from);
   const bool wants_folder = words.ends_with('/');
   std::vector<Place> way{top()};
+  bool is_by_link = false;  // the last of the words is a link that was followed
   const auto here = [&] {
-    found = {0, true, false, way.back().is_clean, way.back().path, way.back().place, {}};
+    found = {0, true, false, way.back().is_clean, way.back().path, way.back().place, {}, {}};
     if (::lstat(found.place.c_str(), &found.status) != 0) found.error = errno;
   };
   here();
@@ -184,6 +185,7 @@ Found UnionTree::find(const std::string& from, std::string_view words, bool foll
     if (name.size() > 255) return found.error = ENAMETOOLONG, found;
     found = {};
     const bool exists = step(way.back(), name, found);
+    if (way.back().is_clean && !way.back().is_mirrored && !is_by_link) found.folder = way.back().path;
     if (is_shared(found.path)) {
       found.outside = true;
       for (const std::string& word : rest) found.path = join(found.path, word);
@@ -198,6 +200,7 @@ Found UnionTree::find(const std::string& from, std::string_view words, bool foll
     if (S_ISLNK(found.status.st_mode) && (!rest.empty() || follow_last || wants_folder)) {
       if (++links > kMaxLinks) return found.error = ELOOP, found;
       const std::string text = read_link(found.place);
+      is_by_link = is_by_link || rest.empty();
       if (!found.clean) way.back().is_clean = false;
       if (text.starts_with('/')) {
         const bool is_clean = found.clean;
@@ -314,6 +317,7 @@ int UnionTree::mirror(const std::string& folder) {
     const auto state = states_.find(status.st_ino);
     if (state == states_.end() || state->second.is_mirrored) continue;
     const std::string origin = state->second.origin;
+    plain_folders_.drop(path);
     if (const int problem = fill(place, origin); problem != 0) return problem;
     states_[status.st_ino].is_mirrored = true;
   }
@@ -337,6 +341,14 @@ int UnionTree::take(const Found& found, bool with_data) {
   if (S_ISREG(real.st_mode) && with_data && !copy_sparse(origin, own)) return errno != 0 ? errno : EIO;
   copy_looks(real, own, real.st_mode);
   return 0;
+}
+
+void UnionTree::disturb(const std::string& path) {
+  struct stat status {};
+  if (::lstat(mirror_of(path).c_str(), &status) != 0) return;
+  const auto state = states_.find(status.st_ino);
+  const bool is_own_folder = state != states_.end() && state->second.origin.empty();
+  if (S_ISLNK(status.st_mode) || (S_ISDIR(status.st_mode) && !is_own_folder)) plain_folders_.clear();
 }
 
 void UnionTree::made(const std::string& path) {

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "isolate/supervised/plain_folders.h"
 #include "isolate/watch.h"
 
 namespace vramfit::isolate {
@@ -38,6 +39,7 @@ struct Found {
   bool clean = false;    // the kernel finds the same thing under the same words
   std::string path;      // virtual, without links and dots (the last one may be a link that was not to be followed)
   std::string place;     // where its content is
+  std::string folder;  // what it was looked up in, if plain (vramfit/plain_folders.h) and by no link's words; or empty
   struct stat status {};
   bool is_folder() const { return exists && S_ISDIR(status.st_mode); }
 };
@@ -58,6 +60,9 @@ class UnionTree {
   // A folder or file at this place in the mirror was made by the job, or is going to be removed from it.
   void made(const std::string& path);
   void forget(const struct stat& status) { states_.erase(status.st_ino); }
+  // The same place is going to be moved, replaced or removed, or its rights changed: ways may have led through it.
+  void disturb(const std::string& path);
+  PlainFolders& plain_folders() { return plain_folders_; }
 
   std::string mirror_of(const std::string& path) const { return path == "/" ? mirror_ : mirror_ + path; }
   // The virtual path of what the kernel calls `real`: /proc/PID/cwd or a descriptor.
@@ -93,6 +98,7 @@ class UnionTree {
 
   std::string mirror_;
   std::vector<std::string> shared_;
+  PlainFolders plain_folders_;
   ino_t root_ = 0;
   std::int64_t least_free_ = 0;  // bytes of the disk that stay free
   bool was_full_ = false;
