@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "isolate/layer.h"
+#include "isolate/shared_memory.h"
 #include "isolate/supervised/session.h"
 #include "isolate/watch.h"
 
@@ -37,9 +38,11 @@ class JobLayer {
 
  private:
   using Watch = std::variant<LayerWatch, std::unique_ptr<SupervisedWatch>>;
-  JobLayer(LayerSpec spec, Watch watch) : spec_(std::move(spec)), watch_(std::move(watch)) {}
+  JobLayer(LayerSpec spec, Watch watch, std::optional<SharedMemoryFolder> memory = std::nullopt)
+      : spec_(std::move(spec)), memory_(std::move(memory)), watch_(std::move(watch)) {}
 
   LayerSpec spec_;
+  std::optional<SharedMemoryFolder> memory_;
   Watch watch_;
 };
 

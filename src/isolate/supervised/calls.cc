@@ -99,15 +99,6 @@ void Calls::note_plain_folder(const std::string& words, const std::string& folde
   tree_.plain_folders().add(std::string_view(words).substr(0, slash), folder);
 }
 
-bool Calls::find_opened(int descriptor, Found& found) {
-  const std::string real = target_.descriptor(descriptor);
-  if (!real.starts_with('/')) return false;
-  const std::string path = tree_.virtual_of(real);
-  if (path != real) return false;  // the layer's own: the kernel changes the right one
-  found = tree_.find("/", path, false);
-  return found.exists && !found.outside && found.error == 0;
-}
-
 // The folder of `found` has a mirror then. kValue: all is well.
 Answer Calls::parent_ready(const Found& found) {
   const int problem = tree_.mirror(fs::path(found.path).parent_path().string());

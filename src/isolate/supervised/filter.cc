@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -77,6 +80,52 @@ void hand_over_reads(std::vector<sock_filter>& program) {
   hand_over_unless(program, SYS_openat, open);
 }
 
+// Only sockets whose every way out is a call that is handed over, and the one that tells of the machine's interfaces.
+void refuse_other_sockets(std::vector<sock_filter>& program) {
+  const sock_filter refuse = statement(kReturn, SECCOMP_RET_ERRNO | EPERM),
+                    allow = statement(kReturn, SECCOMP_RET_ALLOW);
+  constexpr std::uint32_t kKindBits = 0xf;  // SOCK_TYPE_MASK of the kernel
+  const std::vector<sock_filter> judge = {
+      load_argument(0),
+      jump(kEqual, AF_UNIX, 11, 0),
+      jump(kEqual, AF_NETLINK, 0, 2),
+      load_argument(2),
+      jump(kEqual, NETLINK_ROUTE, 8, 7),
+      jump(kEqual, AF_INET, 1, 0),
+      jump(kEqual, AF_INET6, 0, 5),
+      load_argument(2),
+      jump(kEqual, IPPROTO_SCTP, 3, 0),  // connects by setsockopt() too
+      load_argument(1),
+      statement(BPF_ALU | BPF_AND | BPF_K, kKindBits),
+      jump(BPF_JMP | BPF_JGT | BPF_K, SOCK_DGRAM, 0, 1),  // SOCK_STREAM is less; raw ones and the like are more
+      refuse,
+      allow,
+  };
+  program.push_back(jump(kEqual, SYS_socket, 0, static_cast<int>(judge.size())));
+  program.insert(program.end(), judge.begin(), judge.end());
+}
+
+// Flags and attributes of a file are changed through a descriptor that need not be open for writing.
+void refuse_changes_by_control(std::vector<sock_filter>& program) {
+  constexpr std::uint32_t kFilesCommands[] = {'f', 'v', 'X', 0x94};  // FS_IOC_*, and of single file systems
+  constexpr std::uint32_t kWrites = 1U << 30, kKindBits = 0xff00;
+  const sock_filter refuse = statement(kReturn, SECCOMP_RET_ERRNO | ENOTTY),
+                    allow = statement(kReturn, SECCOMP_RET_ALLOW);
+  const std::vector<sock_filter> judge = {
+      load_argument(1),
+      jump(BPF_JMP | BPF_JSET | BPF_K, kWrites, 0, 6),
+      statement(BPF_ALU | BPF_AND | BPF_K, kKindBits),
+      jump(kEqual, kFilesCommands[0] << 8, 3, 0),
+      jump(kEqual, kFilesCommands[1] << 8, 2, 0),
+      jump(kEqual, kFilesCommands[2] << 8, 1, 0),
+      jump(kEqual, kFilesCommands[3] << 8, 0, 1),
+      refuse,
+      allow,
+  };
+  program.push_back(jump(kEqual, SYS_ioctl, 0, static_cast<int>(judge.size())));
+  program.insert(program.end(), judge.begin(), judge.end());
+}
+
 std::vector<sock_filter> build_program(bool files, bool network) {
   const sock_filter refuse = statement(kReturn, SECCOMP_RET_ERRNO | ENOSYS);
   std::vector<sock_filter> program = {statement(kLoad, offsetof(seccomp_data, arch)),
@@ -95,9 +144,11 @@ std::vector<sock_filter> build_program(bool files, bool network) {
   };
   if (files) {
     hand_over_reads(program);
+    refuse_changes_by_control(program);
     for (const std::uint32_t call : kCalls) hand_over(call);
   }
   if (!network) {
+    refuse_other_sockets(program);
     for (const std::uint32_t call : kSending) hand_over(call);
     // send() of the C library: sendto without an address.
     program.push_back(jump(kEqual, SYS_sendto, 0, 3));
