@@ -8,13 +8,16 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -62,20 +65,30 @@ bool contains(const vf_plain_folders& table, const char* words, size_t size) {
   return false;
 }
 
-// An absolute path of a plain folder, or of an entry of one.
-bool is_plain(const char* path) {
-  if (path == nullptr || *path != '/') return false;
+// The path of a plain folder, or of an entry of one. One that is relative to the working folder is named as from the
+// top: the supervisor sees the same words. Relative to another `folder`: asked for.
+bool is_plain(int folder, const char* path) {
+  if (path == nullptr || *path == '\0' || (*path != '/' && folder != AT_FDCWD)) return false;
   const char* slash = std::strrchr(path, '/');
-  const char* name = slash + 1;
+  const char* name = slash != nullptr ? slash + 1 : path;
   if (*name == '\0' || std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0) return false;
   const vf_plain_folders* table = find_table();
   if (table == nullptr) return false;
+  char whole[2048];
+  if (*path != '/') {
+    const long size = syscall(SYS_getcwd, whole, sizeof whole, 0, 0, 0, VF_PLAIN_READ);  // with the zero at its end
+    if (size < 3 || *whole != '/' || static_cast<size_t>(size) + std::strlen(path) >= sizeof whole) return false;
+    whole[size - 1] = '/';
+    std::strcpy(whole + size, path);
+    path = whole;
+    slash = std::strrchr(path, '/');
+  }
   return contains(*table, path, static_cast<size_t>(slash - path)) || contains(*table, path, std::strlen(path));
 }
 
 int open_at(int folder, const char* path, int flags, mode_t mode) {
   const int before = errno;
-  if ((flags & ~kHarmless) == 0 && is_plain(path)) {
+  if ((flags & ~kHarmless) == 0 && is_plain(folder, path)) {
     const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags | O_NOFOLLOW, 0, 0, VF_PLAIN_READ));
     // A link is ELOOP, or ENOTDIR where a folder is wanted.
     if (file >= 0 || (flags & O_NOFOLLOW) != 0 || (errno != ELOOP && errno != ENOTDIR)) return file;
@@ -86,7 +99,7 @@ int open_at(int folder, const char* path, int flags, mode_t mode) {
 
 // `into`: struct stat or stat64, which are one.
 int status_at(int folder, const char* path, void* into, int flags) {
-  if ((flags & ~kHarmlessAt) == 0 && is_plain(path)) {
+  if ((flags & ~kHarmlessAt) == 0 && is_plain(folder, path)) {
     const auto result =
         static_cast<int>(syscall(SYS_newfstatat, AT_FDCWD, path, into, flags | AT_SYMLINK_NOFOLLOW, 0, VF_PLAIN_READ));
     if (result != 0 || (flags & AT_SYMLINK_NOFOLLOW) != 0 || !S_ISLNK(static_cast<struct stat*>(into)->st_mode)) {
@@ -97,7 +110,7 @@ int status_at(int folder, const char* path, void* into, int flags) {
 }
 
 int closer_status_at(int folder, const char* path, int flags, unsigned mask, struct statx* into) {
-  if ((flags & ~kHarmlessAt) == 0 && is_plain(path)) {
+  if ((flags & ~kHarmlessAt) == 0 && is_plain(folder, path)) {
     const auto result = static_cast<int>(
         syscall(SYS_statx, AT_FDCWD, path, flags | AT_SYMLINK_NOFOLLOW, mask | STATX_TYPE, into, VF_PLAIN_READ));
     if (result != 0 || (flags & AT_SYMLINK_NOFOLLOW) != 0 || !S_ISLNK(into->stx_mode)) return result;
@@ -110,7 +123,7 @@ int closer_status_at(int folder, const char* path, int flags, unsigned mask, str
 // Its own way without faccessat2, which old kernels lack, is the C library's.
 int may_at(int folder, const char* path, int wanted, int flags) {
   struct stat status {};
-  if (flags == 0 && is_plain(path)) {
+  if (flags == 0 && is_plain(folder, path)) {
     const auto result =
         static_cast<int>(syscall(SYS_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW, 0, VF_PLAIN_READ));
     if (result != 0 || (wanted == F_OK && !S_ISLNK(status.st_mode))) return result;
@@ -124,8 +137,24 @@ int may_at(int folder, const char* path, int wanted, int flags) {
 }
 
 ssize_t text_of_link_at(int folder, const char* path, char* into, size_t size) {
-  if (is_plain(path)) return syscall(SYS_readlinkat, AT_FDCWD, path, into, size, 0, VF_PLAIN_READ);
+  if (is_plain(folder, path)) return syscall(SYS_readlinkat, AT_FDCWD, path, into, size, 0, VF_PLAIN_READ);
   return syscall(SYS_readlinkat, folder, path, into, size, 0, 0);
+}
+
+// A name that the supervisor gave (socket_calls.cc) is not the one that the job did.
+bool may_be_given(const sockaddr* name, socklen_t size, socklen_t room) {
+  constexpr char kGiven[] = "/proc/self/fd/";
+  constexpr size_t kLength = sizeof kGiven - 1, kPath = offsetof(sockaddr_un, sun_path);
+  if (room < sizeof name->sa_family || name->sa_family != AF_UNIX || size <= kPath) return false;
+  return room < kPath + kLength || std::strncmp(reinterpret_cast<const char*>(name) + kPath, kGiven, kLength) == 0;
+}
+
+int name_of_socket(int file, sockaddr* into, socklen_t* size) {
+  const socklen_t room = *size;
+  const auto result = static_cast<int>(syscall(SYS_getsockname, file, into, size, 0, 0, VF_PLAIN_READ));
+  if (result != 0 || !may_be_given(into, *size, room)) return result;
+  *size = room;
+  return static_cast<int>(syscall(SYS_getsockname, file, into, size, 0, 0, 0));
 }
 
 // The mode of open(), which is there only where a file may be made.
@@ -212,6 +241,13 @@ VRAMFIT_EXPORT int statx(int folder, const char* path, int flags, unsigned mask,
 VRAMFIT_EXPORT int access(const char* path, int wanted) noexcept { return may_at(AT_FDCWD, path, wanted, 0); }
 VRAMFIT_EXPORT int faccessat(int folder, const char* path, int wanted, int flags) noexcept {
   return may_at(folder, path, wanted, flags);
+}
+
+VRAMFIT_EXPORT int getsockname(int file, sockaddr* into, socklen_t* size) noexcept {
+  if (into == nullptr || size == nullptr || find_table() == nullptr) {
+    return static_cast<int>(syscall(SYS_getsockname, file, into, size, 0, 0, 0));
+  }
+  return name_of_socket(file, into, size);
 }
 
 VRAMFIT_EXPORT ssize_t readlink(const char* path, char* into, size_t size) noexcept {

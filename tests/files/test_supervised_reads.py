@@ -108,6 +108,7 @@ here = os.getcwd()
 places = [f"{here}/{name}" for name in (
     "data", "data/deep", "data/deep/file", "data/deep/other", "link", "link/file", "link/other", "far", "far/deep/file",
     "new", "new/file", "file-link", "data/deep/../deep/file")]
+places += [os.path.relpath(place) for place in places]
 changes = [
     lambda: None,
     lambda: open(here + "/data/deep/file", "a").write("more"),
@@ -144,6 +145,23 @@ def test_what_the_job_changes_is_seen_by_reads_at_once(folder: Folder) -> None:
     assert inside == plain.stdout.splitlines()
 
 
+def test_a_name_below_an_open_folder_is_not_one_below_the_working_folder(folder: Folder) -> None:
+    for place in ("", "other/"):
+        (folder.path / place / "inner").mkdir(parents=True)
+        (folder.path / place / "file").write_text(f"in {place}")
+        (folder.path / place / "inner" / "file").write_text(f"inner of {place}")
+    lines = run(
+        folder,
+        """
+other = os.open("other", os.O_RDONLY)
+for name in ("file", "inner/file"):
+    os.stat(name); os.stat(os.path.abspath(name))
+    print(os.read(os.open(name, os.O_RDONLY, dir_fd=other), 99).decode(), os.stat(name, dir_fd=other).st_size)
+""",
+    )
+    assert lines == ["in other/ 9", "inner of other/ 15"]
+
+
 def test_a_job_asks_once_for_a_folder(folder: Folder) -> None:
     """Who asks waits: it gives up the processor, which a read that the kernel answers does not."""
     for i in range(50):
@@ -151,14 +169,16 @@ def test_a_job_asks_once_for_a_folder(folder: Folder) -> None:
     text = """
 import resource
 here = os.getcwd()
-def waits(start):
+folder = os.open(here, os.O_RDONLY)
+def waits(start, **where):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
     for _ in range(10):
         for i in range(50):
-            os.stat(f"{start}{i}.txt"); open(f"{start}{i}.txt").close()
+            os.stat(f"{start}{i}.txt", **where); os.close(os.open(f"{start}{i}.txt", os.O_RDONLY, **where))
     return resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before
-print(waits(""), waits(here + "/"))
+print(waits(here + "/"), waits(""), waits("", dir_fd=folder))
 """
-    relative, absolute = map(int, run(folder, text)[0].split())
-    assert relative >= 1000, "relative paths are asked for"
+    absolute, relative, by_descriptor = map(int, run(folder, text)[0].split())
     assert absolute < 100
+    assert relative < 100
+    assert by_descriptor >= 1000, "these are asked for"

@@ -82,7 +82,10 @@ bool Calls::find(int folder, std::uint64_t text, bool follow, Found& found, Answ
     problem = Answer::error(found.error);
     return false;
   }
-  if (path->starts_with('/') && !found.folder.empty()) note_plain_folder(*path, found.folder);
+  const bool is_relative = !path->starts_with('/');
+  if (!found.folder.empty() && (!is_relative || folder == AT_FDCWD)) {
+    note_plain_folder(is_relative ? from + '/' + *path : *path, found.folder);
+  }
   // From a folder that was opened in the mirror the kernel finds the mirror's entries, most of which are empty.
   if (!path->starts_with('/') && folder != AT_FDCWD) {
     const std::string real = target_.descriptor(folder);

@@ -28,14 +28,13 @@ constexpr std::uint32_t kLargeFile = 0100000;    // O_LARGEFILE as the kernel ha
 constexpr std::uint32_t kHarmlessFlags =
     O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_NOATIME | kLargeFile;
 constexpr auto kCalls = std::to_array<std::uint32_t>(
-    {SYS_open,      SYS_openat2,    SYS_creat,       SYS_stat,         SYS_lstat,        SYS_access,   SYS_faccessat,
-     SYS_readlink,  SYS_chdir,      SYS_getcwd,      SYS_truncate,     SYS_mkdir,        SYS_mkdirat,  SYS_rmdir,
-     SYS_unlink,    SYS_unlinkat,   SYS_rename,      SYS_renameat,     SYS_renameat2,    SYS_link,     SYS_linkat,
-     SYS_symlink,   SYS_symlinkat,  SYS_mknod,       SYS_mknodat,      SYS_chmod,        SYS_fchmod,   SYS_fchmodat,
-     kFchmodat2,    SYS_chown,      SYS_lchown,      SYS_fchown,       SYS_fchownat,     SYS_utime,    SYS_utimes,
-     SYS_futimesat, SYS_utimensat,  SYS_setxattr,    SYS_lsetxattr,    SYS_fsetxattr,    SYS_getxattr, SYS_lgetxattr,
-     SYS_listxattr, SYS_llistxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, SYS_statfs,   SYS_bind,
-     SYS_connect,   SYS_getsockname});
+    {SYS_open,       SYS_openat2,     SYS_creat,        SYS_stat,         SYS_lstat,    SYS_access,    SYS_faccessat,
+     SYS_readlink,   SYS_chdir,       SYS_truncate,     SYS_mkdir,        SYS_mkdirat,  SYS_rmdir,     SYS_unlink,
+     SYS_unlinkat,   SYS_rename,      SYS_renameat,     SYS_renameat2,    SYS_link,     SYS_linkat,    SYS_symlink,
+     SYS_symlinkat,  SYS_mknod,       SYS_mknodat,      SYS_chmod,        SYS_fchmod,   SYS_fchmodat,  kFchmodat2,
+     SYS_chown,      SYS_lchown,      SYS_fchown,       SYS_fchownat,     SYS_utime,    SYS_utimes,    SYS_futimesat,
+     SYS_utimensat,  SYS_setxattr,    SYS_lsetxattr,    SYS_fsetxattr,    SYS_getxattr, SYS_lgetxattr, SYS_listxattr,
+     SYS_llistxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, SYS_statfs,   SYS_bind,      SYS_connect});
 constexpr auto kSending = std::to_array<std::uint32_t>({SYS_connect, SYS_sendmsg, SYS_sendmmsg});
 constexpr auto kRefused = std::to_array<std::uint32_t>({SYS_io_uring_setup, SYS_open_by_handle_at});
 
@@ -68,7 +67,8 @@ std::vector<sock_filter> allow_plain_read() {
 
 void hand_over_reads(std::vector<sock_filter>& program) {
   const std::vector<sock_filter> plain = allow_plain_read();
-  for (const std::uint32_t call : {SYS_statx, SYS_faccessat2, SYS_readlinkat}) hand_over_unless(program, call, plain);
+  for (const std::uint32_t call : {SYS_statx, SYS_faccessat2, SYS_readlinkat, SYS_getcwd, SYS_getsockname})
+    hand_over_unless(program, call, plain);
   // fstat() of the C library: newfstatat with AT_EMPTY_PATH, which names nothing.
   std::vector<sock_filter> status = {load_argument(3), jump(BPF_JMP | BPF_JSET | BPF_K, AT_EMPTY_PATH, 0, 1),
                                      statement(kReturn, SECCOMP_RET_ALLOW)};
