@@ -126,7 +126,7 @@ Result<LayerContents> JobLayer::look() {
   return std::get<std::unique_ptr<SupervisedWatch>>(watch_)->look();
 }
 
-Result<void> JobLayer::keep(const fs::path& folder) const {
+Result<std::vector<std::string>> JobLayer::keep(const fs::path& folder) const {
   if (const auto* watch = std::get_if<LayerWatch>(&watch_)) return watch->keep(folder);
   return std::get<std::unique_ptr<SupervisedWatch>>(watch_)->keep(folder);
 }

@@ -34,7 +34,8 @@ class JobLayer {
   const LayerSpec& spec() const { return spec_; }
   // After the job. An error: it never entered its layer.
   base::Result<LayerContents> look();
-  base::Result<void> keep(const std::filesystem::path& folder) const;
+  // What was not kept, a line each.
+  base::Result<std::vector<std::string>> keep(const std::filesystem::path& folder) const;
 
  private:
   using Watch = std::variant<LayerWatch, std::unique_ptr<SupervisedWatch>>;

@@ -130,7 +130,7 @@ Result<LayerContents> SupervisedWatch::look() {
   return contents;
 }
 
-Result<void> SupervisedWatch::keep(const fs::path& folder) const {
+Result<std::vector<std::string>> SupervisedWatch::keep(const fs::path& folder) const {
   std::error_code problem;
   fs::create_directories(folder, problem);
   std::ofstream deleted(folder / "deleted.txt");

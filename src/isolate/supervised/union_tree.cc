@@ -251,22 +251,22 @@ Found UnionTree::find(const std::string& from, std::string_view words, bool foll
   return found;
 }
 
-void UnionTree::keep_in(const std::string& place, const std::string& origin, const fs::path& to, std::ostream& deleted,
-                        std::string& failed) const {
+void UnionTree::keep_in(const std::string& place, const std::string& path, const std::string& origin,
+                        const fs::path& to, std::ostream& deleted, KeptFiles& kept) const {
   std::error_code problem;
   for (const auto& entry : fs::directory_iterator(place, problem)) {
     struct stat own {};
     if (::lstat(entry.path().c_str(), &own) != 0) continue;
     const auto state = states_.find(id_of(own));
-    const fs::path target = to / entry.path().filename();
-    if (S_ISDIR(own.st_mode)) {
-      const bool is_mirrored = state != states_.end() && state->second.is_mirrored;
-      if (is_mirrored) keep_in(entry.path().string(), state->second.origin, target, deleted, failed);
-    } else if (state == states_.end()) {
-      fs::create_directories(to, problem);
-      const bool is_link = S_ISLNK(own.st_mode);
-      if (is_link) fs::copy_symlink(entry.path(), target, problem);
-      if (S_ISREG(own.st_mode) && !copy_sparse(entry.path(), target)) failed = target.string();
+    const std::string name = entry.path().filename().string(), below = join(path, name);
+    if (state == states_.end()) {
+      kept.add(entry.path(), to / name, below);
+    } else if (state->second.origin.empty() || (S_ISDIR(own.st_mode) && state->second.is_mirrored)) {
+      if (state->second.origin.empty()) kept.add_folder(entry.path(), to / name);
+      keep_in(entry.path().string(), below, state->second.origin, to / name, deleted, kept);
+    } else if (state->second.origin != below) {  // renamed as it was
+      S_ISDIR(own.st_mode) ? kept.add_tree(state->second.origin, to / name, below)
+                           : kept.add(state->second.origin, to / name, below);
     }
   }
   if (origin.empty()) return;
@@ -276,11 +276,10 @@ void UnionTree::keep_in(const std::string& place, const std::string& origin, con
   }
 }
 
-base::Result<void> UnionTree::keep(const fs::path& folder, std::ostream& deleted) const {
-  std::string failed;
-  if (!is_untouched()) keep_in(mirror_, "/", folder, deleted, failed);
-  if (failed.empty()) return {};
-  return base::fail_errno("not all of the job's files could be kept", failed);
+std::vector<std::string> UnionTree::keep(const fs::path& folder, std::ostream& deleted) const {
+  KeptFiles kept;
+  if (!is_untouched()) keep_in(mirror_, "/", "/", folder, deleted, kept);
+  return kept.finish();
 }
 
 // Another name of a file that is in the mirror already is one there too.

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "isolate/kept_files.h"
 #include "isolate/supervised/plain_folders.h"
 #include "isolate/watch.h"
 
@@ -81,8 +82,8 @@ class UnionTree {
   bool has_room();
   // What the job did, but for the network.
   LayerContents count() const;
-  // Copies what the job wrote; paths that are gone are listed.
-  base::Result<void> keep(const std::filesystem::path& folder, std::ostream& deleted) const;
+  // Copies what the job wrote; paths that are gone are listed. What was not kept (KeptFiles).
+  std::vector<std::string> keep(const std::filesystem::path& folder, std::ostream& deleted) const;
 
  private:
   struct State {
@@ -101,8 +102,8 @@ class UnionTree {
   bool enters_shared_memory(std::deque<std::string>& rest) const;
   bool is_in_shared_memory(const std::string& path) const;
   bool step(Place& at, const std::string& name, Found& found) const;
-  void keep_in(const std::string& place, const std::string& origin, const std::filesystem::path& to,
-               std::ostream& deleted, std::string& failed) const;
+  void keep_in(const std::string& place, const std::string& path, const std::string& origin,
+               const std::filesystem::path& to, std::ostream& deleted, KeptFiles& kept) const;
   bool was_removed(const std::string& real, const std::string& own) const;
   void count_in(const std::string& place, const std::string& path, const std::string& origin,
                 LayerContents& contents) const;

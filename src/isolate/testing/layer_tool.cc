@@ -42,6 +42,7 @@ int tell(isolate::JobLayer& layer, const std::string& keep) {
   if (!keep.empty()) {
     const auto kept = layer.keep(keep);
     if (!kept) return fail(kept.error());
+    for (const std::string& line : *kept) std::fprintf(stderr, "not kept: %s\n", line.c_str());
   }
   const nlohmann::json text = {{"written", contents->written},
                                {"replaced", contents->replaced},
