@@ -134,16 +134,14 @@ VRAMFIT_EXPORT int execvpe(const char* name, char* const words[], char* const en
 VRAMFIT_EXPORT int execvp(const char* name, char* const words[]) noexcept { return execvpe(name, words, environ); }
 
 VRAMFIT_EXPORT int posix_spawn(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions,
-                               const posix_spawnattr_t* attributes, char* const words[],
-                               char* const environment[]) noexcept {
+                               const posix_spawnattr_t* attributes, char* const words[], char* const environment[]) {
   static const auto original = next<Spawn>("posix_spawn");
   return with_card(environment,
                    [&](char* const* whole) { return original(child, path, actions, attributes, words, whole); });
 }
 
 VRAMFIT_EXPORT int posix_spawnp(pid_t* child, const char* name, const posix_spawn_file_actions_t* actions,
-                                const posix_spawnattr_t* attributes, char* const words[],
-                                char* const environment[]) noexcept {
+                                const posix_spawnattr_t* attributes, char* const words[], char* const environment[]) {
   static const auto original = next<Spawn>("posix_spawnp");
   return with_card(environment,
                    [&](char* const* whole) { return original(child, name, actions, attributes, words, whole); });
