@@ -157,6 +157,14 @@ int name_of_socket(int file, sockaddr* into, socklen_t* size) {
   return static_cast<int>(syscall(SYS_getsockname, file, into, size, 0, 0, 0));
 }
 
+// The kernel's name of the working folder is the job's, unless it is where the supervisor keeps what was changed: in a
+// folder of a session of vramfit, which are named after it. Python asks at every import of a program without a file.
+long name_of_folder(char* into, size_t size) {
+  const long length = syscall(SYS_getcwd, into, size, 0, 0, 0, VF_PLAIN_READ);
+  if (length > 0 && std::strstr(into, "/vramfit") == nullptr) return length;
+  return syscall(SYS_getcwd, into, size, 0, 0, 0, 0);
+}
+
 // The mode of open(), which is there only where a file may be made.
 mode_t mode_of(int flags, va_list more) {
   return (flags & (O_CREAT | O_TMPFILE)) != 0 ? static_cast<mode_t>(va_arg(more, unsigned)) : 0;
@@ -248,6 +256,14 @@ VRAMFIT_EXPORT int getsockname(int file, sockaddr* into, socklen_t* size) noexce
     return static_cast<int>(syscall(SYS_getsockname, file, into, size, 0, 0, 0));
   }
   return name_of_socket(file, into, size);
+}
+
+// A null `into` is the C library's to allocate, and a name that does not begin at the top its to judge.
+VRAMFIT_EXPORT char* getcwd(char* into, size_t size) noexcept {
+  static const auto original = reinterpret_cast<char* (*)(char*, size_t)>(dlsym(RTLD_NEXT, "getcwd"));
+  if (into == nullptr || size == 0 || find_table() == nullptr) return original(into, size);
+  const long length = name_of_folder(into, size);
+  return length > 0 && *into == '/' ? into : original(into, size);
 }
 
 VRAMFIT_EXPORT ssize_t readlink(const char* path, char* into, size_t size) noexcept {
