@@ -23,6 +23,8 @@
 #include <string>
 #include <vector>
 
+#include "recorder.h"
+
 namespace {
 
 bool is_layered() {
@@ -233,7 +235,7 @@ VRAMFIT_EXPORT int chdir(const char* path) noexcept {
   return changed;
 }
 
-VRAMFIT_EXPORT int execve(const char* path, char* const words[], char* const environment[]) noexcept {
+int vramfit::recorder::execute_layered(const char* path, char* const words[], char* const environment[]) {
   static const auto original = next<int (*)(const char*, char* const*, char* const*)>("execve");
   const int result = original(path, words, environment);
   if (errno != ENOENT || !is_layered()) return result;

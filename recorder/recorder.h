@@ -70,6 +70,9 @@ size_t record_limit(const char* text);
 // Puts $VRAMFIT_HOOKS first on $PYTHONPATH again where somebody set that anew; whether it had to.
 bool keep_hooks();
 
+// execve(2), also of a program that is only in a job's layer of files (layered_files.cc).
+int execute_layered(const char* path, char* const words[], char* const environment[]);
+
 }  // namespace vramfit::recorder
 
 #endif

@@ -53,6 +53,10 @@ base::Environment child_environment(base::Environment user, const Installation& 
   } else {
     put_first(environment, "LD_PRELOAD", installation.preload(places.cuda_major).string());
     put_first(environment, "LD_LIBRARY_PATH", installation.stand_ins(places.cuda_major).string());
+    // The recorder gives them to programs that the job starts in an environment of their own.
+    environment["VRAMFIT_PRELOAD"] =
+        installation.recorder().string() + ":" + installation.preload(places.cuda_major).string();
+    environment["VRAMFIT_LIBRARIES"] = installation.stand_ins(places.cuda_major).string();
     put_first(environment, "PATH", installation.commands().string());  // nvidia-smi answers for the virtual card
     environment["TRITON_LIBCUDA_PATH"] = installation.stand_ins(places.cuda_major).string();
     environment["VRAMFIT_LEDGER"] = places.ledger.string();

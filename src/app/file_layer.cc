@@ -165,11 +165,13 @@ void FileLayer::count(model::FilesResult& files, std::vector<model::Remark>& war
   if (wishes_.keep.empty()) return;
   std::error_code ignored;
   for (const char* own : {"files", "deleted.txt"}) fs::remove_all(wishes_.keep / own, ignored);  // of a run before
-  if (auto kept = layer_->keep(wishes_.keep); !kept) {
+  const auto kept = layer_->keep(wishes_.keep);
+  if (!kept) {
     warnings.push_back({fmt::format("--keep-files: {}", kept.error().what), 1});
-  } else {
-    files.kept = wishes_.keep.string();
+    return;
   }
+  files.kept = wishes_.keep.string();
+  for (const std::string& line : *kept) warnings.push_back({fmt::format("--keep-files: not kept: {}", line), 1});
 }
 
 std::optional<model::FilesResult> FileLayer::finish(std::vector<model::Remark>& warnings) {

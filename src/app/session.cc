@@ -15,6 +15,8 @@
 #include <random>
 #include <utility>
 
+#include "app/leftover_jobs.h"
+
 namespace vramfit::app {
 
 namespace fs = std::filesystem;
@@ -78,6 +80,7 @@ int remove_stale_in(const fs::path& folder) {
     std::error_code ignored;
     const bool is_folder = entry.is_directory(ignored) && !entry.is_symlink(ignored);
     if (!is_abandoned(is_folder ? entry.path() / "lock" : entry.path())) continue;
+    if (is_folder) end_processes_of(entry.path());
     remove_folder(entry.path());
     ++removed;
   }

@@ -109,9 +109,12 @@ Result<JobLayer> JobLayer::open(LayerSpec wanted, Mechanism mechanism, const fs:
   wanted.is_supervised = mechanism == Mechanism::kSupervisor;
   wanted.in_user_namespace = mechanism == Mechanism::kUserNamespace;
   if (wanted.is_supervised) {
+    auto memory = SharedMemoryFolder::make(real);
+    if (!memory) return std::unexpected(memory.error());
+    wanted.shared_memory = memory->path();
     auto watch = SupervisedWatch::listen(wanted);
     if (!watch) return std::unexpected(watch.error());
-    return JobLayer(std::move(wanted), std::move(*watch));
+    return JobLayer(std::move(wanted), std::move(*watch), std::move(*memory));
   }
   auto watch = LayerWatch::listen(real);
   if (!watch) return std::unexpected(watch.error());
@@ -123,7 +126,7 @@ Result<LayerContents> JobLayer::look() {
   return std::get<std::unique_ptr<SupervisedWatch>>(watch_)->look();
 }
 
-Result<void> JobLayer::keep(const fs::path& folder) const {
+Result<std::vector<std::string>> JobLayer::keep(const fs::path& folder) const {
   if (const auto* watch = std::get_if<LayerWatch>(&watch_)) return watch->keep(folder);
   return std::get<std::unique_ptr<SupervisedWatch>>(watch_)->keep(folder);
 }

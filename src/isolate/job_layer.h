@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "isolate/layer.h"
+#include "isolate/shared_memory.h"
 #include "isolate/supervised/session.h"
 #include "isolate/watch.h"
 
@@ -33,13 +34,16 @@ class JobLayer {
   const LayerSpec& spec() const { return spec_; }
   // After the job. An error: it never entered its layer.
   base::Result<LayerContents> look();
-  base::Result<void> keep(const std::filesystem::path& folder) const;
+  // What was not kept, a line each.
+  base::Result<std::vector<std::string>> keep(const std::filesystem::path& folder) const;
 
  private:
   using Watch = std::variant<LayerWatch, std::unique_ptr<SupervisedWatch>>;
-  JobLayer(LayerSpec spec, Watch watch) : spec_(std::move(spec)), watch_(std::move(watch)) {}
+  JobLayer(LayerSpec spec, Watch watch, std::optional<SharedMemoryFolder> memory = std::nullopt)
+      : spec_(std::move(spec)), memory_(std::move(memory)), watch_(std::move(watch)) {}
 
   LayerSpec spec_;
+  std::optional<SharedMemoryFolder> memory_;
   Watch watch_;
 };
 

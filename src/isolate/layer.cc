@@ -97,7 +97,7 @@ Result<void> report(const LayerSpec& spec, const Tree& tree) {
 
 // The job and its children keep what they can do, but for what would undo the layer.
 void settle(bool is_able) {
-  drop_capabilities(!is_able);
+  drop_capabilities(is_able ? Dropped::kMounting : Dropped::kAll);
   // Or root of a user namespace gets them all back with its next program, and the kernel forgets whose death it dies
   // with.
   if (!is_able) ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

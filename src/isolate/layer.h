@@ -28,6 +28,7 @@ struct LayerSpec {
   std::int64_t limit_bytes = 0;     // of what the layer may hold; 0: half of the machine's memory
   bool has_files = true;            // false: files stay the real ones, and the network alone is the job's own
   bool in_user_namespace = false;   // one is made even where mounts can be made without
+  std::string shared_memory;        // of a supervised job: the folder that it takes for /dev/shm; empty: the real one
 };
 
 std::string to_text(const LayerSpec& spec);  // JSON: for the warm process

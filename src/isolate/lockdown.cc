@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <vector>
 
 #include "base/file.h"
 
@@ -81,11 +82,12 @@ bool may_mount() {
   return (now.sets[0].effective & (1U << CAP_SYS_ADMIN)) != 0;
 }
 
-void drop_capabilities(bool all) {
-  constexpr int kDropped[] = {CAP_SYS_ADMIN, CAP_SYS_RAWIO, CAP_SYS_MODULE, CAP_SYS_BOOT, CAP_MKNOD};
+void drop_capabilities(Dropped which) {
+  std::vector<int> dropped = {CAP_SYS_ADMIN, CAP_SYS_RAWIO, CAP_SYS_MODULE, CAP_SYS_BOOT, CAP_MKNOD};
+  if (which == Dropped::kMountingAndNetwork) dropped.insert(dropped.end(), {CAP_NET_ADMIN, CAP_NET_RAW});
   Capabilities now;
   if (::syscall(SYS_capget, &now.header, now.sets) != 0) return;
-  for (const int capability : kDropped) {
+  for (const int capability : dropped) {
     ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
     auto& set = now.sets[capability / 32];
     const std::uint32_t others = ~(1U << (capability % 32));
@@ -93,7 +95,7 @@ void drop_capabilities(bool all) {
     set.permitted &= others;
     set.inheritable &= others;
   }
-  if (all) now.sets[0] = now.sets[1] = {};
+  if (which == Dropped::kAll) now.sets[0] = now.sets[1] = {};
   ::syscall(SYS_capset, &now.header, now.sets);
 }
 

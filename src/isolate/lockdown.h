@@ -17,8 +17,10 @@ int landlock_version();
 // which could not rename between folders.
 base::Result<void> allow_writing(const std::vector<std::string>& writable);
 
-// Capabilities with which the job could change mounts or go around file systems; all of them in a user namespace.
-void drop_capabilities(bool all);
+// Capabilities with which the job could change mounts or go around file systems; with those to configure the network
+// and to send packets as they are, where it shares the machine's; all of them in a user namespace.
+enum class Dropped { kMounting, kMountingAndNetwork, kAll };
+void drop_capabilities(Dropped which);
 
 // CAP_SYS_ADMIN is in effect.
 bool may_mount();

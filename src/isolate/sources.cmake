@@ -1,7 +1,7 @@
 vramfit_room(isolate
-  SOURCES counters.cc descriptors.cc inherited.cc job_layer.cc layer.cc layer_tree.cc lockdown.cc mount_calls.cc mount_table.cc network.cc spec.cc upper_tree.cc watch.cc
-    supervised/calls.cc supervised/change_calls.cc supervised/entry_calls.cc supervised/filter.cc supervised/look_calls.cc supervised/services.cc supervised/session.cc supervised/socket_calls.cc supervised/supervisor.cc supervised/target.cc supervised/union_tree.cc
-  TESTS counters_test.cc job_layer_test.cc mount_table_test.cc spec_test.cc supervised/services_test.cc
+  SOURCES counters.cc descriptors.cc inherited.cc job_layer.cc kept_files.cc layer.cc layer_tree.cc lockdown.cc mount_calls.cc mount_table.cc network.cc shared_memory.cc spec.cc upper_tree.cc watch.cc
+    supervised/calls.cc supervised/change_calls.cc supervised/entry_calls.cc supervised/filter.cc supervised/look_calls.cc supervised/plain_folders.cc supervised/services.cc supervised/session.cc supervised/socket_calls.cc supervised/supervisor.cc supervised/target.cc supervised/union_tree.cc
+  TESTS counters_test.cc job_layer_test.cc mount_table_test.cc spec_test.cc supervised/plain_folders_test.cc supervised/services_test.cc
   ROOMS base)
 
 # For the warm process, which enters layers in forks of itself.

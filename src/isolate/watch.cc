@@ -15,6 +15,7 @@
 
 #include "isolate/counters.h"
 #include "isolate/descriptors.h"
+#include "isolate/kept_files.h"
 #include "isolate/upper_tree.h"
 
 namespace vramfit::isolate {
@@ -112,56 +113,48 @@ Result<LayerContents> LayerWatch::look() {
 
 namespace {
 
-bool keep_entry(const UpperEntry& entry, const fs::path& lower, const fs::path& to, std::ofstream& deleted) {
-  std::error_code problem;
-  const fs::path path = to / entry.path;
+void keep_entry(const UpperEntry& entry, const fs::path& lower, const fs::path& to, std::ofstream& deleted,
+                KeptFiles& kept) {
+  std::error_code ignored;
+  const fs::path path = to / entry.path, seen = lower / entry.path;
   switch (entry.kind) {
     case UpperKind::kDeleted:
-      deleted << (lower / entry.path).string() << '\n';
-      fs::remove_all(path, problem);
+      deleted << seen.string() << '\n';
+      fs::remove_all(path, ignored);
       break;
     case UpperKind::kMoved:
-      fs::create_directories(path, problem);
-      fs::copy(lower / entry.moved_from, path, fs::copy_options::recursive | fs::copy_options::copy_symlinks, problem);
+      kept.add_tree(lower / entry.moved_from, path, seen.string());
+      kept.add_folder(entry.place, path);
       break;
     case UpperKind::kReplaced:
-      if (is_there(lower / entry.path)) deleted << (lower / entry.path).string() << "/\n";
+      if (is_there(seen)) deleted << seen.string() << "/\n";
       [[fallthrough]];
     case UpperKind::kFolder:
-      fs::create_directories(path, problem);
+      kept.add_folder(entry.place, path);
       break;
     case UpperKind::kFile:
-      fs::remove(path, problem);
-      if (fs::is_symlink(entry.place, problem)) {
-        fs::copy_symlink(entry.place, path, problem);
-      } else if (fs::is_regular_file(entry.place, problem)) {
-        return copy_sparse(entry.place, path);
-      }
+      fs::remove(path, ignored);
+      kept.add(entry.place, path, seen.string());
       break;
   }
-  return !problem;
 }
 
 }  // namespace
 
-Result<void> LayerWatch::keep(const fs::path& folder) const {
+Result<std::vector<std::string>> LayerWatch::keep(const fs::path& folder) const {
   std::error_code problem;
   fs::create_directories(folder / "files", problem);
   std::ofstream deleted(folder / "deleted.txt");
   if (problem || !deleted) return base::fail_errno("cannot write to the folder for the job's files", folder.string());
-  std::string failed;
+  KeptFiles kept;
   for (std::size_t i = 0; i < lowers_.size(); ++i) {
     if (!holds_files(lowers_[i])) continue;
     const fs::path to = folder / "files" / fs::path(lowers_[i]).relative_path();
     walk_upper(upper(i), [&](const UpperEntry& entry) {
-      if (is_bytecode(entry.path)) return;
-      fs::create_directories((to / entry.path).parent_path(), problem);
-      if (!keep_entry(entry, lowers_[i], to, deleted) && failed.empty()) failed = (to / entry.path).string();
+      if (!is_bytecode(entry.path)) keep_entry(entry, lowers_[i], to, deleted, kept);
     });
   }
-  if (failed.empty()) return {};
-  return base::fail_errno("not all of the job's files could be kept", failed,
-                          "--keep-files with a folder that has room");
+  return kept.finish();
 }
 
 }  // namespace vramfit::isolate

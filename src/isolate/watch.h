@@ -46,8 +46,9 @@ class LayerWatch {
 
   // After the job. An error: it never entered its layer.
   base::Result<LayerContents> look();
-  // What the layer held, as files/<path> and a list of what was deleted: deleted.txt. After look().
-  base::Result<void> keep(const std::filesystem::path& folder) const;
+  // What the layer held, as files/<path> and a list of what was deleted: deleted.txt. What was not kept, a
+  // line each. After look().
+  base::Result<std::vector<std::string>> keep(const std::filesystem::path& folder) const;
 
  private:
   explicit LayerWatch(base::FileDescriptor socket) : socket_(std::move(socket)) {}

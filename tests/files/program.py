@@ -1,5 +1,6 @@
-"""A random program of file operations, run in the current folder: python program.py SEED OPERATIONS
+"""A random program of file operations, run in the current folder: python program.py SEED OPERATIONS [absolute]
 
+With `absolute` half of the paths begin at the top, as those of most programs do.
 It prints one line an operation, what it gave or the error it got, and at the end the whole tree with its contents. The
 same seed gives the same program, so two folders that start alike must give the same text. Only the standard library and
 the system's own calls, so that it runs anywhere.
@@ -21,14 +22,14 @@ NAMES = ["a", "b", "c", "d.txt", "checkpoint-1", "tmp", "ä b", "link"]
 
 
 class Program:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, top: str = "") -> None:
         self.random = random.Random(seed)
+        self.top = top
         self.paths: list[str] = []  # of this operation
 
     def path(self) -> str:
-        self.paths.append(
-            os.path.join(*(self.random.choice(NAMES) for _ in range(self.random.choice([1, 1, 2, 2, 3]))))
-        )
+        path = os.path.join(*(self.random.choice(NAMES) for _ in range(self.random.choice([1, 1, 2, 2, 3]))))
+        self.paths.append(os.path.join(self.top, path) if self.top and self.random.random() < 0.5 else path)
         return self.paths[-1]
 
     def data(self) -> bytes:
@@ -236,7 +237,7 @@ def tell_tree(top: str) -> list[str]:
 
 def main() -> None:
     os.umask(0o022)
-    run = Program(int(sys.argv[1]))
+    run = Program(int(sys.argv[1]), os.getcwd() if sys.argv[3:] == ["absolute"] else "")
     for number in range(int(sys.argv[2])):
         print(number, run.step())
     print("\n".join(tell_tree(".")))

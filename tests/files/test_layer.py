@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,8 @@ TOOL = STAGE.parent / "vramfit_layer_tool"
 PROGRAM = Path(__file__).with_name("program.py")
 NOBODY = 65534
 PYTHON = shutil.which("python3", path="/usr/bin:/bin") or sys.executable  # one that others may run too
-SEEDS = range(4)
+FIRST_SEED = int(os.environ.get("VRAMFIT_TEST_SEED", "0"))
+SEEDS = range(FIRST_SEED, FIRST_SEED + 4)
 
 
 def as_user(user: int) -> list[str]:
@@ -93,12 +95,13 @@ class Folder:
 KINDS = [("overlay", 0), ("overlay", NOBODY), ("supervised", 0)]
 
 
+@pytest.mark.parametrize("paths", ["relative", "absolute"])
 @pytest.mark.parametrize(("kind", "user"), KINDS)
-def test_random_programs_do_inside_what_they_do_on_a_plain_folder(kind: str, user: int) -> None:
+def test_random_programs_do_inside_what_they_do_on_a_plain_folder(kind: str, user: int, paths: str) -> None:
     if not works(kind, user):
         pytest.skip("this machine gives no such layer")
     for seed in SEEDS:
-        words = [PYTHON, "../program.py", str(seed), "150"]
+        words = [PYTHON, "../program.py", str(seed), "150", paths]
         with Folder(user) as folder:
             folder.populate(seed)
             plain = folder.plain(*words)
@@ -196,6 +199,48 @@ def test_what_the_layer_held_can_be_kept(kind: str) -> None:
         files = kept / "files" / folder.path.relative_to("/")
         assert {str(path.relative_to(files)) for path in files.rglob("*") if path.is_file()} >= {"new", "d/y"}
         assert str(folder.path / "old") in (kept / "deleted.txt").read_text().split("\n")
+
+
+ODD_FILES = """
+import os, socket, time
+open("tool", "w").write("x"); os.chmod("tool", 0o4755)
+os.mkfifo("pipe", 0o640)
+open("one", "w").write("same"); os.link("one", "two")
+with open("sparse", "wb") as file: file.seek(1 << 30); file.write(b"end")
+socket.socket(socket.AF_UNIX).bind("socket")
+os.mkdir("closed"); open("closed/in", "w").write("x"); os.utime("closed/in", (5, 5)); os.chmod("closed", 0o555)
+os.symlink("one", "link")
+os.rename("theirs", "moved")
+os.remove("gone")
+"""
+
+
+@pytest.mark.parametrize("kind", ["overlay", "supervised"])
+def test_what_is_kept_is_what_it_was_or_named(kind: str) -> None:
+    if not works(kind, 0):
+        pytest.skip("this machine gives no such layer")
+    with Folder() as folder:
+        (folder.path / "theirs" / "deep").mkdir(parents=True)
+        (folder.path / "theirs" / "deep" / "file").write_text("theirs")
+        (folder.path / "gone").write_text("x")
+        kept = folder.top / "kept"
+        done = folder.inside(kind, PYTHON, "-c", ODD_FILES, keep=kept)
+        assert done.returncode == 0, done.stderr
+        files = kept / "files" / folder.path.relative_to("/")
+        assert stat.S_IMODE((files / "tool").stat().st_mode) == 0o4755
+        assert stat.S_ISFIFO((files / "pipe").stat().st_mode)
+        assert (files / "one").stat().st_ino == (files / "two").stat().st_ino
+        sparse = (files / "sparse").stat()
+        assert (sparse.st_size, sparse.st_blocks * 512 < 1 << 20) == ((1 << 30) + 3, True)
+        assert stat.S_IMODE((files / "closed").stat().st_mode) == 0o555
+        assert (files / "closed" / "in").stat().st_mtime == 5
+        assert os.readlink(files / "link") == "one"
+        assert (files / "moved" / "deep" / "file").read_text() == "theirs"
+        assert {str(folder.path / name) for name in ("gone", "theirs")} <= set(
+            (kept / "deleted.txt").read_text().splitlines()
+        )
+        assert not os.path.lexists(files / "socket")
+        assert f"not kept: {folder.path}/socket: a socket" in done.stderr
 
 
 OPENS_AGAIN = """

@@ -26,6 +26,7 @@ std::vector<std::string> oracle_environment(const std::string& preload) {
       continue;
     variables.push_back(text);
   }
+  variables.push_back("VRAMFIT_OUTSIDE=1");  // or the recorder puts them back (recorder/keep_card.cc)
   if (!preload.empty()) variables.push_back("LD_PRELOAD=" + preload);
   return variables;
 }

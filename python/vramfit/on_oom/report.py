@@ -151,6 +151,7 @@ def _ask_doctor(folder: Path) -> str:
     environment = {
         name: value for name, value in os.environ.items() if name != "LD_PRELOAD" and not name.startswith("VRAMFIT_")
     }
+    environment["VRAMFIT_OUTSIDE"] = "1"  # or the recorder puts them back (recorder/keep_card.cc)
     try:
         done = subprocess.run(
             [program, "doctor", *files],

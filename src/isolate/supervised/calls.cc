@@ -82,6 +82,10 @@ bool Calls::find(int folder, std::uint64_t text, bool follow, Found& found, Answ
     problem = Answer::error(found.error);
     return false;
   }
+  const bool is_relative = !path->starts_with('/');
+  if (!found.folder.empty() && (!is_relative || folder == AT_FDCWD)) {
+    note_plain_folder(is_relative ? from + '/' + *path : *path, found.folder);
+  }
   // From a folder that was opened in the mirror the kernel finds the mirror's entries, most of which are empty.
   if (!path->starts_with('/') && folder != AT_FDCWD) {
     const std::string real = target_.descriptor(folder);
@@ -90,13 +94,12 @@ bool Calls::find(int folder, std::uint64_t text, bool follow, Found& found, Answ
   return true;
 }
 
-bool Calls::find_opened(int descriptor, Found& found) {
-  const std::string real = target_.descriptor(descriptor);
-  if (!real.starts_with('/')) return false;
-  const std::string path = tree_.virtual_of(real);
-  if (path != real) return false;  // the layer's own: the kernel changes the right one
-  found = tree_.find("/", path, false);
-  return found.exists && !found.outside && found.error == 0;
+// Entries of the folder may be read without asking, by the words that led there.
+void Calls::note_plain_folder(const std::string& words, const std::string& folder) {
+  const std::size_t slash = words.rfind('/');
+  const std::string_view name = std::string_view(words).substr(slash + 1);
+  if (slash == 0 || name.empty() || name == "." || name == "..") return;
+  tree_.plain_folders().add(std::string_view(words).substr(0, slash), folder);
 }
 
 // The folder of `found` has a mirror then. kValue: all is well.
@@ -164,6 +167,12 @@ Answer Calls::open(int folder, std::uint64_t path, std::uint64_t flags, mode_t m
   return answer;
 }
 
+Answer Calls::hand_out_plain_folders() {
+  FileDescriptor table = tree_.plain_folders().open_read_only();
+  if (!table) return Answer::error(ENOSYS);
+  return {Answer::Kind::kFile, 0, std::move(table), true};
+}
+
 Answer Calls::answer() {
   const auto mode = [&](int index) { return static_cast<mode_t>(argument(index)); };
   const int here = AT_FDCWD;
@@ -173,6 +182,7 @@ Answer Calls::answer() {
     case SYS_creat:
       return open(here, argument(0), O_CREAT | O_WRONLY | O_TRUNC, mode(1), 0);
     case SYS_openat:
+      if (argument(1) == 0 && argument(5) == VF_PLAIN_ASK) return hand_out_plain_folders();
       return open(number(0), argument(1), argument(2), mode(3), 0);
     case SYS_openat2: {
       OpenHow how{};

@@ -64,7 +64,6 @@ class Calls {
   bool find(int folder, std::uint64_t text, bool follow, Found& found, Answer& problem);
   bool find_both(int from, std::uint64_t from_path, bool is_link, bool follow, int to, std::uint64_t to_path,
                  Found& source, Found& target, Answer& problem);
-  bool find_opened(int descriptor, Found& found);
 
   Answer open(int folder, std::uint64_t path, std::uint64_t flags, mode_t mode, std::uint64_t resolve);
   Answer open_found(const Found& found, std::uint64_t flags, mode_t mode);
@@ -83,6 +82,13 @@ class Calls {
   Answer link_symbolic(std::uint64_t text, int folder, std::uint64_t path);
   // Changes of what is not content: `act` is called with the place in the layer.
   using Change = std::function<int(const std::string&)>;
+  // What a change of an open file is about: a file of the layer's that the kernel changes itself (or no file at all),
+  // one that `found` tells, or one that the job has removed, renamed or replaced since it opened it.
+  enum class Opened { kKernels, kFound, kGone };
+  Opened find_opened(const std::string& link, Found& found);
+  Answer change_found(const Found& found, const Change& act);
+  Answer change_link(const std::string& link, const Change& act);
+  std::string link_of_process(std::uint64_t path) const;
   Answer change(int folder, std::uint64_t path, bool follow, const Change& act);
   Answer change_opened(int descriptor, const Change& act);
   Answer change_times(int folder, std::uint64_t path, const struct timespec* times, bool follow);
@@ -97,6 +103,8 @@ class Calls {
   Answer connect_socket();
   Answer tell_socket();
 
+  void note_plain_folder(const std::string& words, const std::string& folder);
+  Answer hand_out_plain_folders();
   Answer parent_ready(const Found& found);
   // What a connection to an address, or a message there, is refused with; 0: it is not.
   int refusal_of(std::uint64_t address, std::uint64_t size);

@@ -6,31 +6,88 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "isolate/supervised/calls.h"
 
 namespace vramfit::isolate {
 
+namespace fs = std::filesystem;
+using base::FileDescriptor;
+
 Answer Calls::truncate() {
   return change(AT_FDCWD, argument(0), true,
                 [&](const std::string& place) { return ::truncate(place.c_str(), static_cast<off_t>(argument(1))); });
 }
 
-Answer Calls::change(int folder, std::uint64_t path, bool follow, const Change& act) {
-  Found found;
-  Answer problem;
-  if (!find(folder, path, follow, found, problem)) return problem;
-  if (!found.exists) return Answer::error(ENOENT);
+Answer Calls::change_found(const Found& found, const Change& act) {
   if (const int taken = tree_.take(found); taken != 0) return Answer::error(taken);
+  tree_.disturb(found.path);
   return Answer::of(act(tree_.mirror_of(found.path)));
 }
 
-Answer Calls::change_opened(int descriptor, const Change& act) {
+Answer Calls::change(int folder, std::uint64_t path, bool follow, const Change& act) {
   Found found;
-  if (!find_opened(descriptor, found)) return Answer::kernel();
-  if (const int taken = tree_.take(found); taken != 0) return Answer::error(taken);
-  return Answer::of(act(tree_.mirror_of(found.path)));
+  Answer problem;
+  if (!find(folder, path, follow, found, problem)) {
+    if (!found.outside || !follow) return problem;
+    const std::string link = link_of_process(path);
+    return link.empty() ? Answer::kernel() : change_link(link, act);
+  }
+  if (!found.exists) return Answer::error(ENOENT);
+  return change_found(found, act);
+}
+
+// A link of the kernel's to a file that a process has open, or to its folders, as we have to call it; empty: the path
+// is none. Such a link leads past every name.
+std::string Calls::link_of_process(std::uint64_t path) const {
+  const auto text = target_.read_text(path);
+  if (!text) return "";
+  std::string words = fs::path(*text).lexically_normal().string();
+  constexpr std::pair<const char*, const char*> kNames[] = {{"/dev/fd/", "/proc/self/fd/"},
+                                                            {"/dev/stdin", "/proc/self/fd/0"},
+                                                            {"/dev/stdout", "/proc/self/fd/1"},
+                                                            {"/dev/stderr", "/proc/self/fd/2"}};
+  for (const auto& [name, meant] : kNames) {
+    if (words.starts_with(name)) words = meant + words.substr(std::strlen(name));
+  }
+  for (const char* self : {"/proc/self/", "/proc/thread-self/"}) {
+    if (words.starts_with(self)) words = target_.proc(words.substr(std::strlen(self)).c_str());
+  }
+  return words.starts_with("/proc/") ? words : "";
+}
+
+Calls::Opened Calls::find_opened(const std::string& link, Found& found) {
+  // Opened as a name alone, the kernel tells what is at the end of it.
+  const FileDescriptor file(::open(link.c_str(), O_PATH | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.number(), &status) != 0 || status.st_nlink == 0) return Opened::kKernels;
+  const std::string real = Target(::gettid()).descriptor(file.number());
+  if (!real.starts_with('/') || tree_.virtual_of(real) != real) return Opened::kKernels;
+  found = tree_.find("/", real, false);
+  if (found.outside) return Opened::kKernels;
+  return found.exists && found.error == 0 ? Opened::kFound : Opened::kGone;
+}
+
+Answer Calls::change_link(const std::string& link, const Change& act) {
+  Found found;
+  switch (find_opened(link, found)) {
+    case Opened::kKernels:
+      return Answer::kernel();
+    case Opened::kFound:
+      return change_found(found, act);
+    case Opened::kGone:
+      break;
+  }
+  return Answer::done();  // the user's own still has that name, and the job's has none by which it could be seen
+}
+
+Answer Calls::change_opened(int descriptor, const Change& act) {
+  return change_link(target_.proc(("fd/" + std::to_string(descriptor)).c_str()), act);
 }
 
 Answer Calls::change_times(int folder, std::uint64_t path, const timespec* times, bool follow) {

@@ -51,6 +51,7 @@ Answer Calls::remove(int folder, std::uint64_t path, bool is_folder) {
   const std::string own = tree_.mirror_of(found.path);
   struct stat status {};
   if (::lstat(own.c_str(), &status) != 0) return Answer::error(errno);
+  tree_.disturb(found.path);
   if ((is_folder ? ::rmdir(own.c_str()) : ::unlink(own.c_str())) != 0) return Answer::error(errno);
   if (is_folder || status.st_nlink == 1) tree_.forget(status);
   return Answer::done();
@@ -84,6 +85,8 @@ Answer Calls::rename(int from, std::uint64_t from_path, int to, std::uint64_t to
   }, replaced{};
   const bool replaces = ::lstat(place.c_str(), &replaced) == 0 && ::lstat(own.c_str(), &moved) == 0 &&
                         moved.st_ino != replaced.st_ino && (S_ISDIR(replaced.st_mode) || replaced.st_nlink == 1);
+  tree_.disturb(source.path);
+  tree_.disturb(target.path);
   if (::syscall(SYS_renameat2, AT_FDCWD, own.c_str(), AT_FDCWD, place.c_str(), flags) != 0) return Answer::error(errno);
   if (replaces && (flags & RENAME_EXCHANGE) == 0) tree_.forget(replaced);
   return Answer::done();

@@ -17,6 +17,7 @@
 
 #include "isolate/descriptors.h"
 #include "isolate/lockdown.h"
+#include "isolate/shared_memory.h"
 #include "isolate/supervised/filter.h"
 
 namespace vramfit::isolate {
@@ -35,9 +36,10 @@ std::vector<std::string> unlayered(const LayerSpec& spec) {
 }
 
 std::vector<std::string> writable(const LayerSpec& spec) {
+  const std::string memory = spec.shared_memory.empty() ? SharedMemoryFolder::kPlace : spec.shared_memory;
   std::vector<std::string> places = {spec.staging,   "/dev/null", "/dev/zero",   "/dev/full",
                                      "/dev/tty",     "/dev/pts",  "/dev/ptmx",   "/dev/random",
-                                     "/dev/urandom", "/dev/shm",  "/dev/mqueue", "/proc"};
+                                     "/dev/urandom", memory,      "/dev/mqueue", "/proc"};
   places.insert(places.end(), spec.shared.begin(), spec.shared.end());
   return places;
 }
@@ -80,7 +82,7 @@ Result<void> enter_supervised(const LayerSpec& spec) {
   const auto connection = connect_in(socket.parent_path().string(), socket.filename().string());
   if (!connection) return std::unexpected(connection.error());
   Sender sender(connection->number());
-  drop_capabilities(false);
+  drop_capabilities(spec.network ? Dropped::kMounting : Dropped::kMountingAndNetwork);
   if (spec.has_files) {
     if (auto locked = allow_writing(writable(spec)); !locked) return locked;
   }
@@ -114,9 +116,9 @@ void SupervisedWatch::wait_for_job() {
   auto parcel = receive_parcel(connection.number());
   if (!parcel || parcel->files.empty()) return;
   const std::lock_guard guard(lock_);
-  supervisor_ =
-      std::make_unique<Supervisor>(std::move(parcel->files.front()),
-                                   SupervisedPlaces{spec_.staging, unlayered(spec_), spec_.limit_bytes, spec_.network});
+  supervisor_ = std::make_unique<Supervisor>(
+      std::move(parcel->files.front()),
+      SupervisedPlaces{{spec_.staging, unlayered(spec_), spec_.shared_memory, spec_.limit_bytes}, spec_.network});
 }
 
 Result<LayerContents> SupervisedWatch::look() {
@@ -128,7 +130,7 @@ Result<LayerContents> SupervisedWatch::look() {
   return contents;
 }
 
-Result<void> SupervisedWatch::keep(const fs::path& folder) const {
+Result<std::vector<std::string>> SupervisedWatch::keep(const fs::path& folder) const {
   std::error_code problem;
   fs::create_directories(folder, problem);
   std::ofstream deleted(folder / "deleted.txt");

@@ -28,7 +28,7 @@ class SupervisedWatch {
   SupervisedWatch& operator=(const SupervisedWatch&) = delete;
   // After the job. An error: it never entered its layer.
   base::Result<LayerContents> look();
-  base::Result<void> keep(const std::filesystem::path& folder) const;
+  base::Result<std::vector<std::string>> keep(const std::filesystem::path& folder) const;
 
  private:
   SupervisedWatch(LayerSpec spec, base::FileDescriptor socket);

@@ -72,7 +72,7 @@ void send(int listener, std::uint64_t id, const Answer& answer) {
 Supervisor::Supervisor(base::FileDescriptor listener, const SupervisedPlaces& places)
     : listener_(std::move(listener)),
       stop_(::eventfd(0, EFD_CLOEXEC)),
-      tree_(places.mirror, places.shared, places.limit_bytes),
+      tree_(places.files),
       services_(Services::find()),
       network_(places.network) {
   std::uint64_t flags = kWakeInStep;

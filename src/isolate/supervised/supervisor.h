@@ -15,12 +15,9 @@
 
 namespace vramfit::isolate {
 
-// What the supervisor does not change for a job: where it keeps what changes, and what it leaves alone.
 struct SupervisedPlaces {
-  std::string mirror;
-  std::vector<std::string> shared;
-  std::int64_t limit_bytes = 0;  // of the mirror; 0: half of what its disk has free
-  bool network = false;          // the job has it
+  UnionPlaces files;
+  bool network = false;  // the job has it
 };
 
 // One thread, from here until nobody is left whose calls it would answer, or until it goes.

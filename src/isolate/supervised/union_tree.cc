@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "isolate/mount_table.h"
+#include "isolate/shared_memory.h"
 #include "isolate/upper_tree.h"
 
 namespace vramfit::isolate {
@@ -22,6 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+const std::string kDevices = "/dev", kSharedMemory = SharedMemoryFolder::kPlace;
 constexpr std::int64_t kBlock = 512;  // of st_blocks
 constexpr int kMaxLinks = 40;         // as path_resolution(7)
 constexpr mode_t kPermissions = 07777, kWriteBits = 0222;
@@ -54,18 +56,24 @@ void copy_looks(const struct stat& from, const std::string& to, mode_t mode) {
 
 }  // namespace
 
+// What a job finds at /dev/shm is a folder of ours.
+bool UnionTree::enters_shared_memory(std::deque<std::string>& rest) const {
+  while (!rest.empty() && rest.front() == ".") rest.pop_front();
+  return !memory_.empty() && !rest.empty() && rest.front() == "shm";
+}
+
 // A folder on the way, and where its entries are looked up.
 struct UnionTree::Place {
   std::string path, place;
   bool is_mirrored = false, is_clean = true;
 };
 
-UnionTree::UnionTree(std::string mirror, std::vector<std::string> shared, std::int64_t limit_bytes)
-    : mirror_(std::move(mirror)), shared_(std::move(shared)) {
-  const std::int64_t free = free_bytes();
+UnionTree::UnionTree(UnionPlaces places)
+    : mirror_(std::move(places.mirror)), memory_(std::move(places.shared_memory)), shared_(std::move(places.shared)) {
+  const std::int64_t free = free_bytes(), limit_bytes = places.limit_bytes;
   least_free_ = free - (limit_bytes > 0 ? std::min(limit_bytes, free) : free / 2);
   struct stat status {};
-  if (::stat(mirror_.c_str(), &status) == 0) root_ = status.st_ino;
+  if (::stat(mirror_.c_str(), &status) == 0) root_ = id_of(status);
 }
 
 std::int64_t UnionTree::free_bytes() const {
@@ -79,11 +87,26 @@ bool UnionTree::has_room() {
   return has_some;
 }
 
+bool UnionTree::is_in_shared_memory(const std::string& path) const {
+  return !memory_.empty() && (path == kSharedMemory || lies_below(path, kSharedMemory));
+}
+
 bool UnionTree::is_shared(const std::string& path) const {
-  return std::ranges::any_of(shared_, [&](const std::string& one) { return path == one || lies_below(path, one); });
+  const bool is_memory = is_in_shared_memory(path);
+  return std::ranges::any_of(shared_, [&](const std::string& one) {
+    return (path == one || lies_below(path, one)) && !(is_memory && lies_below(kSharedMemory, one));
+  });
+}
+
+std::string UnionTree::mirror_of(const std::string& path) const {
+  if (is_in_shared_memory(path)) return memory_ + path.substr(kSharedMemory.size());
+  return path == "/" ? mirror_ : mirror_ + path;
 }
 
 std::string UnionTree::virtual_of(const std::string& real) const {
+  if (!memory_.empty() && (real == memory_ || lies_below(real, memory_))) {
+    return kSharedMemory + real.substr(memory_.size());
+  }
   if (real == mirror_) return "/";
   return lies_below(real, mirror_) ? real.substr(mirror_.size()) : real;
 }
@@ -104,7 +127,7 @@ void UnionTree::count_in(const std::string& place, const std::string& path, cons
     }, real{};
     const std::string name = entry.path().filename().string();
     if (::lstat(entry.path().c_str(), &own) != 0) continue;
-    const auto state = states_.find(own.st_ino);
+    const auto state = states_.find(id_of(own));
     if (S_ISDIR(own.st_mode)) {
       if (state != states_.end() && state->second.is_mirrored)
         count_in(entry.path().string(), join(path, name), state->second.origin, contents);
@@ -144,7 +167,7 @@ bool UnionTree::step(Place& at, const std::string& name, Found& found) const {
   found.exists = ::lstat(found.place.c_str(), &found.status) == 0;
   if (!at.is_mirrored) return found.exists;
   if (!found.exists) return found.clean = false;
-  const auto known = states_.find(found.status.st_ino);
+  const auto known = states_.find(id_of(found.status));
   if (known == states_.end()) {
     found.clean = false;
     return true;
@@ -167,8 +190,9 @@ Found UnionTree::find(const std::string& from, std::string_view words, bool foll
   if (!words.starts_with('/')) push_words(rest, from);
   const bool wants_folder = words.ends_with('/');
   std::vector<Place> way{top()};
+  bool is_by_link = false;  // the last of the words is a link that was followed
   const auto here = [&] {
-    found = {0, true, false, way.back().is_clean, way.back().path, way.back().place, {}};
+    found = {0, true, false, way.back().is_clean, way.back().path, way.back().place, {}, {}};
     if (::lstat(found.place.c_str(), &found.status) != 0) found.error = errno;
   };
   here();
@@ -184,6 +208,14 @@ Found UnionTree::find(const std::string& from, std::string_view words, bool foll
     if (name.size() > 255) return found.error = ENAMETOOLONG, found;
     found = {};
     const bool exists = step(way.back(), name, found);
+    if (way.back().is_clean && !way.back().is_mirrored && !is_by_link) found.folder = way.back().path;
+    if (found.path == kDevices && enters_shared_memory(rest)) {
+      rest.pop_front();
+      way.push_back({kDevices, kDevices, false, false});
+      way.push_back({kSharedMemory, memory_, true, false});
+      here();
+      continue;
+    }
     if (is_shared(found.path)) {
       found.outside = true;
       for (const std::string& word : rest) found.path = join(found.path, word);
@@ -198,6 +230,7 @@ Found UnionTree::find(const std::string& from, std::string_view words, bool foll
     if (S_ISLNK(found.status.st_mode) && (!rest.empty() || follow_last || wants_folder)) {
       if (++links > kMaxLinks) return found.error = ELOOP, found;
       const std::string text = read_link(found.place);
+      is_by_link = is_by_link || rest.empty();
       if (!found.clean) way.back().is_clean = false;
       if (text.starts_with('/')) {
         const bool is_clean = found.clean;
@@ -218,22 +251,22 @@ Found UnionTree::find(const std::string& from, std::string_view words, bool foll
   return found;
 }
 
-void UnionTree::keep_in(const std::string& place, const std::string& origin, const fs::path& to, std::ostream& deleted,
-                        std::string& failed) const {
+void UnionTree::keep_in(const std::string& place, const std::string& path, const std::string& origin,
+                        const fs::path& to, std::ostream& deleted, KeptFiles& kept) const {
   std::error_code problem;
   for (const auto& entry : fs::directory_iterator(place, problem)) {
     struct stat own {};
     if (::lstat(entry.path().c_str(), &own) != 0) continue;
-    const auto state = states_.find(own.st_ino);
-    const fs::path target = to / entry.path().filename();
-    if (S_ISDIR(own.st_mode)) {
-      const bool is_mirrored = state != states_.end() && state->second.is_mirrored;
-      if (is_mirrored) keep_in(entry.path().string(), state->second.origin, target, deleted, failed);
-    } else if (state == states_.end()) {
-      fs::create_directories(to, problem);
-      const bool is_link = S_ISLNK(own.st_mode);
-      if (is_link) fs::copy_symlink(entry.path(), target, problem);
-      if (S_ISREG(own.st_mode) && !copy_sparse(entry.path(), target)) failed = target.string();
+    const auto state = states_.find(id_of(own));
+    const std::string name = entry.path().filename().string(), below = join(path, name);
+    if (state == states_.end()) {
+      kept.add(entry.path(), to / name, below);
+    } else if (state->second.origin.empty() || (S_ISDIR(own.st_mode) && state->second.is_mirrored)) {
+      if (state->second.origin.empty()) kept.add_folder(entry.path(), to / name);
+      keep_in(entry.path().string(), below, state->second.origin, to / name, deleted, kept);
+    } else if (state->second.origin != below) {  // renamed as it was
+      S_ISDIR(own.st_mode) ? kept.add_tree(state->second.origin, to / name, below)
+                           : kept.add(state->second.origin, to / name, below);
     }
   }
   if (origin.empty()) return;
@@ -243,11 +276,10 @@ void UnionTree::keep_in(const std::string& place, const std::string& origin, con
   }
 }
 
-base::Result<void> UnionTree::keep(const fs::path& folder, std::ostream& deleted) const {
-  std::string failed;
-  if (!is_untouched()) keep_in(mirror_, "/", folder, deleted, failed);
-  if (failed.empty()) return {};
-  return base::fail_errno("not all of the job's files could be kept", failed);
+std::vector<std::string> UnionTree::keep(const fs::path& folder, std::ostream& deleted) const {
+  KeptFiles kept;
+  if (!is_untouched()) keep_in(mirror_, "/", "/", folder, deleted, kept);
+  return kept.finish();
 }
 
 // Another name of a file that is in the mirror already is one there too.
@@ -289,7 +321,7 @@ int UnionTree::fill(const std::string& place, const std::string& origin) {
     }
     struct stat own {};
     if (::lstat(to.c_str(), &own) != 0) return errno;
-    states_[own.st_ino] = {from, false, is_link};
+    states_[id_of(own)] = {from, false, is_link};
   }
   if (problem) return problem.value();
   // Where the user could not write, he still can't, though the mirror is his.
@@ -299,6 +331,7 @@ int UnionTree::fill(const std::string& place, const std::string& origin) {
 }
 
 int UnionTree::mirror(const std::string& folder) {
+  if (is_in_shared_memory(folder)) return 0;  // all of it is the job's own
   if (is_untouched()) {
     if (const int problem = fill(mirror_, "/"); problem != 0) return problem;
     states_[root_] = {"/", true, false};
@@ -311,11 +344,12 @@ int UnionTree::mirror(const std::string& folder) {
     struct stat status {};
     if (::lstat(place.c_str(), &status) != 0) return errno;
     if (!S_ISDIR(status.st_mode)) return ENOTDIR;
-    const auto state = states_.find(status.st_ino);
+    const auto state = states_.find(id_of(status));
     if (state == states_.end() || state->second.is_mirrored) continue;
     const std::string origin = state->second.origin;
+    plain_folders_.drop(path);
     if (const int problem = fill(place, origin); problem != 0) return problem;
-    states_[status.st_ino].is_mirrored = true;
+    states_[id_of(status)].is_mirrored = true;
   }
   return 0;
 }
@@ -326,7 +360,7 @@ int UnionTree::take(const Found& found, bool with_data) {
   const std::string own = mirror_of(found.path);
   struct stat status {};
   if (::lstat(own.c_str(), &status) != 0) return errno;
-  const auto state = states_.find(status.st_ino);
+  const auto state = states_.find(id_of(status));
   if (state == states_.end()) return 0;
   const std::string origin = state->second.origin;
   const bool is_link = state->second.is_link;
@@ -339,13 +373,21 @@ int UnionTree::take(const Found& found, bool with_data) {
   return 0;
 }
 
+void UnionTree::disturb(const std::string& path) {
+  struct stat status {};
+  if (::lstat(mirror_of(path).c_str(), &status) != 0) return;
+  const auto state = states_.find(id_of(status));
+  const bool is_own_folder = state != states_.end() && state->second.origin.empty();
+  if (S_ISLNK(status.st_mode) || (S_ISDIR(status.st_mode) && !is_own_folder)) plain_folders_.clear();
+}
+
 void UnionTree::made(const std::string& path) {
   struct stat status {};
   if (::lstat(mirror_of(path).c_str(), &status) != 0) return;
   if (S_ISDIR(status.st_mode)) {
-    states_[status.st_ino] = {"", true, false};
+    states_[id_of(status)] = {"", true, false};
   } else {
-    states_.erase(status.st_ino);
+    states_.erase(id_of(status));
   }
 }
 

@@ -6,24 +6,17 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
+#include <utility>
 
-#include "isolate/layer.h"
-#include "isolate/supervised/session.h"
-#include "isolate/watch.h"
+#include "isolate/job_layer.h"
+#include "isolate/lockdown.h"
 
 namespace {
 
 using namespace vramfit;
 namespace fs = std::filesystem;
-
-struct Watches {
-  std::optional<isolate::LayerWatch> overlay;
-  std::unique_ptr<isolate::SupervisedWatch> supervised;
-};
 
 int fail(const base::Error& error) {
   std::fprintf(stderr, "%s\n", to_string(error).c_str());
@@ -43,12 +36,13 @@ int run(const isolate::LayerSpec& spec, char** command) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int tell(Watches& watches, const std::string& keep) {
-  const auto contents = watches.overlay ? watches.overlay->look() : watches.supervised->look();
+int tell(isolate::JobLayer& layer, const std::string& keep) {
+  const auto contents = layer.look();
   if (!contents) return fail(contents.error());
   if (!keep.empty()) {
-    const auto kept = watches.overlay ? watches.overlay->keep(keep) : watches.supervised->keep(keep);
+    const auto kept = layer.keep(keep);
     if (!kept) return fail(kept.error());
+    for (const std::string& line : *kept) std::fprintf(stderr, "not kept: %s\n", line.c_str());
   }
   const nlohmann::json text = {{"written", contents->written},
                                {"replaced", contents->replaced},
@@ -69,24 +63,15 @@ int main(int count, char** words) {
     at = 5;
   }
   if (count < at + 2 || std::strcmp(words[at], "--") != 0) return 2;
-  isolate::LayerSpec spec;
-  spec.is_supervised = std::strcmp(words[1], "supervised") == 0;
-  const fs::path folder = fs::canonical(words[2]);
-  spec.staging = (folder / "layer").string();
-  fs::create_directory(spec.staging);
-  spec.report = (folder / "layer.sock").string();
-  spec.near = {fs::current_path().string()};
-  Watches watches;
-  if (spec.is_supervised) {
-    auto listening = isolate::SupervisedWatch::listen(spec);
-    if (!listening) return fail(listening.error());
-    watches.supervised = std::move(*listening);
-  } else {
-    auto listening = isolate::LayerWatch::listen(folder);
-    if (!listening) return fail(listening.error());
-    watches.overlay.emplace(std::move(*listening));
-  }
-  const int code = run(spec, words + at + 1);
-  const int told = tell(watches, keep);
+  const bool is_supervised = std::strcmp(words[1], "supervised") == 0;
+  const auto mechanism = is_supervised          ? isolate::Mechanism::kSupervisor
+                         : isolate::may_mount() ? isolate::Mechanism::kOverlay
+                                                : isolate::Mechanism::kUserNamespace;
+  isolate::LayerSpec wanted;
+  wanted.near = {fs::current_path().string()};
+  auto layer = isolate::JobLayer::open(std::move(wanted), mechanism, fs::canonical(words[2]));
+  if (!layer) return fail(layer.error());
+  const int code = run(layer->spec(), words + at + 1);
+  const int told = tell(*layer, keep);
   return code != 0 ? code : told;
 }
