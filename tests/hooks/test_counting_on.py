@@ -475,3 +475,24 @@ def test_growth_that_begins_late_is_followed_for_more_rounds(job: Job) -> None:
     assert finished.output()[-2:] == [5998, 5999]
     growth = finished.only("late_growth")
     assert growth["value"] == 3000 and growth["bytes_per_round"] == 64 * 1024 * 4
+
+
+def test_a_test_within_a_function_is_read_in_the_words_of_its_call(job: Job) -> None:
+    finished = run(
+        job,
+        """
+    def divisible_by(number, divisor):
+        return number % divisor == 0
+
+    class Trainer:
+        def __init__(self): self.step, self.every = 0, 700
+        def train(self):
+            while self.step < 5000:
+                train_on(torch.ones(2, 4)); self.step += 1
+                if self.step != 0 and divisible_by(self.step, self.every): done.append(self.step)
+    Trainer().train()
+    print(json.dumps(done))
+    """,
+    )
+    assert finished.output()[0] == 700
+    assert not any("could not be computed" in text for text in opened(finished))

@@ -27,7 +27,7 @@ from vramfit.counting_on.rounds import MOST, Levels, Rounds
 from vramfit.counting_on.scripts import source_of
 from vramfit.counting_on.targets import ROUNDS_EACH
 from vramfit.coverage import lines
-from vramfit.coverage.source import Source, passed_to
+from vramfit.coverage.source import Source, in_words_of, passed_to
 from vramfit.diagnose import frames
 
 _MAX_MOVES = 64
@@ -245,10 +245,10 @@ class Counting:
         if "." in counter.name:  # an attribute is read anywhere
             for function in (function for functions in source.functions.values() for function in functions):
                 self._add_tests(function, found)
-        for function, parameter in passed_to(source, scope, counter.is_written_as):
+        for passed in passed_to(source, scope, counter.is_written_as):
             own = Tests(names)
-            self._add_tests(function, own)
-            found.tests += [targets.renamed(test, parameter, counter.name) for test in own.tests]
+            self._add_tests(passed.function, own)
+            found.tests += [in_words_of(test, passed.given) for test in own.tests]
         return found
 
     @staticmethod

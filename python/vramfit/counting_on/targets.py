@@ -13,11 +13,11 @@ is called.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from vramfit import loaders
+from vramfit.coverage.source import in_words_of
 
 _MAX_TRIES = 200_000  # values for which one test is computed
 _MAX_ITEMS = 64
@@ -128,7 +128,7 @@ def each_of(test: ast.expr, bound: Mapping[str, list[float]]) -> list[ast.expr]:
     name = next((n.id for n in ast.walk(test) if isinstance(n, ast.Name) and n.id in bound), None)
     if name is None or _looked_up(test) is not None:
         return [test]
-    return [_with(test, name, ast.Constant(value)) for value in bound[name]]
+    return [in_words_of(test, {name: ast.Constant(value)}) for value in bound[name]]
 
 
 def bounds_in(scope: ast.AST) -> Iterator[ast.expr]:
@@ -138,19 +138,6 @@ def bounds_in(scope: ast.AST) -> Iterator[ast.expr]:
             yield node.test
         if isinstance(node, ast.If) and isinstance(node.body[-1], (ast.Break, ast.Return)):
             yield node.test
-
-
-def renamed(test: ast.expr, parameter: str, name: str) -> ast.expr:
-    """A test within a function, in the words of who calls it."""
-    return _with(test, parameter, ast.parse(name, mode="eval").body)
-
-
-def _with(test: ast.expr, name: str, instead: ast.expr) -> ast.expr:
-    class Renamer(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            return ast.copy_location(copy.deepcopy(instead), node) if node.id == name else node
-
-    return Renamer().visit(copy.deepcopy(test))  # type: ignore[no-any-return]
 
 
 def _turns(test: ast.expr, names: Names, is_counter: IsCounter, so_far: range, ahead: range) -> set[int] | None:

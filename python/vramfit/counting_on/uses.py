@@ -26,8 +26,8 @@ def first_of(counter: Counter, source: Source, scope: ast.AST | None) -> str:
     if scope is None:
         return ""
     inside: list[tuple[ast.AST, IsCounter]] = [(scope, counter.is_written_as)]
-    for function, parameter in passed_to(source, scope, counter.is_written_as):
-        inside.append((function, _is_named(parameter)))
+    for passed in passed_to(source, scope, counter.is_written_as):
+        inside.append((passed.function, _is_named(passed.parameter)))
     for where, is_counter in reversed(inside):  # what a function does with it rather than that it is called
         for statement in _statements(where):
             if any(is_counter(node) for node in _computed(statement, source) if isinstance(node, ast.expr)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from vramfit.coverage.source import Function, Gap, Source
+from vramfit.coverage.source import Function, Gap, Source, is_silent
 
 
 def find(sources: Iterable[Source], entered: set[tuple[str, str, int]]) -> Iterator[tuple[Source, Gap, str]]:
@@ -22,7 +22,8 @@ def find(sources: Iterable[Source], entered: set[tuple[str, str, int]]) -> Itera
         for name, functions in source.functions.items():
             for function in functions if name in handed else ():
                 if not _was_entered(source, function, entered):
-                    yield source, Gap(list(function.body), name, None, scope=function), f"when `{name}` is called"
+                    body = [each for each in function.body if not is_silent(each)] or function.body
+                    yield source, Gap(body, name, None, scope=function), f"when `{name}` is called"
         for node in ast.walk(source.tree):
             is_known = isinstance(node, ast.Lambda) and node.lineno in source.seen
             if is_known and (source.name, "<lambda>", node.lineno) not in entered:

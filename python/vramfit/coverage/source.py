@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -59,7 +60,7 @@ class Source:
         """Of one suite and those below it; functions within are gone through by themselves."""
         run: list[ast.stmt] = []
         for statement in suite:
-            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) or _is_silent(statement):
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) or is_silent(statement):
                 continue
             if not self.was_run(statement):
                 run.append(statement)
@@ -98,7 +99,7 @@ def _header_lines(statement: ast.stmt) -> range:
     return range(first, max(first, last) + 1)
 
 
-def _is_silent(statement: ast.stmt) -> bool:
+def is_silent(statement: ast.stmt) -> bool:
     """No code comes of it, or none that a line event tells of."""
     if isinstance(statement, (ast.Global, ast.Nonlocal, ast.Pass)):
         return True
@@ -254,20 +255,41 @@ class Varying:
                         self._locals[function].add(parameter)
 
 
+@dataclass
+class Passed:
+    """A call that gives a value as it is to a function of the file."""
+
+    function: Function
+    parameter: str  # what the value is called there
+    given: dict[str, ast.expr]  # every parameter of this call, in the words of the scope that was asked about
+
+
 def passed_to(
     source: Source, scope: ast.AST, is_wanted: Callable[[ast.expr], bool], depth: int = 3
-) -> Iterator[tuple[Function, str]]:
-    """The functions of a file to which a value is given as it is, and the parameters it is there, calls within calls
-    included."""
+) -> Iterator[Passed]:
+    """The functions of a file to which a value is given, calls within calls included."""
     for node in _own_nodes(scope):
         if not isinstance(node, ast.Call):
             continue
         for function in source.functions.get(_called_name(node), []):
-            for parameter, value in _given(function, node):
-                if is_wanted(value):
-                    yield function, parameter
-                    if depth > 1:
-                        yield from passed_to(source, function, _is_name(parameter), depth - 1)
+            given = dict(_given(function, node))
+            for parameter in [name for name, value in given.items() if is_wanted(value)]:
+                yield Passed(function, parameter, given)
+                if depth > 1:
+                    for inner in passed_to(source, function, _is_name(parameter), depth - 1):
+                        words = {name: in_words_of(value, given) for name, value in inner.given.items()}
+                        yield Passed(inner.function, inner.parameter, words)
+
+
+def in_words_of(expression: ast.expr, given: Mapping[str, ast.expr]) -> ast.expr:
+    """An expression within a function with what a call gives in place of its parameters."""
+
+    class Renamer(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            instead = given.get(node.id)
+            return node if instead is None else ast.copy_location(copy.deepcopy(instead), node)
+
+    return Renamer().visit(copy.deepcopy(expression))  # type: ignore[no-any-return]
 
 
 def _is_name(name: str) -> Callable[[ast.expr], bool]:
