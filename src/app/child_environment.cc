@@ -53,6 +53,8 @@ base::Environment child_environment(base::Environment user, const Installation& 
   } else {
     put_first(environment, "LD_PRELOAD", installation.preload(places.cuda_major).string());
     put_first(environment, "LD_LIBRARY_PATH", installation.stand_ins(places.cuda_major).string());
+    // Extensions that the job compiles link with -lcudart, and not every machine has the toolkit's.
+    put_first(environment, "LIBRARY_PATH", installation.stand_ins(places.cuda_major).string());
     put_first(environment, "PATH", installation.commands().string());  // nvidia-smi answers for the virtual card
     environment["TRITON_LIBCUDA_PATH"] = installation.stand_ins(places.cuda_major).string();
     environment["VRAMFIT_LEDGER"] = places.ledger.string();

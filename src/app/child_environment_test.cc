@@ -22,6 +22,7 @@ TEST(ChildEnvironment, ours_come_first_and_the_users_stay) {
   EXPECT_EQ(environment.at("PYTHONPATH"), "/opt/vf/python/vramfit/hook:/opt/vf/python:/home/x");
   EXPECT_EQ(environment.at("VRAMFIT_HOOKS"), "/opt/vf/python/vramfit/hook:/opt/vf/python");
   EXPECT_EQ(environment.at("LD_LIBRARY_PATH"), "/opt/vf/lib/cu13");
+  EXPECT_EQ(environment.at("LIBRARY_PATH"), "/opt/vf/lib/cu13");
   EXPECT_EQ(environment.at("PATH"), "/opt/vf/lib/commands:/usr/bin");
   EXPECT_EQ(environment.at("VRAMFIT_LEDGER"), "/dev/shm/ledger");
   EXPECT_EQ(environment.at("VRAMFIT_RUN_DIR"), "/run/folder");
@@ -51,6 +52,7 @@ TEST(ChildEnvironment, a_real_card_gets_the_recorder_only) {
   EXPECT_EQ(wished.at("VRAMFIT_ON_OOM"), "report");
   EXPECT_FALSE(environment.contains("VRAMFIT_LEDGER"));
   EXPECT_FALSE(environment.contains("LD_LIBRARY_PATH"));
+  EXPECT_FALSE(environment.contains("LIBRARY_PATH"));
   EXPECT_TRUE(std::filesystem::path(environment.at("VRAMFIT_PLAN")).is_absolute());
 }
 

@@ -108,6 +108,17 @@ RECIPES_RUN = [
         environment="torchtune",
         owners=STATE | {"activations"},
     ),
+    *[
+        Recipe(
+            "torchtitan_train.py",
+            (cards,),
+            packages=("torchtitan", "torch"),
+            environment="torchtitan",
+            gpu=f"{cards}xrtx3090",
+            owners=STATE | {"activations"},
+        )
+        for cards in ("1", "2")
+    ],
     Recipe("notebook_nbconvert.py", packages=("nbconvert", "torch"), environment="notebook"),
 ]
 
