@@ -56,6 +56,9 @@ def accelerated(*options: str, owners: frozenset[str] = STATE) -> Recipe:
     return on_two_cards("accelerate_strategies.py", launcher=(*ACCELERATE, *options), packages=packages, owners=owners)
 
 
+# Programs none of whose code is the user's own: their lines are those of their packages.
+STARTED_BY_NAME = {"torchtune": ("torchtune/", "recipes/"), "torchtitan": "torchtitan/"}
+
 RECIPES_RUN = [
     Recipe("peft_lora.py", packages=("peft", "transformers"), owners=frozenset({"weights"})),
     Recipe("qlora_bitsandbytes.py", packages=("bitsandbytes", "peft")),
@@ -198,6 +201,9 @@ def test_a_program_ends_well(recipe: Recipe, product: Product, outcomes: list[di
     run = run_recipe(recipe, product, outcomes)
     held = {row["owner"] for row in run.result["owners_at_peak"] if row["bytes"] > 0}
     assert recipe.owners <= held, held
+    if recipe.environment in STARTED_BY_NAME:
+        lines = [row["line"] for row in run.result["lines_at_peak"]]
+        assert lines and all(line.startswith(STARTED_BY_NAME[recipe.environment]) for line in lines), lines
 
 
 @pytest.mark.every_version
