@@ -127,8 +127,8 @@ RECIPES_RUN = [
     ],
     Recipe("notebook_nbconvert.py", packages=("nbconvert", "torch"), environment="notebook"),
 ]
-# Those that are known to run on the older torch. bitsandbytes for CUDA 12 is not: it needs libnvJitLink.so.12, which has no
-# stand-in.
+# Those that are known to run on the older torch. bitsandbytes for CUDA 12 does not: it needs libnvJitLink.so.12, which
+# has no stand-in.
 ON_OLDER = {
     *("peft", "torch-geometric", "diffusers", "torchao", "monai", "segmentation-models-pytorch", "timm"),
     *("transformers", "accelerate"),
@@ -137,7 +137,7 @@ OLDER_RUN = [
     replace(recipe, environment=OLDER)
     for recipe in RECIPES_RUN
     if recipe.environment == "programs"
-    and (recipe.script in ("trl_sft.py", "trl_grpo.py") or ON_OLDER >= set(recipe.packages))
+    and (recipe.script in ("trl_sft.py", "trl_grpo.py") or set(recipe.packages) <= ON_OLDER)
     and recipe.launcher[-1:] != ("2",)  # accelerate's FSDP 2: not tried there
 ]
 
