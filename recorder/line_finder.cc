@@ -5,8 +5,6 @@
 
 #include <climits>
 
-#include "own_code.h"
-
 namespace vramfit::recorder {
 
 namespace {
@@ -35,11 +33,11 @@ std::string find_hooks_folder() {
 LineFinder::LineFinder(Intern intern)
     : intern_(std::move(intern)), hooks_folder_(find_hooks_folder()), start_folder_(current_folder()) {}
 
-bool LineFinder::is_own(const void* code) {
+Whose LineFinder::whose(const void* code) {
   const void* file = frames_.file_identity(code);
   Code& entry = codes_[mix(code, nullptr) % kCodes];
-  if (entry.code != code || entry.file != file) entry = {code, file, is_own_code(frames_.file(code), hooks_folder_)};
-  return entry.own;
+  if (entry.code != code || entry.file != file) entry = {code, file, whose_code(frames_.file(code), hooks_folder_)};
+  return entry.whose;
 }
 
 uint32_t LineFinder::place_text(const PythonFrames::Site& site) {
@@ -53,13 +51,13 @@ uint32_t LineFinder::place_text(const PythonFrames::Site& site) {
   return entry.text;
 }
 
-uint32_t LineFinder::find() {
+uint32_t LineFinder::find(Whose wanted) {
   if (!frames_.ready()) return 0;
   const std::lock_guard guard(lock_);
   PythonFrames::Frame frame = frames_.innermost();
   for (int depth = 0; frame != nullptr && depth < kMaxDepth; ++depth, frame = frames_.outer(frame)) {
     const PythonFrames::Site site = frames_.site(frame);
-    if (site.code != nullptr && is_own(site.code)) return place_text(site);
+    if (site.code != nullptr && whose(site.code) == wanted) return place_text(site);
   }
   return 0;
 }

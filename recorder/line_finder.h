@@ -8,27 +8,28 @@
 #include <string>
 #include <string_view>
 
+#include "own_code.h"
 #include "python_frames.h"
 
 namespace vramfit::recorder {
 
-// The script's own line that a thread is at: the innermost frame whose file is the user's own. Two direct-mapped caches
-// make it cheap (0.2 us on a stack of 20 frames): whether a code object is the user's, and the text of a place in it.
+// The line that a thread is at in the user's own code, or in that of packages: the innermost frame whose file is such a
+// one. Two direct-mapped caches make it cheap (0.2 us on a stack of 20 frames): whose a code object is, and the text of
+// a place in it.
 class LineFinder {
  public:
   using Intern = std::function<uint32_t(std::string_view)>;
 
   explicit LineFinder(Intern intern);
 
-  // The string id of the line, 0 when there is none (an autograd thread, no Python, nothing of the user's on the
-  // stack).
-  uint32_t find();
+  // The string id of the line, 0 when there is none (an autograd thread, no Python, no such code on the stack).
+  uint32_t find(Whose wanted);
 
  private:
   struct Code {
     const void* code = nullptr;
     const void* file = nullptr;  // tells a recycled address
-    bool own = false;
+    Whose whose = Whose::kMachinery;
   };
   struct Place {
     PythonFrames::Site site;
@@ -39,7 +40,7 @@ class LineFinder {
   static constexpr size_t kPlaces = 2048;
   static constexpr int kMaxDepth = 512;
 
-  bool is_own(const void* code);
+  Whose whose(const void* code);
   uint32_t place_text(const PythonFrames::Site& site);
 
   Intern intern_;

@@ -99,11 +99,12 @@ uint32_t Recorder::intern(std::string_view text) { return text.empty() ? 0 : str
 
 uint32_t Recorder::own_line() {
   if (const uint32_t known = the_position.line.load(std::memory_order_relaxed)) return known;
-  if (const uint32_t found = lines_.find()) return found;
+  if (const uint32_t found = lines_.find(Whose::kUsers)) return found;
   if (inherited_line != 0) return inherited_line;
-  return the_position.stage.load(std::memory_order_relaxed) == VF_STAGE_BACKWARD
-             ? the_position.backward_line.load(std::memory_order_relaxed)
-             : 0;
+  if (the_position.stage.load(std::memory_order_relaxed) == VF_STAGE_BACKWARD) {
+    if (const uint32_t line = the_position.backward_line.load(std::memory_order_relaxed)) return line;
+  }
+  return lines_.find(Whose::kPackage);
 }
 
 uint32_t Recorder::inherit_line(uint32_t line) { return std::exchange(inherited_line, line); }

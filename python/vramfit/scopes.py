@@ -92,12 +92,17 @@ def root_of(module: Any) -> Root | None:
     return root if root is not None and root.module() is unwrap(module) else None
 
 
+def _numel(parameter: Any) -> int:
+    """Also of one that DeepSpeed's ZeRO 3 has spread over the ranks: it is empty outside of its module's forward."""
+    return int(getattr(parameter, "ds_numel", 0) or parameter.numel())
+
+
 def learn_root(module: Any) -> Root:
     known = root_of(module)
     if known is not None and id(module) in _scopes and _scopes[id(module)][0]() is module:
         return known
     inner = unwrap(module)
-    sizes = [(p.numel(), p.numel() * p.element_size()) for p in filter(is_there, inner.parameters())]
+    sizes = [(n := _numel(p), n * p.element_size()) for p in filter(is_there, inner.parameters())]
     class_name = type(inner).__name__
     is_main = bool(sizes) and not any(root.parameters and root.module() is not None for root in roots.values())
     prefix = "" if is_main or not sizes else f"{class_name}/"

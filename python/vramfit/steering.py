@@ -29,6 +29,16 @@ def decided_by(frame: FrameType | None) -> str:
     return _known[key]
 
 
+@functools.cache
+def _leaves_a_loop(file: str, line: int) -> bool:
+    return _decided_by(file, line) == LOOP
+
+
+def ends_a_loop_at(frame: FrameType) -> bool:
+    """Whether the line that `frame` is at decides how long a loop runs; of libraries' lines too."""
+    return _leaves_a_loop(frame.f_code.co_filename, frame.f_lineno)
+
+
 def _decided_by(file: str, line: int) -> str:
     tree = _tree_of(file)
     if tree is None:

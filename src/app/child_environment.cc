@@ -57,6 +57,8 @@ base::Environment child_environment(base::Environment user, const Installation& 
     environment["VRAMFIT_PRELOAD"] =
         installation.recorder().string() + ":" + installation.preload(places.cuda_major).string();
     environment["VRAMFIT_LIBRARIES"] = installation.stand_ins(places.cuda_major).string();
+    // Extensions that the job compiles link with -lcudart, and not every machine has the toolkit's.
+    put_first(environment, "LIBRARY_PATH", installation.stand_ins(places.cuda_major).string());
     put_first(environment, "PATH", installation.commands().string());  // nvidia-smi answers for the virtual card
     environment["TRITON_LIBCUDA_PATH"] = installation.stand_ins(places.cuda_major).string();
     environment["VRAMFIT_LEDGER"] = places.ledger.string();

@@ -25,6 +25,7 @@ TEST(ChildEnvironment, ours_come_first_and_the_users_stay) {
   EXPECT_EQ(environment.at("VRAMFIT_PRELOAD"),
             "/opt/vf/lib/libvramfit_recorder.so:/opt/vf/lib/cu13/libvramfit_preload.so");
   EXPECT_EQ(environment.at("VRAMFIT_LIBRARIES"), "/opt/vf/lib/cu13");
+  EXPECT_EQ(environment.at("LIBRARY_PATH"), "/opt/vf/lib/cu13");
   EXPECT_EQ(environment.at("PATH"), "/opt/vf/lib/commands:/usr/bin");
   EXPECT_EQ(environment.at("VRAMFIT_LEDGER"), "/dev/shm/ledger");
   EXPECT_EQ(environment.at("VRAMFIT_RUN_DIR"), "/run/folder");
@@ -55,6 +56,7 @@ TEST(ChildEnvironment, a_real_card_gets_the_recorder_only) {
   EXPECT_FALSE(environment.contains("VRAMFIT_LEDGER"));
   EXPECT_FALSE(environment.contains("VRAMFIT_PRELOAD"));
   EXPECT_FALSE(environment.contains("LD_LIBRARY_PATH"));
+  EXPECT_FALSE(environment.contains("LIBRARY_PATH"));
   EXPECT_TRUE(std::filesystem::path(environment.at("VRAMFIT_PLAN")).is_absolute());
 }
 

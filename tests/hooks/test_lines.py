@@ -48,3 +48,33 @@ def test_what_a_thread_allocates_has_the_line_that_set_it_to_work(job: Job) -> N
     )
     lines = [record.line for record in finished.records if record.kind == "alloc" and record.size >= 1 << 20]
     assert lines == [f"train.py:{line} in <module>" for line in (6, 7, 9)]
+
+
+def test_a_program_that_is_installed_has_the_lines_of_its_package(tmp_path: Path) -> None:
+    """`tune run`, `python -m torchtitan.train`: none of the code that runs is the user's own."""
+    packages = tmp_path / "site-packages"
+    (packages / "tool").mkdir(parents=True)
+    (packages / "tool" / "__init__.py").touch()
+    (packages / "tool" / "train.py").write_text(
+        "import ctypes\ndef step():\n    ctypes.PyDLL(None).vramfit_mark(b'step')\ndef main():\n    step()\n"
+        "if __name__ == '__main__':\n    main()\n"
+    )
+    (tmp_path / "own.py").write_text("from tool.train import step\nstep()\n")
+    environment = {"LD_PRELOAD": str(STAGE / "lib" / "libvramfit_recorder.so"), "PYTHONPATH": str(packages)}
+
+    def line_of(*words: str) -> str:
+        folder = tmp_path / f"lines of {words[-1]}"
+        folder.mkdir()
+        variables = dict(environment, VRAMFIT_RUN_DIR=str(folder))
+        subprocess.run([sys.executable, *words], cwd=tmp_path, env=variables, check=True)
+        (strings,) = folder.glob("strings.*.txt")
+        (line,) = (line for line in strings.read_text().splitlines() if ".py:" in line)
+        return line
+
+    assert line_of("-m", "tool.train") == "tool/train.py:3 in step"
+    assert line_of("own.py") == "own.py:2 in <module>"
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    (commands / "python3").symlink_to(sys.executable)
+    (commands / "tune").write_text("from tool.train import main\nmain()\n")
+    assert line_of(str(commands / "tune"), "run") == "tool/train.py:3 in step"

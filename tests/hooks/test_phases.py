@@ -177,3 +177,28 @@ def test_a_librarys_inference_inside_an_evaluation_is_no_test(job: Job) -> None:
     """
     )
     assert phases_of(finished) == {"train", "validate"}
+
+
+def test_a_model_whose_parameters_are_spread_is_one(job: Job) -> None:
+    """DeepSpeed's ZeRO 3 leaves them empty outside of their module's forward, and says how large they are."""
+    finished = job.run(
+        SETUP
+        + """
+    class Spread(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.empty(0))
+            self.weight.ds_numel = 8
+        def forward(self, x):
+            self.weight.data = torch.ones(4, 2)
+            out = x @ self.weight
+            self.weight.data = torch.empty(0)
+            return out
+    spread = Spread().eval()
+    def validate(x):
+        with torch.no_grad(): spread(x)
+    learn(model(loader.dataset[0][0]).mean())
+    validate(torch.ones(3, 4))
+    """
+    )
+    assert phases_of(finished) == {"train", "validate"}

@@ -144,6 +144,37 @@ def test_checks_pass_and_a_loss_is_a_number_that_falls(job: Job) -> None:
     assert found == [[True] * 4, [False] * 3, True, True, True]
 
 
+@pytest.mark.parametrize("rows", [64, 2048, 16384], ids=["computed", "chosen", "only counted"])
+def test_a_loop_that_draws_again_comes_to_its_end(job: Job, rows: int) -> None:
+    finished = tracked(
+        job,
+        f"""
+        import json, torch
+
+        def truncated(x, bound):
+            rounds, peak = 0, []
+            while True:
+                outside = (x < -bound) | (x > bound)
+                if not outside.any():
+                    return rounds, peak
+                rounds += 1
+                x = torch.where(outside, torch.randn_like(x), x)
+                peak.append(torch.cuda.max_memory_allocated())
+
+        x = torch.randn({rows}, 512, device="cuda")
+        first, again = truncated(x, 0.5), truncated(x, 0.5)
+        torch.nn.init.trunc_normal_(x, std=0.5, a=-1.0, b=1.0)
+        kept = sum(bool((x > 0.5).any()) for _ in range(100))
+        print(json.dumps([first[0], again[0], len(set(first[1][1:])), kept]))
+        """,
+    )
+    first, again, peaks, kept = finished.output()
+    assert 1 < first < 100 and 1 < again < 100
+    assert rows == 64 or again < first, "the line is known by then"
+    assert peaks == 1, "no round after the second takes more"
+    assert kept == 100, "what ends no loop is answered as ever"
+
+
 def test_a_loop_over_tokens_runs_its_bound(job: Job) -> None:
     found = tracked(
         job,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from suite import python_environments
 
 RECIPES = Path(__file__).resolve().parent / "recipes"
 TRAIN = frozenset({"train"})
+OLDER = "programs-2.6"  # the other version of torch that is supported throughout
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Recipe:
         words = [self.script, *self.arguments]
         if self.launcher:
             words += ["under", *self.launcher[self.launcher[0] == "-m" :]]
+        if self.environment == OLDER:
+            words += ["on", "torch", "2.6"]
         return " ".join(words)
 
 
@@ -55,6 +58,9 @@ def accelerated(*options: str, owners: frozenset[str] = STATE) -> Recipe:
     packages = ("accelerate", "transformers")
     return on_two_cards("accelerate_strategies.py", launcher=(*ACCELERATE, *options), packages=packages, owners=owners)
 
+
+# Programs none of whose code is the user's own: their lines are those of their packages.
+STARTED_BY_NAME = {"torchtune": ("torchtune/", "recipes/"), "torchtitan": "torchtitan/"}
 
 RECIPES_RUN = [
     Recipe("peft_lora.py", packages=("peft", "transformers"), owners=frozenset({"weights"})),
@@ -108,7 +114,31 @@ RECIPES_RUN = [
         environment="torchtune",
         owners=STATE | {"activations"},
     ),
+    *[
+        Recipe(
+            "torchtitan_train.py",
+            (cards,),
+            packages=("torchtitan", "torch"),
+            environment="torchtitan",
+            gpu=f"{cards}xrtx3090",
+            owners=STATE | {"activations"},
+        )
+        for cards in ("1", "2")
+    ],
     Recipe("notebook_nbconvert.py", packages=("nbconvert", "torch"), environment="notebook"),
+]
+# Those that are known to run on the older torch. bitsandbytes for CUDA 12 does not: it needs libnvJitLink.so.12, which
+# has no stand-in.
+ON_OLDER = {
+    *("peft", "torch-geometric", "diffusers", "torchao", "monai", "segmentation-models-pytorch", "timm"),
+    *("transformers", "accelerate"),
+}
+OLDER_RUN = [
+    replace(recipe, environment=OLDER)
+    for recipe in RECIPES_RUN
+    if recipe.environment == "programs"
+    and (recipe.script in ("trl_sft.py", "trl_grpo.py") or set(recipe.packages) <= ON_OLDER)
+    and recipe.launcher[-1:] != ("2",)  # accelerate's FSDP 2: not tried there
 ]
 
 
@@ -153,7 +183,9 @@ def told(recipe: Recipe, python: Path, run: Finished) -> dict[str, object]:
     return {
         "program": str(recipe),
         "what": first,
-        "versions": versions_of(python, recipe.packages + (("torch",) if recipe.environment == "programs" else ())),
+        "versions": versions_of(
+            python, recipe.packages + (("torch",) if recipe.environment in ("programs", OLDER) else ())
+        ),
         "verdict": run.result.get("verdict", f"exit {run.exit_code}"),
         "phases": sorted(phases_of(run)) if run.result else [],
         "peak_mib": (peak if in_use is None else in_use) >> 20,
@@ -182,11 +214,14 @@ def run_recipe(recipe: Recipe, product: Product, outcomes: list[dict[str, object
 
 
 @pytest.mark.every_version
-@pytest.mark.parametrize("recipe", RECIPES_RUN, ids=str)
+@pytest.mark.parametrize("recipe", RECIPES_RUN + OLDER_RUN, ids=str)
 def test_a_program_ends_well(recipe: Recipe, product: Product, outcomes: list[dict[str, object]]) -> None:
     run = run_recipe(recipe, product, outcomes)
     held = {row["owner"] for row in run.result["owners_at_peak"] if row["bytes"] > 0}
     assert recipe.owners <= held, held
+    if recipe.environment in STARTED_BY_NAME:
+        lines = [row["line"] for row in run.result["lines_at_peak"]]
+        assert lines and all(line.startswith(STARTED_BY_NAME[recipe.environment]) for line in lines), lines
 
 
 @pytest.mark.every_version

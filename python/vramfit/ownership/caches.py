@@ -107,7 +107,7 @@ def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if scopes.root_of(module) is None:
         return
     for name, value in [*(("", each) for each in args), *kwargs.items()]:
-        if hasattr(value, "untyped_storage") or isinstance(value, _PLAIN) or callable(value):
+        if storages.is_tensor(value) or isinstance(value, _PLAIN) or callable(value):
             continue
         tensors = _tensors_of(value)
         if isinstance(value, (list, tuple, dict)) and not tensors:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 _MAX_NESTING = 6
@@ -58,11 +60,17 @@ def is_quantized(tensor: Any) -> bool:
     return not dtype.is_floating_point or dtype.itemsize < 2
 
 
+def is_tensor(value: Any) -> bool:
+    """By its class: to ask just any object for an attribute may import modules or load libraries."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
 def within(value: Any, depth: int = 0) -> Iterator[Any]:
     """Tensors inside containers and objects that are no modules."""
-    if hasattr(value, "untyped_storage"):
+    if is_tensor(value):
         yield value
-    elif depth >= _MAX_NESTING or isinstance(value, (str, bytes, int, float, type)) or value is None:
+    elif depth >= _MAX_NESTING or isinstance(value, (str, bytes, int, float, type, ModuleType)) or value is None:
         return
     elif isinstance(value, dict):
         for item in list(value.values()):

@@ -22,7 +22,12 @@ def tokenizer() -> PreTrainedTokenizerFast:
     special = ["<unk>", "<s>", "</s>", "<pad>"]
     made.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=1000, special_tokens=special))
     words = PreTrainedTokenizerFast(
-        tokenizer_object=made, unk_token="<unk>", bos_token="<s>", eos_token="</s>", pad_token="<pad>"
+        tokenizer_object=made,
+        unk_token="<unk>",
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
+        model_input_names=["input_ids", "attention_mask"],  # transformers 4 adds token types, which a Llama refuses
     )
     words.chat_template = CHAT
     return words

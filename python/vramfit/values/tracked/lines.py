@@ -21,7 +21,7 @@ def own_line(frame: FrameType | None) -> str:
     outside = ""
     while frame is not None:
         file, code = frame.f_code.co_filename, frame.f_code
-        if not file.startswith((_OUR_FOLDER, "<")):
+        if not is_ours(frame):
             text = f"{_relative(file)}:{frame.f_lineno} in {code.co_name}"
             if not _INSTALLED.search(file):
                 return text
@@ -31,10 +31,19 @@ def own_line(frame: FrameType | None) -> str:
     return outside
 
 
+def is_ours(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith((_OUR_FOLDER, "<"))
+
+
+def is_dispatch(frame: FrameType) -> bool:
+    """Whether a frame is of torch, where operators pass through: not of its layers and weights."""
+    file = frame.f_code.co_filename
+    return _is_torch(file) and not file.startswith(_torch_folder() + "nn/")
+
+
 def is_users(frame: FrameType) -> bool:
     """Whether a frame is of the user's own code."""
-    file = frame.f_code.co_filename
-    return not file.startswith((_OUR_FOLDER, "<")) and not _INSTALLED.search(file)
+    return not is_ours(frame) and not _INSTALLED.search(frame.f_code.co_filename)
 
 
 def asking_line() -> tuple[object, int] | None:
@@ -45,9 +54,7 @@ def asking_line() -> tuple[object, int] | None:
 
 def asking_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and (
-        _is_torch(frame.f_code.co_filename) or frame.f_code.co_filename.startswith((_OUR_FOLDER, "<"))
-    ):
+    while frame is not None and (is_ours(frame) or _is_torch(frame.f_code.co_filename)):
         frame = frame.f_back
     return frame
 

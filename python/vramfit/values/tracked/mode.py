@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_map
 
 from vramfit import composite, steering
 from vramfit.values.mode import Twice
-from vramfit.values.tracked import lines, sized, witness
+from vramfit.values.tracked import lines, redrawing, sized, witness
 from vramfit.values.tracked.operators import Kind, Operator, names_of, operator_of
 from vramfit.values.tracked.states import ASSUMED, KNOWN, OPEN, UNKNOWN, host, put, set_state, state_of
 
@@ -221,13 +221,20 @@ def _counts(call: _Call) -> Any:
         return _plain(call)
     name, state = call.operator.name, state_of(source)
     if name == "aten::any":
-        return _plain(call) if state != UNKNOWN or call.is_small() else _fill_all(call, 1)
+        return _any(call, state)
     if name == "aten::all":
         return _fill_all(call, 1) if state in (OPEN, UNKNOWN) else _plain(call)
     if state == UNKNOWN and not call.is_small():
         return _fill_all(call, None)
     sized.take_for_full(source)
     return _plain(call)
+
+
+def _any(call: _Call, state: int) -> Any:
+    result = _plain(call) if state != UNKNOWN or call.is_small() else _fill_all(call, 1)
+    if result.numel() == 1 and state in (OPEN, UNKNOWN) and host(result).item() and redrawing.is_over():
+        put(result, torch.tensor(False), ASSUMED)
+    return result
 
 
 def _fill_all(call: _Call, value: int | None) -> Any:
