@@ -15,11 +15,13 @@
 extern "C" {
 #endif
 
-#define VF_PLAIN_READ 0x7672616d66697431ull /* sixth argument: "this reads an entry of a plain folder" */
-#define VF_PLAIN_ASK 0x7672616d66697432ull  /* sixth argument of openat(AT_FDCWD, NULL, O_RDONLY): hands out the table \
-                                             */
-#define VF_PLAIN_SLOTS 16384u               /* a power of two */
-#define VF_PLAIN_PROBES 8u                  /* slots that a folder may be in, from its first one on */
+/* Sixth arguments of system calls: "this reads an entry of a plain folder", and of openat(AT_FDCWD, NULL, O_RDONLY),
+   which hands out the table. */
+#define VF_PLAIN_READ 0x7672616d66697431ull
+#define VF_PLAIN_ASK 0x7672616d66697432ull
+/* Slots of the table, a power of two, and how many a folder may be in, from its first one on. */
+#define VF_PLAIN_SLOTS 16384u
+#define VF_PLAIN_PROBES 8u
 
 /* A folder is in the table when one of its slots holds its hash. 0: an empty slot. */
 typedef struct vf_plain_folders {
