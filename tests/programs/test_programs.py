@@ -127,17 +127,16 @@ RECIPES_RUN = [
     ],
     Recipe("notebook_nbconvert.py", packages=("nbconvert", "torch"), environment="notebook"),
 ]
-# Those that are known to run on the older torch. bitsandbytes for CUDA 12 does not: it needs libnvJitLink.so.12, which
-# has no stand-in.
+# Those that are known to run on the older torch.
 ON_OLDER = {
     *("peft", "torch-geometric", "diffusers", "torchao", "monai", "segmentation-models-pytorch", "timm"),
-    *("transformers", "accelerate"),
+    *("transformers", "accelerate", "bitsandbytes", "stable-baselines3", "trl"),
 }
 OLDER_RUN = [
     replace(recipe, environment=OLDER)
     for recipe in RECIPES_RUN
     if recipe.environment == "programs"
-    and (recipe.script in ("trl_sft.py", "trl_grpo.py") or set(recipe.packages) <= ON_OLDER)
+    and set(recipe.packages) <= ON_OLDER
     and recipe.launcher[-1:] != ("2",)  # accelerate's FSDP 2: not tried there
 ]
 
