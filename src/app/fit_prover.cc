@@ -71,10 +71,13 @@ void add_peaks(const model::RunResult& result, plan::Proof& proof) {
 std::string line_that_ran_out(const model::RunResult& result) {
   if (!result.oom) return "";
   const auto& stack = result.oom->stack;
-  const auto own = std::find_if(stack.rbegin(), stack.rend(),
-                                [](const model::StackFrame& frame) { return !is_library(frame.file); });
-  if (own == stack.rend()) return "";
-  return fmt::format("{}:{}", std::filesystem::path(own->file).filename().string(), own->line);
+  const auto innermost = [&](const auto& fits) {
+    return std::find_if(stack.rbegin(), stack.rend(), [&](const model::StackFrame& frame) { return fits(frame.file); });
+  };
+  auto told = innermost([](const std::string& file) { return !is_library(file); });
+  if (told == stack.rend()) told = innermost(is_package_beside_torch);
+  if (told == stack.rend()) return "";
+  return fmt::format("{}:{}", std::filesystem::path(told->file).filename().string(), told->line);
 }
 
 std::string first_of(const std::vector<std::string>& sentences) { return sentences.empty() ? "" : sentences.front(); }

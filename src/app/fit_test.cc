@@ -350,62 +350,6 @@ TEST_F(FitTest, a_plan_that_is_exact_by_the_way_it_is_made_needs_no_comparison) 
   EXPECT_FALSE(result->plans.front().equivalence->checked);
 }
 
-RunOutcome fitting_run() {
-  RunOutcome outcome;
-  outcome.result.verdict = model::Verdict::kFits;
-  outcome.result.phases = {{"train", 0, {}, 2}, {"validate", 0, {}, 2}};
-  outcome.recordings.resize(1);
-  outcome.recordings[0].notes.push_back({"plan_applied", {{"kind", "plan_applied"}, {"id", "autocast"}}});
-  return outcome;
-}
-
-const model::Plan kAutocast{"bf16", {{"autocast", {{"dtype", std::string("bfloat16")}}}}};
-
-TEST(Judge, a_complete_run_is_a_proof) {
-  EXPECT_EQ(judge(fitting_run(), kAutocast, {"train", "validate"}).outcome, plan::Outcome::kFits);
-}
-
-TEST(Judge, a_change_that_left_no_trace_is_none) {
-  RunOutcome outcome = fitting_run();
-  outcome.recordings[0].notes.clear();
-  const auto proof = judge(outcome, kAutocast, {});
-  EXPECT_EQ(proof.outcome, plan::Outcome::kFailed);
-  EXPECT_EQ(proof.detail, "autocast never came into force in this run");
-}
-
-TEST(Judge, a_run_that_missed_a_phase_or_took_no_step_is_none) {
-  EXPECT_EQ(judge(fitting_run(), kAutocast, {"test"}).detail, "the run ended before phase test");
-  RunOutcome outcome = fitting_run();
-  outcome.result.phases[0].steps = 0;
-  EXPECT_EQ(judge(outcome, kAutocast, {"train"}).detail, "no optimizer step was taken in this run");
-}
-
-TEST(Judge, a_borderline_run_that_ran_out_before_its_first_step_did_not_break) {
-  RunOutcome outcome = fitting_run();
-  outcome.result.verdict = model::Verdict::kBorderline;
-  outcome.result.phases[0].steps = 0;
-  outcome.result.oom = model::Oom{Bytes::mib(20), "CUDA out of memory", "train", false, {}};
-  EXPECT_EQ(judge(outcome, kAutocast, {"train"}).outcome, plan::Outcome::kBorderline);
-}
-
-TEST(Judge, running_out_of_memory_is_told_with_what_was_asked_for) {
-  RunOutcome outcome = fitting_run();
-  outcome.result.verdict = model::Verdict::kOutOfMemory;
-  outcome.result.oom =
-      model::Oom{Bytes::mib(20),
-                 "CUDA out of memory",
-                 "validate",
-                 false,
-                 {{"/jobs/train.py", 90, "<module>", "main()"},
-                  {"/jobs/train.py", 12, "main", "fake = generator(noise)"},
-                  {"/lib/python3.11/site-packages/torch/nn/functional.py", 7, "pad", "return torch.pad()"}}};
-  const auto proof = judge(outcome, kAutocast, {"train"});
-  EXPECT_EQ(proof.outcome, plan::Outcome::kOutOfMemory);
-  EXPECT_EQ(why_unproven(proof), "ran out in validate at train.py:12, asking for 20 MiB more");
-  EXPECT_EQ(proof.phase, "validate");
-  EXPECT_EQ(proof.tried, Bytes::mib(20));
-}
-
 TEST(CommonWall, is_what_stopped_every_plan_alike) {
   const auto row = [](model::PlanStanding standing, const char* reason) {
     model::PlanRow made;

@@ -9,7 +9,7 @@ vramfit_room(app
     watch_command.cc watch_peaks.cc watch_recording.cc watch_samples.cc watch_source.cc wide_outputs.cc zygote.cc so_far.cc fit_answer.cc fit_span.cc
     reach_notes.cc run_on.cc equivalence.cc fit_equivalence.cc learned.cc leftover_jobs.cc tensor_distance.cc torchless.cc training_record.cc verify.cc
   TESTS another_try_test.cc init_checks_test.cc export_test.cc assemble_test.cc borderline_test.cc catalogue_test.cc child_environment_test.cc
-    cudnn_source_test.cc environment_test.cc file_layer_test.cc fit_measurement_test.cc fit_test.cc floor_test.cc held_memory_test.cc history_test.cc learned_test.cc leftover_jobs_test.cc sweep_test.cc
+    cudnn_source_test.cc environment_test.cc file_layer_test.cc fit_measurement_test.cc fit_prover_test.cc fit_test.cc floor_test.cc held_memory_test.cc history_test.cc learned_test.cc leftover_jobs_test.cc sweep_test.cc
     installation_test.cc interpreter_test.cc live_runs_test.cc notes_test.cc offline_test.cc python_command_test.cc report_flames_test.cc
     report_modules_test.cc report_diagnosis_test.cc report_sweep_test.cc report_test.cc report_trace/build_test.cc report_trace/history_test.cc
     run_test.cc runtime_evidence_test.cc session_test.cc torch_releases_test.cc verdict_test.cc watch_alert_test.cc watch_book_test.cc watch_peaks_test.cc
