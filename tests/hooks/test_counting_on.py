@@ -496,3 +496,23 @@ def test_a_test_within_a_function_is_read_in_the_words_of_its_call(job: Job) -> 
     )
     assert finished.output()[0] == 700
     assert not any("could not be computed" in text for text in opened(finished))
+
+
+@pytest.mark.parametrize("items", ["range(0, 160_000, 32)", "[*range(0, 160_000, 32)]", "(*range(0, 160_000, 32),)"])
+def test_what_enumerate_goes_through_moves_with_its_number(job: Job, items: str) -> None:
+    finished = run(
+        job,
+        f"""
+    for epoch in range(2):
+        for i, start in enumerate({items}):
+            train_on(torch.ones(2, 4))
+            assert start == 32 * i
+            if i % 1000 == 700: done.append(i)
+        done.append("evaluated")
+    print(json.dumps(done))
+    """,
+    )
+    assert finished.exit_code == 0, finished.stderr
+    seen = finished.output()
+    assert seen[0] == 700 and "evaluated" in seen, seen
+    assert not finished.of_kind("error")

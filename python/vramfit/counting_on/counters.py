@@ -2,6 +2,7 @@
 
 for step in range(100_000):              # the range's own iterator is moved on, under tqdm too
 for i, batch in enumerate(loader):       # the number that enumerate() gives next, or itertools.count()
+for i, start in enumerate(range(0, n, 32)):   # both, by as many rounds; a list or a tuple likewise
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from vramfit.diagnose import frames
 FAR = 1_000_000  # so far ahead a count that nothing bounds is looked at
 _INDEX = 2 * ctypes.sizeof(ctypes.c_void_p)  # of enumerate's and count's next number in their objects, behind the head
 RANGE = type(iter(range(0)))
+_PLACED = (RANGE, type(iter([])), type(iter(())))  # iterators that know how much is left
 
 
 class Counter(ABC):
@@ -94,6 +96,44 @@ def move_range(iterator: Any, value: int) -> bool:
     return False
 
 
+class _EnumeratedCounter(_LoopCounter):
+    """enumerate() over what stays as it is: its number and the place in what it goes through move together."""
+
+    spread = True
+
+    def __init__(self, source: Source, line: int, target: str, iterator: Any) -> None:
+        inner, index = iterator.__reduce__()[1]
+        super().__init__(source, line, target, range(index), range(index, index + inner.__length_hint__()))
+        self.iterator = iterator
+
+    def move(self, value: int) -> bool:
+        inner, index = self.iterator.__reduce__()[1]
+        if not _can_number(self.iterator, index):
+            return False
+        if type(inner) is RANGE:
+            is_moved = move_range(inner, left_of(inner)[value - index])
+        else:
+            is_moved = _move_sequence(inner, value - index)
+        return is_moved and _number(self.iterator, value)
+
+
+def _move_sequence(iterator: Any, rounds: int) -> bool:
+    """Lets the iterator of a list or a tuple leave out so many."""
+    left = iterator.__length_hint__()
+    iterator.__setstate__(iterator.__reduce__()[2] + rounds)
+    return iterator.__length_hint__() == left - rounds  # type: ignore[no-any-return]
+
+
+def _can_number(iterator: Any, index: int) -> bool:
+    """Whether it keeps its number where this release of Python is known to keep it."""
+    return index >= 0 and ctypes.c_ssize_t.from_address(id(iterator) + _INDEX).value == index
+
+
+def _number(iterator: Any, value: int) -> bool:
+    ctypes.c_ssize_t.from_address(id(iterator) + _INDEX).value = value
+    return _number_of(iterator) == value
+
+
 class _NumberCounter(_LoopCounter):
     """The number that enumerate() or itertools.count() gives next."""
 
@@ -105,11 +145,7 @@ class _NumberCounter(_LoopCounter):
         self.iterator = iterator
 
     def move(self, value: int) -> bool:
-        place = ctypes.c_ssize_t.from_address(id(self.iterator) + _INDEX)
-        if place.value != self.ahead.start or self.ahead.start < 0:
-            return False  # not where this release of Python keeps it
-        place.value = value
-        return _number_of(self.iterator) == value
+        return _can_number(self.iterator, self.ahead.start) and _number(self.iterator, value)
 
 
 def identity_of(iterator: Any) -> object:
@@ -153,7 +189,10 @@ def of_loop(source: Source, header: ast.For, iterator: Any, count: int, length: 
         is_pair = isinstance(header.target, ast.Tuple) and isinstance(header.target.elts[0], ast.Name)
         if type(inner) is enumerate and is_pair:
             target = header.target.elts[0].id  # type: ignore[attr-defined]
-            yield _NumberCounter(source, header.lineno, target, inner, length)
+            if type(inner.__reduce__()[1][0]) in _PLACED:
+                yield _EnumeratedCounter(source, header.lineno, target, inner)
+            else:
+                yield _NumberCounter(source, header.lineno, target, inner, length)
         if type(inner) is itertools.count and isinstance(header.target, ast.Name) and _counts_by_one(inner):
             yield _NumberCounter(source, header.lineno, header.target.id, inner, None)
 
