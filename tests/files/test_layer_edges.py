@@ -158,3 +158,23 @@ def test_a_supervised_job_has_no_socket_that_sends_what_nobody_looks_at() -> Non
         assert done.returncode == 0, done.stderr
         assert done.stdout.split() == ["tcp", "udp", "unix", "routes", "True", "EPERM"]
         assert json.loads(done.stderr.splitlines()[-1])["written"] == 0
+
+
+MOVED = """
+import os
+os.mkdir("b")
+os.rename("top", "b/top")
+print(sorted(folder for folder, _, files, _ in os.fwalk("b") if files))
+print(sorted(path for path, _, files in os.walk("b") if files))
+print(os.stat("b/top/left").st_ino == os.fstat(os.open("b/top/left", os.O_RDONLY)).st_ino)
+"""
+
+
+def test_a_folder_that_was_moved_is_the_same_before_and_after_it_is_opened(
+    folder: Folder, kind: tuple[str, int]
+) -> None:
+    for name in ("left", "right/deep"):
+        (folder.path / "top" / name).mkdir(parents=True)
+        (folder.path / "top" / name / "file").write_text("kept")
+    folder.give()
+    assert run(folder, kind, MOVED) == [*["['b/top/left', 'b/top/right/deep']"] * 2, "True"]

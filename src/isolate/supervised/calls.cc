@@ -61,6 +61,12 @@ std::vector<Calls::Swap> Calls::find_swaps() const {
 // A folder whose entries are not those that the kernel would list.
 bool Calls::shows_mirror(const Found& found) const { return found.is_folder() && tree_.is_mirrored(found); }
 
+// Renamed as a whole, and not mirrored yet. What is opened there must be found under its new name, and who compares the
+// folder with what was told of it before it was opened (os.fwalk, rm -r) must find the same one: it is mirrored first.
+bool Calls::is_moved_folder(const Found& found) const {
+  return found.is_folder() && found.place != found.path && !shows_mirror(found);
+}
+
 // False: `problem` is the answer.
 bool Calls::find(int folder, std::uint64_t text, bool follow, Found& found, Answer& problem) {
   const auto path = target_.read_text(text);
@@ -133,8 +139,7 @@ Answer Calls::open_found(const Found& found, std::uint64_t flags, mode_t mode) {
     place = own;
   } else if (is_special(found) || (found.clean && !shows_mirror(found))) {
     return Answer::kernel();
-  } else if (found.is_folder() && found.place != found.path && !shows_mirror(found)) {
-    // Renamed as a whole: what is opened there must be found under its new name.
+  } else if (is_moved_folder(found)) {
     if (const int problem = tree_.mirror(found.path); problem != 0) return Answer::error(problem);
     place = own;
   }

@@ -61,6 +61,8 @@ class Calls {
   int number(int index) const { return static_cast<int>(call_.args[index]); }
   std::string base_of(int folder);
   bool shows_mirror(const Found& found) const;
+  bool is_moved_folder(const Found& found) const;
+  int settle(Found& found);
   bool find(int folder, std::uint64_t text, bool follow, Found& found, Answer& problem);
   bool find_both(int from, std::uint64_t from_path, bool is_link, bool follow, int to, std::uint64_t to_path,
                  Found& source, Found& target, Answer& problem);

@@ -18,12 +18,21 @@ namespace vramfit::isolate {
 
 namespace fs = std::filesystem;
 
+// 0, or why it can't be had. After it `found` is what an opened folder is.
+int Calls::settle(Found& found) {
+  if (!is_moved_folder(found)) return 0;
+  if (const int problem = tree_.mirror(found.path); problem != 0) return problem;
+  found.place = tree_.mirror_of(found.path);
+  return ::lstat(found.place.c_str(), &found.status) == 0 ? 0 : errno;
+}
+
 Answer Calls::look(int folder, std::uint64_t path, std::uint64_t into, bool follow) {
   Found found;
   Answer problem;
   if (!find(folder, path, follow, found, problem)) return problem;
   if (!found.exists) return Answer::error(ENOENT);
   if (found.clean && !tree_.is_mirrored(found)) return Answer::kernel();
+  if (const int why = settle(found); why != 0) return Answer::error(why);
   return target_.write(into, &found.status, sizeof found.status) ? Answer::done() : Answer::error(EFAULT);
 }
 
@@ -37,6 +46,7 @@ Answer Calls::look_closer() {
   if (!find(number(0), argument(1), (flags & AT_SYMLINK_NOFOLLOW) == 0, found, problem)) return problem;
   if (!found.exists) return Answer::error(ENOENT);
   if (found.clean && !tree_.is_mirrored(found)) return Answer::kernel();
+  if (const int why = settle(found); why != 0) return Answer::error(why);
   struct statx status {};
   if (::statx(AT_FDCWD, found.place.c_str(), AT_SYMLINK_NOFOLLOW, static_cast<unsigned>(argument(3)), &status) != 0) {
     return Answer::error(errno);
