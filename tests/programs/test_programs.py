@@ -97,6 +97,11 @@ RECIPES_RUN = [
     accelerated(*FSDP, "--fsdp_version", "2"),
     on_two_cards("lightning_strategies.py", "ddp", "2", packages=("lightning",), owners=STATE | {"gradients"}),
     on_two_cards("lightning_strategies.py", "fsdp", "2", packages=("lightning",)),
+    on_two_cards(
+        *("lightning_strategies.py", "deepspeed_stage_3", "2"),
+        packages=("lightning", "deepspeed"),
+        owners=frozenset({"gradients", "optimizer"}),
+    ),
     *[
         Recipe(
             "xformers_attention.py",
