@@ -246,3 +246,25 @@ def test_functions_that_are_handed_around_and_never_called_are_told(job: Job) ->
     assert gaps["model(torch.ones(9, 4))"]["when"] == "when this lambda is called"
     assert gaps["act()"]["card"] == "unknown"
     assert "say('x')" not in gaps
+
+
+def test_a_local_variable_is_no_function_that_is_handed_around(job: Job) -> None:
+    gaps = gaps_of(
+        job,
+        """
+    class Scene:
+        def box(self): return evaluate(model)
+        def hood(self):
+            box = [1, 2]
+            return torch.tensor(box)
+    def unused(): return model(torch.ones(8, 4))
+    def other(unused): return unused
+    def probe(): return model(torch.ones(9, 4))
+    Scene().hood(); other(3)
+    for step in range(100000):
+        train_step(step, torch.ones(2, 4))
+        if step == 70_000: other(probe)
+    """,
+    )
+    assert "return model(torch.ones(9, 4))" in gaps, "a function that is handed around"
+    assert not {"return evaluate(model)", "return model(torch.ones(8, 4))"} & gaps.keys(), gaps

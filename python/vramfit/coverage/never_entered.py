@@ -11,7 +11,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from vramfit.coverage.source import Function, Gap, Source, is_silent
+from vramfit.coverage.source import Function, Gap, Source, arguments_of, is_silent, own_nodes
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def find(sources: Iterable[Source], entered: set[tuple[str, str, int]]) -> Iterator[tuple[Source, Gap, str]]:
@@ -39,14 +41,30 @@ def _was_entered(source: Source, function: Function, entered: set[tuple[str, str
 
 
 def _handed_around(tree: ast.AST) -> set[str]:
-    """Names and attributes that are read other than to be called at once."""
+    """Names and attributes that are read other than to be called at once. A local variable is no function of that
+    name."""
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    found = set()
-    for node in ast.walk(tree):
-        if id(node) in called or not isinstance(getattr(node, "ctx", None), ast.Load):
-            continue
-        if isinstance(node, ast.Name):
-            found.add(node.id)
-        elif isinstance(node, ast.Attribute):
-            found.add(node.attr)
+    found: set[str] = set()
+    waiting: list[tuple[ast.AST, frozenset[str]]] = [(tree, frozenset())]
+    while waiting:
+        scope, outer = waiting.pop()
+        nodes = list(own_nodes(scope))
+        is_function = scope is not tree
+        local = outer | (bound_in(scope, nodes) if is_function else frozenset())
+        for node in nodes:
+            if isinstance(node, _SCOPES):
+                waiting.append((node, local))
+            if id(node) in called or not isinstance(getattr(node, "ctx", None), ast.Load):
+                continue
+            if isinstance(node, ast.Name) and node.id not in local:
+                found.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                found.add(node.attr)
     return found
+
+
+def bound_in(scope: ast.AST, nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """Parameters of a function and what is assigned in it."""
+    assigned = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    shared = {name for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+    return frozenset((assigned - shared) | {argument.arg for argument in arguments_of(scope)})

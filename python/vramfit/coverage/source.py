@@ -127,7 +127,7 @@ class Once:
 
     def _note_calls(self, scope: ast.AST, tree: ast.AST) -> None:
         repeated = self._repeated[scope] = _repeated(scope)
-        for node in _own_nodes(scope):
+        for node in own_nodes(scope):
             if isinstance(node, ast.Call) and id(node) not in repeated:
                 self._calls[_called_name(node)] = (None if scope is tree else scope, tree)
 
@@ -170,7 +170,7 @@ def attributes_in(node: ast.AST) -> set[str]:
     return {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
 
 
-def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """Of a function or module, without the functions within."""
     waiting = list(ast.iter_child_nodes(scope))
     while waiting:
@@ -223,7 +223,7 @@ class Varying:
     @staticmethod
     def _assigned_in_loops(scope: ast.AST) -> set[str]:
         found: set[str] = set()
-        for loop in _own_nodes(scope):
+        for loop in own_nodes(scope):
             if not isinstance(loop, _LOOPS):
                 continue
             for node in ast.walk(loop):
@@ -232,14 +232,14 @@ class Varying:
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
                     found |= {node.func.value.id} if isinstance(node.func.value, ast.Name) else set()
         if getattr(scope, "name", "") == "forward":
-            found |= {argument.arg for argument in _arguments(scope)} - {"self"}
+            found |= {argument.arg for argument in arguments_of(scope)} - {"self"}
         return found
 
     def _spread(self, scope: ast.AST) -> bool:
         """Passes what varies in a scope on to what is assigned from it and to the functions it is given to."""
         known = self._locals[scope]
         before = sum(map(len, self._locals.values()))
-        for node in _own_nodes(scope):
+        for node in own_nodes(scope):
             if isinstance(node, ast.Assign) and (names_in(node.value) & known):
                 known |= {name for target in node.targets for name in names_in(target)}
             elif isinstance(node, ast.Call):
@@ -268,7 +268,7 @@ def passed_to(
     source: Source, scope: ast.AST, is_wanted: Callable[[ast.expr], bool], depth: int = 3
 ) -> Iterator[Passed]:
     """The functions of a file to which a value is given, calls within calls included."""
-    for node in _own_nodes(scope):
+    for node in own_nodes(scope):
         if not isinstance(node, ast.Call):
             continue
         for function in source.functions.get(_called_name(node), []):
@@ -298,14 +298,14 @@ def _is_name(name: str) -> Callable[[ast.expr], bool]:
 
 def _given(function: Function, call: ast.Call) -> list[tuple[str, ast.expr]]:
     """Parameters of a function with what a call gives for them."""
-    arguments = _arguments(function)
+    arguments = arguments_of(function)
     if arguments and arguments[0].arg in ("self", "cls"):
         arguments = arguments[1:]
     given = list(zip((a.arg for a in arguments), call.args))
     return given + [(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg]
 
 
-def _arguments(scope: ast.AST) -> list[ast.arg]:
+def arguments_of(scope: ast.AST) -> list[ast.arg]:
     arguments = getattr(scope, "args", None)
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs] if arguments is not None else []
 
@@ -317,7 +317,7 @@ def _called_name(call: ast.Call) -> str:
 
 def _changed_attributes(scope: ast.AST) -> set[str]:
     found: set[str] = set()
-    for node in _own_nodes(scope):
+    for node in own_nodes(scope):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             found.add(node.attr)
         is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
