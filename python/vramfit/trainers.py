@@ -163,12 +163,24 @@ def _lightning_callback(module: ModuleType) -> type:
                 self.count.tell()
                 trainer.should_stop = True
 
+        def __reduce__(self) -> tuple[Any, ...]:
+            """A trainer goes to the processes that it spawns as a pickle; each has hooks, and a class, of its own."""
+            return _count_on, (module.__name__,)
+
     return CountOn
+
+
+_callbacks: dict[str, type] = {}  # by the module of the trainer: lightning's, pytorch_lightning's
+
+
+def _count_on(trainers_module: str) -> Any:
+    importlib.import_module(trainers_module)
+    return _callbacks[trainers_module]()
 
 
 def _lightning(module: ModuleType) -> None:
     trainer = module.Trainer
-    count_on = _lightning_callback(module)
+    count_on = _callbacks[module.__name__] = _lightning_callback(module)
 
     def limit(self: Any) -> None:
         if not cutter.automatic or cutter.in_full:

@@ -96,6 +96,7 @@ RECIPES_RUN = [
     accelerated(*FSDP, "--fsdp_version", "1"),
     accelerated(*FSDP, "--fsdp_version", "2"),
     on_two_cards("lightning_strategies.py", "ddp", "2", packages=("lightning",), owners=STATE | {"gradients"}),
+    on_two_cards("lightning_strategies.py", "ddp_spawn", "2", packages=("lightning",), owners=STATE | {"gradients"}),
     on_two_cards("lightning_strategies.py", "fsdp", "2", packages=("lightning",)),
     on_two_cards(
         *("lightning_strategies.py", "deepspeed_stage_3", "2"),
