@@ -35,6 +35,7 @@ class HistoryBuilder {
   void apply(const vf_record& record, int process, std::int64_t at_ns) {
     if (history_.moments.empty()) history_.started_at_ns = at_ns;
     now_ = static_cast<EventIndex>(history_.moments.size());
+    processes_[static_cast<std::size_t>(process)].uses_card = true;
     apply_kind(record, process);
     Bytes allocated, reserved;
     Overheads overheads;
@@ -49,6 +50,9 @@ class HistoryBuilder {
     history_.moments.push_back({subtract_wrapping(at_ns, history_.started_at_ns), allocated, reserved, device_,
                                 record.phase, process, overheads, record.stage});
   }
+
+  // Whether a process has used this card so far.
+  bool is_used_by(int process) const { return processes_[static_cast<std::size_t>(process)].uses_card; }
 
   // A process is gone after its last event: from the next event on nothing of it is on the card.
   void end_process(int process) {
@@ -67,6 +71,7 @@ class HistoryBuilder {
 
  private:
   struct Process {
+    bool uses_card = false;
     Bytes allocated, reserved, context, libraries;
     std::map<std::uint64_t, std::size_t> blocks;    // address -> living block
     std::map<std::uint64_t, std::size_t> segments;  // address -> living segment
@@ -112,8 +117,6 @@ class HistoryBuilder {
         history_.marks.push_back({now_, std::string(recordings_[static_cast<std::size_t>(process)].text(record.text))});
         break;
       case VF_RECORD_STEP:
-        // A step is of no card: it counts on those that its process uses.
-        if (of.context.count() == 0 && of.segments.empty() && of.blocks.empty()) break;
         if (record.phase < history_.steps.size()) ++history_.steps[record.phase];
         history_.step_ends.push_back({now_, record.phase, process, record.a});
         break;
@@ -196,8 +199,9 @@ class HistoryBuilder {
   Bytes device_{-1};
 };
 
-// Steps and marks belong to the process, not to one card; a tag names an address, which only one card knows.
-bool concerns_every_card(const vf_record& record) {
+// Steps and marks belong to the process, not to one card; a tag names an address, which only one card knows. They are
+// moments of the cards that the process uses, and of no others: one rank's validation says nothing of another's card.
+bool concerns_its_cards(const vf_record& record) {
   return record.kind == VF_RECORD_STEP || record.kind == VF_RECORD_MARK || record.kind == VF_RECORD_TAG;
 }
 
@@ -249,8 +253,10 @@ std::vector<CardHistory> build_histories(std::span<const Recording> recordings) 
   };
   const auto use = [&](const vf_record& record, int process, std::int64_t at_ns) {
     if (record.kind == 0 || !is_possible(record)) return;
-    if (concerns_every_card(record)) {
-      for (auto& [device, builder] : builders) builder.apply(record, process, at_ns);
+    if (concerns_its_cards(record)) {
+      for (auto& [device, builder] : builders) {
+        if (builder.is_used_by(process)) builder.apply(record, process, at_ns);
+      }
     } else if (record.device < kMostCards) {
       builders.try_emplace(record.device, record.device, recordings).first->second.apply(record, process, at_ns);
     }

@@ -83,6 +83,22 @@ TEST(Lifetimes, cards_are_kept_apart) {
   EXPECT_EQ(histories[1].blocks.size(), 1u);
 }
 
+TEST(Lifetimes, steps_and_tags_of_one_rank_are_no_moments_of_another_ranks_card) {
+  RecordingBuilder training, validating;
+  training.at(0).alloc(1000, 200).at(10).free(1000);
+  validating.device = 1;
+  validating.phase = VF_PHASE_VALIDATE;
+  validating.at(1).alloc(1000, 30).at(5).tag(1000, VF_OWNER_INPUT).emit(VF_RECORD_STEP, 0, 1);
+  const std::vector recordings = {training.build(1), validating.build(2)};
+  const auto histories = build_histories(recordings);
+  ASSERT_EQ(histories.size(), 2u);
+  EXPECT_EQ(histories[0].moments.size(), 2u);
+  const auto rows = find_phase_peaks(histories[0]);
+  ASSERT_EQ(rows.size(), 1u) << "card 0 only trains";
+  EXPECT_EQ(rows[0].name, "train");
+  EXPECT_EQ(find_phase_peaks(histories[1]).at(0).steps, 1);
+}
+
 TEST(Lifetimes, frees_of_blocks_nobody_saw_are_counted) {
   RecordingBuilder builder;
   builder.free(77).alloc(1000, 10).alloc(1000, 20);
