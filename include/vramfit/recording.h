@@ -4,7 +4,7 @@
  *   recording.<pid>.vfr   a vf_recording_header, then vf_record after vf_record, mapped and grown in place, so that
  *                         a killed process leaves everything up to its last event; unused tail records are all zero
  *   strings.<pid>.txt     one UTF-8 string a line ('\n' and '\\' escaped); the id of a string is its line number from 1
- *   notes.<pid>.jsonl     one JSON object a line, each with "kind": what the Python hooks know (docs/recording.md)
+ *   notes.<pid>.jsonl     one JSON object a line, each with "kind": what the Python hooks know (docs/notes.md)
  *
  * Block events come from PyTorch's own allocator: it reports every block to c10::reportMemoryUsageToProfiler, an
  * exported function with a plain C ABI in every release from 1.8 on, which the recorder interposes. Nothing is
@@ -14,6 +14,8 @@
 #define VRAMFIT_RECORDING_H
 
 #include <stdint.h>
+
+#include "vramfit/numbers.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,17 +30,6 @@ typedef struct vf_recording_header {
   int64_t started_at_ns; /* CLOCK_MONOTONIC; every at_ns counts from here */
   uint64_t reserved[5];
 } vf_recording_header;
-
-enum vf_phase { VF_PHASE_LOAD = 0, VF_PHASE_TRAIN = 1, VF_PHASE_VALIDATE = 2, VF_PHASE_TEST = 3, VF_PHASE_SAVE = 4 };
-
-/* Where inside a step: kept by the Python hooks, stamped on every event. */
-enum vf_stage {
-  VF_STAGE_OTHER = 0,
-  VF_STAGE_FORWARD = 1,
-  VF_STAGE_BACKWARD = 2,
-  VF_STAGE_OPTIMIZER = 3,
-  VF_STAGE_INPUT = 4 /* moving a batch to the device */
-};
 
 enum vf_record_kind {
   VF_RECORD_BLOCK_ALLOC = 1,   /* address, size = block size (rounded); a = allocated, b = reserved after it */
@@ -59,22 +50,6 @@ enum vf_record_kind {
   VF_RECORD_PIN = 16,         /* pinned host memory: address, size; negative size = given back */
   VF_RECORD_RETRY = 17,       /* PyTorch emptied its cache and asked the driver again (a burst of segment frees) */
   VF_RECORD_WORKSPACE = 18    /* cuDNN plan workspace chosen: size; text: engine, then a convolution's key */
-};
-
-enum vf_owner {
-  VF_OWNER_UNKNOWN = 0,
-  VF_OWNER_WEIGHT = 1,
-  VF_OWNER_GRADIENT = 2,
-  VF_OWNER_OPTIMIZER = 3,
-  VF_OWNER_INPUT = 4,
-  VF_OWNER_ACTIVATION = 5,
-  VF_OWNER_WORKSPACE = 6,
-  VF_OWNER_BUFFER = 7,        /* module buffers */
-  VF_OWNER_AVERAGE = 8,       /* a moving average of the weights (EMA) */
-  VF_OWNER_MASTER = 9,        /* wider copies of the weights that the optimizer works on */
-  VF_OWNER_QUANTIZATION = 10, /* scales, zero points and codes of quantized weights */
-  VF_OWNER_CACHE = 11,        /* keys and values that one forward hands to the next */
-  VF_OWNER_OTHER_MODEL = 12   /* a model beside the one that is trained; text names it */
 };
 
 enum vf_dtype { VF_F32 = 0, VF_F64 = 1, VF_F16 = 2, VF_BF16 = 3, VF_TF32 = 4, VF_F8 = 5, VF_I8 = 6, VF_OTHER = 7 };

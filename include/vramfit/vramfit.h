@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "vramfit/numbers.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -59,13 +61,8 @@ void vramfit_emit(uint8_t kind, uint8_t device, uint64_t address, int64_t size, 
 void vramfit_note(const char* json);
 
 /* What PyTorch's allocator last reported for a card, in bytes: cheap enough to ask around every module. -1 when it has
- * reported nothing yet. Peaks are since the start or the last reset. */
-enum vf_memory {
-  VF_MEMORY_ALLOCATED = 0,
-  VF_MEMORY_PEAK_ALLOCATED = 1,
-  VF_MEMORY_RESERVED = 2,
-  VF_MEMORY_PEAK_RESERVED = 3
-};
+ * reported nothing yet. `what` is enum vf_memory; peaks are since the start or the
+ * last reset. */
 int64_t vramfit_memory(uint32_t device, uint32_t what);
 void vramfit_reset_peaks(void);
 

@@ -46,6 +46,7 @@ from vramfit import (
     ranks,
     recorder,
 )
+from vramfit.contract import notes as said
 from vramfit.loaders import Pass
 from vramfit.phases import position
 from vramfit.running_on import Budget
@@ -136,7 +137,7 @@ class Cutter:
             f"everything was run for {budget.count} batches and steps ({budget.used_seconds():.1f} s); passes after "
             f"that got one batch"
         )
-        notes.note("cut", what="budget", text=text, loader=None, kept=budget.count, of=None)
+        notes.note(said.Cut(what="budget", text=text, loader=None, kept=budget.count, of=None))
 
     def loose_forward(self) -> None:
         """A model is called outside of any pass: text is generated, a game played. It may be all there is."""
@@ -248,7 +249,7 @@ class Cutter:
                     f"memory grew with every batch of data loader {this_pass.ordinal + 1}: past the cut they "
                     f"were followed on, with one batch again and again"
                 )
-                notes.note("cut", what="repeated", text=text, loader=this_pass.ordinal, kept=None, of=length)
+                notes.note(said.Cut(what="repeated", text=text, loader=this_pass.ordinal, kept=None, of=length))
                 _note_gathering(this_pass, min(growths), length)
 
     def batch_read(self, this_pass: Pass, batch: Any) -> None:
@@ -274,7 +275,7 @@ class Cutter:
         self.told.add(("loader", this_pass.ordinal))
         whole = f"of {of}" if of is not None else "(its length is not known)"
         text = f"each pass over data loader {this_pass.ordinal + 1} was cut to {this_pass.wanted} batches {whole}"
-        notes.note("cut", what="loader", text=text, loader=this_pass.ordinal, kept=this_pass.wanted, of=of)
+        notes.note(said.Cut(what="loader", text=text, loader=this_pass.ordinal, kept=this_pass.wanted, of=of))
 
     def _tell_whole(self, this_pass: Pass, of: int | None) -> None:
         self.told.add(("loader", this_pass.ordinal))
@@ -282,7 +283,7 @@ class Cutter:
             f"of each pass over data loader {this_pass.ordinal + 1} only {this_pass.wanted} batches of {of} were read; "
             f"the others repeat the last (the script failed when they were left out)"
         )
-        notes.note("cut", what="repeated", text=text, loader=this_pass.ordinal, kept=this_pass.wanted, of=of)
+        notes.note(said.Cut(what="repeated", text=text, loader=this_pass.ordinal, kept=this_pass.wanted, of=of))
 
     # -- rounds
 
@@ -321,17 +322,18 @@ class Cutter:
         elif steady:
             self.coasting_since = time.monotonic()
             notes.note(
-                "cut",
-                what="steps",
-                kept=self.rounds,
-                of=None,
-                loader=None,
-                text=f"memory was steady after {self.rounds} rounds of training and evaluation; "
-                f"passes after that got one batch",
+                said.Cut(
+                    what="steps",
+                    kept=self.rounds,
+                    of=None,
+                    loader=None,
+                    text=f"memory was steady after {self.rounds} rounds of training and evaluation; "
+                    f"passes after that got one batch",
+                )
             )
         elif self.rounds >= _MAX_ROUNDS:
             text = f"memory was still growing after {self.rounds} rounds: perhaps a leak"
-            notes.note("growth", text=text, peaks=peaks)
+            notes.note(said.Growth(text=text, peaks=peaks))
             self.stop(f"{self.rounds} rounds were run and memory was still growing")
 
     # -- loops without a loader
@@ -358,7 +360,7 @@ class Cutter:
         if steps >= _MAX_LOOSE_STEPS:
             if not steady:
                 text = f"memory was still growing after {steps} steps: perhaps a leak"
-                notes.note("growth", text=text, peaks=last[-1])
+                notes.note(said.Growth(text=text, peaks=last[-1]))
             seen = "" if position.evaluated else "; no evaluation came up to then"
             self.stop(f"{steps} optimizer steps were run{seen}")
 
@@ -369,17 +371,18 @@ class Cutter:
             self.told.add(("run_on", 0))
             seconds = round(budget.used_seconds(), 3)
             notes.note(
-                "run_on",
-                count=budget.count if self.count_in_full is None else self.count_in_full,
-                peak_at=budget.peak_at,
-                seconds=seconds,
-                whole=budget.whole,
-                steps_in_full=self.steps_in_full,
+                said.RunOn(
+                    count=budget.count if self.count_in_full is None else self.count_in_full,
+                    peak_at=budget.peak_at,
+                    seconds=seconds,
+                    whole=budget.whole,
+                    steps_in_full=self.steps_in_full,
+                )
             )
 
     def stop(self, why: str) -> None:
         notes.note(
-            "cut", what="stopped", text=f"the run was ended early: {why}", loader=None, kept=self.rounds, of=None
+            said.Cut(what="stopped", text=f"the run was ended early: {why}", loader=None, kept=self.rounds, of=None)
         )
         self.tell_run_on()
         left_out.tell(traceback.walk_stack(sys._getframe(1)))
@@ -393,17 +396,19 @@ class Cutter:
 def _note_gathering(this_pass: Pass, bytes_per_batch: int, length: int) -> None:
     found = gathering.find(sys._getframe(1), _OTHER_BATCHES)
     where = f" (`{found.name}`, {found.line})" if found is not None else ""
+    name = f"data loader {this_pass.ordinal + 1}"
     notes.note(
-        "growth",
-        text=f"every batch of data loader {this_pass.ordinal + 1} leaves {bytes_per_batch >> 20} MiB more on the card, "
-        f"in an evaluation: what the script gathers there{where} could go to the CPU, or be summed up",
-        peaks=[],
-        phase=recorder.PHASE_NAMES[position.phase],
-        bytes_per_batch=bytes_per_batch,
-        batches=length,
-        variable=found.name if found is not None else "",
-        line=found.line if found is not None else "",
-        movable=found is not None and (bool(found.lists) or found.moves_itself),
+        said.Growth(
+            text=f"every batch of {name} leaves {bytes_per_batch >> 20} MiB more on the card, in an evaluation: what "
+            f"the script gathers there{where} could go to the CPU, or be summed up",
+            peaks=[],
+            phase=recorder.PHASE_NAMES[position.phase],
+            bytes_per_batch=bytes_per_batch,
+            batches=length,
+            variable=found.name if found is not None else "",
+            line=found.line if found is not None else "",
+            movable=found is not None and (bool(found.lists) or found.moves_itself),
+        )
     )
 
 

@@ -20,6 +20,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from vramfit import no_sequence, notes, restart, steering
+from vramfit.contract import notes as said
 from vramfit.values.tracked import lines
 
 SIZE, BRANCH, NUMBER = "a size", "a branch", "a whole number"
@@ -182,7 +183,7 @@ def _aside_while_tracing(torch: ModuleType, compiler: Any, counter: Callable[[],
 
 def _note_unwatched(few: Callable[[], int], before: int) -> None:
     if reads := few() - _Tracing.seen_reads - before:
-        notes.note("data_read", what="device memory (in compiled code the line is not known)", line="", count=reads)
+        notes.note(said.DataRead(what="device memory (in compiled code the line is not known)", line="", count=reads))
 
 
 def _keep_scriptable(torch: ModuleType, original: Any, replacement: Any) -> None:
@@ -311,4 +312,4 @@ def _note(frame: FrameType, decides: str, name: str, again: bool = True) -> None
     what, line = f"{decides} ({name})", lines.own_line(frame)
     if (what, line) not in _noted:
         _noted.add((what, line))
-        notes.note("data_read", what=what, line=line)
+        notes.note(said.DataRead(what=what, line=line))

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from vramfit import coverage, data_reads, garbage, left_out, notes, recorder
+from vramfit.contract import notes as said
 from vramfit.counting_on import failures
 from vramfit.cut import cutter
 from vramfit.phases import position
@@ -52,15 +53,18 @@ def note_error(error: BaseException) -> None:
     stack = stack_of(error.__traceback__)
     if is_oom(error):
         loading = _model_on_its_way(error)
-        notes.note("oom", message=str(error), phase=recorder.PHASE_NAMES[position.phase], stack=stack, loading=loading)
+        notes.note(
+            said.Oom(message=str(error), phase=recorder.PHASE_NAMES[position.phase], stack=stack, loading=loading)
+        )
     else:
         notes.note(
-            "error",
-            type=type(error).__name__,
-            message=_shortened(str(error)),
-            stack=stack,
-            after_cut=cutter.after_cut_evaluation,
-            after_read=data_reads.has_read(),
+            said.Error(
+                type=type(error).__name__,
+                message=_shortened(str(error)),
+                stack=stack,
+                after_cut=cutter.after_cut_evaluation,
+                after_read=data_reads.has_read(),
+            )
         )
 
 
@@ -98,9 +102,9 @@ def _ends_counted_on(error: BaseException, trace: TracebackType | None) -> None:
     """The script was moved on before it failed: the run ends there, as one that was ended early."""
     words = failures.describe(error, trace)
     ended = f"a script that was counted on ended in {words}"
-    notes.note("cut", what="stopped", text=ended, loader=None, kept=None, of=None)
+    notes.note(said.Cut(what="stopped", text=ended, loader=None, kept=None, of=None))
     text = f"after its loops were counted on, the script ended in {words}: for what was left out, or by itself"
-    notes.note("open", text=text)
+    notes.note(said.Open(text=text))
     _tell_what_is_left(trace)
 
 

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from vramfit import importing, notes
+from vramfit.contract import notes as said
 
 
 def install() -> None:
@@ -42,7 +43,7 @@ def _follow(framework: ModuleType, note: Any) -> None:
 
 
 def _tell(name: str, version: str, device: int, peak: int, pool: int | None) -> None:
-    notes.note("framework_memory", framework=name, version=version, device=device, peak_bytes=peak, pool_bytes=pool)
+    notes.note(said.FrameworkMemory(framework=name, version=version, device=device, peak_bytes=peak, pool_bytes=pool))
 
 
 def _note_jax(jax: ModuleType) -> None:

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from vramfit import garbage, importing, notes
+from vramfit.contract import notes as said
 
 _hooked: list[bool] = []  # filled once torch is imported
 
@@ -22,7 +23,7 @@ def _watch_for_unknown_symbols() -> None:
 
     def excepthook(kind: Any, error: BaseException, trace: Any) -> None:
         if isinstance(error, (ImportError, OSError)) and "undefined symbol" in str(error) and not _hooked:
-            notes.note("error", type=type(error).__name__, message=str(error), stack=[], after_cut=False)
+            notes.note(said.Error(type=type(error).__name__, message=str(error), stack=[], after_cut=False))
         before(kind, error, trace)
 
     sys.excepthook = excepthook

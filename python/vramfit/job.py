@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vramfit import events, loaders, notes, owners, phases, quiet_forwards, recorder, scopes
+from vramfit.contract import notes as said
 from vramfit.loaders import Pass
 from vramfit.phases import position
 from vramfit.recorder import FORWARD, TEST, TRAIN, VALIDATE
@@ -80,16 +81,17 @@ def _after_pass(this_pass: Pass) -> None:
 def _note_loader(this_pass: Pass, phase: str) -> None:
     loader = this_pass.loader
     notes.note(
-        "loader",
-        ordinal=this_pass.ordinal,
-        batch_size=_batch_size(loader),
-        batches=loaders.length_of(loader),
-        samples=loaders.length_of(getattr(loader, "dataset", None)),
-        num_workers=getattr(loader, "num_workers", None),
-        pin_memory=getattr(loader, "pin_memory", None),
-        shuffled="Random" in type(getattr(loader, "sampler", None)).__name__,
-        phase=phase,
-        shapes=_loaders.get(this_pass.ordinal, []),
+        said.Loader(
+            ordinal=this_pass.ordinal,
+            batch_size=_batch_size(loader),
+            batches=loaders.length_of(loader),
+            samples=loaders.length_of(getattr(loader, "dataset", None)),
+            num_workers=getattr(loader, "num_workers", None),
+            pin_memory=getattr(loader, "pin_memory", None),
+            shuffled="Random" in type(getattr(loader, "sampler", None)).__name__,
+            phase=phase,
+            shapes=_loaders.get(this_pass.ordinal, []),
+        )
     )
 
 
@@ -115,7 +117,12 @@ def _blocks(root: Any, prefix: str) -> list[dict[str, Any]]:
         repeated = siblings if siblings > 1 and children else 1
         if children and (parameters * 100 >= total or repeated > 1):
             blocks.append(
-                {"name": prefix + name, "class": type(module).__name__, "parameters": parameters, "repeated": repeated}
+                {
+                    "name": prefix + name,
+                    "class_name": type(module).__name__,
+                    "parameters": parameters,
+                    "repeated": repeated,
+                }
             )
     return blocks[:_MAX_BLOCKS]
 
@@ -127,13 +134,14 @@ def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     inner = scopes.unwrap(module)
     if _once("root_module", id(inner)):
         notes.note(
-            "root_module",
-            name=root.prefix.rstrip("/") or root.name,
-            **{"class": root.class_name},
-            parameters=root.parameters,
-            parameter_bytes=root.parameter_bytes,
-            has_batch_norm=any("BatchNorm" in type(part).__name__ and part.training for part in inner.modules()),
-            blocks=_blocks(inner, root.prefix),
+            said.RootModule(
+                name=root.prefix.rstrip("/") or root.name,
+                class_name=root.class_name,
+                parameters=root.parameters,
+                parameter_bytes=root.parameter_bytes,
+                has_batch_norm=any("BatchNorm" in type(part).__name__ and part.training for part in inner.modules()),
+                blocks=_blocks(inner, root.prefix),
+            )
         )
     if position.phase in (VALIDATE, TEST):
         _note_evaluation(inner)
@@ -151,7 +159,7 @@ def _note_evaluation(module: Any) -> None:
         return
     gradients = sys.modules["torch"].is_grad_enabled() and any(p.requires_grad for p in module.parameters())
     phase = recorder.PHASE_NAMES[position.phase]
-    quiet_forwards.when_settled(lambda: notes.note("evaluation", phase=phase, gradients=gradients))
+    quiet_forwards.when_settled(lambda: notes.note(said.Evaluation(phase=phase, gradients=gradients)))
 
 
 def _on_root_exit(module: Any, result: Any) -> None:
@@ -222,12 +230,13 @@ class _Meter:
         for name, reading in self._readings.items():
             if name and name.removeprefix(self._prefix).count(".") < _MAX_DEPTH and reading.saved_bytes > 0:
                 notes.note(
-                    "module_memory",
-                    name=name,
-                    **{"class": reading.class_name},
-                    saved_bytes=reading.saved_bytes,
-                    output_bytes=reading.output_bytes,
-                    calls=reading.calls,
+                    said.ModuleMemory(
+                        name=name,
+                        class_name=reading.class_name,
+                        saved_bytes=reading.saved_bytes,
+                        output_bytes=reading.output_bytes,
+                        calls=reading.calls,
+                    )
                 )
 
 
@@ -255,7 +264,7 @@ def _precision(**changed: Any) -> None:
     before = dict(_facts)
     _facts.update(changed)
     if _facts != before:
-        notes.note("precision", **_facts)
+        notes.note(said.Precision(**_facts))
 
 
 def _note_precision(compiled: bool) -> None:
@@ -291,8 +300,6 @@ def _step(key: int) -> None:
     _steps[key] = _steps.get(key, 0) + 1
     number = _steps[key]
     recorder.step(number)
-    if number <= 3:
-        notes.note("step", number=number, phase=recorder.PHASE_NAMES[position.phase])
     events.step_counted(number)
 
 
@@ -311,12 +318,13 @@ def _on_step_end(optimizer: Any) -> None:
     }
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     notes.note(
-        "optimizer",
-        **{"class": type(getattr(optimizer, "optimizer", optimizer)).__name__},
-        options=options,
-        parameters=sum(p.numel() for p in parameters),
-        tensors=len(parameters),
-        state_bytes=owners.tag_state(optimizer),
+        said.Optimizer(
+            class_name=type(getattr(optimizer, "optimizer", optimizer)).__name__,
+            options=options,
+            parameters=sum(p.numel() for p in parameters),
+            tensors=len(parameters),
+            state_bytes=owners.tag_state(optimizer),
+        )
     )
 
 

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 from vramfit import counting_on, notes
+from vramfit.contract import notes as said
 from vramfit.counting_on.counters import scope_of
 from vramfit.counting_on.scripts import source_of
 from vramfit.diagnose import frames
@@ -41,10 +42,10 @@ def tell(stack: Iterable[tuple[FrameType, int]] | None) -> None:
     moved = counting_on.counting.tell({(frame.f_code.co_filename, line) for frame, line in stack})
     ended = _loops_around(stack, moved)
     if ended:
-        notes.note("open", text=f"{ended}: what later rounds ask for, and what piles up over them, was not seen")
+        notes.note(said.Open(text=f"{ended}: what later rounds ask for, and what piles up over them, was not seen"))
     elif not moved:
         cut = "past the first batches and steps, passes and loops were cut short"
-        notes.note("open", text=f"{cut}: what piles up over the rest, or depends on its number, was not seen")
+        notes.note(said.Open(text=f"{cut}: what piles up over the rest, or depends on its number, was not seen"))
 
 
 def _loops_around(stack: Iterable[tuple[FrameType, int]], moved: set[tuple[str, int]]) -> str:

@@ -1,4 +1,4 @@
-"""Notes: what the hooks know, one JSON object a line (docs/architecture.md lists the kinds)."""
+"""Notes: what the hooks know, one JSON object a line (docs/notes.md lists them, contract/notes.py makes them)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from vramfit import recorder
+from vramfit.contract import notes as said
+from vramfit.contract.fields import plain
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -28,12 +30,16 @@ def _restart() -> None:
 os.register_at_fork(after_in_child=_restart)
 
 
-def note(kind: str, **fields: Any) -> None:
+def note(what: said.Note) -> None:
     """Writes one note; the first of a process is preceded by what process this is."""
     process_begins()
-    if kind == "cut":
-        _cuts.add(str(fields.get("what")))
-    recorder.note(json.dumps({"kind": kind, **fields}, default=str))
+    if isinstance(what, said.Cut):
+        _cuts.add(what.what)
+    _write(what)
+
+
+def _write(what: said.Note) -> None:
+    recorder.note(json.dumps(what, default=plain))
 
 
 def was_cut() -> bool:
@@ -51,26 +57,25 @@ def process_begins() -> None:
     if _state["process_said"]:
         return
     _state["process_said"] = True
-    recorder.note(json.dumps(_process()))
+    _write(_process())
     if not recorder.finds_lines():
-        recorder.note(json.dumps({"kind": "lines_unknown", "python": sys.version.split()[0]}))
+        _write(said.LinesUnknown(python=sys.version.split()[0]))
 
 
-def _process() -> dict[str, Any]:
+def _process() -> said.Process:
     torch = sys.modules.get("torch")
     version = getattr(torch, "version", None)
-    return {
-        "kind": "process",
-        "torch": getattr(torch, "__version__", None) and str(torch.__version__),
-        "cuda": getattr(version, "cuda", None),
-        "python": sys.version.split()[0],
-        "argv": list(getattr(sys, "argv", [])),
-        "rank": number("RANK", 0),
-        "world_size": number("WORLD_SIZE", 1),
-        "local_rank": number("LOCAL_RANK", -1),
-        "role": _role(),
-        "pid": os.getpid(),
-    }
+    return said.Process(
+        torch=str(getattr(torch, "__version__", "")),
+        cuda=str(getattr(version, "cuda", None) or ""),
+        python=sys.version.split()[0],
+        argv=list(getattr(sys, "argv", [])),
+        rank=number("RANK", 0),
+        world_size=number("WORLD_SIZE", 1),
+        local_rank=number("LOCAL_RANK", -1),
+        role=_role(),
+        pid=os.getpid(),
+    )
 
 
 def _role() -> str:
@@ -94,7 +99,7 @@ def hook_failed(where: str, error: BaseException) -> None:
     _failed.add(where)
     last = traceback.extract_tb(error.__traceback__)[-1:] if error.__traceback__ else []
     place = f"{os.path.basename(last[0].filename)}:{last[0].lineno}" if last else ""
-    note("hook_failed", where=where, type=type(error).__name__, message=str(error), at=place)
+    note(said.HookFailed(where=where, type=type(error).__name__, message=str(error), at=place))
 
 
 def guarded(where: str) -> Callable[[Function], Function]:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from vramfit import notes
+from vramfit.contract import notes as said
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -97,7 +98,7 @@ class Snapshots:
         with open(os.path.join(self._folder, file), "wb") as out:
             pickle.dump(taken, out)
         self._files += 1
-        notes.note("snapshot", file=file, name=os.path.basename(name), by_script=by_script)
+        notes.note(said.Snapshot(file=file, name=os.path.basename(name), by_script=by_script))
 
 
 def install(torch: Any) -> None:

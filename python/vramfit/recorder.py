@@ -12,16 +12,14 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-# enum vf_phase
-LOAD, TRAIN, VALIDATE, TEST, SAVE = range(5)
-PHASE_NAMES = ("load", "train", "validate", "test", "save")
-# enum vf_stage
-OTHER, FORWARD, BACKWARD, OPTIMIZER, INPUT = range(5)
-# enum vf_owner
-WEIGHT, GRADIENT, OPTIMIZER_STATE, INPUT_BLOCK, ACTIVATION, WORKSPACE, BUFFER = range(1, 8)
-AVERAGE, MASTER, QUANTIZATION, CACHE, OTHER_MODEL = range(8, 13)
-# enum vf_memory
-ALLOCATED, PEAK_ALLOCATED, RESERVED, PEAK_RESERVED = range(4)
+from vramfit.contract.numbers import Memory, Owner, Phase, Stage
+
+LOAD, TRAIN, VALIDATE, TEST, SAVE = map(int, Phase)
+PHASE_NAMES = tuple(phase.name.lower() for phase in Phase)
+OTHER, FORWARD, BACKWARD, OPTIMIZER, INPUT = map(int, Stage)
+_, WEIGHT, GRADIENT, OPTIMIZER_STATE, INPUT_BLOCK, ACTIVATION, WORKSPACE, BUFFER, *_kinds = map(int, Owner)
+AVERAGE, MASTER, QUANTIZATION, CACHE, OTHER_MODEL = _kinds
+ALLOCATED, PEAK_ALLOCATED, RESERVED, PEAK_RESERVED = map(int, Memory)
 
 
 def _bind() -> Callable[..., Any]:

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vramfit import events, notes
+from vramfit.contract import notes as said
 from vramfit.loaders import Pass, before_batch, innermost
 
 _MAX_NESTING = 3
@@ -76,10 +77,12 @@ def _on_batch(this_pass: Pass, batch: Any) -> None:
     if this_pass.wanted is not None and this_pass.wanted > 1:
         this_pass.wanted += depth
     if this_pass.number == 1:
+        name = f"data loader {this_pass.ordinal + 1}"
         notes.note(
-            "assumed",
-            text=f"data loader {this_pass.ordinal + 1} puts batches on the card ahead of the loop, as many as it may: "
-            f"{depth} (prefetch_factor x num_workers)",
+            said.Assumed(
+                text=f"{name} puts batches on the card ahead of the loop, as many as it may: "
+                f"{depth} (prefetch_factor x num_workers)",
+            )
         )
 
 

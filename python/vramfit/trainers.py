@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from vramfit import importing, notes, phases
+from vramfit.contract import notes as said
 from vramfit.counting_on.of_trainers import HuggingFaceCount, LightningCount
 from vramfit.cut import cutter
 
@@ -64,13 +65,14 @@ def _hugging_face(module: ModuleType) -> None:
                 taken = self.taken or taken
                 if state.global_step < state.max_steps:
                     notes.note(
-                        "cut",
-                        what="steps",
-                        loader=None,
-                        kept=taken,
-                        of=state.max_steps - self.begun_at,
-                        text=f"the Trainer was ended after {taken} of {state.max_steps - self.begun_at} steps"
-                        + (f" (it was resumed at step {self.begun_at})" if self.begun_at else ""),
+                        said.Cut(
+                            what="steps",
+                            loader=None,
+                            kept=taken,
+                            of=state.max_steps - self.begun_at,
+                            text=f"the Trainer was ended after {taken} of {state.max_steps - self.begun_at} steps"
+                            + (f" (it was resumed at step {self.begun_at})" if self.begun_at else ""),
+                        )
                     )
                 strategy = getattr(args, "eval_strategy", None) or getattr(args, "evaluation_strategy", "no")
                 control.should_training_stop = True
@@ -202,13 +204,14 @@ def _lightning(module: ModuleType) -> None:
         if (self.check_val_every_n_epoch or 1) > 1:
             self.check_val_every_n_epoch = 1
         notes.note(
-            "cut",
-            what="loader",
-            loader=None,
-            kept=_BATCHES * accumulate,
-            of=None,
-            text=f"Lightning's epochs were cut to {_BATCHES * accumulate} batches, its training to "
-            f"{self.fit_loop.max_epochs} epochs, its evaluations to {_EVAL_BATCHES} batches",
+            said.Cut(
+                what="loader",
+                loader=None,
+                kept=_BATCHES * accumulate,
+                of=None,
+                text=f"Lightning's epochs were cut to {_BATCHES * accumulate} batches, its training to "
+                f"{self.fit_loop.max_epochs} epochs, its evaluations to {_EVAL_BATCHES} batches",
+            )
         )
 
     def wrap(name: str) -> None:

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from vramfit import importing, notes
+from vramfit.contract import notes as said
 
 _NO_COMMIT = "0" * 40
 _COMMITS = ("create_commit", "upload_file", "upload_folder")
@@ -28,7 +29,7 @@ def _say(name: str) -> None:
     if not _said:
         _said.append(True)
         text = f"uploads to the hub ({name} ...) were left out: the job has no network (--network)"
-        notes.note("cut", what="uploads", text=text, loader=None, kept=None, of=None)
+        notes.note(said.Cut(what="uploads", text=text, loader=None, kept=None, of=None))
 
 
 def _left_out(original: Callable[..., Any], answer: Callable[..., Any]) -> Callable[..., Any]:

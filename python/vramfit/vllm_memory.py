@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from vramfit import importing, notes
+from vramfit.contract import notes as said
 
 
 def install() -> None:
@@ -53,16 +54,17 @@ def _tell(worker: Any) -> None:
     runner, cache = worker.model_runner, worker.cache_config
     blocks, block_tokens = getattr(cache, "num_gpu_blocks", None), getattr(cache, "block_size", None)
     notes.note(
-        "server_memory",
-        framework="vLLM",
-        version=vllm.__version__,
-        device=worker.device.index or 0,
-        weights_bytes=_bytes(runner, "model_memory_usage"),
-        activation_bytes=_bytes(worker, "peak_activation_memory"),
-        outside_bytes=_bytes(worker, "non_torch_memory"),
-        graph_bytes=_bytes(runner, "_vramfit_graph_bytes"),
-        kv_cache_bytes=_bytes(worker, "available_kv_cache_memory_bytes"),
-        kv_tokens=blocks * block_tokens if blocks and block_tokens else None,
+        said.ServerMemory(
+            framework="vLLM",
+            version=vllm.__version__,
+            device=worker.device.index or 0,
+            weights_bytes=_bytes(runner, "model_memory_usage"),
+            activation_bytes=_bytes(worker, "peak_activation_memory"),
+            outside_bytes=_bytes(worker, "non_torch_memory"),
+            graph_bytes=_bytes(runner, "_vramfit_graph_bytes"),
+            kv_cache_bytes=_bytes(worker, "available_kv_cache_memory_bytes"),
+            kv_tokens=blocks * block_tokens if blocks and block_tokens else None,
+        )
     )
 
 

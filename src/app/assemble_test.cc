@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "ingest/testing/add_note.h"
 #include "liveness/testing/recording_builder.h"
 
 namespace vramfit::app {
@@ -35,9 +36,7 @@ class Assemble : public testing::Test {
     builder_.segment(0, reserved.count()).alloc(0, allocated.count(), "net", "train.py:3 in main");
     ledger_->use[0].peak_used_bytes = (Bytes::mib(100) + reserved).count();
   }
-  void note(const std::string& json) {
-    notes_.push_back({nlohmann::json::parse(json)["kind"], nlohmann::json::parse(json)});
-  }
+  void note(const std::string& json) { notes_.emplace_back(json); }
   void die_of_oom(Bytes tried, Bytes free) {
     builder_.emit(VF_RECORD_OOM, tried.count());
     ledger_->use[0].refused = 2;
@@ -47,7 +46,7 @@ class Assemble : public testing::Test {
   }
   model::RunResult result() {
     recordings_ = {builder_.build()};
-    recordings_[0].notes = notes_;
+    for (const std::string& note : notes_) ingest::testing::add_note(recordings_[0], note.c_str());
     left_.recordings = &recordings_;
     return assemble(left_);
   }
@@ -55,7 +54,7 @@ class Assemble : public testing::Test {
   Leftovers left_;
   std::unique_ptr<vf_ledger> ledger_;
   RecordingBuilder builder_;
-  std::vector<model::Note> notes_;
+  std::vector<std::string> notes_;
   std::vector<model::Recording> recordings_;
 };
 

@@ -12,11 +12,11 @@
 #include "app/catalogue.h"
 #include "app/installation.h"
 #include "app/replay.h"
-#include "app/runtime_notes.h"
 #include "base/file.h"
 #include "base/temporary_file.h"
 #include "doctor/cause.h"
 #include "doctor/diagnose.h"
+#include "ingest/oom_report.h"
 #include "ingest/snapshot/reader.h"
 #include "ingest/text/read_text.h"
 
@@ -42,7 +42,7 @@ std::string head_of(const std::filesystem::path& path) {
 Result<void> read_report(const std::filesystem::path& path, doctor::Case& into) {
   const auto text = base::read_file(path);
   if (!text) return std::unexpected(text.error());
-  auto evidence = read_oom_report(*text);
+  auto evidence = ingest::read_oom_report(*text);
   if (!evidence) {
     evidence.error().where = path.string();
     return std::unexpected(evidence.error());
@@ -64,7 +64,7 @@ Result<void> read_file(const std::filesystem::path& path, doctor::Case& into) {
   const bool regular = path == "-" || std::filesystem::is_regular_file(path, problem);
   if (!regular || path == "-") return read_text(path, into);
   const std::string head = head_of(path);
-  if (is_oom_report(head)) return read_report(path, into);
+  if (ingest::is_oom_report(head)) return read_report(path, into);
   if (!ingest::sniff_snapshot(std::as_bytes(std::span(head)))) return read_text(path, into);
   auto snapshot = ingest::read_snapshot(path);
   if (!snapshot) {

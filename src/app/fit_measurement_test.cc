@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "ingest/plan_file.h"
+#include "ingest/testing/add_note.h"
 #include "plan/testing/recording_script.h"
 
 namespace vramfit::app {
@@ -26,7 +27,7 @@ class OneRun final : public Runner {
     outcome.result.wall_seconds = 3;
     if (verdict == model::Verdict::kFailed)
       outcome.result.error = model::ScriptError{"TypeError", "no half", {}, false, ""};
-    outcome.recordings[0].notes.push_back({note, {{"kind", note}, {"id", "autocast"}, {"text", "x"}}});
+    ingest::testing::add_note(outcome.recordings[0], {{"kind", note}, {"id", "autocast"}, {"text", "x"}});
     if (note == "plan_refused") outcome.result.plan_refused = {"autocast: x"};
     return outcome;
   }

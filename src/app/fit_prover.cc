@@ -12,14 +12,12 @@
 namespace vramfit::app {
 namespace {
 
-std::vector<std::string> ids_of_notes(const RunOutcome& outcome, std::string_view kind) {
+// Of the techniques that were applied, or refused.
+template <class T>
+std::vector<std::string> ids_of(const RunOutcome& outcome, std::vector<T> model::Notes::*kind) {
   std::vector<std::string> ids;
   for (const model::Recording& recording : outcome.recordings) {
-    for (const model::Note& note : recording.notes) {
-      if (note.kind != kind) continue;
-      const auto id = note.fields.find("id");
-      if (id != note.fields.end() && id->is_string()) ids.push_back(*id);
-    }
+    for (const T& note : recording.notes.*kind) ids.push_back(note.id);
   }
   return ids;
 }
@@ -41,7 +39,7 @@ plan::Outcome outcome_of(model::Verdict verdict) {
 
 // Why a run that ended well proves nothing; empty when it does.
 std::string find_gap(const RunOutcome& outcome, const model::Plan& plan, const std::set<std::string>& phases) {
-  const auto applied = ids_of_notes(outcome, "plan_applied");
+  const auto applied = ids_of(outcome, &model::Notes::plan_applied);
   for (const model::Change& change : plan.changes) {
     if (std::ranges::find(applied, change.technique) == applied.end()) {
       return fmt::format("{} never came into force in this run", change.technique);
@@ -91,7 +89,7 @@ plan::Proof judge(const RunOutcome& outcome, const model::Plan& plan, const std:
   proof.phase = result.oom ? result.oom->phase : result.peak_phase;
   proof.tried = result.oom ? result.oom->tried : base::Bytes(0);
   proof.wall_seconds = result.wall_seconds;
-  proof.refused = ids_of_notes(outcome, "plan_refused");
+  proof.refused = ids_of(outcome, &model::Notes::plan_refused);
   add_peaks(result, proof);
   if (!proof.refused.empty()) {
     proof.outcome = plan::Outcome::kRefused;

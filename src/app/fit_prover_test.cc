@@ -14,7 +14,7 @@ RunOutcome fitting_run() {
   outcome.result.verdict = model::Verdict::kFits;
   outcome.result.phases = {{"train", 0, {}, 2}, {"validate", 0, {}, 2}};
   outcome.recordings.resize(1);
-  outcome.recordings[0].notes.push_back({"plan_applied", {{"kind", "plan_applied"}, {"id", "autocast"}}});
+  outcome.recordings[0].notes.plan_applied.push_back({"autocast", ""});
   return outcome;
 }
 
@@ -26,7 +26,7 @@ TEST(Judge, a_complete_run_is_a_proof) {
 
 TEST(Judge, a_change_that_left_no_trace_is_none) {
   RunOutcome outcome = fitting_run();
-  outcome.recordings[0].notes.clear();
+  outcome.recordings[0].notes = {};
   const auto proof = judge(outcome, kAutocast, {});
   EXPECT_EQ(proof.outcome, plan::Outcome::kFailed);
   EXPECT_EQ(proof.detail, "autocast never came into force in this run");

@@ -13,6 +13,7 @@
 #include "app/fit_summary.h"
 #include "base/file.h"
 #include "ingest/plan_file.h"
+#include "ingest/testing/add_note.h"
 #include "plan/testing/recording_script.h"
 
 namespace vramfit::app {
@@ -112,13 +113,13 @@ class FakeRunner final : public Runner {
 
   static void describe(RecordingScript& script) {
     script.note(R"({"kind":"loader","ordinal":0,"batch_size":8,"batches":9,"phase":"train","shapes":[[8,3,64,64]]})");
-    script.note(R"({"kind":"root_module","class":"Net","parameters":1,"parameter_bytes":104857600})");
+    script.note(R"({"kind":"root_module","class_name":"Net","parameters":1,"parameter_bytes":104857600})");
     script.at(VF_PHASE_LOAD, VF_STAGE_OTHER);
     script.tag(script.alloc(200), VF_OWNER_WEIGHT);
     for (int i = 0; i < 10; ++i) {
       const std::string name = "layers." + std::to_string(i);
       script.note((R"({"kind":"module_memory","name":")" + name +
-                   R"(","class":"L","saved_bytes":209715200,"output_bytes":20971520})")
+                   R"(","class_name":"L","saved_bytes":209715200,"output_bytes":20971520})")
                       .c_str());
       script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, name);
       script.alloc(200);
@@ -130,7 +131,7 @@ class FakeRunner final : public Runner {
   }
 
   static void add_note(RunOutcome& outcome, const nlohmann::json& fields) {
-    outcome.recordings[0].notes.push_back({fields["kind"], fields});
+    ingest::testing::add_note(outcome.recordings[0], fields);
   }
 };
 

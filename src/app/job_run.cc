@@ -18,7 +18,6 @@
 #include "ingest/plan_file.h"
 #include "ingest/recording.h"
 #include "ingest/snapshot/reader.h"
-#include "model/note_fields.h"
 #include "plan/plan_check.h"
 
 namespace vramfit::app {
@@ -123,9 +122,7 @@ Result<void> check_script(const std::vector<std::string>& command) {
 
 bool failed_after_read(const std::vector<model::Recording>& recordings) {
   return std::ranges::any_of(recordings, [](const model::Recording& recording) {
-    return std::ranges::any_of(recording.notes, [](const model::Note& note) {
-      return note.kind == "error" && model::flag_of(note.fields, "after_read");
-    });
+    return std::ranges::any_of(recording.notes.error, [](const auto& error) { return error.after_read; });
   });
 }
 
@@ -134,13 +131,10 @@ std::vector<RunSnapshot> read_snapshots(const std::filesystem::path& folder,
                                         const std::vector<model::Recording>& recordings) {
   std::vector<RunSnapshot> snapshots;
   for (const model::Recording& recording : recordings) {
-    for (const model::Note& note : recording.notes) {
-      if (note.kind != "snapshot") continue;
-      const std::filesystem::path file = model::text_of(note.fields, "file");
-      auto snapshot = ingest::read_snapshot(folder / file.filename());
+    for (const auto& told : recording.notes.snapshot) {
+      auto snapshot = ingest::read_snapshot(folder / std::filesystem::path(told.file).filename());
       if (!snapshot) continue;
-      snapshots.push_back({model::text_of(note.fields, "name"), model::flag_of(note.fields, "by_script"), recording.pid,
-                           std::move(*snapshot)});
+      snapshots.push_back({told.name, told.by_script, recording.pid, std::move(*snapshot)});
     }
   }
   return snapshots;

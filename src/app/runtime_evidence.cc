@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,7 +11,6 @@
 #include "liveness/growth.h"
 #include "liveness/owners.h"
 #include "liveness/step_memory.h"
-#include "model/note_fields.h"
 
 namespace vramfit::app {
 
@@ -135,12 +133,7 @@ model::Logits find_logits(const CardHistory& history, std::span<const Recording>
 std::set<std::string> input_modules_of(std::span<const Recording> recordings) {
   std::set<std::string> names;
   for (const Recording& recording : recordings) {
-    for (const model::Note& note : recording.notes) {
-      const auto name = note.fields.find("name");
-      if (note.kind == "input_module" && name != note.fields.end() && name->is_string()) {
-        names.insert(name->get<std::string>());
-      }
-    }
+    for (const auto& module : recording.notes.input_module) names.insert(module.name);
   }
   return names;
 }
@@ -148,15 +141,10 @@ std::set<std::string> input_modules_of(std::span<const Recording> recordings) {
 // The optimizer's class and what its state is going to take, as noted before its first step.
 void name_optimizer(std::span<const Recording> recordings, model::FirstOptimizerStep& step) {
   for (const Recording& recording : recordings) {
-    for (const model::Note& note : recording.notes) {
-      if (note.kind != "optimizer_begins" || !step.optimizer.empty()) continue;
-      if (const auto name = note.fields.find("class"); name != note.fields.end() && name->is_string()) {
-        step.optimizer = name->get<std::string>();
-      }
-      const auto expected = note.fields.find("expected_bytes");
-      if (expected != note.fields.end() && expected->is_number()) {
-        step.expected_state = Bytes(expected->get<std::int64_t>());
-      }
+    for (const auto& begins : recording.notes.optimizer_begins) {
+      if (!step.optimizer.empty()) return;
+      step.optimizer = begins.class_name;
+      if (begins.expected_bytes) step.expected_state = *begins.expected_bytes;
     }
   }
 }
@@ -205,9 +193,7 @@ void measure_card(const CardHistory& history, std::span<const Recording> recordi
 // The hooks saw peaks rise round after round, and the recording does not show what of it stays.
 void add_noted_growth(std::span<const Recording> recordings, RuntimeEvidence& evidence) {
   const bool is_noted = std::ranges::any_of(recordings, [](const Recording& recording) {
-    return std::ranges::any_of(recording.notes, [](const model::Note& note) {
-      return note.kind == "growth" && model::text_of(note.fields, "phase").empty();
-    });
+    return std::ranges::any_of(recording.notes.growth, [](const auto& growth) { return growth.phase.empty(); });
   });
   const bool is_known =
       std::ranges::any_of(evidence.growth, [](const auto& growth) { return growth.phase == "train"; });
@@ -220,10 +206,7 @@ void add_noted_growth(std::span<const Recording> recordings, RuntimeEvidence& ev
 }
 
 bool is_diagnosed(std::span<const Recording> recordings) {
-  return std::any_of(recordings.begin(), recordings.end(), [](const Recording& recording) {
-    return std::any_of(recording.notes.begin(), recording.notes.end(),
-                       [](const model::Note& note) { return note.kind == "diagnosed"; });
-  });
+  return std::ranges::any_of(recordings, [](const Recording& recording) { return !recording.notes.diagnosed.empty(); });
 }
 
 }  // namespace

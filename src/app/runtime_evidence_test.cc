@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/runtime_notes.h"
+#include "ingest/oom_report.h"
+#include "ingest/testing/add_note.h"
 #include "liveness/peaks.h"
 #include "liveness/testing/recording_builder.h"
 
@@ -17,10 +19,7 @@ using nlohmann::json;
 
 constexpr std::int64_t kMib = 1 << 20;
 
-void note(model::Recording& recording, json fields) {
-  const std::string kind = fields.at("kind");
-  recording.notes.push_back({kind, std::move(fields)});
-}
+void note(model::Recording& recording, const json& fields) { ingest::testing::add_note(recording, fields); }
 
 model::RuntimeEvidence gather(const std::vector<model::Recording>& recordings) {
   const auto histories = liveness::build_histories(recordings);
@@ -171,9 +170,9 @@ TEST(RuntimeEvidence, a_report_of_the_moment_says_who_held_what) {
                           {"line", "train.py:9 in train"},
                           {"tensors", 40},
                           {"bytes", 400 * kMib}}}}};
-  EXPECT_TRUE(is_oom_report(report.dump()));
-  EXPECT_FALSE(is_oom_report("{\"findings\": []}"));
-  const auto evidence = read_oom_report(report.dump());
+  EXPECT_TRUE(ingest::is_oom_report(report.dump()));
+  EXPECT_FALSE(ingest::is_oom_report("{\"findings\": []}"));
+  const auto evidence = ingest::read_oom_report(report.dump());
   ASSERT_TRUE(evidence);
   EXPECT_FALSE(evidence->measured);
   EXPECT_EQ(evidence->oom->device, 1);
@@ -181,7 +180,7 @@ TEST(RuntimeEvidence, a_report_of_the_moment_says_who_held_what) {
   ASSERT_EQ(evidence->oom->holders.size(), 1u);
   EXPECT_EQ(evidence->oom->holders[0].line, "train.py:9 in train");
   EXPECT_EQ(evidence->oom->holders[0].holder.container, "list");
-  EXPECT_FALSE(read_oom_report(report.dump().substr(0, 50)));
+  EXPECT_FALSE(ingest::read_oom_report(report.dump().substr(0, 50)));
 }
 
 }  // namespace

@@ -1,15 +1,13 @@
-// Reads the notes of python/vramfit/diagnose (docs/architecture.md) into the evidence, and gives the other numbers of a
+// Reads the notes of python/vramfit/diagnose (docs/notes.md) into the evidence, and gives the other numbers of a
 // recording their names.
 #ifndef VRAMFIT_APP_RUNTIME_NOTES_H
 #define VRAMFIT_APP_RUNTIME_NOTES_H
 
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "liveness/lifetimes.h"
 #include "model/recording.h"
 #include "model/runtime_evidence.h"
@@ -27,10 +25,6 @@ ProcessFacts read_process(const model::Recording& recording);
 // Everything that the notes say, with the script's lines of the blocks they name. `growth` gets its holders here.
 void apply_runtime_notes(std::span<const model::Recording> recordings, std::span<const liveness::CardHistory> histories,
                          model::RuntimeEvidence& evidence);
-
-// What a report.json of VRAMFIT_ON_OOM (python/vramfit/on_oom) says: the moment of the error and who held what.
-bool is_oom_report(std::string_view head);
-base::Result<model::RuntimeEvidence> read_oom_report(std::string_view text);
 
 }  // namespace vramfit::app
 

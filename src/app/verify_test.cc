@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "ingest/plan_file.h"
+#include "ingest/testing/add_note.h"
 
 namespace vramfit::app {
 namespace {
@@ -54,9 +55,7 @@ class FakeRunner final : public Runner {
  private:
   static void add_notes(RunOutcome& outcome, double update, int samples) {
     outcome.recordings.resize(1);
-    const auto add = [&](const nlohmann::json& fields) {
-      outcome.recordings[0].notes.push_back({fields.at("kind"), fields});
-    };
+    const auto add = [&](const nlohmann::json& fields) { ingest::testing::add_note(outcome.recordings[0], fields); };
     for (int step = 1; step <= 4; ++step) {
       add({{"kind", "training_step"}, {"optimizer", 0}, {"step", step}, {"samples", samples * step}});
     }

@@ -1,19 +1,14 @@
 #include "app/wide_outputs.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <utility>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "model/note_fields.h"
+#include <algorithm>
+#include <utility>
 
 namespace vramfit::app {
 
-using model::integer_of;
-using model::list_of;
-using model::Note;
 using model::Recording;
-using model::text_of;
-using nlohmann::json;
 
 namespace {
 
@@ -51,19 +46,20 @@ constexpr std::int64_t kManyClasses = 1000;
 
 // [N, T, V]: the last dimension counts classes; [N, C, H, W]: the second. With few classes and no pixels logits are of
 // no weight.
-WideOutput output_of(const json& fields) {
-  std::vector<std::int64_t> shape;
-  for (const json& size : list_of(fields, "shape")) {
-    if (size.is_number_integer()) shape.push_back(std::max<std::int64_t>(1, size.get<std::int64_t>()));
-  }
+WideOutput output_of(const model::notes::Output& told) {
   WideOutput output;
-  if (shape.size() < 2) return output;
+  if (told.shape.size() < 2) return output;
+  std::vector<std::int64_t> shape;
   std::int64_t elements = 1;
-  for (const std::int64_t size : shape) elements = std::min<std::int64_t>(elements, std::int64_t{1} << 40) * size;
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  for (const std::int64_t size : told.shape) {
+    shape.push_back(std::max<std::int64_t>(1, size));
+    elements = elements > kMost / shape.back() ? kMost : elements * shape.back();
+  }
   output.classes = shape.size() >= 4 ? shape[1] : shape.back();
   if (shape.size() < 4 && output.classes < kManyClasses) return {};
   output.rows = elements / output.classes;
-  output.shape = text_of(fields, "dtype") + " " + list_of(fields, "shape").dump();
+  output.shape = fmt::format("{} [{}]", told.dtype, fmt::join(told.shape, ","));
   return output;
 }
 
@@ -73,18 +69,13 @@ std::vector<WideOutput> read_wide_outputs(std::span<const Recording> recordings)
   std::vector<WideOutput> found;
   std::int64_t tokens = 0;
   for (const Recording& recording : recordings) {
-    for (const Note& note : recording.notes) {
-      if (note.kind == "step_input") tokens = std::max(tokens, tokens_in(text_of(note.fields, "shapes")));
-      if (note.kind == "output") {
-        if (WideOutput output = output_of(note.fields); output.classes > 1) add_wide(found, std::move(output));
-      }
+    for (const auto& input : recording.notes.step_input) tokens = std::max(tokens, tokens_in(input.shapes));
+    for (const auto& told : recording.notes.output) {
+      if (WideOutput output = output_of(told); output.classes > 1) add_wide(found, std::move(output));
     }
   }
   for (const Recording& recording : recordings) {
-    for (const Note& note : recording.notes) {
-      if (note.kind != "wide_layer") continue;
-      add_wide(found, {text_of(note.fields, "name"), integer_of(note.fields, "classes"), tokens, ""});
-    }
+    for (const auto& layer : recording.notes.wide_layer) add_wide(found, {layer.name, layer.classes, tokens, ""});
   }
   return found;
 }

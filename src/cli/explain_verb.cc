@@ -1,5 +1,6 @@
 // vramfit explain: what a code of the doctor means, the smallest example, the cure. Needs nothing but itself.
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "app/doctor.h"
 #include "cli/job_options.h"

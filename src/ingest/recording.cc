@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/file.h"
+#include "ingest/note_fields.h"
 #include "model/data_loss.h"
-#include "model/note_kinds.h"
 
 namespace vramfit::ingest {
 
@@ -26,11 +26,12 @@ namespace {
 
 constexpr std::uint8_t kLastKind = VF_RECORD_WORKSPACE;
 
-void count(std::map<std::string, OddInput>& odd, LossKind kind) {
+void count(std::map<std::string, OddInput>& odd, LossKind kind, std::int64_t times = 1, std::string first = "") {
   const model::LossDescription& loss = model::describe(kind);
   OddInput& entry = odd[std::string(loss.key)];
   entry.weight = loss.weight;
-  ++entry.count;
+  entry.count += times;
+  if (entry.first.empty()) entry.first = std::move(first);
 }
 
 // The file grows in steps, so it ends in zero records: the recording is what lies before them.
@@ -148,16 +149,18 @@ std::vector<std::string> parse_strings(std::string_view text) {
   return strings;
 }
 
-std::vector<model::Note> parse_notes(std::string_view text, std::map<std::string, OddInput>& odd) {
-  std::vector<model::Note> notes;
+model::Notes parse_notes(std::string_view text, std::map<std::string, OddInput>& odd) {
+  model::Notes notes;
   for_each_line(text, [&](std::string_view line) {
     if (line.empty()) return;
-    auto object = nlohmann::json::parse(line, nullptr, false);
+    const auto object = nlohmann::json::parse(line, nullptr, false);
     if (!object.is_object()) return count(odd, LossKind::kNoteUnreadable);
-    if (!object.contains("kind") || !object["kind"].is_string()) return count(odd, LossKind::kNoteWithoutKind);
-    std::string kind = object["kind"];
-    if (!model::is_note_kind(kind)) count(odd, LossKind::kNoteKindUnknown);
-    notes.push_back({std::move(kind), std::move(object)});
+    const auto named = object.find("kind");
+    if (named == object.end() || !named->is_string()) return count(odd, LossKind::kNoteWithoutKind);
+    const auto& kind = named->get_ref<const std::string&>();
+    OddFields fields;
+    if (!read_note(kind, object, notes, fields)) return count(odd, LossKind::kNoteKindUnknown, 1, kind);
+    if (fields.count > 0) count(odd, LossKind::kNoteFieldOdd, fields.count, kind + "." + fields.first);
   });
   return notes;
 }

@@ -27,8 +27,8 @@ base::Result<model::Recording> parse_recording(std::span<const std::byte> bytes,
 // One string a line, '\n' and '\\' escaped as in C.
 std::vector<std::string> parse_strings(std::string_view text);
 
-// One JSON object with a "kind" a line; others are counted in `odd`.
-std::vector<model::Note> parse_notes(std::string_view text, std::map<std::string, model::OddInput>& odd);
+// One JSON object with a "kind" a line (docs/notes.md); what is otherwise is counted in `odd`.
+model::Notes parse_notes(std::string_view text, std::map<std::string, model::OddInput>& odd);
 
 // Every recording of a run folder, by process id. A folder without any is an empty list; a process that left only
 // notes (one that never touched the card) is there with no records.

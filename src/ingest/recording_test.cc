@@ -100,14 +100,15 @@ TEST(Recording, strings_are_unescaped_and_numbered_from_one) {
 TEST(Recording, notes_that_are_no_notes_are_counted) {
   std::map<std::string, model::OddInput> odd;
   const auto notes = parse_notes("{\"kind\":\"cut\",\"text\":\"x\"}\n\nnot json\n[1]\n{\"a\":1}\n{\"kind\":\"oo", odd);
-  ASSERT_EQ(notes.size(), 1u);
-  EXPECT_EQ(notes[0].kind, "cut");
-  EXPECT_EQ(notes[0].fields["text"], "x");
+  ASSERT_EQ(notes.cut.size(), 1u);
+  EXPECT_EQ(notes.cut[0].text, "x");
   EXPECT_EQ(odd.at("note_unreadable").count, 3);
   EXPECT_EQ(odd.at("note_without_kind").count, 1);
   EXPECT_FALSE(odd.contains("note_kind_unknown"));
-  EXPECT_EQ(parse_notes("{\"kind\":\"of tomorrow\"}", odd).size(), 1u) << "it is kept";
+  parse_notes("{\"kind\":\"of tomorrow\"}\n{\"kind\":\"open\",\"text\":[]}", odd);
   EXPECT_EQ(odd.at("note_kind_unknown").count, 1);
+  EXPECT_EQ(odd.at("note_kind_unknown").first, "of tomorrow");
+  EXPECT_EQ(odd.at("note_field_odd").first, "open.text");
 }
 
 TEST(Recording, a_run_folder_gives_one_recording_a_process) {
@@ -129,7 +130,7 @@ TEST(Recording, a_run_folder_gives_one_recording_a_process) {
   EXPECT_EQ((*recordings)[0].text(1), "one");
   EXPECT_EQ((*recordings)[1].pid, 8);
   EXPECT_EQ((*recordings)[1].odd.size(), 1u);
-  EXPECT_EQ((*recordings)[2].notes.size(), 1u);
+  EXPECT_EQ((*recordings)[2].notes.process.size(), 1u);
   EXPECT_FALSE(read_run_folder("/no/such/folder"));
 }
 

@@ -14,7 +14,6 @@
 #include "liveness/owners.h"
 #include "liveness/rise.h"
 #include "liveness/step_memory.h"
-#include "model/note_fields.h"
 
 namespace vramfit::liveness {
 
@@ -225,9 +224,8 @@ void judge_whole(const CardHistory& history, const Stretch& stretch, const model
 
 // Past a budget passes get one batch each: what happens once an epoch happens at every step there, and tells no rhythm.
 void leave_out_cut_steps(const model::Recording& recording, Stretch& stretch) {
-  for (const model::Note& note : recording.notes) {
-    if (note.kind != "run_on") continue;
-    const std::int64_t in_full = model::integer_of(note.fields, "steps_in_full", -1);
+  for (const auto& run_on : recording.notes.run_on) {
+    const std::int64_t in_full = run_on.steps_in_full.value_or(-1);
     if (in_full < static_cast<std::int64_t>(kFewestLevels)) continue;
     std::erase_if(stretch.ends, [&](const StepEnd& end) { return end.number > in_full; });
   }
@@ -237,10 +235,8 @@ void leave_out_cut_steps(const model::Recording& recording, Stretch& stretch) {
 // that it does, and here is which lines it comes of. Its steps are numbered as the script counts them.
 std::vector<Growth> find_late(const CardHistory& history, const Stretch& stretch, const model::Recording& recording) {
   std::vector<Growth> found;
-  for (const model::Note& note : recording.notes) {
-    if (note.kind != "late_growth") continue;
-    const std::int64_t moved_at = model::integer_of(note.fields, "steps");
-    const std::int64_t rounds = model::integer_of(note.fields, "rounds");
+  for (const auto& told : recording.notes.late_growth) {
+    const std::int64_t moved_at = told.steps, rounds = told.rounds;
     const auto is_later = [&](const StepEnd& end) { return end.number > moved_at; };
     const auto first = std::ranges::find_if(stretch.ends, is_later);
     if (first == stretch.ends.begin() || stretch.ends.end() - first < rounds || rounds <= 0) continue;
@@ -248,8 +244,8 @@ std::vector<Growth> find_late(const CardHistory& history, const Stretch& stretch
     Growth growth;
     growth.device = history.device;
     growth.phase = model::phase_name(stretch.phase);
-    growth.begins_at = growth.first_step = model::integer_of(note.fields, "value");
-    growth.per_step = Bytes(model::integer_of(note.fields, "bytes_per_round"));
+    growth.begins_at = growth.first_step = told.value;
+    growth.per_step = told.bytes_per_round;
     growth.steps = rounds;
     for (const StepEnd& end : late.ends) growth.levels.push_back(history.moments[end.at].allocated);
     find_lines_that_stay(history, late, recording, growth);

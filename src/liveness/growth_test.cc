@@ -61,7 +61,7 @@ TEST(Growth, steps_of_passes_that_were_cut_tell_no_rhythm) {
   auto recordings = record(90, [](RecordingBuilder& builder, int number) {
     if (number > 60 || number % 10 == 0) builder.alloc(place(number), kMib, "", "train.py:9 in train");
   });
-  recordings[0].notes.push_back({"run_on", {{"kind", "run_on"}, {"steps_in_full", 60}}});
+  recordings[0].notes.run_on.emplace_back().steps_in_full = 60;
   const auto found = growth_of(recordings);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].every, 10);
@@ -73,10 +73,9 @@ TEST(Growth, what_begins_past_the_budget_is_told_with_its_line_and_by_the_number
   auto recordings = record(66, [](RecordingBuilder& builder, int number) {
     if (number > 60) builder.alloc(place(number), 4 * kMib, "", "train.py:8 in train");
   });
-  recordings[0].notes.push_back({"run_on", {{"kind", "run_on"}, {"steps_in_full", 60}}});
+  recordings[0].notes.run_on.emplace_back().steps_in_full = 60;
   EXPECT_TRUE(growth_of(recordings).empty());
-  recordings[0].notes.push_back(
-      {"late_growth", {{"value", 3000}, {"steps", 60}, {"rounds", 6}, {"bytes_per_round", 4 * kMib}}});
+  recordings[0].notes.late_growth.push_back({"step", 3000, 60, 6, Bytes(4 * kMib)});
   const auto found = growth_of(recordings);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].begins_at, 3000);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "liveness/testing/traced_models.h"
 
 namespace vramfit::liveness {

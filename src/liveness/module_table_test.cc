@@ -2,38 +2,32 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "ingest/testing/add_note.h"
 #include "liveness/module_trace.h"
 
 namespace vramfit::liveness {
 namespace {
 
+using ingest::testing::add_note;
 using model::ModuleTable;
 using model::ModuleUse;
-using nlohmann::json;
-
-model::Note note(const char* text) {
-  json fields = json::parse(text);
-  std::string kind = fields.at("kind");
-  return {std::move(kind), std::move(fields)};
-}
 
 // A model of two linear layers in a block, as the hooks note it; the recorder's level rises by 300 in the first.
 model::Recording recording() {
   model::Recording recording;
-  recording.notes = {
-      note(R"({"kind":"modules_watched"})"),
-      note(R"({"kind":"module_list","root":0,"prefix":"","modules":[["","Net",0,0,0],["block","Sequential",0,0,0],
-              ["block.0","Linear",10,40,0],["block.1","Linear",20,80,8]]})"),
-      note(R"({"kind":"module_trace","root":0,"phase":"train","device":0,"sees_operators":true,"cut":false,
+  for (const char* note : {
+           R"({"kind":"modules_watched"})",
+           R"({"kind":"module_list","root":0,"prefix":"","modules":[["","Net",0,0,0],["block","Sequential",0,0,0],
+              ["block.0","Linear",10,40,0],["block.1","Linear",20,80,8]]})",
+           R"({"kind":"module_trace","root":0,"phase":"train","device":0,"sees_operators":true,"cut":false,
               "frames":[[0,-1,1000,1900,64,["2x4 float32"],["2x8 float32"]],[1,0,1100,1800,64,[],[]],
                         [2,1,1200,1400,32,[],[]],[3,1,1500,1700,64,[],[]]],
               "names":["addmm"],"operators":[[2,0,[0,1],[2],100,200,0,50],[3,0,[2,3],[4],300,600,0,70]],
-              "alive":[[2,512],[4,1024]],"sizes":[8,40,32,80,64],"inputs":[0],"outputs":[[4,"input",64]]})"),
-      note(R"({"kind":"module_gradients","bytes":[[0,2,40],[0,3,80]]})"),
-      note(R"({"kind":"module_states","bytes":[[0,2,80],[0,3,160]]})"),
-  };
+              "alive":[[2,512],[4,1024]],"sizes":[8,40,32,80,64],"inputs":[0],"outputs":[[4,"input",64]]})",
+           R"({"kind":"module_gradients","bytes":[[0,2,40],[0,3,80]]})",
+           R"({"kind":"module_states","bytes":[[0,2,80],[0,3,160]]})",
+       })
+    add_note(recording, note);
   return recording;
 }
 
@@ -101,7 +95,7 @@ TEST(ModuleTable, the_network_is_part_of_it) {
 TEST(ModuleTable, without_the_flag_there_is_none) {
   model::Recording none;
   EXPECT_FALSE(build_module_table(std::span(&none, 1), {}, one_second_per_flop));
-  none.notes = {note(R"({"kind":"modules_watched"})")};
+  none.notes.modules_watched.emplace_back();
   EXPECT_EQ(table_of(none).remarks.size(), 1u) << "asked for, and no model ran";
 }
 
@@ -116,7 +110,7 @@ TEST(ModuleTable, damaged_notes_are_counted_and_hurt_nobody) {
             [[0,-1,0,0,0,[],[]]],"names":["x"],"operators":[[0,0,[3],[],0,0,0,0]],"alive":[],"sizes":[],"inputs":[],
             "outputs":[]})"}) {
     model::Recording broken = recording();
-    broken.notes.push_back(note(damaged));
+    add_note(broken, damaged);
     const ModuleTable table = table_of(broken);
     EXPECT_EQ(table.rows.size(), 4u);
     ASSERT_EQ(table.remarks.size(), 1u) << damaged;
@@ -126,9 +120,10 @@ TEST(ModuleTable, damaged_notes_are_counted_and_hurt_nobody) {
 
 TEST(ModuleTable, a_compiled_model_is_said_to_be_one) {
   model::Recording compiled = recording();
-  compiled.notes[2].fields["sees_operators"] = false;
-  compiled.notes[2].fields["operators"] = json::array();
-  compiled.notes[2].fields["alive"] = json::array();
+  model::notes::ModuleTrace& trace = compiled.notes.module_trace.at(0);
+  trace.sees_operators = false;
+  trace.operators.clear();
+  trace.alive.clear();
   const ModuleTable table = table_of(compiled);
   ASSERT_EQ(table.remarks.size(), 1u);
   EXPECT_NE(table.remarks[0].find("torch.compile"), std::string::npos);

@@ -1,107 +1,87 @@
 #include "liveness/module_trace.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
 namespace vramfit::liveness {
 
-using model::Note;
 using model::Recording;
-using nlohmann::json;
+namespace notes = model::notes;
 
 namespace {
 
-// A note is one line of the job's own process, which may be killed while it writes: whatever is odd throws.
+// Numbers of a damaged note may point anywhere: whatever is odd throws.
 void check(bool holds) {
   if (!holds) throw std::out_of_range("damaged note");
 }
 
-std::size_t index_of(const json& value, std::size_t count) {
-  const auto number = value.get<std::int64_t>();
+std::size_t index_of(std::int64_t number, std::size_t count) {
   check(number >= 0 && static_cast<std::size_t>(number) < count);
   return static_cast<std::size_t>(number);
 }
 
-Bytes bytes_of(const json& value) {
-  const auto number = value.get<std::int64_t>();
-  check(number >= 0 && number < (std::int64_t{1} << 44));
-  return Bytes(number);
-}
-
-ListedModel parse_model(const json& fields) {
-  ListedModel listed{fields.at("prefix").get<std::string>(), {}};
-  for (const json& row : fields.at("modules")) {
-    listed.modules.push_back({row.at(0).get<std::string>(),
-                              row.at(1).get<std::string>(),
-                              row.at(2).get<std::int64_t>(),
-                              bytes_of(row.at(3)),
-                              bytes_of(row.at(4)),
-                              {},
-                              {}});
+ListedModel take_model(const notes::ModuleList& told) {
+  ListedModel listed{told.prefix, {}};
+  for (const notes::ListedModule& row : told.modules) {
+    listed.modules.push_back({row.name, row.class_name, row.parameters, row.parameter_bytes, row.buffer_bytes, {}, {}});
   }
   check(!listed.modules.empty());
   return listed;
 }
 
-TraceFrame parse_frame(const json& row, std::size_t modules, std::size_t before) {
-  TraceFrame frame;
-  frame.module = row.at(0).get<int>();
-  frame.around = row.at(1).get<int>();
-  check(frame.module >= -1 && frame.module < static_cast<int>(modules));
-  check(frame.around >= -1 && frame.around < static_cast<int>(before));
-  frame.began_ns = row.at(2).get<std::int64_t>();
-  frame.ended_ns = row.at(3).get<std::int64_t>();
-  frame.output = bytes_of(row.at(4));
-  frame.inputs = row.at(5).get<std::vector<std::string>>();
-  frame.outputs = row.at(6).get<std::vector<std::string>>();
-  return frame;
+TraceFrame take_frame(const notes::TraceFrame& row, std::size_t modules, std::size_t before) {
+  check(row.module >= -1 && row.module < static_cast<std::int64_t>(modules));
+  check(row.around >= -1 && row.around < static_cast<std::int64_t>(before));
+  return {static_cast<int>(row.module),
+          static_cast<int>(row.around),
+          row.began_ns,
+          row.ended_ns,
+          row.output_bytes,
+          row.inputs,
+          row.outputs};
 }
 
-std::vector<int> parse_storages(const json& list, std::size_t count) {
+std::vector<int> take_storages(const std::vector<std::int64_t>& list, std::size_t count) {
   std::vector<int> storages;
-  for (const json& number : list) storages.push_back(static_cast<int>(index_of(number, count)));
+  for (const std::int64_t number : list) storages.push_back(static_cast<int>(index_of(number, count)));
   return storages;
 }
 
-TraceOperator parse_operator(const json& row, const ModuleTrace& trace, const json& names) {
+TraceOperator take_operator(const notes::TraceOperator& row, const ModuleTrace& trace,
+                            const std::vector<std::string>& names) {
   TraceOperator op;
-  op.frame = index_of(row.at(0), trace.frames.size());
-  op.name = names.at(index_of(row.at(1), names.size())).get<std::string>();
-  op.reads = parse_storages(row.at(2), trace.sizes.size());
-  op.writes = parse_storages(row.at(3), trace.sizes.size());
-  op.forward_flops = row.at(4).get<double>();
-  op.backward_flops = row.at(5).get<double>();
-  op.number = static_cast<model::Number>(index_of(row.at(6), model::kNumberCount));
-  op.touched_bytes = row.at(7).get<double>();
+  op.frame = index_of(row.frame, trace.frames.size());
+  op.name = names[index_of(row.name, names.size())];
+  op.reads = take_storages(row.reads, trace.sizes.size());
+  op.writes = take_storages(row.writes, trace.sizes.size());
+  op.forward_flops = row.forward_flops;
+  op.backward_flops = row.backward_flops;
+  op.number = static_cast<model::Number>(index_of(row.number, model::kNumberCount));
+  op.touched_bytes = row.touched_bytes;
   return op;
 }
 
-ModuleTrace parse_trace(const json& fields, const std::vector<ListedModel>& models) {
+ModuleTrace take_trace(const notes::ModuleTrace& told, const std::vector<ListedModel>& models) {
   ModuleTrace trace;
-  const std::size_t root = index_of(fields.at("root"), models.size());
+  const std::size_t root = index_of(told.root, models.size());
   trace.root = static_cast<int>(root);
-  trace.phase = fields.at("phase").get<std::string>();
-  trace.device = fields.at("device").get<int>();
-  trace.sees_operators = fields.at("sees_operators").get<bool>();
-  trace.is_cut = fields.at("cut").get<bool>();
-  for (const json& row : fields.at("frames")) {
-    trace.frames.push_back(parse_frame(row, models[root].modules.size(), trace.frames.size()));
+  trace.phase = told.phase;
+  trace.device = static_cast<int>(told.device);
+  trace.sees_operators = told.sees_operators;
+  trace.is_cut = told.cut;
+  for (const auto& row : told.frames) {
+    trace.frames.push_back(take_frame(row, models[root].modules.size(), trace.frames.size()));
   }
-  for (const json& size : fields.at("sizes")) trace.sizes.push_back(bytes_of(size));
-  for (const json& row : fields.at("operators")) {
-    trace.operators.push_back(parse_operator(row, trace, fields.at("names")));
+  trace.sizes = told.sizes;
+  for (const auto& row : told.operators) trace.operators.push_back(take_operator(row, trace, told.names));
+  for (const auto& row : told.alive) {
+    trace.alive[static_cast<int>(index_of(row.storage, trace.sizes.size()))] = row.bytes;
   }
-  for (const json& row : fields.at("alive")) {
-    trace.alive[static_cast<int>(index_of(row.at(0), trace.sizes.size()))] = bytes_of(row.at(1));
-  }
-  for (const int storage : parse_storages(fields.at("inputs"), trace.sizes.size())) trace.inputs.insert(storage);
-  for (const json& row : fields.at("outputs")) {
-    if (row.at(0).get<int>() < 0) continue;
-    trace.outputs.push_back(
-        {static_cast<int>(index_of(row.at(0), trace.sizes.size())), row.at(1).get<std::string>(), bytes_of(row.at(2))});
+  for (const int storage : take_storages(told.inputs, trace.sizes.size())) trace.inputs.insert(storage);
+  for (const auto& row : told.outputs) {
+    if (row.storage < 0) continue;
+    trace.outputs.push_back({static_cast<int>(index_of(row.storage, trace.sizes.size())), row.name, row.bytes});
   }
   check(!trace.frames.empty());
   return trace;
@@ -118,52 +98,53 @@ void keep_trace(std::vector<ModuleTrace>& traces, ModuleTrace trace) {
   }
 }
 
-void apply_sums(const json& fields, std::vector<ListedModel>& models, Bytes ListedModule::*member) {
-  for (const json& row : fields.at("bytes")) {
-    ListedModel& listed = models[index_of(row.at(0), models.size())];
-    listed.modules[index_of(row.at(1), listed.modules.size())].*member = bytes_of(row.at(2));
+void take_sums(const std::vector<notes::ModuleBytes>& rows, std::vector<ListedModel>& models,
+               Bytes ListedModule::*member) {
+  for (const notes::ModuleBytes& row : rows) {
+    ListedModel& listed = models[index_of(row.root, models.size())];
+    listed.modules[index_of(row.module, listed.modules.size())].*member = row.bytes;
   }
 }
 
-void apply_note(const Note& note, ModuleNotes& notes) {
-  if (note.kind == "module_list") {
-    check(note.fields.at("root").get<std::size_t>() == notes.models.size());
-    notes.models.push_back(parse_model(note.fields));
-  } else if (note.kind == "module_trace") {
-    keep_trace(notes.traces, parse_trace(note.fields, notes.models));
-  } else if (note.kind == "module_gradients") {
-    apply_sums(note.fields, notes.models, &ListedModule::gradient_bytes);
-  } else if (note.kind == "module_states") {
-    apply_sums(note.fields, notes.models, &ListedModule::optimizer_bytes);
+// What is odd in a note costs that note alone.
+template <class T, class Take>
+void take_each(const std::vector<T>& told, int& unreadable, Take take) {
+  for (const T& note : told) {
+    try {
+      take(note);
+    } catch (const std::out_of_range&) {
+      ++unreadable;
+    }
   }
-}
-
-bool has_kind(const Recording& recording, std::string_view kind) {
-  return std::ranges::any_of(recording.notes, [&](const Note& note) { return note.kind == kind; });
 }
 
 }  // namespace
 
 bool watched_modules(std::span<const Recording> recordings) {
   return std::ranges::any_of(recordings,
-                             [](const Recording& recording) { return has_kind(recording, "modules_watched"); });
+                             [](const Recording& recording) { return !recording.notes.modules_watched.empty(); });
 }
 
 ModuleNotes read_module_notes(std::span<const Recording> recordings) {
-  ModuleNotes notes;
-  for (std::size_t i = 0; i < recordings.size(); ++i) {
-    if (!has_kind(recordings[i], "module_list")) continue;
-    notes.process = i;
-    for (const Note& note : recordings[i].notes) {
-      try {
-        apply_note(note, notes);
-      } catch (const std::exception&) {  // nlohmann's or check()'s
-        ++notes.unreadable;
-      }
-    }
-    break;
-  }
-  return notes;
+  ModuleNotes found;
+  const auto lists = [](const Recording& recording) { return !recording.notes.module_list.empty(); };
+  const auto first = std::ranges::find_if(recordings, lists);
+  if (first == recordings.end()) return found;
+  found.process = static_cast<std::size_t>(first - recordings.begin());
+  const model::Notes& notes = first->notes;
+  take_each(notes.module_list, found.unreadable, [&](const notes::ModuleList& told) {
+    check(told.root == static_cast<std::int64_t>(found.models.size()));
+    found.models.push_back(take_model(told));
+  });
+  take_each(notes.module_trace, found.unreadable,
+            [&](const notes::ModuleTrace& told) { keep_trace(found.traces, take_trace(told, found.models)); });
+  take_each(notes.module_gradients, found.unreadable, [&](const notes::ModuleGradients& told) {
+    take_sums(told.bytes, found.models, &ListedModule::gradient_bytes);
+  });
+  take_each(notes.module_states, found.unreadable, [&](const notes::ModuleStates& told) {
+    take_sums(told.bytes, found.models, &ListedModule::optimizer_bytes);
+  });
+  return found;
 }
 
 }  // namespace vramfit::liveness

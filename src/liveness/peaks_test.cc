@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "liveness/testing/recording_builder.h"
 
 namespace vramfit::liveness {

@@ -22,7 +22,9 @@ constexpr std::array kTable{
     LossDescription{LossKind::kRecordKindUnknown, "record_kind_unknown", kInfo, "an event is of an unknown kind"},
     LossDescription{LossKind::kNoteUnreadable, "note_unreadable", kLost, "a note of the hooks could not be read"},
     LossDescription{LossKind::kNoteWithoutKind, "note_without_kind", kInfo, "a note says no kind"},
-    LossDescription{LossKind::kNoteKindUnknown, "note_kind_unknown", kInfo, "a note is of an unknown kind"},
+    LossDescription{LossKind::kNoteKindUnknown, "note_kind_unknown", kLost, "a note is of an unknown kind"},
+    LossDescription{LossKind::kNoteFieldOdd, "note_field_odd", kLost,
+                    "a field of a note is not known, or its value is of another type"},
     LossDescription{LossKind::kHookFailed, "hook_failed", kLost, "a hook failed and was left out"},
     LossDescription{LossKind::kProcessWithoutHooks, "process_without_hooks", kLost,
                     "a process used the card without vramfit's hooks in it: its phases and owners are not known, and "

@@ -23,6 +23,7 @@ enum class LossKind {
   kNoteUnreadable,
   kNoteWithoutKind,
   kNoteKindUnknown,
+  kNoteFieldOdd,
   kHookFailed,
   kProcessWithoutHooks,
   kLinesUnknown,

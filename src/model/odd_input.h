@@ -3,6 +3,7 @@
 #define VRAMFIT_MODEL_ODD_INPUT_H
 
 #include <cstdint>
+#include <string>
 
 namespace vramfit::model {
 
@@ -10,6 +11,7 @@ enum class OddWeight { kInfo, kDataLost, kWrongAnswerPossible };
 struct OddInput {
   OddWeight weight = OddWeight::kInfo;
   std::int64_t count = 0;
+  std::string first;  // what the first was, where it has a name
   friend bool operator==(const OddInput&, const OddInput&) = default;
 };
 

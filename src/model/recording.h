@@ -7,28 +7,22 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/notes.h"
 #include "model/odd_input.h"
 
 namespace vramfit::model {
-
-// One line of notes.<pid>.jsonl; docs/recording.md lists the kinds and their fields.
-struct Note {
-  std::string kind;
-  nlohmann::json fields;  // the whole object, "kind" included
-};
 
 struct Recording {
   int pid = 0;
   std::int64_t started_at_ns = 0;
   std::span<const vf_record> records;  // lies in `storage`
   std::vector<std::string> strings;    // strings[id - 1]
-  std::vector<Note> notes;
+  Notes notes;                         // docs/notes.md
   std::map<std::string, OddInput> odd;
   std::shared_ptr<const void> storage;  // the mapped file, or a vector in tests
 

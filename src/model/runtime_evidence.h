@@ -13,35 +13,17 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "model/notes.h"
 
 namespace vramfit::model {
 
 using base::Bytes;
 
 // The named thing at the end of the chain of references that keeps an object alive.
-struct Holder {
-  // global, local, attribute (of a module or an object that a global or local names), closure, hook, exception,
-  // notebook (Out[], _, _12), generator, class, thread, graph (only autograd holds it), unknown
-  std::string kind = "unknown";
-  std::string name;          // as the script would write it: "losses[0]", "self.history['loss'][-1]"; may be empty
-  std::string where;         // local, closure, generator: the function, "train.py:84 in train"; global: the module
-  std::string container;     // type of what holds it directly: "list", "dict", "deque", "OrderedDict", ""
-  std::int64_t length = -1;  // how much that container holds; -1: it has no length
-  std::vector<std::string> chain;  // from the named thing to the tensor: "global losses", "list of 12", "Tensor"
-  friend bool operator==(const Holder&, const Holder&) = default;
-};
+using Holder = notes::Holder;
 
 // Tensors of one line, kept by one holder.
-struct HeldTensors {
-  Holder holder;
-  std::string line;   // that allocated them
-  std::string shape;  // of the largest: "float32 [64, 1000]"
-  std::int64_t tensors = 0;
-  Bytes bytes;             // storages counted once
-  bool has_graph = false;  // with a grad_fn: its graph, and what that saved, lives as long
-  std::string operation;   // the grad_fn's name, "NllLossBackward0"
-  friend bool operator==(const HeldTensors&, const HeldTensors&) = default;
-};
+using HeldTensors = notes::HeldTensors;
 
 // A graph that gets longer from step to step: `total += loss`, a hidden state that is not detached.
 struct GrowingGraph {

@@ -97,13 +97,13 @@ TEST(JobBuilder, joins_notes_and_records) {
   RecordingScript script = two_steps();
   script.note(
       R"({"kind":"loader","ordinal":0,"batch_size":8,"batches":100,"phase":"train","shapes":[{"name":"0","shape":[8,3,64,64],"dtype":"float32"},{"name":"1","shape":[8],"dtype":"int64"}]})");
-  script.note(R"({"kind":"root_module","name":"","class":"Loss","parameters":0,"parameter_bytes":0,"blocks":[]})");
-  script.note(R"({"kind":"root_module","name":"","class":"Net","parameters":25,"parameter_bytes":104857600,
-      "blocks":[{"name":"stage1","class":"Stage","parameters":5,"repeated":false},
-                {"name":"stage1.bn","class":"BatchNorm2d","parameters":5,"repeated":false}]})");
-  script.note(R"({"kind":"module_memory","name":"stage2","class":"Stage","saved_bytes":52428800,"calls":1})");
-  script.note(R"({"kind":"module_memory","name":"stage1","class":"Stage","saved_bytes":314572800,"calls":1})");
-  script.note(R"({"kind":"optimizer","class":"AdamW","options":{"foreach":null,"fused":false},"state_bytes":7})");
+  script.note(R"({"kind":"root_module","name":"","class_name":"Loss","parameters":0,"parameter_bytes":0,"blocks":[]})");
+  script.note(R"({"kind":"root_module","name":"","class_name":"Net","parameters":25,"parameter_bytes":104857600,
+      "blocks":[{"name":"stage1","class_name":"Stage","parameters":5,"repeated":1},
+                {"name":"stage1.bn","class_name":"BatchNorm2d","parameters":5,"repeated":1}]})");
+  script.note(R"({"kind":"module_memory","name":"stage2","class_name":"Stage","saved_bytes":52428800,"calls":1})");
+  script.note(R"({"kind":"module_memory","name":"stage1","class_name":"Stage","saved_bytes":314572800,"calls":1})");
+  script.note(R"({"kind":"optimizer","class_name":"AdamW","options":{"foreach":null,"fused":false},"state_bytes":7})");
   script.note(R"({"kind":"precision","autocast":null,"scaler":false,"checkpointing":false,"compiled":false})");
   const model::Job job = build(script);
   EXPECT_EQ(job.root_class, "Net");

@@ -5,4 +5,5 @@ vramfit_room(plan
     techniques/empty_cache.cc techniques/gather_on_cpu.cc techniques/micro_batch.cc techniques/no_grad_validation.cc techniques/optimizer.cc
     techniques/registry.cc techniques/resize_input.cc techniques/validation_batch.cc
   TESTS cause_test.cc checkpointing_test.cc job_builder_test.cc plan_check_test.cc promise_test.cc search/search_test.cc techniques/techniques_test.cc
-  ROOMS devices liveness model)
+  ROOMS devices liveness model
+  TEST_ROOMS ingest)

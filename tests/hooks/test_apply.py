@@ -92,7 +92,7 @@ def test_another_optimizer_takes_over_the_learning_rate(job: Job) -> None:
     finished = job.run(training(optimizer=adam), {"id": "optimizer", "name": "SGD", "options": {"momentum": 0.5}})
     assert finished.output()["optimizer"] == "SGD"
     note = finished.only("optimizer")
-    assert (note["class"], note["options"]["momentum"]) == ("SGD", 0.5)
+    assert (note["class_name"], note["options"]["momentum"]) == ("SGD", 0.5)
     assert finished.output()["lr"] == pytest.approx(0.125 / 4)
 
 

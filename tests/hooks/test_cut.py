@@ -317,8 +317,8 @@ def test_a_loss_and_a_transform_are_no_steps_of_an_evaluation(job: Job) -> None:
     """,
     )
     assert finished.exit_code == 0, finished.stderr
-    steps = [(note["phase"], note["number"]) for note in finished.of_kind("step")]
-    assert steps == [("train", 1), ("train", 2), ("train", 3), ("validate", 1), ("validate", 2)]
+    steps = [(record.phase, record.a) for record in finished.records if record.kind == "step"]
+    assert steps == [*(("train", number) for number in range(1, 5)), ("validate", 1), ("validate", 2)]
 
 
 def test_an_engine_that_answers_its_parent_is_not_ended(job: Job) -> None:

@@ -46,7 +46,7 @@ def test_phases_and_saves_are_told_apart(job: Job) -> None:
     root = finished.only("root_module")
     assert (root["name"], root["parameters"]) == ("Sequential", 30)
     optimizer = finished.only("optimizer")
-    assert (optimizer["class"], optimizer["tensors"]) == ("AdamW", 4)
+    assert (optimizer["class_name"], optimizer["tensors"]) == ("AdamW", 4)
 
 
 def test_a_script_that_only_evaluates_is_a_test(job: Job) -> None:

@@ -9,6 +9,7 @@ from . import building
 from .section import ROOT, Outcome, Section, run_check
 
 SECONDS = int(os.environ.get("VRAMFIT_FUZZ_SECONDS", "120"))  # for each fuzzer
+WORDS = {"notes": ROOT / "build" / "fuzz" / "generated" / "notes.dict"}  # tools/generate_contract makes it
 SEEDS = {"cards": [ROOT / "src" / "devices" / "cards.toml"]}  # besides fuzz/corpus/NAME
 
 
@@ -26,6 +27,8 @@ def run_fuzzer(name: str) -> Outcome:
         "-timeout=10",
         f"-artifact_prefix={folder}/../{name}-",
     ]
+    if name in WORDS:
+        limits.append(f"-dict={WORDS[name]}")
     return run_check([str(program), *limits, str(folder)])
 
 

@@ -19,6 +19,7 @@ import sys
 from typing import Any
 
 from vramfit import events, garbage, notes
+from vramfit.contract import notes as said
 from vramfit.stop import PlanRefused
 
 _KNOWN = (
@@ -55,14 +56,14 @@ def plan() -> dict[str, Any]:
                 _plan["techniques"] = json.load(file).get("techniques", [])
         except (OSError, ValueError) as error:
             _plan["techniques"] = []
-            notes.note("plan_refused", id="plan", text=f"the plan file can't be read: {error}")
+            notes.note(said.PlanRefused(id="plan", text=f"the plan file can't be read: {error}"))
     return _plan
 
 
 def applied(technique: str, text: str) -> None:
     if technique not in _answered:
         _answered.add(technique)
-        notes.note("plan_applied", id=technique, text=text)
+        notes.note(said.PlanApplied(id=technique, text=text))
 
 
 def refused(technique: str, text: str) -> None:
@@ -70,11 +71,11 @@ def refused(technique: str, text: str) -> None:
     key = technique + " refused"
     if key not in _answered:
         _answered.update((technique, key))
-        notes.note("plan_refused", id=technique, text=text)
+        notes.note(said.PlanRefused(id=technique, text=text))
         if _training:
             return
-        said = f"vramfit: the plan does not apply, so the job ends before it trains: {technique}: {text}"
-        print(said, file=sys.stderr)
+        words = f"vramfit: the plan does not apply, so the job ends before it trains: {technique}: {text}"
+        print(words, file=sys.stderr)
         _refused_early.append(technique)
         if "torch" in sys.modules:  # before, Python itself is starting, which nothing may end
             _end_job()

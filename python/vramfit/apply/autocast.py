@@ -19,6 +19,7 @@ from vramfit import apply, events, job, loaders, notes, owners, phases, scopes
 from vramfit.apply import training_loop
 from vramfit.apply.loss_region import LossRegion, to_float
 from vramfit.apply.loss_scale import LossScale
+from vramfit.contract import notes as said
 from vramfit.recorder import BACKWARD, TRAIN
 
 ID = "autocast"
@@ -113,7 +114,7 @@ def _tell_at_exit() -> None:
                 f"{machine.scale.skipped} optimizer steps were left out, of {machine.scale.steps}: their fp16 "
                 f"gradients overflowed, as they do until the loss scale is found (it is {machine.scale.value:g} now)"
             )
-            notes.note("plan_effect", id=ID, text=text)
+            notes.note(said.PlanEffect(id=ID, text=text))
 
     atexit.register(tell)
 

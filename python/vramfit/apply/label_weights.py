@@ -20,6 +20,7 @@ from typing import Any
 
 from vramfit import notes
 from vramfit.apply.split_sampler import Share
+from vramfit.contract import notes as said
 
 ID = "micro_batch"
 
@@ -109,4 +110,4 @@ class LabelWeights:
                     "labels that are left out, or weigh more, are spread unevenly over a batch's micro-batches, and "
                     "the loss is made of more than one mean over them: samples, not labels, were given equal weight"
                 )
-                notes.note("plan_effect", id=ID, text=text)
+                notes.note(said.PlanEffect(id=ID, text=text))

@@ -26,6 +26,7 @@ from vramfit import apply, events, importing, loaders, notes, scopes
 from vramfit.apply import training_loop
 from vramfit.apply.label_weights import LabelWeights
 from vramfit.apply.split_sampler import Share, SplitSampler
+from vramfit.contract import notes as said
 from vramfit.cut import cutter
 from vramfit.loaders import Pass
 from vramfit.phases import position
@@ -250,10 +251,10 @@ class MicroBatch:
         parts = list(module.modules())
         if any("BatchNorm" in type(part).__name__ and part.training for part in parts):
             text = f"batch normalisation sees {self.size} samples at once, so statistics and gradients are others"
-            notes.note("plan_effect", id=ID, text=text)
+            notes.note(said.PlanEffect(id=ID, text=text))
         elif any("Dropout" in type(part).__name__ and part.training and getattr(part, "p", 0) for part in parts):
             text = "dropout draws its masks for each micro-batch: other random numbers, of the same distribution"
-            notes.note("plan_effect", id=ID, text=text)
+            notes.note(said.PlanEffect(id=ID, text=text))
 
     @staticmethod
     def _trained() -> list[Any]:

@@ -21,6 +21,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from vramfit import notes
+from vramfit.contract import notes as said
 from vramfit.counting_on import counters, stack, targets, uses, variables
 from vramfit.counting_on.counters import Counter
 from vramfit.counting_on.rounds import MOST, Levels, Rounds
@@ -264,7 +265,7 @@ class Counting:
             return
         self._told_rise = True
         name, value, steps = self._last
-        notes.note("late_growth", counter=name, value=value, steps=steps, rounds=rounds.count, bytes_per_round=rise)
+        notes.note(said.LateGrowth(counter=name, value=value, steps=steps, rounds=rounds.count, bytes_per_round=rise))
 
     def _tell_handled(self, ended_at: set[tuple[str, int]]) -> None:
         """Errors that came up for the first time after a move, and did not end the script: it handled them."""
@@ -272,7 +273,7 @@ class Counting:
         if handled:
             shown = ", ".join(frames.spelled(file, line, "").removesuffix(" in ") for file, line in handled[:3])
             text = f"after its loops were counted on, the script handled errors that had not come before ({shown})"
-            notes.note("open", text=text + ": what it would have done there was not seen")
+            notes.note(said.Open(text=text + ": what it would have done there was not seen"))
 
     def tell(self, ended_at: set[tuple[str, int]]) -> set[tuple[str, int]]:
         """Once, when the run ends (of an error: at these files and lines): from where to where. The places of what was
@@ -286,12 +287,12 @@ class Counting:
             text = (
                 f"`{name}` was counted on from {moved.start:,} to {', '.join(shown)} ({place}): the rest was left out"
             )
-            notes.note("cut", what="counted", text=text, loader=None, kept=len(moved.values), of=None)
+            notes.note(said.Cut(what="counted", text=text, loader=None, kept=len(moved.values), of=None))
             reads = f"; `{name}` is also computed with, at {moved.used_at}" if moved.used_at else ""
             tell_left_out(f"rounds of the loop at {place} (`{name}`)", moved.start, moved.furthest(), reads)
         places = {(file, line) for file, line, _ in told}
         for test, name in list(self._unclear.items())[:_MAX_TOLD]:
-            notes.note("open", text=f"when `{test}` turns could not be computed from `{name}`")
+            notes.note(said.Open(text=f"when `{test}` turns could not be computed from `{name}`"))
         self._tell_handled(ended_at)
         self._moved.clear()
         self._unclear.clear()
@@ -302,7 +303,7 @@ def tell_left_out(what: str, start: int, last: int, reads: str = "") -> None:
     """Of rounds after `start`."""
     first = start + (1 if last > start else -1)
     unseen = "what piles up over them, or depends on their number, was not seen"
-    notes.note("open", text=f"{what} {first:,} to {last:,} were left out but for a few: {unseen}{reads}")
+    notes.note(said.Open(text=f"{what} {first:,} to {last:,} were left out but for a few: {unseen}{reads}"))
 
 
 counting = Counting()

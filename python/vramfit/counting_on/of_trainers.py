@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from vramfit import notes
+from vramfit.contract import notes as said
 from vramfit.counting_on import stack, targets, tell_left_out
 from vramfit.counting_on.counters import RANGE, left_of, move_range, scope_at
 from vramfit.counting_on.scripts import source_of
@@ -58,7 +59,7 @@ class Course:
         if self._moved:
             values = ", ".join(f"{value:,}" for value in self._moved)
             text = f"the Trainer's {self._name} were counted on from {self._from:,} to {values}: the rest was left out"
-            notes.note("cut", what="counted", text=text, loader=None, kept=len(self._moved), of=None)
+            notes.note(said.Cut(what="counted", text=text, loader=None, kept=len(self._moved), of=None))
             tell_left_out(f"the Trainer's {self._name}", self._from, self._moved[-1])
             self._moved = []
 

@@ -22,6 +22,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from vramfit import notes
+from vramfit.contract import notes as said
 from vramfit.coverage import crossings, lines, never_entered, within_lines
 from vramfit.coverage.source import Gap, Once, Source, Varying
 from vramfit.coverage.touches import NO, UNKNOWN, YES, Touching
@@ -78,14 +79,15 @@ def tell(stack: Stack | None) -> None:
     unreached = find(list(stack or []), sys.modules["torch"]) if known and was_cut and "torch" in sys.modules else []
     run, of = _count_lines()
     notes.note(
-        "coverage",
-        known=known,
-        cut=was_cut,
-        executed=_as_ranges(seen),
-        parts=_parts(_read_sources()),
-        unreached=unreached,
-        lines_run=run,
-        lines=of,
+        said.Coverage(
+            known=known,
+            cut=was_cut,
+            executed=_as_ranges(seen),
+            parts=_parts(_read_sources()),
+            unreached=unreached,
+            lines_run=run,
+            lines=of,
+        )
     )
 
 

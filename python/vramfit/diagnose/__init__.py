@@ -1,6 +1,6 @@
 """What only time shows: hooks that look for causes, under VRAMFIT_DIAGNOSE=1 (`vramfit doctor -- python script.py`).
 
-Each module measures one thing and writes notes (docs/architecture.md lists them); the program puts them together with
+Each module measures one thing and writes notes (docs/notes.md lists them); the program puts them together with
 the recording (src/app/runtime_evidence). Nothing here judges.
 """
 
@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 from vramfit import notes
+from vramfit.contract import notes as said
 
 _installed = [False]
 
@@ -57,4 +58,4 @@ def install(torch: Any) -> None:
             notes.hook_failed(f"diagnose.{name}", error)
     for module in (attention, checkpoints, copies, evaluations, failure, growth, inputs, leftovers, weight_copies):
         os.register_at_fork(after_in_child=module.restart)
-    notes.note("diagnosed")
+    notes.note(said.Diagnosed())

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from vramfit import cut, events, notes
+from vramfit.contract import notes as said
 from vramfit.diagnose import frames, live_tensors, patches
 
 _MIN_LENGTH = 64
@@ -31,13 +32,14 @@ def _note(operation: str, shape: list[int], dtype: str, size: int) -> None:
         return
     _told[key] = weight
     notes.note(
-        "attention_scores",
-        operation=operation,
-        line=line,
-        shape=f"{dtype} {shape}",
-        length=shape[-1],
-        bytes=size,
-        calls=_calls[key],
+        said.AttentionScores(
+            operation=operation,
+            line=line,
+            shape=f"{dtype} {shape}",
+            length=shape[-1],
+            bytes=size,
+            calls=_calls[key],
+        )
     )
 
 

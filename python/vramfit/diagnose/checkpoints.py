@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from vramfit import events, notes, owners
+from vramfit.contract import notes as said
 from vramfit.diagnose import frames, holders, live_tensors
 
 _MIN_BYTES = 1 << 20
@@ -37,7 +38,7 @@ def _loaded(facts: dict[str, Any], result: Any) -> None:
     if facts["on_card_bytes"] >= _MIN_BYTES and _count[0] < _MAX_LOADS:
         _count[0] += 1
         _loads.append((facts, list(storages.values())))
-        notes.note("checkpoint_load", **facts, kept_bytes=0, final=False)
+        notes.note(said.CheckpointLoad(**facts, kept_bytes=0, final=False))
 
 
 def look(*_: Any) -> None:
@@ -49,11 +50,12 @@ def look(*_: Any) -> None:
         named = [tensor for tensor, _ in extra if tensor is not None][:1]
         holder = holders.find(named, [kept, extra])[0] if named else holders.Holder()
         notes.note(
-            "checkpoint_load",
-            **facts,
-            kept_bytes=sum(size for _, size in extra),
-            holder=asdict(holder),
-            final=True,
+            said.CheckpointLoad(
+                **facts,
+                kept_bytes=sum(size for _, size in extra),
+                holder=asdict(holder),
+                final=True,
+            )
         )
     _loads.clear()
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vramfit import events, notes, owners, recorder
+from vramfit.contract import notes as said
 from vramfit.diagnose import frames, live_tensors, patches
 from vramfit.phases import position
 
@@ -127,14 +128,15 @@ def look(*_: Any) -> None:
             _told[key] = size
             shape, _, first_line = copies[0].shape.partition("|")
             notes.note(
-                "needless_copy",
-                operation=copies[0].operation,
-                line=copies[0].line,
-                first_line=first_line,
-                shape=shape,
-                bytes=size,
-                copies=len(copies),
-                from_host=copies[0].from_host,
+                said.NeedlessCopy(
+                    operation=copies[0].operation,
+                    line=copies[0].line,
+                    first_line=first_line,
+                    shape=shape,
+                    bytes=size,
+                    copies=len(copies),
+                    from_host=copies[0].from_host,
+                )
             )
     finally:
         _watched.clear()

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from vramfit import cut, events, notes, owners, recorder, scopes
+from vramfit.contract import notes as said
 from vramfit.diagnose import frames
 from vramfit.phases import position
 
@@ -67,7 +68,7 @@ def _after(module: Any, result: Any) -> None:
     calls.worst = saved
     facts["has_graph"] = result is None or any(tensor.requires_grad for tensor in tensors)
     line = frames.script_line(sys._getframe(1))
-    notes.note("evaluation_forward", **facts, saved_bytes=saved, output_bytes=output, calls=calls.count, line=line)
+    notes.note(said.EvaluationForward(**facts, saved_bytes=saved, output_bytes=output, calls=calls.count, line=line))
 
 
 def install() -> None:

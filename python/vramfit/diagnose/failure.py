@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 from vramfit import notes, recorder
+from vramfit.contract import notes as said
 from vramfit.diagnose import groups, inputs, live_tensors
 from vramfit.ownership import census
 from vramfit.phases import position
@@ -33,11 +34,12 @@ def _out_of_memory(device: int, tried: int, device_total: int, device_free: int)
     known = live_tensors.known_storages()
     left = list(live_tensors.without(live_tensors.find_all(), known))
     notes.note(
-        "held_at_oom",
-        phase=recorder.PHASE_NAMES[position.phase],
-        device=device,
-        at_ns=time.monotonic_ns(),
-        tensors=[entry for entry in groups.describe(left) if entry["bytes"] >= _MIN_BYTES],
+        said.HeldAtOom(
+            phase=recorder.PHASE_NAMES[position.phase],
+            device=device,
+            at_ns=time.monotonic_ns(),
+            tensors=[entry for entry in groups.describe(left) if entry["bytes"] >= _MIN_BYTES],
+        )
     )
 
 

@@ -17,6 +17,7 @@ import weakref
 from typing import Any
 
 from vramfit import cut, notes, recorder
+from vramfit.contract import notes as said
 from vramfit.diagnose import graphs, groups, live_tensors
 
 _ALWAYS_LISTED = 5  # steps of a phase
@@ -102,10 +103,11 @@ class Generations:
     def _write(self, kept: list[Any], longer: list[dict[str, Any]]) -> None:
         self._notes += 1
         notes.note(
-            "held",
-            phase=recorder.PHASE_NAMES[self.phase],
-            step=self.steps,
-            at_ns=time.monotonic_ns(),
-            tensors=groups.describe(kept),
-            graphs=longer,
+            said.Held(
+                phase=recorder.PHASE_NAMES[self.phase],
+                step=self.steps,
+                at_ns=time.monotonic_ns(),
+                tensors=groups.describe(kept),
+                graphs=longer,
+            )
         )

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from vramfit import events, notes, owners, recorder, scopes
+from vramfit.contract import notes as said
 from vramfit.phases import position
 
 _MAX_NOTES = 600
@@ -54,7 +55,7 @@ def _note_input_module(module: Any) -> None:
     name = type(module).__name__
     if id(module) not in _told_roots and len(_told_roots) < 50:
         _told_roots.add(id(module))
-        notes.note("input_module", name=name, phase=recorder.PHASE_NAMES[position.phase])
+        notes.note(said.InputModule(name=name, phase=recorder.PHASE_NAMES[position.phase]))
 
 
 def _note_wide_layer(module: Any) -> None:
@@ -66,7 +67,7 @@ def _note_wide_layer(module: Any) -> None:
         ((int(getattr(part, "out_features", 0) or 0), name) for name, part in inner.named_modules()), default=(0, "")
     )
     if widest[0] >= _WIDE:
-        notes.note("wide_layer", name=widest[1], classes=widest[0])
+        notes.note(said.WideLayer(name=widest[1], classes=widest[0]))
 
 
 def _after_root(module: Any, result: Any) -> None:
@@ -81,7 +82,7 @@ def _after_root(module: Any, result: Any) -> None:
     if size > _told_outputs.get(phase, 0) * 1.05:
         _told_outputs[phase] = size
         dtype = str(largest.dtype).replace("torch.", "")
-        notes.note("output", phase=phase, shape=[int(n) for n in largest.shape], dtype=dtype, bytes=size)
+        notes.note(said.Output(phase=phase, shape=[int(n) for n in largest.shape], dtype=dtype, bytes=size))
 
 
 def note_unfinished() -> None:
@@ -90,7 +91,7 @@ def note_unfinished() -> None:
     elements, shapes = _now.get("elements", 0), _now.get("shapes", "")
     if elements:
         notes.note(
-            "step_input", phase=recorder.PHASE_NAMES[position.phase], step=number, elements=elements, shapes=shapes
+            said.StepInput(phase=recorder.PHASE_NAMES[position.phase], step=number, elements=elements, shapes=shapes)
         )
 
 
@@ -104,7 +105,9 @@ def _step_counted(number: int) -> None:
         return
     _last[position.phase] = shapes
     _count[0] += 1
-    notes.note("step_input", phase=recorder.PHASE_NAMES[position.phase], step=number, elements=elements, shapes=shapes)
+    notes.note(
+        said.StepInput(phase=recorder.PHASE_NAMES[position.phase], step=number, elements=elements, shapes=shapes)
+    )
 
 
 def _optimizer_steps(optimizer: Any) -> None:
@@ -115,7 +118,7 @@ def _optimizer_steps(optimizer: Any) -> None:
     _told_roots.add(key)
     name = type(getattr(optimizer, "optimizer", optimizer)).__name__
     expected = _expected_state(name, optimizer)
-    notes.note("optimizer_begins", **{"class": name}, expected_bytes=expected)
+    notes.note(said.OptimizerBegins(class_name=name, expected_bytes=expected))
 
 
 def _expected_state(name: str, optimizer: Any) -> int | None:
@@ -155,7 +158,7 @@ def _backward_called(torch: Any) -> None:
         for asked, name in ((keeps, "retain_graph"), (creates, "create_graph")):
             if asked and name not in told:
                 told.add(name)
-                notes.note("graph_kept", option=name, line=frames.script_line(sys._getframe(1)))
+                notes.note(said.GraphKept(option=name, line=frames.script_line(sys._getframe(1))))
         return original(tensors, *args, **kwargs)
 
     torch.autograd.backward = backward

@@ -11,6 +11,7 @@ import weakref
 from typing import Any
 
 from vramfit import cut, events, loaders, notes, owners, recorder, scopes
+from vramfit.contract import notes as said
 from vramfit.diagnose import groups, live_tensors
 from vramfit.phases import position
 
@@ -78,7 +79,7 @@ def _before_root(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         found = _inventory({owners.address_of(tensor) for _, tensor in owners.tensors_in(args, kwargs)})
     _state["pending"] = None
     if found is not None:
-        notes.note("leftovers", phase=recorder.PHASE_NAMES[position.phase], **found)
+        notes.note(said.Leftovers(phase=recorder.PHASE_NAMES[position.phase], **found))
 
 
 def install() -> None:

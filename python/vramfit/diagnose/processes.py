@@ -7,12 +7,13 @@ import threading
 from typing import Any
 
 from vramfit import notes
+from vramfit.contract import notes as said
 
 
 def _worker_loop(original: Any) -> Any:
     @functools.wraps(original)
     def loop(*args: Any, **kwargs: Any) -> Any:
-        notes.note("role", role="worker")
+        notes.note(said.Role(role="worker"))
         return original(*args, **kwargs)
 
     return loop
@@ -21,7 +22,7 @@ def _worker_loop(original: Any) -> Any:
 def _pin_loop(original: Any) -> Any:
     @functools.wraps(original)
     def loop(*args: Any, **kwargs: Any) -> Any:
-        notes.note("thread", role="pin", thread=threading.get_native_id())
+        notes.note(said.Thread(role="pin", thread=threading.get_native_id()))
         return original(*args, **kwargs)
 
     return loop
@@ -32,7 +33,7 @@ def _note_rank() -> None:
     """When the card is first touched: by then a launcher's child knows which rank it is."""
     rank, local_rank, world_size = (notes.number(name, -1) for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"))
     if rank >= 0:
-        notes.note("rank", rank=rank, local_rank=local_rank, world_size=max(1, world_size))
+        notes.note(said.Rank(rank=rank, local_rank=local_rank, world_size=max(1, world_size)))
 
 
 def install(torch: Any) -> None:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from vramfit import events, notes, owners, recorder, scopes
+from vramfit.contract import notes as said
 from vramfit.diagnose import holders, live_tensors
 from vramfit.phases import position
 
@@ -41,13 +42,14 @@ def _step_counted(number: int) -> None:
         return
     holder = holders.find([found[0]], [found])[0]
     notes.note(
-        "weight_copy",
-        step=number,
-        at_ns=time.monotonic_ns(),
-        address=owners.address_of(found[0]),
-        holder=asdict(holder),
-        tensors=len(found),
-        bytes=size,
+        said.WeightCopy(
+            step=number,
+            at_ns=time.monotonic_ns(),
+            address=owners.address_of(found[0]),
+            holder=asdict(holder),
+            tensors=len(found),
+            bytes=size,
+        )
     )
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vramfit import loaders, notes, ranks
+from vramfit.contract import notes as said
 from vramfit.cut import cutter
 from vramfit.loaders import Pass
 from vramfit.looking_ahead import looker
@@ -174,7 +175,7 @@ def _tell() -> None:
     unseen = [known.ordinal + 1 for known in left if not _tell_one(known)]
     if unseen:
         which = f"data loader {unseen[0]}" if len(unseen) == 1 else f"{len(unseen)} data loaders"
-        notes.note("open", text=f"the samples of {which} that were not read were not looked at, and may be larger")
+        notes.note(said.Open(text=f"the samples of {which} that were not read were not looked at, and may be larger"))
     _known.clear()
 
 
@@ -184,17 +185,17 @@ def _tell_one(known: _Loader) -> bool:
     answer = known.answer or {}
     looked, of = answer.get("looked", 0), answer.get("of")
     if looked:
-        notes.note("looked", loader=known.ordinal, samples=looked, of=of, differ=bool(answer.get("differ")))
+        notes.note(said.Looked(loader=known.ordinal, samples=looked, of=of, differ=bool(answer.get("differ"))))
     if known.largest is not None:
         notes.note(
-            "open", text=f"a larger batch of {name} than any that was run was found, and there was no time to run it"
+            said.Open(text=f"a larger batch of {name} than any that was run was found, and there was no time to run it")
         )
     elif answer.get("differ") and (of is None or looked < of):
         rest = f"{looked:,} of {of:,}" if of is not None else f"{looked:,}"
-        notes.note("open", text=f"the samples of {name} differ in size, and only {rest} were looked at")
+        notes.note(said.Open(text=f"the samples of {name} differ in size, and only {rest} were looked at"))
     elif not looked and 0 <= known.least < known.most:
         why = f" ({answer['error']})" if answer.get("error") else ""
-        notes.note("open", text=f"the batches of {name} differ in size, and only some were read{why}")
+        notes.note(said.Open(text=f"the batches of {name} differ in size, and only some were read{why}"))
     else:
         return bool(looked) or known.all_alike
     return True

@@ -1,7 +1,7 @@
 """What each module of the job's models does in one step, under VRAMFIT_MODULES=1 (`vramfit run --modules`).
 
 Watches the first two training forwards of each model and the first two of each kind of
-evaluation: the later one counts, for the first also tries algorithms. Writes notes (docs/architecture.md lists them);
+evaluation: the later one counts, for the first also tries algorithms. Writes notes (docs/notes.md lists them);
 src/liveness makes the table and the network out of them. No tensor is kept: storages are known by weak references.
 """
 
@@ -12,6 +12,7 @@ import os
 from typing import Any
 
 from vramfit import events, notes, phases, recorder, scopes
+from vramfit.contract import notes as said
 from vramfit.modules import listing, trace, work
 from vramfit.phases import position
 
@@ -103,4 +104,4 @@ def install(torch: Any) -> None:
     events.step_begin.listen(_before_step)
     events.step_end.listen(_after_step)
     os.register_at_fork(after_in_child=restart)
-    notes.note("modules_watched")
+    notes.note(said.ModulesWatched())

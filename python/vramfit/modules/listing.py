@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from vramfit import notes, owners, scopes
+from vramfit.contract import notes as said
 
 _numbers: dict[int, tuple[weakref.ref[Any], int]] = {}  # by id of a root's inner module
 _indices: dict[int, dict[int, int]] = {}  # the same -> id of a module -> its place in named_modules()
@@ -55,12 +56,12 @@ def _note_modules(inner: Any, root: scopes.Root, number: int) -> None:
         seen.update(map(id, own), map(id, buffers))
         _parameters.update({id(p): (number, index) for p in own})
         rows.append([name, type(module).__name__, sum(_local(p).numel() for p in own), _bytes(own), _bytes(buffers)])
-    notes.note("module_list", root=number, prefix=root.prefix, modules=rows)
+    notes.note(said.ModuleList(root=number, prefix=root.prefix, modules=rows))
 
 
-def _note_sums(kind: str, sums: dict[tuple[int, int], int]) -> None:
+def _note_sums(kind: type[said.Note], sums: dict[tuple[int, int], int]) -> None:
     if sums:
-        notes.note(kind, bytes=[[root, index, total] for (root, index), total in sums.items()])
+        notes.note(kind(bytes=[[root, index, total] for (root, index), total in sums.items()]))
 
 
 def note_gradients() -> None:
@@ -72,7 +73,7 @@ def note_gradients() -> None:
             place = _parameters.get(id(parameter))
             if place is not None and parameter.grad is not None and parameter.grad.is_cuda:
                 sums[place] = sums.get(place, 0) + _bytes([parameter.grad])
-    _note_sums("module_gradients", sums)
+    _note_sums(said.ModuleGradients, sums)
 
 
 def note_states(optimizer: Any) -> None:
@@ -84,4 +85,4 @@ def note_states(optimizer: Any) -> None:
         if place is not None:
             found = [t for _, t in owners.tensors_in(state) if t.is_cuda]
             sums[place] = sums.get(place, 0) + _bytes(found)
-    _note_sums("module_states", sums)
+    _note_sums(said.ModuleStates, sums)

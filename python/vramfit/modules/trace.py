@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 from vramfit import composite, notes, owners, scopes
+from vramfit.contract import notes as said
 from vramfit.modules.work import work_of
 
 _MOST_OPERATORS = 60_000  # of a forward pass: the note stays small enough to be read
@@ -208,17 +209,18 @@ class Trace:
     def write(self, phase: str) -> None:
         torch = sys.modules["torch"]
         notes.note(
-            "module_trace",
-            root=self._root,
-            phase=phase,
-            device=torch.cuda.current_device() if torch.cuda.is_initialized() else 0,
-            sees_operators=self._sees_operators,
-            cut=self._is_cut,
-            frames=self._frames,
-            names=list(self._names),
-            operators=self._operators,
-            alive=self._storages.alive(self._made),
-            sizes=self._storages.sizes,
-            inputs=self._inputs,
-            outputs=self._outputs,
+            said.ModuleTrace(
+                root=self._root,
+                phase=phase,
+                device=torch.cuda.current_device() if torch.cuda.is_initialized() else 0,
+                sees_operators=self._sees_operators,
+                cut=self._is_cut,
+                frames=self._frames,
+                names=list(self._names),
+                operators=self._operators,
+                alive=self._storages.alive(self._made),
+                sizes=self._storages.sizes,
+                inputs=self._inputs,
+                outputs=self._outputs,
+            )
         )

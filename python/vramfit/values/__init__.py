@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from vramfit import importing, notes
+from vramfit.contract import notes as said
 
 _COMPILE_NOTE = "torch.compile was switched off: compiled kernels cannot be run on the CPU, so operators run one by one"
 
@@ -40,7 +41,7 @@ def install(torch: ModuleType) -> None:
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
     _enter(_exact)
     importing.after_import(
-        "torch._dynamo", lambda _: notes.note("values", operator="torch.compile", text=_COMPILE_NOTE)
+        "torch._dynamo", lambda _: notes.note(said.Values(function="torch.compile", text=_COMPILE_NOTE))
     )
 
 

@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from vramfit import composite, notes
+from vramfit.contract import notes as said
 from vramfit.values import randomness
 from vramfit.values.kernels import KERNELS
 from vramfit.values.memory import is_plain, over_same_bytes
@@ -252,4 +253,4 @@ def _say_inexact(name: str, why: str) -> None:
     """Once per operator: its results keep whatever bytes were there."""
     if name not in _inexact:
         _inexact.add(name)
-        notes.note("values", operator=name, text=f"{name} was not run on the CPU, its values are not exact: {why}")
+        notes.note(said.Values(function=name, text=f"{name} was not run on the CPU, its values are not exact: {why}"))

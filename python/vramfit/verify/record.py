@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vramfit import errors, events, notes, owners, scopes
+from vramfit.contract import notes as said
 from vramfit.stop import RunComplete
 
 _VALUES = 64  # of a tensor, evenly spread
@@ -85,9 +86,9 @@ class Record:
         is_first = self._begun[number] == 1
         before = [values for (of, _), values in self._before.items() if of == number]
         weights = sum(map(sum, before)) if is_first else None
-        notes.note("training_step", optimizer=number, step=self._begun[number], samples=self._samples,
+        notes.note(said.TrainingStep(optimizer=number, step=self._begun[number], samples=self._samples,
                    data=self._data, weights=weights if weights is None or weights - weights == 0 else None,
-                   options=[_numbers(group) for group in optimizer.param_groups])  # fmt: skip
+                   options=[_numbers(group) for group in optimizer.param_groups]))  # fmt: skip
         for index, parameter in enumerate(_parameters(optimizer) if is_first else ()):
             if parameter.grad is not None:
                 self._write("gradient", f"{number}.{index}", self._sample(parameter.grad))
@@ -110,7 +111,7 @@ class Record:
             after = self._sample(tensor)
             before = self._weights_before.get(key, [0.0] * len(after))
             self._write("average", index, [b - a for a, b in zip(before, after)])
-        notes.note("training_end", steps=self._begun.get(0, 0), samples=self._samples)
+        notes.note(said.TrainingEnd(steps=self._begun.get(0, 0), samples=self._samples))
 
     # -- tensors
 
@@ -169,7 +170,7 @@ class Record:
     @staticmethod
     def _write(kind: str, index: str, values: list[float]) -> None:
         # JSON has no NaN: as text, which the reader knows.
-        notes.note("training_tensor", what=kind, index=index, values=[v if v - v == 0 else str(v) for v in values])
+        notes.note(said.TrainingTensor(what=kind, index=index, values=[v if v - v == 0 else str(v) for v in values]))
 
 
 def _parameters(optimizer: Any) -> list[Any]:

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ingest/testing/add_note.h"
 #include "model/recording.h"
 
 namespace vramfit::plan {
@@ -37,10 +38,7 @@ class RecordingScript {
   void matmul(std::int64_t macs, std::int64_t bytes, vf_dtype dtype) { push(VF_RECORD_MATMUL, 0, dtype, macs, bytes); }
   void launches(std::int64_t count) { push(VF_RECORD_LAUNCHES, 0, 0, count, 0); }
   void step() { push(VF_RECORD_STEP, 0, 0, ++steps_, 0); }
-  void note(const char* json) {
-    auto fields = nlohmann::json::parse(json);
-    recording_.notes.push_back({fields.at("kind").get<std::string>(), fields});
-  }
+  void note(const char* json) { ingest::testing::add_note(recording_, json); }
   std::vector<model::Recording> take() {
     auto storage = std::make_shared<std::vector<vf_record>>(std::move(records_));
     recording_.records = *storage;

@@ -9,6 +9,7 @@ import sys
 from types import FrameType
 
 from vramfit import notes
+from vramfit.contract import notes as said
 
 _INSTALLED = re.compile(r"/site-packages/|/dist-packages/|/torchinductor_|/torch_geometric\.nn\.|/lib/python3\.\d+t?/")
 _OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/"
@@ -68,7 +69,7 @@ def say(what: str) -> None:
     line = own_line(sys._getframe(1))
     if (what, line) not in _noted:
         _noted.add((what, line))
-        notes.note("data_read", what=what, line=line)
+        notes.note(said.DataRead(what=what, line=line))
 
 
 @functools.cache

@@ -1,0 +1,24 @@
+// Notes of the hooks: whatever a killed or strange process left, as far as facts are made of it.
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ingest/oom_report.h"
+#include "ingest/recording.h"
+#include "liveness/module_trace.h"
+#include "model/run_result.h"
+#include "plan/job_builder.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace ingest = vramfit::ingest;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::vector<vramfit::model::Recording> recordings(1);
+  recordings[0].notes = ingest::parse_notes(text, recordings[0].odd);
+  vramfit::liveness::read_module_notes(recordings);
+  vramfit::plan::build_job(recordings, {});
+  if (ingest::is_oom_report(text)) (void)ingest::read_oom_report(text);
+  return 0;
+}

@@ -1,0 +1,687 @@
+"""Every note that the hooks write: its kind, its fields and their types.
+
+A new note is a class here and a call of `notes.note(...)`; `tools/generate_contract` makes the rest of it (see
+CONTRIBUTING.md). Types: `str`, `int`, `bool`, `float`, those of `fields.py`, records and rows of this file, and
+`List`, `dict[str, ...]` and `Optional` of these. A comment after a field is its line in `docs/notes.md`.
+"""
+
+from __future__ import annotations
+
+from vramfit.contract.fields import Address, Bytes, Note, Number, Record, Row, Scalar
+
+# -- the process
+
+
+class Process(Note, kind="process"):
+    """What process this is, before its first other note."""
+
+    torch: str
+    cuda: str
+    python: str
+    argv: list[str]
+    rank: int = 0
+    world_size: int = 1
+    local_rank: int = -1  # without a launcher
+    role: str  # `main`, or `child` for one that multiprocessing started
+    pid: int
+
+
+class Rank(Note, kind="rank"):
+    """When the card is first touched: by then a launcher's child knows which rank it is."""
+
+    rank: int
+    local_rank: int = -1
+    world_size: int = 1
+
+
+class Role(Note, kind="role"):
+    """What a process turned out to be."""
+
+    role: str  # `worker` of a data loader
+
+
+class Thread(Note, kind="thread"):
+    """A thread that libraries started for a purpose."""
+
+    role: str  # `pin`: it pins batches
+    thread: int  # its id
+
+
+class LinesUnknown(Note, kind="lines_unknown"):
+    """The recorder can't read the frames of this version of Python, and finds no lines."""
+
+    python: str
+
+
+class RecordingStopped(Note, kind="recording_stopped"):
+    """Events after this are missing; the recorder writes it itself."""
+
+    text: str
+    limit: bool = False  # the recording was as long as it may be
+
+
+class HookFailed(Note, kind="hook_failed"):
+    """One of our hooks failed and was left out."""
+
+    where: str
+    type: str
+    message: str
+    at: str = ""
+
+
+class StackFrame(Record):
+    """A frame of a traceback."""
+
+    file: str
+    line: int
+    function: str
+    code: str = ""
+
+
+class Error(Note, kind="error"):
+    """An uncaught exception that is not about memory."""
+
+    type: str
+    message: str
+    stack: list[StackFrame]  # innermost last
+    after_cut: bool = False  # an evaluation had been cut
+    after_read: bool = False  # values that were not computed had been read
+
+
+class Loading(Record):
+    """How far a model had come that was on its way to the card."""
+
+    how: str
+    root: str
+    module: str
+    on_card_bytes: Bytes
+    to_come_bytes: Bytes | None = None
+
+
+class Oom(Note, kind="oom"):
+    """An out-of-memory error that reached the top of the script."""
+
+    message: str
+    phase: str
+    stack: list[StackFrame]  # innermost last
+    loading: Loading | None = None
+
+
+# -- what was left out, and what was not seen
+
+
+class Cut(Note, kind="cut"):
+    """Something of the run was left out."""
+
+    what: str  # `loader`, `repeated`, `steps`, `budget`, `counted`, `stopped`, `saves`, `uploads`
+    text: str  # for the user
+    loader: int | None = None
+    kept: int | None = None
+    of: int | None = None
+
+
+class Open(Note, kind="open"):
+    """Why what was left out may use more memory."""
+
+    text: str
+
+
+class RunOn(Note, kind="run_on"):
+    """How far a run with a budget came."""
+
+    count: int  # batches and steps in full
+    peak_at: int  # the count when the peak last rose
+    seconds: float
+    whole: bool
+    steps_in_full: int | None  # optimizer steps before the first cut
+
+
+class Looked(Note, kind="looked"):
+    """How much of a data set was looked at beside the run."""
+
+    loader: int
+    samples: int
+    of: int | None
+    differ: bool
+
+
+class LineRange(Row):
+    """Lines of a file, both counted."""
+
+    first: int
+    last: int
+
+
+class LinePart(Row):
+    """A part of a line."""
+
+    line: int
+    column: int
+
+
+class UnreachedLines(Record):
+    """Lines of the script's own that were not reached."""
+
+    file: str
+    line: int
+    last_line: int
+    function: str = ""
+    place: str = ""
+    code: str = ""
+    when: str = ""  # the test that they wait for
+    why: str | None = None  # in words, where the test alone would not tell
+    card: str = "unknown"  # whether they use it: `yes`, `no`, `unknown`
+    column: int = 0  # from 1, for a part of a line that was executed
+
+
+class Coverage(Note, kind="coverage"):
+    """Which lines of the script's own files were run; once, at the end of a main process."""
+
+    known: bool
+    cut: bool
+    executed: dict[str, list[LineRange]]  # by file
+    parts: dict[str, list[LinePart]]  # by file: parts of lines that were run
+    unreached: list[UnreachedLines]
+    lines_run: int
+    lines: int  # how many there are
+
+
+class DataRead(Note, kind="data_read"):
+    """A size, a branch or a number was read from device memory and rests on values that were not computed."""
+
+    what: str
+    line: str
+    count: int = 1
+
+
+class Values(Note, kind="values"):
+    """Under `--values cpu`, an operator whose values are not exact."""
+
+    function: str  # of aten, or who computes it
+    text: str
+
+
+class Assumed(Note, kind="assumed"):
+    """Something that a real card could do otherwise."""
+
+    text: str
+
+
+# -- data
+
+
+class TensorShape(Record):
+    """A tensor of a batch."""
+
+    name: str
+    shape: list[int]
+    dtype: str
+
+
+class Loader(Note, kind="loader"):
+    """A data loader, by the order in which loaders were first iterated; the later note counts."""
+
+    ordinal: int
+    batch_size: int | None
+    batches: int | None
+    samples: int | None
+    num_workers: int | None
+    pin_memory: bool | None
+    shuffled: bool
+    phase: str
+    shapes: list[TensorShape]
+
+
+class StepInput(Note, kind="step_input"):
+    """What the model was given."""
+
+    phase: str
+    step: int
+    elements: int
+    shapes: str
+
+
+class InputModule(Note, kind="input_module"):
+    """A module without parameters that ran before the model."""
+
+    name: str
+    phase: str
+
+
+# -- the model and its training
+
+
+class ModuleBlock(Record):
+    """A part of a model worth a technique of its own."""
+
+    name: str
+    class_name: str
+    parameters: int
+    repeated: int  # siblings of its class
+
+
+class RootModule(Note, kind="root_module"):
+    """A model that was called."""
+
+    name: str
+    class_name: str
+    parameters: int
+    parameter_bytes: Bytes
+    has_batch_norm: bool
+    blocks: list[ModuleBlock]
+
+
+class ModuleMemory(Note, kind="module_memory"):
+    """What a module's forward leaves on the card."""
+
+    name: str
+    class_name: str
+    saved_bytes: Bytes  # activations its forward left alive
+    output_bytes: Bytes  # of those, what it returned
+    calls: int
+
+
+class Optimizer(Note, kind="optimizer"):
+    """An optimizer that stepped."""
+
+    class_name: str
+    options: dict[str, Scalar]
+    parameters: int  # their elements
+    tensors: int
+    state_bytes: Bytes
+
+
+class OptimizerBegins(Note, kind="optimizer_begins"):
+    """Before an optimizer's first step."""
+
+    class_name: str
+    expected_bytes: Bytes | None  # of its state; None for a class that is not known
+
+
+class Precision(Note, kind="precision"):
+    """The precision of the training, again whenever something about it is learnt."""
+
+    autocast: str | None = None  # its type
+    scaler: bool = False
+    checkpointing: bool = False
+    compiled: bool = False
+    tf32: bool = False
+    cudnn_benchmark: bool = False
+
+
+class Evaluation(Note, kind="evaluation"):
+    """Whether the forwards of an evaluation ran with gradients on."""
+
+    phase: str
+    gradients: bool
+
+
+class Output(Note, kind="output"):
+    """What comes out of the model."""
+
+    phase: str
+    shape: list[int]
+    dtype: str
+    bytes: Bytes
+
+
+class WideLayer(Note, kind="wide_layer"):
+    """The widest layer of a model that ends in many classes."""
+
+    name: str
+    classes: int
+
+
+class GraphKept(Note, kind="graph_kept"):
+    """A backward pass that keeps its graph."""
+
+    option: str  # `retain_graph`, `create_graph`
+    line: str
+
+
+# -- memory that grows
+
+
+class Growth(Note, kind="growth"):
+    """Memory still grew when the run was ended. From `phase` on: of an evaluation that gathers on the card."""
+
+    text: str
+    peaks: list[int]
+    phase: str = ""
+    bytes_per_batch: Bytes = 0
+    batches: int = 0  # of a pass
+    variable: str = ""
+    line: str = ""
+    movable: bool = False
+
+
+class LateGrowth(Note, kind="late_growth"):
+    """Memory rose in every round of a loop that was counted on, as it had not before."""
+
+    counter: str
+    value: int  # of the counter
+    steps: int  # optimizer steps before
+    rounds: int
+    bytes_per_round: Bytes
+
+
+# -- plans
+
+
+class PlanApplied(Note, kind="plan_applied"):
+    """A technique of the plan was applied."""
+
+    id: str
+    text: str
+
+
+class PlanRefused(Note, kind="plan_refused"):
+    """A technique of the plan can't be applied to this script."""
+
+    id: str
+    text: str
+
+
+class PlanEffect(Note, kind="plan_effect"):
+    """What an applied technique did to the training beyond its promise (steps left out)."""
+
+    id: str
+    text: str
+
+
+# -- other programs
+
+
+class FrameworkMemory(Note, kind="framework_memory"):
+    """By the own count of JAX or TensorFlow; once, at the end."""
+
+    framework: str
+    version: str
+    device: int
+    peak_bytes: Bytes  # in use
+    pool_bytes: Bytes | None  # that it took for itself
+
+
+class ServerMemory(Note, kind="server_memory"):
+    """By the own profiling of a server of language models."""
+
+    framework: str  # `vLLM`
+    version: str
+    device: int
+    weights_bytes: Bytes | None
+    activation_bytes: Bytes | None
+    outside_bytes: Bytes | None  # of PyTorch's allocator
+    graph_bytes: Bytes | None
+    kv_cache_bytes: Bytes | None
+    kv_tokens: int | None
+
+
+# -- looking for causes (--diagnose)
+
+
+class Holder(Record):
+    """The named thing at the end of the chain of references that keeps a tensor alive."""
+
+    # global, local, attribute (of a module or an object that a global or local names), closure, hook, exception,
+    # notebook (Out[], _, _12), generator, class, thread, graph (only autograd holds it), unknown
+    kind: str = "unknown"
+    name: str = ""  # as the script would write it: "losses[0]", "self.history['loss'][-1]"
+    where: str = ""  # local, closure, generator: the function, "train.py:84 in train"; global: the module
+    container: str = ""  # type of what holds it directly: "list", "dict", "deque"
+    length: int = -1  # how much that container holds; -1: it has no length
+    chain: list[str]  # from the named thing to the tensor: "global losses", "list of 12", "Tensor"
+
+
+class HeldTensors(Record):
+    """Tensors that are alike, kept by one holder. `address` and the note's `at_ns` find a block of theirs."""
+
+    holder: Holder
+    address: Address = 0
+    shape: str = ""  # of the largest: "float32 [64, 1000]"
+    tensors: int
+    bytes: Bytes  # storages counted once
+    has_graph: bool  # with a grad_fn: its graph, and what that saved, lives as long
+    operation: str = ""  # the grad_fn's name, "NllLossBackward0"
+    line: str = ""  # that allocated them; the recording knows better
+
+
+class HeldGraph(Record):
+    """An autograd graph that gets longer."""
+
+    holder: Holder
+    nodes_before: int
+    nodes_after: int
+    counted_all: bool
+
+
+class Diagnosed(Note, kind="diagnosed"):
+    """Causes are looked for: the notes below may follow."""
+
+
+class Held(Note, kind="held"):
+    """What outlives the step that made it."""
+
+    phase: str
+    step: int
+    at_ns: int  # CLOCK_MONOTONIC, here and below
+    tensors: list[HeldTensors]
+    graphs: list[HeldGraph]
+
+
+class Leftovers(Note, kind="leftovers"):
+    """What of the training is on the card when an evaluation begins."""
+
+    phase: str  # that begins
+    at_ns: int
+    allocated_bytes: Bytes
+    gradient_bytes: Bytes
+    tensors: list[HeldTensors]
+
+
+class HeldAtOom(Note, kind="held_at_oom"):
+    """What lives when memory runs out."""
+
+    phase: str
+    device: int
+    at_ns: int
+    tensors: list[HeldTensors]
+
+
+class EvaluationForward(Note, kind="evaluation_forward"):
+    """A forward of an evaluation, and what it leaves on the card."""
+
+    phase: str
+    root: str
+    line: str
+    grad_enabled: bool
+    inference_mode: bool
+    module_training: bool
+    has_graph: bool
+    saved_bytes: Bytes
+    output_bytes: Bytes
+    calls: int
+
+
+class NeedlessCopy(Note, kind="needless_copy"):
+    """Copies of the same tensor on the card."""
+
+    operation: str
+    line: str
+    first_line: str
+    shape: str
+    bytes: Bytes
+    copies: int
+    from_host: bool
+
+
+class WeightCopy(Note, kind="weight_copy"):
+    """Weights that are on the card a second time."""
+
+    step: int
+    at_ns: int
+    address: Address
+    holder: Holder
+    tensors: int
+    bytes: Bytes
+
+
+class CheckpointLoad(Note, kind="checkpoint_load"):
+    """A checkpoint that was read onto the card; again after the first step, with what was kept of it."""
+
+    line: str
+    path: str
+    map_location: str
+    on_card_bytes: Bytes
+    kept_bytes: Bytes
+    final: bool
+    holder: Holder | None = None
+
+
+class AttentionScores(Note, kind="attention_scores"):
+    """Attention that writes its scores out."""
+
+    operation: str
+    line: str
+    shape: str
+    length: int
+    bytes: Bytes
+    calls: int
+
+
+# -- the network's table (--modules)
+
+
+class ModulesWatched(Note, kind="modules_watched"):
+    """Modules are watched: the notes below may follow."""
+
+
+class ListedModule(Row):
+    """A module with what is its own: what lies in modules below it is theirs."""
+
+    name: str
+    class_name: str
+    parameters: int
+    parameter_bytes: Bytes
+    buffer_bytes: Bytes
+
+
+class ModuleList(Note, kind="module_list"):
+    """The modules of a model, as in named_modules(); models are numbered from 0 on."""
+
+    root: int
+    prefix: str
+    modules: list[ListedModule]
+
+
+class TraceFrame(Row):
+    """One call of a module."""
+
+    module: int  # -1: one that the model does not list
+    around: int  # the frame it was called in, or -1
+    began_ns: int
+    ended_ns: int
+    output_bytes: Bytes
+    inputs: list[str]
+    outputs: list[str]
+
+
+class TraceOperator(Row):
+    """One operator; storages are places in `sizes`."""
+
+    frame: int
+    name: int  # its place in `names`
+    reads: list[int]
+    writes: list[int]
+    forward_flops: float
+    backward_flops: float
+    number: int  # enum vf_dtype of its arithmetic
+    touched_bytes: float
+
+
+class TraceAlive(Row):
+    """A storage that the forward made and that lived at its end, with its block's size."""
+
+    storage: int
+    bytes: Bytes
+
+
+class TraceOutput(Row):
+    """A tensor that the model returned."""
+
+    storage: int  # -1: not on a card
+    name: str  # the key it was under, where there was one
+    bytes: Bytes
+
+
+class ModuleTrace(Note, kind="module_trace"):
+    """One forward of a model, as calls and operators."""
+
+    root: int
+    phase: str
+    device: int
+    sees_operators: bool  # False: the model is compiled
+    cut: bool  # too many operators: the last are missing
+    frames: list[TraceFrame]
+    names: list[str]
+    operators: list[TraceOperator]
+    alive: list[TraceAlive]
+    sizes: list[Bytes]  # of storages
+    inputs: list[int]
+    outputs: list[TraceOutput]
+
+
+class ModuleBytes(Row):
+    """Bytes of one module."""
+
+    root: int
+    module: int
+    bytes: Bytes
+
+
+class ModuleGradients(Note, kind="module_gradients"):
+    """Just before an optimizer steps, when all gradients are there."""
+
+    bytes: list[ModuleBytes]
+
+
+class ModuleStates(Note, kind="module_states"):
+    """State of optimizers."""
+
+    bytes: list[ModuleBytes]
+
+
+# -- comparing two trainings (vramfit verify)
+
+
+class TrainingStep(Note, kind="training_step"):
+    """An optimizer step begins."""
+
+    optimizer: int
+    step: int
+    samples: int  # that went through backward by then
+    data: float  # the sum of their numbers
+    weights: float | None  # at the first step: the sum of the sampled weights
+    options: list[dict[str, Number]]  # of each group
+
+
+class TrainingTensor(Note, kind="training_tensor"):
+    """Values of a tensor, up to 64, evenly spread."""
+
+    what: str  # `gradient`, `update`, `buffer`, `average`
+    index: str
+    values: list[Number]
+
+
+class TrainingEnd(Note, kind="training_end"):
+    """The steps to compare are over."""
+
+    steps: int
+    samples: int
+
+
+class Snapshot(Note, kind="snapshot"):
+    """A memory snapshot of the run."""
+
+    file: str  # in the run folder
+    name: str  # of the file that the script dumps it to
+    by_script: bool

@@ -1,0 +1,97 @@
+#include "ingest/note_fields.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace vramfit::ingest {
+
+using model::Notes;
+using nlohmann::json;
+namespace notes = model::notes;
+
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;  // no card, and no sum over cards, comes near it
+
+bool is_whole(const json& from) {
+  if (from.is_number_unsigned()) return from.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
+  return from.is_number_integer();
+}
+
+}  // namespace
+
+bool read(const json& from, std::string& into, OddFields& odd) {
+  if (!from.is_string()) return ++odd.count, false;
+  into = from.get_ref<const std::string&>();
+  return true;
+}
+
+bool read(const json& from, std::int64_t& into, OddFields& odd) {
+  if (!is_whole(from)) return ++odd.count, false;
+  into = from.get<std::int64_t>();
+  return true;
+}
+
+bool read(const json& from, std::uint64_t& into, OddFields& odd) {
+  if (!from.is_number_unsigned() && !(is_whole(from) && from.get<std::int64_t>() >= 0)) return ++odd.count, false;
+  into = from.get<std::uint64_t>();
+  return true;
+}
+
+bool read(const json& from, bool& into, OddFields& odd) {
+  if (!from.is_boolean()) return ++odd.count, false;
+  into = from.get<bool>();
+  return true;
+}
+
+bool read(const json& from, double& into, OddFields& odd) {
+  const bool is_no_number = from == "nan" || from == "inf" || from == "-inf";
+  if (!from.is_number() && !is_no_number) return ++odd.count, false;
+  into = is_no_number ? std::numeric_limits<double>::quiet_NaN() : from.get<double>();
+  return true;
+}
+
+bool read(const json& from, base::Bytes& into, OddFields& odd) {
+  std::int64_t bytes = -1;
+  if (is_whole(from)) bytes = from.get<std::int64_t>();
+  if (bytes < 0 || bytes > kMostBytes) return ++odd.count, false;
+  into = base::Bytes(bytes);
+  return true;
+}
+
+bool read(const json& from, notes::Scalar& into, OddFields&) {
+  if (from.is_boolean()) into = from.get<bool>();
+  if (from.is_number()) into = from.get<double>();
+  if (from.is_string()) into = from.get<std::string>();
+  return true;
+}
+
+const json* ReadObject::find(const char* name) {
+  if (!from_.is_object()) return nullptr;
+  const auto found = from_.find(name);
+  if (found == from_.end()) return nullptr;
+  taken_.emplace_back(name);
+  return &*found;
+}
+
+bool ReadObject::end() const {
+  if (!from_.is_object()) return false;
+  if (from_.size() == taken_.size()) return true;
+  for (const auto& [name, value] : from_.items()) {
+    if (std::ranges::find(taken_, name) != taken_.end()) continue;
+    ++odd_.count;
+    if (odd_.first.empty()) odd_.first = name;
+  }
+  return true;
+}
+
+#include "ingest/note_readers.inc"
+
+bool read_note(std::string_view kind, const json& from, Notes& into, OddFields& odd) {
+  const auto reader = kReaders.find(kind);
+  if (reader == kReaders.end()) return false;
+  reader->second(from, into, odd);
+  return true;
+}
+
+}  // namespace vramfit::ingest
