@@ -7,6 +7,7 @@
 #include "app/another_try.h"
 #include "app/borderline.h"
 #include "app/job_run.h"
+#include "app/python_command.h"
 #include "app/run_on.h"
 #include "app/so_far.h"
 #include "base/clock.h"
@@ -30,10 +31,12 @@ Result<RunOutcome> run_once(const JobSetup& setup, const RunRequest& request, ba
   launch.takes_terminal = !request.quiet_child;
   if (request.quiet_child) launch.output = request.child_output.empty() ? "/dev/null" : request.child_output;
   SoFar so_far(*run);
+  const auto python = parse_python_command(setup.job.command);
+  const std::string& script = python && !python->argv.empty() ? python->argv.front() : launch.argv.front();
   const auto ended = base::run_to_end(launch, [&](double seconds) {
     if (!request.quiet_child) so_far.look(progress);
     // The job's own output shares the terminal: a passing line is only shown when the job says nothing.
-    if (request.quiet_child) progress.update(fmt::format("running {} ({:.0f} s)", launch.argv.back(), seconds));
+    if (request.quiet_child) progress.update(fmt::format("running {} ({:.0f} s)", script, seconds));
   });
   progress.clear();
   if (!ended) return std::unexpected(ended.error());

@@ -21,21 +21,35 @@ std::span<const Bytes> window(std::span<const Bytes> series, std::size_t index) 
   return series.subspan(first, last - first);
 }
 
-// How far levels go up and down within a window: what a rise has to stand out from.
-Bytes usual_spread(std::span<const Bytes> levels) {
-  std::array<Bytes, kWindows> spreads;
-  for (std::size_t i = 0; i < kWindows; ++i) {
-    const auto part = window(levels, i);
-    spreads[i] = std::ranges::max(part) - std::ranges::min(part);
+// How far most levels go up and down around a line from `first` to `last`: what a rise has to stand out from.
+Bytes usual_spread(std::span<const Bytes> levels, Bytes first, Bytes last) {
+  std::vector<std::int64_t> rests;
+  const auto steps = static_cast<std::int64_t>(levels.size()) - 1;
+  for (std::int64_t i = 0; i <= steps; ++i) {
+    const Bytes line = first + Bytes((last - first).count() / steps * i);
+    rests.push_back((levels[static_cast<std::size_t>(i)] - line).count());
   }
-  std::ranges::sort(spreads);
-  return spreads[kWindows / 2];
+  std::ranges::sort(rests);
+  const std::size_t tenth = rests.size() / 10;
+  return Bytes(rests[rests.size() - 1 - tenth] - rests[tenth]);
 }
 
 std::vector<Bytes> floors_of(std::span<const Bytes> levels) {
   std::vector<Bytes> floors(levels.begin(), levels.end());
   for (std::size_t i = floors.size() - 1; i-- > 0;) floors[i] = std::min(floors[i], floors[i + 1]);
   return floors;
+}
+
+// The most steps that pass until a level comes down to its floor. What dips every 11 steps (a generator trained every
+// fifth time) says nothing of its floor in between.
+std::size_t longest_wait(std::span<const Bytes> levels, const std::vector<Bytes>& floors) {
+  std::size_t longest = 0, last = 0;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (levels[i] != floors[i]) continue;
+    longest = std::max(longest, i - last);
+    last = i;
+  }
+  return longest;
 }
 
 // Whether rises at these steps of `count` go on to the end, and not in one stretch of the run only.
@@ -59,14 +73,18 @@ std::optional<Rise> find_rise(std::span<const Bytes> levels) {
   if (levels.size() < kFewestLevels) return std::nullopt;
   levels = levels.subspan(kWarmingUp);
   const std::vector<Bytes> floors = floors_of(levels);
-  const std::size_t count = floors.size() - floors.size() / kWindows;  // what comes last has no future to be judged by
+  // What comes last has no future to be judged by.
+  const std::size_t future = std::max(floors.size() / kWindows, longest_wait(levels, floors));
+  if (future + kFewestRises > floors.size()) return std::nullopt;
+  const std::size_t count = floors.size() - future;
   std::vector<std::size_t> rises;
   for (std::size_t i = 1; i < count; ++i) {
     if (floors[i] > floors[i - 1]) rises.push_back(i);
   }
   if (!go_on(rises, count)) return std::nullopt;
   const Bytes risen = floors[count - 1] - floors[0];
-  if (risen < usual_spread(levels)) return std::nullopt;
+  const Bytes spread = usual_spread(levels.first(count), floors[0], floors[count - 1]);
+  if (risen.count() < 2 * spread.count()) return std::nullopt;
   const auto steps = static_cast<std::int64_t>(count - 1);
   return Rise{Bytes(risen.count() / steps), usual_gap(rises), steps};
 }

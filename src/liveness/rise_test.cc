@@ -52,6 +52,28 @@ TEST(Rise, a_level_that_goes_up_and_down_is_none) {
   }
 }
 
+TEST(Rise, few_steps_of_samples_of_random_sizes_show_none) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<Bytes> levels;
+    const std::size_t steps = 14 + seed % 30;
+    while (levels.size() < steps) levels.push_back(Bytes::mib(395 + static_cast<std::int64_t>(random() % 14)));
+    EXPECT_FALSE(find_rise(levels)) << seed;
+  }
+}
+
+// StarGAN (yunjey/stargan): its generator is trained every fifth time, and every eleventh step ends without what the
+// others leave behind; in MiB.
+TEST(Rise, a_level_that_dips_now_and_then_rises_only_where_it_had_time_to_dip_again) {
+  std::vector<Bytes> levels;
+  for (const int mib : {1129, 1129, 1130, 1129, 1130, 1196, 1195, 1196, 1196, 835,  1195, 1194, 1195, 1195,
+                        1195, 1195, 1196, 1195, 1196, 1195, 836,  1195, 1195, 1195, 1196, 1213, 1213, 1214,
+                        1213, 1213, 1213, 853,  1214, 1215, 1214, 1214, 1215, 1214, 1214, 1214}) {
+    levels.push_back(Bytes::mib(mib));
+  }
+  EXPECT_FALSE(find_rise(levels));
+}
+
 TEST(Rise, a_leak_under_levels_that_go_up_and_down_is_found) {
   std::mt19937 random(7);
   auto levels = series(400, Bytes::mib(2), [](std::size_t step) { return step % 5 == 0; });
