@@ -1,6 +1,7 @@
 #include "client.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,11 +49,13 @@ std::string asked_build(const std::string& folder, const std::string& preload) {
 
 }  // namespace
 
-Client::Client(std::string program, std::string folder, std::string preload, std::string cache_file)
+Client::Client(std::string program, std::string folder, std::string preload, std::string cache_file,
+               int patience_seconds)
     : program_(std::move(program)),
       folder_(std::move(folder)),
       preload_(std::move(preload)),
-      cache_file_(std::move(cache_file)) {}
+      cache_file_(std::move(cache_file)),
+      patience_seconds_(patience_seconds) {}
 
 Client::~Client() { stop(); }
 
@@ -62,6 +65,15 @@ void Client::stop() {
   to_ = from_ = -1;
   if (process_ > 0 && owner_ == getpid()) waitpid(process_, nullptr, 0);
   process_ = -1;
+}
+
+// What the oracle says next. One that says nothing may be stuck for ever: it is ended, and the job goes on without.
+std::expected<std::string, std::string> Client::hear(const char* went_away) {
+  auto frame = read_frame(from_, patience_seconds_);
+  if (frame) return frame;
+  if (frame.error() != "no answer") return std::unexpected(went_away);
+  kill(process_, SIGKILL);
+  return std::unexpected("the cuDNN oracle gave no answer for " + std::to_string(patience_seconds_) + " s");
 }
 
 std::expected<void, std::string> Client::start() {
@@ -90,8 +102,8 @@ std::expected<void, std::string> Client::start() {
     process_ = -1;
     return std::unexpected(program_ + ": " + std::strerror(failed));
   }
-  const auto frame = read_frame(from_);
-  if (!frame) return std::unexpected("the cuDNN oracle ended at once");
+  const auto frame = hear("the cuDNN oracle ended at once");
+  if (!frame) return std::unexpected(frame.error());
   const auto hello = decode_answer(*frame);
   if (!hello) return std::unexpected(hello.error());
   if (hello->status != 0) return std::unexpected(hello->message);
@@ -100,8 +112,8 @@ std::expected<void, std::string> Client::start() {
 
 std::expected<Answer, std::string> Client::exchange(const std::string& question) {
   if (!write_frame(to_, question)) return std::unexpected("the cuDNN oracle went away");
-  const auto frame = read_frame(from_);
-  if (!frame) return std::unexpected("the cuDNN oracle went away while answering");
+  const auto frame = hear("the cuDNN oracle went away while answering");
+  if (!frame) return std::unexpected(frame.error());
   return decode_answer(*frame);
 }
 

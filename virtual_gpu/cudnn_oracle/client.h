@@ -19,7 +19,9 @@ class Client {
  public:
   // program: path of vramfit-cudnn-oracle. folder: where the real libcudnn_graph.so.9 lies. preload: our libcublasLt,
   // which cuDNN's heuristics ask for its version. cache_file: may be empty.
-  Client(std::string program, std::string folder, std::string preload, std::string cache_file);
+  // patience_seconds: how long one answer may take; cuDNN loads gigabytes before its first.
+  Client(std::string program, std::string folder, std::string preload, std::string cache_file,
+         int patience_seconds = 120);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client();
@@ -32,6 +34,7 @@ class Client {
   std::expected<Answer, std::string> exchange(const std::string& question);
   void load_cache();
   void keep(const std::string& key, const std::string& answer);
+  std::expected<std::string, std::string> hear(const char* went_away);
   void stop();
 
   std::string program_, folder_, preload_, cache_file_;
@@ -43,6 +46,7 @@ class Client {
   pid_t process_ = -1;
   pid_t owner_ = -1;  // the process that started it: a forked child must not share its pipes
   int to_ = -1, from_ = -1;
+  int patience_seconds_;
 };
 
 }  // namespace vramfit::cudnn_oracle

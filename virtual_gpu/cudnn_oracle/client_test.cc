@@ -123,5 +123,16 @@ TEST(Client, a_torn_cache_file_is_used_up_to_the_tear) {
   EXPECT_EQ(folder.starts(), 1);
 }
 
+TEST(Client, an_oracle_that_never_answers_is_given_up) {
+  const Folder folder;
+  std::ofstream(folder.at("silent")) << "#!/bin/sh\nexec sleep 1000\n";
+  chmod(folder.at("silent").c_str(), 0755);
+  Client client(folder.at("silent"), "/nowhere", "", "", 1);
+  const auto answer = client.ask(question());
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error(), "the cuDNN oracle gave no answer for 1 s");
+  EXPECT_EQ(client.ask(question()).error(), answer.error()) << "at once: it is not asked again";
+}
+
 }  // namespace
 }  // namespace vramfit::cudnn_oracle

@@ -1,5 +1,6 @@
 #include "wire.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -105,6 +106,15 @@ bool children_come_first(const Question& question) {
   return true;
 }
 
+bool is_readable_within(int fd, int seconds) {
+  pollfd wanted = {.fd = fd, .events = POLLIN, .revents = 0};
+  int ready = -1;
+  do {
+    ready = ::poll(&wanted, 1, seconds > 0 ? seconds * 1000 : -1);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
 bool transfer(int fd, char* data, size_t size, bool writing, size_t& done) {
   done = 0;
   while (done < size) {
@@ -199,7 +209,9 @@ bool write_frame(int fd, const std::string& bytes) {
   return transfer(fd, frame.data(), frame.size(), true, done);
 }
 
-std::expected<std::string, std::string> read_frame(int fd) {
+std::expected<std::string, std::string> read_frame(int fd, int patience_seconds) {
+  // A frame is written at once: who has begun one ends it.
+  if (patience_seconds > 0 && !is_readable_within(fd, patience_seconds)) return std::unexpected("no answer");
   uint32_t size = 0;
   size_t done = 0;
   if (!transfer(fd, reinterpret_cast<char*>(&size), sizeof size, false, done)) {
