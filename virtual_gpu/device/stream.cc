@@ -7,6 +7,7 @@
 
 #include "virtual_gpu/device/clock.h"
 #include "virtual_gpu/device/device.h"
+#include "virtual_gpu/device/handle_set.h"
 #include "virtual_gpu/device/pool.h"
 #include "virtual_gpu/device/stream_types.h"
 #include "virtual_gpu/ledger/ledger.h"
@@ -28,6 +29,7 @@ struct Streams {
   std::vector<Stream*> reusable;
   std::deque<Event> events;
   std::vector<Event*> reusable_events;
+  HandleSet stream_handles, event_handles;
   std::array<CardStreams, VF_MAX_CARDS> by_card;
   uint64_t next_id = 2 * VF_MAX_CARDS + 1;
 
@@ -96,8 +98,12 @@ int64_t horizon(const Stream& stream) {
 }
 
 template <typename Thing>
-Thing* obtain(std::vector<Thing*>& reusable, std::deque<Thing>& all) {
-  if (reusable.empty()) return &all.emplace_back();
+Thing* obtain(std::vector<Thing*>& reusable, std::deque<Thing>& all, HandleSet& handles) {
+  if (reusable.empty()) {
+    Thing* made = &all.emplace_back();
+    handles.insert(made);
+    return made;
+  }
   Thing* thing = reusable.back();
   reusable.pop_back();
   return thing;
@@ -111,14 +117,14 @@ Stream* find_stream(void* handle) {
     CardStreams& card = streams().by_card[ledger::current_card()];
     return number == 2 ? &card.per_thread : &card.legacy;
   }
+  if (!streams().stream_handles.contains(handle)) return nullptr;
   auto* stream = static_cast<Stream*>(handle);
-  return number % alignof(Stream) == 0 && stream->magic.load(std::memory_order_acquire) == kStreamMagic ? stream
-                                                                                                        : nullptr;
+  return stream->magic.load(std::memory_order_acquire) == kStreamMagic ? stream : nullptr;
 }
 
 Event* find_event(void* handle) {
+  if (!streams().event_handles.contains(handle)) return nullptr;
   auto* event = static_cast<Event*>(handle);
-  if (event == nullptr || reinterpret_cast<uintptr_t>(handle) % alignof(Event) != 0) return nullptr;
   return event->magic.load(std::memory_order_acquire) == kEventMagic ? event : nullptr;
 }
 
@@ -127,7 +133,7 @@ Error create_stream(int card, unsigned flags, int priority, void** handle) {
   if (!ledger::touch(card)) return Error::kOutOfMemory;
   Streams& all = streams();
   const std::lock_guard guard(all.lock);
-  Stream* stream = obtain(all.reusable, all.made);
+  Stream* stream = obtain(all.reusable, all.made, all.stream_handles);
   stream->facts.card = card;
   stream->facts.flags = flags;
   stream->facts.priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
@@ -205,7 +211,7 @@ Error create_event(int card, unsigned flags, void** handle) {
   if (!ledger::touch(card)) return Error::kOutOfMemory;
   Streams& all = streams();
   const std::lock_guard guard(all.lock);
-  Event* event = obtain(all.reusable_events, all.events);
+  Event* event = obtain(all.reusable_events, all.events, all.event_handles);
   event->card = card;
   event->flags = flags;
   event->completes_at = -1;
