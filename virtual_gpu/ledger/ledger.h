@@ -6,6 +6,7 @@
 #define VRAMFIT_VIRTUAL_GPU_LEDGER_LEDGER_H
 
 #include <cstdint>
+#include <string>
 
 #include "virtual_gpu/ledger/export.h"
 #include "vramfit/ledger.h"
@@ -23,7 +24,7 @@ enum class State {
 // Attaches on the first call. Everything below first does this by itself.
 VF_EXPORT State state();
 // Why no card can be used: for cudaGetErrorString and the like. Empty when ready.
-VF_EXPORT const char* why_unusable();
+VF_EXPORT std::string why_unusable();
 // Maps the file for reading only, as NVML does: works after a fork and takes no process slot. Null without a ledger.
 VF_EXPORT const vf_ledger* observe();
 

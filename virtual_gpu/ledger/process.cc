@@ -130,7 +130,12 @@ State state() {
   return now;
 }
 
-const char* why_unusable() { return state() == State::kReady ? "" : attachment().why.c_str(); }
+std::string why_unusable() {
+  if (state() == State::kReady) return {};
+  Attachment& self = attachment();
+  const std::lock_guard guard(self.attaching);  // another thread may be finding a new reason
+  return self.why;
+}
 
 const Process* attached() { return state() == State::kReady ? &attachment().process : nullptr; }
 
