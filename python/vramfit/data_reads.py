@@ -21,6 +21,7 @@ from typing import Any
 
 from vramfit import no_sequence, notes, restart, steering
 from vramfit.contract import notes as said
+from vramfit.standing_in import keep_scriptable
 from vramfit.values.tracked import lines
 
 SIZE, BRANCH, NUMBER = "a size", "a branch", "a whole number"
@@ -90,14 +91,14 @@ def _watch(torch: ModuleType, counter: Callable[[], int], few: Callable[[], int]
     for place in (torch.Tensor, torch):
         original = place.repeat_interleave
         _replace(place, "repeat_interleave", _sized_repetition(original, torch.Tensor))
-        _keep_scriptable(torch, original, place.repeat_interleave)
+        keep_scriptable(torch, original, place.repeat_interleave)
     watch = functools.partial(_watched, torch, counter, few)
     for name, decides in _TENSOR_METHODS.items():
         _replace(torch.Tensor, name, watch(getattr(torch.Tensor, name), name.strip("_"), decides))
     for name, decides in _FUNCTIONS.items():
         original = getattr(torch, name)
         _replace(torch, name, watch(original, name.strip("_"), decides))
-        _keep_scriptable(torch, original, getattr(torch, name))
+        keep_scriptable(torch, original, getattr(torch, name))
     for name in ("cpu", "to", "copy_"):
         if name not in _copies:
             _copies[name] = _watched_copy(torch, counter, few, getattr(torch.Tensor, name), name)
@@ -184,13 +185,6 @@ def _aside_while_tracing(torch: ModuleType, compiler: Any, counter: Callable[[],
 def _note_unwatched(few: Callable[[], int], before: int) -> None:
     if reads := few() - _Tracing.seen_reads - before:
         notes.note(said.DataRead(what="device memory (in compiled code the line is not known)", line="", count=reads))
-
-
-def _keep_scriptable(torch: ModuleType, original: Any, replacement: Any) -> None:
-    """TorchScript knows torch's functions by identity: the replacement means the same operator."""
-    table = torch.jit._builtins._get_builtin_table()
-    if id(original) in table:
-        table[id(replacement)] = table[id(original)]
 
 
 def _watched(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from hooked_job import Job
 
@@ -141,3 +143,55 @@ def test_a_real_fault_still_ends_the_process(job: Job) -> None:
         cold=True,
     )
     assert finished.exit_code == -11
+
+
+# Each prints true where torch.rand and torch.randn are what they are without us.
+FACTORIES = {
+    "with a device": """
+        def devices():
+            return {make(size).device.type for make in (torch.rand, torch.randn) for size in (3, 600_000)}
+        with torch.device("cuda"):
+            inside = devices()
+        print(json.dumps(inside == {"cuda"} and devices() == {"cpu"}))
+    """,
+    "a default device": """
+        torch.set_default_device("cuda")
+        print(json.dumps(torch.rand(3).is_cuda and torch.randn(3).is_cuda and nn.Linear(2, 2).weight.is_cuda))
+    """,
+    "a default type": """
+        torch.set_default_tensor_type("torch.cuda.FloatTensor")
+        print(json.dumps(torch.rand(3).is_cuda and torch.randn(600_000).is_cuda))
+    """,
+    "asked for by name": """
+        seen = []
+        class Watch(torch.overrides.TorchFunctionMode):
+            def __torch_function__(self, function, types, args=(), kwargs=None):
+                seen.append(function)
+                return function(*args, **(kwargs or {}))
+        with Watch():
+            torch.rand(3), torch.randn(600_000)
+        print(json.dumps(torch.rand in seen and torch.randn in seen))
+    """,
+    "scripted": """
+        @torch.jit.script
+        def noisy(x):
+            return x + torch.rand(3) + torch.randn([3])
+        print(json.dumps(noisy(torch.zeros(3)).shape == (3,)))
+    """,
+    "memory of the card": """
+        made = torch.randn(1024, 1024, device="cuda") + 0 * torch.rand(1, device="cuda")
+        del made
+        torch.cuda.reset_peak_memory_stats()
+        made = torch.randn(1024, 1024, device="cuda")
+        print(json.dumps(torch.cuda.max_memory_allocated() == made.nbytes))
+    """,
+}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_factories_are_still_torchs_own(job: Job, name: str) -> None:
+    script = textwrap.dedent(FACTORIES[name])
+    (job.folder / "own.py").write_text("import json, torch\nfrom torch import nn\n" + script)
+    finished = job.run("import runpy\nrunpy.run_path('own.py')\n", card=CARD)
+    assert not finished.of_kind("hook_failed")
+    assert finished.output() is True

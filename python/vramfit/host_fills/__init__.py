@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from vramfit import events
+from vramfit import events, standing_in
 from vramfit.host_fills.calls import LARGE, SYMBOLS, find_functions, load_library
 from vramfit.host_fills.following import unwatch, watch
 from vramfit.host_fills.generator import rule_of, skipped
@@ -68,15 +68,31 @@ def _factory(torch: Any, name: str, method: str, second: float) -> Callable[...,
 
     @functools.wraps(original)
     def make(*size: Any, **kwargs: Any) -> Any:
-        if not fills.on or is_compiling() or kwargs.keys() - plain or not _is_large(size, kwargs.get("dtype")):
+        if is_compiling():
             return original(*size, **kwargs)
-        generator, requires_grad = kwargs.get("generator"), bool(kwargs.get("requires_grad"))
-        made = torch.empty(*size, dtype=kwargs.get("dtype"), device=kwargs.get("device"))
-        if not guarded(_put_off, made, method, 0.0, second, generator):
+        if standing_in.has_overrides(torch, size):
+            # As PyTorch's own Python functions do: who overrides torch.randn is to be given what torch.randn is now.
+            return torch.overrides.handle_torch_function(make, size, *size, **kwargs)
+        if not fills.on or kwargs.keys() - plain or not _is_large(size, kwargs.get("dtype")):
             return original(*size, **kwargs)
-        return made.requires_grad_(requires_grad)
+        made = _made_late(torch, method, second, size, kwargs) if _is_on_host(torch, kwargs.get("device")) else None
+        return original(*size, **kwargs) if made is None else made
 
+    standing_in.keep_scriptable(torch, original, make)
+    standing_in.keep_device(torch, original, make)
     return make
+
+
+def _made_late(torch: Any, method: str, second: float, size: Any, kwargs: dict[str, Any]) -> Any:
+    made = torch.empty(*size, dtype=kwargs.get("dtype"), device=kwargs.get("device"))
+    if not guarded(_put_off, made, method, 0.0, second, kwargs.get("generator")):
+        return None
+    return made.requires_grad_(bool(kwargs.get("requires_grad")))
+
+
+def _is_on_host(torch: Any, device: Any) -> bool:
+    """Asked before anything is made: a tensor of a card would take its memory twice."""
+    return (torch._C._get_default_device() if device is None else torch.device(device).type) == "cpu"
 
 
 def _is_large(size: tuple[Any, ...], dtype: Any) -> bool:
