@@ -10,12 +10,14 @@ on past its cut with its last batch again and again (`Pass.repeat_to`): that cos
 from __future__ import annotations
 
 import dis
+import functools
+import inspect
 import os
 import sys
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from vramfit import events, notes, repeat
@@ -282,10 +284,20 @@ def _new_pass(loader: Any) -> Pass:
 
 def _is_by_hand(frame: FrameType) -> bool:
     """Whether a batch is drawn by a call of next() in code that says nothing of StopIteration: an end that the data
-    does not have would be an error there. A for loop draws without a call."""
+    does not have would be an error there. A for loop draws without a call; that of a generator ends the generator, and
+    then whoever draws from that meets the end."""
     code = frame.f_code
-    is_loop = dis.opname[code.co_code[frame.f_lasti]] in ("FOR_ITER", "SEND", "YIELD_FROM")
-    return not is_loop and "next" in code.co_names and "StopIteration" not in code.co_names
+    if dis.opname[code.co_code[frame.f_lasti]] in ("FOR_ITER", "SEND", "YIELD_FROM"):
+        is_end_passed_on = code.co_flags & inspect.CO_GENERATOR and not _comes_again(code, frame.f_lasti)
+        return bool(is_end_passed_on) and frame.f_back is not None and _is_by_hand(frame.f_back)
+    return "next" in code.co_names and "StopIteration" not in code.co_names
+
+
+@functools.lru_cache(maxsize=64)
+def _comes_again(code: CodeType, loop: int) -> bool:
+    """Whether a loop over data is within another: a jump from behind where it draws to before it."""
+    jumps = {*dis.hasjrel, *dis.hasjabs}
+    return any(one.offset > loop > one.argval for one in dis.get_instructions(code) if one.opcode in jumps)
 
 
 def _is_endless(loader: Any) -> bool:

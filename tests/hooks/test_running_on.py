@@ -77,6 +77,26 @@ def test_batches_drawn_by_hand_do_not_end_before_the_data_does(job: Job) -> None
     assert finished.only("run_on")["count"] >= 50
 
 
+BY_HAND_OF = {
+    "a generator": ("for batch in DataLoader(Data(100000), 2): yield batch", False),
+    "a generator of a generator": ("yield from (batch for batch in DataLoader(Data(100000), 2))", False),
+    "a generator that begins again": (
+        "loader = DataLoader(Data(100000), 2)\n        while True:\n            for batch in loader: yield batch",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND_OF)
+def test_a_generator_drawn_from_by_hand_ends_with_its_data(job: Job, name: str) -> None:
+    body, is_cut = BY_HAND_OF[name]
+    draws = "    drawn = batches()\n    for step in range(12): train_on(*next(drawn))\n"
+    tells = "    from vramfit import loaders\n    print(json.dumps(max(loaders._counts.values())))\n"
+    finished = job.run(DATA + f"    def batches():\n        {body}\n{draws}{tells}", steps="auto")
+    passes = finished.output()
+    assert (passes > 1) == is_cut
+
+
 def test_a_pass_that_waits_for_data_of_one_size_reads_every_fourth_batch(job: Job) -> None:
     finished = job.run(
         DATA
