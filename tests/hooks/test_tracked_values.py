@@ -58,6 +58,46 @@ def test_what_follows_from_the_host_and_from_factories_is_exact(job: Job) -> Non
     assert not finished.of_kind("data_read"), "nothing was assumed"
 
 
+def test_what_is_done_to_lists_of_tensors_is_done_to_each(job: Job) -> None:
+    finished = tracked(
+        job,
+        UNKNOWN
+        + """
+    count, other, dark = (torch.zeros((), device="cuda") for _ in range(3))
+    dark += unknown(1).sum()
+    for _ in range(3):
+        torch._foreach_add_([count, dark, other], 1)
+    torch._foreach_add_([count, other], torch.tensor(1.0, device="cuda"), alpha=2.0)
+    torch._foreach_mul_([dark, other], [2.0, 3.0])
+    powers = torch._foreach_pow(0.5, [count, dark, other])
+    torch._foreach_copy_([dark], [count])
+    print(json.dumps([count.item(), other.item(), powers[0].item(), powers[2].item(), dark.item()]))
+    """,
+    )
+    assert finished.output() == [5, 15, 0.5**5, 0.5**15, 5]
+
+
+@pytest.mark.parametrize(
+    "kept", ["torch.set_default_device('cuda')", "torch.set_default_tensor_type(torch.cuda.FloatTensor)"]
+)
+def test_an_optimizer_counts_its_steps_on_the_card(job: Job, kept: str) -> None:
+    finished = tracked(
+        job,
+        f"""
+        import json, torch
+        torch.{kept}
+        model = torch.nn.Linear(64, 64)
+        optimizer = torch.optim.Adam(model.parameters())
+        for _ in range(3):
+            model(torch.rand(8, 64)).pow(2).mean().backward()
+            optimizer.step()
+        step = optimizer.state[model.weight]["step"]
+        print(json.dumps([step.is_cuda, step.item()]))
+        """,
+    )
+    assert finished.output() == [True, 3]
+
+
 def test_masks_over_unknown_values_are_full_and_counts_agree_with_them(job: Job) -> None:
     finished = tracked(
         job,

@@ -104,7 +104,7 @@ class Twice:
     def __init__(
         self, operator: Operator, name: str, args: Any, kwargs: Any, put: Callable[[Tensor, Tensor], None]
     ) -> None:
-        self.operator, self.name, self.put = operator, name, put
+        self.operator, self.name, self.put, self.ran = operator, name, put, False
         self.leaves, self.shape = tree_flatten((args, kwargs))
         # A tensor that the operator writes is cloned for the CPU: on the card the operator may move real bytes there.
         self.written: dict[int, Tensor] = {id(t): _host(t).clone() for t in self._find_written()}
@@ -122,11 +122,13 @@ class Twice:
         return self.bring_together(self.operator(*args, **kwargs), values)
 
     def try_on_host(self) -> Any:
-        """The values that the CPU computes; None where it can't."""
+        """The values that the CPU computes; None where it can't. `ran` tells one that returns nothing from those."""
         try:
-            return self._run_on_host()
+            values = self._run_on_host()
         except Exception:
             return None
+        self.ran = True
+        return values
 
     def bring_together(self, result: Any, values: Any) -> Any:
         """`result`, which the card gave, with the values that the CPU gave; so what the operator writes."""

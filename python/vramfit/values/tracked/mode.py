@@ -34,6 +34,7 @@ _MOST_RANDOM = 1 << 20
 _MOST_NORMAL = 1 << 16  # initial weights and noise: nobody's control flow
 _MOST_PRODUCTS = 1 << 24  # multiplications of a matrix product
 _MOST_READ = 1 << 16
+_MOST_COUNTED = 1 << 10  # of an operator over lists of tensors: counts of steps, not weights
 _MOST_GIVEN = 1 << 18  # floating-point values from the host: a mebibyte, as without tracking
 _MOST_MASKED = 1 << 14  # a masked tensor of more than two dimensions that is given values: mostly attention scores
 _MASKED = names_of("masked_fill masked_fill_ where index_fill index_fill_ scatter scatter_")
@@ -85,7 +86,10 @@ class _Call:
 
     @property
     def read(self) -> list[Tensor]:
-        return [] if self.operator.kind is Kind.FROM_SHAPES else self.tensors
+        if self.operator.reads_what_it_writes:
+            return [] if self.operator.kind is Kind.FROM_SHAPES else self.tensors
+        written = {id(tensor) for tensor in self.operator.written(self.args, self.kwargs)}
+        return [tensor for tensor in self.tensors if id(tensor) not in written]
 
     def least_known(self) -> int:
         least = KNOWN
@@ -98,6 +102,18 @@ class _Call:
 
     def is_small(self, most: int = _MOST_ELEMENTS) -> bool:
         return all(tensor.numel() <= most for tensor in self.tensors)
+
+    def entry(self, number: int, of: int) -> _Call:
+        """The same over lists of one: of each list the entry `number`. A tensor of `scalars` is a list too."""
+
+        def one(name: str, value: Any) -> Any:
+            is_list = isinstance(value, (list, tuple)) and len(value) == of
+            return value[number : number + 1] if is_list or name == "scalars" and isinstance(value, Tensor) else value
+
+        names = [argument.name for argument in self.operator.overload._schema.arguments]
+        args = tuple(one(name, value) for name, value in zip(names, self.args))
+        kwargs = {name: one(name, value) for name, value in self.kwargs.items()}
+        return _Call(self.operator, args, kwargs, _tensors_in(args, kwargs))
 
     def run_on_card(self) -> Any:
         """For its memory; nothing is known of what it writes then, unless that was a copy."""
@@ -296,6 +312,28 @@ def _heavy(call: _Call) -> Any:
     return call.run_on_card()
 
 
+def _each(call: _Call) -> Any:
+    """What an optimizer does to all of its tensors at once. Small ones are computed each by itself: an Adam whose
+    state is on the card reads its count of steps in every step."""
+    lists = [value for value in (*call.args, *call.kwargs.values()) if isinstance(value, (list, tuple))]
+    small = [i for i, tensor in enumerate(lists[0]) if isinstance(tensor, Tensor) and tensor.numel() <= _MOST_COUNTED]
+    computed = []
+    for number in small:
+        entry = call.entry(number, len(lists[0]))
+        state = entry.least_known()
+        if state == UNKNOWN or not entry.is_small(_MOST_COUNTED):
+            continue
+        put_as = _putting(ASSUMED if state == OPEN else state)
+        twice = Twice(entry.operator.overload, entry.operator.name, entry.args, entry.kwargs, put_as)
+        values = twice.try_on_host()
+        if twice.ran:
+            computed.append((number, twice, values))
+    result = call.run_on_card()
+    for number, twice, values in computed:
+        twice.bring_together(None if result is None else [result[number]], values)
+    return result
+
+
 def _copy(call: _Call) -> Any:
     if call.operator.name == "aten::_to_copy":
         return _to_copy(call)
@@ -429,6 +467,7 @@ _RULES = {
     Kind.COMPARES: _compares,
     Kind.ARRANGES: _arranges,
     Kind.CHOOSES: _chooses,
+    Kind.EACH: _each,
     Kind.HEAVY: _heavy,
 }
 

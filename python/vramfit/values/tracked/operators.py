@@ -22,6 +22,7 @@ class Kind(Enum):
     COMPARES = auto()
     ARRANGES = auto()  # a mask stays a mask
     CHOOSES = auto()  # its places depend on an order of values
+    EACH = auto()  # one small operator for each entry of its lists
     HEAVY = auto()  # never computed, and its whole numbers are its own bookkeeping
 
 
@@ -65,6 +66,7 @@ _BY_NAME = {
     **dict.fromkeys(names_of("sum count_nonzero cumsum all any"), Kind.COUNTS),
     **dict.fromkeys(names_of("argmax argmin topk sort max min multinomial kthvalue median mode"), Kind.CHOOSES),
 }
+_ONLY_WRITTEN = names_of("_foreach_copy_ _foreach_zero_")  # what was there before is not read
 _MULTIPLY = names_of("mm addmm bmm baddbmm addmv mv dot addbmm mm_ _int_mm")
 
 
@@ -83,6 +85,7 @@ class Operator:
         ]
         self.kind = self._find_kind()
         self.multiplies = self.name in _MULTIPLY
+        self.reads_what_it_writes = self.name not in _ONLY_WRITTEN
 
     def _find_kind(self) -> Kind:
         if self.overload.is_view:
@@ -96,6 +99,8 @@ class Operator:
         space, _, base = self.name.partition("::")
         if space not in ("aten", "prims"):
             return Kind.HEAVY  # a collective, an extension's own kernel: never run with other tensors
+        if base.startswith("_foreach_"):
+            return Kind.EACH
         return Kind.HEAVY if any(word in base for word in _HEAVY_WORDS) else Kind.PLAIN
 
     def written(self, args: Any, kwargs: Any) -> list[torch.Tensor]:
