@@ -268,3 +268,28 @@ def test_a_local_variable_is_no_function_that_is_handed_around(job: Job) -> None
     )
     assert "return model(torch.ones(9, 4))" in gaps, "a function that is handed around"
     assert not {"return evaluate(model)", "return model(torch.ones(8, 4))"} & gaps.keys(), gaps
+
+
+def test_what_the_workers_of_a_loader_run_is_reached(job: Job) -> None:
+    gaps = gaps_of(
+        job,
+        """
+    class Data(torch.utils.data.Dataset):
+        def __len__(self): return 64
+        def __getitem__(self, at):
+            if at % 7 == 3:
+                torch.rand(4)
+            return torch.rand(4)
+    def stacked(samples):
+        together = torch.stack(samples)
+        return together
+    def never(samples):
+        return torch.cat(samples)
+    def choose(which): return stacked if which else never
+    loader = torch.utils.data.DataLoader(Data(), 8, num_workers=2, collate_fn=choose(True))
+    for step in range(100000):
+        for batch in loader: train_step(step, batch)
+    """,
+    )
+    assert not [code for code in gaps if "stack" in code or "torch.rand" in code]
+    assert any("torch.cat" in code for code in gaps)

@@ -60,7 +60,7 @@ def begin() -> None:
 
 
 def _in_child() -> None:
-    lines.end()
+    lines.go_on_in_child()
     _state["is_main"] = False
 
 
@@ -75,6 +75,7 @@ def tell(stack: Stack | None) -> None:
         return
     _state["told"] = True
     known = lines.is_known()
+    lines.add_children()
     seen = {file: sorted(found) for file, found in lines.executed.items() if found}
     unreached = find(list(stack or []), sys.modules["torch"]) if known and was_cut and "torch" in sys.modules else []
     run, of = _count_lines()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -52,6 +53,62 @@ def _is_foreign(code: CodeType) -> bool:
     return False
 
 
+def _execute(file: str, line: int) -> None:
+    executed[file].add(line)
+    _children.write("line", file, line)
+
+
+def _enter(code: CodeType) -> None:
+    entered.add((code.co_filename, code.co_name, code.co_firstlineno))
+    _children.write("code", code.co_filename, code.co_name, code.co_firstlineno)
+
+
+def _raise(file: str, line: int) -> None:
+    raised.add((file, line))
+    _children.write("raised", file, line)
+
+
+class _Children:
+    """What forked children execute (the workers of a data loader), for the process that tells. A child may be ended at
+    any time, so each line is written down as it comes."""
+
+    def __init__(self) -> None:
+        self._path, self._file, self._is_child = "", -1, False
+
+    def begin(self) -> None:
+        folder = os.environ.get("VRAMFIT_RUN_DIR")
+        self.__init__()  # type: ignore[misc]
+        self._path = os.path.join(folder, f"executed.{os.getpid()}.jsonl") if folder else ""
+
+    def be_one(self) -> None:
+        self._is_child = True
+
+    def write(self, *what: str | int) -> None:
+        if not self._is_child or not self._path:
+            return
+        try:
+            if self._file < 0:
+                self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            os.write(self._file, json.dumps(what).encode() + b"\n")
+        except OSError:
+            self._path = ""
+
+    def read(self) -> None:
+        """Adds it to what this process executed."""
+        if self._is_child or not os.path.exists(self._path):
+            return
+        with open(self._path, "rb") as text:
+            for line in text:
+                kind, *what = json.loads(line) if line.endswith(b"\n") else [""]
+                if kind == "line":
+                    executed.setdefault(what[0], set()).add(what[1])
+                elif kind:
+                    (entered if kind == "code" else raised).add(tuple(what))
+
+
+_children = _Children()
+
+
 # -- before Python 3.12
 
 
@@ -60,12 +117,12 @@ def _watch(code: CodeType, line: int) -> bool | bytearray:
     if line == 0:
         is_wanted = code.co_filename not in _foreign and not _is_foreign(code)
         if is_wanted:
-            entered.add((code.co_filename, code.co_name, code.co_firstlineno))
+            _enter(code)
         return (masks.mask_of(code, lines_of(code)) or True) if is_wanted else False
     if line < 0:
-        raised.add((code.co_filename, -line))
+        _raise(code.co_filename, -line)
     else:
-        executed[code.co_filename].add(line)
+        _execute(code.co_filename, line)
     return True
 
 
@@ -75,8 +132,8 @@ def _watch(code: CodeType, line: int) -> bool | bytearray:
 def _on_start(code: CodeType, offset: int) -> Any:
     monitoring = sys.monitoring  # type: ignore[attr-defined]
     if code.co_filename not in _foreign and not _is_foreign(code):
-        executed[code.co_filename].add(code.co_firstlineno)
-        entered.add((code.co_filename, code.co_name, code.co_firstlineno))
+        _execute(code.co_filename, code.co_firstlineno)
+        _enter(code)
         wanted = monitoring.events.LINE
         if masks.mask_of(code, lines_of(code)) is not None:
             wanted |= monitoring.events.CALL
@@ -91,7 +148,7 @@ def _on_call(code: CodeType, offset: int, called: object, first: object) -> Any:
 
 def _on_line(code: CodeType, line: int) -> Any:
     if code.co_filename in executed:
-        executed[code.co_filename].add(line)
+        _execute(code.co_filename, line)
     return sys.monitoring.DISABLE  # type: ignore[attr-defined]
 
 
@@ -100,7 +157,7 @@ def _on_handled(code: CodeType, offset: int, error: BaseException) -> None:
         # A handler begins with instructions of no line: that of `except ...` comes after them.
         place = next((line for _, end, line in code.co_lines() if offset < end and line), None)
         if place is not None:
-            raised.add((code.co_filename, place))
+            _raise(code.co_filename, place)
 
 
 def _monitor() -> bool:
@@ -126,6 +183,7 @@ def begin() -> None:
     """From here on, in this thread. What running functions have behind them counts as executed: nobody watched."""
     for known in (executed, raised, entered, masks):
         known.clear()  # type: ignore[attr-defined]
+    _children.begin()
     if _has_monitoring():
         _state["installed"] = _state["installed"] or _monitor()
     elif sys.gettrace() is None:
@@ -154,8 +212,18 @@ def looking_away() -> Iterator[None]:
         recorder.watch_lines(_watch)
 
 
+def go_on_in_child() -> None:
+    """In a forked child, whose lines are its parent's script's too."""
+    _children.be_one()
+
+
+def add_children() -> None:
+    """What forked children executed was executed."""
+    _children.read()
+
+
 def end() -> None:
-    """Nothing is watched any more: in a forked child, whose lines are not its parent's."""
+    """Nothing is watched any more: in a forked child that does not run the script."""
     if _state["installed"] and not _has_monitoring() and sys.gettrace() is _watch:
         recorder.watch_lines(None)
     if _state["installed"] and _has_monitoring():

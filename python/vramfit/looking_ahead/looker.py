@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from vramfit.coverage import lines
 from vramfit.looking_ahead.sizes import size_of
 
 _DENIED = (
@@ -33,6 +34,7 @@ def run(loader: Any, answer_fd: int, seconds: float) -> None:
     """Never returns."""
     os.environ.pop("VRAMFIT_RUN_DIR", None)  # no recording: what is done here is not the job's
     try:
+        lines.end()
         os.write(answer_fd, os.getpid().to_bytes(8, "little"))
         until = time.monotonic() + seconds
         _settle_down(answer_fd, seconds)
