@@ -87,6 +87,37 @@ def test_a_module_that_is_not_there_is_a_refusal(job: Job) -> None:
     assert "no module backbone" in finished.only("plan_refused")["text"]
 
 
+TWO_NETWORKS = """
+    import torch
+    from torch import nn
+    class Critic(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.main = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
+        def forward(self, x): return self.main(x)
+    class Maker(Critic): pass
+    critic, maker = Critic(), Maker()
+    optimizer = torch.optim.SGD(critic.parameters(), 0.1)
+    for step in range(3):
+        critic(torch.ones(2, 4)).sum().backward()
+        optimizer.step()
+"""
+
+
+def test_blocks_of_two_networks_are_checkpointed_each_where_it_is(job: Job) -> None:
+    plan = {"id": "checkpoint", "modules": ["main.0", "Maker/main.0"]}
+    both = TWO_NETWORKS + "        maker(torch.ones(2, 4)).sum().backward()\n"
+    checked = "    print(json.dumps(['forward' in net.main[0].__dict__ for net in (critic, maker)]))\n"
+    finished = job.run(both + "    import json\n" + checked, plan)
+    assert finished.output() == [True, True]
+    assert not finished.of_kind("plan_refused")
+    assert "2 modules" in finished.only("plan_applied")["text"]
+    finished = job.run(both, {"id": "checkpoint", "modules": ["Maker/main.0"]})  # called after the first step
+    assert finished.only("plan_applied") and not finished.of_kind("plan_refused")
+    finished = job.run(TWO_NETWORKS, plan)
+    assert "Maker/main.0" in finished.only("plan_refused")["text"]
+
+
 def test_another_optimizer_takes_over_the_learning_rate(job: Job) -> None:
     adam = "AdamW(model.parameters(), 0.125)"
     finished = job.run(training(optimizer=adam), {"id": "optimizer", "name": "SGD", "options": {"momentum": 0.5}})

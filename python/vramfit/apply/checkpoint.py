@@ -6,13 +6,14 @@ in the second run they are left alone. Results equal those without checkpointing
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from vramfit import apply, events, scopes
+from vramfit import apply, errors, events, scopes
 
 ID = "checkpoint"
 
@@ -63,9 +64,14 @@ class Checkpoint:
         self._torch = torch
         self._names = [str(name) for name in options.get("modules", [])]
         self._done: set[int] = set()
+        self._wrapped: set[str] = set()
 
     def restart(self) -> None:
         self._done.clear()
+
+    def _names_in(self, prefix: str) -> list[str]:
+        """Those of the root whose modules' names begin so; another network's are there when that is first called."""
+        return [name for name in self._names if name[: name.rfind("/") + 1] == prefix]
 
     def enter(self, module: Any, args: Any, kwargs: Any) -> None:
         root = scopes.root_of(module)
@@ -74,13 +80,14 @@ class Checkpoint:
             return
         self._done.add(id(inner))
         named = {root.prefix + name: child for name, child in inner.named_modules() if name}
-        found = [name for name in self._names if name in named]
+        wanted = self._names_in(root.prefix)
+        found = [name for name in wanted if name in named]
         if not found:
             return
         if type(module).__name__ == "OptimizedModule":
             apply.refused(ID, "the model is compiled: checkpoint its blocks in the script, before torch.compile")
             return
-        missing = sorted(set(self._names) - set(named))
+        missing = sorted(set(wanted) - set(named))
         if missing:
             apply.refused(ID, f"the model has no module {missing[0]}")
             return
@@ -89,7 +96,13 @@ class Checkpoint:
         config = getattr(inner, "config", None)
         if getattr(config, "use_cache", None):
             config.use_cache = False  # a cache filled twice would be wrong; transformers does the same
-        apply.applied(ID, f"{len(found)} modules run again in backward: {', '.join(found[:8])}")
+        self._wrapped.update(found)
+        apply.applied(ID, f"{len(self._names)} modules run again in backward: {', '.join(self._names[:8])}")
+
+    def at_end(self) -> None:
+        missing = sorted(set(self._names) - self._wrapped)
+        if self._wrapped and missing and not errors.ended_by_error():
+            apply.refused(ID, f"the script never called a model with the module {missing[0]}")
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:
@@ -98,3 +111,4 @@ def install(torch: Any, options: dict[str, Any]) -> None:
     technique = Checkpoint(torch, options)
     os.register_at_fork(after_in_child=technique.restart)
     events.root_enter.listen(technique.enter)
+    atexit.register(technique.at_end)

@@ -38,7 +38,8 @@ def _missing_module(names: list[str]) -> str:
     module_class = sys.modules["torch"].nn.Module
     modules = [found for found in gc.get_objects() if issubclass(type(found), module_class)]
     for name in names:
-        if not any(_has(module, name) for module in modules):
+        path = name[name.rfind("/") + 1 :]  # after the class of a network that is not the first
+        if not any(_has(module, path) for module in modules):
             return f"no model of the script has a module {name}"
     return ""
 
