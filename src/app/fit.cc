@@ -62,7 +62,8 @@ model::Peaks raised(const model::Peaks& peaks, const plan::Proof& proof) {
 std::string why_it_failed(const model::RunResult& run) {
   if (!run.error) return run.reason;
   const std::string& message = run.error->message;  // StopIteration has none
-  return run.error->type + (message.empty() ? "" : ": " + message) + (run.error->remedy.empty() ? "" : " (try: " + run.error->remedy + ")");
+  return run.error->type + (message.empty() ? "" : ": " + message) +
+         (run.error->remedy.empty() ? "" : " (try: " + run.error->remedy + ")");
 }
 
 // One fit from start to end; holds what its steps share.

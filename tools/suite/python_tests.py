@@ -45,9 +45,13 @@ def run_pytest(name: str, environment: str, chosen: list[str], tier: str) -> Out
     return outcome
 
 
+_WANTED: list[tuple[str, tuple[str, ...]]] = []  # the environment of each suite, and the tiers that run it
+
+
 def suite(
     name: str, environment: str, folder: str, tiers: tuple[str, ...] = ("quick", "ci", "all"), is_alone: bool = False
 ) -> Section:
+    _WANTED.append((environment, tiers))
     return Section(
         name,
         lambda tier: run_pytest(name, environment, [folder], tier),
@@ -57,15 +61,9 @@ def suite(
     )
 
 
-# What only tests/programs needs: gigabytes.
-PROGRAMS = {"programs", "notebook", "jax", "tensorflow", "vllm"}
-
-
 def make_environments(tier: str) -> Outcome:
-    names = {path.stem for path in python_environments.REQUIREMENTS.glob("*.txt")}
-    if tier != "all":
-        names -= PROGRAMS
-    for name in sorted(names) if tier != "quick" else ("tools", "torch-2.12"):
+    """Those of the suites of this tier. Others (tests/programs has gigabytes of them) are made when a test asks."""
+    for name in sorted({environment for environment, tiers in _WANTED if tier in tiers}):
         python_environments.python(name)
     return Outcome(passed=1)
 
