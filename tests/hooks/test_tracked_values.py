@@ -98,6 +98,22 @@ def test_an_optimizer_counts_its_steps_on_the_card(job: Job, kept: str) -> None:
     assert finished.output() == [True, 3]
 
 
+def test_saving_reads_nothing_that_steers(job: Job) -> None:
+    finished = tracked(
+        job,
+        UNKNOWN
+        + """
+    import io
+    kept = unknown(300)
+    torch.save({"kept": kept, "count": torch.tensor(7).cuda()}, file := io.BytesIO())
+    file.seek(0)
+    print(json.dumps(torch.load(file)["count"].item()))
+    """,
+    )
+    assert finished.output() == 7
+    assert not finished.of_kind("data_read")
+
+
 def test_masks_over_unknown_values_are_full_and_counts_agree_with_them(job: Job) -> None:
     finished = tracked(
         job,

@@ -18,7 +18,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from vramfit import composite, steering
+from vramfit import composite, phases, steering
+from vramfit.recorder import SAVE
 from vramfit.values.mode import Twice
 from vramfit.values.tracked import lines, redrawing, sized, witness
 from vramfit.values.tracked.operators import Kind, Operator, names_of, operator_of
@@ -339,7 +340,7 @@ def _copy(call: _Call) -> Any:
         return _to_copy(call)
     target, source = call.args[0], call.args[1]
     if source.is_cuda and not target.is_cuda:
-        make_readable(source)
+        _make_copy_readable(source)
         call.operator.overload(*call.args, **call.kwargs)
         _read_into(target, source)
         return target
@@ -363,7 +364,7 @@ def _to_copy(call: _Call) -> Any:
     source = call.args[0]
     goes_to_card = _is_card(call.kwargs.get("device")) or (call.kwargs.get("device") is None and source.is_cuda)
     if not goes_to_card:
-        make_readable(source)
+        _make_copy_readable(source)
         result = call.operator.overload(*call.args, **call.kwargs)
         _read_into(result, source)
         return result
@@ -376,6 +377,12 @@ def _to_copy(call: _Call) -> Any:
     if source.dtype == torch.bool and wanted != torch.bool and source.numel() <= _MOST_CHOSEN:
         sized.take_for_full(source)
     return _plain(call)
+
+
+def _make_copy_readable(source: Tensor) -> None:
+    """What is saved steers nothing: it is copied as it is (whole storages, as bytes), and training goes on with it."""
+    if phases.position.phase != SAVE:
+        make_readable(source)
 
 
 def make_readable(source: Tensor) -> None:
