@@ -74,6 +74,16 @@ TEST(Rise, a_level_that_dips_now_and_then_rises_only_where_it_had_time_to_dip_ag
   EXPECT_FALSE(find_rise(levels));
 }
 
+// DETR (facebookresearch/detr) on images of random sizes: what is left after each of its first steps.
+TEST(Rise, a_dozen_steps_of_images_of_random_sizes_show_none) {
+  std::vector<Bytes> levels;
+  for (const int bytes : {422074368, 426788352, 422604288, 426327552, 413931520, 422518272, 417075200, 428226048,
+                          417464832, 419982848, 419149312, 427363840}) {
+    levels.emplace_back(bytes);
+  }
+  EXPECT_FALSE(find_rise(levels));
+}
+
 TEST(Rise, a_leak_under_levels_that_go_up_and_down_is_found) {
   std::mt19937 random(7);
   auto levels = series(400, Bytes::mib(2), [](std::size_t step) { return step % 5 == 0; });
