@@ -1,4 +1,4 @@
-// NVML's functions, layouts and numbers as documented in nvml.h (CUDA 13.0), by our own declarations: the library is
+// NVML's functions as documented in nvml.h (CUDA 13.0), by our own declarations (layouts: abi/nvml.h): the library is
 // opened at run time. A function that the driver's NVML lacks stays null, and the caller falls back to an older one.
 #ifndef VRAMFIT_PROBE_NVML_CALLS_H
 #define VRAMFIT_PROBE_NVML_CALLS_H
@@ -8,66 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "abi/nvml.h"
 #include "base/error.h"
 
 namespace vramfit::probe::nvml {
 
-enum Answer : int {
-  kSuccess = 0,
-  kUninitialized = 1,
-  kInvalidArgument = 2,
-  kNotSupported = 3,
-  kNoPermission = 4,
-  kNotFound = 6,
-  kInsufficientSize = 7,
-  kDriverNotLoaded = 9,
-  kTimeout = 10,
-  kFunctionNotFound = 13,
-  kGpuIsLost = 15,
-  kResetRequired = 16,
-  kVersionMismatch = 18,  // the driver was updated under the running library
-  kArgumentVersionMismatch = 25,
-  kGpuNotFound = 28,
-  kUnknown = 999
-};
+using namespace abi::nvml;
 
 using Device = struct OpaqueDevice*;
 
-struct Memory {
-  std::uint64_t total, free, used;
-};
-struct MemoryV2 {
-  std::uint32_t version;
-  std::uint64_t total, reserved, free, used;
-};
-inline constexpr std::uint32_t kMemoryV2Version = sizeof(MemoryV2) | (2u << 24);
-struct Utilization {
-  std::uint32_t gpu, memory;
-};
-struct ProcessV1 {
-  std::uint32_t pid;
-  std::uint64_t used_bytes;
-};
-struct ProcessV2 {  // of the _v2 and the _v3 calls
-  std::uint32_t pid;
-  std::uint64_t used_bytes;
-  std::uint32_t gpu_instance, compute_instance;
-};
-struct ProcessUtilization {
-  std::uint32_t pid;
-  std::uint64_t at_us;
-  std::uint32_t sm, memory, encoder, decoder;
-};
-struct PciInfo {
-  char bus_id_legacy[16];
-  std::uint32_t domain, bus, device, pci_device_id, pci_subsystem_id;
-  char bus_id[32];
-};
-static_assert(sizeof(MemoryV2) == 40 && sizeof(ProcessV1) == 16 && sizeof(ProcessV2) == 24);
-static_assert(sizeof(ProcessUtilization) == 32 && sizeof(PciInfo) == 68);
-
-inline constexpr std::uint64_t kNoBytes = ~std::uint64_t{0};  // NVML_VALUE_NOT_AVAILABLE
-inline constexpr std::uint32_t kNoInstance = ~std::uint32_t{0};
 inline constexpr int kClockSm = 1, kClockMemory = 2;
 inline constexpr int kTemperatureGpu = 0;
 inline constexpr int kCorrected = 0, kUncorrected = 1, kVolatile = 0;

@@ -4,3 +4,4 @@ vramfit_room(probe
   TESTS ledger_source_test.cc nvml_source_test.cc proc_text_test.cc process_table_test.cc testing/fake_nvml.cc
   ROOMS model
   LIBS ${CMAKE_DL_LIBS} Threads::Threads)
+target_include_directories(vramfit_probe PUBLIC "${CMAKE_SOURCE_DIR}")  # abi/nvml.h

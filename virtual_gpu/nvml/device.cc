@@ -149,8 +149,7 @@ VF_ABI int nvmlDeviceGetMemoryInfo(Handle handle, nvml::Memory* memory) {
 }
 
 VF_ABI int nvmlDeviceGetMemoryInfo_v2(Handle handle, nvml::MemoryV2* memory) {
-  constexpr uint32_t kVersion2 = sizeof(nvml::MemoryV2) | (2u << 24);
-  if (memory != nullptr && memory->version != kVersion2) return nvml::kArgumentVersionMismatch;
+  if (memory != nullptr && memory->version != nvml::kMemoryV2Version) return nvml::kArgumentVersionMismatch;
   if (memory != nullptr && nvml::find_slice(handle)) {
     const int answer = nvml::slice_memory(handle, &memory->total, &memory->used);
     if (answer == nvml::kSuccess) {

@@ -1,4 +1,4 @@
-// NVML's numbers and layouts (nvml.h of CUDA 13.0), and how a device handle names a card.
+// How a device handle names a card, and what all of the virtual NVML shares; its numbers and layouts are abi/nvml.h.
 //
 // NVML shows every card of the machine, whatever CUDA_VISIBLE_DEVICES says, and needs no CUDA context.
 #ifndef VRAMFIT_VIRTUAL_GPU_NVML_NVML_H
@@ -9,44 +9,15 @@
 #include <string>
 #include <string_view>
 
+#include "abi/nvml.h"
 #include "virtual_gpu/ledger/ledger.h"
 #include "virtual_gpu/library/abi.h"
 
 namespace vramfit::nvml {
 
-enum Result : int {
-  kSuccess = 0,
-  kUninitialized = 1,
-  kInvalidArgument = 2,
-  kNotSupported = 3,
-  kNoPermission = 4,
-  kNotFound = 6,
-  kInsufficientSize = 7,
-  kDriverNotLoaded = 9,
-  kFunctionNotFound = 13,
-  kGpuIsLost = 15,
-  kResetRequired = 16,
-  kLibRmVersionMismatch = 18,
-  kArgumentVersionMismatch = 25
-};
+using namespace abi::nvml;
 
 using Handle = const vf_card*;  // points into the mapped ledger
-
-struct Memory {
-  uint64_t total, free, used;
-};
-
-struct MemoryV2 {
-  uint32_t version;
-  uint64_t total, reserved, free, used;
-};
-
-struct PciInfo {
-  char bus_id_legacy[16];
-  uint32_t domain, bus, device, pci_device_id, pci_subsystem_id;
-  char bus_id[32];
-};
-static_assert(sizeof(PciInfo) == 68);
 
 // The ledger, once NVML has been initialised; null before that or outside a session.
 const vf_ledger* ledger_if_initialised();

@@ -9,17 +9,6 @@ namespace {
 
 // The three versions of the call differ in the layout of an entry. PyTorch declares the second but looks up the first
 // by name, which is why with two processes a real machine can say "Process 17 has 17179869184.00 GiB memory in use".
-struct ProcessV1 {
-  uint32_t pid;
-  uint64_t used_bytes;
-};
-struct ProcessV2 {
-  uint32_t pid;
-  uint64_t used_bytes;
-  uint32_t gpu_instance, compute_instance;
-};
-static_assert(sizeof(ProcessV1) == 16 && sizeof(ProcessV2) == 24);
-
 void fill(ProcessV1& entry, const ScriptedProcess& process) { entry = {process.pid, process.used_bytes}; }
 
 void fill(ProcessV2& entry, const ScriptedProcess& process) {

@@ -17,10 +17,6 @@ constexpr int kIdlePerformanceState = 8;  // NVML_PSTATE_8
 constexpr int kSameHostBridge = 30;       // NVML_TOPOLOGY_HOSTBRIDGE
 constexpr int kMemoryClock = 2;           // NVML_CLOCK_MEM; the others follow the multiprocessors
 
-struct Utilization {
-  unsigned gpu, memory;
-};
-
 template <typename Value>
 int tell(Handle handle, Value* out, Value value) {
   if (const int answer = forced_answer(handle); answer != kSuccess) return answer;

@@ -112,7 +112,7 @@ Script parse_script(std::string_view text) {
   for (const std::string& line : split(std::string(text), '\n')) {
     const auto words = split(line, ' ');
     if (words.size() < 2) continue;
-    if (words[0] == "driver") script.driver = words[1] == "mismatch" ? kLibRmVersionMismatch : kDriverNotLoaded;
+    if (words[0] == "driver") script.driver = words[1] == "mismatch" ? kVersionMismatch : kDriverNotLoaded;
     const auto card = to_number(words[0]);
     if (card && *card < VF_MAX_CARDS) read_card(words, script.cards[static_cast<int>(*card)]);
   }

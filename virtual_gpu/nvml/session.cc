@@ -84,7 +84,7 @@ VF_ABI const char* nvmlErrorString(int result) {
       return "GPU is lost";
     case nvml::kResetRequired:
       return "GPU requires reset";
-    case nvml::kLibRmVersionMismatch:
+    case nvml::kVersionMismatch:
       return "Driver/library version mismatch";
     case nvml::kArgumentVersionMismatch:
       return "Argument Version Mismatch";
