@@ -105,18 +105,18 @@ base::Result<int> act(const CheckOptions& options, const Command& command) {
 
 }  // namespace
 
-Verb add_check_verb(CLI::App& parser) {
+Verb add_check_verb(const Parser& parser) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App* verb =
-      parser.add_subcommand("check", "Run a job on a virtual card and compare it with a recording of a real one");
-  verb->add_option("recording", options->recording,
-                   "A memory snapshot, a trace of torch.profiler with profile_memory, or a run folder")
-      ->required();
+  const Parser verb =
+      parser.add_verb("check", "Run a job on a virtual card and compare it with a recording of a real one");
+  verb.add_option("recording", options->recording,
+                  "A memory snapshot, a trace of torch.profiler with profile_memory, or a run folder")
+      .required();
   options->job.steps = "all";
-  add_job_options(*verb, options->job);
-  verb->get_option("--gpu")->required(false);
-  verb->add_option("--device", options->device, "Which device of the recording: the busiest, unless it is said");
-  verb->add_flag(
+  add_job_options(verb, options->job);
+  verb.option("--gpu").required(false);
+  verb.add_option("--device", options->device, "Which device of the recording: the busiest, unless it is said");
+  verb.add_flag(
       "--learn", options->learn,
       "Keep for later runs what the recording tells of the card: workspaces of convolutions, order of addresses");
   return {verb, [options](const Command& command) {

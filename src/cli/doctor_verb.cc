@@ -108,14 +108,14 @@ Result<int> act(DoctorOptions options, const Command& command) {
 
 }  // namespace
 
-Verb add_doctor_verb(CLI::App& parser) {
+Verb add_doctor_verb(const Parser& parser) {
   auto options = std::make_shared<DoctorOptions>();
-  CLI::App* verb = parser.add_subcommand(
+  const Parser verb = parser.add_verb(
       "doctor", "Name the cause of an out-of-memory error from logs, snapshots, nvidia-smi or the script itself");
-  add_job_options(*verb, options->job);
-  verb->get_option("--gpu")->required(false);
-  verb->add_option("files", options->files, "Logs, tracebacks, snapshots, nvidia-smi output: known by their content");
-  verb->add_option("--sarif", options->sarif, "Write the findings as SARIF 2.1.0 to this file");
+  add_job_options(verb, options->job);
+  verb.option("--gpu").required(false);
+  verb.add_option("files", options->files, "Logs, tracebacks, snapshots, nvidia-smi output: known by their content");
+  verb.add_option("--sarif", options->sarif, "Write the findings as SARIF 2.1.0 to this file");
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

@@ -88,29 +88,29 @@ Result<int> hook(const EnvOptions& options) {
 
 }  // namespace
 
-Verb add_env_verb(CLI::App& parser) {
+Verb add_env_verb(const Parser& parser) {
   auto options = std::make_shared<EnvOptions>();
-  CLI::App* verb = parser.add_subcommand("env", "The Python environments that vramfit keeps, and its hook in yours");
-  verb->require_subcommand(1);
-  CLI::App* lists = verb->add_subcommand("list", "Show them");
-  CLI::App* adds = verb->add_subcommand("add", "Install packages into one, which is made if need be");
-  adds->add_option("packages", options->packages, "As pip names them");
-  adds->add_option("--torch", options->torch, "Which one, by its version of torch");
-  CLI::App* removes = verb->add_subcommand("remove", "Delete one");
-  removes->add_option("version", options->torch, "Its version of torch")->required();
-  CLI::App* hooks = verb->add_subcommand(
+  const Parser verb = parser.add_verb("env", "The Python environments that vramfit keeps, and its hook in yours");
+  verb.requires_a_verb();
+  const Parser lists = verb.add_verb("list", "Show them");
+  const Parser adds = verb.add_verb("add", "Install packages into one, which is made if need be");
+  adds.add_option("packages", options->packages, "As pip names them");
+  adds.add_option("--torch", options->torch, "Which one, by its version of torch");
+  const Parser removes = verb.add_verb("remove", "Delete one");
+  removes.add_option("version", options->torch, "Its version of torch").required();
+  const Parser hooks = verb.add_verb(
       "hook", "Make VRAMFIT_ON_OOM=doctor work in an environment: a report when a job runs out of memory");
-  hooks->add_option("action", options->action, "install, remove, or path (for PYTHONPATH, nothing installed)")
-      ->required()
-      ->check(CLI::IsMember({"install", "remove", "path"}));
-  hooks->add_option("--python", options->python, "The environment's interpreter (python)");
+  hooks.add_option("action", options->action, "install, remove, or path (for PYTHONPATH, nothing installed)")
+      .required()
+      .one_of({"install", "remove", "path"});
+  hooks.add_option("--python", options->python, "The environment's interpreter (python)");
   return {verb, [options, lists, adds, removes, hooks](const Command&) {
             TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
             Result<int> code = 2;
-            if (lists->parsed()) code = list();
-            if (adds->parsed()) code = add(*options, progress);
-            if (removes->parsed()) code = remove(options->torch);
-            if (hooks->parsed()) code = hook(*options);
+            if (lists.was_chosen()) code = list();
+            if (adds.was_chosen()) code = add(*options, progress);
+            if (removes.was_chosen()) code = remove(options->torch);
+            if (hooks.was_chosen()) code = hook(*options);
             progress.clear();
             return code ? *code : report_error(code.error());
           }};

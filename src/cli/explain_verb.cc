@@ -36,14 +36,14 @@ base::Result<int> act(const std::string& name, const std::string& json_file) {
 
 }  // namespace
 
-Verb add_explain_verb(CLI::App& parser) {
+Verb add_explain_verb(const Parser& parser) {
   struct Options {
     std::string name, json;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* verb = parser.add_subcommand("explain", "What a finding's code means, its smallest example and its cure");
-  verb->add_option("code", options->name, "VF201, or a label such as leak_growth; without one all are listed");
-  verb->add_option("--json", options->json, "Write it as JSON to this file; - is stdout");
+  const Parser verb = parser.add_verb("explain", "What a finding's code means, its smallest example and its cure");
+  verb.add_option("code", options->name, "VF201, or a label such as leak_growth; without one all are listed");
+  verb.add_option("--json", options->json, "Write it as JSON to this file; - is stdout");
   return {verb, [options](const Command&) {
             const auto code = act(options->name, options->json);
             return code ? *code : report_error(code.error());

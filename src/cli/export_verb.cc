@@ -64,18 +64,17 @@ base::Result<void> act(ExportOptions options) {
 
 }  // namespace
 
-Verb add_export_verb(CLI::App& parser) {
+Verb add_export_verb(const Parser& parser) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* verb = parser.add_subcommand(
+  const Parser verb = parser.add_verb(
       "export", "Write runs, memory snapshots or recordings of watch for Perfetto, speedscope, TensorBoard, as charts");
-  verb->add_option("what", options->request.what, "Numbers of runs; files of snapshots and of vramfit watch --record")
-      ->required()
-      ->expected(1, 1000);
-  verb->add_option("--to", options->format,
-                   "perfetto (or chrome), speedscope, tensorboard, csv, svg, png; else by the name of the output");
-  verb->add_option("-o,--output", options->output, "The file (tensorboard: the folder); - is stdout")->required();
-  verb->add_option("--points", options->request.most_points, "Most points of a curve (100000)")
-      ->check(CLI::Range(4, 100'000'000));
+  verb.add_option("what", options->request.what, "Numbers of runs; files of snapshots and of vramfit watch --record")
+      .required()
+      .takes(1, 1000);
+  verb.add_option("--to", options->format,
+                  "perfetto (or chrome), speedscope, tensorboard, csv, svg, png; else by the name of the output");
+  verb.add_option("-o,--output", options->output, "The file (tensorboard: the folder); - is stdout").required();
+  verb.add_option("--points", options->request.most_points, "Most points of a curve (100000)").between(4, 100'000'000);
   return {verb, [options](const Command&) {
             const auto done = act(*options);
             return done ? 0 : report_error(done.error());

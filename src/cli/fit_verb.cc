@@ -65,22 +65,22 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
 
 }  // namespace
 
-Verb add_fit_verb(CLI::App& parser) {
+Verb add_fit_verb(const Parser& parser) {
   auto options = std::make_shared<FitOptions>();
-  CLI::App* verb = parser.add_subcommand("fit", "Find and prove the cheapest changes that make a job fit a card");
-  add_job_options(*verb, options->job);
-  verb->add_option("--keep", options->keep,
-                   "effective-batch (default: a smaller batch is made up for by accumulation) or any")
-      ->check(CLI::IsMember({"effective-batch", "any"}));
-  verb->add_option("--only,--allow", options->only,
-                   "Consider these techniques alone: micro_batch,autocast,checkpoint,resize")
-      ->delimiter(',');
-  verb->add_option("--deny", options->deny, "Leave these techniques out")->delimiter(',');
-  verb->add_option("--plan-out", options->plan_out, "Where the best plan is written");
-  verb->add_flag("--no-verify", options->no_verify,
-                 "Do not train a few steps with and without the best plan, to see that they are the same");
-  verb->add_option("--budget", options->budget_seconds, "Seconds for the whole search (60, or 15 runs of a slow job)")
-      ->check(CLI::PositiveNumber);
+  const Parser verb = parser.add_verb("fit", "Find and prove the cheapest changes that make a job fit a card");
+  add_job_options(verb, options->job);
+  verb.add_option("--keep", options->keep,
+                  "effective-batch (default: a smaller batch is made up for by accumulation) or any")
+      .one_of({"effective-batch", "any"});
+  verb.add_option("--only,--allow", options->only,
+                  "Consider these techniques alone: micro_batch,autocast,checkpoint,resize")
+      .separated_by(',');
+  verb.add_option("--deny", options->deny, "Leave these techniques out").separated_by(',');
+  verb.add_option("--plan-out", options->plan_out, "Where the best plan is written");
+  verb.add_flag("--no-verify", options->no_verify,
+                "Do not train a few steps with and without the best plan, to see that they are the same");
+  verb.add_option("--budget", options->budget_seconds, "Seconds for the whole search (60, or 15 runs of a slow job)")
+      .positive();
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

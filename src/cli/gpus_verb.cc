@@ -26,10 +26,10 @@ base::Result<int> act(const std::string& json_file) {
 
 }  // namespace
 
-Verb add_gpus_verb(CLI::App& parser) {
+Verb add_gpus_verb(const Parser& parser) {
   auto json_file = std::make_shared<std::string>();
-  CLI::App* verb = parser.add_subcommand("gpus", "List the cards that can be emulated");
-  verb->add_option("--json", *json_file, "Write the catalogue with all its sources to this file; - is stdout");
+  const Parser verb = parser.add_verb("gpus", "List the cards that can be emulated");
+  verb.add_option("--json", *json_file, "Write the catalogue with all its sources to this file; - is stdout");
   return {verb, [json_file](const Command&) {
             const auto code = act(*json_file);
             return code ? *code : report_error(code.error());

@@ -38,13 +38,13 @@ base::Result<int> act(const InitOptions& options, const Command& command) {
 
 }  // namespace
 
-Verb add_init_verb(CLI::App& parser) {
+Verb add_init_verb(const Parser& parser) {
   auto options = std::make_shared<InitOptions>();
-  CLI::App* verb = parser.add_subcommand("init", "Check driver, torch, cards, limits and disks; each with what to try");
-  verb->add_option("--json", options->json, "Write what was found to this file; - is stdout");
-  verb->add_option("--root", options->root, "Read /proc, /sys and /dev/shm below this folder (a container's, a test's)")
-      ->check(CLI::ExistingDirectory);
-  verb->footer("vramfit init -- python train.py asks the Python of that command");
+  const Parser verb = parser.add_verb("init", "Check driver, torch, cards, limits and disks; each with what to try");
+  verb.add_option("--json", options->json, "Write what was found to this file; - is stdout");
+  verb.add_option("--root", options->root, "Read /proc, /sys and /dev/shm below this folder (a container's, a test's)")
+      .existing_folder();
+  verb.footer("vramfit init -- python train.py asks the Python of that command");
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

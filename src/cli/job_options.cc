@@ -19,12 +19,12 @@ namespace vramfit::cli {
 using base::ErrorCode;
 using base::Result;
 
-void add_job_options(CLI::App& parser, JobOptions& options) {
+void add_job_options(const Parser& parser, JobOptions& options) {
   parser
       .add_option("--gpu,-g", options.gpus,
                   "The card: \"GTX 1070\", 8xV100-32GB, rtx3090:20GiB, a list, a TOML file, or real")
-      ->required()
-      ->allow_extra_args(false);
+      .required()
+      .one_value_each();
   parser.add_option("--steps", options.steps,
                     "auto (a few batches a pass, the default), all, or a number of batches a pass");
   parser
@@ -32,13 +32,13 @@ void add_job_options(CLI::App& parser, JobOptions& options) {
           "--within", options.within,
           "How long everything is run before anything is left out: seconds (20, or VRAMFIT_WITHIN), a number of "
           "batches and steps (500n), or 0: the short cut alone")
-      ->envname("VRAMFIT_WITHIN");
+      .variable("VRAMFIT_WITHIN");
   parser
       .add_option(
           "--values", options.values,
           "auto (default: kernels compute nothing, until the script reads a value that steers it), zeros (nothing, to "
           "the end), tracked (what steers the script is followed from the start) or cpu (exact, slow)")
-      ->check(CLI::IsMember({"auto", "zeros", "tracked", "cpu"}));
+      .one_of({"auto", "zeros", "tracked", "cpu"});
   parser.add_option("--occupied", options.occupied, "Memory that others hold on each card, 2GiB");
   parser.add_option("--context", options.context,
                     "What a CUDA context takes on this card, if you know it: 1343MiB; or from:FILE, what a log's "
@@ -51,16 +51,15 @@ void add_job_options(CLI::App& parser, JobOptions& options) {
           "--address-order", options.address_order,
           "How the card's driver hands out addresses, which decides between free blocks of one size: linux, wsl "
           "(also Windows), or auto (what vramfit check --learn kept, else linux)")
-      ->check(CLI::IsMember({"auto", "linux", "wsl"}));
+      .one_of({"auto", "linux", "wsl"});
   parser.add_flag("--no-learned", options.no_learned, "Leave out what vramfit check --learn kept of this card");
   parser.add_option("--torch", options.torch, "Run in an environment of vramfit's own with this PyTorch: 2.6.0");
-  parser.add_option("--timeout", options.timeout_seconds, "Seconds after which a run is ended")
-      ->check(CLI::PositiveNumber);
+  parser.add_option("--timeout", options.timeout_seconds, "Seconds after which a run is ended").positive();
   parser
       .add_option("--files", options.files,
                   "private (default on virtual cards: what the job writes and removes is a layer of its own, gone "
                   "after it) or shared (your own files)")
-      ->check(CLI::IsMember({"private", "shared"}));
+      .one_of({"private", "shared"});
   parser.add_option("--keep-files", options.keep_files, "Copy what the private layer held to this new or empty folder");
   parser.add_flag("--network", options.network,
                   "Let a job on virtual cards use the network (off: nothing is sent, and W&B, hubs ... stay offline)");

@@ -2,13 +2,13 @@
 #ifndef VRAMFIT_CLI_JOB_OPTIONS_H
 #define VRAMFIT_CLI_JOB_OPTIONS_H
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "app/run.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "cli/parser.h"
 #include "model/stored_run.h"
 
 namespace vramfit::cli {
@@ -25,7 +25,7 @@ struct JobOptions {
   bool verbose = false;
 };
 
-void add_job_options(CLI::App& parser, JobOptions& options);
+void add_job_options(const Parser& parser, JobOptions& options);
 
 // --files, --network and --keep-files, where they make sense for these cards.
 base::Result<app::FileWishes> build_file_wishes(const JobOptions& options, bool real);

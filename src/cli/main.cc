@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <exception>
-#include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/terminal.h"
@@ -31,35 +30,26 @@ Words split(int argc, char** argv) {
       (behind ? words.command : words.own).push_back(word);
     }
   }
-  std::reverse(words.own.begin(), words.own.end());  // as CLI11 wants them
   return words;
 }
 
 int main_checked(int argc, char** argv) {
-  CLI::App parser("Runs the real CUDA build of PyTorch on a virtual GPU and finds what makes a job fit its card.",
-                  "vramfit");
-  parser.set_version_flag("--version", "vramfit " VRAMFIT_VERSION);
-  parser.require_subcommand(1);
-  parser.footer("vramfit VERB [options] -- python script.py its own arguments");
-  const std::vector<Verb> verbs = {vramfit::cli::add_run_verb(parser),     vramfit::cli::add_fit_verb(parser),
-                                   vramfit::cli::add_gpus_verb(parser),    vramfit::cli::add_env_verb(parser),
-                                   vramfit::cli::add_runs_verb(parser),    vramfit::cli::add_show_verb(parser),
-                                   vramfit::cli::add_compare_verb(parser), vramfit::cli::add_sweep_verb(parser),
-                                   vramfit::cli::add_watch_verb(parser),   vramfit::cli::add_doctor_verb(parser),
-                                   vramfit::cli::add_explain_verb(parser), vramfit::cli::add_replay_verb(parser),
-                                   vramfit::cli::add_report_verb(parser),  vramfit::cli::add_serve_verb(parser),
-                                   vramfit::cli::add_export_verb(parser),  vramfit::cli::add_init_verb(parser),
-                                   vramfit::cli::add_verify_verb(parser),  vramfit::cli::add_check_verb(parser)};
-  Words words = split(argc, argv);
-  try {
-    parser.parse(words.own);
-  } catch (const CLI::ParseError& problem) {
-    const bool asked = problem.get_exit_code() == 0;  // --help, --version
-    parser.exit(problem, std::cout, std::cerr);
-    return asked ? 0 : 2;
+  const vramfit::cli::CommandLine line(
+      "Runs the real CUDA build of PyTorch on a virtual GPU and finds what makes a job fit its card.",
+      "vramfit " VRAMFIT_VERSION, "vramfit VERB [options] -- python script.py its own arguments");
+  std::vector<Verb> verbs;
+  for (const auto add : {vramfit::cli::add_run_verb, vramfit::cli::add_fit_verb, vramfit::cli::add_gpus_verb,
+                         vramfit::cli::add_env_verb, vramfit::cli::add_runs_verb, vramfit::cli::add_show_verb,
+                         vramfit::cli::add_compare_verb, vramfit::cli::add_sweep_verb, vramfit::cli::add_watch_verb,
+                         vramfit::cli::add_doctor_verb, vramfit::cli::add_explain_verb, vramfit::cli::add_replay_verb,
+                         vramfit::cli::add_report_verb, vramfit::cli::add_serve_verb, vramfit::cli::add_export_verb,
+                         vramfit::cli::add_init_verb, vramfit::cli::add_verify_verb, vramfit::cli::add_check_verb}) {
+    verbs.push_back(add(line.parser()));
   }
+  Words words = split(argc, argv);
+  if (const auto code = line.read(std::move(words.own))) return *code;
   for (const Verb& verb : verbs) {
-    if (verb.parser->parsed()) return verb.act(words.command);
+    if (verb.parser.was_chosen()) return verb.act(words.command);
   }
   return 2;
 }

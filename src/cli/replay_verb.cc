@@ -71,19 +71,19 @@ base::Result<int> act(const Options& options) {
 
 }  // namespace
 
-Verb add_replay_verb(CLI::App& parser) {
+Verb add_replay_verb(const Parser& parser) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = parser.add_subcommand("replay", "Replay a memory snapshot at other allocator settings");
-  verb->add_option("snapshot", options->file, "What torch.cuda.memory._dump_snapshot wrote")->required();
-  CLI::Option* gpu = verb->add_option("-g,--gpu", options->gpu, "On this card: \"GTX 1070\", rtx3090:20GiB");
-  verb->add_option("--capacity", options->capacity, "PyTorch may reserve this much: 7.2GiB")->excludes(gpu);
-  verb->add_option("--set", options->settings, "A setting of PYTORCH_CUDA_ALLOC_CONF: expandable_segments:True")
-      ->take_all();
-  verb->add_flag("--search", options->search, "Try the whole grid of settings");
-  verb->add_option("--device", options->device, "Which device of the snapshot");
-  verb->add_option("--torch", options->torch, "Rules of this release: 2.6; else those that replay it best");
-  verb->add_option("--json", options->json, "Write the result to this file; - is stdout");
-  verb->add_flag("-v,--verbose", options->verbose, "Show all settings that were tried");
+  const Parser verb = parser.add_verb("replay", "Replay a memory snapshot at other allocator settings");
+  verb.add_option("snapshot", options->file, "What torch.cuda.memory._dump_snapshot wrote").required();
+  const Option gpu = verb.add_option("-g,--gpu", options->gpu, "On this card: \"GTX 1070\", rtx3090:20GiB");
+  verb.add_option("--capacity", options->capacity, "PyTorch may reserve this much: 7.2GiB").excludes(gpu);
+  verb.add_option("--set", options->settings, "A setting of PYTORCH_CUDA_ALLOC_CONF: expandable_segments:True")
+      .keeps_all();
+  verb.add_flag("--search", options->search, "Try the whole grid of settings");
+  verb.add_option("--device", options->device, "Which device of the snapshot");
+  verb.add_option("--torch", options->torch, "Rules of this release: 2.6; else those that replay it best");
+  verb.add_option("--json", options->json, "Write the result to this file; - is stdout");
+  verb.add_flag("-v,--verbose", options->verbose, "Show all settings that were tried");
   return {verb, [options](const Command&) {
             const auto code = act(*options);
             return code ? *code : report_error(code.error());

@@ -75,15 +75,15 @@ base::Result<void> act(const ReportOptions& options) {
 
 }  // namespace
 
-Verb add_report_verb(CLI::App& parser) {
+Verb add_report_verb(const Parser& parser) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* verb = parser.add_subcommand("report", "Write runs or memory snapshots as one offline HTML page");
-  verb->add_option("what", options->what, "Numbers of runs, files of memory snapshots, or both")
-      ->required()
-      ->expected(1, 1000);
-  verb->add_option("-o,--output", options->file, "The file (report.html); - is stdout");
-  verb->add_flag("--confidential", options->is_confidential,
-                 "Leave out source lines, stacks, phases, paths, command, host, messages and notes");
+  const Parser verb = parser.add_verb("report", "Write runs or memory snapshots as one offline HTML page");
+  verb.add_option("what", options->what, "Numbers of runs, files of memory snapshots, or both")
+      .required()
+      .takes(1, 1000);
+  verb.add_option("-o,--output", options->file, "The file (report.html); - is stdout");
+  verb.add_flag("--confidential", options->is_confidential,
+                "Leave out source lines, stacks, phases, paths, command, host, messages and notes");
   return {verb, [options](const Command&) {
             const auto done = act(*options);
             return done ? 0 : report_error(done.error());

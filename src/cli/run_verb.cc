@@ -97,18 +97,18 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
 
 }  // namespace
 
-Verb add_run_verb(CLI::App& parser) {
+Verb add_run_verb(const Parser& parser) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* verb =
-      parser.add_subcommand("run", "Run a command on virtual cards and say what it used, needed and why it ran out");
-  add_job_options(*verb, options->job);
-  verb->add_option("--plan", options->plan, "Apply this plan file to the job")->check(CLI::ExistingFile);
-  verb->add_flag("--floor", options->floor, "Find the smallest card on which the job runs");
-  verb->add_flag("--diagnose", options->diagnose,
-                 "Look for causes too (--json, under \"evidence\"): what grows and who holds it, copies, contexts");
-  verb->add_flag("--modules", options->modules,
-                 "Say of every module what it holds and computes, and what dropping a branch would free");
-  verb->add_option("--svg", options->svg, "Draw the network into this file, with the memory of each part (--modules)");
+  const Parser verb =
+      parser.add_verb("run", "Run a command on virtual cards and say what it used, needed and why it ran out");
+  add_job_options(verb, options->job);
+  verb.add_option("--plan", options->plan, "Apply this plan file to the job").existing_file();
+  verb.add_flag("--floor", options->floor, "Find the smallest card on which the job runs");
+  verb.add_flag("--diagnose", options->diagnose,
+                "Look for causes too (--json, under \"evidence\"): what grows and who holds it, copies, contexts");
+  verb.add_flag("--modules", options->modules,
+                "Say of every module what it holds and computes, and what dropping a branch would free");
+  verb.add_option("--svg", options->svg, "Draw the network into this file, with the memory of each part (--modules)");
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

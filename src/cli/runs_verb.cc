@@ -154,42 +154,42 @@ int finish(const Result<int>& code) { return code ? *code : report_error(code.er
 
 }  // namespace
 
-Verb add_runs_verb(CLI::App& parser) {
+Verb add_runs_verb(const Parser& parser) {
   auto options = std::make_shared<RunsOptions>();
-  CLI::App* verb = parser.add_subcommand("runs", "The numbered history of runs: list, note, tag, export, import");
-  verb->add_option("number", options->number, "The run that --note, --tag, --untag or --export is about");
-  verb->add_option("--limit", options->filter.most, "The newest so many (20)")->check(CLI::PositiveNumber);
-  verb->add_flag("--all", options->all, "All of them");
-  verb->add_option("--with-tag", options->filter.tag, "Only runs with this tag");
-  verb->add_option("--verb", options->filter.verb, "Only runs of this verb: run, fit, sweep ...");
-  verb->add_option("--verdict", options->filter.verdict, "Only runs that ended so: fits, out_of_memory ...");
-  verb->add_option("--of", options->filter.parent, "Only the trials of this sweep");
-  verb->add_option("--note", options->note, "Write this beside the run (- takes the note away)");
-  verb->add_option("--tag", options->tag, "Give the run this tag");
-  verb->add_option("--untag", options->untag, "Take this tag away");
-  verb->add_option("--export", options->export_file, "Write the run, or all that are asked for, to this file");
-  verb->add_option("--import", options->import_file, "Take the runs of such a file in")->check(CLI::ExistingFile);
-  verb->add_option("--keep", options->keep, "Remove all but the newest so many")->check(CLI::NonNegativeNumber);
-  verb->add_option("--remove", options->remove, "Remove this run")->check(CLI::PositiveNumber);
-  verb->add_option("--json", options->json, "Write the list to this file; - is stdout");
+  const Parser verb = parser.add_verb("runs", "The numbered history of runs: list, note, tag, export, import");
+  verb.add_option("number", options->number, "The run that --note, --tag, --untag or --export is about");
+  verb.add_option("--limit", options->filter.most, "The newest so many (20)").positive();
+  verb.add_flag("--all", options->all, "All of them");
+  verb.add_option("--with-tag", options->filter.tag, "Only runs with this tag");
+  verb.add_option("--verb", options->filter.verb, "Only runs of this verb: run, fit, sweep ...");
+  verb.add_option("--verdict", options->filter.verdict, "Only runs that ended so: fits, out_of_memory ...");
+  verb.add_option("--of", options->filter.parent, "Only the trials of this sweep");
+  verb.add_option("--note", options->note, "Write this beside the run (- takes the note away)");
+  verb.add_option("--tag", options->tag, "Give the run this tag");
+  verb.add_option("--untag", options->untag, "Take this tag away");
+  verb.add_option("--export", options->export_file, "Write the run, or all that are asked for, to this file");
+  verb.add_option("--import", options->import_file, "Take the runs of such a file in").existing_file();
+  verb.add_option("--keep", options->keep, "Remove all but the newest so many").not_negative();
+  verb.add_option("--remove", options->remove, "Remove this run").positive();
+  verb.add_option("--json", options->json, "Write the list to this file; - is stdout");
   return {verb, [options](const Command&) { return finish(act(*options)); }};
 }
 
-Verb add_show_verb(CLI::App& parser) {
+Verb add_show_verb(const Parser& parser) {
   auto options = std::make_shared<NumbersOptions>();
-  CLI::App* verb = parser.add_subcommand("show", "Tell one run of the history");
-  verb->add_option("number", options->numbers, "Its number, as `vramfit runs` lists it")->required()->expected(1);
-  verb->add_option("--json", options->json, "Write all that is known of it to this file; - is stdout");
+  const Parser verb = parser.add_verb("show", "Tell one run of the history");
+  verb.add_option("number", options->numbers, "Its number, as `vramfit runs` lists it").required().takes(1, 1);
+  verb.add_option("--json", options->json, "Write all that is known of it to this file; - is stdout");
   return {verb, [options](const Command&) { return finish(act_show(*options)); }};
 }
 
-Verb add_compare_verb(CLI::App& parser) {
+Verb add_compare_verb(const Parser& parser) {
   auto options = std::make_shared<NumbersOptions>();
-  CLI::App* verb = parser.add_subcommand("compare", "Set runs of the history side by side: what changed, memory, time");
-  verb->add_option("numbers", options->numbers, "Two or more; changes are told against the first")
-      ->required()
-      ->expected(2, 1000);
-  verb->add_option("--json", options->json, "Write the comparison to this file; - is stdout");
+  const Parser verb = parser.add_verb("compare", "Set runs of the history side by side: what changed, memory, time");
+  verb.add_option("numbers", options->numbers, "Two or more; changes are told against the first")
+      .required()
+      .takes(2, 1000);
+  verb.add_option("--json", options->json, "Write the comparison to this file; - is stdout");
   return {verb, [options](const Command&) { return finish(act_compare(*options)); }};
 }
 

@@ -112,14 +112,14 @@ Result<void> act(const ServeOptions& options) {
 
 }  // namespace
 
-Verb add_serve_verb(CLI::App& parser) {
+Verb add_serve_verb(const Parser& parser) {
   auto options = std::make_shared<ServeOptions>();
-  CLI::App* verb = parser.add_subcommand("serve", "Show the history in a browser of this machine, live; read-only");
-  verb->add_option("--port", options->port, "Port (9837); 0 is any free one");
-  verb->add_flag("--open", options->open, "Open it in the browser");
-  verb->add_option("--address", options->address, "Address to listen on (127.0.0.1)");
-  verb->add_flag("--anyone", options->for_anyone,
-                 "Let --address be one that other machines reach: there is no password");
+  const Parser verb = parser.add_verb("serve", "Show the history in a browser of this machine, live; read-only");
+  verb.add_option("--port", options->port, "Port (9837); 0 is any free one");
+  verb.add_flag("--open", options->open, "Open it in the browser");
+  verb.add_option("--address", options->address, "Address to listen on (127.0.0.1)");
+  verb.add_flag("--anyone", options->for_anyone,
+                "Let --address be one that other machines reach: there is no password");
   return {verb, [options](const Command&) {
             const auto done = act(*options);
             return done ? 0 : report_error(done.error());

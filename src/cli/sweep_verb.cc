@@ -156,39 +156,35 @@ Result<int> act(const SweepOptions& options, const Command& command) {
 
 }  // namespace
 
-Verb add_sweep_verb(CLI::App& parser) {
+Verb add_sweep_verb(const Parser& parser) {
   auto options = std::make_shared<SweepOptions>();
-  CLI::App* verb = parser.add_subcommand(
+  const Parser verb = parser.add_verb(
       "sweep", "Run a job with many configurations, or find the largest value that fits; here, or on Slurm");
-  verb->add_option("--gpu,-g", options->gpus, "The card or cards, as for run; real: the machine's own")
-      ->allow_extra_args(false);
-  verb->add_option("--vary", options->vary,
-                   "NAME=VALUE,VALUE: an option of the script (\"--crop-size=512,768\"), {NAME} in its command, batch, "
-                   "amp=off,bf16,fp16, alloc=off,CONF, plan=off,FILE, gpu, steps, within, occupied, torch")
-      ->allow_extra_args(false);
-  verb->add_option("--find-max", options->find_max, "NAME or NAME=1..512: the largest whole number that fits");
-  verb->add_option("--file", options->file, "The sweep as a TOML file")->check(CLI::ExistingFile);
-  verb->add_option("--out", options->out, "The sweep's folder; one with the same sweep is gone on with");
-  verb->add_option("--jobs,-j", options->jobs,
-                   "Trials at once (default: what cores and memory allow; 1 on real cards)");
-  verb->add_option("--timeout", options->timeout_seconds, "Seconds after which a trial is ended (600)")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--steps", options->steps, "As for run");
-  verb->add_option("--within", options->within, "As for run");
-  verb->add_option("--values", options->values, "As for run");
-  verb->add_option("--occupied", options->occupied, "As for run");
-  verb->add_option("--torch", options->torch, "As for run");
-  verb->add_option("--cudnn", options->cudnn, "As for run");
-  verb->add_option("--address-order", options->address_order, "As for run");
-  verb->add_option("--files", options->files, "As for run: each trial has its own")
-      ->check(CLI::IsMember({"private", "shared"}));
-  verb->add_flag("--network", options->network, "As for run");
-  verb->add_flag("--slurm", options->slurm, "Run the trials as job arrays on this Slurm cluster");
-  verb->add_option("--slurm-option", options->slurm_options, "A word for sbatch: --slurm-option=--partition=gpu")
-      ->allow_extra_args(false);
-  verb->add_option("--run-trial", options->run_trial, "Run this one trial of the folder; what cluster jobs call")
-      ->group("");
-  verb->add_option("--json", options->json, "Write the result to this file");
+  verb.add_option("--gpu,-g", options->gpus, "The card or cards, as for run; real: the machine's own").one_value_each();
+  verb.add_option("--vary", options->vary,
+                  "NAME=VALUE,VALUE: an option of the script (\"--crop-size=512,768\"), {NAME} in its command, batch, "
+                  "amp=off,bf16,fp16, alloc=off,CONF, plan=off,FILE, gpu, steps, within, occupied, torch")
+      .one_value_each();
+  verb.add_option("--find-max", options->find_max, "NAME or NAME=1..512: the largest whole number that fits");
+  verb.add_option("--file", options->file, "The sweep as a TOML file").existing_file();
+  verb.add_option("--out", options->out, "The sweep's folder; one with the same sweep is gone on with");
+  verb.add_option("--jobs,-j", options->jobs, "Trials at once (default: what cores and memory allow; 1 on real cards)");
+  verb.add_option("--timeout", options->timeout_seconds, "Seconds after which a trial is ended (600)").positive();
+  verb.add_option("--steps", options->steps, "As for run");
+  verb.add_option("--within", options->within, "As for run");
+  verb.add_option("--values", options->values, "As for run");
+  verb.add_option("--occupied", options->occupied, "As for run");
+  verb.add_option("--torch", options->torch, "As for run");
+  verb.add_option("--cudnn", options->cudnn, "As for run");
+  verb.add_option("--address-order", options->address_order, "As for run");
+  verb.add_option("--files", options->files, "As for run: each trial has its own").one_of({"private", "shared"});
+  verb.add_flag("--network", options->network, "As for run");
+  verb.add_flag("--slurm", options->slurm, "Run the trials as job arrays on this Slurm cluster");
+  verb.add_option("--slurm-option", options->slurm_options, "A word for sbatch: --slurm-option=--partition=gpu")
+      .one_value_each();
+  verb.add_option("--run-trial", options->run_trial, "Run this one trial of the folder; what cluster jobs call")
+      .hidden();
+  verb.add_option("--json", options->json, "Write the result to this file");
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

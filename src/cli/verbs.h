@@ -2,10 +2,11 @@
 #ifndef VRAMFIT_CLI_VERBS_H
 #define VRAMFIT_CLI_VERBS_H
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "cli/parser.h"
 
 namespace vramfit::cli {
 
@@ -13,28 +14,28 @@ namespace vramfit::cli {
 using Command = std::vector<std::string>;
 
 struct Verb {
-  CLI::App* parser = nullptr;
+  Parser parser;
   std::function<int(const Command&)> act;
 };
 
-Verb add_run_verb(CLI::App& parser);
-Verb add_fit_verb(CLI::App& parser);
-Verb add_gpus_verb(CLI::App& parser);
-Verb add_env_verb(CLI::App& parser);
-Verb add_watch_verb(CLI::App& parser);
-Verb add_runs_verb(CLI::App& parser);
-Verb add_show_verb(CLI::App& parser);
-Verb add_compare_verb(CLI::App& parser);
-Verb add_sweep_verb(CLI::App& parser);
-Verb add_doctor_verb(CLI::App& parser);
-Verb add_explain_verb(CLI::App& parser);
-Verb add_replay_verb(CLI::App& parser);
-Verb add_report_verb(CLI::App& parser);
-Verb add_serve_verb(CLI::App& parser);
-Verb add_export_verb(CLI::App& parser);
-Verb add_verify_verb(CLI::App& parser);
-Verb add_check_verb(CLI::App& parser);
-Verb add_init_verb(CLI::App& parser);
+Verb add_run_verb(const Parser& parser);
+Verb add_fit_verb(const Parser& parser);
+Verb add_gpus_verb(const Parser& parser);
+Verb add_env_verb(const Parser& parser);
+Verb add_watch_verb(const Parser& parser);
+Verb add_runs_verb(const Parser& parser);
+Verb add_show_verb(const Parser& parser);
+Verb add_compare_verb(const Parser& parser);
+Verb add_sweep_verb(const Parser& parser);
+Verb add_doctor_verb(const Parser& parser);
+Verb add_explain_verb(const Parser& parser);
+Verb add_replay_verb(const Parser& parser);
+Verb add_report_verb(const Parser& parser);
+Verb add_serve_verb(const Parser& parser);
+Verb add_export_verb(const Parser& parser);
+Verb add_verify_verb(const Parser& parser);
+Verb add_check_verb(const Parser& parser);
+Verb add_init_verb(const Parser& parser);
 
 }  // namespace vramfit::cli
 

@@ -48,12 +48,12 @@ base::Result<int> act(const VerifyOptions& options, const Command& command) {
 
 }  // namespace
 
-Verb add_verify_verb(CLI::App& parser) {
+Verb add_verify_verb(const Parser& parser) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* verb = parser.add_subcommand(
+  const Parser verb = parser.add_verb(
       "verify", "Train a few steps with a plan and without, values computed, and say whether they are the same");
-  verb->add_option("plan", options->plan, "The plan file")->required()->check(CLI::ExistingFile);
-  add_job_options(*verb, options->job);
+  verb.add_option("plan", options->plan, "The plan file").required().existing_file();
+  add_job_options(verb, options->job);
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

@@ -348,36 +348,32 @@ base::Result<int> act(const WatchWords& words, const Command& command) {
 
 }  // namespace
 
-Verb add_watch_verb(CLI::App& parser) {
+Verb add_watch_verb(const Parser& parser) {
   auto words = std::make_shared<WatchWords>();
-  CLI::App* verb =
-      parser.add_subcommand("watch", "Watch the cards: on screen, into files, for Prometheus; or -- command");
-  verb->add_flag("--once", words->once, "One look, then end; exit code 1 when a card does not answer or there is none");
-  verb->add_option("--interval", words->interval,
-                   "Time between samples, from 10ms up (default 1s; 10ms for a command)");
-  verb->add_option("--count", words->count, "End after this many samples")->check(CLI::PositiveNumber);
-  verb->add_option("--json", words->json, "Write JSON to this file, one line a sample; - is stdout");
-  verb->add_option("--csv", words->csv, "Write CSV to this file; - is stdout");
-  verb->add_option("--record", words->record, "Record to this file; see it again with --replay");
-  verb->add_option("--record-limit", words->record_limit, "Size at which the recording is rotated (64MiB)");
-  verb->add_option("--record-keep", words->record_keep, "Rotated recordings to keep (4)")->check(CLI::Range(0, 1000));
-  verb->add_option("--replay", words->replay, "Show a recording instead of this machine")->check(CLI::ExistingFile);
-  verb->add_option("--prometheus", words->prometheus, "Serve metrics on this address (127.0.0.1:9836)")->expected(0, 1);
-  verb->add_flag("--per-process", words->per_process,
-                 "A metric for each process too, with names of users and programs");
-  verb->add_option("--alert", words->alerts, "Tell when a rule holds: \"mem>90% for 30s\"; may be repeated")
-      ->take_all();
-  verb->add_option("--exec", words->exec, "Run this shell command when an alert begins");
-  verb->add_option("--sort", words->sort, "Order of the processes (memory)")
-      ->check(CLI::IsMember({"memory", "card", "pid", "user", "since", "name"}));
-  verb->add_option("--filter", words->filter, "Show only processes that hold this text");
-  verb->add_flag("--tree", words->tree, "Processes under those that started them");
-  verb->add_flag("--headless", words->headless, "No screen: only files, metrics and alerts");
-  verb->add_flag("--no-color", words->no_color, "No colours (as NO_COLOR)");
-  verb->add_flag("--no-unicode", words->no_unicode, "Plain ASCII");
-  verb->add_flag("--no-virtual", words->no_virtual, "Without the virtual cards of running sessions");
+  const Parser verb = parser.add_verb("watch", "Watch the cards: on screen, into files, for Prometheus; or -- command");
+  verb.add_flag("--once", words->once, "One look, then end; exit code 1 when a card does not answer or there is none");
+  verb.add_option("--interval", words->interval, "Time between samples, from 10ms up (default 1s; 10ms for a command)");
+  verb.add_option("--count", words->count, "End after this many samples").positive();
+  verb.add_option("--json", words->json, "Write JSON to this file, one line a sample; - is stdout");
+  verb.add_option("--csv", words->csv, "Write CSV to this file; - is stdout");
+  verb.add_option("--record", words->record, "Record to this file; see it again with --replay");
+  verb.add_option("--record-limit", words->record_limit, "Size at which the recording is rotated (64MiB)");
+  verb.add_option("--record-keep", words->record_keep, "Rotated recordings to keep (4)").between(0, 1000);
+  verb.add_option("--replay", words->replay, "Show a recording instead of this machine").existing_file();
+  verb.add_option("--prometheus", words->prometheus, "Serve metrics on this address (127.0.0.1:9836)").takes(0, 1);
+  verb.add_flag("--per-process", words->per_process, "A metric for each process too, with names of users and programs");
+  verb.add_option("--alert", words->alerts, "Tell when a rule holds: \"mem>90% for 30s\"; may be repeated").keeps_all();
+  verb.add_option("--exec", words->exec, "Run this shell command when an alert begins");
+  verb.add_option("--sort", words->sort, "Order of the processes (memory)")
+      .one_of({"memory", "card", "pid", "user", "since", "name"});
+  verb.add_option("--filter", words->filter, "Show only processes that hold this text");
+  verb.add_flag("--tree", words->tree, "Processes under those that started them");
+  verb.add_flag("--headless", words->headless, "No screen: only files, metrics and alerts");
+  verb.add_flag("--no-color", words->no_color, "No colours (as NO_COLOR)");
+  verb.add_flag("--no-unicode", words->no_unicode, "Plain ASCII");
+  verb.add_flag("--no-virtual", words->no_virtual, "Without the virtual cards of running sessions");
   return {verb, [words, verb](const Command& command) {
-            words->wants_prometheus = verb->count("--prometheus") > 0;
+            words->wants_prometheus = verb.option("--prometheus").was_given();
             const auto code = act(*words, command);
             return code ? *code : report_error(code.error());
           }};
