@@ -18,9 +18,8 @@ function(vramfit_test_flags name)
   vramfit_target(${name})
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_link_libraries(${name} PRIVATE GTest::gtest)
-  if(VRAMFIT_CCACHE)  # it keeps nothing that uses a precompiled header unless it is told that macros are no obstacle
-    set_target_properties(${name} PROPERTIES
-      CXX_COMPILER_LAUNCHER "env;${VRAMFIT_CCACHE_SETTINGS};CCACHE_SLOPPINESS=pch_defines,time_macros;${VRAMFIT_CCACHE}")
+  if(VRAMFIT_CCACHE)
+    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER "${VRAMFIT_CCACHE_WITH_PCH}")
   endif()
 endfunction()
 vramfit_test_flags(vramfit_test_headers)

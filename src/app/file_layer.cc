@@ -41,10 +41,10 @@ Result<std::int64_t> find_limit(const base::Environment& environment) {
     return std::unexpected(limit.error());
   }
   const model::HostReading host = probe::read_host({});
-  const auto group = host.cgroup_limit_bytes ? std::optional(*host.cgroup_limit_bytes) : std::nullopt;
-  const auto machine = host.memory_total_bytes ? std::optional(*host.memory_total_bytes) : std::nullopt;
-  if (!group || (machine && *machine <= *group)) return 0;  // as the kernel reckons it
-  return static_cast<std::int64_t>(*group) / 2;
+  if (!host.cgroup_limit_bytes) return 0;  // as the kernel reckons it
+  const auto group = *host.cgroup_limit_bytes;
+  if (host.memory_total_bytes && *host.memory_total_bytes <= group) return 0;
+  return static_cast<std::int64_t>(group) / 2;
 }
 
 Result<std::optional<Mechanism>> chosen_mechanism(const base::Environment& environment) {

@@ -37,7 +37,7 @@ model::Diagnosis sample() {
 }
 
 std::string written(const model::Diagnosis& diagnosis) {
-  return report::json_to_text(report::diagnosis_to_json(diagnosis, "1"));
+  return report::diagnosis_to_json(diagnosis, "1");
 }
 
 TEST(ReportDiagnosis, what_was_written_is_read) {

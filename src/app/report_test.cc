@@ -51,7 +51,7 @@ StoredRun stored_full_of(const std::string& text, std::int64_t number) {
                .plan = text};
   run.end.verdict = "out_of_memory";
   run.end.findings = {{"VF1", text, text}};
-  run.end.result = report::run_to_json(result_full_of(text), "1").dump();
+  run.end.result = report::run_to_json(result_full_of(text), "1");
   run.note = text;
   run.tags = {text};
   return run;
@@ -91,21 +91,21 @@ TEST(Report, no_text_of_a_run_gets_into_the_page_unescaped) {
 
 TEST(Report, a_result_is_read_back_as_it_was_written) {
   const model::RunResult result = result_full_of("plain");
-  const auto read = read_stored_result(report::run_to_json(result, "1").dump());
+  const auto read = read_stored_result(report::run_to_json(result, "1"));
   ASSERT_TRUE(read) << read.error().what;
   EXPECT_EQ(read->run, result);
   EXPECT_FALSE(read->fit);
 }
 
 TEST(Report, a_fit_is_read_back_and_its_verdict_leads) {
-  const auto read = read_stored_result(report::fit_to_json(some_fit(), "1").dump());
+  const auto read = read_stored_result(report::fit_to_json(some_fit(), "1"));
   ASSERT_TRUE(read) << read.error().what;
   ASSERT_TRUE(read->fit);
   EXPECT_EQ(read->fit->plans.size(), 3u);
   EXPECT_EQ(read->fit->plans[2].proven->device, Bytes(50));
   EXPECT_FALSE(read->fit->lost[0].proven);
   StoredRun run{.number = 4, .state = model::RunState::kEnded};
-  run.end.result = report::fit_to_json(some_fit(), "1").dump();
+  run.end.result = report::fit_to_json(some_fit(), "1");
   const std::string html = build_report({run}, {.version = "1"});
   EXPECT_NE(html.find("[✓] quick fits card"), std::string::npos);
   EXPECT_LT(html.find("[✓] quick fits card"), html.find("Peak against time"));
@@ -113,7 +113,7 @@ TEST(Report, a_fit_is_read_back_and_its_verdict_leads) {
 
 TEST(Report, the_front_leaves_out_plans_that_another_beats_in_both) {
   StoredRun run{.number = 4, .state = model::RunState::kEnded};
-  run.end.result = report::fit_to_json(some_fit(), "1").dump();
+  run.end.result = report::fit_to_json(some_fit(), "1");
   const std::string html = build_report({run}, {.version = "1"});
   const auto row_of = [&](const std::string& plan) {
     const std::size_t at = html.find("<td>" + plan + "</td>");
@@ -125,7 +125,7 @@ TEST(Report, the_front_leaves_out_plans_that_another_beats_in_both) {
 }
 
 TEST(Report, a_damaged_result_leaves_the_tables_of_the_history_and_says_so) {
-  const std::string whole = report::run_to_json(result_full_of("plain"), "1").dump();
+  const std::string whole = report::run_to_json(result_full_of("plain"), "1");
   for (const std::string& damaged :
        {std::string("{"), std::string("[]"), std::string("7"), std::string("{}"), whole.substr(0, whole.size() / 2),
         std::string(R"({"verdict":"fits","devices":7})"),
@@ -157,7 +157,7 @@ TEST(Report, confidential_leaves_out_sources_paths_command_and_host) {
   result.oom->stack = result.error->stack = {{secret, 1, secret, secret}};
   result.warnings[0].text = "written to " + secret;
   result.depends_on_data[0].line = result.reason = result.timeline[0].mark = secret;
-  run.end.result = report::run_to_json(result, "1").dump();
+  run.end.result = report::run_to_json(result, "1");
   StoredRun other = stored_full_of("plain", 2);
   const std::string cleaned = build_report({run, other}, {.is_confidential = true, .version = "1"});
   EXPECT_EQ(cleaned.find("secret"), std::string::npos) << cleaned.substr(cleaned.find("secret") - 200, 400);

@@ -9,7 +9,6 @@
 
 #include <sys/types.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>

@@ -2,22 +2,18 @@
 #ifndef VRAMFIT_BASE_JSON_TEXT_H
 #define VRAMFIT_BASE_JSON_TEXT_H
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace vramfit::base {
 
-// Within one line, without an end of line. `Json` is nlohmann::json or nlohmann::ordered_json.
-template <class Json>
-std::string json_line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+// Within one line, without an end of line.
+std::string json_line(const nlohmann::json& json);
+std::string json_line(const nlohmann::ordered_json& json);
 
 // As a file has it: indented by one, with an end of line.
-template <class Json>
-std::string json_file(const Json& json) {
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string json_file(const nlohmann::json& json);
+std::string json_file(const nlohmann::ordered_json& json);
 
 }  // namespace vramfit::base
 

@@ -6,13 +6,11 @@
 
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "app/check/check.h"
 #include "app/learned.h"
 #include "app/run.h"
 #include "base/clock.h"
-#include "base/json_text.h"
 #include "base/subprocess.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
@@ -98,7 +96,7 @@ base::Result<int> act(const CheckOptions& options, const Command& command) {
     if (auto kept = keep(*request, answer->lesson); !kept) return std::unexpected(kept.error());
   }
   print(report::check_to_text(result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
-  const auto written = write_json(options.job.json, base::json_file(report::check_to_json(result, VRAMFIT_VERSION)));
+  const auto written = write_json(options.job.json, report::check_to_json(result, VRAMFIT_VERSION));
   if (!written) return std::unexpected(written.error());
   return exit_code_of(result.agreement);
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "app/catalogue.h"
@@ -90,7 +89,7 @@ Result<int> act(DoctorOptions options, const Command& command) {
   const auto diagnosis = app::diagnose(*request, runner, progress);
   progress.clear();
   if (!diagnosis) return std::unexpected(diagnosis.error());
-  const std::string json = report::json_to_text(report::diagnosis_to_json(*diagnosis, VRAMFIT_VERSION));
+  const std::string json = report::diagnosis_to_json(*diagnosis, VRAMFIT_VERSION);
   const double seconds = base::seconds_between(began, base::steady_clock().now_ns());
   book.finish(app::summarize(*diagnosis, seconds, json), progress);
   if (options.job.json == "-") {
@@ -101,7 +100,7 @@ Result<int> act(DoctorOptions options, const Command& command) {
     print(wants_color(1) ? report::paint_marks(text) : text);
   }
   const std::string sarif =
-      report::json_to_text(report::diagnosis_to_sarif(*diagnosis, app::cause_pages(), VRAMFIT_VERSION));
+      report::diagnosis_to_sarif(*diagnosis, app::cause_pages(), VRAMFIT_VERSION);
   if (auto written = write_json(options.sarif, sarif); !written) return std::unexpected(written.error());
   return diagnosis->trouble ? 1 : 0;
 }

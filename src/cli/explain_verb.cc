@@ -1,6 +1,5 @@
 // vramfit explain: what a code of the doctor means, the smallest example, the cure. Needs nothing but itself.
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "app/doctor.h"
 #include "cli/job_options.h"
@@ -24,7 +23,7 @@ base::Result<int> act(const std::string& name, const std::string& json_file) {
     text = report::cause_to_text(*page, app::example_of(*page), {.ascii = !shows_utf8()});
     pages = {*page};
   }
-  const std::string json = report::json_to_text(report::causes_to_json(pages, VRAMFIT_VERSION));
+  const std::string json = report::causes_to_json(pages, VRAMFIT_VERSION);
   if (json_file == "-") {
     print(json);
     return 0;

@@ -11,7 +11,6 @@
 #include "app/run_book.h"
 #include "app/warm_runner.h"
 #include "base/clock.h"
-#include "base/json_text.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -54,7 +53,7 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   const auto result = app::fit(request, runner, progress, base::steady_clock());
   progress.clear();
   if (!result) return std::unexpected(result.error());
-  const std::string json = base::json_file(report::fit_to_json(*result, VRAMFIT_VERSION));
+  const std::string json = report::fit_to_json(*result, VRAMFIT_VERSION);
   book.finish(app::summarize(*result, json), progress);
   print(report::fit_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), book.number()}));
   const auto written = write_json(options.job.json, json);

@@ -14,7 +14,7 @@ namespace {
 base::Result<int> act(const std::string& json_file) {
   const auto cards = app::load_catalogue();
   if (!cards) return std::unexpected(cards.error());
-  const std::string json = report::gpus_to_json(*cards, VRAMFIT_VERSION).dump(1) + "\n";
+  const std::string json = report::gpus_to_json(*cards, VRAMFIT_VERSION);
   if (json_file == "-") {
     print(json);
     return 0;

@@ -12,7 +12,6 @@
 #include "app/warm_runner.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/json_text.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -86,7 +85,7 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   if (options.floor) {
     if (auto found = add_floor(*request, outcome->result, progress); !found) return std::unexpected(found.error());
   }
-  const std::string json = base::json_file(report::run_to_json(outcome->result, VRAMFIT_VERSION));
+  const std::string json = report::run_to_json(outcome->result, VRAMFIT_VERSION);
   book.finish(app::summarize(outcome->result, json), progress);
   talk("\n" + report::run_to_text(outcome->result, {options.job.verbose, wants_color(STDERR_FILENO), book.number()}));
   const auto written = write_json(options.job.json, json);

@@ -1,7 +1,10 @@
 set(vramfit_cli_sources main.cc check_verb.cc doctor_verb.cc env_verb.cc explain_verb.cc export_verb.cc fit_verb.cc gpus_verb.cc init_verb.cc job_options.cc parser.cc replay_verb.cc report_verb.cc run_verb.cc runs_verb.cc serve_verb.cc sweep_verb.cc terminal.cc verify_verb.cc watch_verb.cc)
 list(TRANSFORM vramfit_cli_sources PREPEND "cli/")
 add_executable(vramfit ${vramfit_cli_sources})
-vramfit_target(vramfit)
+vramfit_compiled_in_src(vramfit)
+# g++ takes a precompiled header only where it was compiled with the same flags: as for a library.
+set_target_properties(vramfit PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+target_compile_options(vramfit PRIVATE -fPIC $<$<CONFIG:Release>:-O1>)
 target_link_libraries(vramfit PRIVATE vramfit_app vramfit_http vramfit_tui)
 target_compile_definitions(vramfit PRIVATE VRAMFIT_VERSION="${PROJECT_VERSION}")
 set_target_properties(vramfit PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${VRAMFIT_STAGE}/bin")

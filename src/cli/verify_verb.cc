@@ -3,12 +3,10 @@
 #include <unistd.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "app/verify.h"
 #include "app/warm_runner.h"
 #include "base/clock.h"
-#include "base/json_text.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -41,7 +39,7 @@ base::Result<int> act(const VerifyOptions& options, const Command& command) {
   progress.clear();
   if (!result) return std::unexpected(result.error());
   print(report::verify_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
-  const auto written = write_json(options.job.json, base::json_file(report::verify_to_json(*result, VRAMFIT_VERSION)));
+  const auto written = write_json(options.job.json, report::verify_to_json(*result, VRAMFIT_VERSION));
   if (!written) return std::unexpected(written.error());
   return exit_code_of(*result);
 }

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -18,7 +17,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "base/json_text.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "http/page_server.h"
@@ -221,7 +219,7 @@ base::Result<int> show_once(const WatchWords& words, app::Watch& watch) {
   }
   const model::MachineSample& sample = (*tick)->sample;
   if (!words.json.empty()) {
-    const std::string json = base::json_file(report::machine_to_json(sample, VRAMFIT_VERSION));
+    const std::string json = report::machine_to_json(sample, VRAMFIT_VERSION);
     if (words.json == "-") {
       print(json);
       return exit_code_of(sample);
@@ -279,7 +277,7 @@ base::Result<int> watch_command(const WatchWords& words, const Command& command)
   const auto peaks = app::watch_command({.command = command, .interval_ns = *interval});
   if (!peaks) return std::unexpected(peaks.error());
   talk("\n" + report::peaks_to_text(*peaks));
-  const std::string json = base::json_file(report::peaks_to_json(*peaks, VRAMFIT_VERSION));
+  const std::string json = report::peaks_to_json(*peaks, VRAMFIT_VERSION);
   if (!words.json.empty()) {
     if (auto written = base::write_file(words.json, json); !written) return std::unexpected(written.error());
   }

@@ -3,7 +3,7 @@
 #define VRAMFIT_INGEST_PLAN_FILE_H
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 #include "base/error.h"

@@ -69,7 +69,7 @@ Result<void> LayerTree::build() {
   for (const char* folder : {"/upper", "/scratch", "/tree", "/dev"}) {
     if (auto made = make_folder(base_ + folder); !made) return made;
   }
-  if (auto bound = bind(root(), root()); !bound) return bound;  // a root must be a mount point
+  if (auto bound = bind_mount(root(), root()); !bound) return bound;  // a root must be a mount point
   std::string done;                                             // the kernel's own tree that was taken as a whole
   for (const Mount& mount : mounts_) {
     const bool is_below = !done.empty() && lies_below(mount.point, done);
@@ -83,7 +83,7 @@ Result<void> LayerTree::build() {
 
 Result<void> LayerTree::cover(const Mount& mount) {
   const std::string at = mount.point == "/" ? root() : root() + mount.point;
-  if (mount.type == "proc") return bind(mount.point, at);
+  if (mount.type == "proc") return bind_mount(mount.point, at);
   struct stat status {};
   const bool is_folder = ::stat(mount.point.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
   if (is_kernel_interface(mount.type) || mount.read_only || !is_folder) return show_read_only(mount.point, at, false);
@@ -95,7 +95,7 @@ Result<void> LayerTree::cover(const Mount& mount) {
 
 // What is not there any more is left out: mounts come and go.
 Result<void> LayerTree::show_read_only(const std::string& path, const std::string& at, bool tell) {
-  if (!bind(path, at)) {
+  if (!bind_mount(path, at)) {
     if (tell || path == "/") return fail_errno("cannot show a file system inside the layer", path);
     return {};
   }
@@ -190,7 +190,7 @@ Result<void> LayerTree::split(const std::string& folder, const std::string& at) 
   }
   const mode_t mode = status.st_mode & kPermissions;
   ::chmod(place.c_str(), may_write(folder) ? mode : mode & ~kWriteBits);
-  return place == at ? Result<void>() : bind(place, at);
+  return place == at ? Result<void>() : bind_mount(place, at);
 }
 
 Result<void> LayerTree::split_entry(const std::string& path, const std::string& at) {
@@ -224,7 +224,7 @@ Result<void> LayerTree::build_devices() {
       fs::copy_symlink(from, at, problem);
     } else if (fs::exists(from, problem)) {
       if (auto made = make_file(at); !made) return made;
-      if (auto bound = bind(from, at); !bound) return bound;
+      if (auto bound = bind_mount(from, at); !bound) return bound;
     }
   }
   constexpr std::array<std::pair<const char*, const char*>, 4> kLinks = {{{"fd", "/proc/self/fd"},
@@ -236,10 +236,10 @@ Result<void> LayerTree::build_devices() {
     const std::string from = std::string("/dev/") + name;
     if (!is_mount_point(from)) continue;
     if (auto made = make_folder(devices + "/" + name); !made) return made;
-    if (auto bound = bind(from, devices + "/" + name); !bound) return bound;
+    if (auto bound = bind_mount(from, devices + "/" + name); !bound) return bound;
   }
   const std::string at = root() + "/dev";
-  if (auto bound = bind(devices, at); !bound) return bound;
+  if (auto bound = bind_mount(devices, at); !bound) return bound;
   if (::access("/dev/shm", F_OK) != 0) return {};
   if (auto made = make_folder(at + "/shm"); !made) return made;
   return overlay("/dev/shm", at + "/shm");
@@ -250,7 +250,7 @@ Result<void> LayerTree::guard_proc() {
   if (!owns_all_) return {};  // the kernel's settings are root's
   for (const char* path : {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"}) {
     if (::access(path, F_OK) != 0) continue;
-    if (auto bound = bind(path, root() + path); !bound) return bound;
+    if (auto bound = bind_mount(path, root() + path); !bound) return bound;
     if (auto guarded = make_read_only(root() + path); !guarded) return guarded;
   }
   return {};

@@ -24,7 +24,7 @@ struct Attributes {
 
 }  // namespace
 
-Result<void> bind(const std::string& from, const std::string& at) {
+Result<void> bind_mount(const std::string& from, const std::string& at) {
   if (::mount(from.c_str(), at.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0) return {};
   return fail_errno("cannot show a folder inside the layer", from);
 }

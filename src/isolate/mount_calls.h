@@ -10,7 +10,7 @@
 namespace vramfit::isolate {
 
 // `from` and all that is mounted below it, seen at `at` too.
-base::Result<void> bind(const std::string& from, const std::string& at);
+base::Result<void> bind_mount(const std::string& from, const std::string& at);
 // The mount at `at` and all below it can't be written through any more.
 base::Result<void> make_read_only(const std::string& at);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -176,7 +177,7 @@ std::string check_to_text(const CheckResult& result, const TextOptions& options)
   return options.color ? paint_marks(text) : text;
 }
 
-ordered_json check_to_json(const CheckResult& result, std::string_view version) {
+std::string check_to_json(const CheckResult& result, std::string_view version) {
   ordered_json json = {{"vramfit", version},
                        {"recording", result.recording},
                        {"format", result.format},
@@ -218,7 +219,7 @@ ordered_json check_to_json(const CheckResult& result, std::string_view version) 
   json["notes"] = result.notes;
   json["learned"] = result.learned;
   json["seconds"] = result.seconds;
-  return json;
+  return base::json_file(json);
 }
 
 }  // namespace vramfit::report

@@ -2,7 +2,6 @@
 #ifndef VRAMFIT_REPORT_CHECK_REPORT_H
 #define VRAMFIT_REPORT_CHECK_REPORT_H
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -12,7 +11,7 @@
 namespace vramfit::report {
 
 std::string check_to_text(const model::CheckResult& result, const TextOptions& options);
-nlohmann::ordered_json check_to_json(const model::CheckResult& result, std::string_view version);
+std::string check_to_json(const model::CheckResult& result, std::string_view version);
 
 }  // namespace vramfit::report
 

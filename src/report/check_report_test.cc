@@ -78,7 +78,7 @@ TEST(CheckJson, keeps_its_schema) {
   const auto schema = nlohmann::json::parse(file);
   for (const Agreement agreement :
        {Agreement::kSame, Agreement::kReordered, Agreement::kDifferent, Agreement::kNotCompared}) {
-    const auto json = nlohmann::json::parse(check_to_json(found(agreement), "0.1").dump());
+    const auto json = nlohmann::json::parse(check_to_json(found(agreement), "0.1"));
     const auto violations = testing::find_violations(json, schema);
     EXPECT_TRUE(violations.empty()) << violations.front();
   }

@@ -120,7 +120,7 @@ ordered_json page_json(const model::CausePage& page) {
 
 }  // namespace
 
-ordered_json diagnosis_to_json(const model::Diagnosis& diagnosis, std::string_view version) {
+std::string diagnosis_to_json(const model::Diagnosis& diagnosis, std::string_view version) {
   ordered_json json = {{"vramfit", version},
                        {"trouble", diagnosis.trouble},
                        {"verdict", diagnosis.verdict},
@@ -135,10 +135,10 @@ ordered_json diagnosis_to_json(const model::Diagnosis& diagnosis, std::string_vi
   for (const auto& check : diagnosis.checks) json["checks"].push_back(check_json(check));
   for (const auto& held : diagnosis.held) json["context_and_libraries"].push_back(held_json(held));
   for (const auto& fact : diagnosis.facts) json["facts"].push_back(fact_json(fact));
-  return json;
+  return base::json_file(json);
 }
 
-ordered_json diagnosis_to_sarif(const model::Diagnosis& diagnosis, const std::vector<model::CausePage>& pages,
+std::string diagnosis_to_sarif(const model::Diagnosis& diagnosis, const std::vector<model::CausePage>& pages,
                                 std::string_view version) {
   ordered_json rules = ordered_json::array(), results = ordered_json::array();
   for (const auto& page : pages) {
@@ -151,17 +151,15 @@ ordered_json diagnosis_to_sarif(const model::Diagnosis& diagnosis, const std::ve
   for (const auto& finding : diagnosis.findings) results.push_back(sarif_result(finding));
   ordered_json driver = {{"name", "vramfit"}, {"version", version}, {"rules", rules}};
   ordered_json run = {{"tool", {{"driver", driver}}}, {"results", results}};
-  return {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
-          {"version", "2.1.0"},
-          {"runs", ordered_json::array({run})}};
+  return base::json_file(ordered_json{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                                      {"version", "2.1.0"},
+                                      {"runs", ordered_json::array({run})}});
 }
 
-ordered_json causes_to_json(const std::vector<model::CausePage>& pages, std::string_view version) {
+std::string causes_to_json(const std::vector<model::CausePage>& pages, std::string_view version) {
   ordered_json json = {{"vramfit", version}, {"causes", ordered_json::array()}};
   for (const auto& page : pages) json["causes"].push_back(page_json(page));
-  return json;
+  return base::json_file(json);
 }
-
-std::string json_to_text(const ordered_json& json) { return base::json_file(json); }
 
 }  // namespace vramfit::report

@@ -1,8 +1,10 @@
 #include "report/fit_json.h"
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
 
+#include "base/json_text.h"
 #include "report/run_json.h"
 #include "report/verify_report.h"
 
@@ -77,8 +79,8 @@ ordered_json techniques_json(const model::FitResult& result) {
 
 }  // namespace
 
-ordered_json fit_to_json(const model::FitResult& result, std::string_view version) {
-  ordered_json json = run_to_json(result.as_is, version);
+std::string fit_to_json(const model::FitResult& result, std::string_view version) {
+  ordered_json json = run_json(result.as_is, version);
   ordered_json fit = {{"verdict", to_string(result.verdict)},
                       {"reason", or_null(result.reason)},
                       {"card", result.card},
@@ -101,9 +103,9 @@ ordered_json fit_to_json(const model::FitResult& result, std::string_view versio
                                              {"line", or_null(result.cause->line)},
                                              {"remedy", result.cause->remedy}}
                               : ordered_json(nullptr);
-  fit["free_run"] = result.free_run ? run_to_json(*result.free_run, version) : ordered_json(nullptr);
+  fit["free_run"] = result.free_run ? run_json(*result.free_run, version) : ordered_json(nullptr);
   json["fit"] = std::move(fit);
-  return json;
+  return base::json_file(json);
 }
 
 }  // namespace vramfit::report

@@ -2,14 +2,14 @@
 #ifndef VRAMFIT_REPORT_FIT_JSON_H
 #define VRAMFIT_REPORT_FIT_JSON_H
 
-#include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "model/fit_result.h"
 
 namespace vramfit::report {
 
-nlohmann::ordered_json fit_to_json(const model::FitResult& result, std::string_view version);
+std::string fit_to_json(const model::FitResult& result, std::string_view version);
 
 }  // namespace vramfit::report
 

@@ -58,7 +58,7 @@ FitResult found() {
 
 std::vector<std::string> violations_of(const FitResult& result) {
   std::ifstream file(VRAMFIT_SOURCE_DIR "/docs/run.schema.json");
-  const auto json = nlohmann::json::parse(fit_to_json(result, "0.1").dump());
+  const auto json = nlohmann::json::parse(fit_to_json(result, "0.1"));
   return testing::find_violations(json, nlohmann::json::parse(file));
 }
 
@@ -211,7 +211,7 @@ TEST(FitText, no_plan_and_no_time_are_different_verdicts) {
 }
 
 TEST(FitJson, is_a_run_with_a_member_more) {
-  const auto json = fit_to_json(found(), "0.1");
+  const auto json = nlohmann::ordered_json::parse(fit_to_json(found(), "0.1"));
   EXPECT_TRUE(json.contains("verdict") && json.contains("devices"));
   const auto& fit = json["fit"];
   EXPECT_EQ(fit["verdict"], "plan_fits");

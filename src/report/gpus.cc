@@ -1,7 +1,9 @@
 #include "report/gpus.h"
 
+#include <nlohmann/json.hpp>
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "report/layout.h"
 
 namespace vramfit::report {
@@ -86,10 +88,10 @@ std::string gpus_to_text(const std::vector<Card>& cards) {
              cards.size());
 }
 
-ordered_json gpus_to_json(const std::vector<Card>& cards, std::string_view version) {
+std::string gpus_to_json(const std::vector<Card>& cards, std::string_view version) {
   ordered_json list = ordered_json::array();
   for (const Card& card : cards) list.push_back(card_json(card));
-  return {{"vramfit", version}, {"cards", list}};
+  return base::json_file(ordered_json{{"vramfit", version}, {"cards", list}});
 }
 
 }  // namespace vramfit::report

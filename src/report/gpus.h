@@ -2,8 +2,8 @@
 #ifndef VRAMFIT_REPORT_GPUS_H
 #define VRAMFIT_REPORT_GPUS_H
 
-#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/card.h"
@@ -11,7 +11,7 @@
 namespace vramfit::report {
 
 std::string gpus_to_text(const std::vector<model::Card>& cards);
-nlohmann::ordered_json gpus_to_json(const std::vector<model::Card>& cards, std::string_view version);
+std::string gpus_to_json(const std::vector<model::Card>& cards, std::string_view version);
 
 }  // namespace vramfit::report
 

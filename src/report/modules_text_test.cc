@@ -49,7 +49,7 @@ TEST(ModulesJson, it_keeps_the_schema) {
   model::RunResult result = testing::fitting_run();
   result.modules = std::make_shared<const model::ModuleTable>(testing::residual_network(3));
   std::ifstream file(VRAMFIT_SOURCE_DIR "/docs/run.schema.json");
-  const auto written = nlohmann::json::parse(run_to_json(result, "0.1.0").dump());
+  const auto written = nlohmann::json::parse(run_to_json(result, "0.1.0"));
   EXPECT_EQ(testing::find_violations(written, nlohmann::json::parse(file)), std::vector<std::string>());
   EXPECT_EQ(written["modules"].size(), 5u + 2 * 3 + 1);
   EXPECT_EQ(written["module_branches"][0]["freed_bytes"], 36ll << 20);

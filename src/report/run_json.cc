@@ -1,5 +1,7 @@
 #include "report/run_json.h"
 
+#include <nlohmann/json.hpp>
+#include "base/json_text.h"
 #include "report/modules_json.h"
 #include "report/runtime_evidence_json.h"
 
@@ -193,7 +195,7 @@ ordered_json loss_json(const model::DataLoss& loss) {
 
 }  // namespace
 
-ordered_json run_to_json(const model::RunResult& result, std::string_view version) {
+ordered_json run_json(const model::RunResult& result, std::string_view version) {
   ordered_json json = {{"vramfit", version},
                        {"verdict", to_string(result.verdict)},
                        {"verdict_words", words_json(result)},
@@ -234,6 +236,10 @@ ordered_json run_to_json(const model::RunResult& result, std::string_view versio
   if (result.modules) json.update(modules_to_json(*result.modules));
   json["evidence"] = evidence_to_json(result.evidence);
   return json;
+}
+
+std::string run_to_json(const model::RunResult& result, std::string_view version) {
+  return base::json_file(run_json(result, version));
 }
 
 }  // namespace vramfit::report

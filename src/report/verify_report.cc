@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include <nlohmann/json.hpp>
 
 #include "report/layout.h"
@@ -56,13 +57,13 @@ ordered_json equivalence_json(const Equivalence& equivalence) {
           {"update_distance", equivalence.update_distance}};
 }
 
-ordered_json verify_to_json(const model::VerifyResult& result, std::string_view version) {
+std::string verify_to_json(const model::VerifyResult& result, std::string_view version) {
   ordered_json json = {{"vramfit", version}, {"plan", result.plan}, {"card", result.card}};
   json["equivalence"] = equivalence_json(result.equivalence);
   json["refused"] = result.refused;
   json["runs"] = result.runs;
   json["seconds"] = result.seconds;
-  return json;
+  return base::json_file(json);
 }
 
 }  // namespace vramfit::report

@@ -12,7 +12,7 @@
 namespace vramfit::report {
 
 std::string verify_to_text(const model::VerifyResult& result, const TextOptions& options);
-nlohmann::ordered_json verify_to_json(const model::VerifyResult& result, std::string_view version);
+std::string verify_to_json(const model::VerifyResult& result, std::string_view version);
 
 // As a member of a plan's row: {"class", "text", "steps", "checked", ...}.
 nlohmann::ordered_json equivalence_json(const model::Equivalence& equivalence);

@@ -14,7 +14,7 @@ namespace {
 const std::vector<std::string_view> kFirst = {"at",      "what", "card", "name",   "pid",
                                               "process", "user", "rank", "problem"};
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string result = "\"";
   for (const char c : text) {
@@ -28,7 +28,7 @@ std::string joined(const std::vector<std::string>& fields) {
   std::string row;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (i > 0) row += ',';
-    row += quoted(fields[i]);
+    row += in_quotes(fields[i]);
   }
   return row + "\n";
 }

@@ -67,9 +67,7 @@ ordered_json process_to_json(const model::ProcessReading& process) {
   return object;
 }
 
-}  // namespace
-
-ordered_json machine_to_json(const model::MachineSample& sample, std::string_view version) {
+ordered_json machine_json(const model::MachineSample& sample, std::string_view version) {
   ordered_json result;
   result["vramfit"] = version;
   result["verb"] = "watch";
@@ -92,9 +90,15 @@ ordered_json machine_to_json(const model::MachineSample& sample, std::string_vie
   return result;
 }
 
+}  // namespace
+
+std::string machine_to_json(const model::MachineSample& sample, std::string_view version) {
+  return base::json_file(machine_json(sample, version));
+}
+
 std::string machine_to_json_line(const model::MachineSample& sample, std::string_view version) {
   // A command line may hold bytes that are no UTF-8.
-  return base::json_line(machine_to_json(sample, version)) + "\n";
+  return base::json_line(machine_json(sample, version)) + "\n";
 }
 
 }  // namespace vramfit::report

@@ -3,7 +3,6 @@
 #ifndef VRAMFIT_REPORT_WATCH_JSON_H
 #define VRAMFIT_REPORT_WATCH_JSON_H
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -11,7 +10,7 @@
 
 namespace vramfit::report {
 
-nlohmann::ordered_json machine_to_json(const model::MachineSample& sample, std::string_view version);
+std::string machine_to_json(const model::MachineSample& sample, std::string_view version);
 
 // One line, for a stream of samples.
 std::string machine_to_json_line(const model::MachineSample& sample, std::string_view version);

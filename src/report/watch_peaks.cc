@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -76,7 +77,7 @@ std::string peaks_to_text(const model::CommandPeaks& peaks) {
   return text + "  it used no GPU memory; " + how_sampled(peaks) + "\n";
 }
 
-ordered_json peaks_to_json(const model::CommandPeaks& peaks, std::string_view version) {
+std::string peaks_to_json(const model::CommandPeaks& peaks, std::string_view version) {
   ordered_json result;
   result["vramfit"] = version;
   result["verb"] = "watch";
@@ -104,7 +105,7 @@ ordered_json peaks_to_json(const model::CommandPeaks& peaks, std::string_view ve
     one["card_peak_bytes"] = or_null(card.card_peak_bytes);
     result["cards"].push_back(std::move(one));
   }
-  return result;
+  return base::json_file(result);
 }
 
 }  // namespace vramfit::report

@@ -2,7 +2,6 @@
 #ifndef VRAMFIT_REPORT_WATCH_PEAKS_H
 #define VRAMFIT_REPORT_WATCH_PEAKS_H
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -11,7 +10,7 @@
 namespace vramfit::report {
 
 std::string peaks_to_text(const model::CommandPeaks& peaks);
-nlohmann::ordered_json peaks_to_json(const model::CommandPeaks& peaks, std::string_view version);
+std::string peaks_to_json(const model::CommandPeaks& peaks, std::string_view version);
 
 }  // namespace vramfit::report
 
