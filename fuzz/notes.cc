@@ -4,13 +4,16 @@
 #include <map>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "facts/job_builder.h"
+#include "facts/run_facts.h"
+#include "facts/runtime_evidence.h"
 #include "ingest/oom_report.h"
 #include "ingest/recording.h"
 #include "liveness/module_trace.h"
 #include "model/run_result.h"
-#include "plan/job_builder.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace ingest = vramfit::ingest;
@@ -18,7 +21,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<vramfit::model::Recording> recordings(1);
   recordings[0].notes = ingest::parse_notes(text, recordings[0].odd);
   vramfit::liveness::read_module_notes(recordings);
-  vramfit::plan::build_job(recordings, {});
+  const auto facts = vramfit::facts::gather(std::move(recordings));
+  vramfit::facts::build_job(*facts, {});
+  vramfit::facts::gather_runtime_evidence(*facts, [](const auto&) { return vramfit::liveness::kNever; });
   if (ingest::is_oom_report(text)) (void)ingest::read_oom_report(text);
   return 0;
 }

@@ -5,18 +5,13 @@
 #include <algorithm>
 #include <csignal>
 #include <memory>
-#include <set>
 #include <utility>
 
-#include "app/notes.h"
-#include "app/reach_notes.h"
-#include "app/runtime_evidence.h"
 #include "app/verdict.h"
 #include "devices/overhead.h"
 #include "devices/time_model.h"
+#include "facts/runtime_evidence.h"
 #include "liveness/growth.h"
-#include "liveness/lifetimes.h"
-#include "liveness/module_table.h"
 #include "liveness/owners.h"
 #include "liveness/peaks.h"
 
@@ -33,25 +28,7 @@ namespace {
 constexpr std::size_t kTimelinePoints = 500;
 constexpr std::size_t kLineRows = 10;
 
-const CardHistory* history_of(const std::vector<CardHistory>& histories, int device) {
-  for (const CardHistory& history : histories) {
-    if (history.device == device) return &history;
-  }
-  return nullptr;
-}
-
-// How many processes hold a context on the card: each brings the model's uncertainty with it.
-int contexts_on(const std::vector<model::Recording>& recordings, int device) {
-  int count = 0;
-  for (const model::Recording& recording : recordings) {
-    count += std::any_of(recording.records.begin(), recording.records.end(), [&](const vf_record& record) {
-      return record.kind == VF_RECORD_CONTEXT && record.device == device;
-    });
-  }
-  return count;
-}
-
-DeviceResult describe_card(const Leftovers& left, int index, const CardHistory* history) {
+DeviceResult describe_card(const FinishedRun& run, int index, const CardHistory* history) {
   DeviceResult device;
   device.index = index;
   if (history != nullptr) {
@@ -59,16 +36,16 @@ DeviceResult describe_card(const Leftovers& left, int index, const CardHistory* 
     device.context = history->overheads.context;
     device.libraries = history->overheads.libraries;
   }
-  if (left.ledger == nullptr) {
+  if (run.ledger == nullptr) {
     device.name = "real card";
     return device;
   }
-  const vf_card_use& use = left.ledger->use[index];
-  const model::EmulatedCard& card = left.cards[static_cast<std::size_t>(index)];
+  const vf_card_use& use = run.ledger->use[index];
+  const model::EmulatedCard& card = run.cards[static_cast<std::size_t>(index)];
   device.name = card.card.name;
   device.total = card.total;
   device.occupied = card.occupied;
-  const Bytes contexts(card.context_uncertainty.count() * std::max(1, contexts_on(*left.recordings, index)));
+  const Bytes contexts(card.context_uncertainty.count() * std::max(1, run.facts->contexts_on(index)));
   device.context_uncertainty = devices::uncertainty_of(contexts, device.libraries);
   device.peaks.device = Bytes(use.peak_used_bytes);
   device.retries = use.refused;
@@ -81,12 +58,12 @@ EventIndex moment_to_explain(const CardHistory& history, bool out_of_memory) {
   return find_peak_event(history);
 }
 
-// Of all cards, the one that ran out, or else the one with the least room left.
-int fullest_card(const RunResult& result, const std::vector<CardHistory>& histories, bool out_of_memory) {
+// Of all cards, the one that ran out, or else the one with the least room run.
+int fullest_card(const RunResult& result, const facts::RunFacts& facts, bool out_of_memory) {
   int fullest = 0;
   std::optional<Bytes> least;
   for (const DeviceResult& device : result.devices) {
-    const CardHistory* history = history_of(histories, device.index);
+    const CardHistory* history = facts.history_of(device.index);
     if (out_of_memory && history != nullptr && !history->ooms.empty()) return device.index;
     const Bytes room = device.total - device.peaks.device;
     if (!least || room < *least) {
@@ -131,16 +108,16 @@ void describe_oom(RunResult& result, const std::vector<CardHistory>& histories, 
   result.oom->caught = !died;
 }
 
-std::optional<Bytes> find_shortfall(const Leftovers& left, int device) {
-  if (left.ledger == nullptr) return std::nullopt;
-  const vf_card_use& use = left.ledger->use[device];
+std::optional<Bytes> find_shortfall(const FinishedRun& run, int device) {
+  if (run.ledger == nullptr) return std::nullopt;
+  const vf_card_use& use = run.ledger->use[device];
   if (use.refused == 0 || use.smallest_free_bytes_at_refusal < 0) return std::nullopt;
   return Bytes(use.largest_refused_bytes) - Bytes(use.smallest_free_bytes_at_refusal);
 }
 
-void explain_peak(RunResult& result, const Leftovers& left, const std::vector<CardHistory>& histories,
-                  bool out_of_memory) {
-  result.peak_device = fullest_card(result, histories, out_of_memory);
+void explain_peak(RunResult& result, const FinishedRun& run, bool out_of_memory) {
+  const std::vector<CardHistory>& histories = run.facts->histories;
+  result.peak_device = fullest_card(result, *run.facts, out_of_memory);
   for (const CardHistory& history : histories) {
     for (auto& row : find_phase_peaks(history)) result.phases.push_back(std::move(row));
     const std::size_t share = kTimelinePoints / std::max<std::size_t>(1, histories.size());
@@ -148,11 +125,9 @@ void explain_peak(RunResult& result, const Leftovers& left, const std::vector<Ca
     const EventIndex at = moment_to_explain(history, out_of_memory);
     if (at == liveness::kNever) continue;
     liveness::OwnerOptions options;
-    if (left.ledger != nullptr) options.occupied = Bytes(left.ledger->cards[history.device].occupied_bytes);
-    for (auto& row : find_owners(history, at, *left.recordings, options))
-      result.owners_at_peak.push_back(std::move(row));
-    for (auto& row : find_lines(history, at, *left.recordings, kLineRows))
-      result.lines_at_peak.push_back(std::move(row));
+    if (run.ledger != nullptr) options.occupied = Bytes(run.ledger->cards[history.device].occupied_bytes);
+    for (auto& row : run.facts->owners_at(history, at, options)) result.owners_at_peak.push_back(std::move(row));
+    for (auto& row : run.facts->lines_at(history, at, kLineRows)) result.lines_at_peak.push_back(std::move(row));
     if (history.device == result.peak_device) result.peak_phase = model::phase_name(history.moments[at].phase);
   }
 }
@@ -164,14 +139,14 @@ Bytes cached_on(const RunResult& result, int device) {
   return Bytes(0);
 }
 
-Evidence gather_evidence(const RunResult& result, const Leftovers& left, bool died) {
+Evidence gather_evidence(const RunResult& result, const FinishedRun& run, bool died) {
   Evidence evidence;
-  evidence.exit_zero = left.ended.exit_code == 0;
-  evidence.killed = left.ended.shell_code() == 128 + SIGKILL;
-  evidence.timed_out = left.ended.timed_out;
-  evidence.interrupted = left.ended.interrupted && !left.answers_so_far;
-  evidence.exit_zero |= left.ended.interrupted && left.answers_so_far;
-  evidence.exit_zero |= left.ended.exit_code && !result.error && was_counted_on(*left.recordings);
+  evidence.exit_zero = run.ended.exit_code == 0;
+  evidence.killed = run.ended.shell_code() == 128 + SIGKILL;
+  evidence.timed_out = run.ended.timed_out;
+  evidence.interrupted = run.ended.interrupted && !run.answers_so_far;
+  evidence.exit_zero |= run.ended.interrupted && run.answers_so_far;
+  evidence.exit_zero |= run.ended.exit_code && !result.error && run.facts->told.counted_on;
   evidence.uncaught_oom = died;
   evidence.plan_refused = !result.plan_refused.empty();
   if (!result.losses.empty()) {
@@ -180,24 +155,23 @@ Evidence gather_evidence(const RunResult& result, const Leftovers& left, bool di
   }
   for (const DeviceResult& device : result.devices) {
     if (device.peaks.device > device.occupied) evidence.reached_card = true;
-    if (left.ledger == nullptr && device.peaks.reserved.count() > 0) evidence.reached_card = true;
-    if (device.index != result.peak_device || left.ledger == nullptr) continue;
+    if (run.ledger == nullptr && device.peaks.reserved.count() > 0) evidence.reached_card = true;
+    if (device.index != result.peak_device || run.ledger == nullptr) continue;
     evidence.uncertainty = device.context_uncertainty;
     evidence.margin = device.total - device.peaks.device + cached_on(result, device.index);
-    evidence.shortfall = find_shortfall(left, device.index);
+    evidence.shortfall = find_shortfall(run, device.index);
   }
   return evidence;
 }
 
 // Times are those of the card's figures: on a virtual card the real ones mean nothing.
-std::shared_ptr<const model::ModuleTable> describe_modules(const Leftovers& left,
-                                                           const std::vector<CardHistory>& histories) {
+std::shared_ptr<const model::ModuleTable> describe_modules(const FinishedRun& run) {
   const auto seconds = [&](int device, model::Number number, double flops, double bytes) -> std::optional<double> {
     const auto index = static_cast<std::size_t>(device);
-    if (device < 0 || index >= left.cards.size()) return std::nullopt;
-    return devices::estimate_operator_seconds(left.cards[index].card, number, flops, bytes);
+    if (device < 0 || index >= run.cards.size()) return std::nullopt;
+    return devices::estimate_operator_seconds(run.cards[index].card, number, flops, bytes);
   };
-  auto table = liveness::build_module_table(*left.recordings, histories, seconds);
+  auto table = run.facts->module_table(seconds);
   return table ? std::make_shared<const model::ModuleTable>(std::move(*table)) : nullptr;
 }
 
@@ -213,8 +187,9 @@ void judge_growth(RunResult& result) {
   }
 }
 
-model::Reach describe_reach(const Leftovers& left, const RunResult& result) {
-  model::Reach reach = read_reach(*left.recordings, !left.ended.interrupted && !left.ended.timed_out);
+model::Reach describe_reach(const FinishedRun& run, const RunResult& result) {
+  model::Reach reach = run.facts->reach;
+  reach.whole &= !run.ended.interrupted && !run.ended.timed_out;
   for (const model::PhaseResult& phase : result.phases) {
     if (phase.name == "train") reach.steps = std::max(reach.steps, phase.steps);
   }
@@ -224,51 +199,76 @@ model::Reach describe_reach(const Leftovers& left, const RunResult& result) {
       break;
     }
   }
-  if (left.ended.interrupted) reach.open.emplace_back("it was interrupted");
-  if (left.ended.exit_code.value_or(0) != 0 && !result.error && was_counted_on(*left.recordings)) {
+  if (run.ended.interrupted) reach.open.emplace_back("it was interrupted");
+  if (run.ended.exit_code.value_or(0) != 0 && !result.error && run.facts->told.counted_on) {
     reach.open.push_back(
-        fmt::format("it ended with exit code {} after a loop of it was counted on", *left.ended.exit_code));
+        fmt::format("it ended with exit code {} after a loop of it was counted on", *run.ended.exit_code));
   }
   return reach;
 }
 
+void add_once(std::vector<std::string>& list, std::string text) {
+  if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
+}
+
+// What the hooks said, in the words of the result.
+void take_told(const facts::Told& told, RunResult& result) {
+  for (const auto& [text, into] : {std::pair(&told.torch, &result.torch), std::pair(&told.cuda, &result.cuda),
+                                   std::pair(&told.python, &result.python)}) {
+    if (!text->empty()) *into = *text;
+  }
+  result.cuts = told.cuts;
+  for (const auto& technique : told.plan_applied) add_once(result.plan_applied, technique.id + ": " + technique.text);
+  for (const auto& technique : told.plan_refused) add_once(result.plan_refused, technique.id + ": " + technique.text);
+  result.depends_on_data = told.depends_on_data;
+  result.not_modelled = told.not_modelled;
+  result.assumed.insert(result.assumed.end(), told.assumed.begin(), told.assumed.end());
+  result.warnings = told.warnings;
+  result.losses = told.losses;
+  result.oom = told.oom;
+  result.error = told.error;
+  result.frameworks = told.frameworks;
+  result.servers = told.servers;
+}
+
+// All cards of a virtual machine; of a real one those that anything happened on.
+std::vector<int> cards_of(const FinishedRun& run) {
+  std::vector<int> cards;
+  if (run.ledger == nullptr) {
+    for (const CardHistory& history : run.facts->histories) cards.push_back(history.device);
+  } else {
+    for (std::size_t i = 0; i < run.cards.size(); ++i) cards.push_back(static_cast<int>(i));
+  }
+  return cards;
+}
+
 }  // namespace
 
-RunResult assemble(const Leftovers& left) {
+RunResult assemble(const FinishedRun& run) {
+  const facts::RunFacts& facts = *run.facts;
   RunResult result;
-  result.torch = left.torch;
-  result.cuda = left.cuda;
-  result.python = left.python;
-  result.exit_code = left.ended.shell_code();
-  result.timed_out = left.ended.timed_out;
-  result.interrupted = left.ended.interrupted;
-  result.wall_seconds = left.ended.wall_seconds;
-  result.host_peak = Bytes(left.ended.peak_resident_bytes);
-  result.assumed = left.assumed;
-  apply_notes(*left.recordings, result);
-  apply_odd_input(*left.recordings, result);
-  if (left.ledger != nullptr) apply_ledger_notes(*left.ledger, result);
-  sort_losses(result);
+  result.torch = run.torch;
+  result.cuda = run.cuda;
+  result.python = run.python;
+  result.exit_code = run.ended.shell_code();
+  result.timed_out = run.ended.timed_out;
+  result.interrupted = run.ended.interrupted;
+  result.wall_seconds = run.ended.wall_seconds;
+  result.host_peak = Bytes(run.ended.peak_resident_bytes);
+  result.assumed = run.assumed;
+  take_told(facts.told, result);
+  for (const int card : cards_of(run)) result.devices.push_back(describe_card(run, card, facts.history_of(card)));
+  for (const facts::Process& process : facts.processes) result.processes += process.has_recorded ? 1 : 0;
 
-  const std::vector<CardHistory> histories = liveness::build_histories(*left.recordings);
-  std::set<int> devices;
-  for (const CardHistory& history : histories) devices.insert(history.device);
-  if (left.ledger != nullptr) {
-    devices.clear();
-    for (std::size_t i = 0; i < left.cards.size(); ++i) devices.insert(static_cast<int>(i));
-  }
-  for (const int device : devices) result.devices.push_back(describe_card(left, device, history_of(histories, device)));
-  for (const model::Recording& recording : *left.recordings) result.processes += recording.records.empty() ? 0 : 1;
-
-  const bool died = died_of_oom(result, histories, left.ended);
-  explain_peak(result, left, histories, died);
-  describe_oom(result, histories, died);
-  result.evidence = gather_runtime_evidence(
-      *left.recordings, histories, [&](const CardHistory& history) { return moment_to_explain(history, died); });
-  result.modules = describe_modules(left, histories);
-  result.reach = describe_reach(left, result);
+  const bool died = died_of_oom(result, facts.histories, run.ended);
+  explain_peak(result, run, died);
+  describe_oom(result, facts.histories, died);
+  result.evidence = facts::gather_runtime_evidence(
+      facts, [&](const CardHistory& history) { return moment_to_explain(history, died); });
+  result.modules = describe_modules(run);
+  result.reach = describe_reach(run, result);
   judge_growth(result);
-  const Evidence evidence = gather_evidence(result, left, died);
+  const Evidence evidence = gather_evidence(result, run, died);
   const Judgement judgement = judge(evidence);
   result.verdict = judgement.verdict;
   result.reason = judgement.reason;

@@ -24,12 +24,12 @@ class Assemble : public testing::Test {
     card.total = Bytes::mib(1000);
     card.context = Bytes::mib(100);
     card.context_uncertainty = Bytes::mib(10);
-    left_.cards = {card};
+    run_.cards = {card};
     ledger_ = std::make_unique<vf_ledger>();
     ledger_->card_count = 1;
     ledger_->use[0].smallest_free_bytes_at_refusal = -1;
-    left_.ledger = ledger_.get();
-    left_.ended.exit_code = 0;
+    run_.ledger = ledger_.get();
+    run_.ended.exit_code = 0;
   }
   void use(Bytes reserved, Bytes allocated) {
     builder_.context(Bytes::mib(100).count());
@@ -42,20 +42,19 @@ class Assemble : public testing::Test {
     ledger_->use[0].refused = 2;
     ledger_->use[0].largest_refused_bytes = tried.count();
     ledger_->use[0].smallest_free_bytes_at_refusal = free.count();
-    left_.ended.exit_code = 1;
+    run_.ended.exit_code = 1;
   }
   model::RunResult result() {
-    recordings_ = {builder_.build()};
-    for (const std::string& note : notes_) ingest::testing::add_note(recordings_[0], note.c_str());
-    left_.recordings = &recordings_;
-    return assemble(left_);
+    std::vector<model::Recording> recordings = {builder_.build()};
+    for (const std::string& note : notes_) ingest::testing::add_note(recordings[0], note.c_str());
+    run_.facts = facts::gather(std::move(recordings), run_.ledger);
+    return assemble(run_);
   }
 
-  Leftovers left_;
+  FinishedRun run_;
   std::unique_ptr<vf_ledger> ledger_;
   RecordingBuilder builder_;
   std::vector<std::string> notes_;
-  std::vector<model::Recording> recordings_;
 };
 
 TEST_F(Assemble, a_run_that_fits_has_peaks_phases_and_a_margin) {
@@ -109,7 +108,7 @@ TEST_F(Assemble, an_oom_that_missed_by_less_than_the_uncertainty_is_borderline) 
 TEST_F(Assemble, an_oom_that_the_script_caught_is_no_failure) {
   use(Bytes::mib(500), Bytes::mib(500));
   die_of_oom(Bytes::mib(800), Bytes::mib(400));
-  left_.ended.exit_code = 0;
+  run_.ended.exit_code = 0;
   const auto run = result();
   EXPECT_EQ(run.verdict, Verdict::kFits);
   ASSERT_TRUE(run.oom);
@@ -127,7 +126,7 @@ TEST_F(Assemble, another_error_after_a_caught_oom_is_a_failure) {
 
 TEST_F(Assemble, an_error_of_a_library_that_found_no_room_is_out_of_memory) {
   use(Bytes::mib(500), Bytes::mib(500));
-  left_.ended.exit_code = 1;
+  run_.ended.exit_code = 1;
   note(
       R"J({"kind":"error","type":"RuntimeError","message":"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate","stack":[]})J");
   EXPECT_EQ(result().verdict, Verdict::kOutOfMemory);
@@ -152,7 +151,7 @@ TEST_F(Assemble, what_the_ledger_and_the_hooks_have_to_say_is_told_once_each) {
 
 TEST_F(Assemble, an_exit_code_after_a_loop_was_counted_on_is_no_failure_of_the_script) {
   use(Bytes::mib(500), Bytes::mib(500));
-  left_.ended.exit_code = 1;
+  run_.ended.exit_code = 1;
   note(R"J({"kind":"cut","what":"counted","text":"`step` was counted on from 120 to 999"})J");
   const auto run = result();
   EXPECT_EQ(run.verdict, Verdict::kFits);
@@ -163,8 +162,8 @@ TEST_F(Assemble, an_exit_code_after_a_loop_was_counted_on_is_no_failure_of_the_s
 
 TEST_F(Assemble, a_killed_job_has_the_shells_exit_code) {
   use(Bytes::mib(500), Bytes::mib(500));
-  left_.ended.exit_code.reset();
-  left_.ended.signal = 9;
+  run_.ended.exit_code.reset();
+  run_.ended.signal = 9;
   const auto run = result();
   EXPECT_EQ(run.verdict, Verdict::kFailed);
   EXPECT_EQ(run.exit_code, 137);

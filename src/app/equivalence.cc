@@ -10,6 +10,12 @@
 #include "app/tensor_distance.h"
 
 namespace vramfit::app {
+
+using facts::GroupOptions;
+using facts::PlanEffect;
+using facts::Tensors;
+using facts::TrainingRecord;
+using facts::TrainingStep;
 namespace {
 
 using model::Equivalence;

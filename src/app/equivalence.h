@@ -2,7 +2,7 @@
 #ifndef VRAMFIT_APP_EQUIVALENCE_H
 #define VRAMFIT_APP_EQUIVALENCE_H
 
-#include "app/training_record.h"
+#include "facts/training_record.h"
 #include "model/equivalence.h"
 #include "plan/promise.h"
 
@@ -10,11 +10,11 @@ namespace vramfit::app {
 
 // Differences in the numbers of two runs that did not see the same numbers say nothing: then the answer is
 // kNotChecked.
-model::Equivalence compare_training(const TrainingRecord& without, const TrainingRecord& with,
+model::Equivalence compare_training(const facts::TrainingRecord& without, const facts::TrainingRecord& with,
                                     const plan::Promise& promise);
 
 // Whether both runs began with the same weights and had seen the same samples at each step.
-bool saw_the_same(const TrainingRecord& without, const TrainingRecord& with);
+bool saw_the_same(const facts::TrainingRecord& without, const facts::TrainingRecord& with);
 
 model::Equivalence not_compared(std::string why);
 

@@ -6,6 +6,10 @@
 #include <random>
 
 namespace vramfit::app {
+
+using facts::Tensors;
+using facts::TrainingRecord;
+using facts::TrainingStep;
 namespace {
 
 using model::Equivalence;

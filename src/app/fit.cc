@@ -16,8 +16,8 @@
 #include "app/session.h"
 #include "app/verify.h"
 #include "base/interrupt.h"
+#include "facts/job_builder.h"
 #include "plan/cause.h"
-#include "plan/job_builder.h"
 #include "plan/search/search.h"
 #include "plan/techniques/registry.h"
 
@@ -208,7 +208,7 @@ class Fit {
       return std::nullopt;
     }
     look_at_shortest_card(free);
-    model::Job job = plan::build_job(outcome->recordings, free);
+    model::Job job = facts::build_job(*outcome->facts, free);
     if (result_.as_is.oom) {
       const model::DeviceResult* device = model::fullest(result_.as_is);
       const model::Peaks peaks = device != nullptr ? device->peaks : model::Peaks{};

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "app/fit_prover.h"
+#include "facts/job_builder.h"
 #include "ingest/plan_file.h"
-#include "plan/job_builder.h"
 
 namespace vramfit::app {
 
@@ -29,7 +29,7 @@ base::Result<Measurement> measure_change(Runner& runner, RunRequest plenty, cons
       break;
     case plan::Outcome::kFits:
     case plan::Outcome::kBorderline:
-      job.measured[change.technique] = plan::find_moments(outcome->recordings, job.device);
+      job.measured[change.technique] = facts::find_moments(*outcome->facts, job.device);
       break;
     case plan::Outcome::kOutOfMemory:
     case plan::Outcome::kTimedOut:

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "facts/testing/recording_script.h"
 #include "ingest/plan_file.h"
 #include "ingest/testing/add_note.h"
-#include "plan/testing/recording_script.h"
 
 namespace vramfit::app {
 namespace {
@@ -18,16 +18,17 @@ class OneRun final : public Runner {
  public:
   base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink&) override {
     asked = ingest::read_plan(request.plan.value()).value();
-    plan::RecordingScript script;
+    facts::RecordingScript script;
     script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, "net");
     script.alloc(40);
     RunOutcome outcome;
-    outcome.recordings = script.take();
+    auto recordings = script.take();
+    ingest::testing::add_note(recordings[0], {{"kind", note}, {"id", "autocast"}, {"text", "x"}});
+    outcome.facts = facts::gather(std::move(recordings));
     outcome.result.verdict = verdict;
     outcome.result.wall_seconds = 3;
     if (verdict == model::Verdict::kFailed)
       outcome.result.error = model::ScriptError{"TypeError", "no half", {}, false, ""};
-    ingest::testing::add_note(outcome.recordings[0], {{"kind", note}, {"id", "autocast"}, {"text", "x"}});
     if (note == "plan_refused") outcome.result.plan_refused = {"autocast: x"};
     return outcome;
   }

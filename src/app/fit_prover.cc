@@ -12,13 +12,9 @@
 namespace vramfit::app {
 namespace {
 
-// Of the techniques that were applied, or refused.
-template <class T>
-std::vector<std::string> ids_of(const RunOutcome& outcome, std::vector<T> model::Notes::*kind) {
+std::vector<std::string> ids_of(const std::vector<facts::ToldTechnique>& told) {
   std::vector<std::string> ids;
-  for (const model::Recording& recording : outcome.recordings) {
-    for (const T& note : recording.notes.*kind) ids.push_back(note.id);
-  }
+  for (const facts::ToldTechnique& technique : told) ids.push_back(technique.id);
   return ids;
 }
 
@@ -39,7 +35,7 @@ plan::Outcome outcome_of(model::Verdict verdict) {
 
 // Why a run that ended well proves nothing; empty when it does.
 std::string find_gap(const RunOutcome& outcome, const model::Plan& plan, const std::set<std::string>& phases) {
-  const auto applied = ids_of(outcome, &model::Notes::plan_applied);
+  const auto applied = ids_of(outcome.facts->told.plan_applied);
   for (const model::Change& change : plan.changes) {
     if (std::ranges::find(applied, change.technique) == applied.end()) {
       return fmt::format("{} never came into force in this run", change.technique);
@@ -89,7 +85,7 @@ plan::Proof judge(const RunOutcome& outcome, const model::Plan& plan, const std:
   proof.phase = result.oom ? result.oom->phase : result.peak_phase;
   proof.tried = result.oom ? result.oom->tried : base::Bytes(0);
   proof.wall_seconds = result.wall_seconds;
-  proof.refused = ids_of(outcome, &model::Notes::plan_refused);
+  proof.refused = ids_of(outcome.facts->told.plan_refused);
   add_peaks(result, proof);
   if (!proof.refused.empty()) {
     proof.outcome = plan::Outcome::kRefused;

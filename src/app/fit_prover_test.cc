@@ -13,8 +13,9 @@ RunOutcome fitting_run() {
   RunOutcome outcome;
   outcome.result.verdict = model::Verdict::kFits;
   outcome.result.phases = {{"train", 0, {}, 2}, {"validate", 0, {}, 2}};
-  outcome.recordings.resize(1);
-  outcome.recordings[0].notes.plan_applied.push_back({"autocast", ""});
+  facts::RunFacts facts;
+  facts.told.plan_applied.push_back({"autocast", ""});
+  outcome.facts = std::make_shared<const facts::RunFacts>(std::move(facts));
   return outcome;
 }
 
@@ -26,7 +27,7 @@ TEST(Judge, a_complete_run_is_a_proof) {
 
 TEST(Judge, a_change_that_left_no_trace_is_none) {
   RunOutcome outcome = fitting_run();
-  outcome.recordings[0].notes = {};
+  outcome.facts = facts::gather({});
   const auto proof = judge(outcome, kAutocast, {});
   EXPECT_EQ(proof.outcome, plan::Outcome::kFailed);
   EXPECT_EQ(proof.detail, "autocast never came into force in this run");

@@ -42,10 +42,10 @@ TEST(FitSpan, candidates_run_short_when_the_peak_is_seen_early_and_the_answer_ov
 TEST(FitSpan, what_only_the_short_run_came_to_is_kept_among_the_jobs_facts) {
   FitSpan span(Span{20, 0});
   RunOutcome shorter = ran(Bytes::gib(3), 0, 0);
-  shorter.recordings.resize(2);
+  shorter.facts = facts::gather(std::vector<model::Recording>(2));
   shorter.result.phases = {{"validate", 0, {}, 3}};
   const RunOutcome joined = span.join(shorter, ran(Bytes::gib(3), 400, 5));
-  EXPECT_EQ(joined.recordings.size(), 2u);
+  EXPECT_EQ(joined.facts->processes.size(), 2u);
   ASSERT_EQ(joined.result.phases.size(), 1u);
   EXPECT_EQ(joined.result.phases[0].name, "validate");
   EXPECT_EQ(joined.result.reach.batches, 400);

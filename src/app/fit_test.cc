@@ -12,17 +12,17 @@
 #include "app/fit_prover.h"
 #include "app/fit_summary.h"
 #include "base/file.h"
+#include "facts/testing/recording_script.h"
 #include "ingest/plan_file.h"
 #include "ingest/testing/add_note.h"
-#include "plan/testing/recording_script.h"
 
 namespace vramfit::app {
 namespace {
 
 namespace fs = std::filesystem;
 using base::Bytes;
+using facts::RecordingScript;
 using model::FitVerdict;
-using plan::RecordingScript;
 
 // A job of 2500 MiB in training (2000 of activations in 10 equal blocks) and 700 MiB in evaluation, on any card.
 class FakeRunner final : public Runner {
@@ -84,7 +84,7 @@ class FakeRunner final : public Runner {
     script.on(static_cast<std::uint8_t>(request.cards.size() - 1));
     describe(script);
     RunOutcome outcome;
-    outcome.recordings = script.take();
+    outcome.facts = facts::gather(script.take());
     model::RunResult& result = outcome.result;
     const Bytes limit = limit_of(*std::ranges::min_element(request.cards, {}, limit_of));
     const bool fits = needed <= limit;
@@ -131,7 +131,9 @@ class FakeRunner final : public Runner {
   }
 
   static void add_note(RunOutcome& outcome, const nlohmann::json& fields) {
-    ingest::testing::add_note(outcome.recordings[0], fields);
+    auto recordings = outcome.facts->recordings;
+    ingest::testing::add_note(recordings[0], fields);
+    outcome.facts = facts::gather(std::move(recordings));
   }
 };
 

@@ -120,22 +120,13 @@ Result<void> check_script(const std::vector<std::string>& command) {
                     "save it to a file first");
 }
 
-bool failed_after_read(const std::vector<model::Recording>& recordings) {
-  return std::ranges::any_of(recordings, [](const model::Recording& recording) {
-    return std::ranges::any_of(recording.notes.error, [](const auto& error) { return error.after_read; });
-  });
-}
-
 // Of all processes. One that can't be read, because its process was killed over it, is left out.
-std::vector<RunSnapshot> read_snapshots(const std::filesystem::path& folder,
-                                        const std::vector<model::Recording>& recordings) {
+std::vector<RunSnapshot> read_snapshots(const std::filesystem::path& folder, const facts::Told& told) {
   std::vector<RunSnapshot> snapshots;
-  for (const model::Recording& recording : recordings) {
-    for (const auto& told : recording.notes.snapshot) {
-      auto snapshot = ingest::read_snapshot(folder / std::filesystem::path(told.file).filename());
-      if (!snapshot) continue;
-      snapshots.push_back({told.name, told.by_script, recording.pid, std::move(*snapshot)});
-    }
+  for (const facts::ToldSnapshot& kept : told.snapshots) {
+    auto snapshot = ingest::read_snapshot(folder / std::filesystem::path(kept.file).filename());
+    if (!snapshot) continue;
+    snapshots.push_back({kept.name, kept.by_script, kept.pid, std::move(*snapshot)});
   }
   return snapshots;
 }
@@ -216,22 +207,22 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) {
   auto recordings = ingest::read_run_folder(session_.run_folder());
   if (!recordings) return std::unexpected(recordings.error());
   RunOutcome outcome;
-  outcome.recordings = std::move(*recordings);
-  Leftovers left;
-  left.ended = ended;
-  left.cards = cards_;
-  left.ledger = session_.ledger();
-  left.recordings = &outcome.recordings;
-  left.torch = setup_->job.interpreter.torch;
-  left.cuda = setup_->job.interpreter.cuda;
-  left.python = setup_->job.interpreter.python;
-  left.assumed = context_remarks(request_, *setup_);
-  left.answers_so_far = std::filesystem::exists(session_.run_folder() / kSoFar);
-  outcome.result = assemble(left);
+  outcome.facts = facts::gather(std::move(*recordings), session_.ledger());
+  FinishedRun run;
+  run.ended = ended;
+  run.cards = cards_;
+  run.ledger = session_.ledger();
+  run.facts = outcome.facts;
+  run.torch = setup_->job.interpreter.torch;
+  run.cuda = setup_->job.interpreter.cuda;
+  run.python = setup_->job.interpreter.python;
+  run.assumed = context_remarks(request_, *setup_);
+  run.answers_so_far = std::filesystem::exists(session_.run_folder() / kSoFar);
+  outcome.result = assemble(run);
   outcome.result.files = layer_.finish(outcome.result.warnings);
-  if (request_.snapshots) outcome.snapshots = read_snapshots(session_.run_folder(), outcome.recordings);
+  if (request_.snapshots) outcome.snapshots = read_snapshots(session_.run_folder(), outcome.facts->told);
   outcome.wants_values = read_wish(session_.run_folder() / kWish);
-  outcome.failed_after_read = failed_after_read(outcome.recordings);
+  outcome.failed_after_read = outcome.facts->told.failed_after_read;
   if (auto& error = outcome.result.error) {
     const bool misses_values = request_.values != Values::kCpu && !outcome.result.depends_on_data.empty();
     if (outcome.result.files) error->remedy = remedy_for_layer(*error, *outcome.result.files);

@@ -10,9 +10,9 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "facts/run_facts.h"
 #include "model/card.h"
 #include "model/layer_workspace.h"
-#include "model/recording.h"
 #include "model/run_result.h"
 #include "model/snapshot.h"
 
@@ -116,10 +116,10 @@ struct RunSnapshot {
   model::Snapshot snapshot;
 };
 
-// The result and what it was computed from: a plan's facts come out of the notes and the recordings.
+// The result and the facts that it was made of.
 struct RunOutcome {
   model::RunResult result;
-  std::vector<model::Recording> recordings;  // one per process that recorded
+  facts::RunFactsPtr facts = facts::gather({});
   // The script read a value that steers it and was not computed, and ended itself there: run it again with tracked
   // values. What it had printed by then.
   std::optional<OutputSeen> wants_values;

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <utility>
 
-#include "app/reach_notes.h"
 #include "liveness/growth.h"
 
 namespace vramfit::app {
@@ -147,7 +146,7 @@ void take_growth(const RunResult& longer, RunResult& into) {
 }
 
 model::Reach joined_reach(model::Reach longer, const RunOutcome& shorter) {
-  drop_executed(read_executed(shorter.recordings), longer);
+  facts::drop_executed(shorter.facts->executed, longer);
   return longer;
 }
 

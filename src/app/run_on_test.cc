@@ -93,7 +93,9 @@ TEST(RunOn, lines_that_the_second_run_executed_were_reached) {
   longer.result.reach.unreached = {{"train.py", 40, 40, "", "test(model)", "after it was ended", "yes"},
                                    {"train.py", 90, 90, "", "export(model)", "after it was ended", "yes"}};
   RunOutcome shorter = outcome(Verdict::kFits, Bytes::gib(2));
-  shorter.recordings.emplace_back().notes.coverage.emplace_back().executed["train.py"] = {{30, 50}};
+  std::vector<model::Recording> recordings(1);
+  recordings[0].notes.coverage.emplace_back().executed["train.py"] = {{30, 50}};
+  shorter.facts = facts::gather(std::move(recordings));
   const RunOutcome joined = join_runs(std::move(longer), std::move(shorter));
   ASSERT_EQ(joined.result.reach.unreached.size(), 1u);
   EXPECT_EQ(joined.result.reach.unreached[0].line, 90);

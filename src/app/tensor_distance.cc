@@ -4,6 +4,8 @@
 #include <cmath>
 
 namespace vramfit::app {
+
+using facts::Tensors;
 namespace {
 
 // Gradients of a tensor that are this much smaller than the largest tensor's are what sums leave over: those of a bias

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/training_record.h"
+#include "facts/training_record.h"
 
 namespace vramfit::app {
 
@@ -24,17 +24,18 @@ struct TensorDistance {
 };
 
 // Of tensors that both have, in the same size. An empty mask looks at everything; `share` is what counts as differing.
-TensorDistance measure_distance(const Tensors& without, const Tensors& with, const Mask& mask, double share);
+TensorDistance measure_distance(const facts::Tensors& without, const facts::Tensors& with, const Mask& mask,
+                                double share);
 
 // Of each tensor, the numbers whose gradient is at least `floor` of the tensor's root mean square: the update of those
 // below is decided by rounding, which Adam and its like make as large as any. A tensor whose gradients are next to
 // nothing has none.
-Mask find_telling(const Tensors& gradients, double floor);
+Mask find_telling(const facts::Tensors& gradients, double floor);
 
 // The name of one that is infinite or not a number; empty when there is none.
-std::string find_not_finite(const Tensors& tensors);
+std::string find_not_finite(const facts::Tensors& tensors);
 
-bool are_zero(const Tensors& tensors);
+bool are_zero(const facts::Tensors& tensors);
 
 }  // namespace vramfit::app
 

@@ -15,6 +15,7 @@
 #include "plan/promise.h"
 
 namespace vramfit::app {
+
 namespace {
 
 using base::Result;
@@ -92,7 +93,7 @@ Result<Verifier::Attempt> Verifier::run(const FirstSteps& first, const Plan* pla
   if (!outcome) return std::unexpected(outcome.error());
   if (outcome->result.interrupted) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
   Attempt attempt;
-  attempt.record = read_training_record(outcome->recordings);
+  attempt.record = outcome->facts->training;
   if (!outcome->result.plan_refused.empty()) {
     attempt.refused = true;
     attempt.obstacle = outcome->result.plan_refused.front();

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "app/run.h"
-#include "app/training_record.h"
 #include "base/clock.h"
+#include "facts/training_record.h"
 #include "model/equivalence.h"
 #include "model/plan.h"
 
@@ -48,7 +48,7 @@ class Verifier {
  private:
   // One run's record, or why there is none.
   struct Attempt {
-    TrainingRecord record;
+    facts::TrainingRecord record;
     std::string obstacle;
     bool refused = false;
   };
@@ -65,7 +65,7 @@ class Verifier {
   std::int64_t started_ns_ = 0;
   double seconds_ = 0;
   bool may_help_whole_ = false;  // what the last comparison failed over, whole batches may not
-  std::vector<std::pair<FirstSteps, TrainingRecord>> as_is_;
+  std::vector<std::pair<FirstSteps, facts::TrainingRecord>> as_is_;
   int runs_ = 0;
 };
 

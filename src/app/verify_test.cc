@@ -10,6 +10,7 @@
 #include "ingest/testing/add_note.h"
 
 namespace vramfit::app {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,14 +55,15 @@ class FakeRunner final : public Runner {
 
  private:
   static void add_notes(RunOutcome& outcome, double update, int samples) {
-    outcome.recordings.resize(1);
-    const auto add = [&](const nlohmann::json& fields) { ingest::testing::add_note(outcome.recordings[0], fields); };
+    std::vector<model::Recording> recordings(1);
+    const auto add = [&](const nlohmann::json& fields) { ingest::testing::add_note(recordings[0], fields); };
     for (int step = 1; step <= 4; ++step) {
       add({{"kind", "training_step"}, {"optimizer", 0}, {"step", step}, {"samples", samples * step}});
     }
     add({{"kind", "training_tensor"}, {"what", "gradient"}, {"index", "0.0"}, {"values", {1.0}}});
     add({{"kind", "training_tensor"}, {"what", "update"}, {"index", "0.0"}, {"values", {update}}});
     add({{"kind", "training_end"}, {"steps", 4}});
+    outcome.facts = facts::gather(std::move(recordings));
   }
 };
 

@@ -59,6 +59,15 @@ def test_an_include_against_the_rooms_fails(root: Path, tmp_path: Path, source: 
     assert f"({target})" in done.stdout
 
 
+@pytest.mark.parametrize("line", ["for (const vf_record& r : all) {", "auto x = outcome.facts->recordings;"])
+def test_reading_recordings_behind_the_facts_fails(root: Path, tmp_path: Path, line: str) -> None:
+    done = run_gate(root, "check_layers", write(tmp_path, HEADERS | {"src/app/run.cc": line + "\n"}))
+    assert done.returncode == 1
+    assert "src/app/run.cc:1: only src/facts and what lies below it reads recordings" in done.stdout
+    for reader in ("src/facts/x.cc", "src/app/run_test.cc"):
+        assert run_gate(root, "check_layers", write(tmp_path / reader, HEADERS | {reader: line})).returncode == 0
+
+
 def test_a_room_that_the_documentation_does_not_know_fails(root: Path, tmp_path: Path) -> None:
     done = run_gate(root, "check_layers", write(tmp_path, HEADERS | {"src/misc/all.cc": ""}))
     assert done.returncode == 1

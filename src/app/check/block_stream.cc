@@ -47,20 +47,10 @@ class Builder {
 
 }  // namespace
 
-EventStream stream_of(const model::Recording& recording, int device) {
+EventStream stream_of(const facts::BlockEvents& events) {
   Builder builder;
-  std::int64_t workspace = -1;  // of the last cuDNN plan, until its block has been seen
-  for (const vf_record& record : recording.records) {
-    if (record.device != device) continue;
-    if (record.kind == VF_RECORD_WORKSPACE) {
-      workspace = record.size;
-    } else if (record.kind == VF_RECORD_BLOCK_ALLOC || record.kind == VF_RECORD_BLOCK_FREE) {
-      const bool is_alloc = record.kind == VF_RECORD_BLOCK_ALLOC;
-      const bool is_workspace = is_alloc && workspace > 0 && record.size >= workspace;
-      if (is_workspace) workspace = -1;
-      builder.add(is_alloc ? record.size : -std::abs(record.size), record.address, record.a, record.b,
-                  recording.text(record.line), is_workspace);
-    }
+  for (const facts::BlockEvent& event : events) {
+    builder.add(event.bytes, event.address, event.allocated, event.reserved, event.line, event.is_workspace);
   }
   return builder.finish();
 }

@@ -5,28 +5,11 @@
 #include <utility>
 
 #include "compare/workspaces.h"
+#include "facts/block_events.h"
 
 namespace vramfit::app {
 
 namespace {
-
-using compare::Marks;
-
-// What the virtual cuDNN noted of each plan: "engine 0; LAYER". A size that stands for two layers tells neither.
-Marks marks_of(const std::vector<model::Recording>& recordings) {
-  Marks marks;
-  for (const model::Recording& recording : recordings) {
-    for (const vf_record& record : recording.records) {
-      if (record.kind != VF_RECORD_WORKSPACE) continue;
-      const std::string_view text = recording.text(record.text);
-      const std::size_t at = text.find("; ");
-      if (at == std::string_view::npos) continue;
-      const auto [mark, is_new] = marks.try_emplace(record.size, text.substr(at + 2));
-      if (!is_new && mark->second != text.substr(at + 2)) mark->second.clear();
-    }
-  }
-  return marks;
-}
 
 std::int64_t distance(const model::CheckResult& result) { return result.only_recorded + result.only_virtual; }
 
@@ -47,8 +30,8 @@ base::Result<WorkspaceLesson> learn_workspaces(const CheckRequest& request, cons
   if (!marked) return std::unexpected(marked.error());
   WorkspaceLesson lesson;
   if (!marked->partner) return lesson;
-  auto read =
-      compare::read_workspaces(request.recorded.stream, marked->partner->stream, marks_of(marked->outcome.recordings));
+  auto read = compare::read_workspaces(request.recorded.stream, marked->partner->stream,
+                                       facts::workspace_marks(*marked->outcome.facts));
   if (read.layers.empty()) {
     lesson.note = "no workspaces were learned: none of the job's convolutions could be told in the recording";
     return lesson;

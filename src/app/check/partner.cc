@@ -6,6 +6,7 @@
 
 #include "app/check/block_stream.h"
 #include "app/check/snapshot_stream.h"
+#include "facts/block_events.h"
 
 namespace vramfit::app {
 
@@ -29,8 +30,8 @@ Partner partner_of(const RunSnapshot& snapshot, int wanted, bool is_same_dump) {
 std::vector<Partner> find_partners(const Recorded& recorded, const std::string& file_name, const RunOutcome& outcome) {
   std::vector<Partner> partners;
   if (recorded.format != RecordedFormat::kSnapshot) {
-    for (const model::Recording& recording : outcome.recordings) {
-      auto stream = stream_of(recording, recorded.device);
+    for (const facts::BlockEvents& process : facts::block_events(*outcome.facts, recorded.device)) {
+      auto stream = stream_of(process);
       if (stream.events.empty()) continue;
       partners.push_back({std::move(stream), "all that its allocator does", recorded.device, false});
     }

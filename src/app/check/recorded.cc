@@ -97,13 +97,14 @@ Result<Recorded> read_trace(const std::filesystem::path& path, std::optional<int
 
 // What `vramfit run --gpu real` and VRAMFIT_RUN_DIR leave: the process that did most.
 Result<Recorded> read_folder(const std::filesystem::path& path, std::optional<int> device) {
-  const auto recordings = ingest::read_run_folder(path);
+  auto recordings = ingest::read_run_folder(path);
   if (!recordings) return std::unexpected(recordings.error());
   Recorded recorded;
   recorded.format = RecordedFormat::kRunFolder;
   recorded.device = device.value_or(0);
-  for (const model::Recording& recording : *recordings) {
-    auto stream = stream_of(recording, recorded.device);
+  const facts::RunFactsPtr facts = facts::gather(std::move(*recordings));
+  for (const facts::BlockEvents& process : facts::block_events(*facts, recorded.device)) {
+    auto stream = stream_of(process);
     if (stream.events.size() > recorded.stream.events.size()) recorded.stream = std::move(stream);
   }
   if (recorded.stream.events.empty()) {

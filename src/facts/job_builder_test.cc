@@ -1,11 +1,11 @@
-#include "plan/job_builder.h"
+#include "facts/job_builder.h"
 
 #include <gtest/gtest.h>
 
-#include "plan/block_levels.h"
-#include "plan/testing/recording_script.h"
+#include "facts/block_levels.h"
+#include "facts/testing/recording_script.h"
 
-namespace vramfit::plan {
+namespace vramfit::facts {
 namespace {
 
 using base::Bytes;
@@ -55,7 +55,7 @@ const model::Moment* find_moment(const std::vector<model::Moment>& moments, std:
 
 TEST(Moments, each_stage_has_its_own_fullest_one_with_its_owners) {
   RecordingScript script = two_steps();
-  const auto moments = find_moments(script.take(), 0);
+  const auto moments = find_moments(*gather(script.take()), 0);
   const model::Moment* forward = find_moment(moments, "forward");
   ASSERT_NE(forward, nullptr);
   EXPECT_EQ(forward->holdings.weights, Bytes(100 * kMib));
@@ -70,7 +70,7 @@ TEST(StepWork, is_that_of_the_last_whole_step) {
   RecordingScript script = two_steps();
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
   script.matmul(1, 1, VF_F32);  // the run was cut within the third
-  const model::StepWork work = count_step_work(script.take(), 0);
+  const model::StepWork work = count_step_work(*gather(script.take()), 0);
   EXPECT_EQ(work.macs[0], 12000);
   EXPECT_EQ(work.matmul_bytes, 256);
   EXPECT_EQ(work.launches, 42);
@@ -81,7 +81,7 @@ TEST(StepWork, of_a_run_that_died_in_its_first_step_is_what_it_got_to) {
   RecordingScript script;
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
   script.matmul(500, 8, VF_BF16);
-  EXPECT_EQ(count_step_work(script.take(), 0).macs[static_cast<std::size_t>(model::Number::kBf16)], 500);
+  EXPECT_EQ(count_step_work(*gather(script.take()), 0).macs[static_cast<std::size_t>(model::Number::kBf16)], 500);
 }
 
 model::Job build(RecordingScript& script) {
@@ -89,8 +89,8 @@ model::Job build(RecordingScript& script) {
   result.devices.push_back({});
   result.devices[0].peaks = {Bytes::mib(560), Bytes::mib(600), Bytes::mib(900)};
   result.phases.push_back({"train", 0, {Bytes::mib(560), Bytes::mib(600), Bytes::mib(900)}, 2});
-  const auto recordings = script.take();
-  return build_job(recordings, result);
+  const auto facts = gather(script.take());
+  return build_job(*facts, result);
 }
 
 TEST(JobBuilder, joins_notes_and_records) {
@@ -201,8 +201,8 @@ TEST(JobBuilder, the_facts_about_memory_are_of_the_fullest_card) {
   result.devices[1].index = 1;
   result.devices[1].peaks = {Bytes::mib(30), Bytes::mib(30), Bytes::mib(330)};
   result.peak_device = 1;
-  const auto recordings = script.take();
-  const model::Job job = build_job(recordings, result);
+  const auto facts = gather(script.take());
+  const model::Job job = build_job(*facts, result);
   EXPECT_EQ(job.device, 1);
   EXPECT_EQ(find_moment(job.moments, "forward")->holdings.activations, Bytes::mib(30));
   EXPECT_EQ(job.work.macs[0], 5);
@@ -238,4 +238,4 @@ TEST(BlockLevels, a_container_that_never_ran_is_no_block) {
 }
 
 }  // namespace
-}  // namespace vramfit::plan
+}  // namespace vramfit::facts

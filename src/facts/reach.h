@@ -1,6 +1,6 @@
 // How far a run went, out of what the hooks noted: its budget, the lines it executed, what was left out.
-#ifndef VRAMFIT_APP_REACH_NOTES_H
-#define VRAMFIT_APP_REACH_NOTES_H
+#ifndef VRAMFIT_FACTS_REACH_H
+#define VRAMFIT_FACTS_REACH_H
 
 #include <map>
 #include <set>
@@ -11,14 +11,10 @@
 #include "model/reach.h"
 #include "model/recording.h"
 
-namespace vramfit::app {
+namespace vramfit::facts {
 
-// `ended` says that the script came to an end of its own: nobody stopped it from outside.
-model::Reach read_reach(std::span<const model::Recording> recordings, bool ended);
-
-// Whether a loop was moved on past what was run in full (python/vramfit/counting_on): the script's state is then not
-// the one that it would have had, and a failure may come of that.
-bool was_counted_on(std::span<const model::Recording> recordings);
+// Of a run that came to an end of its own: what stopped it from outside is not in the notes.
+model::Reach read_reach(std::span<const model::Recording> recordings);
 
 // What any process executed of the script's own files, by file: lines, and branches that share a line with their test,
 // by line and column.
@@ -31,6 +27,6 @@ Executed read_executed(std::span<const model::Recording> recordings);
 // Drops what was executed after all, by another process or in another run.
 void drop_executed(const Executed& executed, model::Reach& reach);
 
-}  // namespace vramfit::app
+}  // namespace vramfit::facts
 
 #endif

@@ -1,4 +1,4 @@
-#include "app/training_record.h"
+#include "facts/training_record.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "ingest/testing/add_note.h"
 
-namespace vramfit::app {
+namespace vramfit::facts {
 namespace {
 
 model::Recording recording_of(std::initializer_list<const char*> notes) {
@@ -16,8 +16,10 @@ model::Recording recording_of(std::initializer_list<const char*> notes) {
   return recording;
 }
 
+TrainingRecord read(const std::vector<model::Recording>& recordings) { return read_training_record(recordings); }
+
 TEST(TrainingRecord, holds_what_the_notes_say) {
-  const TrainingRecord record = read_training_record({recording_of({
+  const TrainingRecord record = read({recording_of({
       R"({"kind":"root_module","class_name":"Net","has_batch_norm":true})",
       R"({"kind":"precision","autocast":"bfloat16"})",
       R"({"kind":"training_step","optimizer":1,"step":2,"samples":16,"data":2.5,"weights":-3,"options":[{"lr":0.1}]})",
@@ -43,7 +45,7 @@ TEST(TrainingRecord, holds_what_the_notes_say) {
 }
 
 TEST(TrainingRecord, words_in_place_of_numbers_are_no_numbers) {
-  const TrainingRecord record = read_training_record({recording_of({
+  const TrainingRecord record = read({recording_of({
       R"({"kind":"training_step","optimizer":0,"step":1})",
       R"({"kind":"training_tensor","what":"gradient","index":"0.0","values":["nan","inf",1]})",
   })});
@@ -56,12 +58,12 @@ TEST(TrainingRecord, is_of_the_first_process_that_took_a_step) {
   const auto idle = recording_of({R"({"kind":"process"})"});
   const auto rank = recording_of({R"({"kind":"training_step","optimizer":0,"step":1,"samples":8})"});
   const auto other = recording_of({R"({"kind":"training_step","optimizer":0,"step":1,"samples":4})"});
-  EXPECT_EQ(read_training_record({idle, rank, other}).steps[0].samples, 8);
-  EXPECT_TRUE(read_training_record({idle}).steps.empty());
+  EXPECT_EQ(read({idle, rank, other}).steps[0].samples, 8);
+  EXPECT_TRUE(read({idle}).steps.empty());
 }
 
 TEST(TrainingRecord, fields_of_other_types_do_no_harm) {
-  const TrainingRecord record = read_training_record({recording_of({
+  const TrainingRecord record = read({recording_of({
       R"({"kind":"training_step","optimizer":"x","step":null,"options":[3,{"lr":"high"}],"data":"much"})",
       R"({"kind":"training_tensor","what":"color","index":1,"values":7})",
       R"({"kind":"training_tensor","what":"update"})",
@@ -72,4 +74,4 @@ TEST(TrainingRecord, fields_of_other_types_do_no_harm) {
 }
 
 }  // namespace
-}  // namespace vramfit::app
+}  // namespace vramfit::facts

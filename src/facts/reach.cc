@@ -1,10 +1,10 @@
-#include "app/reach_notes.h"
+#include "facts/reach.h"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
-namespace vramfit::app {
+namespace vramfit::facts {
 
 using model::Reach;
 using model::Recording;
@@ -67,7 +67,7 @@ void apply_open(const notes::Open& told, Reach& reach) {
 
 }  // namespace
 
-Reach read_reach(std::span<const Recording> recordings, bool ended) {
+Reach read_reach(std::span<const Recording> recordings) {
   Reach reach;
   bool was_cut = false, watched = true, seen = false;
   for (const Recording& recording : recordings) {
@@ -83,15 +83,9 @@ Reach read_reach(std::span<const Recording> recordings, bool ended) {
     for (const auto& open : notes.open) apply_open(open, reach);
   }
   reach.watched = seen && watched;
-  reach.whole = ended && !was_cut;
+  reach.whole = !was_cut;
   drop_executed(read_executed(recordings), reach);
   return reach;
-}
-
-bool was_counted_on(std::span<const Recording> recordings) {
-  return std::ranges::any_of(recordings, [](const Recording& recording) {
-    return std::ranges::any_of(recording.notes.cut, [](const notes::Cut& cut) { return cut.what == "counted"; });
-  });
 }
 
 Executed read_executed(std::span<const Recording> recordings) {
@@ -122,4 +116,4 @@ void drop_executed(const Executed& executed, Reach& reach) {
   });
 }
 
-}  // namespace vramfit::app
+}  // namespace vramfit::facts

@@ -1,16 +1,17 @@
 // What the first optimizer steps of a run did, from the notes of python/vramfit/verify.
-#ifndef VRAMFIT_APP_TRAINING_RECORD_H
-#define VRAMFIT_APP_TRAINING_RECORD_H
+#ifndef VRAMFIT_FACTS_TRAINING_RECORD_H
+#define VRAMFIT_FACTS_TRAINING_RECORD_H
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "model/recording.h"
 
-namespace vramfit::app {
+namespace vramfit::facts {
 
 using GroupOptions = std::map<std::string, double>;  // of one group of parameters: "lr", "weight_decay"
 
@@ -45,8 +46,8 @@ struct TrainingRecord {
 };
 
 // Of the first process that took a step: ranks train alike.
-TrainingRecord read_training_record(const std::vector<model::Recording>& recordings);
+TrainingRecord read_training_record(std::span<const model::Recording> recordings);
 
-}  // namespace vramfit::app
+}  // namespace vramfit::facts
 
 #endif

@@ -1,8 +1,8 @@
-#include "app/training_record.h"
+#include "facts/training_record.h"
 
 #include <algorithm>
 
-namespace vramfit::app {
+namespace vramfit::facts {
 namespace {
 
 namespace notes = model::notes;
@@ -33,7 +33,7 @@ void add_tensor(const notes::TrainingTensor& told, TrainingRecord& record) {
 
 }  // namespace
 
-TrainingRecord read_training_record(const std::vector<model::Recording>& recordings) {
+TrainingRecord read_training_record(std::span<const model::Recording> recordings) {
   TrainingRecord record;
   const auto trains = [](const model::Recording& recording) { return !recording.notes.training_step.empty(); };
   const auto first = std::ranges::find_if(recordings, trains);
@@ -51,4 +51,4 @@ TrainingRecord read_training_record(const std::vector<model::Recording>& recordi
   return record;
 }
 
-}  // namespace vramfit::app
+}  // namespace vramfit::facts

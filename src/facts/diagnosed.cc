@@ -1,11 +1,11 @@
-#include "app/runtime_notes.h"
+#include "facts/diagnosed.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "liveness/step_memory.h"
 
-namespace vramfit::app {
+namespace vramfit::facts {
 
 using base::Bytes;
 using liveness::CardHistory;
@@ -219,27 +219,6 @@ void apply_notes_of_process(const model::Notes& notes, const Blocks& blocks, Run
 
 }  // namespace
 
-ProcessFacts read_process(const Recording& recording) {
-  const model::Notes& notes = recording.notes;
-  ProcessFacts facts;
-  const auto take_rank = [&](const auto& told) {
-    facts.rank = static_cast<int>(told.rank);
-    facts.world_size = static_cast<int>(told.world_size);
-    facts.local_rank = static_cast<int>(told.local_rank);
-  };
-  for (const auto& process : notes.process) {
-    take_rank(process);
-    if (!process.role.empty()) facts.role = process.role;
-  }
-  for (const auto& rank : notes.rank) take_rank(rank);
-  for (const auto& role : notes.role) facts.role = role.role;
-  for (const auto& thread : notes.thread) {
-    facts.threads.emplace_back(static_cast<std::uint32_t>(thread.thread), thread.role);
-  }
-  if (facts.role != "worker" && facts.world_size > 1) facts.role = "rank";
-  return facts;
-}
-
 void apply_runtime_notes(std::span<const Recording> recordings, std::span<const CardHistory> histories,
                          RuntimeEvidence& evidence) {
   for (std::size_t process = 0; process < recordings.size(); ++process) {
@@ -248,4 +227,4 @@ void apply_runtime_notes(std::span<const Recording> recordings, std::span<const 
   }
 }
 
-}  // namespace vramfit::app
+}  // namespace vramfit::facts

@@ -4,11 +4,11 @@
 #include <queue>
 #include <utility>
 
+#include "facts/job_builder.h"
 #include "liveness/lifetimes.h"
 #include "liveness/owners.h"
-#include "plan/job_builder.h"
 
-namespace vramfit::plan {
+namespace vramfit::facts {
 namespace {
 
 using base::Bytes;
@@ -98,30 +98,26 @@ bool is_of_one_step(const Block& block) {
 
 }  // namespace
 
-std::optional<model::LeftoverFacts> find_leftovers(std::span<const model::Recording> recordings, int device) {
-  for (const liveness::CardHistory& history : liveness::build_histories(recordings)) {
-    const Block* at = history.device == device ? find_fullest_evaluation(history) : nullptr;
-    if (at == nullptr) continue;
-    model::LeftoverFacts facts;
-    facts.phase = model::phase_name(at->phase);
-    std::map<std::string, Bytes> by_line;
-    for (const Block& block : history.blocks) {
-      if (block.phase != VF_PHASE_TRAIN || !block.lives_at(at->born) || !is_of_one_step(block)) continue;
-      facts.bytes += block.size;
-      by_line[std::string(recordings[static_cast<std::size_t>(block.process)].text(block.line))] += block.size;
-    }
-    if (facts.bytes == Bytes(0)) return std::nullopt;
-    facts.line = std::ranges::max_element(by_line, {}, [](const auto& row) { return row.second; })->first;
-    return facts;
+std::optional<model::LeftoverFacts> find_leftovers(const RunFacts& facts, int device) {
+  const liveness::CardHistory* history = facts.history_of(device);
+  const Block* at = history != nullptr ? find_fullest_evaluation(*history) : nullptr;
+  if (at == nullptr) return std::nullopt;
+  model::LeftoverFacts left;
+  left.phase = model::phase_name(at->phase);
+  std::map<std::string, Bytes> by_line;
+  for (const Block& block : history->blocks) {
+    if (block.phase != VF_PHASE_TRAIN || !block.lives_at(at->born) || !is_of_one_step(block)) continue;
+    left.bytes += block.size;
+    by_line[std::string(facts.recordings[static_cast<std::size_t>(block.process)].text(block.line))] += block.size;
   }
-  return std::nullopt;
+  if (left.bytes == Bytes(0)) return std::nullopt;
+  left.line = std::ranges::max_element(by_line, {}, [](const auto& row) { return row.second; })->first;
+  return left;
 }
 
-std::vector<model::Moment> find_moments(std::span<const model::Recording> recordings, int device) {
-  for (const liveness::CardHistory& history : liveness::build_histories(recordings)) {
-    if (history.device == device) return find_card_moments(history);
-  }
-  return {};
+std::vector<model::Moment> find_moments(const RunFacts& facts, int device) {
+  const liveness::CardHistory* history = facts.history_of(device);
+  return history != nullptr ? find_card_moments(*history) : std::vector<model::Moment>();
 }
 
-}  // namespace vramfit::plan
+}  // namespace vramfit::facts

@@ -1,6 +1,6 @@
 // Writes a recording record by record, the way the recorder would: for tests.
-#ifndef VRAMFIT_PLAN_TESTING_RECORDING_SCRIPT_H
-#define VRAMFIT_PLAN_TESTING_RECORDING_SCRIPT_H
+#ifndef VRAMFIT_FACTS_TESTING_RECORDING_SCRIPT_H
+#define VRAMFIT_FACTS_TESTING_RECORDING_SCRIPT_H
 
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "ingest/testing/add_note.h"
 #include "model/recording.h"
 
-namespace vramfit::plan {
+namespace vramfit::facts {
 
 inline constexpr std::int64_t kMib = 1 << 20;
 
@@ -74,6 +74,6 @@ class RecordingScript {
   std::int64_t allocated_ = 0, now_ = 0, steps_ = 0;
 };
 
-}  // namespace vramfit::plan
+}  // namespace vramfit::facts
 
 #endif

@@ -7,19 +7,19 @@
 //   head
 //
 // Each level covers the model once, so that the savings of its blocks may be added.
-#ifndef VRAMFIT_PLAN_BLOCK_LEVELS_H
-#define VRAMFIT_PLAN_BLOCK_LEVELS_H
+#ifndef VRAMFIT_FACTS_BLOCK_LEVELS_H
+#define VRAMFIT_FACTS_BLOCK_LEVELS_H
 
 #include <vector>
 
 #include "model/job.h"
 
-namespace vramfit::plan {
+namespace vramfit::facts {
 
 // `modules` in the order in which they ran, at any depth, without the root itself. A module is split where its parts
 // hold at least half of what it saved; containers that never ran themselves are not in the list and so never a block.
 std::vector<model::BlockLevel> build_levels(const std::vector<model::ModuleBlock>& modules);
 
-}  // namespace vramfit::plan
+}  // namespace vramfit::facts
 
 #endif

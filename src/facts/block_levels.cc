@@ -1,11 +1,11 @@
-#include "plan/block_levels.h"
+#include "facts/block_levels.h"
 
 #include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 
-namespace vramfit::plan {
+namespace vramfit::facts {
 namespace {
 
 using base::Bytes;
@@ -62,4 +62,4 @@ std::vector<BlockLevel> build_levels(const std::vector<ModuleBlock>& modules) {
   return levels;
 }
 
-}  // namespace vramfit::plan
+}  // namespace vramfit::facts

@@ -6,10 +6,10 @@
 #include <string>
 #include <variant>
 
-#include "plan/block_levels.h"
-#include "plan/job_builder.h"
+#include "facts/block_levels.h"
+#include "facts/job_builder.h"
 
-namespace vramfit::plan {
+namespace vramfit::facts {
 namespace {
 
 using base::Bytes;
@@ -121,10 +121,10 @@ class NoteReader {
 
 }  // namespace
 
-void read_notes(std::span<const model::Recording> recordings, model::Job& job) {
+void read_notes(const RunFacts& facts, model::Job& job) {
   NoteReader reader(job);
-  for (const model::Recording& recording : recordings) reader.apply(recording.notes);
+  for (const model::Recording& recording : facts.recordings) reader.apply(recording.notes);
   reader.finish();
 }
 
-}  // namespace vramfit::plan
+}  // namespace vramfit::facts

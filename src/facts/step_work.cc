@@ -3,9 +3,9 @@
 #include <map>
 #include <string>
 
-#include "plan/job_builder.h"
+#include "facts/job_builder.h"
 
-namespace vramfit::plan {
+namespace vramfit::facts {
 namespace {
 
 // A tensor is written once and read about twice: by the next operator and in backward.
@@ -33,10 +33,10 @@ void count(const vf_record& record, model::StepWork& work) {
 }  // namespace
 
 // The last whole step: the first ones create optimizer state and try algorithms.
-model::StepWork count_step_work(std::span<const model::Recording> recordings, int device) {
+model::StepWork count_step_work(const RunFacts& facts, int device) {
   model::StepWork last, open;
   bool whole = false;
-  for (const model::Recording& recording : recordings) {
+  for (const model::Recording& recording : facts.recordings) {
     model::StepWork current;
     for (const vf_record& record : recording.records) {
       if (record.phase != VF_PHASE_TRAIN || (record.device != device && record.device != kHost)) continue;
@@ -53,4 +53,4 @@ model::StepWork count_step_work(std::span<const model::Recording> recordings, in
   return whole ? last : open;
 }
 
-}  // namespace vramfit::plan
+}  // namespace vramfit::facts

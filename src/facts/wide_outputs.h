@@ -1,6 +1,6 @@
 // Layers and outputs over a large vocabulary, or over classes a pixel: the logits' memory.
-#ifndef VRAMFIT_APP_WIDE_OUTPUTS_H
-#define VRAMFIT_APP_WIDE_OUTPUTS_H
+#ifndef VRAMFIT_FACTS_WIDE_OUTPUTS_H
+#define VRAMFIT_FACTS_WIDE_OUTPUTS_H
 
 #include <cstdint>
 #include <span>
@@ -9,7 +9,7 @@
 
 #include "model/recording.h"
 
-namespace vramfit::app {
+namespace vramfit::facts {
 
 // A layer, or the output of a whole forward pass, whose elements are counted in vocabulary entries or classes.
 struct WideOutput {
@@ -20,6 +20,6 @@ struct WideOutput {
 };
 std::vector<WideOutput> read_wide_outputs(std::span<const model::Recording> recordings);
 
-}  // namespace vramfit::app
+}  // namespace vramfit::facts
 
 #endif

@@ -1,16 +1,15 @@
-#include "app/runtime_evidence.h"
+#include "facts/runtime_evidence.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "app/runtime_notes.h"
 #include "ingest/oom_report.h"
 #include "ingest/testing/add_note.h"
 #include "liveness/peaks.h"
 #include "liveness/testing/recording_builder.h"
 
-namespace vramfit::app {
+namespace vramfit::facts {
 namespace {
 
 using base::Bytes;
@@ -22,8 +21,7 @@ constexpr std::int64_t kMib = 1 << 20;
 void note(model::Recording& recording, const json& fields) { ingest::testing::add_note(recording, fields); }
 
 model::RuntimeEvidence gather(const std::vector<model::Recording>& recordings) {
-  const auto histories = liveness::build_histories(recordings);
-  return gather_runtime_evidence(recordings, histories,
+  return gather_runtime_evidence(*facts::gather(recordings),
                                  [](const auto& history) { return liveness::find_peak_event(history); });
 }
 
@@ -184,4 +182,4 @@ TEST(RuntimeEvidence, a_report_of_the_moment_says_who_held_what) {
 }
 
 }  // namespace
-}  // namespace vramfit::app
+}  // namespace vramfit::facts

@@ -1,11 +1,11 @@
-#include "plan/job_builder.h"
+#include "facts/job_builder.h"
 
 #include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
 
-namespace vramfit::plan {
+namespace vramfit::facts {
 namespace {
 
 using base::Bytes;
@@ -41,8 +41,8 @@ std::map<std::string, ScopeWork> count_forward_by_scope(std::span<const model::R
 }
 
 // Adds the counted work to the blocks and puts them into the order in which they ran.
-void add_forward_work(std::span<const model::Recording> recordings, model::Job& job) {
-  const auto scopes = count_forward_by_scope(recordings);
+void add_forward_work(const RunFacts& facts, model::Job& job) {
+  const auto scopes = count_forward_by_scope(facts.recordings);
   for (model::BlockLevel& level : job.levels) {
     std::map<std::string, std::size_t> order;
     for (model::ModuleBlock& block : level.blocks) {
@@ -87,16 +87,16 @@ void add_phases(const model::RunResult& result, model::Job& job) {
 
 }  // namespace
 
-model::Job build_job(std::span<const model::Recording> recordings, const model::RunResult& result) {
+model::Job build_job(const RunFacts& facts, const model::RunResult& result) {
   model::Job job;
-  read_notes(recordings, job);
+  read_notes(facts, job);
   add_phases(result, job);
   job.device = result.peak_device;
-  job.moments = find_moments(recordings, job.device);
-  job.leftovers = find_leftovers(recordings, job.device);
+  job.moments = find_moments(facts, job.device);
+  job.leftovers = find_leftovers(facts, job.device);
   set_gathered_apart(job);
-  job.work = count_step_work(recordings, job.device);
-  add_forward_work(recordings, job);
+  job.work = count_step_work(facts, job.device);
+  add_forward_work(facts, job);
   if (job.parameter_bytes == Bytes(0)) {
     for (const model::Moment& moment : job.moments) {
       job.parameter_bytes = std::max(job.parameter_bytes, moment.holdings.weights);
@@ -105,4 +105,4 @@ model::Job build_job(std::span<const model::Recording> recordings, const model::
   return job;
 }
 
-}  // namespace vramfit::plan
+}  // namespace vramfit::facts

@@ -1,4 +1,4 @@
-#include "app/reach_notes.h"
+#include "facts/reach.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "ingest/testing/add_note.h"
 
-namespace vramfit::app {
+namespace vramfit::facts {
 namespace {
 
 using nlohmann::json;
@@ -26,8 +26,7 @@ json gap(int line, const char* card) {
 
 TEST(ReachNotes, a_script_that_nobody_cut_ran_whole) {
   const std::vector recordings = {process({{{"kind", "cut"}, {"what", "saves"}}})};
-  EXPECT_TRUE(read_reach(recordings, true).whole);
-  EXPECT_FALSE(read_reach(recordings, false).whole);
+  EXPECT_TRUE(read_reach(recordings).whole);
 }
 
 TEST(ReachNotes, budget_lines_and_open_questions_are_read) {
@@ -43,7 +42,7 @@ TEST(ReachNotes, budget_lines_and_open_questions_are_read) {
        {"executed", {{"train.py", {{1, 90}}}}},
        {"unreached", {gap(212, "yes"), gap(300, "odd")}}},
   })};
-  const model::Reach reach = read_reach(recordings, true);
+  const model::Reach reach = read_reach(recordings);
   EXPECT_FALSE(reach.whole);
   EXPECT_TRUE(reach.watched);
   EXPECT_EQ(reach.batches, 213);
@@ -61,7 +60,7 @@ TEST(ReachNotes, what_another_process_executed_was_reached) {
   const json first = {{"kind", "coverage"}, {"known", true}, {"unreached", {gap(212, "yes"), gap(300, "yes")}}};
   const json second = {{"kind", "coverage"}, {"known", true}, {"executed", {{"train.py", {{200, 220}}}}}};
   const std::vector recordings = {process({first, {{"kind", "cut"}, {"what", "steps"}}}), process({second})};
-  const model::Reach reach = read_reach(recordings, true);
+  const model::Reach reach = read_reach(recordings);
   ASSERT_EQ(reach.unreached.size(), 1u);
   EXPECT_EQ(reach.unreached[0].line, 300);
 }
@@ -71,7 +70,7 @@ TEST(ReachNotes, the_other_side_of_an_executed_line_stays_open) {
   const std::vector recordings = {
       process({{{"kind", "coverage"}, {"known", true}, {"executed", {{"train.py", {{1, 9}}}}}, {"unreached", {side}}},
                {{"kind", "cut"}, {"what", "steps"}}})};
-  EXPECT_EQ(read_reach(recordings, true).unreached.size(), 1u);
+  EXPECT_EQ(read_reach(recordings).unreached.size(), 1u);
 }
 
 TEST(ReachNotes, a_part_of_an_executed_line_stays_open_until_another_process_came_to_that_part) {
@@ -80,7 +79,7 @@ TEST(ReachNotes, a_part_of_an_executed_line_stays_open_until_another_process_cam
   const json first = {
       {"kind", "coverage"}, {"known", true}, {"executed", {{"train.py", {{1, 9}}}}}, {"unreached", {part}}};
   json second = {{"kind", "coverage"}, {"known", true}, {"parts", {{"train.py", {{8, 4}, {9, 20}}}}}};
-  const auto reached = [&] { return read_reach(std::vector{process({first, cut}), process({second})}, true); };
+  const auto reached = [&] { return read_reach(std::vector{process({first, cut}), process({second})}); };
   ASSERT_EQ(reached().unreached.size(), 1u);
   EXPECT_EQ(reached().unreached[0].column, 20);
   second["parts"]["train.py"].push_back({8, 20});
@@ -90,7 +89,7 @@ TEST(ReachNotes, a_part_of_an_executed_line_stays_open_until_another_process_cam
 TEST(ReachNotes, lines_that_one_process_could_not_watch_are_not_known) {
   const std::vector recordings = {process({{{"kind", "coverage"}, {"known", true}}}),
                                   process({{{"kind", "coverage"}, {"known", false}}})};
-  EXPECT_FALSE(read_reach(recordings, true).watched);
+  EXPECT_FALSE(read_reach(recordings).watched);
 }
 
 TEST(ReachNotes, odd_notes_are_no_reason_to_fail) {
@@ -98,9 +97,9 @@ TEST(ReachNotes, odd_notes_are_no_reason_to_fail) {
       {{"kind", "coverage"}, {"unreached", "x"}, {"executed", {{"a.py", {{1}, {"x", 2}, 7}}}}, {"lines", -1}},
       {{"kind", "run_on"}, {"count", "many"}},
   })};
-  EXPECT_EQ(read_reach(recordings, true).batches, 0);
+  EXPECT_EQ(read_reach(recordings).batches, 0);
   EXPECT_TRUE(read_executed(recordings).lines.at("a.py").empty());
 }
 
 }  // namespace
-}  // namespace vramfit::app
+}  // namespace vramfit::facts

@@ -1,4 +1,4 @@
-#include "app/wide_outputs.h"
+#include "facts/wide_outputs.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace vramfit::app {
+namespace vramfit::facts {
 
 using model::Recording;
 
@@ -80,4 +80,4 @@ std::vector<WideOutput> read_wide_outputs(std::span<const Recording> recordings)
   return found;
 }
 
-}  // namespace vramfit::app
+}  // namespace vramfit::facts

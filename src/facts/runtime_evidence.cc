@@ -1,4 +1,4 @@
-#include "app/runtime_evidence.h"
+#include "facts/runtime_evidence.h"
 
 #include <algorithm>
 #include <map>
@@ -6,13 +6,13 @@
 #include <string>
 #include <utility>
 
-#include "app/runtime_notes.h"
-#include "app/wide_outputs.h"
+#include "facts/diagnosed.h"
+#include "facts/wide_outputs.h"
 #include "liveness/growth.h"
 #include "liveness/owners.h"
 #include "liveness/step_memory.h"
 
-namespace vramfit::app {
+namespace vramfit::facts {
 
 using base::Bytes;
 using liveness::CardHistory;
@@ -25,40 +25,32 @@ namespace {
 constexpr std::size_t kMostInputs = 512;
 constexpr std::size_t kMostLogitLines = 5;
 
-std::vector<model::ContextOnCard> contexts_of(const Recording& recording) {
-  std::map<int, model::ContextOnCard> by_card;
-  for (const vf_record& record : recording.records) {
-    if (record.kind == VF_RECORD_CONTEXT) by_card[record.device].context += Bytes(record.size);
-    if (record.kind == VF_RECORD_LIBRARY) by_card[record.device].libraries += Bytes(record.size);
-    if (record.kind != VF_RECORD_BLOCK_ALLOC) continue;
-    Bytes& peak = by_card[record.device].peak_allocated;
-    peak = std::max(peak, Bytes(record.a));
+void add_contexts(const Process& process, RuntimeEvidence& evidence) {
+  for (const CardUse& use : process.cards) {
+    model::ContextOnCard context;
+    context.pid = process.pid;
+    context.device = use.device;
+    context.role = process.role;
+    context.rank = process.rank;
+    context.world_size = process.world_size;
+    context.local_rank = process.local_rank;
+    context.context = use.context;
+    context.libraries = use.libraries;
+    context.peak_allocated = use.peak_allocated;
+    evidence.contexts.push_back(std::move(context));
   }
-  const ProcessFacts facts = read_process(recording);
-  std::vector<model::ContextOnCard> contexts;
-  for (auto& [device, context] : by_card) {
-    if (device >= 64) continue;  // the host
-    context.pid = recording.pid;
-    context.device = device;
-    context.role = facts.role;
-    context.rank = facts.rank;
-    context.world_size = facts.world_size;
-    context.local_rank = facts.local_rank;
-    contexts.push_back(std::move(context));
-  }
-  return contexts;
 }
 
-std::optional<model::OomMoment> last_oom(std::span<const Recording> recordings,
-                                         std::span<const CardHistory> histories) {
+std::optional<model::OomMoment> last_oom(const RunFacts& facts) {
   const CardHistory* where = nullptr;
-  for (const CardHistory& history : histories) {
+  for (const CardHistory& history : facts.histories) {
     if (!history.ooms.empty()) where = &history;
   }
   if (where == nullptr) return std::nullopt;
   static constexpr const char* kStages[] = {"other", "forward", "backward", "optimizer", "input"};
   const liveness::OomEvent& event = where->ooms.back();
-  const Recording& recording = recordings[static_cast<std::size_t>(event.process)];
+  const auto process = static_cast<std::size_t>(event.process);
+  const Recording& recording = facts.recordings[process];
   model::OomMoment moment;
   moment.device = where->device;
   moment.phase = model::phase_name(event.phase);
@@ -68,7 +60,7 @@ std::optional<model::OomMoment> last_oom(std::span<const Recording> recordings,
   moment.tried = event.tried;
   moment.allocated = where->moments[event.at].allocated;
   moment.reserved = where->moments[event.at].reserved;
-  for (const auto& [thread, role] : read_process(recording).threads) {
+  for (const auto& [thread, role] : facts.processes[process].threads) {
     if (thread == event.thread) moment.thread = role;
   }
   for (const liveness::StepEnd& end : where->step_ends) {
@@ -149,39 +141,39 @@ void name_optimizer(std::span<const Recording> recordings, model::FirstOptimizer
   }
 }
 
-void add_threads(std::span<const Recording> recordings, const CardHistory& history, RuntimeEvidence& evidence) {
-  for (std::size_t process = 0; process < recordings.size(); ++process) {
-    for (const auto& [thread, role] : read_process(recordings[process]).threads) {
-      model::ThreadMemory memory = find_thread_memory(history, recordings, static_cast<int>(process), thread);
+void add_threads(const RunFacts& facts, const CardHistory& history, RuntimeEvidence& evidence) {
+  for (std::size_t process = 0; process < facts.processes.size(); ++process) {
+    for (const auto& [thread, role] : facts.processes[process].threads) {
+      model::ThreadMemory memory = find_thread_memory(history, facts.recordings, static_cast<int>(process), thread);
       if (memory.peak.count() == 0) continue;
-      memory.pid = recordings[process].pid;
+      memory.pid = facts.processes[process].pid;
       memory.role = role;
       evidence.threads.push_back(std::move(memory));
     }
   }
 }
 
-std::set<liveness::ThreadOfProcess> loader_threads(std::span<const Recording> recordings) {
+std::set<liveness::ThreadOfProcess> loader_threads(const RunFacts& facts) {
   std::set<liveness::ThreadOfProcess> found;
-  for (std::size_t process = 0; process < recordings.size(); ++process) {
-    for (const auto& [thread, role] : read_process(recordings[process]).threads) {
+  for (std::size_t process = 0; process < facts.processes.size(); ++process) {
+    for (const auto& [thread, role] : facts.processes[process].threads) {
       found.emplace(static_cast<int>(process), thread);
     }
   }
   return found;
 }
 
-void measure_card(const CardHistory& history, std::span<const Recording> recordings, EventIndex at,
-                  RuntimeEvidence& evidence) {
+void measure_card(const RunFacts& facts, const CardHistory& history, EventIndex at, RuntimeEvidence& evidence) {
+  const std::vector<Recording>& recordings = facts.recordings;
   for (model::InputWork& work :
-       find_input_work(history, recordings, input_modules_of(recordings), loader_threads(recordings))) {
+       find_input_work(history, recordings, input_modules_of(recordings), loader_threads(facts))) {
     evidence.input_work.push_back(std::move(work));
   }
   if (auto first = find_first_step(history)) {
     name_optimizer(recordings, *first);
     evidence.first_steps.push_back(std::move(*first));
   }
-  add_threads(recordings, history, evidence);
+  add_threads(facts, history, evidence);
   if (at == liveness::kNever) return;
   for (const WideOutput& output : read_wide_outputs(recordings)) {
     if (output.rows == 0) continue;
@@ -211,22 +203,20 @@ bool is_diagnosed(std::span<const Recording> recordings) {
 
 }  // namespace
 
-RuntimeEvidence gather_runtime_evidence(std::span<const Recording> recordings, std::span<const CardHistory> histories,
-                                        const MomentOf& moment) {
+RuntimeEvidence gather_runtime_evidence(const RunFacts& facts, const MomentOf& moment) {
+  const std::vector<Recording>& recordings = facts.recordings;
   RuntimeEvidence evidence;
-  for (const Recording& recording : recordings) {
-    for (model::ContextOnCard& context : contexts_of(recording)) evidence.contexts.push_back(std::move(context));
-  }
-  evidence.oom = last_oom(recordings, histories);
-  for (const CardHistory& history : histories) {
+  for (const Process& process : facts.processes) add_contexts(process, evidence);
+  evidence.oom = last_oom(facts);
+  for (const CardHistory& history : facts.histories) {
     for (model::Growth& growth : find_growth(history, recordings)) evidence.growth.push_back(std::move(growth));
   }
   add_noted_growth(recordings, evidence);
   if (!is_diagnosed(recordings)) return evidence;
-  for (const CardHistory& history : histories) measure_card(history, recordings, moment(history), evidence);
-  apply_runtime_notes(recordings, histories, evidence);
-  add_peaks(histories, evidence);
+  for (const CardHistory& history : facts.histories) measure_card(facts, history, moment(history), evidence);
+  apply_runtime_notes(recordings, facts.histories, evidence);
+  add_peaks(facts.histories, evidence);
   return evidence;
 }
 
-}  // namespace vramfit::app
+}  // namespace vramfit::facts

@@ -1,0 +1,29 @@
+// Recordings and notes of one run with memory to spare -> the facts that plans are made from.
+//
+// Runs on a card raised far beyond the job's needs show the whole step; the first run on the real card, which usually
+// dies halfway, only says that it does not fit.
+#ifndef VRAMFIT_FACTS_JOB_BUILDER_H
+#define VRAMFIT_FACTS_JOB_BUILDER_H
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "facts/run_facts.h"
+#include "model/job.h"
+#include "model/run_result.h"
+
+namespace vramfit::facts {
+
+// `facts` are of the run that `result` came from; what is said of memory is of its fullest card.
+model::Job build_job(const RunFacts& facts, const model::RunResult& result);
+
+// The parts, each from one source.
+void read_notes(const RunFacts& facts, model::Job& job);
+std::vector<model::Moment> find_moments(const RunFacts& facts, int device);
+std::optional<model::LeftoverFacts> find_leftovers(const RunFacts& facts, int device);
+model::StepWork count_step_work(const RunFacts& facts, int device);
+
+}  // namespace vramfit::facts
+
+#endif

@@ -1,0 +1,68 @@
+#include "facts/processes.h"
+
+#include <algorithm>
+#include <map>
+
+namespace vramfit::facts {
+
+using base::Bytes;
+
+namespace {
+
+constexpr int kMostCards = 64;  // what is told of a device beyond is told of the host
+
+std::vector<CardUse> read_cards(const model::Recording& recording) {
+  std::map<int, CardUse> by_card;
+  for (const vf_record& record : recording.records) {
+    if (record.kind != VF_RECORD_CONTEXT && record.kind != VF_RECORD_LIBRARY && record.kind != VF_RECORD_BLOCK_ALLOC) {
+      continue;
+    }
+    CardUse& use = by_card[record.device];
+    if (record.kind == VF_RECORD_CONTEXT) {
+      use.has_context = true;
+      use.context += Bytes(record.size);
+    } else if (record.kind == VF_RECORD_LIBRARY) {
+      use.libraries += Bytes(record.size);
+    } else {
+      use.peak_allocated = std::max(use.peak_allocated, Bytes(record.a));
+    }
+  }
+  std::vector<CardUse> cards;
+  for (auto& [device, use] : by_card) {
+    if (device >= kMostCards) continue;
+    use.device = device;
+    cards.push_back(use);
+  }
+  return cards;
+}
+
+void read_identity(const model::Notes& notes, Process& process) {
+  const auto take_rank = [&](const auto& told) {
+    process.rank = static_cast<int>(told.rank);
+    process.world_size = static_cast<int>(told.world_size);
+    process.local_rank = static_cast<int>(told.local_rank);
+  };
+  for (const auto& told : notes.process) {
+    take_rank(told);
+    if (!told.role.empty()) process.role = told.role;
+  }
+  for (const auto& rank : notes.rank) take_rank(rank);
+  for (const auto& role : notes.role) process.role = role.role;
+  for (const auto& thread : notes.thread) {
+    process.threads.emplace_back(static_cast<std::uint32_t>(thread.thread), thread.role);
+  }
+  if (process.role != "worker" && process.world_size > 1) process.role = "rank";
+}
+
+}  // namespace
+
+Process read_process(const model::Recording& recording) {
+  Process process;
+  process.pid = recording.pid;
+  process.has_recorded = !recording.records.empty();
+  process.cards = read_cards(recording);
+  read_identity(recording.notes, process);
+  return process;
+}
+
+}  // namespace vramfit::facts

@@ -1,0 +1,34 @@
+// The processes of a run: who each was, and what it took of which card.
+#ifndef VRAMFIT_FACTS_PROCESSES_H
+#define VRAMFIT_FACTS_PROCESSES_H
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "model/recording.h"
+
+namespace vramfit::facts {
+
+struct CardUse {
+  int device = 0;
+  bool has_context = false;
+  base::Bytes context, libraries, peak_allocated;
+};
+
+struct Process {
+  int pid = 0;
+  std::string role = "main";  // main, rank, worker, child
+  int rank = 0, world_size = 1, local_rank = -1;
+  std::vector<std::pair<std::uint32_t, std::string>> threads;  // their id and role
+  std::vector<CardUse> cards;                                  // by index
+  bool has_recorded = false;                                   // anything at all
+};
+
+Process read_process(const model::Recording& recording);
+
+}  // namespace vramfit::facts
+
+#endif

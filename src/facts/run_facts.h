@@ -1,0 +1,63 @@
+// Everything that one run's recordings, notes and ledger say, put together once and then only read.
+//
+//   recordings --+--> histories   one a card: blocks, segments, levels, steps (src/liveness)
+//                |--> processes   who they were, and what each took of which card
+//     notes -----+--> told        what the hooks said, said once, with what got lost on the way
+//                |--> reach       how far the run came
+//     ledger ----'    training    what its first optimizer steps did
+//
+// Nothing behind this room reads a recording or a note: what is missing here is added here.
+#ifndef VRAMFIT_FACTS_RUN_FACTS_H
+#define VRAMFIT_FACTS_RUN_FACTS_H
+
+#include <vramfit/ledger.h>
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "facts/processes.h"
+#include "facts/reach.h"
+#include "facts/told.h"
+#include "facts/training_record.h"
+#include "liveness/lifetimes.h"
+#include "liveness/module_table.h"
+#include "liveness/owners.h"
+#include "model/reach.h"
+#include "model/recording.h"
+
+namespace vramfit::facts {
+
+struct RunFacts {
+  std::vector<Process> processes;                // in the order of the run folder
+  std::vector<liveness::CardHistory> histories;  // of cards that anything happened on, by index
+  Told told;
+  model::Reach reach;  // of a run that came to its end undisturbed
+  Executed executed;
+  TrainingRecord training;
+
+  // What all of it was made of: for this room alone (tools/check_layers).
+  std::vector<model::Recording> recordings;
+
+  const liveness::CardHistory* history_of(int device) const;  // null: nothing happened there
+  int contexts_on(int device) const;                          // processes that hold a context there
+
+  // Who held the card at one of its moments, and the script's lines that allocated it.
+  std::vector<model::OwnerRow> owners_at(const liveness::CardHistory& history, liveness::EventIndex at,
+                                         const liveness::OwnerOptions& options) const;
+  std::vector<model::LineRow> lines_at(const liveness::CardHistory& history, liveness::EventIndex at,
+                                       std::size_t limit) const;
+
+  // None where no module was watched.
+  std::optional<model::ModuleTable> module_table(const liveness::OperatorSeconds& seconds) const;
+};
+
+using RunFactsPtr = std::shared_ptr<const RunFacts>;
+
+// `ledger`: of the run's virtual cards; null on a real card.
+RunFactsPtr gather(std::vector<model::Recording> recordings, const vf_ledger* ledger = nullptr);
+
+}  // namespace vramfit::facts
+
+#endif

@@ -1,0 +1,215 @@
+#include "facts/told.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "model/data_loss.h"
+
+namespace vramfit::facts {
+
+using model::LossKind;
+using model::Notes;
+using model::Recording;
+using model::Remark;
+namespace notes = model::notes;
+
+namespace {
+
+// What a launcher says of its ranks: torchrun, torch.multiprocessing.spawn.
+constexpr std::array<std::string_view, 3> kLaunchersErrors{"ChildFailedError", "ProcessRaisedException",
+                                                           "ProcessExitedException"};
+
+std::vector<model::StackFrame> stack_of(const std::vector<notes::StackFrame>& told) {
+  std::vector<model::StackFrame> stack;
+  for (const notes::StackFrame& frame : told) {
+    stack.push_back({frame.file, static_cast<int>(frame.line), frame.function, frame.code});
+  }
+  return stack;
+}
+
+void add_once(std::vector<std::string>& list, std::string text) {
+  if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+}
+
+void add_remark(std::vector<Remark>& list, std::string text, std::int64_t count) {
+  const auto same = std::find_if(list.begin(), list.end(), [&](const Remark& remark) { return remark.text == text; });
+  if (same == list.end()) {
+    list.push_back({std::move(text), count});
+  } else {
+    same->count += count;
+  }
+}
+
+void add_loss(Told& into, LossKind kind, std::string detail, std::int64_t count = 1) {
+  for (model::DataLoss& known : into.losses) {
+    if (known.kind == kind && known.detail == detail) {
+      known.count += count;
+      return;
+    }
+  }
+  into.losses.push_back({kind, count, std::move(detail)});
+}
+
+// PyTorch's blocks or segments on a card. A process that only asks how much is free makes a context and nothing else.
+bool has_allocated(const Recording& recording) {
+  return std::ranges::any_of(recording.records, [](const vf_record& record) {
+    return record.kind == VF_RECORD_BLOCK_ALLOC || record.kind == VF_RECORD_SEGMENT_ALLOC;
+  });
+}
+
+void add_data_read(Told& into, std::string what, std::string line, std::int64_t count) {
+  for (model::DataDependence& known : into.depends_on_data) {
+    if (known.what == what && known.line == line) {
+      known.count += count;
+      return;
+    }
+  }
+  into.depends_on_data.push_back({std::move(what), std::move(line), count});
+}
+
+void apply_process(const notes::Process& process, Told& into) {
+  for (const auto& [text, version] : {std::pair(&process.torch, &into.torch), std::pair(&process.cuda, &into.cuda),
+                                      std::pair(&process.python, &into.python)}) {
+    if (!text->empty()) *version = *text;
+  }
+}
+
+// Of several processes' errors the first counts, but a launcher's only when no rank of it said more.
+void apply_error(const notes::Error& error, Told& into) {
+  into.failed_after_read |= error.after_read;
+  if (!into.error || std::ranges::find(kLaunchersErrors, into.error->type) != kLaunchersErrors.end()) {
+    const bool before = into.error && into.error->after_cut;
+    into.error = {error.type, error.message, stack_of(error.stack), before};
+  }
+  into.error->after_cut |= error.after_cut;
+}
+
+void apply_oom(const notes::Oom& told, Told& into) {
+  if (into.oom) return;
+  model::Oom oom;
+  oom.message = told.message;
+  oom.phase = told.phase;
+  oom.stack = stack_of(told.stack);
+  if (const auto& loading = told.loading) {
+    oom.loading = model::LoadingFacts{loading->how, loading->root, loading->module, loading->on_card_bytes,
+                                      loading->to_come_bytes};
+  }
+  into.oom = std::move(oom);
+}
+
+void apply_framework(const notes::FrameworkMemory& told, Told& into) {
+  model::FrameworkMemory memory;
+  memory.name = told.framework;
+  memory.version = told.version;
+  memory.device = static_cast<int>(told.device);
+  memory.peak = told.peak_bytes;
+  if (told.pool_bytes && told.pool_bytes->count() > 0) memory.pool = told.pool_bytes;
+  if (memory.peak.count() > 0) into.frameworks.push_back(std::move(memory));
+}
+
+void apply_server(const notes::ServerMemory& told, Told& into) {
+  model::ServerMemory memory;
+  memory.name = told.framework;
+  memory.version = told.version;
+  memory.device = static_cast<int>(told.device);
+  memory.weights = told.weights_bytes;
+  memory.activations = told.activation_bytes;
+  memory.outside = told.outside_bytes;
+  memory.graphs = told.graph_bytes;
+  memory.kv_cache = told.kv_cache_bytes;
+  if (told.kv_tokens.value_or(0) > 0) memory.kv_tokens = told.kv_tokens;
+  into.servers.push_back(std::move(memory));
+}
+
+void apply_losses(const Notes& notes, Told& into) {
+  for (const auto& failed : notes.hook_failed) {
+    add_loss(into, LossKind::kHookFailed, fmt::format("{} ({} {})", failed.where, failed.type, failed.message));
+  }
+  for (const auto& stopped : notes.recording_stopped) add_loss(into, LossKind::kRecordingStopped, stopped.text);
+  for (const auto& unknown : notes.lines_unknown) {
+    add_loss(into, LossKind::kLinesUnknown, "Python " + unknown.python);
+  }
+}
+
+void apply_notes_of_process(const Notes& notes, Told& into) {
+  for (const auto& process : notes.process) apply_process(process, into);
+  for (const auto& cut : notes.cut) {
+    add_once(into.cuts, cut.text);
+    into.counted_on |= cut.what == "counted";
+  }
+  for (const auto& plan : notes.plan_applied) into.plan_applied.push_back({plan.id, plan.text});
+  for (const auto& plan : notes.plan_refused) into.plan_refused.push_back({plan.id, plan.text});
+  for (const auto& read : notes.data_read) add_data_read(into, read.what, read.line, read.count);
+  for (const auto& growth : notes.growth) {
+    if (!growth.phase.empty()) add_remark(into.warnings, growth.text, 1);  // others are judged: liveness/growth
+  }
+  for (const auto& values : notes.values) add_remark(into.assumed, values.text, 1);
+  for (const auto& assumed : notes.assumed) add_remark(into.assumed, assumed.text, 1);
+  apply_losses(notes, into);
+  for (const auto& oom : notes.oom) apply_oom(oom, into);
+  for (const auto& framework : notes.framework_memory) apply_framework(framework, into);
+  for (const auto& server : notes.server_memory) apply_server(server, into);
+  for (const auto& error : notes.error) apply_error(error, into);
+}
+
+// What the reader of the recordings could not use.
+void add_odd_input(const Recording& recording, Told& into) {
+  for (const auto& [name, odd] : recording.odd) {
+    if (const auto* loss = model::find_loss(name)) add_loss(into, loss->kind, odd.first, odd.count);
+  }
+}
+
+}  // namespace
+
+Told read_told(std::span<const Recording> recordings) {
+  Told into;
+  for (const Recording& recording : recordings) {
+    apply_notes_of_process(recording.notes, into);
+    for (const auto& told : recording.notes.snapshot) {
+      into.snapshots.push_back({recording.pid, told.file, told.name, told.by_script});
+    }
+    if (recording.notes.process.empty() && has_allocated(recording)) {
+      add_loss(into, LossKind::kProcessWithoutHooks, "");
+    }
+  }
+  for (const Recording& recording : recordings) add_odd_input(recording, into);
+  return into;
+}
+
+void add_ledger_notes(const vf_ledger& ledger, Told& into) {
+  for (const vf_ledger_note& note : ledger.notes) {
+    std::string text(note.text, ::strnlen(note.text, sizeof note.text));
+    switch (note.kind) {
+      case VF_NOTE_NOT_MODELLED:
+        add_remark(into.not_modelled, std::move(text), note.count);
+        break;
+      case VF_NOTE_ASSUMED:
+        add_remark(into.assumed, std::move(text), note.count);
+        break;
+      case VF_NOTE_DATA_READ:
+        add_data_read(into, std::move(text), "", note.count);
+        break;
+      case VF_NOTE_WARNING:
+        add_remark(into.warnings, std::move(text), note.count);
+        break;
+      case VF_NOTE_LOSS:
+        if (const auto* loss = model::find_loss(text)) add_loss(into, loss->kind, "", note.count);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void sort_losses(Told& into) {
+  std::ranges::stable_sort(into.losses, std::greater{},
+                           [](const model::DataLoss& loss) { return describe(loss.kind).weight; });
+}
+
+}  // namespace vramfit::facts

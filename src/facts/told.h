@@ -1,0 +1,56 @@
+// What the hooks of a run's processes said in their notes, and the virtual cards in their ledger: each thing once.
+#ifndef VRAMFIT_FACTS_TOLD_H
+#define VRAMFIT_FACTS_TOLD_H
+
+#include <vramfit/ledger.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/data_loss.h"
+#include "model/recording.h"
+#include "model/run_result.h"
+
+namespace vramfit::facts {
+
+// A technique of the plan, and what became of it.
+struct ToldTechnique {
+  std::string id, text;
+};
+
+// A memory snapshot that was kept in the run folder (python/vramfit/own_snapshots.py).
+struct ToldSnapshot {
+  int pid = 0;
+  std::string file, name;
+  bool by_script = false;
+};
+
+struct Told {
+  std::string torch, cuda, python;  // versions; empty: nobody said
+  std::vector<std::string> cuts;
+  std::vector<ToldTechnique> plan_applied, plan_refused;  // by every process
+  std::vector<model::DataDependence> depends_on_data;
+  std::vector<model::Remark> not_modelled, assumed, warnings;
+  std::vector<model::DataLoss> losses;  // the worst first
+  std::optional<model::Oom> oom;        // without its size, which the recording has
+  std::optional<model::ScriptError> error;
+  std::vector<model::FrameworkMemory> frameworks;
+  std::vector<model::ServerMemory> servers;
+  std::vector<ToldSnapshot> snapshots;
+  bool counted_on = false;  // a loop was moved on past what was run in full: what fails after it may come of that
+  bool failed_after_read = false;  // the script failed after the host had read values that were not computed
+};
+
+// Of all processes, with what the reader of their recordings could not use.
+Told read_told(std::span<const model::Recording> recordings);
+
+void add_ledger_notes(const vf_ledger& ledger, Told& told);
+
+// The worst first.
+void sort_losses(Told& told);
+
+}  // namespace vramfit::facts
+
+#endif
