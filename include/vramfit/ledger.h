@@ -1,6 +1,6 @@
 /* The ledger: one shared-memory file per session that describes the virtual cards and accounts for their memory.
  *
- * Created and removed by the command line (src/app), mapped by every process that runs on the virtual GPU
+ * Created and removed by the command line (src/job), mapped by every process that runs on the virtual GPU
  * (virtual_gpu/ledger). It is the only thing the two sides share, so it is plain C with a fixed layout.
  *
  * Whoever changes `used_bytes` of a card holds `lock`, a robust process-shared mutex: when its owner dies, the next

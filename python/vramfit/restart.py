@@ -1,7 +1,7 @@
 """A job that reads a value which steers it, and was not computed, is run again from its start with tracked values.
 
 Nothing is followed in the first run, so that a program that reads nothing pays nothing. VRAMFIT_RESTART=1 allows it:
-the job then leaves a file in its run folder and ends here (src/app/another_try.h). What it had printed by then is
+the job then leaves a file in its run folder and ends here (src/job/another_try.h). What it had printed by then is
 counted, and not shown again by the run that repeats it (VRAMFIT_PRINTED).
 """
 

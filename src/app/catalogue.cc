@@ -2,16 +2,16 @@
 
 #include <vramfit/ledger.h>
 
-#include "app/installation.h"
 #include "devices/catalogue.h"
 #include "ingest/cards.h"
+#include "job/installation.h"
 
 namespace vramfit::app {
 
 using base::Result;
 
 Result<std::vector<model::Card>> load_catalogue() {
-  const auto installation = find_installation();
+  const auto installation = job::find_installation();
   if (!installation) return std::unexpected(installation.error());
   return ingest::read_cards(installation->catalogue());
 }

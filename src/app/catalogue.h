@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "app/run.h"
 #include "base/error.h"
+#include "job/run.h"
 #include "model/card.h"
 
 namespace vramfit::app {
@@ -14,7 +14,7 @@ namespace vramfit::app {
 base::Result<std::vector<model::Card>> load_catalogue();
 
 struct ChosenCards {
-  std::vector<CardChoice> cards;
+  std::vector<job::CardChoice> cards;
   bool real = false;               // --gpu real
   std::vector<std::string> notes;  // for the user: which of several cards was taken
 };

@@ -10,7 +10,6 @@
 #include <iterator>
 
 #include "app/catalogue.h"
-#include "app/installation.h"
 #include "app/replay.h"
 #include "base/file.h"
 #include "base/temporary_file.h"
@@ -19,6 +18,7 @@
 #include "ingest/oom_report.h"
 #include "ingest/snapshot/reader.h"
 #include "ingest/text/read_text.h"
+#include "job/installation.h"
 
 namespace vramfit::app {
 
@@ -120,10 +120,10 @@ void name_output(model::Evidence& evidence, const std::string& path) {
   for (auto& entry : evidence.facts) rename(entry.at.file);
 }
 
-Result<void> run_script(const DoctorRequest& request, Runner& runner, base::ProgressSink& progress,
+Result<void> run_script(const DoctorRequest& request, job::Runner& runner, base::ProgressSink& progress,
                         doctor::Case& into) {
   const base::TemporaryFile output("doctor");  // what a run prints is evidence as any log is
-  RunRequest run = *request.run;
+  job::RunRequest run = *request.run;
   run.diagnose = true;
   run.quiet_child = true;
   run.child_output = output.path();
@@ -147,7 +147,7 @@ Result<void> run_script(const DoctorRequest& request, Runner& runner, base::Prog
 
 }  // namespace
 
-Result<model::Diagnosis> diagnose(const DoctorRequest& request, Runner& runner, base::ProgressSink& progress) {
+Result<model::Diagnosis> diagnose(const DoctorRequest& request, job::Runner& runner, base::ProgressSink& progress) {
   doctor::Case all;
   std::vector<std::string> unread;
   std::optional<base::Error> first_error;
@@ -188,7 +188,7 @@ Result<model::CausePage> find_cause_page(const std::string& name) {
 }
 
 std::string example_of(const model::CausePage& page) {
-  const auto installation = find_installation();
+  const auto installation = job::find_installation();
   if (!installation) return "";
   // What cannot be made to happen on a virtual card is shown by a text that it leaves.
   for (const char* ending : {".py", ".txt"}) {
@@ -199,7 +199,7 @@ std::string example_of(const model::CausePage& page) {
   return "";
 }
 
-std::optional<CardChoice> card_named_in(const std::vector<std::filesystem::path>& files) {
+std::optional<job::CardChoice> card_named_in(const std::vector<std::filesystem::path>& files) {
   const auto cards = load_catalogue();
   if (!cards) return std::nullopt;
   doctor::Case texts;
@@ -211,7 +211,7 @@ std::optional<CardChoice> card_named_in(const std::vector<std::filesystem::path>
     for (const model::GpuCard& seen : status.cards) {
       const auto same =
           std::find_if(cards->begin(), cards->end(), [&](const model::Card& card) { return card.name == seen.name; });
-      if (same != cards->end()) return CardChoice{*same, std::nullopt};
+      if (same != cards->end()) return job::CardChoice{*same, std::nullopt};
     }
   }
   // Without a name the total says it: cards of one size differ little in what fits them.
@@ -221,7 +221,7 @@ std::optional<CardChoice> card_named_in(const std::vector<std::filesystem::path>
       return std::abs(a.memory.count() - oom.total->value.count()) <
              std::abs(b.memory.count() - oom.total->value.count());
     });
-    if (nearest != cards->end()) return CardChoice{*nearest, oom.total->value};
+    if (nearest != cards->end()) return job::CardChoice{*nearest, oom.total->value};
   }
   return std::nullopt;
 }

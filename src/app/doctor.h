@@ -7,22 +7,23 @@
 #include <string>
 #include <vector>
 
-#include "app/run.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "job/run.h"
 #include "model/finding.h"
 
 namespace vramfit::app {
 
 struct DoctorRequest {
   std::vector<std::filesystem::path> files;  // "-": standard input
-  std::optional<RunRequest> run;             // the script
+  std::optional<job::RunRequest> run;        // the script
   std::string gpu;                           // its card as typed, for the commands of the advice
   std::optional<model::Card> card;           // that the files are of, where the user names it
 };
 
 // A file that can't be read is an error unless something else was read; then it is a warning of the diagnosis.
-base::Result<model::Diagnosis> diagnose(const DoctorRequest& request, Runner& runner, base::ProgressSink& progress);
+base::Result<model::Diagnosis> diagnose(const DoctorRequest& request, job::Runner& runner,
+                                        base::ProgressSink& progress);
 
 // Every cause that is known, in the order of its code; what each decides and cures.
 std::vector<model::CausePage> cause_pages();
@@ -32,7 +33,7 @@ base::Result<model::CausePage> find_cause_page(const std::string& name);
 std::string example_of(const model::CausePage& page);
 
 // The card that texts speak of, for a script that is to be run on the same; none: they don't say.
-std::optional<CardChoice> card_named_in(const std::vector<std::filesystem::path>& files);
+std::optional<job::CardChoice> card_named_in(const std::vector<std::filesystem::path>& files);
 
 }  // namespace vramfit::app
 

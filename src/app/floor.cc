@@ -53,7 +53,7 @@ std::vector<Group> group_cards(const model::RunResult& result, std::size_t cards
 }
 
 // The cards of one group get this much, all others plenty.
-RunRequest with_total(RunRequest request, const Group& group, Bytes total) {
+job::RunRequest with_total(job::RunRequest request, const Group& group, Bytes total) {
   for (std::size_t i = 0; i < request.cards.size(); ++i) {
     request.cards[i].total = std::ranges::find(group.cards, i) != group.cards.end() ? total : kPlenty;
   }
@@ -61,7 +61,7 @@ RunRequest with_total(RunRequest request, const Group& group, Bytes total) {
   return request;
 }
 
-Result<model::Needs> bisect(Runner& runner, const RunRequest& request, const Group& group, Bytes resolution,
+Result<model::Needs> bisect(job::Runner& runner, const job::RunRequest& request, const Group& group, Bytes resolution,
                             int most_runs, base::ProgressSink& progress) {
   int runs = 0;
   Bytes fails = std::max(Bytes(0), group.least - resolution);
@@ -81,7 +81,7 @@ Result<model::Needs> bisect(Runner& runner, const RunRequest& request, const Gro
 
 }  // namespace
 
-Result<std::vector<std::optional<model::Needs>>> find_floor(Runner& runner, const RunRequest& request,
+Result<std::vector<std::optional<model::Needs>>> find_floor(job::Runner& runner, const job::RunRequest& request,
                                                             const FloorOptions& options, base::ProgressSink& progress) {
   progress.update("floor: a run on a card with plenty of memory");
   const auto free_run = runner.run(with_total(request, {}, kPlenty), progress);

@@ -12,7 +12,7 @@
 
 #include <vector>
 
-#include "app/run.h"
+#include "job/run.h"
 
 namespace vramfit::app {
 
@@ -23,7 +23,7 @@ struct FloorOptions {
 
 // One element for each card of the request; those the job never touched get no answer. Each is found while the others
 // have plenty; cards that hold the same within the resolution, as ranks mostly do, are made smaller together.
-base::Result<std::vector<std::optional<model::Needs>>> find_floor(Runner& runner, const RunRequest& request,
+base::Result<std::vector<std::optional<model::Needs>>> find_floor(job::Runner& runner, const job::RunRequest& request,
                                                                   const FloorOptions& options,
                                                                   base::ProgressSink& progress);
 

@@ -8,13 +8,13 @@ namespace {
 using base::Bytes;
 
 // A job that uses `peak` when it may, and runs on anything from `least` on.
-class FakeJob final : public Runner {
+class FakeJob final : public job::Runner {
  public:
   FakeJob(Bytes least, Bytes peak) : least_(least), peak_(peak) {}
-  base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink&) override {
+  base::Result<job::RunOutcome> run(const job::RunRequest& request, base::ProgressSink&) override {
     const Bytes total = request.cards.at(0).total.value();
     ++runs;
-    RunOutcome outcome;
+    job::RunOutcome outcome;
     outcome.result.verdict = total >= least_ ? model::Verdict::kFits : model::Verdict::kOutOfMemory;
     outcome.result.exit_code = total >= least_ ? 0 : 1;
     model::DeviceResult device;
@@ -28,8 +28,8 @@ class FakeJob final : public Runner {
   Bytes least_, peak_;
 };
 
-RunRequest on_one_card() {
-  RunRequest request;
+job::RunRequest on_one_card() {
+  job::RunRequest request;
   request.cards.resize(1);
   return request;
 }
@@ -49,11 +49,11 @@ TEST(Floor, both_needs_are_found_to_the_resolution) {
 }
 
 // Ranks 0 and 1 need alike, card 2 far less, card 3 nothing.
-class FakeRanks final : public Runner {
+class FakeRanks final : public job::Runner {
  public:
-  base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink&) override {
+  base::Result<job::RunOutcome> run(const job::RunRequest& request, base::ProgressSink&) override {
     constexpr std::int64_t kLeast[] = {2000, 2004, 700};
-    RunOutcome outcome;
+    job::RunOutcome outcome;
     outcome.result.verdict = model::Verdict::kFits;
     outcome.result.devices.resize(4);
     for (int i = 0; i < 4; ++i) outcome.result.devices[static_cast<std::size_t>(i)].index = i;
@@ -68,7 +68,7 @@ class FakeRanks final : public Runner {
 
 TEST(Floor, each_card_has_its_own_and_those_alike_share_one) {
   FakeRanks job;
-  RunRequest request;
+  job::RunRequest request;
   request.cards.resize(4);
   const auto needs = find_floor(job, request, {.resolution = Bytes::mib(8), .most_runs = 40}, base::silent_progress());
   ASSERT_TRUE(needs);

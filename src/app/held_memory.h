@@ -4,17 +4,17 @@
 
 #include <filesystem>
 
-#include "app/run.h"
 #include "base/error.h"
+#include "job/run.h"
 
 namespace vramfit::app {
 
 // Of the messages of the file that print what this process has, what PyTorch allocated and what it reserved, the one
 // that leaves most for context and libraries. An error when there is none, or when the figures of none add up.
-base::Result<HeldMemory> read_held_memory(const std::filesystem::path& path);
+base::Result<job::HeldMemory> read_held_memory(const std::filesystem::path& path);
 
 // What a process holds differs from card to card: an error when the message's card is another one.
-base::Result<void> check_card(const HeldMemory& held, const model::Card& card);
+base::Result<void> check_card(const job::HeldMemory& held, const model::Card& card);
 
 }  // namespace vramfit::app
 

@@ -23,7 +23,7 @@ std::string message(double process_gib, double allocated_gib, double idle_mib) {
 
 class HeldMemoryTest : public testing::Test {
  protected:
-  base::Result<HeldMemory> read(const std::string& text) {
+  base::Result<job::HeldMemory> read(const std::string& text) {
     EXPECT_TRUE(base::write_file(file_.path(), text));
     return read_held_memory(file_.path());
   }

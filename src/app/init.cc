@@ -4,23 +4,23 @@
 #include <utility>
 
 #include "app/catalogue.h"
-#include "app/kept_environment.h"
-#include "app/run_book.h"
-#include "app/watch_source.h"
+#include "job/kept_environment.h"
 #include "probe/host.h"
+#include "store/place.h"
+#include "watch/source.h"
 
 namespace vramfit::app {
 
 namespace {
 
 // The interpreter a job would get, as the user's shell would find it.
-base::Result<Interpreter> inspect(const std::vector<std::string>& command, const base::Environment& environment) {
+base::Result<job::Interpreter> inspect(const std::vector<std::string>& command, const base::Environment& environment) {
   std::vector<std::vector<std::string>> tries = {command};
   if (command.empty()) tries = {{"python"}, {"python3"}};
-  base::Result<CommandShape> shape = base::fail(base::ErrorCode::kNotFound, "there is no python in the PATH");
+  base::Result<job::CommandShape> shape = base::fail(base::ErrorCode::kNotFound, "there is no python in the PATH");
   for (const auto& one : tries) {
-    shape = find_interpreter(one, environment);
-    if (shape) return inspect_interpreter(shape->interpreter, environment);
+    shape = job::find_interpreter(one, environment);
+    if (shape) return job::inspect_interpreter(shape->interpreter, environment);
   }
   return std::unexpected(shape.error());
 }
@@ -38,7 +38,8 @@ std::map<std::string, model::ComputeCapability> read_capabilities() {
 InitFacts gather_facts(const InitRequest& request) {
   const base::Environment environment = base::current_environment();
   InitFacts facts{.interpreter = inspect(request.command, environment)};
-  if (auto sample = open_machine({.sessions = false})->next(); sample && *sample) facts.machine = std::move(**sample);
+  if (auto sample = watch::open_machine({.sessions = false})->next(); sample && *sample)
+    facts.machine = std::move(**sample);
   const probe::HostPlaces places{
       .proc = request.root / "proc", .cgroups = request.root / "sys/fs/cgroup", .shm = request.root / "dev/shm"};
   facts.machine.host = probe::read_host(places);
@@ -46,11 +47,11 @@ InitFacts gather_facts(const InitRequest& request) {
   facts.variables = environment;
   facts.limits = probe::read_limits(places.proc);
   facts.container = probe::find_container(request.root);
-  if (const auto cache = find_cache(environment)) {
+  if (const auto cache = job::find_cache(environment)) {
     facts.cache_folder = cache->string();
     facts.cache_free_bytes = probe::free_bytes_at(*cache);
   }
-  if (const auto store = find_store(environment)) {
+  if (const auto store = store::find_store(environment)) {
     facts.store_folder = store->parent_path().string();
     facts.store_free_bytes = probe::free_bytes_at(store->parent_path());
   }

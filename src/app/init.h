@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "app/interpreter.h"
 #include "base/error.h"
+#include "job/interpreter.h"
 #include "model/card.h"
 #include "model/environment_check.h"
 #include "model/machine.h"
@@ -20,7 +20,7 @@ namespace vramfit::app {
 // Everything the checks look at.
 struct InitFacts {
   model::MachineSample machine;
-  base::Result<Interpreter> interpreter;
+  base::Result<job::Interpreter> interpreter;
   std::map<std::string, model::ComputeCapability> capabilities;  // of the catalogue, by the name the driver gives
   std::map<std::string, std::string> variables;                  // of the environment
   probe::ProcessLimits limits;

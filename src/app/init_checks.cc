@@ -58,7 +58,7 @@ EnvironmentCheck check_driver(const InitFacts& facts) {
 
 EnvironmentCheck check_torch(const InitFacts& facts) {
   if (!facts.interpreter) return unknown("torch", facts.interpreter.error().what);
-  const Interpreter& python = *facts.interpreter;
+  const job::Interpreter& python = *facts.interpreter;
   if (python.torch.empty()) {
     return {"torch", EnvironmentState::kWarning, fmt::format("Python {} has no torch", python.python),
             "vramfit run would use an environment of its own.", "pip install torch, or vramfit env"};
@@ -95,7 +95,7 @@ void check_kernels(const InitFacts& facts, std::vector<EnvironmentCheck>& checks
     if (known == facts.capabilities.end() || architectures.empty()) {
       checks.push_back(
           unknown("kernels", fmt::format("{}: whether this torch has kernels for it is not known", card.name)));
-    } else if (has_kernels_for(architectures, known->second)) {
+    } else if (job::has_kernels_for(architectures, known->second)) {
       checks.push_back(good("kernels", fmt::format("{}: this torch has kernels for sm_{}{}", card.name,
                                                    known->second.major, known->second.minor)));
     } else {

@@ -14,7 +14,7 @@ using model::EnvironmentState;
 // A machine with nothing to complain of.
 InitFacts healthy() {
   InitFacts facts{.interpreter =
-                      Interpreter{.python = "3.12", .torch = "2.12.1", .cuda = "13.0", .architectures = {{8, 6}}}};
+                      job::Interpreter{.python = "3.12", .torch = "2.12.1", .cuda = "13.0", .architectures = {{8, 6}}}};
   facts.machine.driver = {.answers = true, .problem = {}, .version = "580.82.07", .cuda = "13.0"};
   facts.machine.cards.resize(1);
   facts.machine.cards[0].uuid = "GPU-1";

@@ -11,9 +11,9 @@
 #include "allocator/attribution.h"
 #include "allocator/replay.h"
 #include "allocator/search.h"
-#include "app/snapshot_line.h"
 #include "devices/overhead.h"
 #include "ingest/snapshot/reader.h"
+#include "model/snapshot_line.h"
 
 namespace vramfit::app {
 
@@ -40,7 +40,7 @@ class Owners {
     const auto stack = static_cast<std::uint32_t>(program_.slots[block.tag].stack);
     const auto known = by_stack_.find(stack);
     if (known != by_stack_.end()) return known->second;
-    return by_stack_[stack] = id(line_of(snapshot_, model::StackId{stack}));
+    return by_stack_[stack] = id(model::line_of(snapshot_, model::StackId{stack}));
   }
   const std::string& name(allocator::OwnerId owner) const { return names_[owner]; }
 
@@ -100,7 +100,7 @@ model::ReplayTrial to_model(const model::Snapshot& snapshot, int device, const a
     oom.reserved = bytes_of(run.oom->reserved);
     oom.entry = entry_of(run.oom_entry);
     if (oom.entry >= 0) {
-      oom.where = line_of(snapshot, snapshot.traces[static_cast<std::size_t>(device)][run.oom_entry].stack);
+      oom.where = model::line_of(snapshot, snapshot.traces[static_cast<std::size_t>(device)][run.oom_entry].stack);
     }
     trial.oom = oom;
   }

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "app/run.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "job/run.h"
 #include "model/replay_result.h"
 
 namespace vramfit::app {
@@ -19,7 +19,7 @@ namespace vramfit::app {
 struct ReplayRequest {
   std::filesystem::path file;
   std::optional<int> device;  // nothing: the first with a trace
-  std::optional<CardChoice> card;
+  std::optional<job::CardChoice> card;
   std::optional<base::Bytes> capacity;  // what PyTorch may reserve
   std::optional<std::string> torch;     // whose rules; nothing: those that replay the recording best
   std::vector<std::string> settings;    // "key:value" each

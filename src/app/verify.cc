@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "app/equivalence.h"
-#include "app/session.h"
 #include "base/interrupt.h"
 #include "ingest/plan_file.h"
+#include "job/session.h"
 #include "plan/plan_check.h"
 #include "plan/promise.h"
 
@@ -30,7 +30,7 @@ constexpr std::int64_t kCardGib = 512;
 // The run with the plan takes about as long as the one without.
 constexpr double kFirstRunsShare = 0.5;
 
-std::string why_it_failed(const RunOutcome& outcome) {
+std::string why_it_failed(const job::RunOutcome& outcome) {
   const model::RunResult& result = outcome.result;
   if (result.error) return fmt::format("{}: {}", result.error->type, result.error->message);
   return result.oom ? "it ran out of memory" : result.reason;
@@ -66,22 +66,22 @@ SmallPlan shrink(const Plan& plan) {
   return small;
 }
 
-Verifier::Verifier(RunRequest request, std::filesystem::path folder, Runner& runner, const base::Clock& clock)
+Verifier::Verifier(job::RunRequest request, std::filesystem::path folder, job::Runner& runner, const base::Clock& clock)
     : request_(std::move(request)), folder_(std::move(folder)), runner_(runner), clock_(clock) {
-  request_.values = Values::kCpu;
+  request_.values = job::Values::kCpu;
   request_.concessions = {};
   request_.steps = "all";
   request_.quiet_child = true;
   request_.plan.reset();
-  for (CardChoice& card : request_.cards) {
+  for (job::CardChoice& card : request_.cards) {
     card.total = std::max(base::Bytes::gib(kCardGib), card.total.value_or(card.card.memory));
   }
 }
 
 double Verifier::left() const { return std::max(0.0, seconds_ - base::seconds_between(started_ns_, clock_.now_ns())); }
 
-Result<Verifier::Attempt> Verifier::run(const FirstSteps& first, const Plan* plan, double seconds) {
-  RunRequest request = request_;
+Result<Verifier::Attempt> Verifier::run(const job::FirstSteps& first, const Plan* plan, double seconds) {
+  job::RunRequest request = request_;
   request.first_steps = first;
   if (plan != nullptr) {
     request.plan = folder_ / fmt::format("verified-{}.json", runs_);
@@ -107,7 +107,7 @@ Result<Verifier::Attempt> Verifier::run(const FirstSteps& first, const Plan* pla
   return attempt;
 }
 
-Result<Verifier::Attempt> Verifier::run_as_is(const FirstSteps& first, double seconds) {
+Result<Verifier::Attempt> Verifier::run_as_is(const job::FirstSteps& first, double seconds) {
   for (const auto& [known, record] : as_is_) {
     if (known == first) return Attempt{record, "", false};
   }
@@ -150,7 +150,7 @@ Result<Verified> Verifier::compare(const Plan& plan, double seconds, const std::
   return compare_once(keep_whole(plan), plan, say);
 }
 
-Result<model::VerifyResult> verify(const RunRequest& request, Runner& runner, base::ProgressSink& progress,
+Result<model::VerifyResult> verify(const job::RunRequest& request, job::Runner& runner, base::ProgressSink& progress,
                                    const base::Clock& clock) {
   if (request.real || request.cards.empty()) {
     return base::fail(base::ErrorCode::kUsage, "verify works on virtual cards, whose values the CPU computes", "--gpu",
@@ -162,7 +162,7 @@ Result<model::VerifyResult> verify(const RunRequest& request, Runner& runner, ba
   if (auto checked = plan::check_plan(*plan, file.string()); !checked) return std::unexpected(checked.error());
   const base::InterruptScope interrupts;
   if (auto prepared = runner.prepare(request, progress); !prepared) return std::unexpected(prepared.error());
-  const auto session = Session::create({});  // only for its folder, which goes with it, or with the next run
+  const auto session = job::Session::create({});  // only for its folder, which goes with it, or with the next run
   if (!session) return std::unexpected(session.error());
   const std::int64_t started_ns = clock.now_ns();
   Verifier verifier(request, session->run_folder(), runner, clock);

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "app/run.h"
 #include "base/clock.h"
 #include "facts/training_record.h"
+#include "job/run.h"
 #include "model/equivalence.h"
 #include "model/plan.h"
 
@@ -28,7 +28,7 @@ struct Verified {
 // A plan with the same techniques over fewer samples, and what the two runs are asked for.
 struct SmallPlan {
   model::Plan plan;
-  FirstSteps first;
+  job::FirstSteps first;
 };
 SmallPlan shrink(const model::Plan& plan);
 
@@ -36,7 +36,7 @@ SmallPlan shrink(const model::Plan& plan);
 class Verifier {
  public:
   // Of `request` the cards, the command and how to run it count. `folder` is for plan files; the caller removes it.
-  Verifier(RunRequest request, std::filesystem::path folder, Runner& runner, const base::Clock& clock);
+  Verifier(job::RunRequest request, std::filesystem::path folder, job::Runner& runner, const base::Clock& clock);
 
   // Takes no longer than `seconds`; infinite: as long as it takes. An error means that no run was possible
   // (interrupted); whatever becomes of the job is an answer.
@@ -52,26 +52,26 @@ class Verifier {
     std::string obstacle;
     bool refused = false;
   };
-  base::Result<Attempt> run(const FirstSteps& first, const model::Plan* plan, double seconds);
-  base::Result<Attempt> run_as_is(const FirstSteps& first, double seconds);
+  base::Result<Attempt> run(const job::FirstSteps& first, const model::Plan* plan, double seconds);
+  base::Result<Attempt> run_as_is(const job::FirstSteps& first, double seconds);
   base::Result<Verified> compare_once(const SmallPlan& small, const model::Plan& plan,
                                       const std::function<void(std::string_view)>& say);
   double left() const;
 
-  RunRequest request_;
+  job::RunRequest request_;
   const std::filesystem::path folder_;
-  Runner& runner_;
+  job::Runner& runner_;
   const base::Clock& clock_;
   std::int64_t started_ns_ = 0;
   double seconds_ = 0;
   bool may_help_whole_ = false;  // what the last comparison failed over, whole batches may not
-  std::vector<std::pair<FirstSteps, facts::TrainingRecord>> as_is_;
+  std::vector<std::pair<job::FirstSteps, facts::TrainingRecord>> as_is_;
   int runs_ = 0;
 };
 
 // The use case behind `vramfit verify`: `request.plan` is the file of the plan. Virtual cards only.
-base::Result<model::VerifyResult> verify(const RunRequest& request, Runner& runner, base::ProgressSink& progress,
-                                         const base::Clock& clock);
+base::Result<model::VerifyResult> verify(const job::RunRequest& request, job::Runner& runner,
+                                         base::ProgressSink& progress, const base::Clock& clock);
 
 }  // namespace vramfit::app
 

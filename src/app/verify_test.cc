@@ -23,12 +23,12 @@ model::Plan micro_batch_of(std::int64_t size, std::int64_t accumulate) {
 }
 
 // Trains one weight; `update` is what becomes of it with a plan.
-class FakeRunner final : public Runner {
+class FakeRunner final : public job::Runner {
  public:
-  base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink&) override {
+  base::Result<job::RunOutcome> run(const job::RunRequest& request, base::ProgressSink&) override {
     requests.push_back(request);
     if (request.plan) plans.push_back(*ingest::read_plan(*request.plan));
-    RunOutcome outcome;
+    job::RunOutcome outcome;
     outcome.result.verdict = model::Verdict::kFits;
     outcome.result.timed_out = times_out;
     outcome.result.interrupted = is_interrupted;
@@ -46,7 +46,7 @@ class FakeRunner final : public Runner {
     return outcome;
   }
 
-  std::vector<RunRequest> requests;
+  std::vector<job::RunRequest> requests;
   std::vector<model::Plan> plans;
   double update = 1;
   bool times_out = false, is_interrupted = false, fails = false, fails_with_plan = false;
@@ -54,7 +54,7 @@ class FakeRunner final : public Runner {
   std::string refusal;
 
  private:
-  static void add_notes(RunOutcome& outcome, double update, int samples) {
+  static void add_notes(job::RunOutcome& outcome, double update, int samples) {
     std::vector<model::Recording> recordings(1);
     const auto add = [&](const nlohmann::json& fields) { ingest::testing::add_note(recordings[0], fields); };
     for (int step = 1; step <= 4; ++step) {
@@ -85,7 +85,7 @@ class VerifierTest : public ::testing::Test {
   }
 
   FakeRunner runner_;
-  RunRequest request_;
+  job::RunRequest request_;
   fs::path folder_;
   std::optional<Verifier> verifier_;
 };
@@ -95,10 +95,10 @@ TEST_F(VerifierTest, two_small_runs_with_values_and_plenty_of_memory) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->equivalence.sameness, Sameness::kEqual) << found->equivalence.text;
   ASSERT_EQ(runner_.requests.size(), 2U);
-  for (const RunRequest& request : runner_.requests) {
-    EXPECT_EQ(request.values, Values::kCpu);
+  for (const job::RunRequest& request : runner_.requests) {
+    EXPECT_EQ(request.values, job::Values::kCpu);
     EXPECT_FALSE(request.concessions.tracked_values);
-    EXPECT_EQ(request.first_steps, (FirstSteps{4, 8, 2}));
+    EXPECT_EQ(request.first_steps, (job::FirstSteps{4, 8, 2}));
     EXPECT_GE(*request.cards[0].total, base::Bytes::gib(512));
   }
   EXPECT_FALSE(runner_.requests[0].plan);
@@ -127,7 +127,7 @@ TEST_F(VerifierTest, a_trainer_that_makes_its_batches_itself_is_compared_over_wh
   ASSERT_TRUE(found);
   EXPECT_EQ(found->equivalence.sameness, Sameness::kEqual) << found->equivalence.text;
   ASSERT_EQ(runner_.requests.size(), 4U);
-  EXPECT_EQ(runner_.requests[3].first_steps, (FirstSteps{4, 0, 4}));
+  EXPECT_EQ(runner_.requests[3].first_steps, (job::FirstSteps{4, 0, 4}));
   EXPECT_EQ(runner_.plans[1].changes, micro_batch_of(4, 2).changes);
 }
 
@@ -177,7 +177,7 @@ TEST_F(VerifierTest, an_interrupt_ends_it) {
 
 TEST_F(VerifierTest, without_micro_batches_two_samples_are_enough) {
   ASSERT_TRUE(compare({"bf16", {{"autocast", {{"dtype", std::string("bfloat16")}}}}}));
-  EXPECT_EQ(runner_.requests[1].first_steps, (FirstSteps{4, 2, 0}));
+  EXPECT_EQ(runner_.requests[1].first_steps, (job::FirstSteps{4, 2, 0}));
 }
 
 TEST_F(VerifierTest, real_cards_and_plans_without_sense_are_usage_errors) {

@@ -8,13 +8,13 @@
 #include <memory>
 
 #include "app/check/check.h"
-#include "app/learned.h"
-#include "app/run.h"
 #include "base/clock.h"
 #include "base/subprocess.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "job/learned.h"
+#include "job/run.h"
 #include "report/check_report.h"
 
 namespace vramfit::cli {
@@ -72,22 +72,22 @@ base::Result<app::CheckRequest> build_check(CheckOptions options, const Command&
   return request;
 }
 
-base::Result<void> keep(const app::CheckRequest& request, app::Learned lesson) {
-  const auto file = app::find_learned_file(base::current_environment());
+base::Result<void> keep(const app::CheckRequest& request, job::Learned lesson) {
+  const auto file = job::find_learned_file(base::current_environment());
   if (!file) {
     return base::fail(base::ErrorCode::kUsage, "there is no place to keep what is learned", "--learn",
                       "unset VRAMFIT_STORE, or name a file with it");
   }
   lesson.recording = request.recording.filename().string();
   lesson.date = fmt::format("{:%Y-%m-%d}", std::chrono::system_clock::now());
-  return app::keep_learned(*file, request.job.cards.front().card.key, lesson);
+  return job::keep_learned(*file, request.job.cards.front().card.key, lesson);
 }
 
 base::Result<int> act(const CheckOptions& options, const Command& command) {
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   const auto request = build_check(options, command, progress);
   if (!request) return std::unexpected(request.error());
-  app::ColdRunner runner;
+  job::ColdRunner runner;
   const auto answer = app::check(*request, runner, progress, base::steady_clock());
   progress.clear();
   if (!answer) return std::unexpected(answer.error());

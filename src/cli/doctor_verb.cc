@@ -10,11 +10,11 @@
 
 #include "app/catalogue.h"
 #include "app/doctor.h"
-#include "app/run_book.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "history/run_book.h"
 #include "report/doctor_json.h"
 #include "report/doctor_text.h"
 #include "report/layout.h"
@@ -82,16 +82,16 @@ Result<int> act(DoctorOptions options, const Command& command) {
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   const auto request = build(options, command, progress);
   if (!request) return std::unexpected(request.error());
-  app::RunBook book = app::RunBook::begin(
+  history::RunBook book = history::RunBook::begin(
       describe_start("doctor", options.job, command.empty() ? options.files : command, ""), progress);
-  app::ColdRunner runner;
+  job::ColdRunner runner;
   const std::int64_t began = base::steady_clock().now_ns();
   const auto diagnosis = app::diagnose(*request, runner, progress);
   progress.clear();
   if (!diagnosis) return std::unexpected(diagnosis.error());
   const std::string json = report::diagnosis_to_json(*diagnosis, VRAMFIT_VERSION);
   const double seconds = base::seconds_between(began, base::steady_clock().now_ns());
-  book.finish(app::summarize(*diagnosis, seconds, json), progress);
+  book.finish(history::summarize(*diagnosis, seconds, json), progress);
   if (options.job.json == "-") {
     print(json);
   } else {
@@ -99,8 +99,7 @@ Result<int> act(DoctorOptions options, const Command& command) {
     const std::string text = report::diagnosis_to_text(*diagnosis, {options.job.verbose, !shows_utf8()});
     print(wants_color(1) ? report::paint_marks(text) : text);
   }
-  const std::string sarif =
-      report::diagnosis_to_sarif(*diagnosis, app::cause_pages(), VRAMFIT_VERSION);
+  const std::string sarif = report::diagnosis_to_sarif(*diagnosis, app::cause_pages(), VRAMFIT_VERSION);
   if (auto written = write_json(options.sarif, sarif); !written) return std::unexpected(written.error());
   return diagnosis->trouble ? 1 : 0;
 }

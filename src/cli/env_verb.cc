@@ -3,15 +3,15 @@
 
 #include <memory>
 
-#include "app/environment.h"
-#include "app/installation.h"
-#include "app/interpreter.h"
-#include "app/kept_environment.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/subprocess.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "job/environment.h"
+#include "job/installation.h"
+#include "job/interpreter.h"
+#include "job/kept_environment.h"
 
 namespace vramfit::cli {
 
@@ -26,8 +26,8 @@ struct EnvOptions {
   std::string python = "python";
 };
 
-Result<app::KeptEnvironment> find_kept(const std::string& version) {
-  for (const auto& kept : app::list_kept_environments(base::current_environment())) {
+Result<job::KeptEnvironment> find_kept(const std::string& version) {
+  for (const auto& kept : job::list_kept_environments(base::current_environment())) {
     if (kept.version == version || kept.version.starts_with(version + ".")) return kept;
   }
   return base::fail(base::ErrorCode::kNotFound, fmt::format("no environment with torch {} is kept", version), {},
@@ -35,7 +35,7 @@ Result<app::KeptEnvironment> find_kept(const std::string& version) {
 }
 
 Result<int> list() {
-  const auto all = app::list_kept_environments(base::current_environment());
+  const auto all = job::list_kept_environments(base::current_environment());
   for (const auto& kept : all) print(fmt::format("torch {}  {}\n", kept.version, kept.folder.string()));
   if (all.empty()) talk("vramfit: none yet; the first run without a torch of your own makes one\n");
   return 0;
@@ -43,16 +43,16 @@ Result<int> list() {
 
 // Makes the environment where it is not there yet, then installs what was named besides.
 Result<int> add(const EnvOptions& options, base::ProgressSink& progress) {
-  app::EnvironmentRequest request;
+  job::EnvironmentRequest request;
   request.command = {"python"};
-  request.torch = options.torch.empty() ? std::string(app::choose_torch_release({}, 11)->version) : options.torch;
+  request.torch = options.torch.empty() ? std::string(job::choose_torch_release({}, 11)->version) : options.torch;
   request.environment = base::current_environment();
-  const auto job = app::choose_environment(request, progress);
+  const auto job = job::choose_environment(request, progress);
   if (!job) return std::unexpected(job.error());
   const auto kept = find_kept(job->interpreter.torch.substr(0, job->interpreter.torch.find('+')));
   if (!kept) return std::unexpected(kept.error());
   if (!options.packages.empty()) {
-    const auto added = app::add_packages(*kept, options.packages, request.environment, progress);
+    const auto added = job::add_packages(*kept, options.packages, request.environment, progress);
     if (!added) return std::unexpected(added.error());
   }
   print(fmt::format("torch {}  {}\n", kept->version, kept->folder.string()));
@@ -62,13 +62,13 @@ Result<int> add(const EnvOptions& options, base::ProgressSink& progress) {
 Result<int> remove(const std::string& version) {
   const auto kept = find_kept(version);
   if (!kept) return std::unexpected(kept.error());
-  if (const auto removed = app::remove_environment(*kept); !removed) return std::unexpected(removed.error());
+  if (const auto removed = job::remove_environment(*kept); !removed) return std::unexpected(removed.error());
   return 0;
 }
 
 // The line in an environment's site-packages that makes VRAMFIT_ON_OOM work there (python/vramfit/on_oom/hook.py).
 Result<int> hook(const EnvOptions& options) {
-  const auto installation = app::find_installation();
+  const auto installation = job::find_installation();
   if (!installation) return std::unexpected(installation.error());
   if (options.action == "path") {
     print(installation->hook().string() + "\n");
@@ -76,7 +76,7 @@ Result<int> hook(const EnvOptions& options) {
   }
   base::Launch launch;
   launch.environment = base::current_environment();
-  const auto shape = app::find_interpreter({options.python}, launch.environment);
+  const auto shape = job::find_interpreter({options.python}, launch.environment);
   if (!shape) return std::unexpected(shape.error());
   launch.argv = {shape->interpreter.string(), "-m", "vramfit.on_oom.hook", options.action};
   launch.environment["PYTHONPATH"] = installation->python().string();

@@ -3,27 +3,27 @@
 
 #include <memory>
 
-#include "app/export.h"
 #include "base/file.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "views/export.h"
 
 namespace vramfit::cli {
 
 namespace {
 
 struct ExportOptions {
-  app::ExportRequest request;
+  views::ExportRequest request;
   std::string format, output;
 };
 
-std::string where_to_open(app::ExportFormat format, const std::string& output) {
+std::string where_to_open(views::ExportFormat format, const std::string& output) {
   switch (format) {
-    case app::ExportFormat::kTrace:
+    case views::ExportFormat::kTrace:
       return "; open it at ui.perfetto.dev or chrome://tracing";
-    case app::ExportFormat::kSpeedscope:
+    case views::ExportFormat::kSpeedscope:
       return "; open it at speedscope.app";
-    case app::ExportFormat::kTensorboard:
+    case views::ExportFormat::kTensorboard:
       return fmt::format("; tensorboard --logdir {}", output);
     default:
       return "";
@@ -32,22 +32,22 @@ std::string where_to_open(app::ExportFormat format, const std::string& output) {
 
 base::Result<void> act(ExportOptions options) {
   if (!options.format.empty()) {
-    const auto format = app::parse_export_format(options.format);
+    const auto format = views::parse_export_format(options.format);
     if (!format) return std::unexpected(format.error());
     options.request.format = *format;
-  } else if (const auto guessed = app::guess_export_format(options.output)) {
+  } else if (const auto guessed = views::guess_export_format(options.output)) {
     options.request.format = *guessed;
   } else {
     return base::fail(base::ErrorCode::kUsage, "which format?", "--to",
                       "perfetto, chrome, speedscope, tensorboard, csv, svg or png");
   }
   const bool is_stdout = options.output == "-";
-  if (is_stdout && options.request.format == app::ExportFormat::kTensorboard) {
+  if (is_stdout && options.request.format == views::ExportFormat::kTensorboard) {
     return base::fail(base::ErrorCode::kUsage, "TensorBoard reads a folder", "-o -", "-o FOLDER");
   }
   options.request.output = options.output;
   options.request.version = VRAMFIT_VERSION;
-  const auto exported = app::export_for_others(options.request);
+  const auto exported = views::export_for_others(options.request);
   if (!exported) return std::unexpected(exported.error());
   if (is_stdout) {
     print(exported->text);

@@ -7,13 +7,13 @@
 #include <memory>
 #include <utility>
 
-#include "app/fit.h"
-#include "app/run_book.h"
-#include "app/warm_runner.h"
+#include "app/fit/fit.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "history/run_book.h"
+#include "job/warm_runner.h"
 #include "report/fit_json.h"
 #include "report/fit_text.h"
 
@@ -48,13 +48,13 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   if (request.budget_is_firm) request.budget_seconds = options.budget_seconds;
   request.plan_out = options.plan_out;
   request.verify = !options.no_verify;
-  app::RunBook book = app::RunBook::begin(describe_start("fit", options.job, command, ""), progress);
-  app::WarmRunner runner;
+  history::RunBook book = history::RunBook::begin(describe_start("fit", options.job, command, ""), progress);
+  job::WarmRunner runner;
   const auto result = app::fit(request, runner, progress, base::steady_clock());
   progress.clear();
   if (!result) return std::unexpected(result.error());
   const std::string json = report::fit_to_json(*result, VRAMFIT_VERSION);
-  book.finish(app::summarize(*result, json), progress);
+  book.finish(history::summarize(*result, json), progress);
   print(report::fit_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), book.number()}));
   const auto written = write_json(options.job.json, json);
   if (!written) return std::unexpected(written.error());

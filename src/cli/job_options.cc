@@ -8,11 +8,11 @@
 
 #include "app/catalogue.h"
 #include "app/held_memory.h"
-#include "app/job_identity.h"
-#include "app/learned.h"
-#include "app/run_on.h"
 #include "base/file.h"
 #include "base/subprocess.h"
+#include "history/job_identity.h"
+#include "job/learned.h"
+#include "job/run_on.h"
 
 namespace vramfit::cli {
 
@@ -78,7 +78,7 @@ Result<std::optional<base::Bytes>> parse_size(const std::string& text, const cha
 }
 
 // --context: a size, or from:FILE.
-Result<void> read_context(const std::string& text, app::RunRequest& request) {
+Result<void> read_context(const std::string& text, job::RunRequest& request) {
   constexpr std::string_view kFrom = "from:";
   if (text.starts_with(kFrom)) {
     auto held = app::read_held_memory(text.substr(kFrom.size()));
@@ -107,8 +107,8 @@ bool is_free_folder(const std::string& path) {
 
 }  // namespace
 
-Result<app::FileWishes> build_file_wishes(const JobOptions& options, bool real) {
-  app::FileWishes wishes;
+Result<job::FileWishes> build_file_wishes(const JobOptions& options, bool real) {
+  job::FileWishes wishes;
   wishes.is_private = options.files != "shared";
   wishes.network = options.network;
   if (real && options.files == "private") {
@@ -129,9 +129,9 @@ Result<app::FileWishes> build_file_wishes(const JobOptions& options, bool real) 
   return wishes;
 }
 
-Result<app::RunRequest> build_request(const JobOptions& options, const std::vector<std::string>& command,
+Result<job::RunRequest> build_request(const JobOptions& options, const std::vector<std::string>& command,
                                       base::ProgressSink& progress) {
-  app::RunRequest request;
+  job::RunRequest request;
   if (command.empty()) {
     return base::fail(ErrorCode::kUsage, "there is no command to run", "",
                       "put it behind --:  vramfit run --gpu \"GTX 1070\" -- python train.py --batch-size 8");
@@ -140,7 +140,7 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
     return base::fail(ErrorCode::kUsage, fmt::format("\"{}\" is not a number of steps", options.steps), "--steps",
                       "auto, all, or a number from 1 on");
   }
-  const auto span = app::parse_span(options.within);
+  const auto span = job::parse_span(options.within);
   if (!span) {
     return base::fail(ErrorCode::kUsage, fmt::format("\"{}\" is no time to run on", options.within), "--within",
                       "seconds, as 20; batches and steps, as 500n; or 0 for the short cut alone");
@@ -151,7 +151,7 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
   const auto occupied = parse_size(options.occupied, "--occupied");
   if (!occupied) return std::unexpected(occupied.error());
   if (auto known = read_context(options.context, request); !known) return std::unexpected(known.error());
-  for (const app::CardChoice& choice : cards->cards) {
+  for (const job::CardChoice& choice : cards->cards) {
     if (!request.held) break;
     if (auto same = app::check_card(*request.held, choice.card); !same) return std::unexpected(same.error());
   }
@@ -166,24 +166,24 @@ Result<app::RunRequest> build_request(const JobOptions& options, const std::vect
   request.span = *span;
   request.cudnn = options.cudnn;
   request.occupied = occupied->value_or(base::Bytes(0));
-  if (auto order = app::parse_address_order(options.address_order)) {
+  if (auto order = job::parse_address_order(options.address_order)) {
     request.address_order = order;
     request.address_order_source = "--address-order " + options.address_order;
   }
   take_learned(options, request);
-  request.values = options.values == "cpu"     ? app::Values::kCpu
-                   : options.values == "zeros" ? app::Values::kZeros
-                                               : app::Values::kAuto;
+  request.values = options.values == "cpu"     ? job::Values::kCpu
+                   : options.values == "zeros" ? job::Values::kZeros
+                                               : job::Values::kAuto;
   request.concessions.tracked_values = options.values == "tracked";
   if (!options.torch.empty()) request.torch = options.torch;
   if (options.timeout_seconds > 0) request.timeout_seconds = options.timeout_seconds;
   return request;
 }
 
-void take_learned(const JobOptions& options, app::RunRequest& request) {
-  const auto file = app::find_learned_file(base::current_environment());
+void take_learned(const JobOptions& options, job::RunRequest& request) {
+  const auto file = job::find_learned_file(base::current_environment());
   if (options.no_learned || request.cards.empty() || !file) return;
-  auto learned = app::find_learned(*file, request.cards.front().card.key);
+  auto learned = job::find_learned(*file, request.cards.front().card.key);
   if (!learned) return;
   const std::string source =
       fmt::format("learned from {} on {}; --no-learned leaves it out", learned->recording, learned->date);
@@ -200,7 +200,7 @@ void take_learned(const JobOptions& options, app::RunRequest& request) {
 
 model::RunStart describe_start(std::string verb, const JobOptions& options, const std::vector<std::string>& command,
                                const std::string& plan) {
-  model::RunStart start = app::describe_job(std::move(verb), command, VRAMFIT_VERSION);
+  model::RunStart start = history::describe_job(std::move(verb), command, VRAMFIT_VERSION);
   for (const std::string& gpu : options.gpus) start.card += (start.card.empty() ? "" : ",") + gpu;
   if (!plan.empty()) start.plan = base::read_file(plan).value_or("");
   return start;

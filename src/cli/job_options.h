@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "app/run.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "cli/parser.h"
+#include "job/run.h"
 #include "model/stored_run.h"
 
 namespace vramfit::cli {
@@ -28,14 +28,14 @@ struct JobOptions {
 void add_job_options(const Parser& parser, JobOptions& options);
 
 // --files, --network and --keep-files, where they make sense for these cards.
-base::Result<app::FileWishes> build_file_wishes(const JobOptions& options, bool real);
+base::Result<job::FileWishes> build_file_wishes(const JobOptions& options, bool real);
 
 // Says on `progress` what was chosen where the user left it open.
-base::Result<app::RunRequest> build_request(const JobOptions& options, const std::vector<std::string>& command,
+base::Result<job::RunRequest> build_request(const JobOptions& options, const std::vector<std::string>& command,
                                             base::ProgressSink& progress);
 
 // What recordings of the card taught (`check --learn`), for what the options leave open.
-void take_learned(const JobOptions& options, app::RunRequest& request);
+void take_learned(const JobOptions& options, job::RunRequest& request);
 
 // What the history notes when a verb starts a job. `plan` is the file of a plan that is applied; may be empty.
 model::RunStart describe_start(std::string verb, const JobOptions& options, const std::vector<std::string>& command,

@@ -7,11 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include "app/history.h"
-#include "app/report.h"
 #include "base/file.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "history/history.h"
+#include "views/report.h"
 
 namespace vramfit::cli {
 
@@ -46,9 +46,9 @@ Named sort_out(const std::vector<std::string>& what) {
 base::Result<void> act(const ReportOptions& options) {
   const Named named = sort_out(options.what);
   std::vector<model::StoredRun> runs;
-  std::optional<app::History> history;
+  std::optional<history::History> history;
   if (!named.runs.empty()) {
-    auto opened = app::History::open();
+    auto opened = history::History::open();
     if (!opened) return std::unexpected(opened.error());
     history = std::move(*opened);
     auto loaded = history->load(named.runs, {});
@@ -56,11 +56,11 @@ base::Result<void> act(const ReportOptions& options) {
     runs = std::move(*loaded);
   }
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
-  const auto html = app::build_report(std::move(runs), named.snapshots,
-                                      {.is_confidential = options.is_confidential,
-                                       .version = VRAMFIT_VERSION,
-                                       .find_run = history ? history->find_run() : app::FindRun()},
-                                      progress);
+  const auto html = views::build_report(std::move(runs), named.snapshots,
+                                        {.is_confidential = options.is_confidential,
+                                         .version = VRAMFIT_VERSION,
+                                         .find_run = history ? history->find_run() : history::FindRun()},
+                                        progress);
   progress.clear();
   if (!html) return std::unexpected(html.error());
   if (options.file == "-") {

@@ -6,15 +6,15 @@
 #include <memory>
 
 #include "app/floor.h"
-#include "app/run.h"
-#include "app/run_book.h"
-#include "app/run_on.h"
-#include "app/warm_runner.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "history/run_book.h"
+#include "job/run.h"
+#include "job/run_on.h"
+#include "job/warm_runner.h"
 #include "model/modules.h"
 #include "report/page/network_drawing.h"
 #include "report/run_json.h"
@@ -34,11 +34,11 @@ struct RunOptions {
 };
 
 // A floor that can't be found is a warning of the result, not the end of it.
-base::Result<void> add_floor(app::RunRequest request, model::RunResult& result, base::ProgressSink& progress) {
-  request.span = app::span_to_peak(request, result.reach);
+base::Result<void> add_floor(job::RunRequest request, model::RunResult& result, base::ProgressSink& progress) {
+  request.span = job::span_to_peak(request, result.reach);
   request.span_alone = true;
-  app::WarmRunner warm;
-  app::RunRequest other = request;
+  job::WarmRunner warm;
+  job::RunRequest other = request;
   other.files.keep.clear();  // they are kept of the job's own run
   const auto needs = app::find_floor(warm, other, {}, progress);
   progress.clear();
@@ -77,8 +77,8 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   if (!options.plan.empty()) request->plan = options.plan;
   request->diagnose = options.diagnose;
   request->modules = options.modules || !options.svg.empty();
-  app::RunBook book = app::RunBook::begin(describe_start("run", options.job, command, options.plan), progress);
-  app::ColdRunner runner;
+  history::RunBook book = history::RunBook::begin(describe_start("run", options.job, command, options.plan), progress);
+  job::ColdRunner runner;
   auto outcome = runner.run(*request, progress);
   progress.clear();
   if (!outcome) return std::unexpected(outcome.error());
@@ -86,7 +86,7 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
     if (auto found = add_floor(*request, outcome->result, progress); !found) return std::unexpected(found.error());
   }
   const std::string json = report::run_to_json(outcome->result, VRAMFIT_VERSION);
-  book.finish(app::summarize(outcome->result, json), progress);
+  book.finish(history::summarize(outcome->result, json), progress);
   talk("\n" + report::run_to_text(outcome->result, {options.job.verbose, wants_color(STDERR_FILENO), book.number()}));
   const auto written = write_json(options.job.json, json);
   if (!written) return std::unexpected(written.error());

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "app/compare.h"
-#include "app/history.h"
-#include "app/report_sweep.h"
 #include "base/file.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "history/compare.h"
+#include "history/history.h"
 #include "report/history_json.h"
 #include "report/history_text.h"
 #include "report/sweep_text.h"
@@ -41,7 +40,7 @@ Result<int> show(const std::string& json_file, const std::string& json, const st
   return 0;
 }
 
-Result<int> edit(app::History& history, const RunsOptions& options) {
+Result<int> edit(history::History& history, const RunsOptions& options) {
   if (options.number == 0) {
     return base::fail(base::ErrorCode::kUsage, "which run?", "--note, --tag, --untag",
                       "vramfit runs 12 --note \"before the refactoring\"");
@@ -66,14 +65,14 @@ Result<int> edit(app::History& history, const RunsOptions& options) {
   return 0;
 }
 
-Result<int> import_from(app::History& history, const std::string& file) {
+Result<int> import_from(history::History& history, const std::string& file) {
   const auto taken = history.import_file(file);
   if (!taken) return std::unexpected(taken.error());
   print(fmt::format("{} runs taken, {} were here already\n", taken->taken, taken->known));
   return 0;
 }
 
-Result<int> export_to(app::History& history, const RunsOptions& options, const model::RunFilter& filter) {
+Result<int> export_to(history::History& history, const RunsOptions& options, const model::RunFilter& filter) {
   const auto runs =
       history.load(options.number != 0 ? std::vector{options.number} : std::vector<std::int64_t>{}, filter);
   if (!runs) return std::unexpected(runs.error());
@@ -88,7 +87,7 @@ Result<int> export_to(app::History& history, const RunsOptions& options, const m
 }
 
 Result<int> act(const RunsOptions& options) {
-  auto history = app::History::open();
+  auto history = history::History::open();
   if (!history) return std::unexpected(history.error());
   model::RunFilter filter = options.filter;
   if (options.all || !options.export_file.empty()) filter.most = 0;
@@ -119,7 +118,7 @@ struct NumbersOptions {
 };
 
 Result<std::vector<model::StoredRun>> load(const NumbersOptions& options) {
-  auto history = app::History::open();
+  auto history = history::History::open();
   if (!history) return std::unexpected(history.error());
   return history->load(options.numbers, {});
 }
@@ -136,16 +135,14 @@ Result<int> act_show(const NumbersOptions& options) {
   if (!runs) return std::unexpected(runs.error());
   const model::StoredRun& run = runs->front();
   std::string text = report::stored_run_to_text(run);
-  if (run.start.verb == "sweep") {
-    if (const auto sweep = app::read_stored_sweep(run.end.result)) text += sweep_as_told(*sweep);
-  }
+  if (const auto sweep = history::read_sweep(run)) text += sweep_as_told(*sweep);
   return show(options.json, report::history_to_json(*runs, VRAMFIT_VERSION), text);
 }
 
 Result<int> act_compare(const NumbersOptions& options) {
   auto runs = load(options);
   if (!runs) return std::unexpected(runs.error());
-  const model::Comparison comparison = app::compare(std::move(*runs));
+  const model::Comparison comparison = history::compare(std::move(*runs));
   return show(options.json, report::comparison_to_json(comparison, VRAMFIT_VERSION),
               report::comparison_to_text(comparison));
 }

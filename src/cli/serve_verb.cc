@@ -8,11 +8,11 @@
 #include <csignal>
 #include <memory>
 
-#include "app/history.h"
 #include "base/interrupt.h"
 #include "base/subprocess.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "history/history.h"
 #include "http/history_site.h"
 #include "http/page_server.h"
 
@@ -91,7 +91,7 @@ Result<void> act(const ServeOptions& options) {
   const auto address = choose_address(options);
   if (!address) return std::unexpected(address.error());
   // What is wrong with the history is better told now than in the browser.
-  if (const auto history = app::History::open(); !history) return std::unexpected(history.error());
+  if (const auto history = history::History::open(); !history) return std::unexpected(history.error());
   const bool is_loopback = http::is_loopback(*address);
   const auto site = std::make_shared<http::HistorySite>(http::SiteOptions{
       .version = VRAMFIT_VERSION,

@@ -7,19 +7,19 @@
 #include <memory>
 #include <optional>
 
-#include "app/job_identity.h"
-#include "app/run_book.h"
-#include "app/sweep.h"
-#include "app/sweep_history.h"
-#include "app/sweep_local.h"
-#include "app/sweep_slurm.h"
-#include "app/sweep_variables.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "history/job_identity.h"
+#include "history/run_book.h"
 #include "report/sweep_json.h"
 #include "report/sweep_text.h"
+#include "sweep/history.h"
+#include "sweep/local.h"
+#include "sweep/slurm.h"
+#include "sweep/sweep.h"
+#include "sweep/variables.h"
 
 namespace vramfit::cli {
 
@@ -48,7 +48,7 @@ void add_words(std::vector<std::string>& words, const char* option, const std::s
 
 Result<model::SweepSpec> read_file(const SweepOptions& options, std::string& find_max) {
   if (options.file.empty()) return model::SweepSpec{};
-  auto file = app::read_sweep_file(options.file);
+  auto file = sweep::read_sweep_file(options.file);
   if (!file) return std::unexpected(file.error());
   find_max = file->find_max;
   return file->spec;
@@ -73,13 +73,13 @@ Result<model::SweepSpec> build_spec(const SweepOptions& options, const Command& 
   add_words(spec->options, "--files", options.files);
   if (options.network) spec->options.emplace_back("--network");
   for (const std::string& text : options.vary) {
-    auto variable = app::parse_variable(text);
+    auto variable = sweep::parse_variable(text);
     if (!variable) return std::unexpected(variable.error());
     std::erase_if(spec->variables, [&](const auto& known) { return known.name == variable->name; });
     spec->variables.push_back(std::move(*variable));
   }
   if (!find_max.empty()) {
-    auto goal = app::parse_goal(find_max);
+    auto goal = sweep::parse_goal(find_max);
     if (!goal) return std::unexpected(goal.error());
     spec->goal = *goal;
   }
@@ -100,8 +100,8 @@ Result<model::SweepSpec> build_spec(const SweepOptions& options, const Command& 
 
 // A trial that a cluster started: becomes `vramfit run`.
 Result<int> become_trial(const SweepOptions& options) {
-  const app::SweepFolder folder(options.out);
-  const auto words = app::words_of_trial(folder, static_cast<std::size_t>(options.run_trial));
+  const sweep::SweepFolder folder(options.out);
+  const auto words = sweep::words_of_trial(folder, static_cast<std::size_t>(options.run_trial));
   if (!words) return std::unexpected(words.error());
   std::vector<char*> argv;
   for (const std::string& word : *words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -111,20 +111,20 @@ Result<int> become_trial(const SweepOptions& options) {
   return base::fail_errno("cannot start the trial", words->front());
 }
 
-Result<std::unique_ptr<app::TrialRunner>> make_runner(const SweepOptions& options, const model::SweepSpec& spec,
-                                                      const app::SweepFolder& folder) {
-  auto program = app::own_program();
+Result<std::unique_ptr<sweep::TrialRunner>> make_runner(const SweepOptions& options, const model::SweepSpec& spec,
+                                                        const sweep::SweepFolder& folder) {
+  auto program = sweep::own_program();
   if (!program) return std::unexpected(program.error());
   if (options.slurm) {
     auto runner =
-        app::SlurmTrialRunner::create(folder, *program, {options.slurm_options, options.jobs}, base::steady_clock());
+        sweep::SlurmTrialRunner::create(folder, *program, {options.slurm_options, options.jobs}, base::steady_clock());
     if (!runner) return std::unexpected(runner.error());
-    return std::make_unique<app::SlurmTrialRunner>(std::move(*runner));
+    return std::make_unique<sweep::SlurmTrialRunner>(std::move(*runner));
   }
   // On real cards one at a time: two jobs on one card would measure each other.
   const bool is_real = std::ranges::find(spec.gpus, "real") != spec.gpus.end();
-  const std::size_t jobs = options.jobs > 0 ? options.jobs : is_real ? 1 : app::default_jobs();
-  return std::make_unique<app::LocalTrialRunner>(spec, folder, *program, jobs, base::steady_clock());
+  const std::size_t jobs = options.jobs > 0 ? options.jobs : is_real ? 1 : sweep::default_jobs();
+  return std::make_unique<sweep::LocalTrialRunner>(spec, folder, *program, jobs, base::steady_clock());
 }
 
 Result<int> act(const SweepOptions& options, const Command& command) {
@@ -132,18 +132,18 @@ Result<int> act(const SweepOptions& options, const Command& command) {
   const auto spec = build_spec(options, command);
   if (!spec) return std::unexpected(spec.error());
   std::error_code ignored;
-  const app::SweepFolder folder(std::filesystem::absolute(options.out, ignored));
+  const sweep::SweepFolder folder(std::filesystem::absolute(options.out, ignored));
   if (auto prepared = folder.prepare(*spec); !prepared) return std::unexpected(prepared.error());
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   auto runner = make_runner(options, *spec, folder);
   if (!runner) return std::unexpected(runner.error());
-  app::SweepHistory history(*spec, VRAMFIT_VERSION, progress);
+  sweep::SweepHistory history(*spec, VRAMFIT_VERSION, progress);
   const auto on_trial = [&](const model::Trial& trial, bool was_known) {
     progress.clear();
     print(report::trial_line(*spec, trial, was_known) + "\n");
     if (!was_known) history.note(folder, trial, progress);
   };
-  const auto result = app::sweep(*spec, folder, **runner, on_trial, progress, base::steady_clock());
+  const auto result = sweep::sweep(*spec, folder, **runner, on_trial, progress, base::steady_clock());
   progress.clear();
   if (!result) return std::unexpected(result.error());
   print(report::sweep_to_text(*result));

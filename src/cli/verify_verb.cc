@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "app/verify.h"
-#include "app/warm_runner.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "job/warm_runner.h"
 #include "report/verify_report.h"
 
 namespace vramfit::cli {
@@ -34,7 +34,7 @@ base::Result<int> act(const VerifyOptions& options, const Command& command) {
   auto request = build_request(options.job, command, progress);
   if (!request) return std::unexpected(request.error());
   request->plan = options.plan;
-  app::WarmRunner runner;
+  job::WarmRunner runner;
   const auto result = app::verify(*request, runner, progress, base::steady_clock());
   progress.clear();
   if (!result) return std::unexpected(result.error());

@@ -11,9 +11,6 @@
 #include <optional>
 #include <utility>
 
-#include "app/watch.h"
-#include "app/watch_book.h"
-#include "app/watch_command.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/interrupt.h"
@@ -27,6 +24,9 @@
 #include "tui/terminal_screen.h"
 #include "tui/watch_draw.h"
 #include "tui/watch_loop.h"
+#include "watch/book.h"
+#include "watch/command.h"
+#include "watch/watch.h"
 
 namespace vramfit::cli {
 
@@ -98,7 +98,7 @@ class Metrics {
 
 // Everything that was asked for beside the screen.
 struct Outputs {
-  app::WatchOptions options;
+  watch::WatchOptions options;
   std::shared_ptr<Metrics> metrics;  // outlives the server
   std::optional<http::PageServer> server;
   std::string notes;
@@ -125,7 +125,7 @@ base::Result<void> add_recorder(const WatchWords& words, Outputs& outputs) {
   if (words.record.empty()) return {};
   const auto limit = base::parse_bytes(words.record_limit);
   if (!limit) return std::unexpected(limit.error());
-  auto recorder = app::WatchRecorder::open(words.record, {.limit = *limit, .keep = words.record_keep});
+  auto recorder = watch::WatchRecorder::open(words.record, {.limit = *limit, .keep = words.record_keep});
   if (!recorder) return std::unexpected(recorder.error());
   outputs.options.recorder.emplace(std::move(*recorder));
   outputs.notes = "recording";
@@ -154,7 +154,7 @@ base::Result<void> add_metrics(const WatchWords& words, Outputs& outputs) {
 base::Result<Outputs> build_outputs(const WatchWords& words) {
   Outputs outputs;
   for (const std::string& text : words.alerts) {
-    auto rule = app::parse_alert(text);
+    auto rule = watch::parse_alert(text);
     if (!rule) return std::unexpected(rule.error());
     outputs.options.alerts.push_back(std::move(*rule));
   }
@@ -167,7 +167,7 @@ base::Result<Outputs> build_outputs(const WatchWords& words) {
 
 base::Result<std::int64_t> read_interval(const WatchWords& words, std::int64_t otherwise) {
   if (words.interval.empty()) return otherwise;
-  auto interval = app::parse_duration(words.interval);
+  auto interval = watch::parse_duration(words.interval);
   if (!interval) return interval;
   if (*interval < kQuickestNs) return misused("the shortest interval is 10ms", "--interval");
   return interval;
@@ -207,7 +207,7 @@ int exit_code_of(const model::MachineSample& sample) {
   return !sample.cards.empty() && all_answer ? 0 : 1;
 }
 
-base::Result<int> show_once(const WatchWords& words, app::Watch& watch) {
+base::Result<int> show_once(const WatchWords& words, watch::Watch& watch) {
   auto tick = watch.tick();
   if (!tick) return std::unexpected(tick.error());
   if (!*tick) return misused("the recording is empty", words.replay);
@@ -249,7 +249,7 @@ void wait_until(std::int64_t due_ns) {
 }
 
 // No screen: files, metrics and alerts only. New alerts and problems are told on stderr.
-base::Result<int> watch_quietly(const WatchWords& words, app::Watch& watch, std::int64_t interval_ns) {
+base::Result<int> watch_quietly(const WatchWords& words, watch::Watch& watch, std::int64_t interval_ns) {
   std::int64_t due = base::steady_clock().now_ns(), samples = 0;
   std::string told;
   while (base::take_interrupt() == 0) {
@@ -274,7 +274,7 @@ base::Result<int> watch_command(const WatchWords& words, const Command& command)
   const auto interval = read_interval(words, kQuickestNs);
   if (!interval) return std::unexpected(interval.error());
   base::InterruptScope scope;
-  const auto peaks = app::watch_command({.command = command, .interval_ns = *interval});
+  const auto peaks = watch::watch_command({.command = command, .interval_ns = *interval});
   if (!peaks) return std::unexpected(peaks.error());
   talk("\n" + report::peaks_to_text(*peaks));
   const std::string json = report::peaks_to_json(*peaks, VRAMFIT_VERSION);
@@ -284,12 +284,12 @@ base::Result<int> watch_command(const WatchWords& words, const Command& command)
   return peaks->exit_code;
 }
 
-base::Result<std::unique_ptr<app::MachineSource>> open_source(const WatchWords& words, std::int64_t interval_ns) {
-  if (!words.replay.empty()) return app::open_watch_recording(words.replay);
-  return app::open_machine({.interval_ns = interval_ns, .sessions = !words.no_virtual});
+base::Result<std::unique_ptr<watch::MachineSource>> open_source(const WatchWords& words, std::int64_t interval_ns) {
+  if (!words.replay.empty()) return watch::open_watch_recording(words.replay);
+  return watch::open_machine({.interval_ns = interval_ns, .sessions = !words.no_virtual});
 }
 
-base::Result<int> watch_machine(const WatchWords& words, app::Watch& watch, std::int64_t interval_ns,
+base::Result<int> watch_machine(const WatchWords& words, watch::Watch& watch, std::int64_t interval_ns,
                                 const std::string& notes) {
   const bool writes = !words.csv.empty() || !words.json.empty() || !words.record.empty() || words.wants_prometheus ||
                       !words.alerts.empty();
@@ -326,15 +326,15 @@ base::Result<int> act(const WatchWords& words, const Command& command) {
   if (!outputs) return std::unexpected(outputs.error());
   // A recording is a numbered run of the history; one that is only shown again was noted when it was made.
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
-  std::shared_ptr<app::WatchBook> book;
+  std::shared_ptr<watch::WatchBook> book;
   if (!words.record.empty()) {
-    book = std::make_shared<app::WatchBook>(app::WatchBook::begin(words.record, VRAMFIT_VERSION, progress));
+    book = std::make_shared<watch::WatchBook>(watch::WatchBook::begin(words.record, VRAMFIT_VERSION, progress));
     outputs->options.sinks.push_back([book](const auto& one) {
       book->add(one);
       return base::Result<void>();
     });
   }
-  app::Watch watch(std::move(*source), std::move(outputs->options));
+  watch::Watch watch(std::move(*source), std::move(outputs->options));
   base::InterruptScope scope;
   auto code = watch_machine(words, watch, *interval, outputs->notes);
   if (book) {

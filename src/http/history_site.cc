@@ -7,13 +7,13 @@
 #include <optional>
 #include <utility>
 
-#include "app/history.h"
-#include "app/report.h"
+#include "history/history.h"
 #include "report/site/assets.h"
 #include "report/site/index_page.h"
 #include "report/site/live_json.h"
 #include "report/site/live_page.h"
 #include "report/site/site_page.h"
+#include "views/report.h"
 
 namespace vramfit::http {
 
@@ -106,7 +106,7 @@ std::vector<std::string> query_values(std::string_view query, std::string_view n
 }
 
 Result<Page> HistorySite::index(std::string_view query) const {
-  auto history = app::History::open();
+  auto history = history::History::open();
   if (!history) return std::unexpected(history.error());
   report::site::IndexFacts facts{.version = options_.version};
   model::RunFilter filter{.most = kListed + 1, .with_trials = false};
@@ -135,7 +135,7 @@ Result<Page> HistorySite::index(std::string_view query) const {
 }
 
 Result<Page> HistorySite::run(std::int64_t number) const {
-  auto history = app::History::open();
+  auto history = history::History::open();
   if (!history) return std::unexpected(history.error());
   auto runs = history->load({number}, {});
   if (!runs) return std::unexpected(runs.error());
@@ -144,13 +144,13 @@ Result<Page> HistorySite::run(std::int64_t number) const {
     if (!process) return std::unexpected(process.error());
     return html_page(report::site::live_page(runs->front(), live_.cards_of(*process, 0), options_.version));
   }
-  return html_page(
-      app::build_report(std::move(*runs), {.version = options_.version, .home = "/", .find_run = history->find_run()}),
-      kReportPolicy);
+  return html_page(views::build_report(std::move(*runs),
+                                       {.version = options_.version, .home = "/", .find_run = history->find_run()}),
+                   kReportPolicy);
 }
 
 Result<Page> HistorySite::live(std::int64_t number, std::string_view query) const {
-  auto history = app::History::open();
+  auto history = history::History::open();
   if (!history) return std::unexpected(history.error());
   const auto run = history->store().find(number);
   if (!run) return std::unexpected(run.error());
@@ -163,7 +163,7 @@ Result<Page> HistorySite::live(std::int64_t number, std::string_view query) cons
 }
 
 Result<Page> HistorySite::going() const {
-  auto history = app::History::open();
+  auto history = history::History::open();
   if (!history) return std::unexpected(history.error());
   const auto stamp = history->store().stamp();
   if (!stamp) return std::unexpected(stamp.error());
@@ -189,13 +189,13 @@ Result<Page> HistorySite::compare(std::string_view query) const {
     return base::fail(base::ErrorCode::kUsage, fmt::format("choose 1 to {} runs to compare", kMostCompared));
   }
   std::ranges::sort(numbers);  // the oldest is what the others are told against
-  auto history = app::History::open();
+  auto history = history::History::open();
   if (!history) return std::unexpected(history.error());
   auto runs = history->load(numbers, {});
   if (!runs) return std::unexpected(runs.error());
-  return html_page(
-      app::build_report(std::move(*runs), {.version = options_.version, .home = "/", .find_run = history->find_run()}),
-      kReportPolicy);
+  return html_page(views::build_report(std::move(*runs),
+                                       {.version = options_.version, .home = "/", .find_run = history->find_run()}),
+                   kReportPolicy);
 }
 
 Result<Page> HistorySite::find(const Request& request) const {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "app/live_runs.h"
 #include "base/error.h"
+#include "history/live_runs.h"
 #include "http/page_guard.h"
 #include "http/page_server.h"
 
@@ -33,7 +33,7 @@ class HistorySite {
   base::Result<Page> find(const Request& request) const;
 
   SiteOptions options_;
-  app::LiveRuns live_;
+  history::LiveRuns live_;
 };
 
 // The values of one name in "a=1&b=2&a=3", percent signs and plus signs read. What is malformed stays as it is.

@@ -20,7 +20,7 @@ constexpr std::int64_t kDrawNs = 100'000'000;
 
 class Loop {
  public:
-  Loop(app::Watch& watch, TerminalScreen& screen, const LoopOptions& options)
+  Loop(watch::Watch& watch, TerminalScreen& screen, const LoopOptions& options)
       : watch_(watch), screen_(screen), options_(options), state_(options.state) {}
 
   base::Result<void> run() {
@@ -78,12 +78,12 @@ class Loop {
     screen_.show(draw_watch(view, history_, state_, options_.look, size_));
   }
 
-  app::Watch& watch_;
+  watch::Watch& watch_;
   TerminalScreen& screen_;
   const LoopOptions& options_;
   WatchState state_;
   WatchHistory history_;
-  std::optional<app::WatchTick> tick_;
+  std::optional<watch::WatchTick> tick_;
   Size size_{0, 0};
   int rows_ = 0;
   bool must_draw_ = true, pressed_ = false;
@@ -91,7 +91,7 @@ class Loop {
 
 }  // namespace
 
-base::Result<void> watch_on_screen(app::Watch& watch, TerminalScreen& screen, const LoopOptions& options) {
+base::Result<void> watch_on_screen(watch::Watch& watch, TerminalScreen& screen, const LoopOptions& options) {
   return Loop(watch, screen, options).run();
 }
 

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "app/watch.h"
 #include "base/error.h"
 #include "tui/terminal_screen.h"
 #include "tui/watch_draw.h"
 #include "tui/watch_state.h"
+#include "watch/watch.h"
 
 namespace vramfit::tui {
 
@@ -20,7 +20,7 @@ struct LoopOptions {
 };
 
 // Needs an InterruptScope around it.
-base::Result<void> watch_on_screen(app::Watch& watch, TerminalScreen& screen, const LoopOptions& options);
+base::Result<void> watch_on_screen(watch::Watch& watch, TerminalScreen& screen, const LoopOptions& options);
 
 }  // namespace vramfit::tui
 

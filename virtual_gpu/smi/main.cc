@@ -1,4 +1,4 @@
-// nvidia-smi for virtual cards: a job that calls it finds this one first in its PATH (src/app/child_environment.cc).
+// nvidia-smi for virtual cards: a job that calls it finds this one first in its PATH (src/job/child_environment.cc).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Makes a ledger by hand, for tests and for vramfit_ledger_tool; the product's own creator is src/app.
+// Makes a ledger by hand, for tests and for vramfit_ledger_tool; the product's own creator is src/job.
 #ifndef VRAMFIT_VIRTUAL_GPU_TESTING_SESSION_H
 #define VRAMFIT_VIRTUAL_GPU_TESTING_SESSION_H
 

@@ -1,7 +1,7 @@
 """What only time shows: hooks that look for causes, under VRAMFIT_DIAGNOSE=1 (`vramfit doctor -- python script.py`).
 
 Each module measures one thing and writes notes (docs/notes.md lists them); the program puts them together with
-the recording (src/app/runtime_evidence). Nothing here judges.
+the recording (src/facts/runtime_evidence). Nothing here judges.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ bool is_same(const CheckResult& result) {
 // told of context and libraries is of the card, not of the recording.
 void learn_the_rest(const CheckRequest& request, CheckAnswer& answer) {
   CheckResult& result = answer.result;
-  if (is_same(result)) answer.lesson.address_order = parse_address_order(result.recorded_address_order);
+  if (is_same(result)) answer.lesson.address_order = job::parse_address_order(result.recorded_address_order);
   if (answer.lesson.address_order) {
     result.learned.push_back(
         fmt::format("the order of addresses on {}: {}", result.card, result.recorded_address_order));
@@ -76,7 +76,7 @@ void learn_the_rest(const CheckRequest& request, CheckAnswer& answer) {
 
 }  // namespace
 
-Result<CheckAnswer> check(const CheckRequest& request, Runner& runner, base::ProgressSink& progress,
+Result<CheckAnswer> check(const CheckRequest& request, job::Runner& runner, base::ProgressSink& progress,
                           const base::Clock& clock) {
   const base::InterruptScope interrupts;
   const std::int64_t started_ns = clock.now_ns();

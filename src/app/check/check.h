@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "app/check/recorded.h"
-#include "app/learned.h"
-#include "app/run.h"
 #include "base/clock.h"
+#include "job/learned.h"
+#include "job/run.h"
 #include "model/check.h"
 
 namespace vramfit::app {
 
 struct CheckRequest {
-  RunRequest job;
+  job::RunRequest job;
   std::filesystem::path recording;  // for its name; what it holds was read already
   Recorded recorded;
   bool learn = false;  // what the recording tells of the card is looked for
@@ -22,11 +22,11 @@ struct CheckRequest {
 
 struct CheckAnswer {
   model::CheckResult result;  // with what was learned
-  Learned lesson;             // for whoever keeps it; empty unless it was asked for
+  job::Learned lesson;        // for whoever keeps it; empty unless it was asked for
 };
 
 // An error means that no run was possible; a job that fails is compared as far as it came, and that is said.
-base::Result<CheckAnswer> check(const CheckRequest& request, Runner& runner, base::ProgressSink& progress,
+base::Result<CheckAnswer> check(const CheckRequest& request, job::Runner& runner, base::ProgressSink& progress,
                                 const base::Clock& clock);
 
 }  // namespace vramfit::app

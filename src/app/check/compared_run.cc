@@ -24,7 +24,7 @@ std::optional<std::pair<CheckResult, Partner>> compare_best(const Recorded& reco
 
 }  // namespace
 
-base::Result<ComparedRun> compare_run(const CheckRequest& request, RunRequest job, Runner& runner,
+base::Result<ComparedRun> compare_run(const CheckRequest& request, job::RunRequest job, job::Runner& runner,
                                       base::ProgressSink& progress) {
   job.snapshots = request.recorded.format == RecordedFormat::kSnapshot;
   auto outcome = runner.run(job, progress);

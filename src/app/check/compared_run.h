@@ -12,11 +12,11 @@ namespace vramfit::app {
 struct ComparedRun {
   model::CheckResult result;       // the comparison alone: whoever asks adds names and notes
   std::optional<Partner> partner;  // nothing: the run used no memory of a card
-  RunOutcome outcome;
+  job::RunOutcome outcome;
 };
 
 // `job` is the request's, or it with other workspaces.
-base::Result<ComparedRun> compare_run(const CheckRequest& request, RunRequest job, Runner& runner,
+base::Result<ComparedRun> compare_run(const CheckRequest& request, job::RunRequest job, job::Runner& runner,
                                       base::ProgressSink& progress);
 
 }  // namespace vramfit::app

@@ -20,8 +20,8 @@ std::string describe_unclear(std::size_t unclear) {
 }  // namespace
 
 base::Result<WorkspaceLesson> learn_workspaces(const CheckRequest& request, const model::CheckResult& before,
-                                               Runner& runner, base::ProgressSink& progress) {
-  RunRequest job = request.job;
+                                               job::Runner& runner, base::ProgressSink& progress) {
+  job::RunRequest job = request.job;
   job.quiet_child = true;
   job.workspaces.clear();
   job.mark_workspaces = true;

@@ -20,7 +20,7 @@ struct WorkspaceLesson {
 };
 
 base::Result<WorkspaceLesson> learn_workspaces(const CheckRequest& request, const model::CheckResult& before,
-                                               Runner& runner, base::ProgressSink& progress);
+                                               job::Runner& runner, base::ProgressSink& progress);
 
 }  // namespace vramfit::app
 

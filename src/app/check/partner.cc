@@ -12,12 +12,12 @@ namespace vramfit::app {
 
 namespace {
 
-std::string describe(const RunSnapshot& snapshot) {
+std::string describe(const job::RunSnapshot& snapshot) {
   if (!snapshot.by_script) return "its memory history from the first use of the card to its end";
   return snapshot.name.empty() ? "a snapshot that the script takes" : "what the script dumps to " + snapshot.name;
 }
 
-Partner partner_of(const RunSnapshot& snapshot, int wanted, bool is_same_dump) {
+Partner partner_of(const job::RunSnapshot& snapshot, int wanted, bool is_same_dump) {
   const auto index = static_cast<std::size_t>(wanted);
   const auto& traces = snapshot.snapshot.traces;
   const bool has_it = index < traces.size() && !traces[index].empty();
@@ -27,7 +27,8 @@ Partner partner_of(const RunSnapshot& snapshot, int wanted, bool is_same_dump) {
 
 }  // namespace
 
-std::vector<Partner> find_partners(const Recorded& recorded, const std::string& file_name, const RunOutcome& outcome) {
+std::vector<Partner> find_partners(const Recorded& recorded, const std::string& file_name,
+                                   const job::RunOutcome& outcome) {
   std::vector<Partner> partners;
   if (recorded.format != RecordedFormat::kSnapshot) {
     for (const facts::BlockEvents& process : facts::block_events(*outcome.facts, recorded.device)) {
@@ -37,9 +38,11 @@ std::vector<Partner> find_partners(const Recorded& recorded, const std::string& 
     }
     return partners;
   }
-  const auto is_named = [&](const RunSnapshot& snapshot) { return snapshot.by_script && snapshot.name == file_name; };
+  const auto is_named = [&](const job::RunSnapshot& snapshot) {
+    return snapshot.by_script && snapshot.name == file_name;
+  };
   const bool one_is_named = std::ranges::any_of(outcome.snapshots, is_named);
-  for (const RunSnapshot& snapshot : outcome.snapshots) {
+  for (const job::RunSnapshot& snapshot : outcome.snapshots) {
     if (!one_is_named || is_named(snapshot)) {
       partners.push_back(partner_of(snapshot, recorded.device, one_is_named));
     }

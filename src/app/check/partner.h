@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/check/recorded.h"
-#include "app/run.h"
+#include "job/run.h"
 
 namespace vramfit::app {
 
@@ -19,7 +19,8 @@ struct Partner {
 
 // The likeliest first. A snapshot's are the run's own snapshots: those of the same name, else all of them. Empty where
 // the job never came to use a card.
-std::vector<Partner> find_partners(const Recorded& recorded, const std::string& file_name, const RunOutcome& outcome);
+std::vector<Partner> find_partners(const Recorded& recorded, const std::string& file_name,
+                                   const job::RunOutcome& outcome);
 
 }  // namespace vramfit::app
 

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "app/snapshot_line.h"
 #include "compare/totals.h"
 #include "ingest/snapshot/trace_gap.h"
+#include "model/snapshot_line.h"
 
 namespace vramfit::app {
 
@@ -90,7 +90,7 @@ class Builder {
         callers_.try_emplace(static_cast<std::uint32_t>(stack), static_cast<std::uint32_t>(stream.callers.size()));
     if (is_new) {
       stream.callers.push_back(
-          {line_of(snapshot_, stack), find_package(snapshot_, stack), asks_for_workspace(snapshot_, stack)});
+          {model::line_of(snapshot_, stack), find_package(snapshot_, stack), asks_for_workspace(snapshot_, stack)});
       note_library_lines(stack);
     }
     return known->second;

@@ -1,0 +1,432 @@
+#include "app/fit/fit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/fit/answer.h"
+#include "app/fit/equivalence.h"
+#include "app/fit/measurement.h"
+#include "app/fit/prover.h"
+#include "app/fit/request.h"
+#include "app/fit/span.h"
+#include "app/fit/summary.h"
+#include "app/verify.h"
+#include "base/interrupt.h"
+#include "facts/job_builder.h"
+#include "job/run_on.h"
+#include "job/session.h"
+#include "plan/cause.h"
+#include "plan/search/search.h"
+#include "plan/techniques/registry.h"
+
+namespace vramfit::app {
+namespace {
+
+using base::Bytes;
+using base::ErrorCode;
+using base::Result;
+using model::FitResult;
+using model::FitVerdict;
+using model::PlanRow;
+
+// Far beyond any card, and free: memory of a virtual card that nothing touches takes no host memory.
+constexpr std::int64_t kFreeRunGib = 512;
+
+// A candidate's time limit: these seconds, and so many times what the free run took.
+constexpr double kShortestLimit = 10;
+constexpr double kLimitFactor = 3;
+// A search makes about this many runs before it has its answer and a few more to choose from.
+constexpr double kBudgetInRuns = 15;
+// A run that goes on beyond the training loop takes longer than one that ends when memory is steady.
+constexpr double kConfirmFactor = 1.5;
+// Of the time left, the most that one measuring run may take.
+constexpr double kMeasuringShare = 0.12;
+// The comparison of the best plan with the job as it is, whose steps the CPU computes: this share of the time left, and
+// seconds within these bounds. A firm budget is kept.
+constexpr double kShortestComparison = 15;
+constexpr double kLongestComparison = 20;
+constexpr double kComparisonShare = 0.5;
+
+bool contains(const std::vector<std::string>& list, std::string_view id) {
+  return std::ranges::find(list, id) != list.end();
+}
+
+// What both runs of a plan took at their most.
+model::Peaks raised(const model::Peaks& peaks, const plan::Proof& proof) {
+  return {std::max(peaks.allocated, proof.peak_allocated), std::max(peaks.reserved, proof.peak_reserved),
+          std::max(peaks.device, proof.peak_device)};
+}
+
+std::string why_it_failed(const model::RunResult& run) {
+  if (!run.error) return run.reason;
+  const std::string& message = run.error->message;  // StopIteration has none
+  return run.error->type + (message.empty() ? "" : ": " + message) +
+         (run.error->remedy.empty() ? "" : " (try: " + run.error->remedy + ")");
+}
+
+// One fit from start to end; holds what its steps share.
+class Fit {
+ public:
+  Fit(const FitRequest& request, job::Runner& runner, base::ProgressSink& progress, const base::Clock& clock)
+      : request_(request),
+        runner_(runner),
+        progress_(progress),
+        clock_(clock),
+        started_ns_(clock.now_ns()),
+        span_(job::span_of(request.run)) {
+    target_.keep_effective_batch = request.keep_effective_batch;
+    result_.cards = static_cast<int>(request.run.cards.size());
+    result_.budget_seconds = request.budget_seconds;
+    aim_at(0);
+  }
+
+  Result<FitResult> run() {
+    auto as_is = run_as_is();
+    if (!as_is) return std::unexpected(as_is.error());
+    if (!*as_is) return finish();
+    auto job = run_free();
+    if (!job) return std::unexpected(job.error());
+    if (!*job) return finish();
+    if (!is_search_of_use(**job)) return finish();
+    if (auto searched = search_plans(std::move(**job)); !searched) return std::unexpected(searched.error());
+    return finish();
+  }
+
+ private:
+  double elapsed() const { return base::seconds_between(started_ns_, clock_.now_ns()); }
+  double left() const { return std::max(0.0, result_.budget_seconds - elapsed()); }
+
+  // Seconds mean different things to different machines: unless the user said how many, a search gets what its runs
+  // take here.
+  void stretch_budget() {
+    if (request_.budget_is_firm) return;
+    result_.budget_seconds =
+        std::max(request_.budget_seconds, elapsed() + kBudgetInRuns * result_.free_run->wall_seconds) +
+        kConfirmFactor * span_.answer_seconds();
+  }
+
+  static Bytes limit_of(const job::CardChoice& card) { return card.total.value_or(card.card.memory); }
+
+  // Predictions are for one card: that which is shortest of memory.
+  void aim_at(int card) {
+    const job::CardChoice& choice = request_.run.cards[static_cast<std::size_t>(card)];
+    target_.card = choice.card;
+    target_.limit = limit_of(choice);
+    result_.card = choice.card.name;
+    result_.card_index = card;
+    result_.limit = target_.limit;
+  }
+
+  FitResult finish() {
+    progress_.clear();
+    result_.seconds = elapsed();
+    return std::move(result_);
+  }
+
+  job::RunRequest quiet_request() const {
+    job::RunRequest request = request_.run;
+    request.plan.reset();
+    request.quiet_child = true;
+    if (request.steps == "auto") request.steps = "quick";  // ends as soon as memory is steady
+    request.span = {};
+    if (request_.budget_is_firm || result_.free_run) request.whole_seconds = left();
+    return request;
+  }
+
+  // True when there is something to do: the job ran out of memory.
+  Result<bool> run_as_is() {
+    progress_.update(fmt::format("running the job as it is on {}", result_.card));
+    auto outcome = runner_.run(quiet_request(), progress_);
+    if (!outcome) return std::unexpected(outcome.error());
+    ++result_.runs;
+    if (auto longer = run_on(quiet_request(), *outcome); !longer) return std::unexpected(longer.error());
+    result_.as_is = std::move(outcome->result);
+    if (result_.as_is.interrupted) return conclude(FitVerdict::kInterrupted, "");
+    if (is_out_of_time(result_.as_is))
+      return conclude(FitVerdict::kOutOfTime, "the job as it is had not ended by then");
+    switch (result_.as_is.verdict) {
+      case model::Verdict::kFits:
+        return conclude(FitVerdict::kFitsAlready, "");
+      case model::Verdict::kFailed:
+      case model::Verdict::kNoCard:
+        return conclude(FitVerdict::kJobFailed, why_it_failed(result_.as_is));
+      case model::Verdict::kBorderline:
+      case model::Verdict::kOutOfMemory:
+        break;
+    }
+    return true;
+  }
+
+  // Goes on in full where that may show more, and leaves in `outcome` what both showed.
+  Result<void> run_on(const job::RunRequest& request, job::RunOutcome& outcome) {
+    if (!span_.is_worth_it(outcome)) return {};
+    progress_.update("running it on, to see more than its first batches");
+    auto longer = runner_.run(span_.in_full(request, left()), progress_);
+    if (!longer) return std::unexpected(longer.error());
+    ++result_.runs;
+    outcome = span_.join(std::move(outcome), std::move(*longer));
+    return {};
+  }
+
+  bool is_out_of_time(const model::RunResult& run) const {
+    return request_.budget_is_firm && run.timed_out && left() <= 0;
+  }
+
+  bool conclude(FitVerdict verdict, std::string reason) {
+    result_.verdict = verdict;
+    result_.reason = std::move(reason);
+    return false;
+  }
+
+  job::RunRequest plentiful_request() const {
+    job::RunRequest request = quiet_request();
+    for (job::CardChoice& card : request.cards) card.total = std::max(Bytes::gib(kFreeRunGib), limit_of(card));
+    return request;
+  }
+
+  // The job's facts, from a run that memory does not stop; nothing when even that run did not work.
+  Result<std::optional<model::Job>> run_free() {
+    progress_.update(fmt::format("running it on the same card with {} GiB, to see the whole of it", kFreeRunGib));
+    auto outcome = runner_.run(plentiful_request(), progress_);
+    if (!outcome) return std::unexpected(outcome.error());
+    ++result_.runs;
+    if (auto longer = run_on(plentiful_request(), *outcome); !longer) return std::unexpected(longer.error());
+    model::RunResult& free = outcome->result;
+    if (free.interrupted) {
+      conclude(FitVerdict::kInterrupted, "");
+      return std::nullopt;
+    }
+    if (is_out_of_time(free)) {
+      conclude(FitVerdict::kOutOfTime, "the job on a card with plenty had not ended by then");
+      return std::nullopt;
+    }
+    if (free.verdict != model::Verdict::kFits && free.verdict != model::Verdict::kBorderline) {
+      conclude(FitVerdict::kJobFailed,
+               fmt::format("with {} GiB of memory it ends badly too: {}", kFreeRunGib, why_it_failed(free)));
+      return std::nullopt;
+    }
+    look_at_shortest_card(free);
+    model::Job job = facts::build_job(*outcome->facts, free);
+    if (result_.as_is.oom) {
+      const model::DeviceResult* device = model::fullest(result_.as_is);
+      const model::Peaks peaks = device != nullptr ? device->peaks : model::Peaks{};
+      job.oom = model::OomFacts{result_.as_is.oom->phase, result_.as_is.oom->tried, peaks.allocated, peaks.reserved};
+    }
+    result_.free_run = std::move(outcome->result);
+    stretch_budget();
+    return job;
+  }
+
+  // With plenty everywhere the fullest card is not always the one that lacks most: cards may differ in size.
+  void look_at_shortest_card(model::RunResult& free) {
+    std::optional<Bytes> most;
+    for (const model::DeviceResult& device : free.devices) {
+      const auto index = static_cast<std::size_t>(device.index);
+      if (index >= request_.run.cards.size()) continue;
+      const Bytes lacking = device.peaks.device - limit_of(request_.run.cards[index]);
+      if (most && lacking <= *most) continue;
+      most = lacking;
+      free.peak_device = device.index;
+    }
+    Bytes highest;  // by tensors: what one phase has reserved stays reserved in those after it
+    for (const model::PhaseResult& phase : free.phases) {
+      if (phase.device != free.peak_device || phase.peaks.allocated <= highest) continue;
+      highest = phase.peaks.allocated;
+      free.peak_phase = phase.name;
+    }
+    aim_at(free.peak_device);
+  }
+
+  // Where the script itself is at fault and nothing around it can mend that, a search would only take time.
+  bool is_search_of_use(const model::Job& job) {
+    result_.cause = plan::find_cause(job, target_.limit);
+    if (!result_.cause || !result_.cause->is_all) return true;
+    for (const plan::Technique* technique : plan::all_techniques()) {
+      const bool wanted = request_.only.empty() || contains(request_.only, technique->id());
+      if (!wanted || contains(request_.deny, technique->id()) || !technique->mends_cause(job)) continue;
+      if (technique->applies_to(job, target_).standing == plan::Standing::kApplicable) return true;
+    }
+    return conclude(FitVerdict::kNeedsEdit, "");
+  }
+
+  std::vector<const plan::Technique*> choose_techniques(const model::Job& job) {
+    std::vector<const plan::Technique*> chosen;
+    for (const plan::Technique* technique : plan::all_techniques()) {
+      model::TechniqueRow row{std::string(technique->id()), "applicable", ""};
+      const bool wanted = request_.only.empty() || contains(request_.only, technique->id());
+      const plan::Applicability applicability = technique->applies_to(job, target_);
+      row.reason = applicability.reason;
+      if (!wanted || contains(request_.deny, technique->id())) {
+        row.standing = "denied";
+        row.reason = wanted ? "--deny" : "not among --only";
+      } else if (applicability.standing == plan::Standing::kInForce) {
+        row.standing = "in_force";
+      } else if (applicability.standing == plan::Standing::kNotPossible) {
+        row.standing = "not_possible";
+      } else {
+        chosen.push_back(technique);
+      }
+      result_.techniques.push_back(std::move(row));
+    }
+    return chosen;
+  }
+
+  // Replaces the model's idea of some techniques by what a run shows. Left out where it would take too much of the
+  // time.
+  Result<void> measure(std::vector<const plan::Technique*>& techniques, model::Job& job,
+                       const std::filesystem::path& folder) {
+    if (result_.cause && result_.cause->is_all) return {};  // what puts that right comes first, and mostly is enough
+    for (const plan::Technique* technique : std::vector(techniques)) {
+      const auto change = technique->find_measurable(job, target_);
+      if (!change || result_.free_run->wall_seconds > kMeasuringShare * left()) continue;
+      progress_.update(fmt::format("measuring {} with {} GiB", technique->describe(*change), kFreeRunGib));
+      const auto seen = measure_change(runner_, plentiful_request(), *change, folder / "measured.json", job);
+      if (!seen) return std::unexpected(seen.error());
+      ++result_.runs;
+      if (seen->obstacle.empty()) continue;
+      std::erase(techniques, technique);
+      const auto row = std::ranges::find(result_.techniques, technique->id(), &model::TechniqueRow::id);
+      row->standing = "not_possible";
+      row->reason = seen->obstacle;
+    }
+    return {};
+  }
+
+  Result<void> search_plans(model::Job job) {
+    const auto session = job::Session::create({});  // only for its folder, which goes with it, or with the next run
+    if (!session) return std::unexpected(session.error());
+    auto techniques = choose_techniques(job);
+    if (auto measured = measure(techniques, job, session->run_folder()); !measured) {
+      if (measured.error().code != ErrorCode::kInterrupted) return measured;
+      conclude(FitVerdict::kInterrupted, "");
+      return {};
+    }
+    do {
+      if (auto searched = search_among(techniques, job, session->run_folder()); !searched) return searched;
+    } while (leaves_out_culprits(techniques));
+    explain_ranks(result_);
+    tell_what_was_compared(result_);
+    if (!result_.plans.empty()) write_answer(request_, result_);
+    return {};
+  }
+
+  Result<void> search_among(const std::vector<const plan::Technique*>& techniques, const model::Job& job,
+                            const std::filesystem::path& folder) {
+    const auto axes = plan::build_axes(job, target_, techniques);
+    job::RunRequest trial = quiet_request();
+    trial.span = span_.of_trials();
+    trial.span_alone = true;
+    // A plan that makes the script hang must not take the whole budget.
+    if (!trial.timeout_seconds) trial.timeout_seconds = kShortestLimit + kLimitFactor * result_.free_run->wall_seconds;
+    RunProver prover(std::move(trial), phases_to_see(job), folder, runner_);
+    plan::SearchOptions options;
+    options.budget_seconds = left();
+    const auto on_trial = [&](const model::Plan& plan, const plan::Outlook& outlook, std::size_t done,
+                              std::string_view stage) {
+      progress_.update(fmt::format("{}: {} (predicted {}) - {} run, at most {:.0f} s left", stage, plan.name,
+                                   to_string(outlook.needs), done, left()));
+    };
+    const plan::SearchResult found = plan::search(job, target_, axes, prover, options, clock_, on_trial);
+    if (found.ending == plan::Ending::kFailed && !found.best) return std::unexpected(*found.error);
+    add_search(job, target_, axes, found, result_);
+    if (found.ending != plan::Ending::kInterrupted) settle_best(folder);
+    set_verdict(found, axes.empty(), result_);
+    return {};
+  }
+
+  // The best plan is one that runs to the end of the script and trains the same; others make way.
+  void settle_best(const std::filesystem::path& folder) {
+    Verifier verifier(quiet_request(), folder, runner_, clock_);
+    do {
+      confirm_best(folder);
+    } while (!result_.plans.empty() && makes_way(verifier));
+    result_.runs += verifier.runs();
+  }
+
+  // Whether the best plan was found to train something else, and is the best no more.
+  bool makes_way(Verifier& verifier) {
+    PlanRow& best = result_.plans.front();
+    best.equivalence = find_known_equivalence(best);
+    if (best.equivalence) return false;
+    const double seconds = request_.budget_is_firm
+                               ? left()
+                               : std::clamp(kComparisonShare * left(), kShortestComparison, kLongestComparison);
+    if (!request_.verify || seconds <= 0 || base::was_interrupted()) {
+      best.equivalence = not_compared(!request_.verify ? "--no-verify"
+                                      : seconds <= 0   ? "no time was left"
+                                                       : "interrupted");
+      return false;
+    }
+    const auto verified = verifier.compare(best.plan, seconds, [&](std::string_view line) { progress_.update(line); });
+    best.equivalence = verified ? verified->equivalence : not_compared(verified.error().what);
+    if (!is_failed(*best.equivalence)) return false;
+    if (const std::string culprit = reject_best(result_); !culprit.empty()) culprits_.push_back(culprit);
+    return true;
+  }
+
+  // Where nothing is left because a technique trains something else: whether to search again without it.
+  bool leaves_out_culprits(std::vector<const plan::Technique*>& techniques) {
+    if (!result_.plans.empty() || culprits_.empty() || left() <= 0) return false;
+    std::size_t left_out = 0;
+    for (const std::string& culprit : std::exchange(culprits_, {})) {
+      left_out += std::erase_if(techniques, [&](const plan::Technique* one) { return one->id() == culprit; });
+      rule_out(culprit, result_);
+    }
+    if (left_out == 0 || techniques.empty()) return false;
+    result_.reason.clear();
+    return true;
+  }
+
+  // The search stops its runs as soon as memory is steady. The best plan is run on beyond that, to what the script does
+  // after its training loop; a plan that runs out there makes way for the next.
+  void confirm_best(const std::filesystem::path& folder) {
+    if (request_.run.steps != "auto") return;
+    job::RunRequest request = quiet_request();
+    request.steps = "auto";
+    request.span = span_.of_answer();
+    RunProver prover(std::move(request), {}, folder, runner_);
+    const double expected = kConfirmFactor * (result_.free_run->wall_seconds + span_.answer_seconds());
+    while (!result_.plans.empty() && elapsed() + expected < result_.budget_seconds) {
+      model::PlanRow& best = result_.plans.front();
+      progress_.update(fmt::format("confirming {}", best.plan.name));
+      const auto proof = prover.prove(best.plan, left());
+      if (!proof) return;
+      ++result_.runs;
+      if (proof->outcome == plan::Outcome::kTimedOut) return;  // what was proven before stands
+      if (proof->outcome == plan::Outcome::kFits) {
+        best.proven = raised(best.proven.value_or(model::Peaks{}), *proof);
+        best.retries = proof->retries;
+        return;
+      }
+      best.standing = model::PlanStanding::kDoesNotFit;
+      best.reason = "after its training loop: " + why_unproven(*proof);
+      result_.lost.push_back(std::move(best));
+      result_.plans.erase(result_.plans.begin());
+      result_.cheapest_known = false;
+    }
+  }
+
+  const FitRequest& request_;
+  job::Runner& runner_;
+  base::ProgressSink& progress_;
+  const base::Clock& clock_;
+  const std::int64_t started_ns_;
+  FitSpan span_;
+  plan::Target target_;
+  FitResult result_;
+  std::vector<std::string> culprits_;  // techniques that were found to train something else
+};
+
+}  // namespace
+
+Result<FitResult> fit(const FitRequest& request, job::Runner& runner, base::ProgressSink& progress,
+                      const base::Clock& clock) {
+  if (auto checked = check_request(request); !checked) return std::unexpected(checked.error());
+  base::InterruptScope interrupts;
+  if (auto prepared = runner.prepare(request.run, progress); !prepared) return std::unexpected(prepared.error());
+  return Fit(request, runner, progress, clock).run();
+}
+
+}  // namespace vramfit::app

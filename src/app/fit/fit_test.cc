@@ -1,0 +1,381 @@
+#include "app/fit/fit.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "app/fit/prover.h"
+#include "app/fit/summary.h"
+#include "base/file.h"
+#include "facts/testing/recording_script.h"
+#include "ingest/plan_file.h"
+#include "ingest/testing/add_note.h"
+
+namespace vramfit::app {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Bytes;
+using facts::RecordingScript;
+using model::FitVerdict;
+
+// A job of 2500 MiB in training (2000 of activations in 10 equal blocks) and 700 MiB in evaluation, on any card.
+class FakeRunner final : public job::Runner {
+ public:
+  base::Result<job::RunOutcome> run(const job::RunRequest& request, base::ProgressSink&) override {
+    ++runs;
+    model::Plan plan;
+    if (request.plan) plan = *ingest::read_plan(*request.plan);
+    job::RunOutcome outcome = answer(request, needed(plan));
+    for (const model::Change& change : plan.changes) {
+      const bool refuses = change.technique == refused;
+      add_note(outcome, {{"kind", refuses ? "plan_refused" : "plan_applied"}, {"id", change.technique}, {"text", "x"}});
+      if (refuses) outcome.result.plan_refused.push_back(change.technique + ": x");
+    }
+    if (request.first_steps) add_first_steps(outcome, plan);
+    outcome.result.interrupted = runs == interrupt_at;
+    outcome.result.wall_seconds = wall_seconds;
+    return outcome;
+  }
+
+  int runs = 0;
+  int interrupt_at = -1;
+  double wall_seconds = 0;  // that a run says it took
+  bool breaks = false;
+  std::string refused;
+  std::string trains_else;  // a technique with which the weights become others
+  bool is_slow = false;     // no comparison comes to its end
+
+ private:
+  void add_first_steps(job::RunOutcome& outcome, const model::Plan& plan) const {
+    outcome.result.timed_out = is_slow;
+    const double update = model::find_change(plan, trains_else) != nullptr ? 3 : 1;
+    for (int step = 1; step <= 4; ++step) {
+      add_note(outcome, {{"kind", "training_step"}, {"optimizer", 0}, {"step", step}, {"samples", 8 * step}});
+    }
+    add_note(outcome, {{"kind", "training_tensor"}, {"what", "update"}, {"index", "0.0"}, {"values", {update}}});
+    add_note(outcome, {{"kind", "training_end"}, {"steps", 4}});
+  }
+
+  static Bytes needed(const model::Plan& plan) {
+    double activations = 2000;
+    for (const model::Change& change : plan.changes) {
+      if (change.technique == "micro_batch" && model::find_integer(change, "accumulate").value_or(1) > 1) {
+        activations *= static_cast<double>(*model::find_integer(change, "micro_batch")) / 8;
+      }
+      if (change.technique == "autocast") activations *= 0.6;
+      if (change.technique == "checkpoint") {
+        activations *= 1 - 0.08 * static_cast<double>(model::find_names(change, "modules").size());
+      }
+    }
+    return Bytes::mib(500 + static_cast<std::int64_t>(activations));
+  }
+
+  static Bytes limit_of(const job::CardChoice& card) { return card.total.value_or(card.card.memory); }
+
+  // Every card holds the same; the last one is told of in the recording.
+  job::RunOutcome answer(const job::RunRequest& request, Bytes needed) const {
+    RecordingScript script;
+    script.on(static_cast<std::uint8_t>(request.cards.size() - 1));
+    describe(script);
+    job::RunOutcome outcome;
+    outcome.facts = facts::gather(script.take());
+    model::RunResult& result = outcome.result;
+    const Bytes limit = limit_of(*std::ranges::min_element(request.cards, {}, limit_of));
+    const bool fits = needed <= limit;
+    result.verdict = fits ? model::Verdict::kFits : model::Verdict::kOutOfMemory;
+    if (breaks) {
+      result.verdict = model::Verdict::kFailed;
+      result.reason = "No module named dataset";
+    }
+    const Bytes peak = std::min(needed, limit);
+    const model::Peaks peaks{peak - Bytes::mib(300), peak - Bytes::mib(300), peak};
+    for (std::size_t i = 0; i < request.cards.size(); ++i) {
+      model::DeviceResult device;
+      device.name = "Example";
+      device.index = static_cast<int>(i);
+      device.total = limit_of(request.cards[i]);
+      device.peaks = peaks;
+      result.devices.push_back(device);
+      result.phases.push_back({"train", device.index, peaks, 3});
+      if (!fits) continue;
+      result.phases.push_back({"validate", device.index, {Bytes::mib(400), Bytes::mib(400), Bytes::mib(700)}, 3});
+    }
+    result.peak_phase = "train";
+    if (!fits) result.oom = model::Oom{Bytes::mib(64), "CUDA out of memory", "train", false, {}};
+    return outcome;
+  }
+
+  static void describe(RecordingScript& script) {
+    script.note(R"({"kind":"loader","ordinal":0,"batch_size":8,"batches":9,"phase":"train","shapes":[[8,3,64,64]]})");
+    script.note(R"({"kind":"root_module","class_name":"Net","parameters":1,"parameter_bytes":104857600})");
+    script.at(VF_PHASE_LOAD, VF_STAGE_OTHER);
+    script.tag(script.alloc(200), VF_OWNER_WEIGHT);
+    for (int i = 0; i < 10; ++i) {
+      const std::string name = "layers." + std::to_string(i);
+      script.note((R"({"kind":"module_memory","name":")" + name +
+                   R"(","class_name":"L","saved_bytes":209715200,"output_bytes":20971520})")
+                      .c_str());
+      script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, name);
+      script.alloc(200);
+      script.matmul(1000000000, 1000, VF_F32);
+    }
+    script.at(VF_PHASE_TRAIN, VF_STAGE_OPTIMIZER);
+    script.launches(100);
+    script.step();
+  }
+
+  static void add_note(job::RunOutcome& outcome, const nlohmann::json& fields) {
+    auto recordings = outcome.facts->recordings;
+    ingest::testing::add_note(recordings[0], fields);
+    outcome.facts = facts::gather(std::move(recordings));
+  }
+};
+
+class FitTest : public ::testing::Test {
+ protected:
+  FitTest() : folder_(fs::temp_directory_path() / ("vramfit_fit_test." + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+    model::Card card;
+    card.name = "Example";
+    card.memory = Bytes::mib(1536);
+    card.capability = {8, 6};
+    request.run.cards = {{card, std::nullopt}};
+    request.run.command = {"python", "my train.py", "--batch-size", "8"};
+    request.gpu = "example 86";
+    request.plan_out = folder_ / "plan.json";
+  }
+  ~FitTest() override { fs::remove_all(folder_); }
+
+  base::Result<model::FitResult> run() { return fit(request, runner, base::silent_progress(), base::steady_clock()); }
+
+  FitRequest request;
+  FakeRunner runner;
+  fs::path folder_;
+};
+
+TEST_F(FitTest, ends_in_a_proven_plan_and_the_command_that_applies_it) {
+  const auto result = run();
+  ASSERT_TRUE(result) << result.error().what;
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  EXPECT_TRUE(result->cheapest_known);
+  EXPECT_LE(result->plans.front().proven->device, Bytes::mib(1536));
+  EXPECT_TRUE(result->plans.front().reason.empty());
+  const auto written = ingest::read_plan(request.plan_out);
+  ASSERT_TRUE(written);
+  EXPECT_EQ(*written, result->plans.front().plan);
+  EXPECT_EQ(result->train_command, "vramfit run --gpu real --steps all --plan " + request.plan_out.string() +
+                                       " -- python 'my train.py' --batch-size 8");
+  EXPECT_TRUE(result->prove_command.starts_with("vramfit run --gpu 'example 86' --plan "));
+}
+
+TEST_F(FitTest, of_several_cards_the_one_that_is_shortest_is_planned_for) {
+  request.run.cards.push_back(request.run.cards[0]);
+  request.run.cards[0].total = Bytes::gib(8);
+  const auto result = run();
+  ASSERT_TRUE(result) << result.error().what;
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  EXPECT_EQ(result->card_index, 1);
+  EXPECT_EQ(result->cards, 2);
+  EXPECT_EQ(result->limit, Bytes::mib(1536));
+  EXPECT_LE(result->plans.front().proven->device, Bytes::mib(1536));
+}
+
+TEST_F(FitTest, a_job_that_fits_is_left_alone) {
+  request.run.cards[0].total = Bytes::gib(8);
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kFitsAlready);
+  EXPECT_EQ(runner.runs, 1);
+  EXPECT_FALSE(fs::exists(request.plan_out));
+}
+
+TEST_F(FitTest, says_when_nothing_fits_and_why_each_plan_lost) {
+  request.run.cards[0].total = Bytes::mib(520);
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kNothingFits);
+  ASSERT_FALSE(result->lost.empty());
+  for (const auto& row : result->lost) EXPECT_FALSE(row.reason.empty()) << row.plan.name;
+  EXPECT_FALSE(fs::exists(request.plan_out));
+}
+
+TEST_F(FitTest, a_job_that_fails_for_another_reason_is_not_searched) {
+  runner.breaks = true;
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kJobFailed);
+  EXPECT_EQ(result->reason, "No module named dataset");
+}
+
+TEST_F(FitTest, an_interrupt_keeps_and_writes_what_was_proven) {
+  ASSERT_TRUE(run());
+  const int whole = runner.runs;
+  runner = {};
+  runner.interrupt_at = whole - 1;
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kPlanFits);
+  EXPECT_FALSE(result->cheapest_known && result->plans.size() < 2);
+  EXPECT_TRUE(fs::exists(request.plan_out));
+}
+
+TEST_F(FitTest, a_refusal_is_reported_and_the_next_best_plan_taken) {
+  runner.refused = "checkpoint";
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits);
+  EXPECT_EQ(model::find_change(result->plans.front().plan, "checkpoint"), nullptr);
+  EXPECT_TRUE(std::ranges::any_of(result->lost, [](const model::PlanRow& row) {
+    return row.standing == model::PlanStanding::kRefused && row.reason.starts_with("refused: checkpoint");
+  }));
+}
+
+TEST_F(FitTest, denied_techniques_are_listed_and_not_used) {
+  request.deny = {"autocast", "checkpoint"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits);
+  EXPECT_EQ(model::find_change(result->plans.front().plan, "autocast"), nullptr);
+  EXPECT_EQ(std::ranges::count(result->techniques, "denied", &model::TechniqueRow::standing), 2);
+}
+
+TEST_F(FitTest, an_unknown_technique_is_a_usage_error_that_lists_the_known) {
+  request.deny = {"magic"};
+  const auto result = run();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, base::ErrorCode::kUsage);
+  EXPECT_NE(result.error().remedy.find("micro_batch"), std::string::npos);
+  EXPECT_EQ(runner.runs, 0);
+}
+
+TEST_F(FitTest, a_file_that_is_no_plan_is_never_overwritten) {
+  ASSERT_TRUE(base::write_file(request.plan_out, "my notes"));
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kPlanFits);
+  EXPECT_TRUE(result->plan_file.empty());
+  EXPECT_EQ(*base::read_file(request.plan_out), "my notes");
+}
+
+TEST_F(FitTest, no_time_at_all_is_out_of_time_and_not_nothing_fits) {
+  request.budget_seconds = 1e-9;
+  request.budget_is_firm = true;
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kOutOfTime);
+}
+
+TEST_F(FitTest, a_slow_machine_gets_more_time_unless_the_user_said_how_much) {
+  request.budget_seconds = 1e-9;
+  runner.wall_seconds = 100;
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kPlanFits);
+  EXPECT_GE(result->budget_seconds, 1000);
+}
+
+TEST_F(FitTest, the_best_plan_is_compared_with_the_job_as_it_is) {
+  request.only = {"micro_batch"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  ASSERT_TRUE(result->plans.front().equivalence);
+  EXPECT_EQ(result->plans.front().equivalence->text, "trains the same: 4 steps compared, weights equal");
+  EXPECT_EQ(result->runs, runner.runs);
+  for (const auto& row : result->plans) EXPECT_TRUE(row.equivalence) << row.plan.name;
+}
+
+TEST_F(FitTest, a_plan_that_trains_something_else_makes_way_with_all_of_its_kind) {
+  runner.trains_else = "micro_batch";
+  request.deny = {"autocast"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  for (const auto& row : result->plans) EXPECT_EQ(model::find_change(row.plan, "micro_batch"), nullptr);
+  const auto lost = std::ranges::find(result->lost, model::PlanStanding::kTrainsElse, &model::PlanRow::standing);
+  ASSERT_NE(lost, result->lost.end());
+  EXPECT_TRUE(lost->reason.starts_with("trains something else: the update of the weights differs by 200 %"))
+      << lost->reason;
+}
+
+TEST_F(FitTest, where_nothing_else_is_left_the_rest_is_searched_without_what_trains_something_else) {
+  runner.trains_else = "micro_batch";
+  request.only = {"micro_batch", "checkpoint"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  EXPECT_NE(model::find_change(result->plans.front().plan, "checkpoint"), nullptr);
+}
+
+TEST_F(FitTest, where_all_that_fits_trains_something_else_nothing_is_proven) {
+  runner.trains_else = "micro_batch";
+  request.only = {"micro_batch"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kNotProven);
+  EXPECT_NE(result->reason.find("trains something else"), std::string::npos) << result->reason;
+  EXPECT_FALSE(fs::exists(request.plan_out));
+}
+
+TEST_F(FitTest, a_comparison_that_takes_too_long_is_said_and_the_plan_stays) {
+  runner.is_slow = true;
+  request.only = {"micro_batch"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  EXPECT_EQ(result->plans.front().equivalence->sameness, model::Sameness::kNotChecked);
+  EXPECT_NE(result->plans.front().equivalence->text.find("takes longer than"), std::string::npos);
+}
+
+TEST_F(FitTest, without_a_comparison_that_is_said) {
+  request.verify = false;
+  runner.trains_else = "micro_batch";
+  request.only = {"micro_batch"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits);
+  EXPECT_EQ(result->plans.front().equivalence->text, "not compared: --no-verify");
+}
+
+TEST_F(FitTest, a_plan_that_is_exact_by_the_way_it_is_made_needs_no_comparison) {
+  runner.is_slow = true;
+  request.only = {"checkpoint"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  EXPECT_EQ(result->plans.front().equivalence->sameness, model::Sameness::kEqual);
+  EXPECT_FALSE(result->plans.front().equivalence->checked);
+}
+
+TEST(CommonWall, is_what_stopped_every_plan_alike) {
+  const auto row = [](model::PlanStanding standing, const char* reason) {
+    model::PlanRow made;
+    made.standing = standing;
+    made.reason = reason;
+    return made;
+  };
+  model::FitResult result;
+  result.lost = {row(model::PlanStanding::kDoesNotFit, "ran out in train at train.py:12"),
+                 row(model::PlanStanding::kBroke, "the script broke")};
+  EXPECT_EQ(common_wall(result), "") << "one alone says nothing of the others";
+  result.lost.push_back(row(model::PlanStanding::kDoesNotFit, "ran out in train at train.py:12"));
+  EXPECT_EQ(common_wall(result), "each of the 2 that were run and did not fit ran out in train at train.py:12");
+  result.lost.push_back(row(model::PlanStanding::kDoesNotFit, "ran out in validate"));
+  EXPECT_EQ(common_wall(result), "");
+}
+
+TEST(QuoteForShell, keeps_plain_words_and_quotes_the_rest) {
+  EXPECT_EQ(quote_for_shell("--lr=0.1"), "--lr=0.1");
+  EXPECT_EQ(quote_for_shell("GTX 1650"), "'GTX 1650'");
+  EXPECT_EQ(quote_for_shell("it's"), "'it'\\''s'");
+  EXPECT_EQ(quote_for_shell(""), "''");
+}
+
+}  // namespace
+}  // namespace vramfit::app

@@ -1,0 +1,134 @@
+#include "app/fit/prover.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "ingest/plan_file.h"
+#include "model/snapshot_line.h"
+
+namespace vramfit::app {
+namespace {
+
+std::vector<std::string> ids_of(const std::vector<facts::ToldTechnique>& told) {
+  std::vector<std::string> ids;
+  for (const facts::ToldTechnique& technique : told) ids.push_back(technique.id);
+  return ids;
+}
+
+plan::Outcome outcome_of(model::Verdict verdict) {
+  switch (verdict) {
+    case model::Verdict::kFits:
+      return plan::Outcome::kFits;
+    case model::Verdict::kBorderline:
+      return plan::Outcome::kBorderline;
+    case model::Verdict::kOutOfMemory:
+      return plan::Outcome::kOutOfMemory;
+    case model::Verdict::kFailed:
+    case model::Verdict::kNoCard:
+      break;
+  }
+  return plan::Outcome::kFailed;
+}
+
+// Why a run that ended well proves nothing; empty when it does.
+std::string find_gap(const job::RunOutcome& outcome, const model::Plan& plan, const std::set<std::string>& phases) {
+  const auto applied = ids_of(outcome.facts->told.plan_applied);
+  for (const model::Change& change : plan.changes) {
+    if (std::ranges::find(applied, change.technique) == applied.end()) {
+      return fmt::format("{} never came into force in this run", change.technique);
+    }
+  }
+  for (const std::string& phase : phases) {
+    std::int64_t steps = -1;
+    for (const model::PhaseResult& seen : outcome.result.phases) {
+      if (seen.name == phase) steps = std::max(steps, seen.steps);
+    }
+    if (steps < 0) return fmt::format("the run ended before phase {}", phase);
+    if (steps == 0 && phase == "train") return "no optimizer step was taken in this run";
+  }
+  return "";
+}
+
+void add_peaks(const model::RunResult& result, plan::Proof& proof) {
+  const model::DeviceResult* device = model::fullest(result);
+  if (device == nullptr) return;
+  proof.peak_device = device->peaks.device;
+  proof.peak_reserved = device->peaks.reserved;
+  proof.peak_allocated = device->peaks.allocated;
+  proof.retries = device->retries;
+}
+
+// "train.py:12", the script's own line that asked; empty where only libraries' are known.
+std::string line_that_ran_out(const model::RunResult& result) {
+  if (!result.oom) return "";
+  const auto& stack = result.oom->stack;
+  const auto innermost = [&](const auto& fits) {
+    return std::find_if(stack.rbegin(), stack.rend(), [&](const model::StackFrame& frame) { return fits(frame.file); });
+  };
+  auto told = innermost([](const std::string& file) { return !model::is_library(file); });
+  if (told == stack.rend()) told = innermost(model::is_package_beside_torch);
+  if (told == stack.rend()) return "";
+  return fmt::format("{}:{}", std::filesystem::path(told->file).filename().string(), told->line);
+}
+
+std::string first_of(const std::vector<std::string>& sentences) { return sentences.empty() ? "" : sentences.front(); }
+
+}  // namespace
+
+plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const std::set<std::string>& phases) {
+  const model::RunResult& result = outcome.result;
+  plan::Proof proof;
+  proof.outcome = outcome_of(result.verdict);
+  proof.phase = result.oom ? result.oom->phase : result.peak_phase;
+  proof.tried = result.oom ? result.oom->tried : base::Bytes(0);
+  proof.wall_seconds = result.wall_seconds;
+  proof.refused = ids_of(outcome.facts->told.plan_refused);
+  add_peaks(result, proof);
+  if (!proof.refused.empty()) {
+    proof.outcome = plan::Outcome::kRefused;
+    proof.detail = first_of(result.plan_refused);
+  } else if (result.timed_out) {
+    proof.outcome = plan::Outcome::kTimedOut;
+    proof.detail = fmt::format("it had not ended after {:.0f} s", result.wall_seconds);
+  } else if (proof.outcome == plan::Outcome::kFailed) {
+    proof.detail = result.error ? fmt::format("{}: {}", result.error->type, result.error->message) : result.reason;
+  } else if (proof.outcome == plan::Outcome::kOutOfMemory ||
+             (proof.outcome == plan::Outcome::kBorderline && result.oom)) {  // it may have ended before its first step
+    proof.detail = line_that_ran_out(result);
+  } else {
+    if (std::string gap = find_gap(outcome, plan, phases); !gap.empty()) {
+      proof.outcome = plan::Outcome::kFailed;
+      proof.detail = std::move(gap);
+    }
+  }
+  return proof;
+}
+
+std::set<std::string> phases_to_see(const model::Job& job) {
+  std::set<std::string> phases;
+  for (const model::PhaseFacts& facts : job.phases) {
+    if (facts.phase == "train" || facts.phase == "validate" || facts.phase == "test") phases.insert(facts.phase);
+  }
+  return phases;
+}
+
+RunProver::RunProver(job::RunRequest request, std::set<std::string> phases, std::filesystem::path folder,
+                     job::Runner& runner)
+    : request_(std::move(request)), phases_(std::move(phases)), folder_(std::move(folder)), runner_(runner) {}
+
+base::Result<plan::Proof> RunProver::prove(const model::Plan& plan, double seconds_left) {
+  const std::filesystem::path file = folder_ / fmt::format("plan-{}.json", ++number_);
+  if (auto written = ingest::write_plan(file, plan); !written) return std::unexpected(written.error());
+  request_.plan = file;
+  request_.whole_seconds = seconds_left;
+  // The run's own progress would hide which plan is being tried.
+  auto outcome = runner_.run(request_, base::silent_progress());
+  if (!outcome) return std::unexpected(outcome.error());
+  if (outcome->result.interrupted) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
+  return judge(*outcome, plan, phases_);
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,37 @@
+#include "app/fit/request.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "plan/techniques/registry.h"
+
+namespace vramfit::app {
+
+using base::ErrorCode;
+using base::Result;
+
+namespace {
+
+Result<void> check_ids(const std::vector<std::string>& ids, std::string_view option) {
+  for (const std::string& id : ids) {
+    if (plan::find_technique(id) != nullptr) continue;
+    std::vector<std::string_view> known;
+    for (const plan::Technique* technique : plan::all_techniques()) known.push_back(technique->id());
+    return base::fail(ErrorCode::kUsage, fmt::format("there is no technique \"{}\"", id), std::string(option),
+                      fmt::format("known are: {}", fmt::join(known, ", ")));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_request(const FitRequest& request) {
+  if (request.run.real || request.run.cards.empty()) {
+    return base::fail(ErrorCode::kUsage, "fit works on virtual cards: it has to run the job dozens of times", "--gpu",
+                      "name the card, as in --gpu \"RTX 3060\"");
+  }
+  if (auto only = check_ids(request.only, "--only"); !only) return only;
+  return check_ids(request.deny, "--deny");
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,166 @@
+#include "app/fit/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace vramfit::app {
+namespace {
+
+using base::Bytes;
+using model::FitResult;
+using model::PlanRow;
+using model::PlanStanding;
+using plan::Outcome;
+using plan::Trial;
+
+PlanStanding standing_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kFits:
+      return PlanStanding::kFits;
+    case Outcome::kBorderline:
+      return PlanStanding::kBorderline;
+    case Outcome::kOutOfMemory:
+      return PlanStanding::kDoesNotFit;
+    case Outcome::kRefused:
+      return PlanStanding::kRefused;
+    case Outcome::kTimedOut:
+      return PlanStanding::kTimedOut;
+    case Outcome::kFailed:
+      break;
+  }
+  return PlanStanding::kBroke;
+}
+
+// Why a plan that fits is not the best one.
+std::string why_not_best(const PlanRow& row, const PlanRow& best) {
+  const bool keeps_results = row.effect == name(plan::Effect::kSame) || row.effect == name(plan::Effect::kRounding);
+  if (!keeps_results && row.effect != best.effect) return "changes what is learned";
+  if (row.retries > 0 && best.retries == 0) return "no room: PyTorch had to empty its cache";
+  if (row.time_factor > best.time_factor * 1.005) return "slower";
+  return row.plan.changes.size() > best.plan.changes.size() ? "more changes for nothing" : "no better";
+}
+
+PlanRow row_of(const Trial& trial) {
+  PlanRow row;
+  row.plan = trial.plan;
+  row.standing = standing_of(trial.proof.outcome);
+  row.predicted = trial.outlook.needs;
+  if (trial.proof.peak_device > Bytes(0)) {
+    row.proven = model::Peaks{trial.proof.peak_allocated, trial.proof.peak_reserved, trial.proof.peak_device};
+  }
+  row.retries = trial.proof.retries;
+  row.time_factor = trial.candidate.time_factor;
+  row.effect = name(trial.candidate.effect);
+  row.consequences = trial.consequences;
+  row.reason = why_unproven(trial.proof);
+  row.wall_seconds = trial.proof.wall_seconds;
+  return row;
+}
+
+// The strongest option of a technique that was predicted to be hopeless on its own.
+void add_hopeless_singles(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
+                          const plan::SearchResult& found, model::FitResult& result) {
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    const bool tried = std::ranges::any_of(found.trials, [&](const Trial& trial) {
+      return trial.candidate.changes == 1 && trial.candidate.levels[axis] > 0;
+    });
+    if (tried) continue;
+    plan::Candidate strongest;
+    strongest.levels.assign(axes.size(), 0);
+    strongest.levels[axis] = static_cast<std::uint8_t>(axes[axis].options.size());
+    plan::Explained explained = plan::explain(job, target, axes, strongest);
+    PlanRow row;
+    row.plan = std::move(explained.plan);
+    row.predicted = explained.outlook.needs;
+    row.effect = name(explained.effect);
+    row.time_factor = explained.time_factor;
+    row.consequences = std::move(explained.consequences);
+    row.reason = row.predicted > target.limit
+                     ? fmt::format("alone it would still need about {}, {} too much", to_string(row.predicted),
+                                   to_string(row.predicted - target.limit))
+                     : "not reached in the time there was";
+    result.lost.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+void add_search(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
+                const plan::SearchResult& found, model::FitResult& result) {
+  std::vector<const Trial*> fitting;
+  for (const Trial& trial : found.trials) {
+    if (trial.proof.outcome == Outcome::kFits) {
+      fitting.push_back(&trial);
+    } else {
+      result.lost.push_back(row_of(trial));
+    }
+  }
+  // The best is the cheapest, or one with room where that has none.
+  const Trial* best = found.best ? &found.trials[*found.best] : nullptr;
+  std::ranges::sort(fitting, [&](const Trial* a, const Trial* b) {
+    if ((a == best) != (b == best)) return a == best;
+    return is_cheaper(a->candidate, b->candidate);
+  });
+  for (const Trial* trial : fitting) result.plans.push_back(row_of(*trial));
+  add_hopeless_singles(job, target, axes, found, result);
+  result.cheapest_known = found.ending == plan::Ending::kCheapestProven;
+  result.candidates = found.candidates;
+  result.ruled_out = found.ruled_out;
+  result.runs += static_cast<int>(found.trials.size());
+}
+
+std::string why_unproven(const plan::Proof& proof) {
+  switch (proof.outcome) {
+    case Outcome::kOutOfMemory:
+      return fmt::format("ran out in {}{}{}", proof.phase.empty() ? "its run" : proof.phase,
+                         proof.detail.empty() ? "" : " at " + proof.detail,
+                         proof.tried > Bytes(0) ? fmt::format(", asking for {} more", to_string(proof.tried)) : "");
+    case Outcome::kBorderline:
+      return "within the uncertainty of the context's size";
+    case Outcome::kRefused:
+      return "refused: " + proof.detail;
+    case Outcome::kFailed:
+      return "the script broke: " + proof.detail;
+    case Outcome::kTimedOut:
+      return "not proven: " + proof.detail;
+    case Outcome::kFits:
+      break;
+  }
+  return "";
+}
+
+std::string common_wall(const FitResult& result) {
+  std::string wall;
+  int rows = 0;
+  for (const PlanRow& row : result.lost) {
+    if (row.standing != PlanStanding::kDoesNotFit) continue;
+    if (rows++ > 0 && row.reason != wall) return "";
+    wall = row.reason;
+  }
+  return rows < 2 ? "" : fmt::format("each of the {} that were run and did not fit {}", rows, wall);
+}
+
+void explain_ranks(FitResult& result) {
+  for (std::size_t i = 1; i < result.plans.size(); ++i) {
+    result.plans[i].reason = why_not_best(result.plans[i], result.plans.front());
+  }
+}
+
+std::string quote_for_shell(const std::string& argument) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) return argument;
+  std::string quoted = "'";
+  for (const char character : argument) {
+    if (character == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += character;
+    }
+  }
+  return quoted + "'";
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,130 @@
+#include "history/run_book.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "store/place.h"
+
+namespace vramfit::history {
+
+using base::ErrorCode;
+using base::Result;
+
+namespace {
+
+constexpr std::int64_t kKeptRuns = 2000;
+
+std::int64_t now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+std::string value_of(const base::Environment& environment, const char* name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+std::int64_t kept_runs() {
+  const std::string text = value_of(base::current_environment(), "VRAMFIT_KEEP_RUNS");
+  char* end = nullptr;
+  const long long number = std::strtoll(text.c_str(), &end, 10);
+  return !text.empty() && *end == '\0' && number > 0 ? number : kKeptRuns;
+}
+
+void complain(const base::Error& error, base::ProgressSink& progress) {
+  progress.say(fmt::format("vramfit: this run is not in the history: {}{}", error.what,
+                           error.remedy.empty() ? "" : "\n  " + error.remedy));
+}
+
+}  // namespace
+
+Result<store::Store> open_store() {
+  const auto path = store::find_store(base::current_environment());
+  if (!path) {
+    return base::fail(ErrorCode::kNotFound, "no history is kept", "VRAMFIT_STORE",
+                      "unset it, or set it to a file; without HOME it has to be set");
+  }
+  return store::Store::open(*path);
+}
+
+RunBook RunBook::begin(const model::RunStart& start, base::ProgressSink& progress) {
+  RunBook book;
+  if (!store::find_store(base::current_environment())) return book;
+  auto store = open_store();
+  if (!store) {
+    complain(store.error(), progress);
+    return book;
+  }
+  const auto number = store->begin(start, now_ms());
+  if (!number) {
+    complain(number.error(), progress);
+    return book;
+  }
+  static_cast<void>(store->prune(kept_runs()));  // what could not be removed now is removed by a later run
+  book.number_ = *number;
+  book.store_ = std::move(*store);
+  return book;
+}
+
+void RunBook::finish(const model::RunEnd& end, base::ProgressSink& progress) {
+  if (!store_) return;
+  if (const auto done = store_->finish(number_, end, now_ms()); !done) {
+    complain(done.error(), progress);
+    number_ = 0;
+  }
+}
+
+std::string RunBook::uuid() {
+  if (!store_ || number_ == 0) return "";
+  const auto run = store_->find(number_);
+  return run ? run->uuid : "";
+}
+
+model::RunEnd summarize(const model::RunResult& result, std::string json) {
+  model::RunEnd end;
+  end.verdict = to_string(result.verdict);
+  end.reason = result.oom ? result.oom->message : result.reason;
+  end.exit_code = result.exit_code;
+  end.wall_seconds = result.wall_seconds;
+  end.torch = result.torch;
+  end.cuda = result.cuda;
+  end.python = result.python;
+  end.devices = result.devices;
+  for (model::DeviceResult& device : end.devices) device.needs.reset();  // is in the JSON
+  end.phases = result.phases;
+  end.result = std::move(json);
+  return end;
+}
+
+model::RunEnd summarize(const model::FitResult& result, std::string json) {
+  model::RunEnd end = summarize(result.as_is, std::move(json));
+  end.verdict = to_string(result.verdict);
+  end.reason = result.reason;
+  end.exit_code = 0;
+  end.wall_seconds = result.seconds;
+  if (result.plans.empty() || !result.plans.front().proven) return end;
+  const model::PlanRow& best = result.plans.front();
+  end.reason = best.plan.name;
+  end.phases.clear();  // they are those of the job as it is
+  for (model::DeviceResult& device : end.devices) {
+    if (device.index == result.card_index) device.peaks = *best.proven;
+  }
+  return end;
+}
+
+model::RunEnd summarize(const model::Diagnosis& diagnosis, double wall_seconds, std::string json) {
+  model::RunEnd end;
+  end.verdict = diagnosis.trouble ? "findings" : "all_well";
+  end.reason = diagnosis.verdict;
+  end.exit_code = diagnosis.trouble ? 1 : 0;
+  end.wall_seconds = wall_seconds;
+  for (const model::Finding& finding : diagnosis.findings) {
+    end.findings.push_back({finding.code, finding.label, finding.title});
+  }
+  end.result = std::move(json);
+  return end;
+}
+
+}  // namespace vramfit::history

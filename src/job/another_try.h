@@ -1,0 +1,26 @@
+// Runs a request, and once more with concessions: when the script reads a value that steers it and was not computed, or
+// fails where a shortened run on a virtual card may be why.
+#ifndef VRAMFIT_JOB_ANOTHER_TRY_H
+#define VRAMFIT_JOB_ANOTHER_TRY_H
+
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "job/run.h"
+
+namespace vramfit::job {
+
+// What the script is worth running again with; nothing when it neither asked nor failed, or nothing more can be
+// conceded.
+std::optional<Concessions> concede(const RunRequest& request, const RunOutcome& outcome);
+
+// Runs `request` and leaves in it what was conceded. Tracked values that help nothing are not: the first failure is the
+// script's.
+base::Result<RunOutcome> run_conceding(RunRequest& request,
+                                       const std::function<base::Result<RunOutcome>(const RunRequest&)>& run_once,
+                                       const std::function<void(std::string_view)>& say);
+
+}  // namespace vramfit::job
+
+#endif

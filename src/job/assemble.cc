@@ -1,0 +1,280 @@
+#include "job/assemble.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+#include <utility>
+
+#include "devices/overhead.h"
+#include "devices/time_model.h"
+#include "facts/runtime_evidence.h"
+#include "job/verdict.h"
+#include "liveness/growth.h"
+#include "liveness/owners.h"
+#include "liveness/peaks.h"
+
+namespace vramfit::job {
+
+using base::Bytes;
+using liveness::CardHistory;
+using liveness::EventIndex;
+using model::DeviceResult;
+using model::RunResult;
+
+namespace {
+
+constexpr std::size_t kTimelinePoints = 500;
+constexpr std::size_t kLineRows = 10;
+
+DeviceResult describe_card(const FinishedRun& run, int index, const CardHistory* history) {
+  DeviceResult device;
+  device.index = index;
+  if (history != nullptr) {
+    device.peaks = find_peaks(*history);
+    device.context = history->overheads.context;
+    device.libraries = history->overheads.libraries;
+  }
+  if (run.ledger == nullptr) {
+    device.name = "real card";
+    return device;
+  }
+  const vf_card_use& use = run.ledger->use[index];
+  const model::EmulatedCard& card = run.cards[static_cast<std::size_t>(index)];
+  device.name = card.card.name;
+  device.total = card.total;
+  device.occupied = card.occupied;
+  const Bytes contexts(card.context_uncertainty.count() * std::max(1, run.facts->contexts_on(index)));
+  device.context_uncertainty = devices::uncertainty_of(contexts, device.libraries);
+  device.peaks.device = Bytes(use.peak_used_bytes);
+  device.retries = use.refused;
+  return device;
+}
+
+// The last uncaught OOM if there was one; else the fullest moment.
+EventIndex moment_to_explain(const CardHistory& history, bool out_of_memory) {
+  if (out_of_memory && !history.ooms.empty()) return history.ooms.back().at;
+  return find_peak_event(history);
+}
+
+// Of all cards, the one that ran out, or else the one with the least room run.
+int fullest_card(const RunResult& result, const facts::RunFacts& facts, bool out_of_memory) {
+  int fullest = 0;
+  std::optional<Bytes> least;
+  for (const DeviceResult& device : result.devices) {
+    const CardHistory* history = facts.history_of(device.index);
+    if (out_of_memory && history != nullptr && !history->ooms.empty()) return device.index;
+    const Bytes room = device.total - device.peaks.device;
+    if (!least || room < *least) {
+      least = room;
+      fullest = device.index;
+    }
+  }
+  return fullest;
+}
+
+// An exception that is not PyTorch's own, yet says that the card was full: a context or a library found no room.
+bool tells_of_memory(const std::string& message) {
+  return message.find("out of memory") != std::string::npos || message.find("ALLOC_FAILED") != std::string::npos;
+}
+
+bool died_of_oom(const RunResult& result, const std::vector<CardHistory>& histories, const base::Ended& ended) {
+  if (ended.exit_code == 0 || ended.timed_out || ended.interrupted) return false;
+  if (result.oom) return true;
+  if (result.error) return tells_of_memory(result.error->message);
+  return std::any_of(histories.begin(), histories.end(),
+                     [](const CardHistory& history) { return !history.ooms.empty(); });
+}
+
+// Completes the hooks' words with the recorder's numbers; makes the whole of it when the hooks said nothing.
+void describe_oom(RunResult& result, const std::vector<CardHistory>& histories, bool died) {
+  const liveness::OomEvent* last = nullptr;
+  for (const CardHistory& history : histories) {
+    if (!history.ooms.empty()) last = &history.ooms.back();
+  }
+  if (!result.oom && last == nullptr && !died) return;
+  if (!result.oom) {
+    result.oom.emplace();
+    if (died && result.error) {
+      result.oom->message = result.error->message;
+      result.oom->stack = result.error->stack;
+    }
+  }
+  if (last != nullptr) {
+    result.oom->tried = last->tried;
+    if (result.oom->phase.empty()) result.oom->phase = model::phase_name(last->phase);
+  }
+  result.oom->caught = !died;
+}
+
+std::optional<Bytes> find_shortfall(const FinishedRun& run, int device) {
+  if (run.ledger == nullptr) return std::nullopt;
+  const vf_card_use& use = run.ledger->use[device];
+  if (use.refused == 0 || use.smallest_free_bytes_at_refusal < 0) return std::nullopt;
+  return Bytes(use.largest_refused_bytes) - Bytes(use.smallest_free_bytes_at_refusal);
+}
+
+void explain_peak(RunResult& result, const FinishedRun& run, bool out_of_memory) {
+  const std::vector<CardHistory>& histories = run.facts->histories;
+  result.peak_device = fullest_card(result, *run.facts, out_of_memory);
+  for (const CardHistory& history : histories) {
+    for (auto& row : find_phase_peaks(history)) result.phases.push_back(std::move(row));
+    const std::size_t share = kTimelinePoints / std::max<std::size_t>(1, histories.size());
+    for (auto& point : build_timeline(history, share)) result.timeline.push_back(std::move(point));
+    const EventIndex at = moment_to_explain(history, out_of_memory);
+    if (at == liveness::kNever) continue;
+    liveness::OwnerOptions options;
+    if (run.ledger != nullptr) options.occupied = Bytes(run.ledger->cards[history.device].occupied_bytes);
+    for (auto& row : run.facts->owners_at(history, at, options)) result.owners_at_peak.push_back(std::move(row));
+    for (auto& row : run.facts->lines_at(history, at, kLineRows)) result.lines_at_peak.push_back(std::move(row));
+    if (history.device == result.peak_device) result.peak_phase = model::phase_name(history.moments[at].phase);
+  }
+}
+
+Bytes cached_on(const RunResult& result, int device) {
+  for (const model::OwnerRow& row : result.owners_at_peak) {
+    if (row.device == device && row.owner == "cached") return row.bytes;
+  }
+  return Bytes(0);
+}
+
+Evidence gather_evidence(const RunResult& result, const FinishedRun& run, bool died) {
+  Evidence evidence;
+  evidence.exit_zero = run.ended.exit_code == 0;
+  evidence.killed = run.ended.shell_code() == 128 + SIGKILL;
+  evidence.timed_out = run.ended.timed_out;
+  evidence.interrupted = run.ended.interrupted && !run.answers_so_far;
+  evidence.exit_zero |= run.ended.interrupted && run.answers_so_far;
+  evidence.exit_zero |= run.ended.exit_code && !result.error && run.facts->told.counted_on;
+  evidence.uncaught_oom = died;
+  evidence.plan_refused = !result.plan_refused.empty();
+  if (!result.losses.empty()) {
+    const model::DataLoss& worst = result.losses.front();
+    if (describe(worst.kind).weight == model::OddWeight::kWrongAnswerPossible) evidence.loss = sentence_of(worst);
+  }
+  for (const DeviceResult& device : result.devices) {
+    if (device.peaks.device > device.occupied) evidence.reached_card = true;
+    if (run.ledger == nullptr && device.peaks.reserved.count() > 0) evidence.reached_card = true;
+    if (device.index != result.peak_device || run.ledger == nullptr) continue;
+    evidence.uncertainty = device.context_uncertainty;
+    evidence.margin = device.total - device.peaks.device + cached_on(result, device.index);
+    evidence.shortfall = find_shortfall(run, device.index);
+  }
+  return evidence;
+}
+
+// Times are those of the card's figures: on a virtual card the real ones mean nothing.
+std::shared_ptr<const model::ModuleTable> describe_modules(const FinishedRun& run) {
+  const auto seconds = [&](int device, model::Number number, double flops, double bytes) -> std::optional<double> {
+    const auto index = static_cast<std::size_t>(device);
+    if (device < 0 || index >= run.cards.size()) return std::nullopt;
+    return devices::estimate_operator_seconds(run.cards[index].card, number, flops, bytes);
+  };
+  auto table = run.facts->module_table(seconds);
+  return table ? std::make_shared<const model::ModuleTable>(std::move(*table)) : nullptr;
+}
+
+// Growth of the training, with the step at which the card would be full.
+void judge_growth(RunResult& result) {
+  for (model::Growth& growth : result.evidence.growth) {
+    if (growth.phase != "train" || growth.steps < liveness::kFewestStepsToWarn) continue;
+    const auto device = std::ranges::find(result.devices, growth.device, &DeviceResult::index);
+    if (device != result.devices.end() && device->total.count() > 0 && !result.oom) {
+      growth.runs_out_at = liveness::find_end(growth, device->total - device->peaks.device);
+    }
+    result.warnings.push_back({liveness::describe_growth(growth), 1});
+  }
+}
+
+model::Reach describe_reach(const FinishedRun& run, const RunResult& result) {
+  model::Reach reach = run.facts->reach;
+  reach.whole &= !run.ended.interrupted && !run.ended.timed_out;
+  for (const model::PhaseResult& phase : result.phases) {
+    if (phase.name == "train") reach.steps = std::max(reach.steps, phase.steps);
+  }
+  for (const model::Growth& growth : result.evidence.growth) {
+    if (!reach.whole && growth.phase == "train" && growth.steps >= liveness::kFewestStepsToWarn) {
+      reach.open.emplace_back(growth.begins_at ? "memory grew in late steps" : "memory was still growing");
+      break;
+    }
+  }
+  if (run.ended.interrupted) reach.open.emplace_back("it was interrupted");
+  if (run.ended.exit_code.value_or(0) != 0 && !result.error && run.facts->told.counted_on) {
+    reach.open.push_back(
+        fmt::format("it ended with exit code {} after a loop of it was counted on", *run.ended.exit_code));
+  }
+  return reach;
+}
+
+void add_once(std::vector<std::string>& list, std::string text) {
+  if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
+}
+
+// What the hooks said, in the words of the result.
+void take_told(const facts::Told& told, RunResult& result) {
+  for (const auto& [text, into] : {std::pair(&told.torch, &result.torch), std::pair(&told.cuda, &result.cuda),
+                                   std::pair(&told.python, &result.python)}) {
+    if (!text->empty()) *into = *text;
+  }
+  result.cuts = told.cuts;
+  for (const auto& technique : told.plan_applied) add_once(result.plan_applied, technique.id + ": " + technique.text);
+  for (const auto& technique : told.plan_refused) add_once(result.plan_refused, technique.id + ": " + technique.text);
+  result.depends_on_data = told.depends_on_data;
+  result.not_modelled = told.not_modelled;
+  result.assumed.insert(result.assumed.end(), told.assumed.begin(), told.assumed.end());
+  result.warnings = told.warnings;
+  result.losses = told.losses;
+  result.oom = told.oom;
+  result.error = told.error;
+  result.frameworks = told.frameworks;
+  result.servers = told.servers;
+}
+
+// All cards of a virtual machine; of a real one those that anything happened on.
+std::vector<int> cards_of(const FinishedRun& run) {
+  std::vector<int> cards;
+  if (run.ledger == nullptr) {
+    for (const CardHistory& history : run.facts->histories) cards.push_back(history.device);
+  } else {
+    for (std::size_t i = 0; i < run.cards.size(); ++i) cards.push_back(static_cast<int>(i));
+  }
+  return cards;
+}
+
+}  // namespace
+
+RunResult assemble(const FinishedRun& run) {
+  const facts::RunFacts& facts = *run.facts;
+  RunResult result;
+  result.torch = run.torch;
+  result.cuda = run.cuda;
+  result.python = run.python;
+  result.exit_code = run.ended.shell_code();
+  result.timed_out = run.ended.timed_out;
+  result.interrupted = run.ended.interrupted;
+  result.wall_seconds = run.ended.wall_seconds;
+  result.host_peak = Bytes(run.ended.peak_resident_bytes);
+  result.assumed = run.assumed;
+  take_told(facts.told, result);
+  for (const int card : cards_of(run)) result.devices.push_back(describe_card(run, card, facts.history_of(card)));
+  for (const facts::Process& process : facts.processes) result.processes += process.has_recorded ? 1 : 0;
+
+  const bool died = died_of_oom(result, facts.histories, run.ended);
+  explain_peak(result, run, died);
+  describe_oom(result, facts.histories, died);
+  result.evidence = facts::gather_runtime_evidence(
+      facts, [&](const CardHistory& history) { return moment_to_explain(history, died); });
+  result.modules = describe_modules(run);
+  result.reach = describe_reach(run, result);
+  judge_growth(result);
+  const Evidence evidence = gather_evidence(result, run, died);
+  const Judgement judgement = judge(evidence);
+  result.verdict = judgement.verdict;
+  result.reason = judgement.reason;
+  const bool has_margin = result.verdict == model::Verdict::kFits || result.verdict == model::Verdict::kBorderline;
+  if (has_margin && !died && evidence.margin) result.margin = evidence.margin;
+  return result;
+}
+
+}  // namespace vramfit::job

@@ -1,0 +1,19 @@
+// An allocation that missed by less than the uncertainty of the context says little: the job may want far more a moment
+// later. So the job is run once more with that much more room, and only if it then runs to its end is it borderline.
+#ifndef VRAMFIT_JOB_BORDERLINE_H
+#define VRAMFIT_JOB_BORDERLINE_H
+
+#include <functional>
+
+#include "job/run.h"
+
+namespace vramfit::job {
+
+using RunOnce = std::function<base::Result<RunOutcome>(const RunRequest&)>;
+
+// Turns a borderline that was an OOM into what a second run, quiet and with more room, shows it to be.
+void settle_borderline(const RunRequest& request, RunOutcome& outcome, const RunOnce& run_once);
+
+}  // namespace vramfit::job
+
+#endif

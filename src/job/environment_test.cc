@@ -1,0 +1,207 @@
+#include "job/environment.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "job/kept_environment.h"
+#include "job/testing/fake_python.h"
+
+namespace vramfit::job {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::FakeMachine;
+
+model::Card card(const std::string& name, int major, int minor) {
+  model::Card card;
+  card.name = name;
+  card.capability = {major, minor};
+  return card;
+}
+
+const model::Card kTuring = card("NVIDIA GeForce GTX 1650", 7, 5);
+const model::Card kPascal = card("NVIDIA GeForce GTX 1070", 6, 1);
+
+EnvironmentRequest request(const FakeMachine& machine, std::vector<std::string> command) {
+  return {std::move(command), {}, {kTuring}, machine.environment()};
+}
+
+base::Result<JobEnvironment> choose(const EnvironmentRequest& request) {
+  return choose_environment(request, base::silent_progress());
+}
+
+TEST(Environment, the_users_own_torch_is_used_as_it_is) {
+  FakeMachine machine;
+  machine.add_python("bin/python");
+  machine.add_torch("torch", "2.12.1+cu130", "'13.0'", "sm_75 sm_80");
+  const auto job = choose(request(machine, {"python", "train.py", "--x"}));
+  ASSERT_TRUE(job) << base::to_string(job.error());
+  EXPECT_FALSE(job->is_kept);
+  EXPECT_EQ(job->command, (std::vector<std::string>{(machine.root() / "bin/python").string(), "train.py", "--x"}));
+  EXPECT_EQ(job->environment, machine.environment());
+  EXPECT_TRUE(job->notes.empty());
+  EXPECT_FALSE(fs::exists(machine.root() / "cache/envs/torch-2.12.1"));
+}
+
+TEST(Environment, a_card_the_users_build_has_no_kernels_for_is_told_with_the_version_that_has) {
+  FakeMachine machine;
+  machine.add_python("bin/python");
+  machine.add_torch("torch", "2.12.1+cu130", "'13.0'", "sm_75 sm_80");
+  auto asked = request(machine, {"python", "train.py"});
+  asked.cards = {kPascal};
+  const auto job = choose(asked);
+  ASSERT_TRUE(job);
+  ASSERT_EQ(job->notes.size(), 1u);
+  EXPECT_EQ(
+      job->notes[0],
+      "torch 2.12.1+cu130 has no kernels for NVIDIA GeForce GTX 1070 (compute capability 6.1): it fails there as on "
+      "the real card; torch 2.6.0 (CUDA 12.4) has them: --torch 2.6.0");
+}
+
+TEST(Environment, without_a_torch_one_is_made_once_and_kept_outside) {
+  FakeMachine machine;
+  machine.add_python("bin/python3");
+  const auto job = choose(request(machine, {"python", "train.py"}));
+  ASSERT_TRUE(job) << base::to_string(job.error());
+  const fs::path kept = machine.root() / "cache/envs/torch-2.12.1";
+  EXPECT_TRUE(job->is_kept);
+  EXPECT_EQ(job->command[0], (kept / "bin/python").string());
+  EXPECT_EQ(job->environment.at("VIRTUAL_ENV"), kept.string());
+  EXPECT_TRUE(job->environment.at("PATH").starts_with((kept / "bin").string() + ":"));
+  const std::string asked_of_pip = base::read_file(kept / "pip.txt").value_or("");
+  EXPECT_NE(asked_of_pip.find("--no-deps"), std::string::npos);
+  EXPECT_NE(asked_of_pip.find("torch==2.12.1 torchvision==0.27.1"), std::string::npos);
+
+  ASSERT_TRUE(choose(request(machine, {"python", "train.py"})));
+  EXPECT_EQ(base::read_file(kept / "pip.txt").value_or(""), asked_of_pip) << "made a second time";
+}
+
+TEST(Environment, a_half_made_environment_is_made_anew) {
+  FakeMachine machine;
+  machine.add_python("bin/python3");
+  const fs::path kept = machine.root() / "cache/envs/torch-2.12.1";
+  machine.add_script("cache/envs/torch-2.12.1/bin/python", "#!/bin/sh\nexit 1\n");
+  const auto job = choose(request(machine, {"python", "train.py"}));
+  ASSERT_TRUE(job) << base::to_string(job.error());
+  EXPECT_TRUE(fs::exists(kept / "vramfit.complete"));
+}
+
+TEST(Environment, a_failed_install_says_so_and_leaves_nothing_half_made) {
+  FakeMachine machine;
+  machine.add_python("bin/python3");
+  auto asked = request(machine, {"python", "train.py"});
+  asked.environment["FAKE_TORCH"] = "none";
+  const auto job = choose(asked);
+  ASSERT_FALSE(job);
+  EXPECT_EQ(job.error().what, "installing torch 2.12.1 failed");
+  EXPECT_NE(job.error().where.find("no matching distribution"), std::string::npos);
+  EXPECT_FALSE(fs::exists(machine.root() / "cache/envs/torch-2.12.1"));
+}
+
+TEST(Environment, a_build_without_cuda_from_the_index_is_refused) {
+  FakeMachine machine;
+  machine.add_python("bin/python3");
+  auto asked = request(machine, {"python", "train.py"});
+  asked.environment["FAKE_TORCH"] = "2.13.0+cpu";
+  asked.torch = "2.13.0";
+  const auto job = choose(asked);
+  ASSERT_FALSE(job);
+  EXPECT_EQ(job.error().what, "pip gave a torch without CUDA (2.13.0+cpu)");
+  EXPECT_EQ(job.error().remedy, "choose another version: --torch 2.12.1");
+}
+
+TEST(Environment, an_older_torch_is_kept_for_a_card_the_newest_does_not_know) {
+  FakeMachine machine;
+  machine.add_python("bin/python3");
+  auto asked = request(machine, {"python", "train.py"});
+  asked.cards = {kPascal};
+  asked.environment["FAKE_TORCH"] = "2.6.0+cu124";
+  const auto job = choose(asked);
+  ASSERT_TRUE(job) << base::to_string(job.error());
+  EXPECT_EQ(fs::path(job->command[0]).parent_path().parent_path().filename(), "torch-2.6.0");
+  ASSERT_EQ(job->notes.size(), 1u);
+  EXPECT_EQ(job->notes[0],
+            "torch 2.12.1 has no kernels for NVIDIA GeForce GTX 1070 (compute capability 6.1): using torch 2.6.0 (CUDA "
+            "12.4), which has");
+}
+
+TEST(Environment, the_users_cpu_build_makes_way_for_a_kept_one_and_is_named) {
+  FakeMachine machine;
+  machine.add_python("bin/python");
+  machine.add_torch("torch", "2.12.1+cpu", "None", "");
+  const auto job = choose(request(machine, {"python", "train.py"}));
+  ASSERT_TRUE(job) << base::to_string(job.error());
+  EXPECT_TRUE(job->is_kept);
+  ASSERT_EQ(job->notes.size(), 1u);
+  EXPECT_NE(job->notes[0].find("is a build without CUDA"), std::string::npos);
+}
+
+TEST(Environment, a_python_without_torch_is_not_replaced_in_silence) {
+  FakeMachine machine;
+  machine.add_python("bin/python3");
+  const auto job = choose(request(machine, {"python3", "train.py"}));
+  ASSERT_TRUE(job) << base::to_string(job.error());
+  EXPECT_TRUE(job->is_kept);
+  ASSERT_EQ(job->notes.size(), 1u);
+  EXPECT_NE(job->notes[0].find("bin/python3 has no torch: the script runs in vramfit's own environment, with torch"),
+            std::string::npos);
+}
+
+TEST(Environment, a_version_asked_for_wins_over_the_users_own) {
+  FakeMachine machine;
+  machine.add_python("bin/python");
+  machine.add_torch("torch", "2.12.1+cu130", "'13.0'", "sm_75");
+  auto asked = request(machine, {"python", "train.py"});
+  asked.torch = "2.6";
+  asked.environment["FAKE_TORCH"] = "2.6.0+cu124";
+  const auto job = choose(asked);
+  ASSERT_TRUE(job) << base::to_string(job.error());
+  EXPECT_TRUE(job->is_kept);
+  EXPECT_EQ(job->interpreter.torch, "2.6.0+cu124");
+}
+
+TEST(Environment, a_python_without_a_wheel_for_the_version_is_refused_with_the_range) {
+  FakeMachine machine;
+  machine.add_python("bin/python3", "3.14.0");
+  auto asked = request(machine, {"python", "train.py"});
+  asked.torch = "2.6.0";
+  const auto job = choose(asked);
+  ASSERT_FALSE(job);
+  EXPECT_EQ(job.error().what, "torch 2.6.0 needs Python 3.9 to 3.13, and none is on the PATH");
+}
+
+TEST(Environment, a_launcher_that_a_kept_environment_lacks_is_told_how_to_get) {
+  FakeMachine machine;
+  machine.add_python("bin/python3");
+  const auto job = choose(request(machine, {"accelerate", "launch", "train.py"}));
+  ASSERT_FALSE(job);
+  EXPECT_EQ(job.error().what, "vramfit's own environment has no accelerate");
+  EXPECT_TRUE(job.error().remedy.starts_with("vramfit env add accelerate --torch 2.12.1"));
+}
+
+TEST(Environment, a_missing_module_is_answered_with_the_command_that_brings_it) {
+  JobEnvironment kept;
+  kept.is_kept = true;
+  kept.interpreter.torch = "2.12.1+cu130";
+  EXPECT_TRUE(remedy_for_missing_module(kept, "transformers.models")
+                  .starts_with("vramfit env add transformers --torch 2.12.1; or "));
+  EXPECT_TRUE(remedy_for_missing_module(kept, "yaml").starts_with("vramfit env add pyyaml"));
+  const std::string unknown = remedy_for_missing_module(kept, "cleanrl_utils.evals");
+  EXPECT_EQ(unknown.find("env add"), std::string::npos) << "who took that name on PyPI is not known";
+  EXPECT_NE(unknown.find("the package that has cleanrl_utils"), std::string::npos);
+}
+
+TEST(KeptEnvironments, are_listed_and_removed) {
+  FakeMachine machine;
+  machine.add_python("bin/python3");
+  ASSERT_TRUE(choose(request(machine, {"python", "train.py"})));
+  const auto all = list_kept_environments(machine.environment());
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].version, "2.12.1");
+  ASSERT_TRUE(remove_environment(all[0]));
+  EXPECT_TRUE(list_kept_environments(machine.environment()).empty());
+  EXPECT_FALSE(fs::exists(all[0].folder));
+}
+
+}  // namespace
+}  // namespace vramfit::job

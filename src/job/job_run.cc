@@ -1,0 +1,234 @@
+#include "job/job_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/file.h"
+#include "devices/overhead.h"
+#include "ingest/plan_file.h"
+#include "ingest/recording.h"
+#include "ingest/snapshot/reader.h"
+#include "job/assemble.h"
+#include "job/child_environment.h"
+#include "job/learned.h"
+#include "job/python_command.h"
+#include "job/run_on.h"
+#include "job/torch_releases.h"
+#include "plan/plan_check.h"
+
+namespace vramfit::job {
+
+using base::Result;
+
+namespace {
+
+int cuda_major_of(const std::string& cuda) {
+  const int major = std::atoi(cuda.c_str());
+  return major > 0 ? major : 12;
+}
+
+devices::OverheadOptions overhead_options(const RunRequest& request, const JobSetup& setup) {
+  devices::OverheadOptions options;
+  options.cuda_major = setup.cuda_major;
+  const auto loading = setup.job.environment.find("CUDA_MODULE_LOADING");
+  options.eager_loading = loading != setup.job.environment.end() && loading->second == "EAGER";
+  options.context = request.context;
+  if (request.held) {
+    options.held = request.held->bytes;
+    options.held_source = request.held->source;
+  }
+  options.occupied = request.occupied;
+  return options;
+}
+
+std::string describe_overhead(const model::Card& card, const devices::Overhead& overhead, bool is_held) {
+  std::string text = fmt::format("{} on {}: {}", is_held ? "CUDA context and libraries" : "CUDA context", card.name,
+                                 to_string(overhead.context));
+  if (overhead.uncertainty.count() > 0) text += fmt::format(" ± {}", to_string(overhead.uncertainty));
+  if (is_held) return text + fmt::format(" a process ({})", overhead.source);
+  return text + fmt::format(
+                    " a process, {} more from its first kernel on and {} for each library it uses, within half of that "
+                    "({})",
+                    to_string(overhead.kernels), to_string(overhead.library), overhead.source);
+}
+
+// One sentence for each kind of card: which figures for context and libraries the run stands on.
+std::vector<model::Remark> context_remarks(const RunRequest& request, const JobSetup& setup) {
+  std::vector<model::Remark> remarks;
+  std::string last;
+  for (const CardChoice& choice : request.cards) {
+    if (choice.card.key == last) continue;
+    last = choice.card.key;
+    const devices::Overhead overhead = devices::find_overhead(choice.card, overhead_options(request, setup));
+    std::string text = describe_overhead(choice.card, overhead, request.held.has_value());
+    remarks.push_back({std::move(text), 1});
+  }
+  if (request.address_order) {
+    const bool is_wsl = *request.address_order == model::AddressOrder::kWsl;
+    remarks.push_back({fmt::format("addresses are handed out as the driver {} does ({})",
+                                   is_wsl ? "under WSL2" : "of native Linux", request.address_order_source),
+                       1});
+  }
+  return remarks;
+}
+
+// "libtorch_cuda.so: undefined symbol: cudaNewThing, version libcudart.so.13": which one, when it is one of NVIDIA's.
+// An extension that was built for another torch misses mangled C++ names.
+std::string unknown_symbol(const std::string& message) {
+  constexpr std::string_view kWords = "undefined symbol: ";
+  const std::size_t begin = message.find(kWords);
+  if (begin == std::string::npos) return "";
+  const std::size_t first = begin + kWords.size();
+  std::string symbol = message.substr(first, message.find_first_of(", \n", first) - first);
+  const bool is_nvidias = symbol.starts_with("cu") || symbol.starts_with("nv") || symbol.starts_with("nccl");
+  return is_nvidias ? symbol : "";
+}
+
+// "No module named 'datasets'" is the most usual end of a script in an environment it does not know.
+std::string remedy_for(const model::ScriptError& error, const JobEnvironment& job, bool misses_values) {
+  if (const std::string symbol = unknown_symbol(error.message); !symbol.empty()) {
+    return fmt::format(
+        "torch {} needs {}, which vramfit's stand-ins for the NVIDIA libraries do not have: choose a version that was "
+        "tested, as --torch {}",
+        job.interpreter.torch, symbol, std::ranges::find_if(torch_releases(), &TorchRelease::is_first_class)->version);
+  }
+  const std::size_t begin = error.message.find('\''), end = error.message.rfind('\'');
+  if (error.type != "ModuleNotFoundError" || begin >= end) {
+    return misses_values ? "--values cpu (slow), if it failed for want of values that it reads from the card" : "";
+  }
+  return remedy_for_missing_module(job, error.message.substr(begin + 1, end - begin - 1));
+}
+
+// Before anything is started: a plan that nobody can apply would show only when the job had long run.
+Result<void> check_plan_of(const RunRequest& request) {
+  if (!request.plan) return {};
+  const auto plan = ingest::read_plan(*request.plan);
+  if (!plan) return std::unexpected(plan.error());
+  return plan::check_plan(*plan, request.plan->string());
+}
+
+// A job may be run more than once, and a pipe gives what is in it once.
+Result<void> check_script(const std::vector<std::string>& command) {
+  const auto python = parse_python_command(command);
+  std::error_code ignored;
+  if (!python || python->is_module || !std::filesystem::is_fifo(python->argv.front(), ignored)) return {};
+  return base::fail(base::ErrorCode::kUsage, "the script is a pipe, which can be read only once", python->argv.front(),
+                    "save it to a file first");
+}
+
+// Of all processes. One that can't be read, because its process was killed over it, is left out.
+std::vector<RunSnapshot> read_snapshots(const std::filesystem::path& folder, const facts::Told& told) {
+  std::vector<RunSnapshot> snapshots;
+  for (const facts::ToldSnapshot& kept : told.snapshots) {
+    auto snapshot = ingest::read_snapshot(folder / std::filesystem::path(kept.file).filename());
+    if (!snapshot) continue;
+    snapshots.push_back({kept.name, kept.by_script, kept.pid, std::move(*snapshot)});
+  }
+  return snapshots;
+}
+
+constexpr const char* kWish = "values_wanted";  // python/vramfit/restart.py writes it
+
+std::optional<OutputSeen> read_wish(const std::filesystem::path& path) {
+  const auto text = base::read_file(path);
+  OutputSeen seen;
+  if (!text || std::sscanf(text->c_str(), "%" SCNd64 " %" SCNd64, &seen.stdout_bytes, &seen.stderr_bytes) != 2) {
+    return std::nullopt;
+  }
+  return seen;
+}
+
+}  // namespace
+
+Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& progress) {
+  if (auto checked = check_plan_of(request); !checked) return std::unexpected(checked.error());
+  auto installation = find_installation();
+  if (!installation) return std::unexpected(installation.error());
+  EnvironmentRequest wanted;
+  wanted.command = request.command;
+  wanted.torch = request.torch;
+  for (const CardChoice& choice : request.cards) wanted.cards.push_back(choice.card);
+  wanted.environment = base::current_environment();
+  auto job = choose_environment(wanted, progress);
+  if (!job) return std::unexpected(job.error());
+  if (auto readable = check_script(job->command); !readable) return std::unexpected(readable.error());
+  for (const std::string& note : job->notes) progress.say(note);
+  JobSetup setup{std::move(*installation), std::move(*job), 12, {}};
+  setup.cuda_major = cuda_major_of(setup.job.interpreter.cuda);
+  if (auto parts = check_parts(setup.installation, request.real, setup.cuda_major); !parts) {
+    return std::unexpected(parts.error());
+  }
+  auto cudnn = find_cudnn(request.cudnn, setup.job.interpreter, setup.job.environment);
+  if (!cudnn) return std::unexpected(cudnn.error());
+  setup.cudnn = *cudnn;
+  return setup;
+}
+
+Result<JobRun> JobRun::open(const JobSetup& setup, const RunRequest& request) {
+  SessionOptions options;
+  devices::OverheadOptions overhead = overhead_options(request, setup);
+  for (const CardChoice& choice : request.cards) {
+    overhead.total = choice.total;
+    options.cards.push_back(devices::emulate(choice.card, overhead));
+  }
+  options.driver_version = driver_version_for(setup.job.interpreter.cuda);
+  options.keep_values = request.values == Values::kCpu;
+  options.workspaces = setup.cudnn               ? Workspaces::kAskCudnn
+                       : request.cudnn == "zero" ? Workspaces::kZero
+                                                 : Workspaces::kRecorded;
+  options.address_order = request.address_order.value_or(model::AddressOrder::kLinux);
+  options.nccl_channels =
+      devices::estimate_nccl_channels(request.cards.empty() ? model::Card{} : request.cards[0].card);
+  auto session = Session::create(options);
+  if (!session) return std::unexpected(session.error());
+  if (!request.workspaces.empty()) {
+    const auto written =
+        base::write_file((session->run_folder() / kLearnedWorkspaces).string(), to_lines(request.workspaces));
+    if (!written) return std::unexpected(written.error());
+  }
+  SharedPlaces places{session->run_folder(), session->ledger_path(), {}};
+  if (setup.cudnn) places.cudnn_answers = setup.cudnn->answers;
+  auto layer = FileLayer::open(request, places, setup.job.environment);
+  if (!layer) return std::unexpected(layer.error());
+  return JobRun(setup, request, options.cards, std::move(*session), std::move(*layer));
+}
+
+base::Environment JobRun::environment() const {
+  return child_environment(
+      setup_->job.environment, setup_->installation, request_,
+      {session_.ledger_path(), session_.run_folder(), setup_->cuda_major, setup_->cudnn, layer_.holds_files()});
+}
+
+Result<RunOutcome> JobRun::read(const base::Ended& ended) {
+  auto recordings = ingest::read_run_folder(session_.run_folder());
+  if (!recordings) return std::unexpected(recordings.error());
+  RunOutcome outcome;
+  outcome.facts = facts::gather(std::move(*recordings), session_.ledger());
+  FinishedRun run;
+  run.ended = ended;
+  run.cards = cards_;
+  run.ledger = session_.ledger();
+  run.facts = outcome.facts;
+  run.torch = setup_->job.interpreter.torch;
+  run.cuda = setup_->job.interpreter.cuda;
+  run.python = setup_->job.interpreter.python;
+  run.assumed = context_remarks(request_, *setup_);
+  run.answers_so_far = std::filesystem::exists(session_.run_folder() / kSoFar);
+  outcome.result = assemble(run);
+  outcome.result.files = layer_.finish(outcome.result.warnings);
+  if (request_.snapshots) outcome.snapshots = read_snapshots(session_.run_folder(), outcome.facts->told);
+  outcome.wants_values = read_wish(session_.run_folder() / kWish);
+  outcome.failed_after_read = outcome.facts->told.failed_after_read;
+  if (auto& error = outcome.result.error) {
+    const bool misses_values = request_.values != Values::kCpu && !outcome.result.depends_on_data.empty();
+    if (outcome.result.files) error->remedy = remedy_for_layer(*error, *outcome.result.files);
+    if (error->remedy.empty()) error->remedy = remedy_for(*error, setup_->job, misses_values);
+  }
+  return outcome;
+}
+
+}  // namespace vramfit::job

@@ -1,0 +1,148 @@
+// The use case behind `vramfit run`: one command on virtual cards (or on the real ones), observed from start to end.
+#ifndef VRAMFIT_JOB_RUN_H
+#define VRAMFIT_JOB_RUN_H
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "facts/run_facts.h"
+#include "model/card.h"
+#include "model/layer_workspace.h"
+#include "model/run_result.h"
+#include "model/snapshot.h"
+
+namespace vramfit::job {
+
+// kAuto: zeros, and again with tracked values where the script reads one that steers it.
+enum class Values { kAuto, kZeros, kCpu };
+
+// What a process held on a real card besides PyTorch's memory: context and libraries.
+struct HeldMemory {
+  base::Bytes bytes;
+  std::string source;                                  // in words: which message of which file
+  std::optional<base::Bytes> capacity = std::nullopt;  // of the card that the message is of
+  friend bool operator==(const HeldMemory&, const HeldMemory&) = default;
+};
+
+// A card as asked for. What a context takes on it is worked out per run: it depends on the job's CUDA version.
+struct CardChoice {
+  model::Card card;
+  std::optional<base::Bytes> total;  // NAME:SIZE; a raised card is the same card with a larger total
+  friend bool operator==(const CardChoice&, const CardChoice&) = default;
+};
+
+// How long everything is run before anything is left out: by the clock, or for so many batches and steps, on which two
+// runs of one script agree. Neither: the short cut alone.
+struct Span {
+  double seconds = 0;
+  std::int64_t count = 0;
+  bool is_empty() const { return seconds <= 0 && count <= 0; }
+  friend bool operator==(const Span&, const Span&) = default;
+};
+
+// What a script is run again with when it asked for it, or failed over what a short run on a virtual card lacks.
+struct Concessions {
+  bool whole_evaluation = false;  // evaluations deliver all their batches, the last one read again and again
+  bool tracked_values = false;    // values that may steer the script are followed, and computed where they can be
+  friend bool operator==(const Concessions&, const Concessions&) = default;
+};
+
+// Bytes of a job's output.
+struct OutputSeen {
+  std::int64_t stdout_bytes = 0;
+  std::int64_t stderr_bytes = 0;
+};
+
+// What of the machine a job on a virtual card may change.
+struct FileWishes {
+  bool is_private = true;      // --files: its files go to a layer of the run's own
+  bool network = false;        // --network: it has the real one
+  std::filesystem::path keep;  // --keep-files: where what the layer held is copied to; empty: nowhere
+  friend bool operator==(const FileWishes&, const FileWishes&) = default;
+};
+
+// For a comparison with another run: what the first optimizer steps do (training_record.h), and then the end.
+struct FirstSteps {
+  int steps = 4;
+  int samples = 0;  // of which each batch is made; 0: as many as the script asks for
+  int group = 0;    // of so many samples batch norms take their statistics; 0: of all that they are given
+  friend bool operator==(const FirstSteps&, const FirstSteps&) = default;
+};
+
+struct RunRequest {
+  std::vector<CardChoice> cards;                     // empty with `real`
+  base::Bytes occupied;                              // --occupied, on every card
+  std::optional<base::Bytes> context;                // --context, on every card
+  std::optional<HeldMemory> held;                    // --context from:FILE, instead
+  std::optional<model::AddressOrder> address_order;  // --address-order; absent: native Linux
+  std::string address_order_source;                  // who says so: "--address-order wsl", "learned from ..."
+  bool real = false;                                 // --gpu real: the machine's own cards, recorder only
+  std::vector<std::string> command;                  // {"python", "train.py", ...}: what stood after --
+  std::string steps = "auto";                        // auto, all, or a number of batches a pass
+  Span span;                                         // --within
+  bool span_alone = false;                           // no second, short run after it: whoever asks makes one himself
+  Concessions concessions;
+  std::optional<OutputSeen> already_printed;  // by a run that this one repeats: it is not shown twice
+  std::optional<std::filesystem::path> plan;
+  Values values = Values::kAuto;
+  std::optional<double> timeout_seconds;          // of each process
+  std::optional<double> whole_seconds;            // of everything the request takes: a run may have to be repeated
+  std::string cudnn = "auto";                     // --cudnn: auto, zero or a folder: whom to ask about workspaces
+  std::vector<model::LayerWorkspace> workspaces;  // learned: they stand over what `cudnn` says
+  bool mark_workspaces = false;  // each convolution's workspace is a mark that tells it (virtual_gpu/cudnn/layer_key.h)
+  std::optional<std::string> torch;  // --torch: which kept environment to use
+  FileWishes files;
+  bool diagnose = false;                  // the hooks look for causes too (RunResult::evidence)
+  bool modules = false;                   // the hooks watch every module (RunResult::modules)
+  bool snapshots = false;                 // its memory history is kept too (RunOutcome::snapshots)
+  std::optional<FirstSteps> first_steps;  // needs values that are computed
+  bool quiet_child = false;               // its output goes to `child_output` (or nowhere): candidates, floor
+  std::filesystem::path child_output;
+};
+
+// The request as its next run is made: within what is left of `whole_seconds` after `seconds_used`.
+RunRequest limit_run(RunRequest request, double seconds_used);
+
+// What PyTorch's memory history of a run was at one moment (python/vramfit/own_snapshots.py).
+struct RunSnapshot {
+  std::string name;        // of the file that the script dumped it to; empty: to none
+  bool by_script = false;  // it records and dumps itself; otherwise ours, from the first use of the card to its end
+  int pid = 0;
+  model::Snapshot snapshot;
+};
+
+// The result and the facts that it was made of.
+struct RunOutcome {
+  model::RunResult result;
+  facts::RunFactsPtr facts = facts::gather({});
+  // The script read a value that steers it and was not computed, and ended itself there: run it again with tracked
+  // values. What it had printed by then.
+  std::optional<OutputSeen> wants_values;
+  std::vector<RunSnapshot> snapshots;  // with RunRequest::snapshots
+  bool failed_after_read = false;      // the script failed after the host had read values that were not computed
+};
+
+// Anything that runs a request: cold (a new interpreter each time) or warm (forks of one that has imported torch).
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  // Whatever is done once for a command and may take minutes: its environment. run() does it too when nobody has.
+  virtual base::Result<void> prepare(const RunRequest&, base::ProgressSink&) { return {}; }
+  // An error means that vramfit could not run the command; a command that fails is a result.
+  virtual base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink& progress) = 0;
+};
+
+// A new process for each run. Stateless.
+class ColdRunner final : public Runner {
+ public:
+  base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink& progress) override;
+};
+
+}  // namespace vramfit::job
+
+#endif

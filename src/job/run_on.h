@@ -1,0 +1,51 @@
+// How a run and the time that it may go on for are put together (--within).
+//
+//   one run      everything in full, until the budget is used; then cut short, or stopped
+//                train 1 .. 500 | validate 1 .. 80 | train 1 .. 213 | validate 1 | train 1 | ... | stopped
+//   a second     the short cut, quietly, where the first did not come to the script's own end: it sees a few batches of
+//                everything, evaluations and what they gather included
+//   the answer   the worse of both
+#ifndef VRAMFIT_JOB_RUN_ON_H
+#define VRAMFIT_JOB_RUN_ON_H
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "job/run.h"
+
+namespace vramfit::job {
+
+// "20" is seconds, "120n" batches and steps, "0" the short cut alone. Nothing when it is neither.
+std::optional<Span> parse_span(const std::string& text);
+
+// What the request's budget is in a run that may be ended from outside: half of the limit, for there is more to do.
+Span span_of(const RunRequest& request);
+std::string to_variable(const Span& span);  // as VRAMFIT_RUN_ON spells it; empty: none
+
+// For runs that ask how much room a known job needs: as far as its peak. One that ran whole ends by itself.
+Span span_to_peak(const RunRequest& request, const model::Reach& reach);
+
+// Whether the script did not come to its own end, so that a short run may show more.
+bool wants_short_run(const RunRequest& request, const RunOutcome& outcome);
+
+// How far both came: what the short run executed was reached.
+model::Reach joined_reach(model::Reach longer, const RunOutcome& shorter);
+
+// What the long run says of growth takes the place of what the short one, with a few steps, does; other warnings stay.
+void take_growth(const model::RunResult& longer, model::RunResult& into);
+
+// The worse of both, with what only the other saw. How far it went, and what was left out, is told of `longer`.
+RunOutcome join_runs(RunOutcome longer, RunOutcome shorter);
+
+// Makes the second run where it is wanted. One that fails says nothing about memory.
+RunOutcome complete(const RunRequest& request, RunOutcome outcome,
+                    const std::function<base::Result<RunOutcome>(const RunRequest&)>& run_once);
+
+// A file in the run folder: the run has seen what a short one would have, and goes on.
+inline constexpr const char* kSoFar = "so_far";  // python/vramfit/running_on.py writes it
+
+}  // namespace vramfit::job
+
+#endif

@@ -1,0 +1,90 @@
+#include "job/warm_runner.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "job/another_try.h"
+#include "job/borderline.h"
+#include "job/run_on.h"
+
+namespace vramfit::job {
+
+using base::Result;
+
+Result<RunOutcome> WarmRunner::run_cold(const RunRequest& request, base::ProgressSink& progress, std::string reason) {
+  cold_reason_ = std::move(reason);
+  RunRequest quiet = request;
+  quiet.quiet_child = true;
+  return cold_.run(quiet, progress);
+}
+
+Result<void> WarmRunner::start_zygote(const JobRun& run) {
+  if (zygote_) return {};
+  // The zygote belongs to no session: its forks are told theirs one by one.
+  base::Environment environment = run.environment();
+  for (const char* name : {"VRAMFIT_LEDGER", "VRAMFIT_RUN_DIR", "VRAMFIT_PLAN", "VRAMFIT_VERIFY"})
+    environment.erase(name);
+  auto zygote = Zygote::start(*python_, environment);
+  if (!zygote) return std::unexpected(zygote.error());
+  zygote_.emplace(std::move(*zygote));
+  return {};
+}
+
+Result<RunOutcome> WarmRunner::run_warm(const RunRequest& request, base::ProgressSink& progress) {
+  auto run = JobRun::open(*setup_, request);
+  if (!run) return std::unexpected(run.error());
+  if (auto ready = start_zygote(*run); !ready) return std::unexpected(ready.error());
+  ZygoteJob job;
+  job.command = *python_;
+  job.folder = std::filesystem::current_path().string();
+  job.environment = run->environment();
+  job.output = request.child_output.empty() ? "/dev/null" : request.child_output.string();
+  job.layer = run->layer().spec();
+  job.layer_library = setup_->installation.layer_library().string();
+  job.timeout_seconds = request.timeout_seconds;
+  const auto ended = zygote_->run(job, [&](double seconds) {
+    progress.update(fmt::format("running {} ({:.0f} s)", python_->argv.front(), seconds));
+  });
+  if (!ended) return std::unexpected(ended.error());
+  return run->read(*ended);
+}
+
+Result<void> WarmRunner::prepare(const RunRequest& request, base::ProgressSink& progress) {
+  if (setup_ && command_ == request.command) return {};
+  zygote_.reset();
+  conceded_ = {};
+  auto setup = prepare_job(request, progress);
+  if (!setup) return std::unexpected(setup.error());
+  setup_ = std::move(*setup);
+  command_ = request.command;
+  python_ = parse_python_command(setup_->job.command);
+  return {};
+}
+
+Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink& progress) {
+  const base::InterruptScope interrupts;
+  if (auto prepared = prepare(request, progress); !prepared) return std::unexpected(prepared.error());
+  if (request.real) return run_cold(request, progress, "a real card");
+  if (!python_) return run_cold(request, progress, "the command is not a Python script");
+  RunRequest asked = request;
+  if (asked.concessions == Concessions{}) asked.concessions = conceded_;
+  const std::int64_t started_ns = base::steady_clock().now_ns();
+  const auto run_next = [&](const RunRequest& next) {
+    return run_warm(limit_run(next, base::seconds_between(started_ns, base::steady_clock().now_ns())), progress);
+  };
+  auto outcome = run_conceding(asked, run_next, [](std::string_view) {});
+  if (outcome) {
+    conceded_ = asked.concessions;
+    cold_reason_.clear();
+    settle_borderline(asked, *outcome, run_next);
+    return complete(asked, std::move(*outcome), run_next);
+  }
+  zygote_.reset();
+  if (outcome.error().code == base::ErrorCode::kInterrupted) return outcome;
+  return run_cold(request, progress, outcome.error().what);
+}
+
+}  // namespace vramfit::job

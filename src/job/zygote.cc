@@ -1,0 +1,144 @@
+#include "job/zygote.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/json_text.h"
+
+namespace vramfit::job {
+
+using base::ErrorCode;
+using base::Result;
+using nlohmann::json;
+
+Zygote::Zygote(Zygote&& other) noexcept
+    : process_(std::exchange(other.process_, -1)),
+      socket_(std::move(other.socket_)),
+      received_(std::move(other.received_)),
+      last_id_(other.last_id_) {}
+
+Zygote::~Zygote() {
+  socket_.close();  // it ends by itself when its socket does
+  constexpr double kGraceSeconds = 0.5;
+  if (process_ > 0) base::end_process(process_, kGraceSeconds);
+}
+
+namespace {
+
+// -c puts the current folder first on the path, and -m would: a json.py in it would be taken for Python's own. A
+// script's own folder takes that place when it is run.
+constexpr std::string_view kStart =
+    "import sys; sys.path[0] = sys.path[0] or sys.path[1]; from vramfit import zygote; zygote.main()";
+
+}  // namespace
+
+Result<Zygote> Zygote::start(const PythonCommand& command, const base::Environment& environment) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return base::fail_errno("cannot make a socket pair");
+  base::FileDescriptor ours(ends[0]);
+  const base::FileDescriptor theirs(ends[1]);
+  base::Launch launch;
+  launch.argv = {command.python};
+  launch.argv.insert(launch.argv.end(), command.flags.begin(), command.flags.end());
+  for (const std::string& word : {std::string("-c"), std::string(kStart), std::to_string(theirs.number())}) {
+    launch.argv.push_back(word);
+  }
+  launch.environment = environment;
+  launch.output = "/dev/null";
+  launch.inherited_fd = theirs.number();
+  const auto process = base::start_process(launch);
+  if (!process) return std::unexpected(process.error());
+  return Zygote(*process, std::move(ours));
+}
+
+Result<std::string> Zygote::read_line(const base::Tick& tick, std::optional<double> limit_seconds) {
+  const std::int64_t start = base::steady_clock().now_ns();
+  while (true) {
+    if (const std::size_t end = received_.find('\n'); end != std::string::npos) {
+      std::string line = received_.substr(0, end);
+      received_.erase(0, end + 1);
+      return line;
+    }
+    const double seconds = base::seconds_between(start, base::steady_clock().now_ns());
+    if (base::take_interrupt() != 0) return base::fail(ErrorCode::kInterrupted, "interrupted");
+    if (limit_seconds && seconds > *limit_seconds)
+      return base::fail(ErrorCode::kTimedOut, "the warm process does not answer");
+    if (tick) tick(seconds);
+    pollfd waiting{socket_.number(), POLLIN, 0};
+    if (poll(&waiting, 1, 250) <= 0) continue;
+    char buffer[4096];
+    const ssize_t got = ::read(socket_.number(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return base::fail(ErrorCode::kSystem, "the warm Python process ended unexpectedly");
+    received_.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+namespace {
+
+std::string request_line(const ZygoteJob& job, int id) {
+  json request = {{"id", id},
+                  {"argv", job.command.argv},
+                  {"cwd", job.folder},
+                  {"env", job.environment},
+                  {"stdout_path", job.output},
+                  {"stderr_path", job.output},
+                  {"run_as", job.command.is_module ? "module" : "script"}};
+  request["layer"] = job.layer.empty() ? json(nullptr) : json{{"library", job.layer_library}, {"spec", job.layer}};
+  request["timeout"] = job.timeout_seconds ? json(*job.timeout_seconds) : json(nullptr);
+  return base::json_line(request) + "\n";
+}
+
+bool send_all(int socket, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = ::send(socket, text.data(), text.size(), MSG_NOSIGNAL);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+std::optional<int> number_in(const json& answer, const char* name) {
+  const auto field = answer.find(name);
+  return field != answer.end() && field->is_number_integer() ? std::optional(field->get<int>()) : std::nullopt;
+}
+
+}  // namespace
+
+Result<base::Ended> Zygote::run(const ZygoteJob& job, const base::Tick& tick) {
+  const int id = ++last_id_;
+  if (!send_all(socket_.number(), request_line(job, id)))
+    return base::fail_errno("the warm Python process takes no jobs");
+  // The zygote keeps the job's time limit; this is for a zygote that is stuck itself.
+  constexpr double kPatienceSeconds = 30;
+  const auto limit = job.timeout_seconds ? std::optional(*job.timeout_seconds + kPatienceSeconds) : std::nullopt;
+  const auto line = read_line(tick, limit);
+  if (!line) return std::unexpected(line.error());
+  const json answer = json::parse(*line, nullptr, false);
+  if (!answer.is_object() || number_in(answer, "id") != id) {
+    return base::fail(ErrorCode::kCorrupt, "the warm Python process gave an answer that makes no sense: " + *line);
+  }
+  if (const auto refused = answer.find("refused"); refused != answer.end() && refused->is_string()) {
+    return base::fail(ErrorCode::kSystem, refused->get<std::string>());
+  }
+  base::Ended ended;
+  ended.exit_code = number_in(answer, "exit_code");
+  ended.signal = number_in(answer, "signal");
+  if (!ended.exit_code && !ended.signal) ended.exit_code = 1;
+  ended.timed_out = answer.value("timed_out", false);
+  ended.wall_seconds = answer.value("wall_seconds", 0.0);
+  ended.peak_resident_bytes = answer.value("maxrss", std::int64_t{0}) * 1024;  // ru_maxrss: KiB
+  return ended;
+}
+
+}  // namespace vramfit::job

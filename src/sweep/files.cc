@@ -1,0 +1,81 @@
+#include "sweep/files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "ingest/sweep_file.h"
+
+namespace vramfit::sweep {
+
+namespace fs = std::filesystem;
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+fs::path SweepFolder::of(std::size_t trial, const char* ending) const {
+  return path_ / "trials" / fmt::format("{}{}", trial, ending);
+}
+
+Result<void> SweepFolder::prepare(const model::SweepSpec& spec) const {
+  std::error_code error;
+  fs::create_directories(path_ / "trials", error);
+  if (error) return fail(ErrorCode::kSystem, "cannot make the sweep's folder: " + error.message(), path_.string());
+  if (fs::exists(path_ / "sweep.json", error)) {
+    const auto known = read_spec();
+    if (!known) return std::unexpected(known.error());
+    if (*known == spec) return {};
+    return fail(ErrorCode::kUsage, "the folder holds another sweep", path_.string(),
+                "name another one with --out, or remove it");
+  }
+  return base::write_file(path_ / "sweep.json", ingest::sweep_to_json(spec));
+}
+
+Result<model::SweepSpec> SweepFolder::read_spec() const {
+  const fs::path file = path_ / "sweep.json";
+  const auto text = base::read_file(file);
+  if (!text) return std::unexpected(text.error());
+  return ingest::parse_sweep_json(*text, file.string());
+}
+
+Result<void> SweepFolder::write_values(std::size_t trial, const std::vector<std::string>& values) const {
+  return base::write_file(of(trial, ".values.json"), ingest::words_to_json(values));
+}
+
+Result<std::vector<std::string>> SweepFolder::read_values(std::size_t trial) const {
+  const fs::path file = of(trial, ".values.json");
+  const auto text = base::read_file(file);
+  if (!text) return std::unexpected(text.error());
+  return ingest::parse_words(*text, file.string());
+}
+
+Result<void> SweepFolder::write_run(std::size_t trial, const std::string& uuid) const {
+  return base::write_file(of(trial, ".run"), uuid);
+}
+
+std::string SweepFolder::read_run(std::size_t trial) const {
+  return base::read_file(of(trial, ".run")).value_or(std::string());
+}
+
+std::size_t SweepFolder::count() const {
+  std::size_t trials = 0;
+  std::error_code ignored;
+  while (fs::exists(of(trials, ".values.json"), ignored)) ++trials;
+  return trials;
+}
+
+std::optional<model::TrialResult> SweepFolder::read_result(std::size_t trial) const {
+  const auto text = base::read_file(result_file(trial));
+  if (!text) return std::nullopt;
+  const auto result = ingest::parse_trial_result(*text, result_file(trial).string());
+  // Somebody ended it before it could tell: a cluster that takes the node back, Ctrl-C.
+  if (!result || result->verdict == "interrupted") return std::nullopt;
+  return *result;
+}
+
+Result<void> SweepFolder::write_result(std::size_t trial, const model::TrialResult& result) const {
+  return base::write_file(result_file(trial), ingest::trial_result_to_json(result));
+}
+
+}  // namespace vramfit::sweep

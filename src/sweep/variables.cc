@@ -1,0 +1,218 @@
+#include "sweep/variables.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <sstream>
+#include <string_view>
+
+#include "ingest/plan_file.h"
+
+namespace vramfit::sweep {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+namespace {
+
+// Options by which training scripts at large set the samples of one step on one card.
+constexpr std::array<std::string_view, 8> kBatchOptions = {"--batch-size",
+                                                           "--batch_size",
+                                                           "--per_device_train_batch_size",
+                                                           "--train_batch_size",
+                                                           "--train-batch-size",
+                                                           "--bs",
+                                                           "--batch",
+                                                           "-b"};
+constexpr std::array<std::string_view, 8> kRunOptions = {"gpu",      "steps", "within", "values",
+                                                         "occupied", "torch", "cudnn",  "address-order"};
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  std::string part;
+  while (std::getline(stream, part, separator)) parts.push_back(part);
+  return parts;
+}
+
+bool is_option(std::string_view word) { return word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9'); }
+
+// Puts the value behind the option, in place of all the words it had, or glued on where it was glued on.
+bool replace_option(std::vector<std::string>& command, std::string_view option, const std::string& value) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i].starts_with(std::string(option) + "=")) {
+      command[i] = fmt::format("{}={}", option, value);
+      return true;
+    }
+    if (command[i] != option) continue;
+    const std::vector<std::string> words = split(value, ' ');
+    const auto first = command.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    // As many words as the new value has: what stands behind may be arguments of their own.
+    auto last = first;
+    for (std::size_t k = 0; k < words.size() && last != command.end() && !is_option(*last); ++k) ++last;
+    const auto at = command.erase(first, last);
+    command.insert(at, words.begin(), words.end());
+    return true;
+  }
+  return false;
+}
+
+bool replace_placeholder(std::vector<std::string>& command, const std::string& name, const std::string& value) {
+  const std::string placeholder = "{" + name + "}";
+  bool found = false;
+  for (std::string& word : command) {
+    for (std::size_t at = word.find(placeholder); at != std::string::npos;
+         at = word.find(placeholder, at + value.size())) {
+      word.replace(at, placeholder.size(), value);
+      found = true;
+    }
+  }
+  return found;
+}
+
+Result<void> set_batch(TrialCommand& trial, const std::string& value) {
+  for (const std::string_view option : kBatchOptions) {
+    if (replace_option(trial.command, option, value)) return {};
+  }
+  return fail(
+      ErrorCode::kUsage, "the command does not say its batch size in a way that is known", "batch",
+      fmt::format("write {{batch}} where it stands, as in: -- python train.py --samples {{batch}}; known are {}",
+                  fmt::join(kBatchOptions, ", ")));
+}
+
+Result<void> set_amp(TrialCommand& trial, const std::string& value) {
+  if (value == "off") return {};
+  if (value != "bf16" && value != "fp16") {
+    return fail(ErrorCode::kUsage, fmt::format("\"{}\" is no mixed precision", value), "amp", "off, bf16 or fp16");
+  }
+  const bool half = value == "fp16";
+  trial.plan.changes.push_back({"autocast", {{"dtype", std::string(half ? "float16" : "bfloat16")}, {"scaler", half}}});
+  return {};
+}
+
+Result<void> set_plan(TrialCommand& trial, const std::string& value) {
+  if (value == "off") return {};
+  const auto plan = ingest::read_plan(value);
+  if (!plan) return std::unexpected(plan.error());
+  trial.plan.changes.insert(trial.plan.changes.end(), plan->changes.begin(), plan->changes.end());
+  return {};
+}
+
+Result<void> apply(TrialCommand& trial, const std::string& name, const std::string& value) {
+  if (is_option(name)) {
+    if (!replace_option(trial.command, name, value)) {
+      trial.command.push_back(name);
+      for (const std::string& word : split(value, ' ')) trial.command.push_back(word);
+    }
+    return {};
+  }
+  if (replace_placeholder(trial.command, name, value)) return {};
+  if (name == "batch") return set_batch(trial, value);
+  if (name == "amp") return set_amp(trial, value);
+  if (name == "plan") return set_plan(trial, value);
+  if (name == "alloc") {
+    if (value != "off") trial.plan.changes.push_back({"allocator", {{"conf", value}}});
+    return {};
+  }
+  if (std::ranges::find(kRunOptions, name) != kRunOptions.end()) {
+    trial.run_options.push_back("--" + name);
+    trial.run_options.push_back(value);
+    return {};
+  }
+  return fail(
+      ErrorCode::kUsage, fmt::format("there is nothing called {} to vary", name), "--vary",
+      fmt::format("an option of the script (\"--name=a,b\"), {{{}}} in its command, batch, amp, alloc, plan, {}", name,
+                  fmt::join(kRunOptions, ", ")));
+}
+
+Result<std::int64_t> parse_whole(std::string_view text, const std::string& where) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 1) {
+    return fail(ErrorCode::kUsage, fmt::format("\"{}\" is no whole number from 1 on", text), where,
+                "--find-max batch=1..512");
+  }
+  return number;
+}
+
+}  // namespace
+
+Result<model::SweepVariable> parse_variable(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    return fail(ErrorCode::kUsage, fmt::format("\"{}\" names no values", text), "--vary",
+                "--vary batch=1,2,4 or --vary \"--crop-size=512,768\"");
+  }
+  const std::string values = text.substr(equals + 1);
+  const char separator = values.find(';') != std::string::npos ? ';' : ',';
+  model::SweepVariable variable{text.substr(0, equals), split(values, separator)};
+  if (std::ranges::find(variable.values, "") != variable.values.end()) {
+    return fail(ErrorCode::kUsage, fmt::format("\"{}\" has an empty value", text), "--vary");
+  }
+  std::vector<std::string> sorted = variable.values;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
+    return fail(ErrorCode::kUsage, fmt::format("\"{}\" has the value {} twice", text, *twice), "--vary");
+  }
+  return variable;
+}
+
+Result<model::SweepGoal> parse_goal(const std::string& text) {
+  model::SweepGoal goal;
+  const std::size_t equals = text.find('=');
+  goal.name = text.substr(0, equals);
+  if (goal.name.empty()) return fail(ErrorCode::kUsage, "what is to be searched?", "--find-max", "--find-max batch");
+  if (equals == std::string::npos) return goal;
+  const std::string range = text.substr(equals + 1);
+  const std::size_t dots = range.find("..");
+  const auto low = parse_whole(range.substr(0, dots), "--find-max");
+  if (!low) return std::unexpected(low.error());
+  goal.low = *low;
+  if (dots == std::string::npos) return goal;
+  const auto high = parse_whole(range.substr(dots + 2), "--find-max");
+  if (!high) return std::unexpected(high.error());
+  goal.high = *high;
+  if (goal.high < goal.low) return fail(ErrorCode::kUsage, fmt::format("{} is no range", range), "--find-max");
+  return goal;
+}
+
+std::vector<std::vector<std::string>> combine(const std::vector<model::SweepVariable>& variables) {
+  std::vector<std::vector<std::string>> all = {{}};
+  for (const model::SweepVariable& variable : variables) {
+    std::vector<std::vector<std::string>> longer;
+    for (const auto& values : all) {
+      for (const std::string& value : variable.values) {
+        longer.push_back(values);
+        longer.back().push_back(value);
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+Result<TrialCommand> build_trial(const model::SweepSpec& spec, const std::vector<std::string>& values) {
+  TrialCommand trial;
+  trial.command = spec.command;
+  bool varies_card = false;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string& name = i < spec.variables.size() ? spec.variables[i].name : spec.goal->name;
+    varies_card = varies_card || name == "gpu";
+    if (auto done = apply(trial, name, values[i]); !done) return std::unexpected(done.error());
+    trial.plan.name += fmt::format("{}{}={}", trial.plan.name.empty() ? "" : ", ", name, values[i]);
+  }
+  if (!varies_card) {
+    for (const std::string& gpu : spec.gpus) {
+      trial.run_options.push_back("--gpu");
+      trial.run_options.push_back(gpu);
+    }
+  }
+  trial.run_options.insert(trial.run_options.end(), spec.options.begin(), spec.options.end());
+  return trial;
+}
+
+}  // namespace vramfit::sweep

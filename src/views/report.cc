@@ -1,0 +1,137 @@
+#include "views/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "history/compare.h"
+#include "ingest/snapshot/reader.h"
+#include "ingest/stored_diagnosis.h"
+#include "ingest/stored_result.h"
+#include "ingest/stored_sweep.h"
+#include "report/page/page.h"
+#include "views/confidential.h"
+#include "views/flames.h"
+#include "views/sweep_facts.h"
+#include "views/trace/build.h"
+
+namespace vramfit::views {
+
+using report::page::OwnerTotal;
+using report::page::RunFacts;
+
+namespace {
+
+std::vector<OwnerTotal> add_up(const std::vector<model::OwnerRow>& rows) {
+  std::map<std::pair<int, std::string>, OwnerTotal> totals;
+  for (const model::OwnerRow& row : rows) {
+    OwnerTotal& total = totals[{row.device, row.owner}];
+    total.owner = row.owner;
+    total.device = row.device;
+    total.bytes = total.bytes + row.bytes;
+    total.blocks += row.blocks;
+  }
+  std::vector<OwnerTotal> sorted;
+  for (auto& [key, total] : totals) sorted.push_back(std::move(total));
+  std::ranges::stable_sort(sorted, [](const OwnerTotal& left, const OwnerTotal& right) {
+    return left.device != right.device ? left.device < right.device : left.bytes > right.bytes;
+  });
+  return sorted;
+}
+
+// Proven plans that no other beats in peak and time, quickest first.
+std::vector<std::size_t> find_front(const std::vector<model::PlanRow>& plans) {
+  const auto beats = [](const model::PlanRow& left, const model::PlanRow& right) {
+    return left.proven->device <= right.proven->device && left.time_factor <= right.time_factor &&
+           (left.proven->device < right.proven->device || left.time_factor < right.time_factor);
+  };
+  std::vector<std::size_t> front;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (!plans[i].proven) continue;
+    const bool is_beaten =
+        std::ranges::any_of(plans, [&](const model::PlanRow& other) { return other.proven && beats(other, plans[i]); });
+    if (!is_beaten) front.push_back(i);
+  }
+  std::ranges::stable_sort(front, {}, [&](std::size_t i) { return plans[i].time_factor; });
+  return front;
+}
+
+// To the part of the page that tells of the run, or to a page of its own.
+std::string link_to(std::int64_t number, const std::vector<model::StoredRun>& shown, const std::string& home) {
+  if (std::ranges::find(shown, number, &model::StoredRun::number) != shown.end()) return fmt::format("#run-{}", number);
+  return home.empty() || number == 0 ? "" : fmt::format("{}runs/{}", home, number);
+}
+
+// A sweep's and a diagnosis' results are not those of a run. False: it is another verb's.
+bool take_other_result(RunFacts& facts, const std::vector<model::StoredRun>& shown, const ReportRequest& request) {
+  const model::StoredRun& stored = facts.stored;
+  if (stored.start.verb == "sweep") {
+    if (auto sweep = ingest::read_stored_sweep(stored.end.result)) {
+      facts.sweep = build_sweep_facts(std::move(*sweep), request.find_run);
+      for (auto& run : facts.sweep->runs) run.link = link_to(run.number, shown, request.home);
+    }
+  } else if (stored.start.verb == "doctor") {
+    if (auto diagnosis = ingest::read_stored_diagnosis(stored.end.result)) facts.diagnosis = std::move(*diagnosis);
+  } else {
+    return false;
+  }
+  if (!facts.sweep && !facts.diagnosis) {
+    facts.unreadable = "What this run stored can't be read, so only the history's own tables are shown.";
+  }
+  return true;
+}
+
+RunFacts build_facts(const model::StoredRun& stored, const std::vector<model::StoredRun>& shown,
+                     const ReportRequest& request) {
+  RunFacts facts{.stored = stored};
+  if (stored.end.result.empty()) return facts;
+  if (take_other_result(facts, shown, request)) return facts;
+  auto read = ingest::read_stored_result(stored.end.result);
+  if (!read) {
+    facts.unreadable = "What this run stored is not a run's result, so only the history's own tables are shown.";
+    return facts;
+  }
+  facts.owners = add_up(read->run.owners_at_peak);
+  if (read->fit) facts.front = find_front(read->fit->plans);
+  facts.result = std::move(read->run);
+  facts.fit = std::move(read->fit);
+  return facts;
+}
+
+report::page::PageFacts build_page(std::vector<model::StoredRun> runs, const ReportRequest& request) {
+  report::page::PageFacts facts{
+      .is_confidential = request.is_confidential, .version = request.version, .home = request.home};
+  for (const model::StoredRun& run : runs) facts.runs.push_back(build_facts(run, runs, request));
+  if (runs.size() > 1) facts.comparison = history::compare(std::move(runs));
+  if (request.is_confidential) make_confidential(facts);
+  for (RunFacts& run : facts.runs) {
+    if (run.result) run.flames = build_flames(*run.result);
+  }
+  return facts;
+}
+
+}  // namespace
+
+std::string build_report(std::vector<model::StoredRun> runs, const ReportRequest& request) {
+  return page_to_html(build_page(std::move(runs), request));
+}
+
+base::Result<std::string> build_report(std::vector<model::StoredRun> runs,
+                                       const std::vector<std::filesystem::path>& snapshots,
+                                       const ReportRequest& request, base::ProgressSink& progress) {
+  report::page::PageFacts facts = build_page(std::move(runs), request);
+  report_trace::TraceRequest traced{.is_confidential = request.is_confidential};
+  traced.budget = report_trace::share(traced.budget, std::max<std::size_t>(snapshots.size(), 1));
+  for (const std::filesystem::path& file : snapshots) {
+    progress.update("reading " + file.filename().string());
+    const auto snapshot = ingest::read_snapshot(file);
+    if (!snapshot) return std::unexpected(snapshot.error());
+    traced.name = file.filename().string();
+    facts.traces.push_back(report_trace::build_trace(*snapshot, traced, progress));
+  }
+  return page_to_html(facts);
+}
+
+}  // namespace vramfit::views
