@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   namespace ingest = vramfit::ingest;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::vector<vramfit::model::Recording> recordings(1);
-  recordings[0].notes = ingest::parse_notes(text, recordings[0].odd);
+  recordings[0].notes = ingest::parse_notes(text, recordings[0].unread);
   vramfit::liveness::read_module_notes(recordings);
   const auto facts = vramfit::facts::gather(std::move(recordings));
   vramfit::facts::build_job(*facts, {});

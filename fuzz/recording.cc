@@ -22,8 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ingest::sniff_recording(bytes);
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   ingest::parse_strings(text);
-  std::map<std::string, vramfit::model::OddInput> odd;
-  ingest::parse_notes(text, odd);
+  std::map<std::string, vramfit::model::UnreadInput> unread;
+  ingest::parse_notes(text, unread);
   auto recording = ingest::parse_recording(bytes, storage, "fuzz");
   if (!recording) return 0;
   const std::vector recordings = {*recording, *recording};

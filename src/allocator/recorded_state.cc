@@ -54,7 +54,7 @@ class Undo {
 
   void undo(const TraceEntry& entry);
   State seed(std::vector<ReplaySlot>& slots) const;
-  std::int64_t odd() const { return odd_; }
+  std::int64_t odd() const { return unread_; }
 
  private:
   PoolId pool(const TraceEntry& entry) const {
@@ -69,14 +69,14 @@ class Undo {
   const Settings& own_;
   std::map<std::uint64_t, Range> ranges_;
   std::map<std::uint64_t, Tenant> tenants_;
-  std::int64_t odd_ = 0;
+  std::int64_t unread_ = 0;
 };
 
 void Undo::undo(const TraceEntry& entry) {
   const auto size = static_cast<std::uint64_t>(entry.size);
   switch (entry.action) {
     case TraceAction::kAlloc:
-      if (tenants_.erase(entry.addr) == 0) ++odd_;
+      if (tenants_.erase(entry.addr) == 0) ++unread_;
       break;
     case TraceAction::kFreeCompleted:
     case TraceAction::kFree:
@@ -87,7 +87,7 @@ void Undo::undo(const TraceEntry& entry) {
       if (const auto found = tenants_.find(entry.addr); found != tenants_.end()) {
         found->second.is_pending = false;
       } else {
-        ++odd_;
+        ++unread_;
       }
       break;
     case TraceAction::kSegmentAlloc:
@@ -108,7 +108,7 @@ void Undo::undo(const TraceEntry& entry) {
 void Undo::cut_range(std::uint64_t address, std::uint64_t bytes) {
   auto found = ranges_.upper_bound(address);
   if (found == ranges_.begin() || (--found)->first + found->second.bytes < address + bytes) {
-    ++odd_;
+    ++unread_;
     return;
   }
   const auto [begin, range] = *found;

@@ -69,7 +69,7 @@ SmallPlan shrink(const Plan& plan) {
 Verifier::Verifier(job::RunRequest request, std::filesystem::path folder, job::Runner& runner, const base::Clock& clock)
     : request_(std::move(request)), folder_(std::move(folder)), runner_(runner), clock_(clock) {
   request_.values = job::Values::kCpu;
-  request_.concessions = {};
+  request_.retry = {};
   request_.steps = "all";
   request_.quiet_child = true;
   request_.plan.reset();

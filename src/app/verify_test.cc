@@ -75,7 +75,7 @@ class VerifierTest : public ::testing::Test {
     card.memory = base::Bytes::mib(1536);
     request_.cards = {{card, std::nullopt}};
     request_.command = {"python", "train.py"};
-    request_.concessions.tracked_values = true;
+    request_.retry.tracked_values = true;
   }
   ~VerifierTest() override { fs::remove_all(folder_); }
 
@@ -97,7 +97,7 @@ TEST_F(VerifierTest, two_small_runs_with_values_and_plenty_of_memory) {
   ASSERT_EQ(runner_.requests.size(), 2U);
   for (const job::RunRequest& request : runner_.requests) {
     EXPECT_EQ(request.values, job::Values::kCpu);
-    EXPECT_FALSE(request.concessions.tracked_values);
+    EXPECT_FALSE(request.retry.tracked_values);
     EXPECT_EQ(request.first_steps, (job::FirstSteps{4, 8, 2}));
     EXPECT_GE(*request.cards[0].total, base::Bytes::gib(512));
   }

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "app/catalogue.h"
-#include "app/held_memory.h"
+#include "app/measured_overhead.h"
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "history/job_identity.h"
@@ -81,9 +81,9 @@ Result<std::optional<base::Bytes>> parse_size(const std::string& text, const cha
 Result<void> read_context(const std::string& text, job::RunRequest& request) {
   constexpr std::string_view kFrom = "from:";
   if (text.starts_with(kFrom)) {
-    auto held = app::read_held_memory(text.substr(kFrom.size()));
+    auto held = app::read_measured_overhead(text.substr(kFrom.size()));
     if (!held) return std::unexpected(held.error());
-    request.held = std::move(*held);
+    request.measured_overhead = std::move(*held);
     return {};
   }
   const auto context = parse_size(text, "--context");
@@ -152,8 +152,9 @@ Result<job::RunRequest> build_request(const JobOptions& options, const std::vect
   if (!occupied) return std::unexpected(occupied.error());
   if (auto known = read_context(options.context, request); !known) return std::unexpected(known.error());
   for (const job::CardChoice& choice : cards->cards) {
-    if (!request.held) break;
-    if (auto same = app::check_card(*request.held, choice.card); !same) return std::unexpected(same.error());
+    if (!request.measured_overhead) break;
+    if (auto same = app::check_card(*request.measured_overhead, choice.card); !same)
+      return std::unexpected(same.error());
   }
   auto files = build_file_wishes(options, cards->real);
   if (!files) return std::unexpected(files.error());
@@ -174,7 +175,7 @@ Result<job::RunRequest> build_request(const JobOptions& options, const std::vect
   request.values = options.values == "cpu"     ? job::Values::kCpu
                    : options.values == "zeros" ? job::Values::kZeros
                                                : job::Values::kAuto;
-  request.concessions.tracked_values = options.values == "tracked";
+  request.retry.tracked_values = options.values == "tracked";
   if (!options.torch.empty()) request.torch = options.torch;
   if (options.timeout_seconds > 0) request.timeout_seconds = options.timeout_seconds;
   return request;
@@ -192,9 +193,9 @@ void take_learned(const JobOptions& options, job::RunRequest& request) {
     request.address_order_source = source;
   }
   if (options.cudnn == "auto") request.workspaces = std::move(learned->workspaces);
-  if (learned->held && !request.held && !request.context) {
-    request.held = std::move(learned->held);
-    request.held->source += "; " + source;
+  if (learned->measured_overhead && !request.measured_overhead && !request.context) {
+    request.measured_overhead = std::move(learned->measured_overhead);
+    request.measured_overhead->source += "; " + source;
   }
 }
 

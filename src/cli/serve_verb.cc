@@ -24,7 +24,7 @@ using base::Result;
 
 constexpr std::uint16_t kPort = 9837;
 constexpr int kThreads = 3;  // a large report holds nobody else up
-constexpr std::chrono::milliseconds kPatience{10'000};
+constexpr std::chrono::milliseconds kTimeout{10'000};
 
 struct ServeOptions {
   std::uint16_t port = kPort;
@@ -62,7 +62,7 @@ Result<http::Address> choose_address(const ServeOptions& options) {
 Result<http::PageServer> start(const ServeOptions& options, const http::Address& address,
                                const std::shared_ptr<http::HistorySite>& site) {
   auto server = http::PageServer::start(address, [site](const http::Request& request) { return site->answer(request); },
-                                        {.threads = kThreads, .patience = kPatience});
+                                        {.threads = kThreads, .timeout = kTimeout});
   if (!server) {
     base::Error error = server.error();
     error.remedy =

@@ -97,7 +97,7 @@ void describe_sources(const Case& given, Diagnosis& diagnosis) {
     diagnosis.read.push_back(fmt::format("{}: {} lines of text ({})", file.name, file.lines, file.encoding));
     if (!file.complete) diagnosis.warnings.push_back(file.name + ": a limit ended the reading");
   }
-  for (const auto& [what, count] : given.texts.odd)
+  for (const auto& [what, count] : given.texts.unread)
     diagnosis.warnings.push_back(fmt::format("{} ({} times)", what, count));
   for (const SnapshotFile& file : given.snapshots) {
     diagnosis.read.push_back(

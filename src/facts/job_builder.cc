@@ -62,7 +62,7 @@ void add_forward_work(const RunFacts& facts, model::Job& job) {
 // script makes of the pile after the last batch goes with it.
 void set_gathered_apart(model::Job& job) {
   if (!job.gathered) return;
-  for (model::Moment& moment : job.moments) {
+  for (model::StagePeak& moment : job.stage_peaks) {
     if (moment.phase != job.gathered->phase) continue;
     model::Holdings& held = moment.holdings;
     const auto take = [&](Bytes& from, Bytes most) {
@@ -92,13 +92,13 @@ model::Job build_job(const RunFacts& facts, const model::RunResult& result) {
   read_notes(facts, job);
   add_phases(result, job);
   job.device = result.peak_device;
-  job.moments = find_moments(facts, job.device);
+  job.stage_peaks = find_stage_peaks(facts, job.device);
   job.leftovers = find_leftovers(facts, job.device);
   set_gathered_apart(job);
   job.work = count_step_work(facts, job.device);
   add_forward_work(facts, job);
   if (job.parameter_bytes == Bytes(0)) {
-    for (const model::Moment& moment : job.moments) {
+    for (const model::StagePeak& moment : job.stage_peaks) {
       job.parameter_bytes = std::max(job.parameter_bytes, moment.holdings.weights);
     }
   }

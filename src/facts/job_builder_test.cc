@@ -46,8 +46,8 @@ RecordingScript two_steps() {
   return script;
 }
 
-const model::Moment* find_moment(const std::vector<model::Moment>& moments, std::string_view stage) {
-  for (const model::Moment& moment : moments) {
+const model::StagePeak* find_stage_peak(const std::vector<model::StagePeak>& moments, std::string_view stage) {
+  for (const model::StagePeak& moment : moments) {
     if (moment.phase == "train" && moment.stage == stage) return &moment;
   }
   return nullptr;
@@ -55,15 +55,15 @@ const model::Moment* find_moment(const std::vector<model::Moment>& moments, std:
 
 TEST(Moments, each_stage_has_its_own_fullest_one_with_its_owners) {
   RecordingScript script = two_steps();
-  const auto moments = find_moments(*gather(script.take()), 0);
-  const model::Moment* forward = find_moment(moments, "forward");
+  const auto moments = find_stage_peaks(*gather(script.take()), 0);
+  const model::StagePeak* forward = find_stage_peak(moments, "forward");
   ASSERT_NE(forward, nullptr);
   EXPECT_EQ(forward->holdings.weights, Bytes(100 * kMib));
   EXPECT_EQ(forward->holdings.inputs, Bytes(10 * kMib));
   EXPECT_EQ(forward->holdings.activations, Bytes(350 * kMib));
-  EXPECT_EQ(sum(find_moment(moments, "backward")->holdings), Bytes(560 * kMib));
-  EXPECT_EQ(find_moment(moments, "backward")->holdings.gradients, Bytes(100 * kMib));
-  EXPECT_EQ(find_moment(moments, "optimizer")->holdings.temporaries, Bytes(80 * kMib));
+  EXPECT_EQ(sum(find_stage_peak(moments, "backward")->holdings), Bytes(560 * kMib));
+  EXPECT_EQ(find_stage_peak(moments, "backward")->holdings.gradients, Bytes(100 * kMib));
+  EXPECT_EQ(find_stage_peak(moments, "optimizer")->holdings.temporaries, Bytes(80 * kMib));
 }
 
 TEST(StepWork, is_that_of_the_last_whole_step) {
@@ -159,7 +159,7 @@ TEST(JobBuilder, what_was_gathered_is_told_apart_from_what_a_batch_holds) {
   script.at(VF_PHASE_VALIDATE, VF_STAGE_OTHER);
   script.alloc(100);  // they are concatenated
   const model::Job job = build(script);
-  for (const model::Moment& moment : job.moments) {
+  for (const model::StagePeak& moment : job.stage_peaks) {
     if (moment.phase != "validate") continue;
     EXPECT_EQ(moment.holdings.gathered, Bytes::mib(moment.stage == "forward" ? 100 : 180)) << moment.stage;
     EXPECT_EQ(moment.holdings.activations, Bytes::mib(30)) << moment.stage;
@@ -204,7 +204,7 @@ TEST(JobBuilder, the_facts_about_memory_are_of_the_fullest_card) {
   const auto facts = gather(script.take());
   const model::Job job = build_job(*facts, result);
   EXPECT_EQ(job.device, 1);
-  EXPECT_EQ(find_moment(job.moments, "forward")->holdings.activations, Bytes::mib(30));
+  EXPECT_EQ(find_stage_peak(job.stage_peaks, "forward")->holdings.activations, Bytes::mib(30));
   EXPECT_EQ(job.work.macs[0], 5);
   EXPECT_EQ(job.overhead, Bytes::mib(300));
 }

@@ -58,8 +58,8 @@ std::optional<model::OomMoment> last_oom(const RunFacts& facts) {
   moment.scope = recording.text(event.scope);
   moment.line = recording.text(event.line);
   moment.tried = event.tried;
-  moment.allocated = where->moments[event.at].allocated;
-  moment.reserved = where->moments[event.at].reserved;
+  moment.allocated = where->levels[event.at].allocated;
+  moment.reserved = where->levels[event.at].reserved;
   for (const auto& [thread, role] : facts.processes[process].threads) {
     if (thread == event.thread) moment.thread = role;
   }

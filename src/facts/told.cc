@@ -160,8 +160,8 @@ void apply_notes_of_process(const Notes& notes, Told& into) {
 
 // What the reader of the recordings could not use.
 void add_odd_input(const Recording& recording, Told& into) {
-  for (const auto& [name, odd] : recording.odd) {
-    if (const auto* loss = model::find_loss(name)) add_loss(into, loss->kind, odd.first, odd.count);
+  for (const auto& [name, unread] : recording.unread) {
+    if (const auto* loss = model::find_loss(name)) add_loss(into, loss->kind, unread.first, unread.count);
   }
 }
 

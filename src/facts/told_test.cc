@@ -132,10 +132,10 @@ TEST(LedgerNotes, each_kind_has_its_place) {
 
 TEST(Losses, of_all_processes_are_counted_by_kind_the_worst_first) {
   std::vector<model::Recording> recordings(2);
-  recordings[0].odd = {{"note_without_kind", {model::OddWeight::kInfo, 9}},
-                       {"record_unfinished", {model::OddWeight::kDataLost, 1}}};
-  recordings[1].odd = {{"record_unfinished", {model::OddWeight::kDataLost, 2}},
-                       {"record_phase_unknown", {model::OddWeight::kWrongAnswerPossible, 1}}};
+  recordings[0].unread = {{"note_without_kind", {model::LossSeverity::kInfo, 9}},
+                          {"record_unfinished", {model::LossSeverity::kDataLost, 1}}};
+  recordings[1].unread = {{"record_unfinished", {model::LossSeverity::kDataLost, 2}},
+                          {"record_phase_unknown", {model::LossSeverity::kWrongAnswerPossible, 1}}};
   Told told = read_told(recordings);
   sort_losses(told);
   EXPECT_EQ(told.losses, (std::vector<model::DataLoss>{{model::LossKind::kRecordPhaseUnknown, 1, ""},

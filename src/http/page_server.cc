@@ -124,7 +124,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     parser_.emplace();
     parser_->header_limit(kMostHeaderBytes);
     parser_->body_limit(kMostBodyBytes);
-    stream_.expires_after(shared_.limits.patience);
+    stream_.expires_after(shared_.limits.timeout);
     beast::http::async_read(stream_, buffer_, *parser_,
                             [self = shared_from_this()](Problem problem, std::size_t) { self->write(problem); });
   }
@@ -138,7 +138,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     } else {
       response_ = respond(parser_->get(), shared_.answer);
     }
-    stream_.expires_after(shared_.limits.patience);
+    stream_.expires_after(shared_.limits.timeout);
     beast::http::async_write(stream_, response_, [self = shared_from_this()](Problem failed, std::size_t) {
       if (failed || self->response_.need_eof()) return self->close();
       self->read();

@@ -41,8 +41,8 @@ bool is_loopback(const Address& address);
 
 struct ServerLimits {
   int threads = 1;
-  std::size_t connections = 256;               // at once; further ones are closed unheard
-  std::chrono::milliseconds patience{30'000};  // for a whole request, and for a whole answer
+  std::size_t connections = 256;              // at once; further ones are closed unheard
+  std::chrono::milliseconds timeout{30'000};  // for a whole request, and for a whole answer
 };
 
 class PageServer {

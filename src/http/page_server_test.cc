@@ -85,7 +85,7 @@ TEST(PageServer, silent_connections_hold_nobody_up) {
 
 TEST(PageServer, who_sends_a_byte_now_and_then_is_cut_off) {
   const auto server =
-      PageServer::start({}, [](const Request&) { return Page(); }, {.patience = std::chrono::milliseconds(100)});
+      PageServer::start({}, [](const Request&) { return Page(); }, {.timeout = std::chrono::milliseconds(100)});
   ASSERT_TRUE(server);
   const auto socket = connect_to(server->address());
   std::array<char, 64> piece;

@@ -20,46 +20,46 @@ bool is_whole(const json& from) {
 
 }  // namespace
 
-bool read(const json& from, std::string& into, OddFields& odd) {
-  if (!from.is_string()) return ++odd.count, false;
+bool read(const json& from, std::string& into, UnreadFields& unread) {
+  if (!from.is_string()) return ++unread.count, false;
   into = from.get_ref<const std::string&>();
   return true;
 }
 
-bool read(const json& from, std::int64_t& into, OddFields& odd) {
-  if (!is_whole(from)) return ++odd.count, false;
+bool read(const json& from, std::int64_t& into, UnreadFields& unread) {
+  if (!is_whole(from)) return ++unread.count, false;
   into = from.get<std::int64_t>();
   return true;
 }
 
-bool read(const json& from, std::uint64_t& into, OddFields& odd) {
-  if (!from.is_number_unsigned() && !(is_whole(from) && from.get<std::int64_t>() >= 0)) return ++odd.count, false;
+bool read(const json& from, std::uint64_t& into, UnreadFields& unread) {
+  if (!from.is_number_unsigned() && !(is_whole(from) && from.get<std::int64_t>() >= 0)) return ++unread.count, false;
   into = from.get<std::uint64_t>();
   return true;
 }
 
-bool read(const json& from, bool& into, OddFields& odd) {
-  if (!from.is_boolean()) return ++odd.count, false;
+bool read(const json& from, bool& into, UnreadFields& unread) {
+  if (!from.is_boolean()) return ++unread.count, false;
   into = from.get<bool>();
   return true;
 }
 
-bool read(const json& from, double& into, OddFields& odd) {
+bool read(const json& from, double& into, UnreadFields& unread) {
   const bool is_no_number = from == "nan" || from == "inf" || from == "-inf";
-  if (!from.is_number() && !is_no_number) return ++odd.count, false;
+  if (!from.is_number() && !is_no_number) return ++unread.count, false;
   into = is_no_number ? std::numeric_limits<double>::quiet_NaN() : from.get<double>();
   return true;
 }
 
-bool read(const json& from, base::Bytes& into, OddFields& odd) {
+bool read(const json& from, base::Bytes& into, UnreadFields& unread) {
   std::int64_t bytes = -1;
   if (is_whole(from)) bytes = from.get<std::int64_t>();
-  if (bytes < 0 || bytes > kMostBytes) return ++odd.count, false;
+  if (bytes < 0 || bytes > kMostBytes) return ++unread.count, false;
   into = base::Bytes(bytes);
   return true;
 }
 
-bool read(const json& from, notes::Scalar& into, OddFields&) {
+bool read(const json& from, notes::Scalar& into, UnreadFields&) {
   if (from.is_boolean()) into = from.get<bool>();
   if (from.is_number()) into = from.get<double>();
   if (from.is_string()) into = from.get<std::string>();
@@ -79,18 +79,18 @@ bool ReadObject::end() const {
   if (from_.size() == taken_.size()) return true;
   for (const auto& [name, value] : from_.items()) {
     if (std::ranges::find(taken_, name) != taken_.end()) continue;
-    ++odd_.count;
-    if (odd_.first.empty()) odd_.first = name;
+    ++unread_.count;
+    if (unread_.first.empty()) unread_.first = name;
   }
   return true;
 }
 
 #include "ingest/note_readers.inc"
 
-bool read_note(std::string_view kind, const json& from, Notes& into, OddFields& odd) {
+bool read_note(std::string_view kind, const json& from, Notes& into, UnreadFields& unread) {
   const auto reader = kReaders.find(kind);
   if (reader == kReaders.end()) return false;
-  reader->second(from, into, odd);
+  reader->second(from, into, unread);
   return true;
 }
 

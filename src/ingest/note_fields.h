@@ -1,5 +1,5 @@
 // From JSON to the structs of notes: what the readers that tools/generate_contract makes are built of. A field is never
-// trusted to be there or to be of its type: what is odd leaves the struct's own start, and is counted.
+// trusted to be there or to be of its type: what is unread leaves the struct's own start, and is counted.
 #ifndef VRAMFIT_INGEST_NOTE_FIELDS_H
 #define VRAMFIT_INGEST_NOTE_FIELDS_H
 
@@ -19,47 +19,47 @@
 namespace vramfit::ingest {
 
 // Fields that nobody reads, and values of another type or out of all bounds.
-struct OddFields {
+struct UnreadFields {
   std::int64_t count = 0;
   std::string first;  // the name of the first
 };
 
 // False: the value as a whole is of another type. It was counted then, and `into` is as it was.
-bool read(const nlohmann::json& from, std::string& into, OddFields& odd);
-bool read(const nlohmann::json& from, std::int64_t& into, OddFields& odd);
-bool read(const nlohmann::json& from, std::uint64_t& into, OddFields& odd);
-bool read(const nlohmann::json& from, bool& into, OddFields& odd);
-bool read(const nlohmann::json& from, double& into, OddFields& odd);  // "nan", "inf", "-inf": no number
-bool read(const nlohmann::json& from, base::Bytes& into, OddFields& odd);
-bool read(const nlohmann::json& from, model::notes::Scalar& into, OddFields& odd);
+bool read(const nlohmann::json& from, std::string& into, UnreadFields& unread);
+bool read(const nlohmann::json& from, std::int64_t& into, UnreadFields& unread);
+bool read(const nlohmann::json& from, std::uint64_t& into, UnreadFields& unread);
+bool read(const nlohmann::json& from, bool& into, UnreadFields& unread);
+bool read(const nlohmann::json& from, double& into, UnreadFields& unread);  // "nan", "inf", "-inf": no number
+bool read(const nlohmann::json& from, base::Bytes& into, UnreadFields& unread);
+bool read(const nlohmann::json& from, model::notes::Scalar& into, UnreadFields& unread);
 
 template <class T>
-bool read(const nlohmann::json& from, std::optional<T>& into, OddFields& odd) {
+bool read(const nlohmann::json& from, std::optional<T>& into, UnreadFields& unread) {
   if (from.is_null()) return true;
   T value{};
-  const bool is_read = read(from, value, odd);
+  const bool is_read = read(from, value, unread);
   if (is_read) into = std::move(value);
   return is_read;
 }
 
 // What is odd in it is left out.
 template <class T>
-bool read(const nlohmann::json& from, std::vector<T>& into, OddFields& odd) {
-  if (!from.is_array()) return ++odd.count, false;
+bool read(const nlohmann::json& from, std::vector<T>& into, UnreadFields& unread) {
+  if (!from.is_array()) return ++unread.count, false;
   into.reserve(from.size());
   for (const nlohmann::json& entry : from) {
     T value{};
-    if (read(entry, value, odd)) into.push_back(std::move(value));
+    if (read(entry, value, unread)) into.push_back(std::move(value));
   }
   return true;
 }
 
 template <class T>
-bool read(const nlohmann::json& from, std::map<std::string, T, std::less<>>& into, OddFields& odd) {
-  if (!from.is_object()) return ++odd.count, false;
+bool read(const nlohmann::json& from, std::map<std::string, T, std::less<>>& into, UnreadFields& unread) {
+  if (!from.is_object()) return ++unread.count, false;
   for (const auto& [name, entry] : from.items()) {
     T value{};
-    if (read(entry, value, odd)) into[name] = std::move(value);
+    if (read(entry, value, unread)) into[name] = std::move(value);
   }
   return true;
 }
@@ -67,17 +67,17 @@ bool read(const nlohmann::json& from, std::map<std::string, T, std::less<>>& int
 // A JSON object whose fields are taken by name; end() counts those that nobody took.
 class ReadObject {
  public:
-  ReadObject(const nlohmann::json& from, OddFields& odd) : from_(from), odd_(odd) {
-    if (!from.is_object()) ++odd.count;
+  ReadObject(const nlohmann::json& from, UnreadFields& unread) : from_(from), unread_(unread) {
+    if (!from.is_object()) ++unread.count;
   }
 
   template <class T>
   void take(const char* name, T& into) {
     const nlohmann::json* found = find(name);
     if (found == nullptr) return;
-    const std::int64_t before = odd_.count;
-    read(*found, into, odd_);
-    if (odd_.count > before && odd_.first.empty()) odd_.first = name;
+    const std::int64_t before = unread_.count;
+    read(*found, into, unread_);
+    if (unread_.count > before && unread_.first.empty()) unread_.first = name;
   }
   void skip(const char* name) { find(name); }
   bool end() const;
@@ -86,34 +86,34 @@ class ReadObject {
   const nlohmann::json* find(const char* name);
 
   const nlohmann::json& from_;
-  OddFields& odd_;
+  UnreadFields& unread_;
   std::vector<std::string_view> taken_;
 };
 
 // A JSON array of fixed length.
 class ReadRow {
  public:
-  ReadRow(const nlohmann::json& from, std::size_t places, OddFields& odd)
-      : from_(from), odd_(odd), fits_(from.is_array() && from.size() == places) {
-    if (!fits_) ++odd.count;
+  ReadRow(const nlohmann::json& from, std::size_t places, UnreadFields& unread)
+      : from_(from), unread_(unread), fits_(from.is_array() && from.size() == places) {
+    if (!fits_) ++unread.count;
   }
 
   template <class T>
   void take(std::size_t place, T& into) {
-    if (fits_) fits_ = read(from_[place], into, odd_);
+    if (fits_) fits_ = read(from_[place], into, unread_);
   }
   bool end() const { return fits_; }
 
  private:
   const nlohmann::json& from_;
-  OddFields& odd_;
+  UnreadFields& unread_;
   bool fits_;
 };
 
 // The readers of notes and of what is in them, as docs/notes.md lists them.
-bool read(const nlohmann::json& from, model::notes::HeldTensors& into, OddFields& odd);
+bool read(const nlohmann::json& from, model::notes::HeldTensors& into, UnreadFields& unread);
 // False: no kind of this name.
-bool read_note(std::string_view kind, const nlohmann::json& from, model::Notes& into, OddFields& odd);
+bool read_note(std::string_view kind, const nlohmann::json& from, model::Notes& into, UnreadFields& unread);
 
 }  // namespace vramfit::ingest
 

@@ -10,21 +10,21 @@ namespace {
 
 using nlohmann::json;
 
-model::Notes read_one(const json& note, OddFields& odd) {
+model::Notes read_one(const json& note, UnreadFields& unread) {
   model::Notes notes;
-  EXPECT_TRUE(read_note(note.at("kind").get<std::string>(), note, notes, odd));
+  EXPECT_TRUE(read_note(note.at("kind").get<std::string>(), note, notes, unread));
   return notes;
 }
 
 TEST(NoteFields, a_note_becomes_its_struct) {
-  OddFields odd;
+  UnreadFields unread;
   const json note = {{"kind", "oom"},
                      {"message", "CUDA out of memory"},
                      {"phase", "train"},
                      {"stack", {{{"file", "train.py"}, {"line", 12}, {"function", "main"}, {"code", "step()"}}}},
                      {"loading", {{"how", "to"}, {"root", "net"}, {"module", "fc"}, {"on_card_bytes", 4096}}}};
-  const model::Notes notes = read_one(note, odd);
-  EXPECT_EQ(odd.count, 0) << odd.first;
+  const model::Notes notes = read_one(note, unread);
+  EXPECT_EQ(unread.count, 0) << unread.first;
   const auto& oom = notes.oom.at(0);
   EXPECT_EQ(oom.stack.at(0).line, 12);
   EXPECT_EQ(oom.loading->on_card_bytes, base::Bytes(4096));
@@ -32,53 +32,54 @@ TEST(NoteFields, a_note_becomes_its_struct) {
 }
 
 TEST(NoteFields, unknown_kinds_are_refused_and_unknown_fields_counted_by_name) {
-  OddFields odd;
+  UnreadFields unread;
   model::Notes notes;
-  EXPECT_FALSE(read_note("no_such_kind", json::object(), notes, odd));
-  read_one({{"kind", "open"}, {"text", "x"}, {"colour", 3}}, odd);
-  EXPECT_EQ(odd.count, 1);
-  EXPECT_EQ(odd.first, "colour");
+  EXPECT_FALSE(read_note("no_such_kind", json::object(), notes, unread));
+  read_one({{"kind", "open"}, {"text", "x"}, {"colour", 3}}, unread);
+  EXPECT_EQ(unread.count, 1);
+  EXPECT_EQ(unread.first, "colour");
 }
 
 TEST(NoteFields, values_of_another_type_leave_the_fields_start) {
   for (const json& wrong : {json(-1), json("8"), json(nullptr), json(2.5), json(std::int64_t{1} << 60)}) {
-    OddFields odd;
-    const auto notes = read_one({{"kind", "late_growth"}, {"counter", "step"}, {"bytes_per_round", wrong}}, odd);
-    EXPECT_EQ(odd.count, 1) << wrong;
-    EXPECT_EQ(odd.first, "bytes_per_round");
+    UnreadFields unread;
+    const auto notes = read_one({{"kind", "late_growth"}, {"counter", "step"}, {"bytes_per_round", wrong}}, unread);
+    EXPECT_EQ(unread.count, 1) << wrong;
+    EXPECT_EQ(unread.first, "bytes_per_round");
     EXPECT_EQ(notes.late_growth.at(0).bytes_per_round, base::Bytes(0)) << wrong;
   }
 }
 
 TEST(NoteFields, entries_of_a_list_that_are_odd_are_left_out) {
-  OddFields odd;
+  UnreadFields unread;
   const json note = {{"kind", "coverage"},
                      {"executed", {{"train.py", {{1, 4}, {6}, {"a", 7}, {8, 9}}}, {"b.py", 5}}},
                      {"unreached", {3, {{"file", "train.py"}, {"line", 5}}}}};
-  const auto notes = read_one(note, odd);
+  const auto notes = read_one(note, unread);
   const auto& coverage = notes.coverage.at(0);
   ASSERT_EQ(coverage.executed.size(), 1u);
   EXPECT_EQ(coverage.executed.at("train.py"), (std::vector<model::notes::LineRange>{{1, 4}, {8, 9}}));
   ASSERT_EQ(coverage.unreached.size(), 1u);
   EXPECT_EQ(coverage.unreached[0].card, "unknown") << "a default of the contract";
-  EXPECT_EQ(odd.count, 4);
+  EXPECT_EQ(unread.count, 4);
 }
 
 TEST(NoteFields, optional_numbers_and_numbers_that_json_lacks) {
-  OddFields odd;
-  const auto notes = read_one({{"kind", "training_tensor"}, {"index", "0.1"}, {"values", {1.5, "nan", "inf", 2}}}, odd);
+  UnreadFields unread;
+  const auto notes =
+      read_one({{"kind", "training_tensor"}, {"index", "0.1"}, {"values", {1.5, "nan", "inf", 2}}}, unread);
   const auto& values = notes.training_tensor.at(0).values;
   ASSERT_EQ(values.size(), 4u);
   EXPECT_TRUE(std::isnan(values[1]) && std::isnan(values[2]));
   EXPECT_EQ(values[3], 2.0);
-  EXPECT_FALSE(read_one({{"kind", "looked"}, {"of", nullptr}}, odd).looked.at(0).of);
-  EXPECT_EQ(odd.count, 0);
+  EXPECT_FALSE(read_one({{"kind", "looked"}, {"of", nullptr}}, unread).looked.at(0).of);
+  EXPECT_EQ(unread.count, 0);
 }
 
 TEST(NoteFields, options_keep_their_types) {
-  OddFields odd;
+  UnreadFields unread;
   const auto notes =
-      read_one({{"kind", "optimizer"}, {"options", {{"fused", true}, {"lr", 0.1}, {"x", nullptr}}}}, odd);
+      read_one({{"kind", "optimizer"}, {"options", {{"fused", true}, {"lr", 0.1}, {"x", nullptr}}}}, unread);
   const auto& options = notes.optimizer.at(0).options;
   EXPECT_EQ(std::get<bool>(options.at("fused")), true);
   EXPECT_EQ(std::get<double>(options.at("lr")), 0.1);

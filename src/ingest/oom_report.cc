@@ -12,7 +12,7 @@ namespace {
 template <class T>
 T value_of(const json& fields, const char* name) {
   T value{};
-  OddFields ignored;  // a report is read as far as it goes
+  UnreadFields ignored;  // a report is read as far as it goes
   if (const auto found = fields.find(name); found != fields.end()) read(*found, value, ignored);
   return value;
 }

@@ -19,16 +19,16 @@ namespace fs = std::filesystem;
 using base::ErrorCode;
 using base::Result;
 using model::LossKind;
-using model::OddInput;
 using model::Recording;
+using model::UnreadInput;
 
 namespace {
 
 constexpr std::uint8_t kLastKind = VF_RECORD_WORKSPACE;
 
-void count(std::map<std::string, OddInput>& odd, LossKind kind, std::int64_t times = 1, std::string first = "") {
+void count(std::map<std::string, UnreadInput>& unread, LossKind kind, std::int64_t times = 1, std::string first = "") {
   const model::LossDescription& loss = model::describe(kind);
-  OddInput& entry = odd[std::string(loss.key)];
+  UnreadInput& entry = unread[std::string(loss.key)];
   entry.weight = loss.weight;
   entry.count += times;
   if (entry.first.empty()) entry.first = std::move(first);
@@ -44,11 +44,11 @@ std::span<const vf_record> without_unused_tail(std::span<const vf_record> record
 void count_odd_records(Recording& recording) {
   for (const vf_record& record : recording.records) {
     if (record.kind == 0) {
-      count(recording.odd, LossKind::kRecordUnfinished);
+      count(recording.unread, LossKind::kRecordUnfinished);
     } else if (record.kind > kLastKind) {
-      count(recording.odd, LossKind::kRecordKindUnknown);
+      count(recording.unread, LossKind::kRecordKindUnknown);
     } else if (record.phase >= model::kPhaseCount) {
-      count(recording.odd, LossKind::kRecordPhaseUnknown);
+      count(recording.unread, LossKind::kRecordPhaseUnknown);
     }
   }
 }
@@ -96,14 +96,14 @@ Result<Recording> read_process(const fs::path& folder, int pid) {
     if (parsed) {
       recording = std::move(*parsed);
     } else {
-      count(recording.odd, LossKind::kRecordingUnreadable);
+      count(recording.unread, LossKind::kRecordingUnreadable);
     }
   }
   recording.pid = pid;
   if (const auto text = base::read_file(folder / fmt::format("strings.{}.txt", pid)))
     recording.strings = parse_strings(*text);
   if (const auto text = base::read_file(folder / fmt::format("notes.{}.jsonl", pid)))
-    recording.notes = parse_notes(*text, recording.odd);
+    recording.notes = parse_notes(*text, recording.unread);
   return recording;
 }
 
@@ -137,7 +137,7 @@ Result<Recording> parse_recording(std::span<const std::byte> bytes, std::shared_
   recording.records = without_unused_tail({first, records});
   recording.storage = std::move(storage);
   if ((bytes.size() - sizeof header) % sizeof(vf_record) != 0) {
-    count(recording.odd, LossKind::kRecordingCut);
+    count(recording.unread, LossKind::kRecordingCut);
   }
   count_odd_records(recording);
   return recording;
@@ -149,18 +149,18 @@ std::vector<std::string> parse_strings(std::string_view text) {
   return strings;
 }
 
-model::Notes parse_notes(std::string_view text, std::map<std::string, OddInput>& odd) {
+model::Notes parse_notes(std::string_view text, std::map<std::string, UnreadInput>& unread) {
   model::Notes notes;
   for_each_line(text, [&](std::string_view line) {
     if (line.empty()) return;
     const auto object = nlohmann::json::parse(line, nullptr, false);
-    if (!object.is_object()) return count(odd, LossKind::kNoteUnreadable);
+    if (!object.is_object()) return count(unread, LossKind::kNoteUnreadable);
     const auto named = object.find("kind");
-    if (named == object.end() || !named->is_string()) return count(odd, LossKind::kNoteWithoutKind);
+    if (named == object.end() || !named->is_string()) return count(unread, LossKind::kNoteWithoutKind);
     const auto& kind = named->get_ref<const std::string&>();
-    OddFields fields;
-    if (!read_note(kind, object, notes, fields)) return count(odd, LossKind::kNoteKindUnknown, 1, kind);
-    if (fields.count > 0) count(odd, LossKind::kNoteFieldOdd, fields.count, kind + "." + fields.first);
+    UnreadFields fields;
+    if (!read_note(kind, object, notes, fields)) return count(unread, LossKind::kNoteKindUnknown, 1, kind);
+    if (fields.count > 0) count(unread, LossKind::kNoteFieldOdd, fields.count, kind + "." + fields.first);
   });
   return notes;
 }

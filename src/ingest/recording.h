@@ -1,7 +1,7 @@
 // Reads what recorder/ and the Python hooks left in a run folder (include/vramfit/recording.h).
 //
 // A killed process leaves a recording that ends anywhere; a full disk leaves one that is cut short. Both are read as
-// far as they go. What can't be understood is kept out and counted by name in Recording::odd.
+// far as they go. What can't be understood is kept out and counted by name in Recording::unread.
 #ifndef VRAMFIT_INGEST_RECORDING_H
 #define VRAMFIT_INGEST_RECORDING_H
 
@@ -27,8 +27,8 @@ base::Result<model::Recording> parse_recording(std::span<const std::byte> bytes,
 // One string a line, '\n' and '\\' escaped as in C.
 std::vector<std::string> parse_strings(std::string_view text);
 
-// One JSON object with a "kind" a line (docs/notes.md); what is otherwise is counted in `odd`.
-model::Notes parse_notes(std::string_view text, std::map<std::string, model::OddInput>& odd);
+// One JSON object with a "kind" a line (docs/notes.md); what is otherwise is counted in `unread`.
+model::Notes parse_notes(std::string_view text, std::map<std::string, model::UnreadInput>& unread);
 
 // Every recording of a run folder, by process id. A folder without any is an empty list; a process that left only
 // notes (one that never touched the card) is there with no records.

@@ -50,7 +50,7 @@ TEST(Recording, records_up_to_the_unused_tail_are_read) {
   EXPECT_EQ(recording->pid, 42);
   ASSERT_EQ(recording->records.size(), 2u);
   EXPECT_EQ(recording->records[1].kind, VF_RECORD_BLOCK_FREE);
-  EXPECT_TRUE(recording->odd.empty());
+  EXPECT_TRUE(recording->unread.empty());
 }
 
 TEST(Recording, a_file_cut_anywhere_is_read_as_far_as_it_goes) {
@@ -63,7 +63,7 @@ TEST(Recording, a_file_cut_anywhere_is_read_as_far_as_it_goes) {
     }
     ASSERT_TRUE(recording) << size;
     EXPECT_EQ(recording->records.size(), (size - sizeof(vf_recording_header)) / sizeof(vf_record));
-    EXPECT_EQ(recording->odd.size(), size % sizeof(vf_record) == 0 ? 0u : 1u);
+    EXPECT_EQ(recording->unread.size(), size % sizeof(vf_record) == 0 ? 0u : 1u);
   }
 }
 
@@ -73,9 +73,9 @@ TEST(Recording, what_is_not_understood_is_counted_and_kept_out_of_nothing_else) 
   const Bytes bytes({record_of(200), vf_record{}, lost_phase, record_of(200)});
   const auto recording = parse_recording(bytes.all(), nullptr, "x.vfr");
   ASSERT_TRUE(recording);
-  EXPECT_EQ(recording->odd.at("record_kind_unknown").count, 2);
-  EXPECT_EQ(recording->odd.at("record_unfinished").weight, model::OddWeight::kDataLost);
-  EXPECT_EQ(recording->odd.at("record_phase_unknown").weight, model::OddWeight::kWrongAnswerPossible);
+  EXPECT_EQ(recording->unread.at("record_kind_unknown").count, 2);
+  EXPECT_EQ(recording->unread.at("record_unfinished").weight, model::LossSeverity::kDataLost);
+  EXPECT_EQ(recording->unread.at("record_phase_unknown").weight, model::LossSeverity::kWrongAnswerPossible);
 }
 
 TEST(Recording, another_files_bytes_and_other_record_sizes_are_refused) {
@@ -98,17 +98,18 @@ TEST(Recording, strings_are_unescaped_and_numbered_from_one) {
 }
 
 TEST(Recording, notes_that_are_no_notes_are_counted) {
-  std::map<std::string, model::OddInput> odd;
-  const auto notes = parse_notes("{\"kind\":\"cut\",\"text\":\"x\"}\n\nnot json\n[1]\n{\"a\":1}\n{\"kind\":\"oo", odd);
+  std::map<std::string, model::UnreadInput> unread;
+  const auto notes =
+      parse_notes("{\"kind\":\"cut\",\"text\":\"x\"}\n\nnot json\n[1]\n{\"a\":1}\n{\"kind\":\"oo", unread);
   ASSERT_EQ(notes.cut.size(), 1u);
   EXPECT_EQ(notes.cut[0].text, "x");
-  EXPECT_EQ(odd.at("note_unreadable").count, 3);
-  EXPECT_EQ(odd.at("note_without_kind").count, 1);
-  EXPECT_FALSE(odd.contains("note_kind_unknown"));
-  parse_notes("{\"kind\":\"of tomorrow\"}\n{\"kind\":\"open\",\"text\":[]}", odd);
-  EXPECT_EQ(odd.at("note_kind_unknown").count, 1);
-  EXPECT_EQ(odd.at("note_kind_unknown").first, "of tomorrow");
-  EXPECT_EQ(odd.at("note_field_odd").first, "open.text");
+  EXPECT_EQ(unread.at("note_unreadable").count, 3);
+  EXPECT_EQ(unread.at("note_without_kind").count, 1);
+  EXPECT_FALSE(unread.contains("note_kind_unknown"));
+  parse_notes("{\"kind\":\"of tomorrow\"}\n{\"kind\":\"open\",\"text\":[]}", unread);
+  EXPECT_EQ(unread.at("note_kind_unknown").count, 1);
+  EXPECT_EQ(unread.at("note_kind_unknown").first, "of tomorrow");
+  EXPECT_EQ(unread.at("note_field_odd").first, "open.text");
 }
 
 TEST(Recording, a_run_folder_gives_one_recording_a_process) {
@@ -129,7 +130,7 @@ TEST(Recording, a_run_folder_gives_one_recording_a_process) {
   EXPECT_EQ((*recordings)[0].records.size(), 1u);
   EXPECT_EQ((*recordings)[0].text(1), "one");
   EXPECT_EQ((*recordings)[1].pid, 8);
-  EXPECT_EQ((*recordings)[1].odd.size(), 1u);
+  EXPECT_EQ((*recordings)[1].unread.size(), 1u);
   EXPECT_EQ((*recordings)[2].notes.process.size(), 1u);
   EXPECT_FALSE(read_run_folder("/no/such/folder"));
 }

@@ -7,17 +7,17 @@ namespace vramfit::job {
 using base::Result;
 using model::Verdict;
 
-std::optional<Concessions> concede(const RunRequest& request, const RunOutcome& outcome) {
+std::optional<RetryOptions> concede(const RunRequest& request, const RunOutcome& outcome) {
   const model::RunResult& result = outcome.result;
   const bool may_track = !request.real && request.values == Values::kAuto;
-  Concessions more = request.concessions;
+  RetryOptions more = request.retry;
   more.tracked_values |= may_track && outcome.wants_values.has_value();
-  if (more != request.concessions) return more;
+  if (more != request.retry) return more;
   if (result.verdict != Verdict::kFailed || !result.error) return std::nullopt;
   more.whole_evaluation |= result.error->after_cut;
-  if (more != request.concessions) return more;
+  if (more != request.retry) return more;
   more.tracked_values |= may_track && outcome.failed_after_read;
-  if (more != request.concessions) return more;
+  if (more != request.retry) return more;
   return std::nullopt;
 }
 
@@ -29,18 +29,18 @@ Result<RunOutcome> run_conceding(RunRequest& request,
     const auto more = concede(request, *outcome);
     if (!more) break;
     RunRequest again = request;
-    again.concessions = *more;
+    again.retry = *more;
     again.already_printed = outcome->wants_values;
     if (!outcome->wants_values) {
-      say(more->tracked_values != request.concessions.tracked_values
+      say(more->tracked_values != request.retry.tracked_values
               ? "the script failed after it had read values that were not computed: again, following them"
               : "the script failed after an evaluation that was cut: again, with all of it");
     }
     auto next = run_once(again);
     const bool asked = outcome->wants_values.has_value();
-    const bool tried = !asked && more->tracked_values != request.concessions.tracked_values;
+    const bool tried = !asked && more->tracked_values != request.retry.tracked_values;
     if (tried && next && next->result.verdict == Verdict::kFailed) break;
-    request.concessions = *more;
+    request.retry = *more;
     outcome = std::move(next);
   }
   return outcome;

@@ -1,4 +1,4 @@
-// Runs a request, and once more with concessions: when the script reads a value that steers it and was not computed, or
+// Runs a request, and once more with retry: when the script reads a value that steers it and was not computed, or
 // fails where a shortened run on a virtual card may be why.
 #ifndef VRAMFIT_JOB_ANOTHER_TRY_H
 #define VRAMFIT_JOB_ANOTHER_TRY_H
@@ -13,7 +13,7 @@ namespace vramfit::job {
 
 // What the script is worth running again with; nothing when it neither asked nor failed, or nothing more can be
 // conceded.
-std::optional<Concessions> concede(const RunRequest& request, const RunOutcome& outcome);
+std::optional<RetryOptions> concede(const RunRequest& request, const RunOutcome& outcome);
 
 // Runs `request` and leaves in it what was conceded. Tracked values that help nothing are not: the first failure is the
 // script's.

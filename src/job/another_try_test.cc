@@ -22,10 +22,10 @@ RunOutcome failure(bool after_cut, bool after_read = false) {
 TEST(Concede, a_failure_after_a_cut_evaluation_is_worth_whole_ones_once) {
   RunRequest request;
   RunOutcome outcome = failure(true);
-  EXPECT_EQ(concede(request, outcome), (Concessions{.whole_evaluation = true}));
-  request.concessions.whole_evaluation = true;
+  EXPECT_EQ(concede(request, outcome), (RetryOptions{.whole_evaluation = true}));
+  request.retry.whole_evaluation = true;
   EXPECT_FALSE(concede(request, outcome)) << "it has been that run";
-  request.concessions = {};
+  request.retry = {};
   EXPECT_FALSE(concede(request, failure(false)));
   outcome.result.verdict = Verdict::kOutOfMemory;
   EXPECT_FALSE(concede(request, outcome));
@@ -36,14 +36,14 @@ TEST(Concede, a_failure_after_a_cut_evaluation_is_worth_whole_ones_once) {
 
 TEST(Concede, values_are_tracked_when_the_script_asks_for_them_or_fails_after_reading_zeros) {
   RunRequest request;
-  EXPECT_EQ(concede(request, failure(false, true)), (Concessions{.tracked_values = true}));
+  EXPECT_EQ(concede(request, failure(false, true)), (RetryOptions{.tracked_values = true}));
   EXPECT_FALSE(concede(request, failure(false)));
   RunOutcome asks;
   asks.result.verdict = Verdict::kFits;
   EXPECT_FALSE(concede(request, asks));
   asks.wants_values = OutputSeen{3, 0};
-  EXPECT_EQ(concede(request, asks), (Concessions{.tracked_values = true}));
-  request.concessions.tracked_values = true;
+  EXPECT_EQ(concede(request, asks), (RetryOptions{.tracked_values = true}));
+  request.retry.tracked_values = true;
   EXPECT_FALSE(concede(request, asks)) << "it has been that run";
   request = {};
   request.values = Values::kZeros;
@@ -55,9 +55,9 @@ TEST(Concede, values_are_tracked_when_the_script_asks_for_them_or_fails_after_re
 
 TEST(Concede, one_thing_at_a_time) {
   RunRequest request;
-  EXPECT_EQ(concede(request, failure(true, true)), (Concessions{.whole_evaluation = true}));
-  request.concessions.whole_evaluation = true;
-  EXPECT_EQ(concede(request, failure(true, true)), (Concessions{true, true}));
+  EXPECT_EQ(concede(request, failure(true, true)), (RetryOptions{.whole_evaluation = true}));
+  request.retry.whole_evaluation = true;
+  EXPECT_EQ(concede(request, failure(true, true)), (RetryOptions{true, true}));
 }
 
 TEST(RunConceding, keeps_what_helped_and_the_first_failure_when_nothing_did) {
@@ -68,12 +68,12 @@ TEST(RunConceding, keeps_what_helped_and_the_first_failure_when_nothing_did) {
       request,
       [](const RunRequest& asked) -> base::Result<RunOutcome> {
         RunOutcome outcome = failure(false, true);
-        if (asked.concessions.tracked_values) outcome.result.verdict = Verdict::kFits;
+        if (asked.retry.tracked_values) outcome.result.verdict = Verdict::kFits;
         return outcome;
       },
       say);
   EXPECT_EQ(helped->result.verdict, Verdict::kFits);
-  EXPECT_TRUE(request.concessions.tracked_values);
+  EXPECT_TRUE(request.retry.tracked_values);
   EXPECT_EQ(said.size(), 1u);
 
   request = {};
@@ -81,12 +81,12 @@ TEST(RunConceding, keeps_what_helped_and_the_first_failure_when_nothing_did) {
       request,
       [](const RunRequest& asked) -> base::Result<RunOutcome> {
         RunOutcome outcome = failure(false, true);
-        if (asked.concessions.tracked_values) outcome.result.error->message = "another";
+        if (asked.retry.tracked_values) outcome.result.error->message = "another";
         return outcome;
       },
       say);
   EXPECT_EQ(failed->result.error->message, "16 samples expected, 3 seen");
-  EXPECT_FALSE(request.concessions.tracked_values);
+  EXPECT_FALSE(request.retry.tracked_values);
 }
 
 TEST(RunConceding, a_script_that_asks_for_values_is_run_again_without_a_word_and_prints_on_from_there) {
@@ -95,7 +95,7 @@ TEST(RunConceding, a_script_that_asks_for_values_is_run_again_without_a_word_and
   const auto ended = run_conceding(
       request,
       [](const RunRequest& asked) -> base::Result<RunOutcome> {
-        if (asked.concessions.tracked_values) {
+        if (asked.retry.tracked_values) {
           EXPECT_EQ(asked.already_printed->stdout_bytes, 7);
           return failure(false, true);
         }
@@ -105,7 +105,7 @@ TEST(RunConceding, a_script_that_asks_for_values_is_run_again_without_a_word_and
       },
       [&](std::string_view text) { said.emplace_back(text); });
   EXPECT_EQ(ended->result.verdict, Verdict::kFailed) << "the second run is the answer, whatever it is";
-  EXPECT_TRUE(request.concessions.tracked_values);
+  EXPECT_TRUE(request.retry.tracked_values);
   EXPECT_TRUE(said.empty());
 }
 

@@ -128,7 +128,7 @@ void explain_peak(RunResult& result, const FinishedRun& run, bool out_of_memory)
     if (run.ledger != nullptr) options.occupied = Bytes(run.ledger->cards[history.device].occupied_bytes);
     for (auto& row : run.facts->owners_at(history, at, options)) result.owners_at_peak.push_back(std::move(row));
     for (auto& row : run.facts->lines_at(history, at, kLineRows)) result.lines_at_peak.push_back(std::move(row));
-    if (history.device == result.peak_device) result.peak_phase = model::phase_name(history.moments[at].phase);
+    if (history.device == result.peak_device) result.peak_phase = model::phase_name(history.levels[at].phase);
   }
 }
 
@@ -151,7 +151,7 @@ Evidence gather_evidence(const RunResult& result, const FinishedRun& run, bool d
   evidence.plan_refused = !result.plan_refused.empty();
   if (!result.losses.empty()) {
     const model::DataLoss& worst = result.losses.front();
-    if (describe(worst.kind).weight == model::OddWeight::kWrongAnswerPossible) evidence.loss = sentence_of(worst);
+    if (describe(worst.kind).weight == model::LossSeverity::kWrongAnswerPossible) evidence.loss = sentence_of(worst);
   }
   for (const DeviceResult& device : result.devices) {
     if (device.peaks.device > device.occupied) evidence.reached_card = true;

@@ -18,7 +18,7 @@ void put_first(base::Environment& environment, const std::string& name, const st
 }
 
 void put_values(base::Environment& environment, const RunRequest& request) {
-  const bool tracked = request.concessions.tracked_values;
+  const bool tracked = request.retry.tracked_values;
   environment["VRAMFIT_VALUES"] = request.values == Values::kCpu ? "cpu" : tracked ? "tracked" : "zeros";
   environment.erase("VRAMFIT_RESTART");
   if (!request.real && request.values == Values::kAuto && !tracked) environment["VRAMFIT_RESTART"] = "1";
@@ -88,7 +88,7 @@ base::Environment child_environment(base::Environment user, const Installation& 
   if (places.is_layered) environment["VRAMFIT_LAYER"] = "1";
   environment["VRAMFIT_RUN_DIR"] = places.run_folder.string();
   environment["VRAMFIT_STEPS"] = request.steps;
-  environment["VRAMFIT_EVALUATION"] = request.concessions.whole_evaluation ? "whole" : "cut";
+  environment["VRAMFIT_EVALUATION"] = request.retry.whole_evaluation ? "whole" : "cut";
   put_values(environment, request);
   put_reach(environment, request);
   environment.erase("VRAMFIT_DIAGNOSE");

@@ -37,9 +37,9 @@ devices::OverheadOptions overhead_options(const RunRequest& request, const JobSe
   const auto loading = setup.job.environment.find("CUDA_MODULE_LOADING");
   options.eager_loading = loading != setup.job.environment.end() && loading->second == "EAGER";
   options.context = request.context;
-  if (request.held) {
-    options.held = request.held->bytes;
-    options.held_source = request.held->source;
+  if (request.measured_overhead) {
+    options.held = request.measured_overhead->bytes;
+    options.held_source = request.measured_overhead->source;
   }
   options.occupied = request.occupied;
   return options;
@@ -64,7 +64,7 @@ std::vector<model::Remark> context_remarks(const RunRequest& request, const JobS
     if (choice.card.key == last) continue;
     last = choice.card.key;
     const devices::Overhead overhead = devices::find_overhead(choice.card, overhead_options(request, setup));
-    std::string text = describe_overhead(choice.card, overhead, request.held.has_value());
+    std::string text = describe_overhead(choice.card, overhead, request.measured_overhead.has_value());
     remarks.push_back({std::move(text), 1});
   }
   if (request.address_order) {

@@ -50,7 +50,7 @@ Learned learned_of(const json& card) {
   learned.workspaces = workspaces_of(card);
   if (const auto held = card.find("held"); held != card.end() && held->is_object()) {
     const base::Bytes bytes = bytes_of(*held, "bytes");
-    if (bytes >= base::Bytes(0)) learned.held = HeldMemory{bytes, text_of(*held, "source")};
+    if (bytes >= base::Bytes(0)) learned.measured_overhead = MeasuredOverhead{bytes, text_of(*held, "source")};
   }
   learned.recording = text_of(card, "recording");
   learned.date = text_of(card, "date");
@@ -60,7 +60,7 @@ Learned learned_of(const json& card) {
 // `later` over `earlier`.
 Learned merge(Learned earlier, Learned later) {
   if (!later.address_order) later.address_order = earlier.address_order;
-  if (!later.held) later.held = std::move(earlier.held);
+  if (!later.measured_overhead) later.measured_overhead = std::move(earlier.measured_overhead);
   std::map<std::string, model::LayerWorkspace> by_layer;
   for (auto* list : {&earlier.workspaces, &later.workspaces}) {
     for (auto& one : *list) by_layer.insert_or_assign(one.layer, one);
@@ -73,7 +73,8 @@ Learned merge(Learned earlier, Learned later) {
 json to_json(const Learned& learned) {
   json card = {{"recording", learned.recording}, {"date", learned.date}};
   if (learned.address_order) card["address_order"] = to_string(*learned.address_order);
-  if (learned.held) card["held"] = {{"bytes", learned.held->bytes.count()}, {"source", learned.held->source}};
+  if (learned.measured_overhead)
+    card["held"] = {{"bytes", learned.measured_overhead->bytes.count()}, {"source", learned.measured_overhead->source}};
   for (const model::LayerWorkspace& one : learned.workspaces) {
     card["workspaces"].push_back(
         {{"layer", one.layer}, {"taken", one.taken.count()}, {"largest", one.largest.count()}});

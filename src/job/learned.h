@@ -18,11 +18,11 @@ namespace vramfit::job {
 // Each part is absent where the recordings did not tell it.
 struct Learned {
   std::optional<model::AddressOrder> address_order;
-  std::vector<model::LayerWorkspace> workspaces;  // of convolutions
-  std::optional<HeldMemory> held;                 // by context and libraries
-  std::string recording;                          // the file's name of the last one
-  std::string date;                               // "2026-11-22", of when it was learned
-  bool is_empty() const { return !address_order && workspaces.empty() && !held; }
+  std::vector<model::LayerWorkspace> workspaces;      // of convolutions
+  std::optional<MeasuredOverhead> measured_overhead;  // by context and libraries
+  std::string recording;                              // the file's name of the last one
+  std::string date;                                   // "2026-11-22", of when it was learned
+  bool is_empty() const { return !address_order && workspaces.empty() && !measured_overhead; }
   friend bool operator==(const Learned&, const Learned&) = default;
 };
 

@@ -40,7 +40,7 @@ TEST_F(LearnedFile, keeps_each_part_until_it_is_learned_again) {
   const auto workspace = [](std::string layer, std::int64_t taken) {
     return model::LayerWorkspace{std::move(layer), base::Bytes(taken), base::Bytes(2 * taken)};
   };
-  const HeldMemory held{base::Bytes(300), "a message"};
+  const MeasuredOverhead held{base::Bytes(300), "a message"};
   ASSERT_TRUE(
       keep_learned(file, "t4", {model::AddressOrder::kWsl, {workspace("b", 2), workspace("c", 3)}, {}, "1", ""}));
   ASSERT_TRUE(keep_learned(file, "t4", {{}, {workspace("a", 1), workspace("c", 0)}, held, "2", "later"}));

@@ -22,11 +22,11 @@ namespace vramfit::job {
 enum class Values { kAuto, kZeros, kCpu };
 
 // What a process held on a real card besides PyTorch's memory: context and libraries.
-struct HeldMemory {
+struct MeasuredOverhead {
   base::Bytes bytes;
   std::string source;                                  // in words: which message of which file
   std::optional<base::Bytes> capacity = std::nullopt;  // of the card that the message is of
-  friend bool operator==(const HeldMemory&, const HeldMemory&) = default;
+  friend bool operator==(const MeasuredOverhead&, const MeasuredOverhead&) = default;
 };
 
 // A card as asked for. What a context takes on it is worked out per run: it depends on the job's CUDA version.
@@ -46,10 +46,10 @@ struct Span {
 };
 
 // What a script is run again with when it asked for it, or failed over what a short run on a virtual card lacks.
-struct Concessions {
+struct RetryOptions {
   bool whole_evaluation = false;  // evaluations deliver all their batches, the last one read again and again
   bool tracked_values = false;    // values that may steer the script are followed, and computed where they can be
-  friend bool operator==(const Concessions&, const Concessions&) = default;
+  friend bool operator==(const RetryOptions&, const RetryOptions&) = default;
 };
 
 // Bytes of a job's output.
@@ -75,18 +75,18 @@ struct FirstSteps {
 };
 
 struct RunRequest {
-  std::vector<CardChoice> cards;                     // empty with `real`
-  base::Bytes occupied;                              // --occupied, on every card
-  std::optional<base::Bytes> context;                // --context, on every card
-  std::optional<HeldMemory> held;                    // --context from:FILE, instead
-  std::optional<model::AddressOrder> address_order;  // --address-order; absent: native Linux
-  std::string address_order_source;                  // who says so: "--address-order wsl", "learned from ..."
-  bool real = false;                                 // --gpu real: the machine's own cards, recorder only
-  std::vector<std::string> command;                  // {"python", "train.py", ...}: what stood after --
-  std::string steps = "auto";                        // auto, all, or a number of batches a pass
-  Span span;                                         // --within
-  bool span_alone = false;                           // no second, short run after it: whoever asks makes one himself
-  Concessions concessions;
+  std::vector<CardChoice> cards;                      // empty with `real`
+  base::Bytes occupied;                               // --occupied, on every card
+  std::optional<base::Bytes> context;                 // --context, on every card
+  std::optional<MeasuredOverhead> measured_overhead;  // --context from:FILE, instead
+  std::optional<model::AddressOrder> address_order;   // --address-order; absent: native Linux
+  std::string address_order_source;                   // who says so: "--address-order wsl", "learned from ..."
+  bool real = false;                                  // --gpu real: the machine's own cards, recorder only
+  std::vector<std::string> command;                   // {"python", "train.py", ...}: what stood after --
+  std::string steps = "auto";                         // auto, all, or a number of batches a pass
+  Span span;                                          // --within
+  bool span_alone = false;                            // no second, short run after it: whoever asks makes one himself
+  RetryOptions retry;
   std::optional<OutputSeen> already_printed;  // by a run that this one repeats: it is not shown twice
   std::optional<std::filesystem::path> plan;
   Values values = Values::kAuto;

@@ -70,14 +70,14 @@ Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink
   if (request.real) return run_cold(request, progress, "a real card");
   if (!python_) return run_cold(request, progress, "the command is not a Python script");
   RunRequest asked = request;
-  if (asked.concessions == Concessions{}) asked.concessions = conceded_;
+  if (asked.retry == RetryOptions{}) asked.retry = conceded_;
   const std::int64_t started_ns = base::steady_clock().now_ns();
   const auto run_next = [&](const RunRequest& next) {
     return run_warm(limit_run(next, base::seconds_between(started_ns, base::steady_clock().now_ns())), progress);
   };
   auto outcome = run_conceding(asked, run_next, [](std::string_view) {});
   if (outcome) {
-    conceded_ = asked.concessions;
+    conceded_ = asked.retry;
     cold_reason_.clear();
     settle_borderline(asked, *outcome, run_next);
     return complete(asked, std::move(*outcome), run_next);

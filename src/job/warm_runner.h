@@ -29,7 +29,7 @@ class WarmRunner final : public Runner {
   std::vector<std::string> command_;  // that setup_ is for
   std::optional<PythonCommand> python_;
   std::optional<Zygote> zygote_;
-  Concessions conceded_;  // without them this command fails
+  RetryOptions conceded_;  // without them this command fails
   ColdRunner cold_;
   std::string cold_reason_;
 };

@@ -120,8 +120,8 @@ Result<base::Ended> Zygote::run(const ZygoteJob& job, const base::Tick& tick) {
   if (!send_all(socket_.number(), request_line(job, id)))
     return base::fail_errno("the warm Python process takes no jobs");
   // The zygote keeps the job's time limit; this is for a zygote that is stuck itself.
-  constexpr double kPatienceSeconds = 30;
-  const auto limit = job.timeout_seconds ? std::optional(*job.timeout_seconds + kPatienceSeconds) : std::nullopt;
+  constexpr double kGraceSeconds = 30;
+  const auto limit = job.timeout_seconds ? std::optional(*job.timeout_seconds + kGraceSeconds) : std::nullopt;
   const auto line = read_line(tick, limit);
   if (!line) return std::unexpected(line.error());
   const json answer = json::parse(*line, nullptr, false);

@@ -174,7 +174,7 @@ Growth measure(const CardHistory& history, const Stretch& stretch, const model::
   const std::size_t first = stretch.ends.size() - std::min(stretch.ends.size(), kMostLevels);
   growth.first_step = stretch.ends[first].number;
   for (std::size_t i = first; i < stretch.ends.size(); ++i) {
-    growth.levels.push_back(history.moments[stretch.ends[i].at].allocated);
+    growth.levels.push_back(history.levels[stretch.ends[i].at].allocated);
   }
   return growth;
 }
@@ -206,7 +206,7 @@ std::optional<Rise> rise_of_peaks(const CardHistory& history, const Stretch& str
 void judge_whole(const CardHistory& history, const Stretch& stretch, const model::Recording& recording,
                  Growth& growth) {
   std::vector<Bytes> levels;
-  for (const StepEnd& end : stretch.ends) levels.push_back(history.moments[end.at].allocated);
+  for (const StepEnd& end : stretch.ends) levels.push_back(history.levels[end.at].allocated);
   auto rise = find_rise(levels);
   // Inputs that get longer leave their last one behind too: then what a step needs rises by far more than what stays.
   const auto need = rise_of_peaks(history, stretch);
@@ -247,7 +247,7 @@ std::vector<Growth> find_late(const CardHistory& history, const Stretch& stretch
     growth.begins_at = growth.first_step = told.value;
     growth.per_step = told.bytes_per_round;
     growth.steps = rounds;
-    for (const StepEnd& end : late.ends) growth.levels.push_back(history.moments[end.at].allocated);
+    for (const StepEnd& end : late.ends) growth.levels.push_back(history.levels[end.at].allocated);
     find_lines_that_stay(history, late, recording, growth);
     if (!growth.lines.empty()) found.push_back(std::move(growth));  // else what a step leaves behind got larger
   }

@@ -33,8 +33,8 @@ class HistoryBuilder {
   }
 
   void apply(const vf_record& record, int process, std::int64_t at_ns) {
-    if (history_.moments.empty()) history_.started_at_ns = at_ns;
-    now_ = static_cast<EventIndex>(history_.moments.size());
+    if (history_.levels.empty()) history_.started_at_ns = at_ns;
+    now_ = static_cast<EventIndex>(history_.levels.size());
     processes_[static_cast<std::size_t>(process)].uses_card = true;
     apply_kind(record, process);
     Bytes allocated, reserved;
@@ -47,8 +47,8 @@ class HistoryBuilder {
     }
     history_.overheads.context = std::max(history_.overheads.context, overheads.context);
     history_.overheads.libraries = std::max(history_.overheads.libraries, overheads.libraries);
-    history_.moments.push_back({subtract_wrapping(at_ns, history_.started_at_ns), allocated, reserved, device_,
-                                record.phase, process, overheads, record.stage});
+    history_.levels.push_back({subtract_wrapping(at_ns, history_.started_at_ns), allocated, reserved, device_,
+                               record.phase, process, overheads, record.stage});
   }
 
   // Whether a process has used this card so far.
@@ -57,7 +57,7 @@ class HistoryBuilder {
   // A process is gone after its last event: from the next event on nothing of it is on the card.
   void end_process(int process) {
     Process& of = processes_[static_cast<std::size_t>(process)];
-    const auto next = static_cast<EventIndex>(history_.moments.size());
+    const auto next = static_cast<EventIndex>(history_.levels.size());
     for (const auto& [address, index] : of.blocks) history_.blocks[index].died = next;
     for (const auto& [address, index] : of.segments) history_.segments[index].died = next;
     if (device_.count() >= 0) device_ -= of.reserved + of.context + of.libraries;

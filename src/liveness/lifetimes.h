@@ -60,7 +60,7 @@ struct Overheads {
 };
 
 // How full the card was after an event. `device` is -1 where no event told it yet.
-struct Moment {
+struct Level {
   std::int64_t at_ns = 0;  // since the first event of the card
   Bytes allocated, reserved;
   Bytes device;
@@ -95,8 +95,8 @@ struct Mark {
 
 struct CardHistory {
   int device = 0;
-  std::vector<Moment> moments;  // by EventIndex
-  std::vector<Block> blocks;    // by birth
+  std::vector<Level> levels;  // by EventIndex
+  std::vector<Block> blocks;  // by birth
   std::vector<Segment> segments;
   std::vector<OomEvent> ooms;
   std::vector<Mark> marks;

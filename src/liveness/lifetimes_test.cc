@@ -62,9 +62,9 @@ TEST(Lifetimes, processes_on_one_card_are_merged_by_time_and_added) {
   second.at(5).alloc(1000, 30).at(20).alloc(2000, 7);
   const std::vector recordings = {first.build(1), second.build(2)};
   const auto history = build_histories(recordings).at(0);
-  ASSERT_EQ(history.moments.size(), 4u);
-  EXPECT_EQ(history.moments[1].allocated, Bytes(130));
-  EXPECT_EQ(history.moments[2].allocated, Bytes(30));
+  ASSERT_EQ(history.levels.size(), 4u);
+  EXPECT_EQ(history.levels[1].allocated, Bytes(130));
+  EXPECT_EQ(history.levels[2].allocated, Bytes(30));
   EXPECT_EQ(history.odd_events, 0) << "the same address in two processes is no clash";
   EXPECT_EQ(find_peaks(history).allocated, Bytes(130));
 }
@@ -92,7 +92,7 @@ TEST(Lifetimes, steps_and_tags_of_one_rank_are_no_moments_of_another_ranks_card)
   const std::vector recordings = {training.build(1), validating.build(2)};
   const auto histories = build_histories(recordings);
   ASSERT_EQ(histories.size(), 2u);
-  EXPECT_EQ(histories[0].moments.size(), 2u);
+  EXPECT_EQ(histories[0].levels.size(), 2u);
   const auto rows = find_phase_peaks(histories[0]);
   ASSERT_EQ(rows.size(), 1u) << "card 0 only trains";
   EXPECT_EQ(rows[0].name, "train");
@@ -148,11 +148,11 @@ TEST(Lifetimes, the_live_set_equals_a_walk_by_hand_at_every_moment_of_random_rec
     const std::vector recordings = {builder.build()};
     const CardHistory history = build_histories(recordings).at(0);
     std::int64_t highest = 0;
-    for (EventIndex at = 0; at < history.moments.size(); ++at) {
+    for (EventIndex at = 0; at < history.levels.size(); ++at) {
       std::int64_t bytes = 0;
       for (const Block& block : history.blocks) bytes += block.lives_at(at) ? block.size.count() : 0;
       ASSERT_EQ(bytes, live_bytes_by_hand(recordings[0], at + 1)) << "seed " << seed << " event " << at;
-      ASSERT_EQ(bytes, history.moments[at].allocated.count());
+      ASSERT_EQ(bytes, history.levels[at].allocated.count());
       highest = std::max(highest, bytes);
     }
     EXPECT_EQ(find_peaks(history).allocated.count(), highest);
@@ -167,10 +167,10 @@ TEST(Lifetimes, a_process_that_ended_holds_nothing_any_more) {
   second.at(10).context(50).alloc(1000, 200).free(1000);
   const std::vector recordings = {first.build(), second.build()};
   const auto history = build_histories(recordings).at(0);
-  ASSERT_EQ(history.moments.size(), 5u);
-  EXPECT_EQ(history.moments[1].overheads.context, Bytes(50));
-  EXPECT_EQ(history.moments[2].overheads.context, Bytes(50));
-  EXPECT_EQ(history.moments[3].allocated, Bytes(200));
+  ASSERT_EQ(history.levels.size(), 5u);
+  EXPECT_EQ(history.levels[1].overheads.context, Bytes(50));
+  EXPECT_EQ(history.levels[2].overheads.context, Bytes(50));
+  EXPECT_EQ(history.levels[3].allocated, Bytes(200));
   EXPECT_FALSE(history.blocks[0].lives_at(2));
   EXPECT_FALSE(history.blocks[0].freed);
   EXPECT_EQ(history.overheads.context, Bytes(50));
@@ -182,7 +182,7 @@ TEST(Lifetimes, figures_that_no_card_can_have_are_left_out) {
   const std::vector recordings = {builder.build(), builder.build()};
   const auto history = build_histories(recordings).at(0);
   EXPECT_EQ(history.overheads.context, Bytes(0));
-  EXPECT_EQ(history.moments.back().allocated, Bytes(200));
+  EXPECT_EQ(history.levels.back().allocated, Bytes(200));
 }
 
 }  // namespace

@@ -56,12 +56,12 @@ const CardHistory* history_of(std::span<const CardHistory> histories, int device
 
 // How far the card's level rose above where it was when the frame began.
 Bytes find_rise(const CardHistory& history, const TraceFrame& frame) {
-  const auto& moments = history.moments;
+  const auto& levels = history.levels;
   const std::int64_t began = frame.began_ns - history.started_at_ns, ended = frame.ended_ns - history.started_at_ns;
-  auto at = std::ranges::upper_bound(moments, began, {}, &Moment::at_ns);
-  const Bytes before = at == moments.begin() ? Bytes() : std::prev(at)->allocated;
+  auto at = std::ranges::upper_bound(levels, began, {}, &Level::at_ns);
+  const Bytes before = at == levels.begin() ? Bytes() : std::prev(at)->allocated;
   Bytes most = before;
-  for (; at != moments.end() && at->at_ns <= ended; ++at) most = std::max(most, at->allocated);
+  for (; at != levels.end() && at->at_ns <= ended; ++at) most = std::max(most, at->allocated);
   return most - before;
 }
 

@@ -35,10 +35,10 @@ CardHistory history() {
   CardHistory history;
   history.started_at_ns = 1000;
   for (const auto& [at_ns, allocated] : {std::pair(50, 100), {250, 400}, {350, 150}, {600, 200}}) {
-    Moment moment;
+    Level moment;
     moment.at_ns = at_ns;
     moment.allocated = Bytes(allocated);
-    history.moments.push_back(moment);
+    history.levels.push_back(moment);
   }
   return history;
 }

@@ -151,8 +151,8 @@ std::vector<OwnerRow> find_owners(const CardHistory& history, EventIndex at, std
   const auto add = [&](std::string owner, Bytes bytes) {
     if (bytes.count() != 0) rows.push_back({std::move(owner), "", "", history.device, bytes, 0});
   };
-  if (at >= history.moments.size()) return rows;
-  const Moment& moment = history.moments[at];
+  if (at >= history.levels.size()) return rows;
+  const Level& moment = history.levels[at];
   const Bytes unused = moment.reserved - blocks;
   const SegmentUse use = measure_free_space(history, at);
   // Without segment events (a real card) the two can't be told apart: it is all called cached.

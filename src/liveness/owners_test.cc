@@ -61,7 +61,7 @@ TEST(Owners, rows_sum_up_to_the_level_of_the_card) {
   EXPECT_EQ(bytes_of(rows, "context"), Bytes(5000));
   Bytes sum;
   for (const auto& row : rows) sum += row.bytes;
-  EXPECT_EQ(sum, history.moments[at].device);
+  EXPECT_EQ(sum, history.levels[at].device);
   EXPECT_EQ(sum, find_peaks(history).device);
 }
 

@@ -42,8 +42,8 @@ TEST(Peaks, the_moment_to_explain_is_the_fullest_under_the_highest_reservation) 
   builder.segment(5000, 3000).alloc(5000, 200).alloc(6000, 300).free(6000);  // 500 of 4000
   const CardHistory history = history_of(builder);
   const EventIndex at = find_peak_event(history);
-  EXPECT_EQ(history.moments[at].reserved, Bytes(4000));
-  EXPECT_EQ(history.moments[at].allocated, Bytes(500));
+  EXPECT_EQ(history.levels[at].reserved, Bytes(4000));
+  EXPECT_EQ(history.levels[at].allocated, Bytes(500));
 }
 
 TEST(Peaks, an_empty_history_has_no_moment) { EXPECT_EQ(find_peak_event(CardHistory()), kNever); }

@@ -72,9 +72,9 @@ std::vector<GrowingLine> lines_at(const CardHistory& history, std::span<const Re
 // Where `allocated` first stood at its highest within a phase.
 EventIndex phase_peak(const CardHistory& history, std::uint8_t phase) {
   EventIndex best = kNever;
-  for (EventIndex at = 0; at < history.moments.size(); ++at) {
-    if (history.moments[at].phase != phase) continue;
-    if (best == kNever || history.moments[at].allocated > history.moments[best].allocated) best = at;
+  for (EventIndex at = 0; at < history.levels.size(); ++at) {
+    if (history.levels[at].phase != phase) continue;
+    if (best == kNever || history.levels[at].allocated > history.levels[best].allocated) best = at;
   }
   return best;
 }
@@ -91,8 +91,8 @@ std::vector<StepPeak> find_step_peaks(const CardHistory& history) {
   std::vector<StepPeak> peaks;
   std::map<int, StepPeak> open;
   std::size_t next = 0;
-  for (EventIndex at = 0; at < history.moments.size(); ++at) {
-    const Moment& moment = history.moments[at];
+  for (EventIndex at = 0; at < history.levels.size(); ++at) {
+    const Level& moment = history.levels[at];
     StepPeak& current = open[moment.process];
     current.process = moment.process;
     current.allocated = std::max(current.allocated, moment.allocated);
@@ -129,8 +129,8 @@ std::vector<InputWork> find_input_work(const CardHistory& history, std::span<con
     return known->second;
   };
   // The first batch comes before the first forward pass, while the job counts as loading: later ones show the same.
-  const bool trains = std::any_of(history.moments.begin(), history.moments.end(),
-                                  [](const Moment& moment) { return moment.phase != VF_PHASE_LOAD; });
+  const bool trains = std::any_of(history.levels.begin(), history.levels.end(),
+                                  [](const Level& moment) { return moment.phase != VF_PHASE_LOAD; });
   std::vector<InputWork> found;
   for (const std::uint8_t phase : {VF_PHASE_LOAD, VF_PHASE_TRAIN, VF_PHASE_VALIDATE, VF_PHASE_TEST}) {
     if (phase == VF_PHASE_LOAD && trains) continue;
@@ -163,24 +163,24 @@ std::optional<model::FirstOptimizerStep> find_first_step(const CardHistory& hist
   model::FirstOptimizerStep first;
   first.device = history.device;
   EventIndex begin = kNever, end = kNever;
-  for (EventIndex at = 0; at < history.moments.size() && begin == kNever; ++at) {
-    if (history.moments[at].stage == VF_STAGE_OPTIMIZER && history.moments[at].phase == VF_PHASE_TRAIN) begin = at;
+  for (EventIndex at = 0; at < history.levels.size() && begin == kNever; ++at) {
+    if (history.levels[at].stage == VF_STAGE_OPTIMIZER && history.levels[at].phase == VF_PHASE_TRAIN) begin = at;
   }
   for (const StepEnd& step : history.step_ends) {
     if (step.phase == VF_PHASE_TRAIN && end == kNever) end = step.at;
   }
   if (begin == kNever) return std::nullopt;
   first.out_of_memory = end == kNever && !history.ooms.empty() && history.ooms.back().stage == VF_STAGE_OPTIMIZER;
-  const EventIndex until = end == kNever ? static_cast<EventIndex>(history.moments.size() - 1) : end;
+  const EventIndex until = end == kNever ? static_cast<EventIndex>(history.levels.size() - 1) : end;
   for (const Block& block : history.blocks) {
     const bool made = block.stage == VF_STAGE_OPTIMIZER && block.born >= begin && block.born <= until;
     // A process that ran out of memory took its temporaries with it: what was freed by the end was none of the state.
     if (made && (block.died == kNever || !block.freed || (end != kNever && block.lives_at(end))))
       first.state += block.size;
   }
-  for (EventIndex at = 0; at < history.moments.size(); ++at) {
+  for (EventIndex at = 0; at < history.levels.size(); ++at) {
     Bytes& peak = at < begin ? first.peak_before : first.peak_after;
-    if (at < begin || history.moments[at].phase == VF_PHASE_TRAIN) peak = std::max(peak, history.moments[at].allocated);
+    if (at < begin || history.levels[at].phase == VF_PHASE_TRAIN) peak = std::max(peak, history.levels[at].allocated);
   }
   return first;
 }
@@ -199,9 +199,9 @@ model::ThreadMemory find_thread_memory(const CardHistory& history, std::span<con
 }
 
 EventIndex event_at(const CardHistory& history, std::int64_t at_ns) {
-  const auto after = std::upper_bound(history.moments.begin(), history.moments.end(), at_ns - history.started_at_ns,
-                                      [](std::int64_t time, const Moment& moment) { return time < moment.at_ns; });
-  return after == history.moments.begin() ? kNever : static_cast<EventIndex>(after - history.moments.begin() - 1);
+  const auto after = std::upper_bound(history.levels.begin(), history.levels.end(), at_ns - history.started_at_ns,
+                                      [](std::int64_t time, const Level& moment) { return time < moment.at_ns; });
+  return after == history.levels.begin() ? kNever : static_cast<EventIndex>(after - history.levels.begin() - 1);
 }
 
 const Block* block_at(const CardHistory& history, int process, std::uint64_t address, EventIndex at) {

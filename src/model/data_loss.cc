@@ -6,9 +6,9 @@
 namespace vramfit::model {
 namespace {
 
-constexpr auto kInfo = OddWeight::kInfo;
-constexpr auto kLost = OddWeight::kDataLost;
-constexpr auto kWrong = OddWeight::kWrongAnswerPossible;
+constexpr auto kInfo = LossSeverity::kInfo;
+constexpr auto kLost = LossSeverity::kDataLost;
+constexpr auto kWrong = LossSeverity::kWrongAnswerPossible;
 
 constexpr std::array kTable{
     LossDescription{LossKind::kRecordingStopped, "recording_stopped", kWrong,
@@ -49,13 +49,13 @@ const LossDescription* find_loss(std::string_view key) {
   return found == kTable.end() ? nullptr : &*found;
 }
 
-std::string_view to_string(OddWeight weight) {
+std::string_view to_string(LossSeverity weight) {
   switch (weight) {
-    case OddWeight::kInfo:
+    case LossSeverity::kInfo:
       return "info";
-    case OddWeight::kDataLost:
+    case LossSeverity::kDataLost:
       return "data_lost";
-    case OddWeight::kWrongAnswerPossible:
+    case LossSeverity::kWrongAnswerPossible:
       return "wrong_answer_possible";
   }
   return "";
@@ -70,7 +70,7 @@ std::string sentence_of(const DataLoss& loss) {
 std::vector<std::string> sentences_of(const std::vector<DataLoss>& losses) {
   std::vector<std::string> sentences;
   for (const DataLoss& loss : losses) {
-    if (describe(loss.kind).weight == OddWeight::kInfo) continue;
+    if (describe(loss.kind).weight == LossSeverity::kInfo) continue;
     sentences.push_back(sentence_of(loss));
     if (loss.count > 1) sentences.back() += " (" + std::to_string(loss.count) + " times)";
   }

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/odd_input.h"
+#include "model/unread_input.h"
 
 namespace vramfit::model {
 
@@ -34,7 +34,7 @@ enum class LossKind {
 struct LossDescription {
   LossKind kind;
   std::string_view key;  // in recordings and JSON: never changed
-  OddWeight weight;
+  LossSeverity weight;
   std::string_view text;  // what is missing, for people
 };
 
@@ -42,7 +42,7 @@ std::span<const LossDescription> loss_table();
 const LossDescription& describe(LossKind kind);
 const LossDescription* find_loss(std::string_view key);  // null: no kind of this table
 
-std::string_view to_string(OddWeight weight);  // "info", "data_lost", "wrong_answer_possible"
+std::string_view to_string(LossSeverity weight);  // "info", "data_lost", "wrong_answer_possible"
 
 // What one run lost.
 struct DataLoss {

@@ -29,7 +29,7 @@ TEST(DataLoss, is_told_in_a_sentence) {
   EXPECT_EQ(sentence_of({LossKind::kRecordingCut, 2, ""}), "a recording is cut within a record");
   EXPECT_EQ(sentences_of({{LossKind::kRecordingCut, 2, ""}, {LossKind::kRecordKindUnknown, 9, ""}}),
             std::vector<std::string>{"a recording is cut within a record (2 times)"});
-  EXPECT_EQ(to_string(OddWeight::kWrongAnswerPossible), "wrong_answer_possible");
+  EXPECT_EQ(to_string(LossSeverity::kWrongAnswerPossible), "wrong_answer_possible");
 }
 
 }  // namespace

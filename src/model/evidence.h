@@ -386,7 +386,7 @@ struct Evidence {
   std::vector<SettingSeen> settings;
   std::vector<Remarkable> remarks;
   std::vector<Fact> facts;
-  std::map<std::string, std::int64_t> odd;  // input that was kept out, by what it is
+  std::map<std::string, std::int64_t> unread;  // input that was kept out, by what it is
   friend bool operator==(const Evidence&, const Evidence&) = default;
 };
 

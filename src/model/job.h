@@ -71,11 +71,11 @@ struct Holdings {
 Bytes sum(const Holdings& holdings);
 
 // The instant at which one stage of one phase held most.
-struct Moment {
+struct StagePeak {
   std::string phase;  // "train", "validate", ...
   std::string stage;  // "forward", "backward", "optimizer", "input", "other"
   Holdings holdings;
-  bool operator==(const Moment&) const = default;
+  bool operator==(const StagePeak&) const = default;
 };
 
 struct PhaseFacts {
@@ -139,8 +139,8 @@ struct Job {
   bool validates_with_gradients = false;  // forwards of evaluation ran with gradients on
   std::optional<GatheredFacts> gathered;
   std::optional<LeftoverFacts> leftovers;
-  std::vector<Moment> moments;
-  std::map<std::string, std::vector<Moment>> measured;  // by technique: the moments of a run with it alone
+  std::vector<StagePeak> stage_peaks;
+  std::map<std::string, std::vector<StagePeak>> measured;  // by technique: the moments of a run with it alone
   std::vector<PhaseFacts> phases;
   Bytes overhead;  // context, libraries, other processes: what the card lost before PyTorch asked
   StepWork work;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "model/notes.h"
-#include "model/odd_input.h"
+#include "model/unread_input.h"
 
 namespace vramfit::model {
 
@@ -23,7 +23,7 @@ struct Recording {
   std::span<const vf_record> records;  // lies in `storage`
   std::vector<std::string> strings;    // strings[id - 1]
   Notes notes;                         // docs/notes.md
-  std::map<std::string, OddInput> odd;
+  std::map<std::string, UnreadInput> unread;
   std::shared_ptr<const void> storage;  // the mapped file, or a vector in tests
 
   // The text of a string id; empty for 0 and for ids that were lost.

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/odd_input.h"
+#include "model/unread_input.h"
 
 namespace vramfit::model {
 
@@ -55,7 +55,7 @@ enum class BlockState : std::uint8_t {
   kInactive,           // cached
   kActiveAllocated,    // held by a tensor
   kActivePendingFree,  // freed, and waiting for other streams ("active_awaiting_free" in some files)
-  kUnknown,            // a word that this reader does not know; counted in Snapshot::odd
+  kUnknown,            // a word that this reader does not know; counted in Snapshot::unread
 };
 
 struct Block {
@@ -105,7 +105,7 @@ enum class TraceAction : std::uint8_t {
   kUserDefined,  // 2.6
   kAnnotate,     // 2.14: torch.cuda.memory._annotate_tensor; the text is the context's user_metadata
   kFree,         // nightly builds before 2.0: requested and completed in one
-  kUnknown,      // a word that this reader does not know; counted in Snapshot::odd
+  kUnknown,      // a word that this reader does not know; counted in Snapshot::unread
 };
 
 // Strings and pool of an entry, stored once for all entries that agree in them.
@@ -200,7 +200,7 @@ struct Snapshot {
   // About the reading.
   std::string torch_at_least;  // the oldest release that writes such a file: "2.0", "2.6", "2.14", ...
   std::map<std::string, UnknownField> unknown;
-  std::map<std::string, OddInput> odd;
+  std::map<std::string, UnreadInput> unread;
   std::optional<std::int64_t> truncated_at;  // the file ends too early or is damaged there (an offset in the pickle):
                                              // what was complete before it is here
   std::string damage;                        // what was wrong there

@@ -10,7 +10,7 @@ namespace {
 // Of what PyTorch caches beyond the allocated bytes, this share sits in partly used segments and can't be given back.
 constexpr double kStuckCache = 0.2;
 
-void apply_checkpoints(const Forecast& forecast, model::Moment& moment) {
+void apply_checkpoints(const Forecast& forecast, model::StagePeak& moment) {
   if (!holds_graph(moment)) return;
   const Bytes freed = scaled(forecast.recomputed, forecast.activation_scale);
   Bytes& activations = moment.holdings.activations;
@@ -37,19 +37,19 @@ std::string_view name(Effect effect) {
 
 Forecast start_forecast(const model::Job& job) {
   Forecast forecast;
-  forecast.moments = job.moments;
+  forecast.stage_peaks = job.stage_peaks;
   forecast.work = job.work;
   return forecast;
 }
 
 Bytes scaled(Bytes bytes, double factor) { return Bytes(std::llround(static_cast<double>(bytes.count()) * factor)); }
 
-bool holds_graph(const model::Moment& moment) {
+bool holds_graph(const model::StagePeak& moment) {
   return moment.phase == "train" && (moment.stage == "forward" || moment.stage == "backward");
 }
 
 void scale_batch(Forecast& forecast, std::string_view phase, double share) {
-  for (model::Moment& moment : forecast.moments) {
+  for (model::StagePeak& moment : forecast.stage_peaks) {
     if (moment.phase != phase) continue;
     model::Holdings& held = moment.holdings;
     held.inputs = scaled(held.inputs, share);
@@ -84,8 +84,8 @@ Bytes find_cache(const model::Job& job) {
 Outlook add_up(const model::Job& job, const Forecast& forecast) {
   Outlook outlook;
   Bytes before, after;
-  for (const model::Moment& moment : job.moments) before = std::max(before, sum(moment.holdings));
-  for (model::Moment moment : forecast.moments) {
+  for (const model::StagePeak& moment : job.stage_peaks) before = std::max(before, sum(moment.holdings));
+  for (model::StagePeak moment : forecast.stage_peaks) {
     apply_checkpoints(forecast, moment);
     const Bytes held = sum(moment.holdings);
     after = std::max(after, held);

@@ -27,7 +27,7 @@ enum class Effect {
 std::string_view name(Effect effect);  // "same", "rounding", ...
 
 struct Forecast {
-  std::vector<model::Moment> moments;
+  std::vector<model::StagePeak> stage_peaks;
   double activation_scale = 1;  // what has been done to training activations: a block's share shrinks with it
   Bytes recomputed;             // what checkpointing frees at the peak, before that scale
   double cache_scale = 1;       // of what PyTorch holds in reserve
@@ -40,7 +40,7 @@ struct Forecast {
 Forecast start_forecast(const model::Job& job);
 
 Bytes scaled(Bytes bytes, double factor);
-bool holds_graph(const model::Moment& moment);  // a training moment at which activations are alive
+bool holds_graph(const model::StagePeak& moment);  // a training moment at which activations are alive
 
 // `share` of the samples (or of the pixels) at once: what grows with the batch shrinks with it.
 void scale_batch(Forecast& forecast, std::string_view phase, double share);

@@ -45,9 +45,9 @@ TEST(ReportDiagnosis, what_was_written_is_read) {
 }
 
 TEST(ReportDiagnosis, what_is_no_diagnosis_is_refused) {
-  std::string odd = written(sample());
-  odd.replace(odd.find("\"fail\""), 6, "\"odd!\"");
-  for (const std::string& text : {std::string(), std::string("{}"), std::string("[1]"), odd}) {
+  std::string unread = written(sample());
+  unread.replace(unread.find("\"fail\""), 6, "\"odd!\"");
+  for (const std::string& text : {std::string(), std::string("{}"), std::string("[1]"), unread}) {
     EXPECT_FALSE(ingest::read_stored_diagnosis(text)) << text;
   }
 }

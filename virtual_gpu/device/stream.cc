@@ -97,16 +97,16 @@ int64_t horizon(const Stream& stream) {
   return &stream == &card.legacy ? std::max(own, card.blocking_until.load(std::memory_order_relaxed)) : own;
 }
 
-template <typename Thing>
-Thing* obtain(std::vector<Thing*>& reusable, std::deque<Thing>& all, HandleSet& handles) {
+template <typename Object>
+Object* obtain(std::vector<Object*>& reusable, std::deque<Object>& all, HandleSet& handles) {
   if (reusable.empty()) {
-    Thing* made = &all.emplace_back();
+    Object* made = &all.emplace_back();
     handles.insert(made);
     return made;
   }
-  Thing* thing = reusable.back();
+  Object* object = reusable.back();
   reusable.pop_back();
-  return thing;
+  return object;
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ struct Communicator {
   std::map<int, uint64_t> sent;  // messages to each rank
   std::map<int, uint64_t> received;
   int splits = 0;
-  bool lonely = false;  // a peer has gone: no longer wait for anybody
-  bool failed = false;  // a peer that lives did not come: what NCCL calls a timeout
+  bool peer_left = false;  // a peer has gone: no longer wait for anybody
+  bool failed = false;     // a peer that lives did not come: what NCCL calls a timeout
 };
 
 // Makes a communicator on the calling thread's card and charges NCCL's channel buffers to it.

@@ -60,7 +60,7 @@ bool may_still_come(const Mailbox& mailbox, const Communicator& communicator, in
 std::optional<std::string> fetch(Communicator& communicator, const std::string& key, int rank) {
   const Mailbox* mailbox = session_mailbox();
   if (mailbox == nullptr) return std::nullopt;
-  if (communicator.lonely) return mailbox->fetch(key, std::chrono::milliseconds{0});
+  if (communicator.peer_left) return mailbox->fetch(key, std::chrono::milliseconds{0});
   const auto until = std::chrono::steady_clock::now() + patience();
   bool lives = true;
   while (lives && std::chrono::steady_clock::now() < until) {
@@ -68,7 +68,7 @@ std::optional<std::string> fetch(Communicator& communicator, const std::string& 
     lives = may_still_come(*mailbox, communicator, rank);
   }
   if (auto bytes = mailbox->fetch(key, std::chrono::milliseconds{0})) return bytes;  // its last words
-  communicator.lonely = true;
+  communicator.peer_left = true;
   communicator.failed = lives;
   ledger::note_loss(lives ? "rank_late" : "rank_missing");
   return std::nullopt;

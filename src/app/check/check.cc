@@ -62,10 +62,10 @@ void learn_the_rest(const CheckRequest& request, CheckAnswer& answer) {
     result.learned.push_back(
         fmt::format("the order of addresses on {}: {}", result.card, result.recorded_address_order));
   }
-  if (request.job.held) {
-    answer.lesson.held = request.job.held;
-    result.learned.push_back(
-        fmt::format("what context and libraries hold on {}: {}", result.card, to_string(request.job.held->bytes)));
+  if (request.job.measured_overhead) {
+    answer.lesson.measured_overhead = request.job.measured_overhead;
+    result.learned.push_back(fmt::format("what context and libraries hold on {}: {}", result.card,
+                                         to_string(request.job.measured_overhead->bytes)));
   }
   if (answer.lesson.is_empty()) {
     result.notes.emplace_back(is_same(result)

@@ -29,7 +29,7 @@ base::Result<Measurement> measure_change(job::Runner& runner, job::RunRequest pl
       break;
     case plan::Outcome::kFits:
     case plan::Outcome::kBorderline:
-      job.measured[change.technique] = facts::find_moments(*outcome->facts, job.device);
+      job.measured[change.technique] = facts::find_stage_peaks(*outcome->facts, job.device);
       break;
     case plan::Outcome::kOutOfMemory:
     case plan::Outcome::kTimedOut:

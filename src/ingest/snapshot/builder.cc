@@ -9,7 +9,7 @@
 
 namespace vramfit::ingest::snapshot {
 
-using model::OddWeight;
+using model::LossSeverity;
 using pickle::Kind;
 using pickle::make_folded;
 using pickle::Object;
@@ -52,10 +52,10 @@ std::size_t Builder::memory_bytes() const {
          frame_table_.memory_bytes() + stack_table_.memory_bytes() + context_table_.memory_bytes();
 }
 
-void Builder::count_odd(std::string name, OddWeight weight) {
-  model::OddInput& odd = snapshot_.odd[std::move(name)];
-  odd.weight = weight;
-  ++odd.count;
+void Builder::count_unread(std::string name, LossSeverity weight) {
+  model::UnreadInput& unread = snapshot_.unread[std::move(name)];
+  unread.weight = weight;
+  ++unread.count;
 }
 
 void Builder::keep_unknown(std::string_view record, const Value& key, const Value& value) {
@@ -77,7 +77,7 @@ void Builder::keep_unknown(std::string_view record, const Value& key, const Valu
 std::int64_t Builder::integer(const Value& value, std::string_view field) {
   if (value.kind == Kind::kInt) return value.number();
   if (value.kind == Kind::kBool) return static_cast<std::int64_t>(value.bits);
-  count_odd(fmt::format("{} is no 64-bit integer", field), OddWeight::kWrongAnswerPossible);
+  count_unread(fmt::format("{} is no 64-bit integer", field), LossSeverity::kWrongAnswerPossible);
   return 0;
 }
 
@@ -98,13 +98,13 @@ model::StringId Builder::string_id(std::uint32_t pooled) {
 
 model::StringId Builder::string(const Value& value, std::string_view field) {
   if (value.kind == Kind::kString || value.kind == Kind::kBytes) return string_id(value.text());
-  if (value.kind != Kind::kNone) count_odd(fmt::format("{} is no text", field), OddWeight::kDataLost);
+  if (value.kind != Kind::kNone) count_unread(fmt::format("{} is no text", field), LossSeverity::kDataLost);
   return model::StringId::kEmpty;
 }
 
 model::PoolId Builder::pool(const Value& value, std::string_view field) {
   if (value.kind == Kind::kFolded && value.tag == kPair) return {pairs_[value.bits].first, pairs_[value.bits].second};
-  count_odd(fmt::format("{} is no pair of integers", field), OddWeight::kWrongAnswerPossible);
+  count_unread(fmt::format("{} is no pair of integers", field), LossSeverity::kWrongAnswerPossible);
   return {};
 }
 
@@ -112,7 +112,7 @@ model::StackId Builder::stack(const Value& value, std::string_view field) {
   if (value.kind == Kind::kFolded && value.tag == kStack) return static_cast<model::StackId>(value.bits);
   const Object* list = heap_->find(value);
   if (list == nullptr || (list->kind != ObjectKind::kList && list->kind != ObjectKind::kTuple)) {
-    if (value.kind != Kind::kNone) count_odd(fmt::format("{} is no list", field), OddWeight::kDataLost);
+    if (value.kind != Kind::kNone) count_unread(fmt::format("{} is no list", field), LossSeverity::kDataLost);
     return model::StackId::kNone;
   }
   if (list->items.empty()) return model::StackId::kNone;
@@ -122,7 +122,7 @@ model::StackId Builder::stack(const Value& value, std::string_view field) {
     if (frame.kind == Kind::kFolded && frame.tag == kFrame) {
       frame_scratch_.push_back(static_cast<model::FrameId>(frame.bits));
     } else {
-      count_odd("something in a stack is no frame", OddWeight::kDataLost);
+      count_unread("something in a stack is no frame", LossSeverity::kDataLost);
     }
   }
   const std::span<const model::FrameId> frames = frame_scratch_;
@@ -223,7 +223,7 @@ bool Builder::add_to_dict(const Value& folded, const Value& key, const Value& va
     fold_root(items);
     return true;
   }
-  count_odd("an item came for a dict that was complete", OddWeight::kDataLost);
+  count_unread("an item came for a dict that was complete", LossSeverity::kDataLost);
   return false;
 }
 
@@ -299,7 +299,8 @@ bool Builder::add_to_list(const Value& folded, const Value& item) {
     default:
       break;
   }
-  if (!taken) count_odd("an item of a list is of another kind than the first, or not whole", OddWeight::kDataLost);
+  if (!taken)
+    count_unread("an item of a list is of another kind than the first, or not whole", LossSeverity::kDataLost);
   return taken;
 }
 

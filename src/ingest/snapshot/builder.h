@@ -116,7 +116,7 @@ class Builder final : public pickle::Folder {
   model::StringId string_id(std::uint32_t pooled);
   model::ContextId context_id(const model::TraceContext& context);
 
-  void count_odd(std::string name, model::OddWeight weight);
+  void count_unread(std::string name, model::LossSeverity weight);
   void keep_unknown(std::string_view record, const Value& key, const Value& value);
   std::string derive_release() const;
 

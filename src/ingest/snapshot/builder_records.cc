@@ -9,7 +9,7 @@
 
 namespace vramfit::ingest::snapshot {
 
-using model::OddWeight;
+using model::LossSeverity;
 using pickle::Kind;
 using pickle::make_folded;
 using pickle::Object;
@@ -77,8 +77,8 @@ void Builder::set_block_field(model::Block& block, const Value& key, const Value
       block.state = value.kind == Kind::kString && value.text() < states_.size() ? states_[value.text()]
                                                                                  : model::parse_block_state(word);
       if (block.state == model::BlockState::kUnknown) {
-        count_odd(fmt::format("block state {}", pickle::quote_json(word.substr(0, 100))),
-                  OddWeight::kWrongAnswerPossible);
+        count_unread(fmt::format("block state {}", pickle::quote_json(word.substr(0, 100))),
+                     LossSeverity::kWrongAnswerPossible);
       }
       break;
     }
@@ -133,8 +133,8 @@ void Builder::set_entry_field(model::TraceEntry& entry, model::TraceContext& con
       entry.action = value.kind == Kind::kString && value.text() < actions_.size() ? actions_[value.text()]
                                                                                    : model::TraceAction::kUnknown;
       if (entry.action == model::TraceAction::kUnknown) {
-        count_odd(fmt::format("trace action {}", pickle::quote_json(word.substr(0, 100))),
-                  OddWeight::kWrongAnswerPossible);
+        count_unread(fmt::format("trace action {}", pickle::quote_json(word.substr(0, 100))),
+                     LossSeverity::kWrongAnswerPossible);
       }
       break;
     }
@@ -221,7 +221,7 @@ void Builder::set_segment_field(model::Segment& segment, const Value& key, const
         segment.blocks = block_lists_[value.bits];
         if (value.bits + 1 == block_lists_.size()) block_lists_.back().clear();
       } else if (const Object* list = heap_->find(value); list == nullptr || !list->items.empty()) {
-        count_odd("segment.blocks is no list of blocks", OddWeight::kDataLost);
+        count_unread("segment.blocks is no list of blocks", LossSeverity::kDataLost);
       }
       break;
     default:

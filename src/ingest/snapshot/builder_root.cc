@@ -10,7 +10,7 @@
 
 namespace vramfit::ingest::snapshot {
 
-using model::OddWeight;
+using model::LossSeverity;
 using pickle::Kind;
 using pickle::make_folded;
 using pickle::Object;
@@ -28,7 +28,7 @@ std::optional<std::int64_t> limit_of(std::int64_t value) {
 
 Value Builder::fold_root(std::span<const Value> items) {
   if (has_root_) {
-    count_odd("another snapshot in the same file", OddWeight::kDataLost);
+    count_unread("another snapshot in the same file", LossSeverity::kDataLost);
     return make_folded(kRoot, 1);
   }
   has_root_ = true;
@@ -64,7 +64,7 @@ void Builder::take_segments(std::vector<model::Segment>& segments, const Value& 
   if (value.kind == Kind::kFolded && value.tag == kSegmentList) {
     segments = std::move(segment_lists_[value.bits]);
   } else if (const Object* list = heap_->find(value); list == nullptr || !list->items.empty()) {
-    count_odd("the segments are no list of segments", OddWeight::kDataLost);
+    count_unread("the segments are no list of segments", LossSeverity::kDataLost);
   }
 }
 
@@ -73,7 +73,7 @@ void Builder::take_trace(std::vector<model::TraceEntry>& trace, const Value& val
   if (list.kind == Kind::kFolded && list.tag == kEntryList) {
     trace = std::move(entry_lists_[list.bits]);
   } else if (const Object* object = heap_->find(list); object == nullptr || !object->items.empty()) {
-    count_odd("a trace is no list of trace entries", OddWeight::kDataLost);
+    count_unread("a trace is no list of trace entries", LossSeverity::kDataLost);
   }
 }
 
@@ -91,14 +91,14 @@ void Builder::take_annotations(const Value& value) {
   if (value.kind == Kind::kFolded && value.tag == kAnnotationList) {
     snapshot_.annotations = std::move(annotation_lists_[value.bits]);
   } else if (const Object* list = heap_->find(value); list == nullptr || !list->items.empty()) {
-    count_odd("the annotations are no list of annotations", OddWeight::kDataLost);
+    count_unread("the annotations are no list of annotations", LossSeverity::kDataLost);
   }
 }
 
 void Builder::take_settings(const Value& value) {
   const Object* dict = heap_->find(value);
   if (dict == nullptr || dict->kind != pickle::ObjectKind::kDict) {
-    count_odd("the allocator's settings are no dict", OddWeight::kDataLost);
+    count_unread("the allocator's settings are no dict", LossSeverity::kDataLost);
     return;
   }
   model::AllocatorSettings settings;

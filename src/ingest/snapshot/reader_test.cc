@@ -156,15 +156,15 @@ TEST(Snapshot, what_is_none_is_an_error_that_says_what_to_do) {
 
 TEST(Snapshot, fields_of_wrong_types_are_left_out_and_counted) {
   // {'segments': [{'address': 'x', 'total_size': 4, 'blocks': 7}]}
-  const auto odd = parse(
+  const auto unread = parse(
       "\x80\x02}X\x08\x00\x00\x00segments]}(X\x07\x00\x00\x00"
       "addressX\x01\x00\x00\x00xX\x0a\x00\x00\x00total_sizeK\x04X\x06\x00\x00\x00"
       "blocksK\x07uas."s);
-  ASSERT_TRUE(odd) << odd.error().what;
-  ASSERT_EQ(odd->segments.size(), 1u);
-  EXPECT_EQ(odd->segments[0].total_size, 4);
-  EXPECT_EQ(odd->odd.at("segment.address is no 64-bit integer").count, 1);
-  EXPECT_EQ(odd->odd.at("segment.blocks is no list of blocks").count, 1);
+  ASSERT_TRUE(unread) << unread.error().what;
+  ASSERT_EQ(unread->segments.size(), 1u);
+  EXPECT_EQ(unread->segments[0].total_size, 4);
+  EXPECT_EQ(unread->unread.at("segment.address is no 64-bit integer").count, 1);
+  EXPECT_EQ(unread->unread.at("segment.blocks is no list of blocks").count, 1);
 }
 
 TEST(Snapshot, a_folder_a_missing_file_and_a_pipe_are_refused) {

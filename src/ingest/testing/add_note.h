@@ -13,8 +13,8 @@ namespace vramfit::ingest::testing {
 
 // `fields` has the kind too.
 inline void add_note(model::Recording& recording, const nlohmann::json& fields) {
-  OddFields odd;
-  EXPECT_TRUE(read_note(fields.at("kind").get<std::string>(), fields, recording.notes, odd)) << fields;
+  UnreadFields unread;
+  EXPECT_TRUE(read_note(fields.at("kind").get<std::string>(), fields, recording.notes, unread)) << fields;
 }
 
 inline void add_note(model::Recording& recording, const char* text) {

@@ -101,7 +101,7 @@ class MemorySummaryReader final : public TextReader {
     open_->truncated = !open_->statistics.contains("reserved_bytes.all");
     open_->abbreviated = !open_->truncated && !open_->statistics.contains("reserved_bytes.large_pool");
     if (open_->statistics.empty() && open_->counters.empty()) {
-      sink.count_odd("memory summaries without rows");
+      sink.count_unread("memory summaries without rows");
     } else {
       sink.add(sink.evidence().summaries, std::move(*open_), "memory summaries");
     }

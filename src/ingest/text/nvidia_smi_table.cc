@@ -16,7 +16,7 @@
 namespace vramfit::ingest {
 namespace {
 
-constexpr int kPatience = 3;  // lines outside the table before it is over
+constexpr int kMostIdleLines = 3;  // lines outside the table before it is over
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -144,7 +144,7 @@ class NvidiaSmiTableReader final : public TextReader {
     if (!open_) return begin_within(line, cells, sink);
     if (line.stream != stream_) return;
     if (cells.empty() && !text.contains("+--")) {
-      if (++idle_ >= kPatience || text.contains("File \"")) finish(sink);
+      if (++idle_ >= kMostIdleLines || text.contains("File \"")) finish(sink);
       return;
     }
     idle_ = 0;

@@ -183,7 +183,7 @@ model::Evidence TextPass::finish() {
                   : latin1_                                       ? "latin-1"
                                                                   : "utf-8";
   if (const std::int64_t cut = input_.cut_lines() + cut_lines_; cut > 0) {
-    evidence_.odd["lines longer than the limit"] += cut;
+    evidence_.unread["lines longer than the limit"] += cut;
     file.complete = false;
   }
   evidence_.facts = collect_facts(evidence_);
@@ -261,7 +261,7 @@ void merge_evidence(model::Evidence& into, model::Evidence&& other) {
   append(into.settings, other.settings);
   append(into.remarks, other.remarks);
   append(into.facts, other.facts);
-  for (const auto& [name, count] : other.odd) into.odd[name] += count;
+  for (const auto& [name, count] : other.unread) into.unread[name] += count;
 }
 
 }  // namespace vramfit::ingest

@@ -107,14 +107,14 @@ TEST(ReadText, is_bounded) {
   const auto longest =
       parse_text_evidence(std::string(5000, 'x') + std::string(kOom) + "\n" + std::string(kOom) + "\n", "log", limits);
   ASSERT_EQ(longest.ooms.size(), 1u) << "the first stands behind the limit of its line";
-  EXPECT_EQ(longest.odd.at("lines longer than the limit"), 1);
+  EXPECT_EQ(longest.unread.at("lines longer than the limit"), 1);
   EXPECT_FALSE(longest.files[0].complete);
   std::string many;
   for (int i = 0; i < 100; ++i)
     many += "CUDA out of memory. Tried to allocate " + std::to_string(i + 2) + ".00 MiB\n\n";
   const auto evidence = parse_text_evidence(many, "log", limits);
   EXPECT_EQ(evidence.ooms.size(), 10u);
-  EXPECT_EQ(evidence.odd.at("out-of-memory messages beyond the limit"), 90);
+  EXPECT_EQ(evidence.unread.at("out-of-memory messages beyond the limit"), 90);
 }
 
 TEST(ReadText, refuses_what_is_no_text) {

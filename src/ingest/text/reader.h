@@ -40,7 +40,7 @@ class EvidenceSink {
   model::Evidence& evidence() { return evidence_; }
   const TextLimits& limits() const { return limits_; }
   model::SourceLine at(const LogLine& line) const;
-  void count_odd(std::string_view what) { ++evidence_.odd[std::string(what)]; }
+  void count_unread(std::string_view what) { ++evidence_.unread[std::string(what)]; }
 
   // Keeps the entry, or counts it when there are too many of its kind already.
   template <class Entry>
@@ -48,7 +48,7 @@ class EvidenceSink {
     if (entries.size() < limits_.most_entries) {
       entries.push_back(std::move(entry));
     } else {
-      count_odd(std::string(kind) + " beyond the limit");
+      count_unread(std::string(kind) + " beyond the limit");
     }
   }
 

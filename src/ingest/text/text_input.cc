@@ -79,7 +79,7 @@ void TextInput::feed(std::string_view bytes) {
 
 void TextInput::decode(std::string_view bytes) {
   if (*encoding_ == TextEncoding::kEightBit) return append(bytes);
-  std::string units = odd_ + std::string(bytes), text;
+  std::string units = unread_ + std::string(bytes), text;
   const bool little = *encoding_ == TextEncoding::kUtf16Little;
   const auto unit = [&](std::size_t at) {
     const auto first = static_cast<unsigned char>(units[at]), second = static_cast<unsigned char>(units[at + 1]);
@@ -99,7 +99,7 @@ void TextInput::decode(std::string_view bytes) {
     at += 2;
     if (letter < 0xd800 || letter > 0xdfff) append_letter(text, letter);
   }
-  odd_ = units.substr(at);
+  unread_ = units.substr(at);
   append(text);
 }
 

@@ -43,7 +43,7 @@ class TextInput {
   TakeBlock take_;
   std::optional<TextEncoding> encoding_;
   std::string first_;    // until the encoding is known
-  std::string odd_;      // a UTF-16 unit of which one byte is there, or a high surrogate
+  std::string unread_;   // a UTF-16 unit of which one byte is there, or a high surrogate
   std::string pending_;  // text without a line's end so far
   bool dropping_ = false;
   std::int64_t cut_lines_ = 0;

@@ -21,8 +21,8 @@ constexpr std::size_t kLongestMessage = 2000;  // bytes
 constexpr std::size_t kLongestCode = 300;      // bytes
 constexpr const char* kLostFile = "(traceback cut off)";
 constexpr int kMostMessageLines = 8;
-constexpr int kPatience = 40;       // lines that say nothing before an open traceback is given up
-constexpr int kAfterPatience = 12;  // lines behind the exception in which a further one may be announced
+constexpr int kMostIdleLines = 40;    // lines that say nothing before an open traceback is given up
+constexpr int kMostLinesBehind = 12;  // lines behind the exception in which a further one may be announced
 
 // One traceback that is being printed.
 struct Open {
@@ -313,7 +313,7 @@ void TracebackReader::close(Open& open, EvidenceSink& sink) {
   }
   if (exceptions.back().type.empty()) open.traceback.truncated = !open.innermost_first;
   const bool empty = exceptions.size() == 1 && exceptions[0].frames.empty() && exceptions[0].message.empty();
-  if (empty) return sink.count_odd("tracebacks without frames");
+  if (empty) return sink.count_unread("tracebacks without frames");
   open.traceback.marks = find_phase_marks(open.traceback);
   sink.add(sink.evidence().tracebacks, std::move(open.traceback), "tracebacks");
 }
@@ -321,8 +321,8 @@ void TracebackReader::close(Open& open, EvidenceSink& sink) {
 void TracebackReader::close_done(EvidenceSink& sink) {
   for (auto open = open_.begin(); open != open_.end();) {
     const bool over = open->state == Open::State::kFrames || open->state == Open::State::kAnnounced
-                          ? open->idle > kPatience
-                          : open->idle > kAfterPatience;
+                          ? open->idle > kMostIdleLines
+                          : open->idle > kMostLinesBehind;
     if (over) close(*open, sink);
     open = over ? open_.erase(open) : std::next(open);
   }

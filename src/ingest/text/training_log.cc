@@ -83,7 +83,7 @@ class TrainingLogReader final : public TextReader {
         if (i != kept) all[kept] = std::move(all[i]);
         ++kept;
       }
-      sink.evidence().odd["training points thinned out"] += static_cast<std::int64_t>(all.size() - kept);
+      sink.evidence().unread["training points thinned out"] += static_cast<std::int64_t>(all.size() - kept);
       all.resize(kept);
       stride_ *= 2;
     }

@@ -51,7 +51,7 @@ class Autocast final : public Technique {
   void predict(const model::Job& job, const Target& target, const model::Change& change,
                Forecast& forecast) const override {
     const auto measured = job.measured.find(std::string(id()));
-    for (model::Moment& moment : forecast.moments) {
+    for (model::StagePeak& moment : forecast.stage_peaks) {
       const Shares shares = measured == job.measured.end() ? assume(moment) : compare(job, measured->second, moment);
       moment.holdings.activations = scaled(moment.holdings.activations, shares.activations);
       moment.holdings.temporaries = scaled(moment.holdings.temporaries, shares.temporaries);
@@ -75,13 +75,14 @@ class Autocast final : public Technique {
     Bytes half_copies;  // of the weights
   };
 
-  static Shares assume(const model::Moment& moment) {
+  static Shares assume(const model::StagePeak& moment) {
     if (!holds_graph(moment)) return {};
     return {kActivationShare, kActivationShare, scaled(moment.holdings.weights, kHalfCopies)};
   }
 
-  static const model::Moment* find_same(const std::vector<model::Moment>& moments, const model::Moment& moment) {
-    for (const model::Moment& other : moments) {
+  static const model::StagePeak* find_same(const std::vector<model::StagePeak>& moments,
+                                           const model::StagePeak& moment) {
+    for (const model::StagePeak& other : moments) {
       if (other.phase == moment.phase && other.stage == moment.stage) return &other;
     }
     return nullptr;
@@ -92,10 +93,10 @@ class Autocast final : public Technique {
   }
 
   // The recorder counts half copies of weights among the activations; they do not shrink with the batch.
-  static Shares compare(const model::Job& job, const std::vector<model::Moment>& measured,
-                        const model::Moment& moment) {
-    const model::Moment* before = find_same(job.moments, moment);
-    const model::Moment* after = find_same(measured, moment);
+  static Shares compare(const model::Job& job, const std::vector<model::StagePeak>& measured,
+                        const model::StagePeak& moment) {
+    const model::StagePeak* before = find_same(job.stage_peaks, moment);
+    const model::StagePeak* after = find_same(measured, moment);
     if (before == nullptr || after == nullptr) return {};
     Shares shares;
     Bytes activations = after->holdings.activations;

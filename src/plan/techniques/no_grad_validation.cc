@@ -7,7 +7,7 @@ namespace {
 // Without a graph only the tensors between two layers are alive; of a deep network's activations, a small part.
 constexpr double kAliveWithoutGraph = 0.15;
 
-bool is_evaluation(const model::Moment& moment) { return moment.phase == "validate" || moment.phase == "test"; }
+bool is_evaluation(const model::StagePeak& moment) { return moment.phase == "validate" || moment.phase == "test"; }
 
 class NoGradValidation final : public Technique {
  public:
@@ -26,7 +26,7 @@ class NoGradValidation final : public Technique {
   }
 
   void predict(const model::Job&, const Target&, const model::Change&, Forecast& forecast) const override {
-    for (model::Moment& moment : forecast.moments) {
+    for (model::StagePeak& moment : forecast.stage_peaks) {
       if (!is_evaluation(moment)) continue;
       moment.holdings.activations = scaled(moment.holdings.activations, kAliveWithoutGraph);
       moment.holdings.gathered = scaled(moment.holdings.gathered, kAliveWithoutGraph);  // each result kept its graph

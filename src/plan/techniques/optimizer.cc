@@ -62,7 +62,7 @@ class Optimizer final : public Technique {
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const std::string name = model::find_text(change, "name").value_or("");
     const double state = share_of_state(job.optimizer->class_name, name);
-    for (model::Moment& moment : forecast.moments) {
+    for (model::StagePeak& moment : forecast.stage_peaks) {
       moment.holdings.optimizer = scaled(moment.holdings.optimizer, state);
       if (moment.stage != "optimizer") continue;
       moment.holdings.temporaries = scaled(moment.holdings.temporaries, kTemporariesOneByOne);

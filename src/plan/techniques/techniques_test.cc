@@ -85,10 +85,10 @@ TEST(MicroBatch, frees_activations_only_and_keeps_gradients_alive) {
   const auto change = micro_batch().options(job, example_target())[0];
   EXPECT_EQ(micro_batch().describe(change), "micro-batch 4 x 2");
   const Forecast forecast = predict(micro_batch(), job, example_target(), change);
-  EXPECT_EQ(forecast.moments[0].holdings.activations, Bytes::mib(1300));
-  EXPECT_EQ(forecast.moments[0].holdings.gradients, Bytes::mib(100));
-  EXPECT_EQ(forecast.moments[0].holdings.weights, Bytes::mib(100));
-  EXPECT_EQ(forecast.moments[3], job.moments[3]) << "evaluation is not touched";
+  EXPECT_EQ(forecast.stage_peaks[0].holdings.activations, Bytes::mib(1300));
+  EXPECT_EQ(forecast.stage_peaks[0].holdings.gradients, Bytes::mib(100));
+  EXPECT_EQ(forecast.stage_peaks[0].holdings.weights, Bytes::mib(100));
+  EXPECT_EQ(forecast.stage_peaks[3], job.stage_peaks[3]) << "evaluation is not touched";
   EXPECT_EQ(forecast.effect, Effect::kSame);
 }
 
@@ -150,7 +150,7 @@ TEST(Autocast, never_halves_everything) {
   const model::Job job = example_job();
   const Target target = example_target();
   const Forecast forecast = predict(autocast(), job, target, autocast().options(job, target)[0]);
-  const model::Holdings& held = forecast.moments[0].holdings;
+  const model::Holdings& held = forecast.stage_peaks[0].holdings;
   EXPECT_EQ(held.weights, Bytes::mib(100 + 50)) << "half copies of the weights come on top";
   EXPECT_EQ(held.optimizer, Bytes::mib(200));
   EXPECT_EQ(held.activations, Bytes::mib(2600 * 65 / 100));
@@ -241,8 +241,8 @@ TEST(ValidationBatch, shrinks_evaluation_alone) {
   const auto options = validation_batch().options(job, example_target());
   ASSERT_EQ(options.size(), 2U);  // 2, 1
   const Forecast forecast = predict(validation_batch(), job, example_target(), options[1]);
-  EXPECT_EQ(forecast.moments[0], job.moments[0]);
-  EXPECT_EQ(forecast.moments[3].holdings.activations, Bytes::mib(75));
+  EXPECT_EQ(forecast.stage_peaks[0], job.stage_peaks[0]);
+  EXPECT_EQ(forecast.stage_peaks[3].holdings.activations, Bytes::mib(75));
 }
 
 TEST(NoGradValidation, is_only_possible_where_evaluation_left_a_graph) {
@@ -262,7 +262,7 @@ TEST(Allocator, is_left_alone_when_memory_is_not_fragmented) {
 TEST(ResizeInput, scales_images_with_the_area_and_says_that_accuracy_changes) {
   const auto options = resize_input().options(example_job(), example_target());
   const Forecast forecast = predict(resize_input(), example_job(), example_target(), options.back());
-  EXPECT_EQ(forecast.moments[0].holdings.activations, Bytes::mib(650));
+  EXPECT_EQ(forecast.stage_peaks[0].holdings.activations, Bytes::mib(650));
   EXPECT_EQ(forecast.effect, Effect::kInput);
   model::Job tabular = example_job();
   tabular.loaders[0].shapes = {{8}};

@@ -44,7 +44,7 @@ Bytes& field_of(Holdings& holdings, const Block& block) {
 }
 
 // Walks one card's blocks by birth; memory only grows at a birth, so that is where peaks are.
-std::vector<model::Moment> find_card_moments(const liveness::CardHistory& history) {
+std::vector<model::StagePeak> find_peaks_of_card(const liveness::CardHistory& history) {
   using Death = std::pair<EventIndex, const Block*>;
   std::priority_queue<Death, std::vector<Death>, std::greater<>> deaths;
   std::map<std::pair<std::uint8_t, std::uint8_t>, std::pair<Bytes, Holdings>> fullest;
@@ -64,7 +64,7 @@ std::vector<model::Moment> find_card_moments(const liveness::CardHistory& histor
     most = level;
     holdings = now;
   }
-  std::vector<model::Moment> moments;
+  std::vector<model::StagePeak> moments;
   for (const auto& [where, peak] : fullest) {
     moments.push_back(
         {std::string(model::phase_name(where.first)), std::string(stage_name(where.second)), peak.second});
@@ -115,9 +115,9 @@ std::optional<model::LeftoverFacts> find_leftovers(const RunFacts& facts, int de
   return left;
 }
 
-std::vector<model::Moment> find_moments(const RunFacts& facts, int device) {
+std::vector<model::StagePeak> find_stage_peaks(const RunFacts& facts, int device) {
   const liveness::CardHistory* history = facts.history_of(device);
-  return history != nullptr ? find_card_moments(*history) : std::vector<model::Moment>();
+  return history != nullptr ? find_peaks_of_card(*history) : std::vector<model::StagePeak>();
 }
 
 }  // namespace vramfit::facts

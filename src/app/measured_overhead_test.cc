@@ -1,4 +1,4 @@
-#include "app/held_memory.h"
+#include "app/measured_overhead.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -23,9 +23,9 @@ std::string message(double process_gib, double allocated_gib, double idle_mib) {
 
 class HeldMemoryTest : public testing::Test {
  protected:
-  base::Result<job::HeldMemory> read(const std::string& text) {
+  base::Result<job::MeasuredOverhead> read(const std::string& text) {
     EXPECT_TRUE(base::write_file(file_.path(), text));
-    return read_held_memory(file_.path());
+    return read_measured_overhead(file_.path());
   }
   base::TemporaryFile file_{"held"};
 };
@@ -78,7 +78,7 @@ TEST_F(HeldMemoryTest, a_text_without_such_a_message_is_refused_with_what_to_try
 }
 
 TEST_F(HeldMemoryTest, a_file_that_is_not_there_is_an_error) {
-  EXPECT_FALSE(read_held_memory(file_.path().string() + ".none"));
+  EXPECT_FALSE(read_measured_overhead(file_.path().string() + ".none"));
 }
 
 }  // namespace

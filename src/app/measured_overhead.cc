@@ -1,4 +1,4 @@
-#include "app/held_memory.h"
+#include "app/measured_overhead.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@ namespace vramfit::app {
 
 using base::ErrorCode;
 
-base::Result<job::HeldMemory> read_held_memory(const std::filesystem::path& path) {
+base::Result<job::MeasuredOverhead> read_measured_overhead(const std::filesystem::path& path) {
   const auto evidence = ingest::read_text_evidence(path);
   if (!evidence) return std::unexpected(evidence.error());
   const model::OomMessage* most = nullptr;
@@ -36,13 +36,13 @@ base::Result<job::HeldMemory> read_held_memory(const std::filesystem::path& path
         "a log of PyTorch 2.1 or later with \"this process has ... memory in use\", or --context with a size");
   }
   const std::string which = told == 1 ? "its message" : fmt::format("the largest of its {} messages", told);
-  job::HeldMemory held{most->arithmetic.context->value,
-                       fmt::format("--context from:{}, {} in line {}", path.string(), which, most->at.line)};
+  job::MeasuredOverhead held{most->arithmetic.context->value,
+                             fmt::format("--context from:{}, {} in line {}", path.string(), which, most->at.line)};
   if (most->total) held.capacity = most->total->value;
   return held;
 }
 
-base::Result<void> check_card(const job::HeldMemory& held, const model::Card& card) {
+base::Result<void> check_card(const job::MeasuredOverhead& held, const model::Card& card) {
   if (!held.capacity || has_capacity(card, *held.capacity)) return {};
   return base::fail(ErrorCode::kUsage,
                     fmt::format("the message is of a card with {}, and {} has {}", to_string(*held.capacity), card.name,

@@ -1,0 +1,20 @@
+// Input that a reader could not use is kept out and counted under a name, with what it costs the reader.
+#ifndef VRAMFIT_MODEL_UNREAD_INPUT_H
+#define VRAMFIT_MODEL_UNREAD_INPUT_H
+
+#include <cstdint>
+#include <string>
+
+namespace vramfit::model {
+
+enum class LossSeverity { kInfo, kDataLost, kWrongAnswerPossible };
+struct UnreadInput {
+  LossSeverity weight = LossSeverity::kInfo;
+  std::int64_t count = 0;
+  std::string first;  // what the first was, where it has a name
+  friend bool operator==(const UnreadInput&, const UnreadInput&) = default;
+};
+
+}  // namespace vramfit::model
+
+#endif
