@@ -14,7 +14,7 @@ import time
 
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig
-from vramfit import host_fills
+from vramfit.values import host_fills
 
 LAYERS_PER_BILLION = 4.57  # of Llama-2's width: 32 layers make 6.7 billion
 

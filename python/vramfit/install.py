@@ -7,7 +7,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from vramfit import garbage, importing, notes
+from vramfit.base import garbage, importing, notes
 from vramfit.contract import notes as said
 
 _hooked: list[bool] = []  # filled once torch is imported
@@ -29,6 +29,12 @@ def _watch_for_unknown_symbols() -> None:
     sys.excepthook = excepthook
 
 
+def _watch_uncaught() -> None:
+    from vramfit.steer import errors
+
+    errors.watch_uncaught()
+
+
 def prepare(always: bool = False) -> None:
     """Cheap: most Python processes of a job never import torch. A warm process has no run of its own: `always`."""
     from vramfit import on_oom
@@ -38,7 +44,10 @@ def prepare(always: bool = False) -> None:
         importing.after_import("torch", on_oom.install)
     if not always and not _is_under_vramfit():
         return
-    from vramfit import apply, frameworks, late_dynamo, restart, vllm_memory
+    from vramfit import apply
+    from vramfit.base import late_dynamo
+    from vramfit.observe import frameworks, vllm_memory
+    from vramfit.values import restart
 
     garbage.install()
     restart.follow_output()
@@ -46,40 +55,30 @@ def prepare(always: bool = False) -> None:
     _watch_for_unknown_symbols()
     importing.install()
     importing.after_import("torch", _after_torch)
-    frameworks.install()
+    frameworks.install(_watch_uncaught)
     vllm_memory.install()
     if os.environ.get("VRAMFIT_REAL") != "1":
         late_dynamo.install()
 
 
 def _after_torch(torch: ModuleType) -> None:
-    from vramfit import (
-        apply,
+    from vramfit import apply, diagnose, values, verify
+    from vramfit.base import recorder
+    from vramfit.observe import (
         autograd_threads,
         collectives,
-        coverage,
-        cut,
-        data_reads,
-        diagnose,
-        errors,
-        host_fills,
         job,
         loaders,
-        looking_ahead,
         modules,
         own_snapshots,
         owners,
         phases,
-        recorder,
-        run_ahead,
         saves,
         thread_lines,
-        trainers,
-        uploads,
-        values,
-        verify,
     )
-    from vramfit.ownership import buckets, caches, census
+    from vramfit.observe.ownership import buckets, caches, census
+    from vramfit.steer import coverage, cut, errors, looking_ahead, run_ahead, trainers, uploads
+    from vramfit.values import data_reads, host_fills
 
     _hooked.append(True)
     recorder.check()
@@ -124,7 +123,10 @@ def begin_job() -> None:
     """In a fork of a warm process, where torch is imported already: what the job's environment asks for."""
     import sys
 
-    from vramfit import apply, coverage, cut, data_reads, diagnose, host_fills, modules, restart, values, verify
+    from vramfit import apply, diagnose, values, verify
+    from vramfit.observe import modules
+    from vramfit.steer import coverage, cut
+    from vramfit.values import data_reads, host_fills, restart
 
     restart.follow_output()
     if values.policy() != "zeros":

@@ -274,7 +274,7 @@ def _leave(code: int, modules: int, refused: str) -> None:
     if refused:
         os.write(modules, json.dumps({"refused": refused}).encode())
         os._exit(code)
-    from vramfit import autograd_threads
+    from vramfit.observe import autograd_threads
 
     autograd_threads.need_not_finish()
     try:

@@ -16,8 +16,8 @@ namespace vramfit::app {
 // `ended` says that the script came to an end of its own: nobody stopped it from outside.
 model::Reach read_reach(std::span<const model::Recording> recordings, bool ended);
 
-// Whether a loop was moved on past what was run in full (python/vramfit/counting_on): the script's state is then not
-// the one that it would have had, and a failure may come of that.
+// Whether a loop was moved on past what was run in full (python/vramfit/steer/counting_on): the script's state is then
+// not the one that it would have had, and a failure may come of that.
 bool was_counted_on(std::span<const model::Recording> recordings);
 
 // What any process executed of the script's own files, by file: lines, and branches that share a line with their test,

@@ -34,7 +34,7 @@ HEADERS = {
 
 def test_includes_that_follow_the_rooms_pass(root: Path, tmp_path: Path) -> None:
     done = run_gate(root, "check_layers", write(tmp_path, HEADERS))
-    assert (done.returncode, done.stdout) == (0, "includes follow the rooms\n")
+    assert (done.returncode, done.stdout) == (0, "includes and imports follow the rooms\n")
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,42 @@ def test_a_room_that_the_documentation_does_not_know_fails(root: Path, tmp_path:
     done = run_gate(root, "check_layers", write(tmp_path, HEADERS | {"src/misc/all.cc": ""}))
     assert done.returncode == 1
     assert "src/misc is not a room" in done.stdout
+
+
+HOOKS = {
+    "python/vramfit/__init__.py": "def mark():\n    from vramfit.base import recorder\n",
+    "python/vramfit/install.py": "from vramfit.apply import micro_batch\nfrom vramfit.steer.cut import cutter\n",
+    "python/vramfit/base/notes.py": "import json\nfrom vramfit.contract import notes as said\n",
+    "python/vramfit/steer/cut.py": "from vramfit.base import notes\nfrom vramfit.observe.loaders import Pass\n",
+}
+
+
+def test_imports_that_follow_the_packages_pass(root: Path, tmp_path: Path) -> None:
+    assert run_gate(root, "check_layers", write(tmp_path, HOOKS)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "statement", "name"),
+    [
+        ("base/events.py", "from vramfit.steer import cut", "vramfit.steer.cut (steer)"),
+        ("observe/phases.py", "import vramfit.steer.cut", "vramfit.steer.cut (steer)"),
+        ("steer/loops.py", "def f():\n    from vramfit.apply import plan", "vramfit.apply.plan (apply)"),
+        ("values/mode.py", "from vramfit import install", "vramfit.install (start)"),
+        ("hook/sitecustomize.py", "from vramfit.base import notes", "vramfit.base.notes (base)"),
+    ],
+)
+def test_an_import_against_the_packages_fails(
+    root: Path, tmp_path: Path, source: str, statement: str, name: str
+) -> None:
+    done = run_gate(root, "check_layers", write(tmp_path, HOOKS | {f"python/vramfit/{source}": statement}))
+    assert done.returncode == 1
+    line = statement.count("\n") + 1
+    assert f"python/vramfit/{source}:{line}: {source.split('/')[0]} may not import {name}" in done.stdout
+
+
+def test_a_package_that_the_documentation_does_not_know_fails(root: Path, tmp_path: Path) -> None:
+    done = run_gate(root, "check_layers", write(tmp_path, HOOKS | {"python/vramfit/misc/all.py": ""}))
+    assert "misc is not a package" in done.stdout
 
 
 @pytest.mark.parametrize(

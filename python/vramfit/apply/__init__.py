@@ -18,9 +18,9 @@ import os
 import sys
 from typing import Any
 
-from vramfit import events, garbage, notes
+from vramfit.base import events, garbage, notes
+from vramfit.base.stop import PlanRefused
 from vramfit.contract import notes as said
-from vramfit.stop import PlanRefused
 
 _KNOWN = (
     "micro_batch",
@@ -142,8 +142,9 @@ def _answer_at_exit(techniques: list[dict[str, Any]]) -> None:
 
 def _was_due(name: str, options: dict[str, Any]) -> bool:
     """Whether the job came far enough. A run that ran out of memory in training says nothing of its evaluation."""
-    from vramfit import errors, loaders
-    from vramfit.phases import position
+    from vramfit.observe import loaders
+    from vramfit.observe.phases import position
+    from vramfit.steer import errors
 
     if position.root is None:
         return False

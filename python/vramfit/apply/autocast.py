@@ -15,12 +15,14 @@ import functools
 import os
 from typing import Any
 
-from vramfit import apply, events, job, loaders, notes, owners, phases, scopes
+from vramfit import apply
 from vramfit.apply import training_loop
 from vramfit.apply.loss_region import LossRegion, to_float
 from vramfit.apply.loss_scale import LossScale
+from vramfit.base import events, notes
+from vramfit.base.recorder import BACKWARD, TRAIN
 from vramfit.contract import notes as said
-from vramfit.recorder import BACKWARD, TRAIN
+from vramfit.observe import job, loaders, owners, phases, scopes
 
 ID = "autocast"
 

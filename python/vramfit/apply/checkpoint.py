@@ -13,7 +13,10 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from vramfit import apply, errors, events, scopes
+from vramfit import apply
+from vramfit.base import events
+from vramfit.observe import scopes
+from vramfit.steer import errors
 
 ID = "checkpoint"
 

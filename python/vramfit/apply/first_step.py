@@ -21,7 +21,7 @@ def missed(technique: str, options: dict[str, Any]) -> str:
 
 
 def _missed_of_loader(technique: str, options: dict[str, Any]) -> str:
-    from vramfit import loaders
+    from vramfit.observe import loaders
 
     if not loaders.was_begun(0):
         return "the script trains without a DataLoader"

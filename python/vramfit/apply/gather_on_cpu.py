@@ -7,8 +7,11 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from vramfit import apply, gathering, importing, loaders
-from vramfit.loaders import Pass
+from vramfit import apply
+from vramfit.base import importing
+from vramfit.observe import loaders
+from vramfit.observe.loaders import Pass
+from vramfit.steer import gathering
 
 ID = "gather_on_cpu"
 _SEEN = 2  # batches before a list is looked for

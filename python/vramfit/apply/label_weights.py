@@ -18,8 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit import notes
 from vramfit.apply.split_sampler import Share
+from vramfit.base import notes
 from vramfit.contract import notes as said
 
 ID = "micro_batch"

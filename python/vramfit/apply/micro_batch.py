@@ -22,15 +22,17 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from vramfit import apply, events, importing, loaders, notes, scopes
+from vramfit import apply
 from vramfit.apply import training_loop
 from vramfit.apply.label_weights import LabelWeights
 from vramfit.apply.split_sampler import Share, SplitSampler
+from vramfit.base import events, importing, notes
+from vramfit.base.recorder import TRAIN
 from vramfit.contract import notes as said
-from vramfit.cut import cutter
-from vramfit.loaders import Pass
-from vramfit.phases import position
-from vramfit.recorder import TRAIN
+from vramfit.observe import loaders, scopes
+from vramfit.observe.loaders import Pass
+from vramfit.observe.phases import position
+from vramfit.steer.cut import cutter
 
 ID = "micro_batch"
 _LIBRARY = re.compile(r"/site-packages/|/dist-packages/")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from vramfit import apply, events, scopes
-from vramfit.phases import position
-from vramfit.recorder import TRAIN
+from vramfit import apply
+from vramfit.base import events
+from vramfit.base.recorder import TRAIN
+from vramfit.observe import scopes
+from vramfit.observe.phases import position
 
 ID = "no_grad_validation"
 

@@ -20,10 +20,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from vramfit import events
 from vramfit.apply.loss_scale import LossScale, Unfit
-from vramfit.phases import position
-from vramfit.recorder import OTHER
+from vramfit.base import events
+from vramfit.base.recorder import OTHER
+from vramfit.observe.phases import position
 
 
 class Window(Protocol):
@@ -252,7 +252,7 @@ def _patch_clipping(torch: Any) -> None:
 
 
 def _patch_schedulers(torch: Any) -> None:
-    from vramfit import loaders
+    from vramfit.observe import loaders
 
     def is_between_steps(self: Any, args: tuple[Any, ...]) -> bool:
         # A call outside any loader pass is made once an epoch, and stays.

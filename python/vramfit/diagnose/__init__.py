@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from vramfit import notes
+from vramfit.base import notes
 from vramfit.contract import notes as said
 
 _installed = [False]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from vramfit import cut, events, notes
+from vramfit.base import events, frames, notes, recorder
 from vramfit.contract import notes as said
-from vramfit.diagnose import frames, live_tensors, patches
+from vramfit.diagnose import live_tensors, patches
 
 _MIN_LENGTH = 64
 _MIN_BYTES = 1 << 20
@@ -62,7 +62,7 @@ def _after_attention(before: int, result: Any, query: Any) -> None:
     size = query.element_size()
     for length in shape:
         size *= int(length)
-    written = cut.allocated() - before - result.numel() * result.element_size()
+    written = recorder.allocated() - before - result.numel() * result.element_size()
     if size >= _MIN_BYTES and written >= size * _WRITTEN:
         _note("scaled_dot_product_attention", shape, str(query.dtype).replace("torch.", ""), size)
 
@@ -75,6 +75,6 @@ def install(torch: Any) -> None:
     functional = torch.nn.functional
     for place in (torch, torch.Tensor, functional):
         patches.watch(torch, place, "softmax", _after_softmax)
-    patches.watch(torch, functional, "scaled_dot_product_attention", _after_attention, cut.allocated)
+    patches.watch(torch, functional, "scaled_dot_product_attention", _after_attention, recorder.allocated)
     events.backward_begin.listen(_next_step)
     events.step_counted.listen(_next_step)

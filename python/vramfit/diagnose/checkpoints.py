@@ -8,9 +8,10 @@ import weakref
 from dataclasses import asdict
 from typing import Any
 
-from vramfit import events, notes, owners
+from vramfit.base import events, frames, notes
 from vramfit.contract import notes as said
-from vramfit.diagnose import frames, holders, live_tensors
+from vramfit.diagnose import live_tensors
+from vramfit.observe import holders, owners
 
 _MIN_BYTES = 1 << 20
 _MAX_LOADS = 20

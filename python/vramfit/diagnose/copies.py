@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit import events, notes, owners, recorder
+from vramfit.base import events, frames, notes, recorder
 from vramfit.contract import notes as said
-from vramfit.diagnose import frames, live_tensors, patches
-from vramfit.phases import position
+from vramfit.diagnose import live_tensors, patches
+from vramfit.observe import owners
+from vramfit.observe.phases import position
 
 _MIN_BYTES = 1 << 20
 _MAX_WATCHED = 2000  # copies of one step

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from vramfit import cut, events, notes, owners, recorder, scopes
+from vramfit.base import events, frames, notes, recorder
 from vramfit.contract import notes as said
-from vramfit.diagnose import frames
-from vramfit.phases import position
+from vramfit.observe import owners, scopes
+from vramfit.observe.phases import position
 
 _MORE = 1.05  # a call that keeps this much more than the one noted is noted too
 _MAX_NOTES = 8  # of a phase and root
@@ -47,7 +47,7 @@ def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         "inference_mode": torch.is_inference_mode_enabled(),
         "module_training": bool(module.training),
     }
-    _running.append((module, cut.allocated(), facts))
+    _running.append((module, recorder.allocated(), facts))
 
 
 def _after(module: Any, result: Any) -> None:
@@ -59,7 +59,7 @@ def _after(module: Any, result: Any) -> None:
     tensors = [tensor for _, tensor in owners.tensors_in(result) if tensor.is_cuda]
     sizes = {owners.address_of(tensor): tensor.numel() * tensor.element_size() for tensor in tensors}
     output = sum(sizes.values())
-    saved = max(0, cut.allocated() - before - output)
+    saved = max(0, recorder.allocated() - before - output)
     calls = _calls.setdefault((position.phase, facts["root"]), _Calls())
     calls.count += 1
     if calls.noted >= _MAX_NOTES or saved <= calls.worst * _MORE:

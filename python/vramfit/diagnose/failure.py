@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from vramfit import notes, recorder
+from vramfit.base import notes, recorder
 from vramfit.contract import notes as said
 from vramfit.diagnose import groups, inputs, live_tensors
-from vramfit.ownership import census
-from vramfit.phases import position
+from vramfit.observe.ownership import census
+from vramfit.observe.phases import position
 
 _MAX_MOMENTS = 3
 _MIN_BYTES = 1 << 16

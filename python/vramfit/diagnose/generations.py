@@ -16,7 +16,7 @@ import time
 import weakref
 from typing import Any
 
-from vramfit import cut, notes, recorder
+from vramfit.base import notes, recorder
 from vramfit.contract import notes as said
 from vramfit.diagnose import graphs, groups, live_tensors
 
@@ -44,7 +44,7 @@ class Generations:
 
     def step_ends(self) -> None:
         self.steps += 1
-        level = cut.allocated()
+        level = recorder.allocated()
         rises = level > self._highest
         self._rising = self._rising + 1 if rises else 0
         self._highest = max(level, self._highest)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from vramfit import cut, events, loaders, recorder
+from vramfit.base import events, recorder
 from vramfit.diagnose.generations import Generations
-from vramfit.phases import position
+from vramfit.observe import loaders
+from vramfit.observe.phases import position
+from vramfit.steer import cut
 
 _MAX_BATCHES = 12  # of a training pass that seems to pile something up
 

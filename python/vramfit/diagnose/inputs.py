@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from vramfit import events, notes, owners, recorder, scopes
+from vramfit.base import events, notes, recorder
 from vramfit.contract import notes as said
-from vramfit.phases import position
+from vramfit.observe import owners, scopes
+from vramfit.observe.phases import position
 
 _MAX_NOTES = 600
 _ALWAYS_NOTED = 8
@@ -146,7 +147,7 @@ def _backward_called(torch: Any) -> None:
     """Notes the first backward() that keeps its graph."""
     import functools
 
-    from vramfit.diagnose import frames
+    from vramfit.base import frames
 
     original = torch.autograd.backward
     told: set[str] = set()

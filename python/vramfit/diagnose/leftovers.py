@@ -10,10 +10,11 @@ import time
 import weakref
 from typing import Any
 
-from vramfit import cut, events, loaders, notes, owners, recorder, scopes
+from vramfit.base import events, notes, recorder
 from vramfit.contract import notes as said
 from vramfit.diagnose import groups, live_tensors
-from vramfit.phases import position
+from vramfit.observe import loaders, owners, scopes, training_loaders
+from vramfit.observe.phases import position
 
 _MAX_INVENTORIES = 3
 _MIN_BYTES = 1 << 16
@@ -48,14 +49,14 @@ def _inventory(but: set[int]) -> dict[str, Any] | None:
             left.append(tensor)
     return {
         "at_ns": time.monotonic_ns(),
-        "allocated_bytes": cut.allocated(),
+        "allocated_bytes": recorder.allocated(),
         "gradient_bytes": _gradient_bytes(),
         "tensors": [entry for entry in groups.describe(left) if entry["bytes"] >= _MIN_BYTES],
     }
 
 
 def _before_pass(this_pass: loaders.Pass) -> None:
-    if position.trained and position.phase == recorder.TRAIN and not cut.looks_like_training(this_pass):
+    if position.trained and position.phase == recorder.TRAIN and not training_loaders.looks_like_one(this_pass):
         _state["pending"] = _inventory(set())
 
 

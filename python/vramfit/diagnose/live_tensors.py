@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit import owners, scopes
+from vramfit.observe import owners, scopes
 
 _tensor_types: dict[type, bool] = {}
 

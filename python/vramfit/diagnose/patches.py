@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from vramfit import notes
+from vramfit.base import notes
 
 _originals: list[tuple[Any, str, Any]] = []
 _plain: list[type] = []  # types that are no subclasses in the sense above

@@ -6,7 +6,7 @@ import functools
 import threading
 from typing import Any
 
-from vramfit import notes
+from vramfit.base import notes
 from vramfit.contract import notes as said
 
 

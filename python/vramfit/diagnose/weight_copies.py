@@ -7,10 +7,11 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from vramfit import events, notes, owners, recorder, scopes
+from vramfit.base import events, notes, recorder
 from vramfit.contract import notes as said
-from vramfit.diagnose import holders, live_tensors
-from vramfit.phases import position
+from vramfit.diagnose import live_tensors
+from vramfit.observe import holders, owners, scopes
+from vramfit.observe.phases import position
 
 _STEPS = (2, 4)  # at whose end the live tensors are compared with the weights
 _SHARE = 0.9  # of the weights' bytes that must be found again

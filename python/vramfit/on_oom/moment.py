@@ -13,8 +13,9 @@ import traceback
 from dataclasses import dataclass, field
 from typing import Any
 
-from vramfit import notes, owners
-from vramfit.diagnose import frames, groups, live_tensors
+from vramfit.base import frames, notes
+from vramfit.diagnose import groups, live_tensors
+from vramfit.observe import owners
 from vramfit.on_oom import history, waymarks
 
 MAX_MOMENTS = 3

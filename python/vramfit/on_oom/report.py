@@ -23,10 +23,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from vramfit import errors
 from vramfit.on_oom import moment as moments
 from vramfit.on_oom import waymarks
 from vramfit.on_oom.moment import Moment
+from vramfit.steer import errors
 
 DOCTOR_SECONDS = 60.0
 _FOR_THE_DOCTOR = ("traceback.txt", "snapshot.pickle", "memory_summary.txt", "report.json")

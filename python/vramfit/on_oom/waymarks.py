@@ -20,7 +20,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit.diagnose import frames
+from vramfit.base import frames
 
 PERIOD_SECONDS = 0.005
 MARKS = 1024  # then the numbers begin again

@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from vramfit import composite, notes
+from vramfit.base import composite, notes
 from vramfit.contract import notes as said
 from vramfit.values import randomness
 from vramfit.values.kernels import KERNELS

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from vramfit import loaders
-from vramfit.loaders import Pass
+from vramfit.observe import loaders
+from vramfit.observe.loaders import Pass
 
 _SEED = 20260101
 _DROPOUTS = "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout"

@@ -8,7 +8,7 @@ import re
 import sys
 from types import FrameType
 
-from vramfit import notes
+from vramfit.base import notes
 from vramfit.contract import notes as said
 
 _INSTALLED = re.compile(r"/site-packages/|/dist-packages/|/torchinductor_|/torch_geometric\.nn\.|/lib/python3\.\d+t?/")

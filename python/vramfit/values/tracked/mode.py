@@ -18,8 +18,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from vramfit import composite, phases, steering
-from vramfit.recorder import SAVE
+from vramfit.base import composite
+from vramfit.base.recorder import SAVE
+from vramfit.observe import phases
+from vramfit.values import steering
 from vramfit.values.mode import Twice
 from vramfit.values.tracked import lines, redrawing, sized, witness
 from vramfit.values.tracked.operators import Kind, Operator, names_of, operator_of

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from types import CodeType, FrameType
 
-from vramfit import steering
+from vramfit.values import steering
 from vramfit.values.tracked import lines
 
 _ROUNDS = 8  # that a loop goes on for, before it is taken for one that draws again

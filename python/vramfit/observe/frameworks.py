@@ -1,0 +1,67 @@
+"""JAX and TensorFlow: how much of the card they used at their peak, by their own count.
+
+Both take most of the card as a pool before the first step, so what is taken of the card says little. Nothing here
+starts a framework that the job did not start: that would take its pool.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from vramfit.base import importing, notes
+from vramfit.contract import notes as said
+
+
+def install(follow_errors: Callable[[], None]) -> None:
+    """`follow_errors` is called once a framework is there, on a virtual card."""
+    importing.after_import("jax", lambda jax: _follow(jax, _note_jax, follow_errors))
+    importing.after_import("tensorflow", lambda tensorflow: _follow(tensorflow, _note_tensorflow, follow_errors))
+
+
+def _follow(framework: ModuleType, note: Any, follow_errors: Callable[[], None]) -> None:
+    notes.process_begins()
+    if os.environ.get("VRAMFIT_REAL") != "1":
+        follow_errors()
+    own = os.getpid()
+
+    def at_exit() -> None:
+        if os.getpid() != own:
+            return  # a fork of it: the card is the parent's
+        with contextlib.redirect_stderr(None):
+            try:
+                note(framework)
+            except Exception as error:
+                notes.hook_failed(f"memory of {framework.__name__}", error)
+
+    atexit.register(at_exit)
+
+
+def _tell(name: str, version: str, device: int, peak: int, pool: int | None) -> None:
+    notes.note(said.FrameworkMemory(framework=name, version=version, device=device, peak_bytes=peak, pool_bytes=pool))
+
+
+def _note_jax(jax: ModuleType) -> None:
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    if bridge is None or "cuda" not in getattr(bridge, "_backends", {}):
+        return
+    for device in jax.local_devices(backend="cuda"):
+        stats = device.memory_stats() or {}
+        if "peak_bytes_in_use" in stats:
+            pool = stats.get("peak_pool_bytes") or stats.get("pool_bytes")
+            _tell("JAX", jax.__version__, device.local_hardware_id, stats["peak_bytes_in_use"], pool)
+
+
+def _note_tensorflow(tensorflow: ModuleType) -> None:
+    eager = sys.modules.get("tensorflow.python.eager.context")
+    context = eager.context_safe() if eager is not None else None
+    if context is None or not getattr(context, "_initialized", False):
+        return
+    for index, device in enumerate(context.list_logical_devices("GPU")):
+        peak = tensorflow.config.experimental.get_memory_info(device.name)["peak"]
+        _tell("TensorFlow", tensorflow.__version__, index, peak, None)
