@@ -7,10 +7,18 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from vramfit.base import garbage, importing, notes
+from vramfit.base import garbage, importing, notes, process
 from vramfit.contract import notes as said
 
-_hooked: list[bool] = []  # filled once torch is imported
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.hooked = False  # once torch is imported
+
+
+_state = process.own(_State)
 
 
 def _is_under_vramfit() -> bool:
@@ -22,7 +30,7 @@ def _watch_for_unknown_symbols() -> None:
     before = sys.excepthook
 
     def excepthook(kind: Any, error: BaseException, trace: Any) -> None:
-        if isinstance(error, (ImportError, OSError)) and "undefined symbol" in str(error) and not _hooked:
+        if isinstance(error, (ImportError, OSError)) and "undefined symbol" in str(error) and not _state.hooked:
             notes.note(said.Error(type=type(error).__name__, message=str(error), stack=[], after_cut=False))
         before(kind, error, trace)
 
@@ -80,7 +88,7 @@ def _after_torch(torch: ModuleType) -> None:
     from vramfit.steer import coverage, cut, errors, looking_ahead, run_ahead, trainers, uploads
     from vramfit.values import data_reads, host_fills
 
-    _hooked.append(True)
+    _state.hooked = True
     recorder.check()
     # In whichever process comes to use the card: the first, or a fork of it.
     torch.cuda._lazy_call(notes.process_begins)

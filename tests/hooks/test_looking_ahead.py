@@ -27,7 +27,7 @@ DATA = """
         # However long the looker takes on this machine, the budget is used a few batches after its answer.
         from vramfit.steer import looking_ahead
         from vramfit.steer.cut import cutter
-        known = looking_ahead._known.get(0)
+        known = looking_ahead._state.known.get(0)
         if known is not None and known.answer is not None and len(seen) > 8 and known.largest is None:
             cutter.budget.seconds = 0.001
 """

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import atexit
 import functools
-import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from vramfit import apply
-from vramfit.base import events
+from vramfit.base import events, process
 from vramfit.observe import scopes
 from vramfit.steer import errors
 
@@ -63,13 +62,15 @@ def wrap(torch: Any, module: Any) -> None:
 
 
 class Checkpoint:
+    KEEPS = process.ALL  # but for what in_child() begins anew
+
     def __init__(self, torch: Any, options: dict[str, Any]) -> None:
         self._torch = torch
         self._names = [str(name) for name in options.get("modules", [])]
         self._done: set[int] = set()
         self._wrapped: set[str] = set()
 
-    def restart(self) -> None:
+    def in_child(self) -> None:
         self._done.clear()
 
     def _names_in(self, prefix: str) -> list[str]:
@@ -111,7 +112,6 @@ class Checkpoint:
 def install(torch: Any, options: dict[str, Any]) -> None:
     import torch.utils.checkpoint
 
-    technique = Checkpoint(torch, options)
-    os.register_at_fork(after_in_child=technique.restart)
+    technique = process.own(Checkpoint, torch, options)
     events.root_enter.listen(technique.enter)
     atexit.register(technique.at_end)

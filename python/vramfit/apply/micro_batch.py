@@ -26,7 +26,7 @@ from vramfit import apply
 from vramfit.apply import training_loop
 from vramfit.apply.label_weights import LabelWeights
 from vramfit.apply.split_sampler import Share, SplitSampler
-from vramfit.base import events, importing, notes
+from vramfit.base import events, importing, notes, process
 from vramfit.base.recorder import TRAIN
 from vramfit.contract import notes as said
 from vramfit.observe import loaders, scopes
@@ -41,6 +41,8 @@ _LIBRARY = re.compile(r"/site-packages/|/dist-packages/")
 class MicroBatch:
     """training_loop.Window. `share` is that of the batch which the script works on; None outside its training pass."""
 
+    KEEPS = process.ALL  # but for what in_child() begins anew
+
     def __init__(self, torch: Any, options: dict[str, Any]) -> None:
         self._torch = torch
         self.size = int(options["micro_batch"])
@@ -49,9 +51,12 @@ class MicroBatch:
         self.framework_accumulates = False
         self.labels = LabelWeights(torch)
         self._named = False
-        self.restart()
+        self.begin()
 
-    def restart(self) -> None:
+    def in_child(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
         self.share: Share | None = None
         # In this micro-batch:
         self._trains = False  # a model was called to be trained
@@ -153,7 +158,8 @@ class MicroBatch:
             self._refuse("the script trains without backward(): gradients that torch.autograd.grad returns are its own")
         elif not self._asked:
             self._refuse("the script accumulates gradients itself: no optimizer step was asked for after a batch")
-        others = [p for p in loaders.current if p.ordinal not in self.loaders and p.trained and p.iterator is not None]
+        passes = loaders.open_passes()
+        others = [p for p in passes if p.ordinal not in self.loaders and p.trained and p.iterator is not None]
         if any(p.iterator() is not None for p in others if p.iterator is not None):
             self._refuse("the script trains on batches of two loaders at once")
 
@@ -348,8 +354,7 @@ def _put_off_averages(torch: Any, technique: MicroBatch) -> None:
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:
-    technique = MicroBatch(torch, options)
-    os.register_at_fork(after_in_child=technique.restart)
+    technique = process.own(MicroBatch, torch, options)
     loaders.before_pass.insert(0, technique.before_pass)  # before the cutter asks how long the pass is
     events.batch.listen(technique.on_batch)
     loaders.after_pass.append(technique.after_pass)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from vramfit import apply
-from vramfit.base import events
+from vramfit.base import events, process
 from vramfit.base.recorder import TRAIN
 from vramfit.observe import scopes
 from vramfit.observe.phases import position
@@ -15,12 +14,14 @@ ID = "no_grad_validation"
 
 
 class NoGradValidation:
+    KEEPS = process.ALL  # but for what in_child() begins anew
+
     def __init__(self, torch: Any) -> None:
         self._torch = torch
         self._module: Any = None  # id() of the root whose gradients are off
         self._last_was_ours = False
 
-    def restart(self) -> None:
+    def in_child(self) -> None:
         self._module = None
 
     def enter(self, module: Any, args: Any, kwargs: Any) -> None:
@@ -45,8 +46,7 @@ class NoGradValidation:
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:
-    technique = NoGradValidation(torch)
-    os.register_at_fork(after_in_child=technique.restart)
+    technique = process.own(NoGradValidation, torch)
     events.root_enter.listen(technique.enter)
     events.root_exit.listen(technique.leave)
     events.backward_begin.listen(technique.before_backward)

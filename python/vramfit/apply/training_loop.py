@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from vramfit.apply.loss_scale import LossScale, Unfit
-from vramfit.base import events
+from vramfit.base import events, process
 from vramfit.base.recorder import OTHER
 from vramfit.observe.phases import position
 
@@ -39,10 +39,10 @@ class Window(Protocol):
 
 
 class StepMachine:
-    def __init__(self) -> None:
-        self.restart()
+    KEEPS = process.ALL  # a technique that it serves begins anew by itself
 
-    def restart(self) -> None:
+    def __init__(self) -> None:
+        self.installed = False
         self.window: Window | None = None
         self.scale: LossScale | None = None
         self.refuse_scale: Callable[[str], None] = lambda text: None
@@ -146,8 +146,7 @@ class StepMachine:
         return False
 
 
-machine = StepMachine()
-_installed: list[bool] = []
+machine = process.own(StepMachine)
 
 
 def _multiplied(tensors: Any, grad_tensors: Any, factor: Any) -> tuple[Any, Any]:
@@ -271,8 +270,8 @@ def _learn_optimizer(optimizer: Any) -> None:
 
 
 def install(torch: Any) -> StepMachine:
-    if not _installed:
-        _installed.append(True)
+    if not machine.installed:
+        machine.installed = True
         events.optimizer_made.listen(_learn_optimizer)
         _patch_optimizers(torch)
         _patch_scaler(torch)

@@ -6,22 +6,18 @@ there, nothing does: a mode is given `to`, `reshape` or `linear` whole, whose ou
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-_composite: dict[Any, bool] = {}
 
-
+@functools.cache
 def is_composite(overload: Any) -> bool:
     """Whether PyTorch has it only as Python or C++ code over other operators (CompositeImplicitAutograd)."""
-    known = _composite.get(overload)
-    if known is None:
-        import torch
+    import torch
 
-        has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-        name = overload.name() if isinstance(overload, torch._ops.OpOverload) else ""
-        known = bool(name) and has_kernel(name, "CompositeImplicitAutograd") and not has_kernel(name, "CUDA")
-        _composite[overload] = known
-    return known
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    name = overload.name() if isinstance(overload, torch._ops.OpOverload) else ""
+    return bool(name) and has_kernel(name, "CompositeImplicitAutograd") and not has_kernel(name, "CUDA")
 
 
 def take_apart(mode: Any, overload: Any, args: Any, kwargs: Any) -> Any:

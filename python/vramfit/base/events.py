@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vramfit.base import notes
+from vramfit.base import notes, process
 from vramfit.base.stop import RunComplete
 
 Listener = Callable[..., Any]
@@ -29,6 +29,8 @@ Listener = Callable[..., Any]
 
 class Event:
     """A list of listeners. A failing one is noted and stays; RunComplete passes through."""
+
+    KEEPS = process.ALL  # a forked child has the same hooks
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -47,17 +49,17 @@ class Event:
                 notes.hook_failed(f"{self._name}: {listener.__module__}.{listener.__qualname__}", error)
 
 
-root_enter = Event("root_enter")
-root_recomputed = Event("root_recomputed")
-root_exit = Event("root_exit")
-backward_begin = Event("backward_begin")
-backward_end = Event("backward_end")
-gradients_returned = Event("gradients_returned")
-step_begin = Event("step_begin")
-step_end = Event("step_end")
-training_step = Event("training_step")
-batch = Event("batch")
-phase_begin = Event("phase_begin")
-optimizer_made = Event("optimizer_made")
-step_counted = Event("step_counted")
-before_stop = Event("before_stop")
+root_enter = process.own(Event, "root_enter")
+root_recomputed = process.own(Event, "root_recomputed")
+root_exit = process.own(Event, "root_exit")
+backward_begin = process.own(Event, "backward_begin")
+backward_end = process.own(Event, "backward_end")
+gradients_returned = process.own(Event, "gradients_returned")
+step_begin = process.own(Event, "step_begin")
+step_end = process.own(Event, "step_end")
+training_step = process.own(Event, "training_step")
+batch = process.own(Event, "batch")
+phase_begin = process.own(Event, "phase_begin")
+optimizer_made = process.own(Event, "optimizer_made")
+step_counted = process.own(Event, "step_counted")
+before_stop = process.own(Event, "before_stop")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import re
@@ -15,19 +16,16 @@ _INSTALLED = re.compile(
 )
 _OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + "/"
 _MAX_DEPTH = 200
-_own: dict[CodeType, bool] = {}
 
 
 def is_ours(file: str) -> bool:
     return file.startswith(_OUR_FOLDER)
 
 
+@functools.cache
 def is_script(code: CodeType) -> bool:
     """Whether this is the user's own code: neither installed nor the standard library nor ours. Notebook cells are."""
-    known = _own.get(code)
-    if known is None:
-        known = _own[code] = is_script_file(code.co_filename)
-    return known
+    return is_script_file(code.co_filename)
 
 
 def is_script_file(file: str) -> bool:

@@ -23,12 +23,28 @@ import stat
 import sys
 from collections.abc import Iterator
 
+from vramfit.base import process
+
 _LARGE = {
     "accelerate", "datasets", "diffusers", "lightning", "pandas", "peft", "pytorch_lightning", "scipy", "sklearn",
     "sympy", "timm", "torch", "torchmetrics", "torchvision", "transformers",
 }  # fmt: skip
 _WRITERS = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
-_ends_early = [False]
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.installed = False
+        self.ends_early = False
+
+    def in_child(self) -> None:
+        if self.installed and _is_device_used():
+            gc.freeze()
+
+
+_state = process.own(_State)
 
 
 def is_import_quiet(name: str) -> bool:
@@ -58,16 +74,16 @@ def quiet() -> Iterator[None]:
 
 def run_ends_early() -> None:
     """The script will not come to its own end."""
-    _ends_early[0] = True
+    _state.ends_early = True
 
 
 def does_run_end_early() -> bool:
     """Whether the script was stopped before its own end."""
-    return _ends_early[0]
+    return _state.ends_early
 
 
 def _leave_cycles() -> None:
-    if not _ends_early[0]:
+    if not _state.ends_early:
         return
     if _writes_files():  # to look at every object there is takes 0.2 s
         for found in gc.get_objects():
@@ -93,12 +109,7 @@ def _is_users_output(number: int) -> bool:
     return not ours or not os.readlink(f"/proc/self/fd/{number}").startswith(ours + "/")
 
 
-def _in_child() -> None:
-    if _is_device_used():
-        gc.freeze()
-
-
 def install() -> None:
     """Before anything else of the process registers with atexit: ours runs last."""
     atexit.register(_leave_cycles)
-    os.register_at_fork(after_in_child=_in_child)
+    _state.installed = True

@@ -10,10 +10,18 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from vramfit.base import garbage, notes
+from vramfit.base import garbage, notes, process
 
-_watched: dict[str, list[Callable[[ModuleType], None]]] = {}
-_around_large: list[Callable[[], contextlib.AbstractContextManager[None]]] = []
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.watched: dict[str, list[Callable[[ModuleType], None]]] = {}
+        self.around_large: list[Callable[[], contextlib.AbstractContextManager[None]]] = []
+
+
+_state = process.own(_State)
 
 
 def after_import(name: str, callback: Callable[[ModuleType], None]) -> None:
@@ -22,7 +30,7 @@ def after_import(name: str, callback: Callable[[ModuleType], None]) -> None:
     if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
         _call(name, callback, module)
     else:
-        _watched.setdefault(name, []).append(callback)
+        _state.watched.setdefault(name, []).append(callback)
 
 
 def _call(name: str, callback: Callable[[ModuleType], None], module: ModuleType) -> None:
@@ -34,13 +42,13 @@ def _call(name: str, callback: Callable[[ModuleType], None], module: ModuleType)
 
 def around_large_imports(context: Callable[[], contextlib.AbstractContextManager[None]]) -> None:
     """Entered anew around the import of each large library."""
-    _around_large.append(context)
+    _state.around_large.append(context)
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     with garbage.quiet(), contextlib.ExitStack() as around:
-        for context in _around_large:
+        for context in _state.around_large:
             around.enter_context(context())
         yield
 
@@ -67,7 +75,7 @@ class _Loader(importlib.abc.Loader):
             module.__spec__.loader = self._own
         with _quiet() if garbage.is_import_quiet(module.__name__) else contextlib.nullcontext():
             self._own.exec_module(module)
-            for callback in _watched.pop(module.__name__, []):
+            for callback in _state.watched.pop(module.__name__, []):
                 _call(module.__name__, callback, module)
 
 
@@ -96,7 +104,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in _watched and not garbage.is_import_quiet(fullname):
+        if fullname not in _state.watched and not garbage.is_import_quiet(fullname):
             return None
         return find_behind(self, _Loader, fullname, path, target)
 

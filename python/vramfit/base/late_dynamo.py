@@ -16,13 +16,23 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from vramfit.base import process
 from vramfit.base.importing import find_behind
 
 NAME = "torch._dynamo"
 _KNOWN = frozenset(("__class__", "__spec__", "__name__", "__file__"))  # the import system and inspect ask every module
-_loading = threading.RLock()
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.loading = threading.RLock()
+        self.called_directly: list[Any] = []
+
+
+_state = process.own(_State)
 _PATIENCE = 60.0  # seconds: two threads that wait for each other's imports go on, as Python's own would
-_called_directly: list[Any] = []
 
 
 def _break_no_graph(*_: Any, **__: Any) -> None:
@@ -31,7 +41,7 @@ def _break_no_graph(*_: Any, **__: Any) -> None:
 
 def _call_directly(function: Callable[..., Any], *_: Any, **__: Any) -> Callable[..., Any]:
     """What `torch._compile` keeps at the function as its `__dynamo_disable`, until the compiler is there."""
-    _called_directly.append(function)
+    _state.called_directly.append(function)
 
     def direct(*arguments: Any, **named: Any) -> Any:
         return function(*arguments, **named)
@@ -77,14 +87,14 @@ class _Loading(ModuleType):
             answer = _ANSWERS.get((_name_of_asker(), name))
             if answer is not None:
                 return answer
-            if _loading.acquire(timeout=_PATIENCE):
-                _loading.release()
+            if _state.loading.acquire(timeout=_PATIENCE):
+                _state.loading.release()
         return ModuleType.__getattribute__(self, name)
 
 
 def _load(module: ModuleType) -> None:
     """From here on it is the module that PyTorch meant, and who was called directly asks it the next time."""
-    with _loading:
+    with _state.loading:
         if type(module) is not _Late:
             return
         module.__class__ = ModuleType
@@ -106,9 +116,9 @@ def _load(module: ModuleType) -> None:
 
 
 def _forget_direct_calls() -> None:
-    for function in list(_called_directly):
+    for function in list(_state.called_directly):
         vars(function).pop("__dynamo_disable", None)
-    _called_directly.clear()
+    _state.called_directly.clear()
 
 
 class _Loader(importlib.abc.Loader):

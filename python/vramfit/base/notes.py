@@ -10,31 +10,28 @@ import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from vramfit.base import recorder
+from vramfit.base import process, recorder
 from vramfit.contract import notes as said
 from vramfit.contract.fields import plain
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_state = {"process_said": False}
-_cuts: set[str] = set()  # kinds of what was left out
-_failed: set[str] = set()
+
+class _State:
+    def __init__(self) -> None:
+        self.process_said = False
+        self.cuts: set[str] = set()  # kinds of what was left out
+        self.failed: set[str] = set()  # hooks
 
 
-def _restart() -> None:
-    _state.update(process_said=False)
-    _cuts.clear()
-    _failed.clear()
-
-
-os.register_at_fork(after_in_child=_restart)
+_state = process.own(_State)
 
 
 def note(what: said.Note) -> None:
     """Writes one note; the first of a process is preceded by what process this is."""
     process_begins()
     if isinstance(what, said.Cut):
-        _cuts.add(what.what)
+        _state.cuts.add(what.what)
     _write(what)
 
 
@@ -44,19 +41,19 @@ def _write(what: said.Note) -> None:
 
 def was_cut() -> bool:
     """Whether anything of this process's run was left out, so far."""
-    return bool(_cuts - {"uploads"})
+    return bool(_state.cuts - {"uploads"})
 
 
 def left_out_rounds() -> bool:
     """Whether any round of a loop was."""
-    return bool(_cuts - {"uploads", "saves"})
+    return bool(_state.cuts - {"uploads", "saves"})
 
 
 def process_begins() -> None:
     """Says once what process this is, and so that the hooks are in it."""
-    if _state["process_said"]:
+    if _state.process_said:
         return
-    _state["process_said"] = True
+    _state.process_said = True
     _write(_process())
     if not recorder.finds_lines():
         _write(said.LinesUnknown(python=sys.version.split()[0]))
@@ -94,9 +91,9 @@ def number(variable: str, default: int) -> int:
 
 def hook_failed(where: str, error: BaseException) -> None:
     """A hook that fails is said once and never breaks the job."""
-    if where in _failed:
+    if where in _state.failed:
         return
-    _failed.add(where)
+    _state.failed.add(where)
     last = traceback.extract_tb(error.__traceback__)[-1:] if error.__traceback__ else []
     place = f"{os.path.basename(last[0].filename)}:{last[0].lineno}" if last else ""
     note(said.HookFailed(where=where, type=type(error).__name__, message=str(error), at=place))

@@ -8,10 +8,10 @@ while the GIL is held.
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable
 from typing import Any
 
+from vramfit.base import process
 from vramfit.contract.numbers import Memory, Owner, Phase, Stage
 
 LOAD, TRAIN, VALIDATE, TEST, SAVE = map(int, Phase)
@@ -73,15 +73,19 @@ def finds_lines() -> bool:
     return bool(_finds_lines())
 
 
-_ids: dict[str, int] = {}
-os.register_at_fork(after_in_child=_ids.clear)  # a forked child starts its own strings
+class _State:
+    def __init__(self) -> None:
+        self.ids: dict[str, int] = {}  # of the strings in this process's recording
+
+
+_state = process.own(_State)
 
 
 def intern(text: str) -> int:
     """The id of a string in this process's recording; 0 when nothing is recorded."""
-    known = _ids.get(text)
+    known = _state.ids.get(text)
     if known is None:
-        known = _ids[text] = _intern(text.encode("utf-8", "replace").replace(b"\0", b" "))
+        known = _state.ids[text] = _intern(text.encode("utf-8", "replace").replace(b"\0", b" "))
     return known
 
 

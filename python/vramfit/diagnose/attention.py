@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from vramfit.base import events, frames, notes, recorder
+from vramfit.base import events, frames, notes, process, recorder
 from vramfit.contract import notes as said
 from vramfit.diagnose import live_tensors, patches
 
@@ -14,23 +14,24 @@ _MIN_BYTES = 1 << 20
 _MAX_NOTES = 40
 _WRITTEN = 0.9  # of the scores' bytes must appear for them to count as written
 
-_calls: dict[tuple[str, str], int] = {}  # in this forward pass
-_told: dict[tuple[str, str], int] = {}
+
+class _State:
+    def __init__(self) -> None:
+        self.calls: dict[tuple[str, str], int] = {}  # in this forward pass
+        self.told: dict[tuple[str, str], int] = {}
 
 
-def restart() -> None:
-    _calls.clear()
-    _told.clear()
+_state = process.own(_State)
 
 
 def _note(operation: str, shape: list[int], dtype: str, size: int) -> None:
     line = frames.script_line(sys._getframe(3))
     key = (operation, line)
-    _calls[key] = _calls.get(key, 0) + 1
-    weight = size * _calls[key]
-    if weight <= _told.get(key, 0) * 1.02 or (key not in _told and len(_told) >= _MAX_NOTES):
+    _state.calls[key] = _state.calls.get(key, 0) + 1
+    weight = size * _state.calls[key]
+    if weight <= _state.told.get(key, 0) * 1.02 or (key not in _state.told and len(_state.told) >= _MAX_NOTES):
         return
-    _told[key] = weight
+    _state.told[key] = weight
     notes.note(
         said.AttentionScores(
             operation=operation,
@@ -38,7 +39,7 @@ def _note(operation: str, shape: list[int], dtype: str, size: int) -> None:
             shape=f"{dtype} {shape}",
             length=shape[-1],
             bytes=size,
-            calls=_calls[key],
+            calls=_state.calls[key],
         )
     )
 
@@ -68,7 +69,7 @@ def _after_attention(before: int, result: Any, query: Any) -> None:
 
 
 def _next_step(*_: Any) -> None:
-    _calls.clear()
+    _state.calls.clear()
 
 
 def install(torch: Any) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit.base import events, frames, notes, recorder
+from vramfit.base import events, frames, notes, process, recorder
 from vramfit.contract import notes as said
 from vramfit.diagnose import live_tensors, patches
 from vramfit.observe import owners
@@ -22,8 +22,14 @@ _MIN_BYTES = 1 << 20
 _MAX_WATCHED = 2000  # copies of one step
 _MAX_NOTES = 40
 
-_watched: list[_Copy] = []
-_told: dict[tuple[str, str], int] = {}  # (operation, line) -> bytes
+
+class _State:
+    def __init__(self) -> None:
+        self.watched: list[_Copy] = []
+        self.told: dict[tuple[str, str], int] = {}  # (operation, line) -> bytes
+
+
+_state = process.own(_State)
 
 
 @dataclass
@@ -42,11 +48,6 @@ class _Copy:
     bytes: int
 
 
-def restart() -> None:
-    _watched.clear()
-    _told.clear()
-
-
 def _weak_storage(tensor: Any) -> Any:
     from torch.multiprocessing.reductions import StorageWeakRef
 
@@ -55,14 +56,16 @@ def _weak_storage(tensor: Any) -> Any:
 
 def _watch(operation: str, source: Any, result: Any) -> None:
     same = result is source or not live_tensors.is_tensor(result) or not result.is_cuda
-    if same or result.dtype != source.dtype or len(_watched) >= _MAX_WATCHED or source.requires_grad and source.is_leaf:
+    if same or result.dtype != source.dtype or source.requires_grad and source.is_leaf:
+        return
+    if len(_state.watched) >= _MAX_WATCHED:
         return
     size = result.numel() * result.element_size()
     if size < _MIN_BYTES or owners.address_of(result) == owners.address_of(source):
         return
     if not source.is_cuda and position.stage == recorder.INPUT:  # labels too: not only what the model is given
         recorder.tag(owners.address_of(result), recorder.INPUT_BLOCK, 0)
-    _watched.append(
+    _state.watched.append(
         _Copy(
             operation=operation,
             line=frames.script_line(sys._getframe(3)),
@@ -105,8 +108,8 @@ def _lives(copy: _Copy) -> bool:
 def _needless() -> dict[tuple[str, str], list[_Copy]]:
     found: dict[tuple[str, str], list[_Copy]] = {}
     first_of: dict[tuple[Any, ...], _Copy] = {}
-    known = live_tensors.known_storages() if _watched else set()  # copies of weights are another matter
-    for copy in _watched:
+    known = live_tensors.known_storages() if _state.watched else set()  # copies of weights are another matter
+    for copy in _state.watched:
         if not _lives(copy) or (not copy.from_host and copy.source_key[0] in known):
             continue
         if copy.from_host:
@@ -124,9 +127,9 @@ def look(*_: Any) -> None:
     try:
         for key, copies in _needless().items():
             size = sum(copy.bytes for copy in copies)
-            if size <= _told.get(key, 0) or len(_told) >= _MAX_NOTES:
+            if size <= _state.told.get(key, 0) or len(_state.told) >= _MAX_NOTES:
                 continue
-            _told[key] = size
+            _state.told[key] = size
             shape, _, first_line = copies[0].shape.partition("|")
             notes.note(
                 said.NeedlessCopy(
@@ -140,7 +143,7 @@ def look(*_: Any) -> None:
                 )
             )
     finally:
-        _watched.clear()
+        _state.watched.clear()
 
 
 def install(torch: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from vramfit.base import notes, recorder
+from vramfit.base import notes, process, recorder
 from vramfit.contract import notes as said
 from vramfit.diagnose import groups, inputs, live_tensors
 from vramfit.observe.ownership import census
@@ -17,17 +17,20 @@ from vramfit.observe.phases import position
 
 _MAX_MOMENTS = 3
 _MIN_BYTES = 1 << 16
-_seen = [0]
 
 
-def restart() -> None:
-    _seen[0] = 0
+class _State:
+    def __init__(self) -> None:
+        self.seen = 0
+
+
+_state = process.own(_State)
 
 
 @notes.guarded("failure.observer")
 def _out_of_memory(device: int, tried: int, device_total: int, device_free: int) -> None:
-    _seen[0] += 1
-    if _seen[0] > _MAX_MOMENTS:
+    _state.seen += 1
+    if _state.seen > _MAX_MOMENTS:
         return
     census.tell_all()
     inputs.note_unfinished()

@@ -11,10 +11,18 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from vramfit.base import notes
+from vramfit.base import notes, process
 
-_originals: list[tuple[Any, str, Any]] = []
-_plain: list[type] = []  # types that are no subclasses in the sense above
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.originals: list[tuple[Any, str, Any]] = []
+        self.plain: tuple[type, ...] = ()  # types that are no subclasses in the sense above
+
+
+_state = process.own(_State)
 
 
 def watch(
@@ -22,12 +30,12 @@ def watch(
 ) -> None:
     """Calls after(what before() gave, result, first argument) for calls on plain tensors that return another object."""
     original = getattr(place, name)
-    _plain[:] = [torch.Tensor, torch.nn.Parameter]
+    _state.plain = (torch.Tensor, torch.nn.Parameter)
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         first = args[0] if args else None
-        if type(first) not in _plain:
+        if type(first) not in _state.plain:
             return _aside(place, name, original, call, args, kwargs)
         level = before() if before is not None else None
         result = original(*args, **kwargs)
@@ -38,7 +46,7 @@ def watch(
                 notes.hook_failed(f"{after.__module__}.{name}", error)
         return result
 
-    _originals.append((place, name, original))
+    _state.originals.append((place, name, original))
     setattr(place, name, call)
     _keep_scriptable(torch, original, call)
 
@@ -50,7 +58,7 @@ def _aside(place: Any, name: str, original: Any, ours: Any, args: Any, kwargs: A
     try:
         return original(*args, **kwargs)
     finally:
-        if _originals:
+        if _state.originals:
             setattr(place, name, ours)
 
 
@@ -62,8 +70,8 @@ def _keep_scriptable(torch: Any, original: Any, replacement: Any) -> None:
 
 
 def put_back() -> None:
-    while _originals:
-        setattr(*_originals.pop())
+    while _state.originals:
+        setattr(*_state.originals.pop())
 
 
 def stop_before_compile(torch: Any) -> None:

@@ -11,12 +11,20 @@ from __future__ import annotations
 import atexit
 import time
 
-from vramfit.base import events
+from vramfit.base import events, process
 
 TURNS = 10
 TURN_SECONDS = 0.01  # a sleep hands over the GIL; twice CPython's switch interval
 
-_registered = [False]
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.registered = False
+
+
+_state = process.own(_State)
 
 
 def _let_them_finish() -> None:
@@ -25,8 +33,8 @@ def _let_them_finish() -> None:
 
 
 def _register() -> None:
-    if not _registered[0]:
-        _registered[0] = True
+    if not _state.registered:
+        _state.registered = True
         atexit.register(_let_them_finish)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit.base import events, notes, recorder
+from vramfit.base import events, notes, process, recorder
 from vramfit.base.recorder import FORWARD, TEST, TRAIN, VALIDATE
 from vramfit.contract import notes as said
 from vramfit.observe import loaders, owners, phases, quiet_forwards, scopes
@@ -18,35 +17,26 @@ _MAX_DEPTH = 4  # of module names whose activations are measured
 _MAX_BLOCKS = 400
 _MEASURED_FORWARDS = 2  # the first also allocates workspaces; the later note counts
 
-_said: set[tuple[str, int]] = set()
-_steps: dict[int, int] = {}
-_facts: dict[str, Any] = {}
-_loaders: dict[int, list[dict[str, Any]]] = {}  # shapes of a loader's first batch, by its ordinal
-_order: list[int] = []  # id of the first optimizer that stepped
-_counted: list[tuple[int, int, int, int]] = []  # the batch of an evaluation that was counted last
-_meters: list[_Meter] = []  # at most one
-_measured: dict[int, int] = {}  # id of a root -> training forwards measured
+
+class _State:
+    def __init__(self) -> None:
+        self.said: set[tuple[str, int]] = set()
+        self.steps: dict[int, int] = {}
+        self.facts: dict[str, Any] = {}
+        self.loaders: dict[int, list[dict[str, Any]]] = {}  # shapes of a loader's first batch, by its ordinal
+        self.first_optimizer: int | None = None  # id of the one that stepped first
+        self.counted: tuple[int, int, int, int] | None = None  # the batch of an evaluation that was counted last
+        self.meter: _Meter | None = None
+        self.measured: dict[int, int] = {}  # id of a root -> training forwards measured
 
 
-def _restart() -> None:
-    _said.clear()
-    _steps.clear()
-    _facts.clear()
-    _loaders.clear()
-    _measured.clear()
-    _meters.clear()
-    phases.watchers.clear()
-    _order.clear()
-    _counted.clear()
-
-
-os.register_at_fork(after_in_child=_restart)
+_state = process.own(_State)
 
 
 def _once(kind: str, key: int) -> bool:
-    if (kind, key) in _said:
+    if (kind, key) in _state.said:
         return False
-    _said.add((kind, key))
+    _state.said.add((kind, key))
     return True
 
 
@@ -62,14 +52,14 @@ def _shapes(batch: Any) -> list[dict[str, Any]]:
 
 def _on_batch(this_pass: Pass, batch: Any) -> None:
     if _once("loader", this_pass.ordinal):
-        _loaders[this_pass.ordinal] = _shapes(batch)
+        _state.loaders[this_pass.ordinal] = _shapes(batch)
         _note_loader(this_pass, recorder.PHASE_NAMES[position.phase])
 
 
 def _on_backward(tensors: Any) -> None:
     """A training loader is known at its first backward pass: a trainer may leave its last pass before the end."""
     this_pass = loaders.innermost()
-    if this_pass is not None and this_pass.ordinal in _loaders and _once("loader_trains", this_pass.ordinal):
+    if this_pass is not None and this_pass.ordinal in _state.loaders and _once("loader_trains", this_pass.ordinal):
         _note_loader(this_pass, "train")
 
 
@@ -91,7 +81,7 @@ def _note_loader(this_pass: Pass, phase: str) -> None:
             pin_memory=getattr(loader, "pin_memory", None),
             shuffled="Random" in type(getattr(loader, "sampler", None)).__name__,
             phase=phase,
-            shapes=_loaders.get(this_pass.ordinal, []),
+            shapes=_state.loaders.get(this_pass.ordinal, []),
         )
     )
 
@@ -148,10 +138,10 @@ def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         _note_evaluation(inner)
     _note_precision(module is not inner and "Optimized" in type(module).__name__)
     training = position.phase == TRAIN
-    if training and not _meters and _measured.get(id(inner), 0) < _MEASURED_FORWARDS:
-        _measured[id(inner)] = _measured.get(id(inner), 0) + 1
-        _meters.append(_Meter(root.prefix))
-        phases.watchers.append(_meters[-1])
+    if training and _state.meter is None and _state.measured.get(id(inner), 0) < _MEASURED_FORWARDS:
+        _state.measured[id(inner)] = _state.measured.get(id(inner), 0) + 1
+        _state.meter = _Meter(root.prefix)
+        phases.watchers.append(_state.meter)
 
 
 def _note_evaluation(module: Any) -> None:
@@ -164,8 +154,8 @@ def _note_evaluation(module: Any) -> None:
 
 
 def _on_root_exit(module: Any, result: Any) -> None:
-    if _meters:
-        meter = _meters.pop()
+    meter, _state.meter = _state.meter, None
+    if meter is not None:
         if meter in phases.watchers:
             phases.watchers.remove(meter)
         meter.write()
@@ -185,9 +175,9 @@ def _is_next_batch() -> bool:
     if this_pass is None:
         return True
     batch = (position.phase, this_pass.ordinal, this_pass.number, this_pass.delivered)
-    if _counted == [batch]:
+    if _state.counted == batch:
         return False
-    _counted[:] = [batch]
+    _state.counted = batch
     return True
 
 
@@ -262,19 +252,19 @@ def autocast_dtype() -> str | None:
 
 def _precision(**changed: Any) -> None:
     """Notes the precision again whenever something about it is learnt."""
-    before = dict(_facts)
-    _facts.update(changed)
-    if _facts != before:
-        notes.note(said.Precision(**_facts))
+    before = dict(_state.facts)
+    _state.facts.update(changed)
+    if _state.facts != before:
+        notes.note(said.Precision(**_state.facts))
 
 
 def _note_precision(compiled: bool) -> None:
     torch = sys.modules["torch"]
     fixed = {
-        "autocast": _facts.get("autocast") or autocast_dtype(),
-        "scaler": _facts.get("scaler", False),
+        "autocast": _state.facts.get("autocast") or autocast_dtype(),
+        "scaler": _state.facts.get("scaler", False),
         "checkpointing": position.recomputes,
-        "compiled": _facts.get("compiled", False) or compiled,
+        "compiled": _state.facts.get("compiled", False) or compiled,
         "tf32": torch.get_float32_matmul_precision() != "highest",
         "cudnn_benchmark": bool(torch.backends.cudnn.benchmark),
     }
@@ -298,8 +288,8 @@ def _watch_scaler(torch: Any) -> None:
 
 
 def _step(key: int) -> None:
-    _steps[key] = _steps.get(key, 0) + 1
-    number = _steps[key]
+    _state.steps[key] = _state.steps.get(key, 0) + 1
+    number = _state.steps[key]
     recorder.step(number)
     events.step_counted(number)
 
@@ -331,9 +321,9 @@ def _on_step_end(optimizer: Any) -> None:
 
 def _first_optimizer(optimizer: Any) -> bool:
     """A job with several optimizers is counted by the first."""
-    if not _order:
-        _order.append(id(optimizer))
-    return _order[0] == id(optimizer)
+    if _state.first_optimizer is None:
+        _state.first_optimizer = id(optimizer)
+    return _state.first_optimizer == id(optimizer)
 
 
 def _count_optimizers(torch: Any) -> None:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
-from vramfit.base import events, notes
+from vramfit.base import events, notes, process
 from vramfit.base.stop import RunComplete
 from vramfit.observe import repeat
 
@@ -57,33 +57,44 @@ class Pass:
         return self.wanted is not None and self.delivered >= self.wanted and self.delivered_whole
 
 
+class Listeners(list[Callable[..., Any]]):
+    KEEPS = process.ALL  # a forked child has the same hooks
+
+
 # Called with a Pass before its iterator is made, and before each batch: they set `wanted`, or raise RunComplete.
-before_pass: list[Callable[[Pass], None]] = []
-before_batch: list[Callable[[Pass], None]] = []
-after_pass: list[Callable[[Pass], None]] = []
+before_pass = process.own(Listeners)
+before_batch = process.own(Listeners)
+after_pass = process.own(Listeners)
 # Called with a batch that was read, before anything is done to it.
-batch_read: list[Callable[[Pass, Any], None]] = []
+batch_read = process.own(Listeners)
 # Called in place of reading a batch: None, or one that was read before (alike).
-instead: list[Callable[[Pass], Any]] = []
+instead = process.own(Listeners)
 # Called with a batch, they return another of the loader's data, before anything is done to it (looking_ahead).
-exchanges: list[Callable[[Pass, Any], Any]] = []
+exchanges = process.own(Listeners)
 # Called with a batch, they return the one the script gets (apply/resize_input).
-transforms: list[Callable[[Pass, Any], Any]] = []
-
-_ordinals: dict[tuple[Any, ...], tuple[int, weakref.ref[Any]]] = {}
-_counts: dict[int, int] = {}
-current: list[Pass] = []
-_parents: list[Pass] = []  # a forked child may not let go of their batches, which may be pinned
+transforms = process.own(Listeners)
 
 
-def _restart() -> None:
-    _parents.extend(current)
-    _ordinals.clear()
-    _counts.clear()
-    current.clear()
+class _State:
+    KEEPS = ("parents", "base_loader")
+
+    def __init__(self) -> None:
+        self.ordinals: dict[tuple[Any, ...], tuple[int, weakref.ref[Any]]] = {}
+        self.counts: dict[int, int] = {}  # passes over each loader
+        self.current: list[Pass] = []
+        self.parents: list[Pass] = []  # a forked child may not let go of their batches, which may be pinned
+        self.base_loader: Any = None  # torch.utils.data.DataLoader
+
+    def in_child(self) -> None:
+        self.parents.extend(self.current)
 
 
-os.register_at_fork(after_in_child=_restart)
+_state = process.own(_State)
+
+
+def open_passes() -> list[Pass]:
+    """Those that have not come to their end, in the order in which they were begun."""
+    return list(_state.current)
 
 
 class _CutSampler:
@@ -211,7 +222,7 @@ def _transformed(transform: Callable[[Pass, Any], Any], this_pass: Pass, batch: 
 
 def innermost() -> Pass | None:
     """The pass the script is in: the last one begun whose iterator it still holds."""
-    for this_pass in reversed(current):
+    for this_pass in reversed(_state.current):
         if this_pass.iterator is not None and this_pass.iterator() is not None:
             return this_pass
     return None
@@ -219,13 +230,13 @@ def innermost() -> Pass | None:
 
 def was_begun(ordinal: int) -> bool:
     """Whether a pass over this loader was ever begun."""
-    return ordinal in _counts
+    return ordinal in _state.counts
 
 
 def _end(this_pass: Pass) -> None:
     this_pass.last_batch = None
-    if this_pass in current:
-        current.remove(this_pass)
+    if this_pass in _state.current:
+        _state.current.remove(this_pass)
         _tell(after_pass, this_pass)
 
 
@@ -259,27 +270,27 @@ def _ordinal_of(loader: Any) -> int:
         return int(own[0])
     sampler = type(getattr(loader, "sampler", None)).__name__
     signature = (id(loader.dataset), getattr(loader, "batch_size", None), getattr(loader, "drop_last", None), sampler)
-    known = _ordinals.get(signature)
-    ordinal = known[0] if known is not None and known[1]() is None else len(_ordinals)
+    known = _state.ordinals.get(signature)
+    ordinal = known[0] if known is not None and known[1]() is None else len(_state.ordinals)
     if known is not None and known[1]() is not None:
         signature = (*signature, ordinal)
-    _ordinals[signature] = (ordinal, weakref.ref(loader))
+    _state.ordinals[signature] = (ordinal, weakref.ref(loader))
     loader.__dict__["_vramfit_ordinal"] = (ordinal, os.getpid())
     return ordinal
 
 
 def _new_pass(loader: Any) -> Pass:
     ordinal = _ordinal_of(loader)
-    _counts[ordinal] = _counts.get(ordinal, 0) + 1
-    this_pass = Pass(loader, ordinal, _counts[ordinal])
+    _state.counts[ordinal] = _state.counts.get(ordinal, 0) + 1
+    this_pass = Pass(loader, ordinal, _state.counts[ordinal])
     # A pass that was left with `break` ends when the next one begins.
-    for left in [p for p in current if p.loader is loader]:
+    for left in [p for p in _state.current if p.loader is loader]:
         _end(left)
     this_pass.endless = _is_endless(loader)
     _tell(before_pass, this_pass)
     if this_pass.endless:
         this_pass.wanted = this_pass.stand_in = None
-    current.append(this_pass)
+    _state.current.append(this_pass)
     return this_pass
 
 
@@ -303,7 +314,7 @@ def _comes_again(code: CodeType, loop: int) -> bool:
 
 def _is_endless(loader: Any) -> bool:
     """timm's MultiEpochsDataLoader and its like: one iterator over an endless sampler, counted off by themselves."""
-    if type(loader).__iter__ is _base_loader[0].__iter__:
+    if type(loader).__iter__ is _state.base_loader.__iter__:
         return False
     sampler = getattr(loader, "batch_sampler", None)
     if sampler is None:
@@ -312,14 +323,11 @@ def _is_endless(loader: Any) -> bool:
     return not is_stream and length_of(sampler) is None
 
 
-_base_loader: list[Any] = []
-
-
 def install(torch: Any) -> None:
     from torch.utils.data import get_worker_info
     from torch.utils.data.dataloader import DataLoader
 
-    _base_loader[:] = [DataLoader]
+    _state.base_loader = DataLoader
     original_iter = DataLoader.__iter__
     original_sampler = DataLoader._index_sampler.fget
 

@@ -7,14 +7,13 @@ walk over everything that is alive (averages, masters, other models, quantizatio
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit.base import events, notes, recorder
+from vramfit.base import events, notes, process, recorder
 from vramfit.observe import scopes
 from vramfit.observe.ownership import leaves, quantization
 from vramfit.observe.ownership.storages import address_of, addresses_of, parts
@@ -22,25 +21,25 @@ from vramfit.observe.ownership.storages import address_of, addresses_of, parts
 _MAX_NESTING = 6
 _FIRST_STEPS = 3  # of an optimizer, in which all that it holds is looked at
 
-_optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
-_tagged_roots: dict[int, int] = {}  # id of a root's module -> where its first parameter was when it was tagged
-_tagged_states: dict[int, int] = {}  # id of an optimizer -> how many state tensors were tagged
-_steps: dict[int, int] = {}  # id of an optimizer -> steps taken
-_names: dict[int, int] = {}  # id of a parameter -> string id of its name
 
-_claims: dict[int, tuple[Any, int, str]] = {}  # id of a model that is none to be trained -> itself, owner, name
-_stepped = [False]  # an optimizer stepped since the last backward pass
+class _State:
+    KEEPS = ("optimizers", "stepped")
+
+    def __init__(self) -> None:
+        self.optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.tagged_roots: dict[
+            int, int
+        ] = {}  # id of a root's module -> where its first parameter was when it was tagged
+        self.tagged_states: dict[int, int] = {}  # id of an optimizer -> how many state tensors were tagged
+        self.steps: dict[int, int] = {}  # id of an optimizer -> steps taken
+        self.names: dict[int, int] = {}  # id of a parameter -> string id of its name
+        self.claims: dict[
+            int, tuple[Any, int, str]
+        ] = {}  # id of a model that is none to be trained -> itself, owner, name
+        self.stepped = False  # an optimizer stepped since the last backward pass
 
 
-def _restart() -> None:
-    _tagged_roots.clear()
-    _claims.clear()
-    _tagged_states.clear()
-    _steps.clear()
-    _names.clear()
-
-
-os.register_at_fork(after_in_child=_restart)
+_state = process.own(_State)
 
 
 def tag(tensor: Any, owner: int, text_id: int) -> None:
@@ -65,9 +64,9 @@ def claim(module: Any, owner: int, name: str) -> None:
     """What the census found a model to be: its root is not called weights again."""
     inner = scopes.unwrap(module)
     if owner == recorder.WEIGHT:
-        _claims.pop(id(inner), None)
+        _state.claims.pop(id(inner), None)
     else:
-        _claims[id(inner)] = (weakref.ref(inner), owner, name)
+        _state.claims[id(inner)] = (weakref.ref(inner), owner, name)
 
 
 def tag_root(module: Any) -> None:
@@ -75,10 +74,10 @@ def tag_root(module: Any) -> None:
     inner = scopes.unwrap(module)
     first = next(filter(scopes.is_there, inner.parameters()), None)
     where = address_of(parts(first)[0]) if first is not None else 0
-    if _tagged_roots.get(id(inner)) == where:
+    if _state.tagged_roots.get(id(inner)) == where:
         return
-    _tagged_roots[id(inner)] = where
-    known = _claims.get(id(inner))
+    _state.tagged_roots[id(inner)] = where
+    known = _state.claims.get(id(inner))
     if known is not None and known[0]() is inner:
         tag_model(inner, known[1], known[2])
     else:
@@ -97,7 +96,7 @@ def tag_model(module: Any, owner: int, name: str = "") -> None:
     for name, parameter in inner.named_parameters():
         if not scopes.is_there(parameter):
             continue
-        text = _names[id(parameter)] = recorder.intern(name)
+        text = _state.names[id(parameter)] = recorder.intern(name)
         _tag_weight(parameter, text)
         if parameter.grad is not None:
             tag(parameter.grad, recorder.GRADIENT, text)
@@ -113,7 +112,7 @@ def _parameters(optimizer: Any) -> Iterator[Any]:
 
 def tag_gradients(parameters: Iterable[Any]) -> None:
     """Gradients are new blocks in every step that set them to None."""
-    tell, gradient, names = recorder.tag, recorder.GRADIENT, _names
+    tell, gradient, names = recorder.tag, recorder.GRADIENT, _state.names
     plain = sys.modules["torch"].Tensor
     for parameter in parameters:
         grad = parameter.grad
@@ -126,8 +125,8 @@ def tag_gradients(parameters: Iterable[Any]) -> None:
 def tag_state(optimizer: Any) -> int:
     """Optimizer state, and master copies of the weights where an optimizer keeps them. Returns its bytes."""
     tensors = list(state_tensors(optimizer))
-    if _tagged_states.get(id(optimizer)) != len(tensors):
-        _tagged_states[id(optimizer)] = len(tensors)
+    if _state.tagged_states.get(id(optimizer)) != len(tensors):
+        _state.tagged_states[id(optimizer)] = len(tensors)
         for name, tensor in tensors:
             tag(tensor, recorder.OPTIMIZER_STATE, recorder.intern(name))
     return sum(tensor.numel() * tensor.element_size() for _, tensor in tensors)
@@ -209,7 +208,7 @@ def _models_called() -> ModelWeights:
 
 def _after_backward() -> None:
     """Gradients that no optimizer's step comes to tell: they are accumulated, or the script steps itself."""
-    stepped, _stepped[0] = _stepped[0], False
+    stepped, _state.stepped = _state.stepped, False
     if not stepped:
         for _, module in scopes.live_roots():
             tag_gradients(module.parameters())
@@ -222,27 +221,27 @@ def _gradients_returned(inputs: Any, gradients: Any) -> None:
     parameter_class = sys.modules["torch"].nn.Parameter
     for each, gradient in zip(inputs, gradients):
         if gradient is not None and isinstance(each, parameter_class):
-            tag(gradient, recorder.GRADIENT, _names.get(id(each), 0))
+            tag(gradient, recorder.GRADIENT, _state.names.get(id(each), 0))
 
 
 def _before_step(optimizer: Any) -> None:
-    _optimizers.add(optimizer)
-    _stepped[0] = True
-    if _steps.get(id(optimizer), 0) < _FIRST_STEPS:
+    _state.optimizers.add(optimizer)
+    _state.stepped = True
+    if _state.steps.get(id(optimizer), 0) < _FIRST_STEPS:
         _tag_own_weights(optimizer, _models_called())
     tag_gradients(_parameters(optimizer))
 
 
 def _after_step(optimizer: Any) -> None:
     # State appears in the first step, for parameters frozen until later in a later one.
-    seen = _steps.get(id(optimizer), 0)
-    _steps[id(optimizer)] = seen + 1
+    seen = _state.steps.get(id(optimizer), 0)
+    _state.steps[id(optimizer)] = seen + 1
     if seen < _FIRST_STEPS or seen % 50 == 0:
         tag_state(optimizer)
 
 
 def live_optimizers() -> list[Any]:
-    return list(_optimizers)
+    return list(_state.optimizers)
 
 
 def tag_everything() -> None:

@@ -7,7 +7,6 @@ steps and saves. Hooks cost about 1 us a module call, and dynamo folds them away
 from __future__ import annotations
 
 import functools
-import os
 import re
 import sys
 import threading
@@ -16,7 +15,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from vramfit.base import events, notes, recorder
+from vramfit.base import events, notes, process, recorder
 from vramfit.base.recorder import BACKWARD, FORWARD, INPUT, LOAD, OPTIMIZER, OTHER, SAVE, TEST, TRAIN, VALIDATE
 from vramfit.observe import quiet_forwards, scopes
 
@@ -42,9 +41,6 @@ class Position:
     """Where the job is. One per process; a forked child starts afresh."""
 
     def __init__(self) -> None:
-        self.begin()
-
-    def begin(self) -> None:
         self.phase = LOAD
         self.stage = OTHER
         self.trained = False  # a backward pass has run
@@ -73,33 +69,37 @@ class Position:
             recorder.set_stage(stage)
 
 
-position = Position()
-
-
-def _restart() -> None:
-    position.begin()
-    _running.calls = []
-
-
 class _Running(threading.local):
     """The scopes to go back to, one per module that is running in this thread."""
+
+    KEEPS = process.ALL
 
     def __init__(self) -> None:
         self.calls: list[int] = []
 
-
-_running = _Running()
-os.register_at_fork(after_in_child=_restart)
-
-_hints: dict[CodeType, int | None] = {}
+    def in_child(self) -> None:
+        self.calls = []  # the thread that forked is the only one
 
 
+class _Watchers(list[Any]):
+    """Those who watch every module call (job.py, modules/), while there are any."""
+
+    KEEPS = process.ALL
+
+    def in_child(self) -> None:
+        self.clear()
+
+
+position = process.own(Position)
+watchers = process.own(_Watchers)
+_running = process.own(_Running)
+
+
+@functools.cache
 def _hint_of(code: CodeType) -> int | None:
-    if code not in _hints:
-        words = {word.lower() for word in _WORD.findall(code.co_name)}
-        test_words = _TEST_WORDS if "site-packages" in code.co_filename else _OWN_TEST_WORDS
-        _hints[code] = TEST if words & test_words else VALIDATE if words & _VALIDATE_WORDS else None
-    return _hints[code]
+    words = {word.lower() for word in _WORD.findall(code.co_name)}
+    test_words = _TEST_WORDS if "site-packages" in code.co_filename else _OWN_TEST_WORDS
+    return TEST if words & test_words else VALIDATE if words & _VALIDATE_WORDS else None
 
 
 def caller_hint(frame: FrameType | None) -> int | None:
@@ -194,10 +194,6 @@ def _make_module_hooks(torch: Any) -> tuple[Callable[..., None], Callable[..., N
             events.root_exit(module, result)
 
     return enter, leave
-
-
-# Those who watch every module call (job.py, modules/), while there are any.
-watchers: list[Any] = []
 
 
 def _watch_backward(torch: Any) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from vramfit.base import events, recorder
+from vramfit.base import events, process, recorder
 from vramfit.base.recorder import LOAD, TRAIN, VALIDATE
 from vramfit.observe import loaders, scopes, training_loaders
 
@@ -42,17 +42,13 @@ class Stretch:
 
 class _Known:
     def __init__(self) -> None:
-        self.begin()
-
-    def begin(self) -> None:
         self.in_step: set[Site] = set()
         self.optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self.trained: dict[int, tuple[weakref.ref[Any], int, bool]] = {}
         self.stretch: Stretch | None = None
 
 
-known = _Known()
-os.register_at_fork(after_in_child=known.begin)
+known = process.own(_Known)
 
 
 def current_batch() -> Batch | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit.base import recorder
+from vramfit.base import process, recorder
 
 # Wrappers that hold the real module under one attribute; their own names say nothing about the model.
 _WRAPPERS = {
@@ -31,19 +30,16 @@ class Root:
     parameter_bytes: int
 
 
-roots: dict[int, Root] = {}  # by id() of the unwrapped module
-_scopes: dict[int, tuple[weakref.ref[Any], int]] = {}  # by id() of a module: itself, its string id
-_names: dict[int, str] = {}
+class _State:
+    """String ids are of this process's recording: a forked child learns names again at its next root."""
+
+    def __init__(self) -> None:
+        self.roots: dict[int, Root] = {}  # by id() of the unwrapped module
+        self.scopes: dict[int, tuple[weakref.ref[Any], int]] = {}  # by id() of a module: itself, its string id
+        self.names: dict[int, str] = {}
 
 
-def _restart() -> None:
-    # String ids are of the parent's recording; names are learnt again at the next root.
-    roots.clear()
-    _scopes.clear()
-    _names.clear()
-
-
-os.register_at_fork(after_in_child=_restart)
+_state = process.own(_State)
 
 
 def is_there(tensor: Any) -> bool:
@@ -64,31 +60,31 @@ def unwrap(module: Any) -> Any:
 
 def scope_of(module: Any, is_root: bool) -> int:
     """The string id of a module's name; a root's modules are named when it is first met."""
-    known = _scopes.get(id(module))
+    known = _state.scopes.get(id(module))
     if known is not None and known[0]() is module:
         return known[1]
     if is_root:
         learn_root(module)
     else:
         _learn(module, type(module).__name__, "")  # not registered under any root we know
-    return _scopes[id(module)][1]
+    return _state.scopes[id(module)][1]
 
 
 def name_of(module: Any) -> str:
     """Empty for a root, and for a module that no root has: a loss made within a forward."""
-    known = _scopes.get(id(module))
+    known = _state.scopes.get(id(module))
     if known is not None and known[0]() is module:
-        return _names.get(id(module), "")
+        return _state.names.get(id(module), "")
     return ""
 
 
 def _learn(module: Any, scope: str, name: str) -> None:
-    _scopes[id(module)] = (weakref.ref(module), recorder.intern(scope))
-    _names[id(module)] = name
+    _state.scopes[id(module)] = (weakref.ref(module), recorder.intern(scope))
+    _state.names[id(module)] = name
 
 
 def root_of(module: Any) -> Root | None:
-    root = roots.get(id(unwrap(module)))
+    root = _state.roots.get(id(unwrap(module)))
     return root if root is not None and root.module() is unwrap(module) else None
 
 
@@ -99,12 +95,12 @@ def _numel(parameter: Any) -> int:
 
 def learn_root(module: Any) -> Root:
     known = root_of(module)
-    if known is not None and id(module) in _scopes and _scopes[id(module)][0]() is module:
+    if known is not None and id(module) in _state.scopes and _state.scopes[id(module)][0]() is module:
         return known
     inner = unwrap(module)
     sizes = [(n := _numel(p), n * p.element_size()) for p in filter(is_there, inner.parameters())]
     class_name = type(inner).__name__
-    is_main = bool(sizes) and not any(root.parameters and root.module() is not None for root in roots.values())
+    is_main = bool(sizes) and not any(root.parameters and root.module() is not None for root in _state.roots.values())
     prefix = "" if is_main or not sizes else f"{class_name}/"
     if known is not None:
         prefix = known.prefix
@@ -123,13 +119,13 @@ def learn_root(module: Any) -> Root:
         parameters=sum(n for n, _ in sizes),
         parameter_bytes=sum(b for _, b in sizes),
     )
-    roots[id(inner)] = root
+    _state.roots[id(inner)] = root
     return root
 
 
 def live_roots() -> Iterator[tuple[Root, Any]]:
     """Roots that still exist, with their modules; the largest first."""
-    for root in sorted(roots.values(), key=lambda r: -r.parameters):
+    for root in sorted(_state.roots.values(), key=lambda r: -r.parameters):
         module = root.module()
         if module is not None:
             yield root, module

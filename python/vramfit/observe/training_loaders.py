@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import os
-
+from vramfit.base import process
 from vramfit.observe.loaders import Pass
 
-_ordinals: set[int] = set()  # of loaders in whose passes a backward pass ran
-os.register_at_fork(after_in_child=_ordinals.clear)
+
+class _State:
+    def __init__(self) -> None:
+        self.ordinals: set[int] = set()  # of loaders in whose passes a backward pass ran
+
+
+_state = process.own(_State)
 
 
 def add(this_pass: Pass) -> None:
-    _ordinals.add(this_pass.ordinal)
+    _state.ordinals.add(this_pass.ordinal)
 
 
 def looks_like_one(this_pass: Pass) -> bool:
-    if this_pass.ordinal in _ordinals:
+    if this_pass.ordinal in _state.ordinals:
         return True
     if this_pass.number > 1:
         return False

@@ -13,7 +13,7 @@ import traceback
 from dataclasses import dataclass, field
 from typing import Any
 
-from vramfit.base import frames, notes
+from vramfit.base import frames, notes, process
 from vramfit.diagnose import groups, live_tensors
 from vramfit.observe import owners
 from vramfit.on_oom import history, waymarks
@@ -40,19 +40,26 @@ class Moment:
     summary: str = ""
 
 
-moments: list[Moment] = []
-seen = [0]  # errors in all
-_installed: list[Any] = []
+class Collected:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.torch: Any = None
+        self.moments: list[Moment] = []
+        self.errors = 0  # in all
+
+
+collected = process.own(Collected)
 
 
 def install(torch: Any) -> None:
-    _installed[:] = [torch]
+    collected.torch = torch
     torch.cuda._lazy_call(_card_opened)
 
 
 @notes.guarded("on_oom.card_opened")
 def _card_opened() -> None:
-    torch = _installed[0]
+    torch = collected.torch
     torch._C._cuda_attach_out_of_memory_observer(_out_of_memory)
     history.History(torch).begin()
     waymarks.begin(torch)
@@ -60,17 +67,17 @@ def _card_opened() -> None:
 
 def _out_of_memory(device: int, tried: int, total: int, free: int) -> None:
     """The observer. Whatever fails in here must not reach PyTorch."""
-    seen[0] += 1
-    if len(moments) >= MAX_MOMENTS:
+    collected.errors += 1
+    if len(collected.moments) >= MAX_MOMENTS:
         return
     try:
         moment = Moment(device, tried, total, free, _stack())
-        moments.append(moment)
+        collected.moments.append(moment)
         for part in (_measure, _find_owners, _take_snapshot):
             _guarded(part, moment)
         from vramfit.on_oom import report
 
-        report.write(moment, len(moments))
+        report.write(moment, len(collected.moments))
         moment.snapshot = None
     except Exception as error:
         notes.hook_failed("on_oom", error)
@@ -99,14 +106,14 @@ def _stack() -> list[dict[str, Any]]:
 
 
 def _measure(moment: Moment) -> None:
-    cuda = _installed[0].cuda
+    cuda = collected.torch.cuda
     moment.allocated = int(cuda.memory_allocated(moment.device))
     moment.reserved = int(cuda.memory_reserved(moment.device))
     moment.summary = str(cuda.memory_summary(moment.device))
 
 
 def _take_snapshot(moment: Moment) -> None:
-    moment.snapshot = _installed[0].cuda.memory._snapshot()
+    moment.snapshot = collected.torch.cuda.memory._snapshot()
     wanted = {entry["address"]: entry for entry in moment.held}
     for segment in moment.snapshot.get("segments", ()):
         address = segment["address"]
@@ -128,7 +135,7 @@ def _script_line(stack: Any) -> str:
 
 def _find_owners(moment: Moment) -> None:
     """Weights, gradients and optimizer state by the objects that hold them; the rest by the script's names."""
-    torch = _installed[0]
+    torch = collected.torch
     modules, optimizers = _modules_and_optimizers(torch)
     where: dict[int, str] = {}
     sizes: dict[int, int] = {}

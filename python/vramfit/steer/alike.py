@@ -6,12 +6,12 @@ a script may change its data from some epoch on; a loader that has ever given tw
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from typing import Any
 
 from vramfit import values
+from vramfit.base import process
 from vramfit.observe import loaders, repeat
 from vramfit.observe.loaders import Pass
 
@@ -29,25 +29,27 @@ class _Seen:
     spared: int = 0  # passes in a row that read nothing
 
 
-_seen: dict[int, _Seen] = {}  # by the loader's ordinal
-_parents: list[dict[int, _Seen]] = []
+class _State:
+    KEEPS = ("parents",)
+
+    def __init__(self) -> None:
+        self.seen: dict[int, _Seen] = {}  # by the loader's ordinal
+        self.parents: list[dict[int, _Seen]] = []
+
+    def in_child(self) -> None:
+        # A forked child may not let go of the batches: they may be pinned, and it can't use the parent's device.
+        self.parents.append(self.seen)
 
 
-def _restart() -> None:
-    """A forked child may not let go of the batches: they may be pinned, and it can't use the parent's device."""
-    _parents.append(dict(_seen))
-    _seen.clear()
-
-
-os.register_at_fork(after_in_child=_restart)
+_state = process.own(_State)
 
 
 def learn(this_pass: Pass, batch: Any) -> None:
     """A batch was read."""
-    known = _seen.get(this_pass.ordinal)
+    known = _state.seen.get(this_pass.ordinal)
     if known is None:
         outline = repeat.outline(batch)
-        known = _seen[this_pass.ordinal] = _Seen(outline, None if outline is None else repeat.views_of(batch))
+        known = _state.seen[this_pass.ordinal] = _Seen(outline, None if outline is None else repeat.views_of(batch))
     elif known.outline is not None:
         known.count += 1
         if repeat.outline(batch) != known.outline:
@@ -60,7 +62,7 @@ def instead(this_pass: Pass) -> Any:
     four are not read. None to read."""
     if not this_pass.in_full or loaders.is_split(this_pass.loader) or loaders.length_of(this_pass.loader) is None:
         return None
-    known = _seen.get(this_pass.ordinal)
+    known = _state.seen.get(this_pass.ordinal)
     if known is None or known.outline is None or known.count < _ENOUGH_IN_FULL or values.policy() != "zeros":
         return None
     waited = this_pass.reading_seconds > _WAITING * (time.monotonic() - this_pass.began)
@@ -75,7 +77,7 @@ def stand_in(this_pass: Pass) -> Any:
     """A batch for a pass that only coasts; None when it has to read."""
     if loaders.length_of(this_pass.loader) is None:
         return None
-    known = _seen.get(this_pass.ordinal)
+    known = _state.seen.get(this_pass.ordinal)
     if known is None or known.outline is None or known.count < _ENOUGH or values.policy() != "zeros":
         return None
     if known.spared + 1 >= _READ_EVERY:

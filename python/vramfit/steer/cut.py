@@ -31,7 +31,7 @@ import time
 import traceback
 from typing import Any
 
-from vramfit.base import events, garbage, notes, ranks, recorder
+from vramfit.base import events, garbage, notes, process, ranks, recorder
 from vramfit.base.stop import RunComplete
 from vramfit.contract import notes as said
 from vramfit.observe import loaders, training_loaders
@@ -107,9 +107,9 @@ class Cutter:
             return False
         self.steps_in_full, self.count_in_full = self.steps_taken, self.budget.count
         self._tell_budget_used()
-        for this_pass in loaders.current:
+        for this_pass in loaders.open_passes():
             this_pass.in_full = False
-        for this_pass in [] if self.paused else loaders.current:
+        for this_pass in [] if self.paused else loaders.open_passes():
             if not this_pass.endless and not this_pass.by_hand:
                 this_pass.wanted = this_pass.delivered
         if self.mode == "auto" and ranks.count() == 1:
@@ -415,14 +415,7 @@ def has_grown(before: list[int], after: list[int]) -> bool:
     return any(new > max(old, 0) * _GROWTH for old, new in zip(before, after))
 
 
-cutter = Cutter()
-
-
-def _restart() -> None:
-    cutter.begin()
-
-
-os.register_at_fork(after_in_child=_restart)
+cutter = process.own(Cutter)
 
 
 def _on_backward(tensors: Any) -> None:

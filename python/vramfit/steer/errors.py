@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from vramfit.base import garbage, notes, recorder
+from vramfit.base import garbage, notes, process, recorder
 from vramfit.base.frames import is_ours
 from vramfit.contract import notes as said
 from vramfit.observe.phases import position
@@ -77,19 +77,26 @@ def _model_on_its_way(error: BaseException) -> dict[str, Any] | None:
     return loading.progress(sys.modules["torch"], error.__traceback__)
 
 
-_uncaught: list[BaseException] = []  # what ended this process
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.uncaught: list[BaseException] = []  # what ended this process
+
+
+_state = process.own(_State)
 
 
 def ended_by_error() -> bool:
-    return bool(_uncaught)
+    return bool(_state.uncaught)
 
 
 def _ends(error: BaseException) -> None:
     """This process ends of an error that nobody handles."""
-    if error in _uncaught:
+    if error in _state.uncaught:
         return
     garbage.run_ends_early()
-    _uncaught.append(error)
+    _state.uncaught.append(error)
     try:
         if is_oom(error) and "torch" in sys.modules:
             from vramfit.observe.ownership import census

@@ -10,34 +10,33 @@ from __future__ import annotations
 
 import ast
 import atexit
-import os
 from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
-from vramfit.base import frames, notes
+from vramfit.base import frames, notes, process
 from vramfit.contract import notes as said
 from vramfit.steer import counting_on
 from vramfit.steer.counting_on.counters import scope_of
 from vramfit.steer.counting_on.scripts import source_of
 
 _MAX_LOOPS = 3
-_state = {"told": False}
 
 
-def _restart() -> None:
-    _state["told"] = False
+class _State:
+    def __init__(self) -> None:
+        self.told = False
 
 
-os.register_at_fork(after_in_child=_restart)
+_state = process.own(_State)
 
 
 @notes.guarded("left_out")
 def tell(stack: Iterable[tuple[FrameType, int]] | None) -> None:
     """`stack`: where the script stands when it is ended early, innermost first; None when it came to its own end."""
-    if _state["told"] or not notes.left_out_rounds():
+    if _state.told or not notes.left_out_rounds():
         return
-    _state["told"] = True
+    _state.told = True
     stack = list(stack or [])
     moved = counting_on.counting.tell({(frame.f_code.co_filename, line) for frame, line in stack})
     ended = _loops_around(stack, moved)

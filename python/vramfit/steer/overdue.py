@@ -14,33 +14,46 @@ from __future__ import annotations
 import _thread
 import atexit
 import ctypes
-import os
 import threading
 import time
 from collections.abc import Callable
 
-from vramfit.base import notes
+from vramfit.base import notes, process
 from vramfit.base.stop import RunComplete
 
 _POLL_SECONDS = 0.25
 _AGAIN_SECONDS = 2.0  # where a script caught the end of its run
 _Pending = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
-_state = {"watched": False, "ended": False, "leaving": False}
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.watched = False
+        self.ended = False
+        self.leaving = False
+
+    def in_child(self) -> None:
+        self.watched = False  # its thread is the parent's
+
+
+_state = process.own(_State)
 
 
 def watch(is_overdue: Callable[[], bool], end: Callable[[], None]) -> None:
     """From here on, once. `end` is called in the main thread; it raises RunComplete."""
-    if _state["watched"]:
+    if _state.watched:
         return
-    _state.update(watched=True, ended=False, leaving=False)
-    atexit.register(_state.update, leaving=True)
+    _state.watched, _state.ended, _state.leaving = True, False, False
+    atexit.register(setattr, _state, "leaving", True)
 
     def interrupt(_: object) -> int:
         try:
-            if not _state["ended"] and is_overdue():
+            if not _state.ended and is_overdue():
                 end()
         except RunComplete:
-            _state["ended"] = True  # it can't leave a callback by itself: the thread raises it
+            _state.ended = True  # it can't leave a callback by itself: the thread raises it
         except Exception as error:
             notes.hook_failed("overdue", error)
         return 0
@@ -49,19 +62,12 @@ def watch(is_overdue: Callable[[], bool], end: Callable[[], None]) -> None:
 
     def wait() -> None:
         main = ctypes.c_ulong(threading.main_thread().ident or 0)
-        while not _state["leaving"]:
+        while not _state.leaving:
             time.sleep(_POLL_SECONDS)
-            if _state["ended"]:
+            if _state.ended:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(main, ctypes.py_object(RunComplete))
                 time.sleep(_AGAIN_SECONDS)
             elif is_overdue():
                 ctypes.pythonapi.Py_AddPendingCall(pending, None)
 
     _thread.start_new_thread(wait, ())
-
-
-def _in_child() -> None:
-    _state["watched"] = False  # its thread is the parent's
-
-
-os.register_at_fork(after_in_child=_in_child)

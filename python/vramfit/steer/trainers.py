@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from vramfit.base import importing, notes
+from vramfit.base import importing, notes, process
 from vramfit.contract import notes as said
 from vramfit.observe import phases
 from vramfit.steer.counting_on.of_trainers import HuggingFaceCount, LightningCount
@@ -173,17 +173,24 @@ def _lightning_callback(module: ModuleType) -> type:
     return CountOn
 
 
-_callbacks: dict[str, type] = {}  # by the module of the trainer: lightning's, pytorch_lightning's
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.callbacks: dict[str, type] = {}  # by the module of the trainer: lightning's, pytorch_lightning's
+
+
+_state = process.own(_State)
 
 
 def _count_on(trainers_module: str) -> Any:
     importlib.import_module(trainers_module)
-    return _callbacks[trainers_module]()
+    return _state.callbacks[trainers_module]()
 
 
 def _lightning(module: ModuleType) -> None:
     trainer = module.Trainer
-    count_on = _callbacks[module.__name__] = _lightning_callback(module)
+    count_on = _state.callbacks[module.__name__] = _lightning_callback(module)
 
     def limit(self: Any) -> None:
         if not cutter.automatic or cutter.in_full:

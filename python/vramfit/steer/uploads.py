@@ -12,13 +12,22 @@ from concurrent.futures import Future
 from types import ModuleType
 from typing import Any
 
-from vramfit.base import importing, notes
+from vramfit.base import importing, notes, process
 from vramfit.contract import notes as said
 
 _NO_COMMIT = "0" * 40
 _COMMITS = ("create_commit", "upload_file", "upload_folder")
 _SILENT = ("upload_large_folder", "create_branch", "create_tag")
-_said: list[bool] = []
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.said = False
+
+
+_state = process.own(_State)
 
 
 def _is_off() -> bool:
@@ -26,8 +35,8 @@ def _is_off() -> bool:
 
 
 def _say(name: str) -> None:
-    if not _said:
-        _said.append(True)
+    if not _state.said:
+        _state.said = True
         text = f"uploads to the hub ({name} ...) were left out: the job has no network (--network)"
         notes.note(said.Cut(what="uploads", text=text, loader=None, kept=None, of=None))
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from vramfit.base import importing, notes
+from vramfit.base import importing, notes, process
 from vramfit.contract import notes as said
 
 _COMPILE_NOTE = "torch.compile was switched off: compiled kernels cannot be run on the CPU, so operators run one by one"
@@ -26,15 +26,22 @@ def policy() -> str:
     return "zeros" if os.environ.get("VRAMFIT_REAL") == "1" else os.environ.get("VRAMFIT_VALUES") or "zeros"
 
 
-_state = {"installed": False}
-_modes: list[Any] = []  # torch 2.6 drops the last reference to a mode while it prints a tensor
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.installed = False
+        self.modes: list[Any] = []  # torch 2.6 drops the last reference to a mode while it prints a tensor
+
+
+_state = process.own(_State)
 
 
 def install(torch: ModuleType) -> None:
     """Switches computed values on in this process. Under `cpu` compiled code is run eagerly."""
-    if _state["installed"]:
+    if _state.installed:
         return
-    _state["installed"] = True
+    _state.installed = True
     if policy() == "tracked":
         _track()
         return
@@ -76,7 +83,7 @@ def _enter(make: Callable[[], Any]) -> None:
 
     def enter() -> None:
         mode = make()
-        _modes.append(mode)
+        _state.modes.append(mode)
         mode.__enter__()
 
     enter()

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
-from vramfit.base import notes
+from vramfit.base import notes, process
 from vramfit.contract import notes as said
 from vramfit.values import no_sequence, restart, steering
 from vramfit.values.standing_in import keep_scriptable
@@ -54,10 +54,22 @@ _FUNCTIONS = {
     "equal": BRANCH,
 }
 
-_seen: set[tuple[Any, int, str]] = set()
-_noted: set[tuple[str, str]] = set()
-_originals: list[tuple[Any, str, Any]] = []
-_copies: dict[str, Any] = {}
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.seen: set[tuple[Any, int, str]] = set()
+        self.noted: set[tuple[str, str]] = set()
+        self.originals: list[tuple[Any, str, Any]] = []
+        self.copies: dict[str, Any] = {}
+        self.watches = True
+        self.compilations = 0  # that run
+        self.ever_compiled = False
+        self.seen_reads = 0  # of a few bytes: those that were seen being made
+
+
+_state = process.own(_State)
 
 
 def _find_counter(kind: str) -> Callable[[], int] | None:
@@ -101,10 +113,10 @@ def _watch(torch: ModuleType, counter: Callable[[], int], few: Callable[[], int]
         _replace(torch, name, watch(original, name.strip("_"), decides))
         keep_scriptable(torch, original, getattr(torch, name))
     for name in ("cpu", "to", "copy_"):
-        if name not in _copies:
-            _copies[name] = _watched_copy(torch, counter, few, getattr(torch.Tensor, name), name)
-            _allow_before_shapes(torch, _copies[name])
-        _replace(torch.Tensor, name, _copies[name])
+        if name not in _state.copies:
+            _state.copies[name] = _watched_copy(torch, counter, few, getattr(torch.Tensor, name), name)
+            _allow_before_shapes(torch, _state.copies[name])
+        _replace(torch.Tensor, name, _state.copies[name])
     if no_sequence.is_possible():
         for name in ("__getitem__", "__setitem__"):
             _replace(torch.Tensor, name, _watched_indexing(torch, getattr(torch.Tensor, name), counter))
@@ -112,32 +124,23 @@ def _watch(torch: ModuleType, counter: Callable[[], int], few: Callable[[], int]
 
 
 def _replace(place: Any, name: str, replacement: Any) -> None:
-    _originals.append((place, name, vars(place).get(name)))
+    _state.originals.append((place, name, vars(place).get(name)))
     setattr(place, name, replacement)
 
 
 def stop() -> None:
     """For good: values are followed from here on."""
-    _Tracing.watches = False
+    _state.watches = False
     put_back()
 
 
 def put_back() -> None:
-    while _originals:
-        place, name, own = _originals.pop()
+    while _state.originals:
+        place, name, own = _state.originals.pop()
         if own is not None:
             setattr(place, name, own)
         else:
             delattr(place, name)  # it was inherited
-
-
-class _Tracing:
-    """How many compilations run, and the reads of a few bytes that were seen being made."""
-
-    depth = 0
-    ever = False
-    watches = True
-    seen_reads = 0
 
 
 def _aside_while_tracing(torch: ModuleType, compiler: Any, counter: Callable[[], int], few: Callable[[], int]) -> Any:
@@ -145,17 +148,17 @@ def _aside_while_tracing(torch: ModuleType, compiler: Any, counter: Callable[[],
     What compiled code reads is only counted."""
 
     def begin(*_: Any) -> None:
-        if not _Tracing.ever:
-            _Tracing.ever = True
-            atexit.register(_note_unwatched, few, few() - _Tracing.seen_reads)
-        _Tracing.depth += 1
-        if _originals:
+        if not _state.ever_compiled:
+            _state.ever_compiled = True
+            atexit.register(_note_unwatched, few, few() - _state.seen_reads)
+        _state.compilations += 1
+        if _state.originals:
             no_sequence.forget(torch.Tensor)
             put_back()
 
     def end(*_: Any) -> None:
-        _Tracing.depth -= 1
-        if _Tracing.depth == 0 and _Tracing.watches and not _originals:
+        _state.compilations -= 1
+        if _state.compilations == 0 and _state.watches and not _state.originals:
             _watch(torch, counter, few)
 
     def register() -> bool:
@@ -184,7 +187,7 @@ def _aside_while_tracing(torch: ModuleType, compiler: Any, counter: Callable[[],
 
 
 def _note_unwatched(few: Callable[[], int], before: int) -> None:
-    if reads := few() - _Tracing.seen_reads - before:
+    if reads := few() - _state.seen_reads - before:
         notes.note(said.DataRead(what="device memory (in compiled code the line is not known)", line="", count=reads))
 
 
@@ -200,7 +203,7 @@ def _watched(
             return original(*args, **kwargs)
         before, before_few = counter(), few()
         result = original(*args, **kwargs)
-        _Tracing.seen_reads += few() - before_few
+        _state.seen_reads += few() - before_few
         if counter() != before:
             if decides is not NUMBER or not _is_fractional(result):
                 _note(sys._getframe(1), decides, name)
@@ -226,7 +229,7 @@ def _watched_copy(
             return original(self, *args, **kwargs)
         before, before_few = counter(), few()
         result = original(self, *args, **kwargs)
-        _Tracing.seen_reads += few() - before_few
+        _state.seen_reads += few() - before_few
         if counter() != before and _may_steer(torch, source):
             _note(sys._getframe(1), BRANCH if source.dtype == torch.bool else NUMBER, name.strip("_"))
         return result
@@ -301,10 +304,10 @@ def _note(frame: FrameType, decides: str, name: str, again: bool = True) -> None
     if again:
         restart.with_values()
     caller = (frame.f_code, frame.f_lineno, name)
-    if caller in _seen:
+    if caller in _state.seen:
         return
-    _seen.add(caller)
+    _state.seen.add(caller)
     what, line = f"{decides} ({name})", lines.own_line(frame)
-    if (what, line) not in _noted:
-        _noted.add((what, line))
+    if (what, line) not in _state.noted:
+        _state.noted.add((what, line))
         notes.note(said.DataRead(what=what, line=line))

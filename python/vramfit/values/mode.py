@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from vramfit.base import composite, notes
+from vramfit.base import composite, notes, process
 from vramfit.contract import notes as said
 from vramfit.values import randomness
 from vramfit.values.kernels import KERNELS
@@ -248,11 +248,18 @@ def _is_fill(name: str, args: Any) -> bool:
     return len(given) == 1 and _is_mask(given[0]) and args[2].numel() == 1
 
 
-_inexact: set[str] = set()
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.inexact: set[str] = set()  # operators
+
+
+_state = process.own(_State)
 
 
 def _say_inexact(name: str, why: str) -> None:
     """Once per operator: its results keep whatever bytes were there."""
-    if name not in _inexact:
-        _inexact.add(name)
+    if name not in _state.inexact:
+        _state.inexact.add(name)
         notes.note(said.Values(function=name, text=f"{name} was not run on the CPU, its values are not exact: {why}"))

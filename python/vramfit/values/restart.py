@@ -13,8 +13,19 @@ import signal
 import sys
 from typing import Any
 
+from vramfit.base import process
+
 _FILE = "values_wanted"
-_counted: dict[str, _Counted] = {}
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.counted: dict[str, _Counted] = {}  # stdout and stderr
+
+
+_state = process.own(_State)
 
 
 class _Counted(io.FileIO):
@@ -52,7 +63,7 @@ def follow_output() -> None:
         if not isinstance(stream, io.TextIOWrapper) or _number_of(stream) != number or not _is_jobs_own(number):
             continue
         stream.flush()
-        raw = _counted[name] = _Counted(number, f"<{name}>", skip)
+        raw = _state.counted[name] = _Counted(number, f"<{name}>", skip)
         text = io.TextIOWrapper(
             io.BufferedWriter(raw),
             encoding=stream.encoding,
@@ -94,7 +105,7 @@ def with_values() -> None:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
-    printed = [_counted[name].passed if name in _counted else 0 for name in ("stdout", "stderr")]
+    printed = [_state.counted[name].passed if name in _state.counted else 0 for name in ("stdout", "stderr")]
     with open(os.path.join(folder, _FILE), "w") as file:
         file.write(f"{printed[0]} {printed[1]}\n")
     _end_launcher()

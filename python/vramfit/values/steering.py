@@ -16,17 +16,18 @@ from vramfit.values.tracked import lines
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 LOOP, BRANCH, NOTHING = "a number that decides how long a loop runs", "a branch", ""
-_known: dict[tuple[CodeType, int], str] = {}
 
 
 def decided_by(frame: FrameType | None) -> str:
     """LOOP, BRANCH or NOTHING, of the line that `frame` is at. Libraries' own lines are not looked at."""
     if frame is None:
         return NOTHING
-    key = (frame.f_code, frame.f_lineno)
-    if key not in _known:
-        _known[key] = _decided_by(frame.f_code.co_filename, frame.f_lineno) if lines.is_users(frame) else NOTHING
-    return _known[key]
+    return _decided_in(frame.f_code, frame.f_lineno)
+
+
+@functools.cache
+def _decided_in(code: CodeType, line: int) -> str:
+    return _decided_by(code.co_filename, line) if lines.is_users_file(code.co_filename) else NOTHING
 
 
 @functools.cache

@@ -7,34 +7,34 @@ import weakref
 from collections.abc import Iterable
 from typing import Any
 
-from vramfit.base import notes
+from vramfit.base import notes, process
 from vramfit.contract import notes as said
 from vramfit.observe import owners, scopes
 
-_numbers: dict[int, tuple[weakref.ref[Any], int]] = {}  # by id of a root's inner module
-_indices: dict[int, dict[int, int]] = {}  # the same -> id of a module -> its place in named_modules()
-_parameters: dict[int, tuple[int, int]] = {}  # id of a parameter -> number of its root, index of its module
+
+class _State:
+    def __init__(self) -> None:
+        self.numbers: dict[int, tuple[weakref.ref[Any], int]] = {}  # by id of a root's inner module
+        self.indices: dict[int, dict[int, int]] = {}  # the same -> id of a module -> its place in named_modules()
+        self.parameters: dict[int, tuple[int, int]] = {}  # id of a parameter -> number of its root, index of its module
 
 
-def restart() -> None:
-    _numbers.clear()
-    _indices.clear()
-    _parameters.clear()
+_state = process.own(_State)
 
 
 def number_of(inner: Any, root: scopes.Root) -> int:
     """The number by which notes call this model; a new one is listed."""
-    known = _numbers.get(id(inner))
+    known = _state.numbers.get(id(inner))
     if known is not None and known[0]() is inner:
         return known[1]
-    number = len(_numbers)
-    _numbers[id(inner)] = (weakref.ref(inner), number)
+    number = len(_state.numbers)
+    _state.numbers[id(inner)] = (weakref.ref(inner), number)
     _note_modules(inner, root, number)
     return number
 
 
 def indices_of(inner: Any) -> dict[int, int]:
-    return _indices[id(inner)]
+    return _state.indices[id(inner)]
 
 
 def _bytes(tensors: Iterable[Any]) -> int:
@@ -49,13 +49,13 @@ def _note_modules(inner: Any, root: scopes.Root, number: int) -> None:
     """Each parameter and buffer is its first module's."""
     seen: set[int] = set()
     rows = []
-    indices = _indices[id(inner)] = {}
+    indices = _state.indices[id(inner)] = {}
     for index, (name, module) in enumerate(inner.named_modules()):
         indices[id(module)] = index
         own = [p for p in module.parameters(recurse=False) if scopes.is_there(p) and id(p) not in seen]
         buffers = [b for b in module.buffers(recurse=False) if scopes.is_there(b) and id(b) not in seen]
         seen.update(map(id, own), map(id, buffers))
-        _parameters.update({id(p): (number, index) for p in own})
+        _state.parameters.update({id(p): (number, index) for p in own})
         rows.append([name, type(module).__name__, sum(_local(p).numel() for p in own), _bytes(own), _bytes(buffers)])
     notes.note(said.ModuleList(root=number, prefix=root.prefix, modules=rows))
 
@@ -68,10 +68,10 @@ def _note_sums(kind: type[said.Note], sums: dict[tuple[int, int], int]) -> None:
 def note_gradients() -> None:
     """Just before an optimizer steps: all gradients are there."""
     sums: dict[tuple[int, int], int] = {}
-    for reference, _ in _numbers.values():
+    for reference, _ in _state.numbers.values():
         inner = reference()
         for parameter in inner.parameters() if inner is not None else ():
-            place = _parameters.get(id(parameter))
+            place = _state.parameters.get(id(parameter))
             if place is not None and parameter.grad is not None and parameter.grad.is_cuda:
                 sums[place] = sums.get(place, 0) + _bytes([parameter.grad])
     _note_sums(said.ModuleGradients, sums)
@@ -82,7 +82,7 @@ def note_states(optimizer: Any) -> None:
     tensor = sys.modules["torch"].Tensor
     sums: dict[tuple[int, int], int] = {}
     for parameter, state in optimizer.state.items():
-        place = _parameters.get(id(parameter)) if isinstance(parameter, tensor) else None
+        place = _state.parameters.get(id(parameter)) if isinstance(parameter, tensor) else None
         if place is not None:
             found = [t for _, t in owners.tensors_in(state) if t.is_cuda]
             sums[place] = sums.get(place, 0) + _bytes(found)

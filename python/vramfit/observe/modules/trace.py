@@ -6,6 +6,7 @@ address that is used again is not taken for what lay there before, and nothing l
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import time
@@ -41,7 +42,8 @@ def _tensors(value: Any, found: list[Any], depth: int = 0) -> list[Any]:
     return found
 
 
-def _make_watch() -> Any:
+@functools.cache
+def _watch_class() -> Any:
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Watch(TorchDispatchMode):
@@ -64,15 +66,6 @@ def _make_watch() -> Any:
             return out
 
     return Watch
-
-
-_watch: list[Any] = []
-
-
-def _watching(see: Any) -> Any:
-    if not _watch:
-        _watch.append(_make_watch())
-    return _watch[0](see)
 
 
 class _Storages:
@@ -148,7 +141,7 @@ class Trace:
         self.enter(module, args, kwargs)
         if self._sees_operators:
             self._inputs = self._storages.numbers_of([t for _, t in owners.tensors_in(args, kwargs)])
-            self._mode = _watching(self._see)
+            self._mode = _watch_class()(self._see)
             self._mode.__enter__()
 
     def end(self, result: Any) -> None:

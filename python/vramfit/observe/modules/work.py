@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from vramfit.base import process
+
 # enum vf_dtype (include/vramfit/recording.h)
 _NUMBERS = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3, "int8": 6, "uint8": 6}
 _F32, _TF32, _F8, OTHER = 0, 4, 5, 7
@@ -17,7 +19,15 @@ _F32, _TF32, _F8, OTHER = 0, 4, 5, 7
 # Which arguments are the matrices: the gradient of each is a product as large as the forward's.
 _MATRICES = {"aten::mm": (0, 1), "aten::addmm": (1, 2), "aten::bmm": (0, 1), "aten::baddbmm": (1, 2)}
 
-_formulas: dict[Any, Any] = {}  # by operator packet
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.formulas: dict[Any, Any] = {}  # by operator packet
+
+
+_state = process.own(_State)
 
 
 @dataclass
@@ -31,13 +41,13 @@ class Work:
 def prepare() -> None:
     from torch.utils import flop_counter
 
-    _formulas.update(flop_counter.flop_registry)
+    _state.formulas.update(flop_counter.flop_registry)
 
 
 def work_of(func: Any, args: Any, kwargs: Any, out: Any, tensors: list[Any]) -> Work:
     """`tensors` are all those among arguments and results."""
     work = Work(touched_bytes=sum(t.numel() * t.element_size() for t in tensors))
-    formula = _formulas.get(func._overloadpacket)
+    formula = _state.formulas.get(func._overloadpacket)
     if formula is None or not tensors:
         return work
     work.forward = int(formula(*args, **kwargs, out_val=out))
@@ -57,12 +67,12 @@ def _backward(name: str, args: Any, out: Any, forward: int) -> int:
         return forward * sum(_wants_gradient(args[place]) for place in _MATRICES[name])
     if name == "aten::convolution":
         mask = [_wants_gradient(args[0]), _wants_gradient(args[1]), False]
-        formula = _formulas.get(aten.convolution_backward)
+        formula = _state.formulas.get(aten.convolution_backward)
         if formula is None or not any(mask):
             return 0
         return int(formula(out, *args[:9], mask, out_val=(args[0], args[1], None)))
     if name.startswith("aten::_scaled_dot_product_") and any(map(_wants_gradient, args[:3])):
-        formula = _formulas.get(getattr(aten, name.removeprefix("aten::") + "_backward", None))
+        formula = _state.formulas.get(getattr(aten, name.removeprefix("aten::") + "_backward", None))
         return int(formula(out[0], *args[:3])) if formula is not None else 0
     return 0
 

@@ -11,7 +11,7 @@ import functools
 from types import ModuleType
 from typing import Any
 
-from vramfit.base import notes, recorder
+from vramfit.base import notes, process, recorder
 from vramfit.observe.collectives import STEPS
 
 NAME = "buckets of DistributedDataParallel"
@@ -50,7 +50,14 @@ class _Buckets:
         _tell(self.addresses)
 
 
-_of_reducers: dict[int, _Buckets] = {}  # by id()
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.of_reducers: dict[int, _Buckets] = {}  # by id()
+
+
+_state = process.own(_State)
 
 
 def install(torch: ModuleType) -> None:
@@ -63,14 +70,14 @@ def install(torch: ModuleType) -> None:
     def wrap(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = _blocks(torch)
         made = wrapping(self, *args, **kwargs)
-        buckets = _of_reducers[id(self.reducer)] = _Buckets()
+        buckets = _state.of_reducers[id(self.reducer)] = _Buckets()
         buckets.look(before, _blocks(torch))
         return made
 
     @functools.wraps(rebuilding)
     def rebuild(self: Any) -> Any:
         """Before every forward; it rebuilds them once."""
-        buckets = _of_reducers.setdefault(id(self), _Buckets())
+        buckets = _state.of_reducers.setdefault(id(self), _Buckets())
         if buckets.looks > STEPS:
             return rebuilding(self)
         before = _blocks(torch)

@@ -7,12 +7,11 @@ and recurrent states of one size are none.
 
 from __future__ import annotations
 
-import os
 import weakref
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit.base import events, recorder
+from vramfit.base import events, process, recorder
 from vramfit.observe import owners, scopes
 from vramfit.observe.ownership import names, storages
 
@@ -32,25 +31,18 @@ class _Carried:
     look: Look
 
 
-class _Running:
-    """Of the outermost model that runs: let go when it returns."""
-
+class _State:
     def __init__(self) -> None:
-        self.carried: list[_Carried] = []
+        self.carried: list[_Carried] = []  # by the outermost model that runs: let go when it returns
+        self.caches: dict[
+            int, tuple[Any, str]
+        ] = {}  # objects that were found to be caches: a weak reference, and the name
+        self.returned: dict[
+            int, Look
+        ] = {}  # by address of its first tensor: what a forward returned inside a container
 
 
-_running = _Running()
-_caches: dict[int, tuple[Any, str]] = {}  # objects that were found to be caches: a weak reference, and the name
-_returned: dict[int, Look] = {}  # by address of its first tensor: what a forward returned inside a container
-
-
-def _restart() -> None:
-    _running.carried.clear()
-    _caches.clear()
-    _returned.clear()
-
-
-os.register_at_fork(after_in_child=_restart)
+_state = process.own(_State)
 
 
 def _tensors_of(value: Any) -> list[Any]:
@@ -104,7 +96,7 @@ def _says_cache(name: str, value: Any) -> bool:
 
 
 def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    _running.carried.clear()
+    _state.carried.clear()
     if scopes.root_of(module) is None:
         return
     for name, value in [*(("", each) for each in args), *kwargs.items()]:
@@ -114,29 +106,29 @@ def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if isinstance(value, (list, tuple, dict)) and not tensors:
             continue
         name, look = _name_of(name, value), _look(tensors)
-        known = _caches.get(id(value))
+        known = _state.caches.get(id(value))
         if known is not None and known[0]() is value:
             _tag(value, known[1])
         elif _is_like_a_cache(tensors) and (_says_cache(name, value) or _was_returned(look)):
             _found(value, name)
-        _running.carried.append(_Carried(name, value, look))
+        _state.carried.append(_Carried(name, value, look))
 
 
 def _was_returned(look: Look) -> bool:
     """Returned by an earlier forward that had lengthened it."""
-    return look[0][1][0] in _returned and _returned[look[0][1][0]] == look
+    return look[0][1][0] in _state.returned and _state.returned[look[0][1][0]] == look
 
 
 def _found(value: Any, name: str) -> None:
     try:
-        _caches[id(value)] = (weakref.ref(value), name)
+        _state.caches[id(value)] = (weakref.ref(value), name)
     except TypeError:
         pass  # a list or a tuple: judged again each time
     _tag(value, name)
 
 
 def _after(module: Any, result: Any) -> None:
-    carried, _running.carried = _running.carried, []
+    carried, _state.carried = _state.carried, []
     for each in carried:
         tensors = _tensors_of(each.value)
         if not _is_like_a_cache(tensors):
@@ -144,7 +136,7 @@ def _after(module: Any, result: Any) -> None:
         look = _look(tensors)
         if look == each.look:
             continue
-        known = _caches.get(id(each.value))
+        known = _state.caches.get(id(each.value))
         is_known = known is not None and known[0]() is each.value
         if (
             is_known
@@ -158,7 +150,7 @@ def _after(module: Any, result: Any) -> None:
 
 def _note_returned(result: Any, carried: list[_Carried]) -> None:
     """A forward that takes a tuple and returns a longer one: known again when it is handed in."""
-    _returned.clear()
+    _state.returned.clear()
     if not isinstance(result, (tuple, list, dict)):
         return
     for item in result.values() if isinstance(result, dict) else result:
@@ -172,15 +164,15 @@ def _note_returned(result: Any, carried: list[_Carried]) -> None:
         if shorter is not None:
             _tag(shorter.value, shorter.name)
             _tag(item, shorter.name)
-            _returned[look[0][1][0]] = look
+            _state.returned[look[0][1][0]] = look
 
 
 def tag_living() -> None:
     """At an OOM: caches that the forward which ran out had come to fill."""
-    for each in _running.carried:
+    for each in _state.carried:
         if _says_cache(each.name, each.value):
             _tag(each.value, each.name)
-    for reference, name in list(_caches.values()):
+    for reference, name in list(_state.caches.values()):
         value = reference()
         if value is not None:
             _tag(value, name)

@@ -6,14 +6,13 @@ a fiftieth of the time; so do forwards of a job that trains nothing, evaluations
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from typing import Any
 
-from vramfit.base import events, notes, recorder
+from vramfit.base import events, notes, process, recorder
 from vramfit.observe import owners, scopes
-from vramfit.observe.ownership import apart, caches, leaves, loading, names, quantization, roles, storages, walk, writes
+from vramfit.observe.ownership import apart, caches, leaves, loading, quantization, roles, storages, walk, writes
 from vramfit.observe.phases import position
 
 _SHARE = 0.02  # of the time so far that walks may take, beyond the first
@@ -24,11 +23,8 @@ _MOST_OOMS = 3  # that are looked at: a script may catch them and go on
 _LEAST_BYTES = 1 << 20  # on the cards: below, there is nothing to tell
 
 
-class _Clock:
+class _State:
     def __init__(self) -> None:
-        self.begin()
-
-    def begin(self) -> None:
         self.began = time.monotonic()
         self.spent = 0.0
         self.counts: dict[str, int] = {}
@@ -36,36 +32,26 @@ class _Clock:
         self.runs = False
         self.peak = 0  # at the last walk
         self.optimized = False  # an optimizer stepped since the last backward pass
+        self.with_gradients: set[int] = set()  # ids of parameters that a backward pass filled
 
 
-_clock = _Clock()
-_with_gradients: set[int] = set()  # ids of parameters that a backward pass filled
-
-
-def _restart() -> None:
-    _clock.begin()
-    _with_gradients.clear()
-    names.forget()
-    writes.restart()
-
-
-os.register_at_fork(after_in_child=_restart)
+_state = process.own(_State)
 
 
 def _has_time(occasion: str) -> bool:
     """The first of an occasion, then while walks have taken little of the run, or when most of the peak is new."""
-    count = _clock.counts[occasion] = _clock.counts.get(occasion, 0) + 1
-    return count <= _ALWAYS or _has_risen(_MOST_IS_NEW) or _clock.spent < _SHARE * (time.monotonic() - _clock.began)
+    count = _state.counts[occasion] = _state.counts.get(occasion, 0) + 1
+    return count <= _ALWAYS or _has_risen(_MOST_IS_NEW) or _state.spent < _SHARE * (time.monotonic() - _state.began)
 
 
 def _is_due(occasion: str) -> bool:
     """The first of an occasion, then at doubling counts while there is time for them."""
-    has_time, count = _has_time(occasion), _clock.counts[occasion]
+    has_time, count = _has_time(occasion), _state.counts[occasion]
     return has_time and (count <= _ALWAYS or count & (count - 1) == 0)
 
 
 def _has_risen(by: float = _RISE) -> bool:
-    return recorder.total(recorder.PEAK_ALLOCATED) > by * _clock.peak
+    return recorder.total(recorder.PEAK_ALLOCATED) > by * _state.peak
 
 
 def _take_if_risen() -> None:
@@ -75,24 +61,24 @@ def _take_if_risen() -> None:
 
 def take() -> None:
     """Names what is alive. Never within itself: what it does may have the collector run."""
-    if _clock.runs or recorder.total(recorder.ALLOCATED) < _LEAST_BYTES:
+    if _state.runs or recorder.total(recorder.ALLOCATED) < _LEAST_BYTES:
         return
-    _clock.runs = True
-    _clock.peak = recorder.total(recorder.PEAK_ALLOCATED)
+    _state.runs = True
+    _state.peak = recorder.total(recorder.PEAK_ALLOCATED)
     began = time.monotonic()
     try:
         _tell(walk.living())
     except Exception as error:
         notes.hook_failed("census", error)
     finally:
-        _clock.runs = False
-        _clock.spent += time.monotonic() - began
+        _state.runs = False
+        _state.spent += time.monotonic() - began
 
 
 def _tell(living: walk.Living) -> None:
     for model in living.modules:
         _note_gradients(model._parameters.values())
-    trained = roles.Trained.of(living, _with_gradients)
+    trained = roles.Trained.of(living, _state.with_gradients)
     found = roles.find(living, trained)
     claimed: set[int] = set()
     for role in found.roles:
@@ -137,22 +123,22 @@ def _addresses(tensor: Any) -> list[int]:
 
 
 def _note_gradients(parameters: Any) -> None:
-    _with_gradients.update(id(each) for each in parameters if each is not None and each.grad is not None)
+    _state.with_gradients.update(id(each) for each in parameters if each is not None and each.grad is not None)
 
 
 def _backward_ended() -> None:
-    count = _clock.counts.get("backward", 0)
+    count = _state.counts.get("backward", 0)
     if count < _ALWAYS:
         for _, module in scopes.live_roots():
             _note_gradients(module.parameters())
-    optimized, _clock.optimized = _clock.optimized, False
+    optimized, _state.optimized = _state.optimized, False
     # Where an optimizer steps, its steps are the occasions.
     if not optimized and position.optimizers == 0 and _is_due("backward"):
         take()
 
 
 def _step_ended(optimizer: Any) -> None:
-    _clock.optimized = True
+    _state.optimized = True
     writes.step_ended()
     if _is_due("step"):
         take()
@@ -161,7 +147,7 @@ def _step_ended(optimizer: Any) -> None:
 def _forward_ended(module: Any, result: Any) -> None:
     # Each walk waits for a higher peak than the last one's, so that there are few: a server's cache comes after many
     # forwards, and in one.
-    if "step" not in _clock.counts and "backward" not in _clock.counts and _has_risen() and _has_time("forward"):
+    if "step" not in _state.counts and "backward" not in _state.counts and _has_risen() and _has_time("forward"):
         take()
 
 
@@ -179,8 +165,8 @@ def tell_all() -> None:
 
 def _out_of_memory(device: int, tried: int, total: int, free: int) -> None:
     """PyTorch calls it before it raises: what only running functions hold is there still."""
-    _clock.ooms += 1
-    if _clock.ooms > _MOST_OOMS:
+    _state.ooms += 1
+    if _state.ooms > _MOST_OOMS:
         return
     try:
         loading.look(sys.modules["torch"], sys._getframe(1))

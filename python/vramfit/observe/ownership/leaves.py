@@ -5,39 +5,37 @@ An input whose gradient is asked for is such a leaf too, once: the next backward
 
 from __future__ import annotations
 
-import os
 import weakref
 from typing import Any
 
+from vramfit.base import process
 from vramfit.observe.ownership import storages
 
-_seen: dict[int, weakref.ref[Any]] = {}
-_kept: list[weakref.ref[Any]] = []
+
+class _State:
+    def __init__(self) -> None:
+        self.seen: dict[int, weakref.ref[Any]] = {}
+        self.kept: list[weakref.ref[Any]] = []
 
 
-def _restart() -> None:
-    _seen.clear()
-    _kept.clear()
-
-
-os.register_at_fork(after_in_child=_restart)
+_state = process.own(_State)
 
 
 def look(tensors: list[Any], claimed: set[int]) -> list[Any]:
     """Leaves with gradients among all living tensors. Those that had one at the last look too are kept()."""
-    before = dict(_seen)
-    _seen.clear()
+    before = dict(_state.seen)
+    _state.seen.clear()
     known = {id(tensor) for tensor in kept()}
     for tensor in tensors:
         if not (tensor.is_leaf and tensor.requires_grad) or tensor.grad is None or id(tensor) in known:
             continue
         if storages.address_of(tensor) in claimed:
             continue
-        _seen[id(tensor)] = weakref.ref(tensor)
+        _state.seen[id(tensor)] = weakref.ref(tensor)
         if id(tensor) in before and before[id(tensor)]() is tensor:
-            _kept.append(weakref.ref(tensor))
-    return [tensor for reference in _seen.values() if (tensor := reference()) is not None]
+            _state.kept.append(weakref.ref(tensor))
+    return [tensor for reference in _state.seen.values() if (tensor := reference()) is not None]
 
 
 def kept() -> list[Any]:
-    return [tensor for reference in _kept if (tensor := reference()) is not None]
+    return [tensor for reference in _state.kept if (tensor := reference()) is not None]

@@ -11,13 +11,22 @@ from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
+from vramfit.base import process
 from vramfit.observe import scopes
 from vramfit.observe.ownership import storages, walk
 
 _MODULE_FILE = "torch/nn/modules/module.py"
 _CALLS = ("_call_impl", "_wrapped_call_impl")
 
-_seen: list[dict[str, Any] | None] = [None]  # what was being built at the last OOM
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.seen: dict[str, Any] | None = None  # what was being built at the last OOM
+
+
+_state = process.own(_State)
 
 
 def progress(torch: Any, trace: TracebackType | None) -> dict[str, Any] | None:
@@ -27,7 +36,7 @@ def progress(torch: Any, trace: TracebackType | None) -> dict[str, Any] | None:
         return None  # a forward pass
     found = _moved(torch, frames) or _loaded(torch, frames)
     # What constructors had made is gone by the time that the error is seen.
-    return found or (_seen[0] if _chain(torch, frames) else None)
+    return found or (_state.seen if _chain(torch, frames) else None)
 
 
 def look(torch: Any, frame: FrameType | None) -> None:
@@ -36,7 +45,7 @@ def look(torch: Any, frame: FrameType | None) -> None:
     while frame is not None:
         frames.append(frame)
         frame = frame.f_back
-    _seen[0] = _built(torch, frames[::-1])
+    _state.seen = _built(torch, frames[::-1])
 
 
 def _frames(trace: TracebackType | None) -> Iterator[FrameType]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from vramfit.base import process
 from vramfit.observe import holders
 
 _MOST = 12  # searches a process; each walks the collector's objects a few times
@@ -17,15 +18,21 @@ _MOMENT = re.compile(r"veloc|moment(?!um_(enc|mod|net))|exp_avg|(?<![a-z])[mv](?
 _GRADIENT = re.compile(r"grad|accum", re.I)
 _CACHE = re.compile(r"cache|past_key|(?<![a-z])(past|mems|kv)(?![a-z])|key_value", re.I)
 
-_names: dict[int, str] = {}  # by id
+
+class _State:
+    def __init__(self) -> None:
+        self.names: dict[int, str] = {}  # by id
+
+
+_state = process.own(_State)
 
 
 def of(value: Any, hidden: list[Any]) -> str:
     """The variable or attribute that holds `value`, or else its class. `hidden`: the caller's own lists."""
-    known = _names.get(id(value))
+    known = _state.names.get(id(value))
     if known is None:
-        known = _search(value, hidden) if len(_names) < _MOST else ""
-        _names[id(value)] = known = known or type(value).__name__
+        known = _search(value, hidden) if len(_state.names) < _MOST else ""
+        _state.names[id(value)] = known = known or type(value).__name__
     return known
 
 
@@ -33,10 +40,6 @@ def _search(value: Any, hidden: list[Any]) -> str:
     targets = [value]
     found = holders.find(targets, [*hidden, targets])[0]
     return found.name
-
-
-def forget() -> None:
-    _names.clear()
 
 
 def is_average(name: str) -> bool:

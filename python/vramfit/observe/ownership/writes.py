@@ -6,10 +6,10 @@ PyTorch counts the writes to each tensor: a copy that is looked at in one step a
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from vramfit.base import process
 from vramfit.observe.ownership import storages
 
 _SAMPLES = 8  # tensors of a copy that are looked at
@@ -26,7 +26,12 @@ class _Copy:
     steps: int = 0
 
 
-_copies: dict[int, _Copy] = {}
+class _State:
+    def __init__(self) -> None:
+        self.copies: dict[int, _Copy] = {}
+
+
+_state = process.own(_State)
 
 
 def _sample(tensors: list[Any]) -> list[Any]:
@@ -40,12 +45,12 @@ def _states(tensors: list[Any]) -> States:
 def watch(key: int, tensors: list[Any]) -> None:
     """A copy, by the id of what holds it. One whose tensors were replaced since was written too."""
     chosen = _sample(tensors)
-    known = _copies.get(key)
+    known = _state.copies.get(key)
     if known is not None and _are(known, chosen):
         return
     writes = known.writes + 1 if known is not None else 0
     steps = known.steps + 1 if known is not None else 0
-    _copies[key] = _Copy([weakref.ref(tensor) for tensor in chosen], _states(chosen), writes, steps)
+    _state.copies[key] = _Copy([weakref.ref(tensor) for tensor in chosen], _states(chosen), writes, steps)
 
 
 def _are(copy: _Copy, tensors: list[Any]) -> bool:
@@ -53,7 +58,7 @@ def _are(copy: _Copy, tensors: list[Any]) -> bool:
 
 
 def step_ended() -> None:
-    for copy in list(_copies.values()):
+    for copy in list(_state.copies.values()):
         tensors = [ref() for ref in copy.tensors]
         if any(tensor is None for tensor in tensors):
             continue  # replaced: the next walk sees by what
@@ -64,8 +69,5 @@ def step_ended() -> None:
 
 
 def is_written(key: int) -> bool:
-    copy = _copies.get(key)
+    copy = _state.copies.get(key)
     return copy is not None and copy.writes > 0 and copy.writes * _SELDOM >= copy.steps
-
-
-restart: Callable[[], None] = _copies.clear

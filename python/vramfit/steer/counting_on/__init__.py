@@ -14,13 +14,12 @@ not the one it would have had: where it fails for that, the run ends there, as o
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import NamedTuple
 
-from vramfit.base import frames, notes
+from vramfit.base import frames, notes, process
 from vramfit.contract import notes as said
 from vramfit.steer.counting_on import counters, stack, targets, uses, variables
 from vramfit.steer.counting_on.counters import Counter
@@ -84,9 +83,6 @@ class Counting:
     """What was moved on in this process."""
 
     def __init__(self) -> None:
-        self.begin()
-
-    def begin(self) -> None:
         self.levels = Levels()
         self._rounds: Rounds | None = None
         self._moves = 0
@@ -154,7 +150,7 @@ class Counting:
         plan.ends = [value for value in plan.ends if value != values[0]]
         self._moves += 1
         if not self._moved:
-            self._raised = set(lines.raised)
+            self._raised = set(lines.seen.raised)
         if counter.place not in self._moved:
             used_at = uses.first_of(counter, source, counters.scope_of(source, frame))
             self._moved[counter.place] = Moved(
@@ -268,7 +264,7 @@ class Counting:
 
     def _tell_handled(self, ended_at: set[tuple[str, int]]) -> None:
         """Errors that came up for the first time after a move, and did not end the script: it handled them."""
-        handled = sorted(lines.raised - self._raised - ended_at) if self._moved else []
+        handled = sorted(lines.seen.raised - self._raised - ended_at) if self._moved else []
         if handled:
             shown = ", ".join(frames.spelled(file, line, "").removesuffix(" in ") for file, line in handled[:3])
             text = f"after its loops were counted on, the script handled errors that had not come before ({shown})"
@@ -305,11 +301,4 @@ def tell_left_out(what: str, start: int, last: int, reads: str = "") -> None:
     notes.note(said.Open(text=f"{what} {first:,} to {last:,} were left out but for a few: {unseen}{reads}"))
 
 
-counting = Counting()
-
-
-def _restart() -> None:
-    counting.begin()
-
-
-os.register_at_fork(after_in_child=_restart)
+counting = process.own(Counting)

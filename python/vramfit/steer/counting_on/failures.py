@@ -33,7 +33,7 @@ def _is_bound_in_what_was_left_out(error: NameError) -> bool:
         name = str(error).split("'")[1] if str(error).count("'") >= 2 else None
     if source is None or name is None:
         return False
-    seen = lines.executed.get(source.name, set())
+    seen = lines.seen.executed.get(source.name, set())
     # Of `if best is None: best = loss` the line tells nothing of what follows the test.
     unknown = {node.lineno for node in ast.walk(source.tree) if isinstance(node, ast.If) and _is_one_line(node)}
     bindings = [node.lineno for node in ast.walk(source.tree) if _binds(node, name)]

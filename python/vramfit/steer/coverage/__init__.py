@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
-from vramfit.base import frames, importing, notes
+from vramfit.base import frames, importing, notes, process
 from vramfit.contract import notes as said
 from vramfit.steer.coverage import crossings, lines, never_entered, within_lines
 from vramfit.steer.coverage.source import Gap, Once, Source, Varying
@@ -32,7 +32,22 @@ _MAX_BYTES = 1 << 20  # of one file
 _MAX_GAPS = 40
 _MAX_FRAMES = 200
 Stack = Iterable[tuple[FrameType, int]]  # running functions and their lines, innermost first
-_state: dict[str, Any] = {"told": False, "is_main": True, "folder": ""}
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.told = False
+        self.is_main = True
+        self.folder = ""
+
+    def in_child(self) -> None:
+        lines.go_on_in_child()
+        self.is_main = False
+
+
+_state = process.own(_State)
 
 
 @dataclass
@@ -53,29 +68,21 @@ def is_wanted() -> bool:
 
 def begin() -> None:
     """Before the script uses torch."""
-    _state.update(told=False, is_main=True, folder=os.getcwd())
+    _state.told, _state.is_main, _state.folder = False, True, os.getcwd()
     if is_wanted():
         lines.begin()
-
-
-def _in_child() -> None:
-    lines.go_on_in_child()
-    _state["is_main"] = False
-
-
-os.register_at_fork(after_in_child=_in_child)
 
 
 @notes.guarded("coverage")
 def tell(stack: Stack | None) -> None:
     """Once: where a run is ended early (`stack`), or when the script has ended (None)."""
     was_cut = notes.was_cut()
-    if _state["told"] or not _state["is_main"] or not lines.executed:
+    if _state.told or not _state.is_main or not lines.seen.executed:
         return
-    _state["told"] = True
+    _state.told = True
     known = lines.is_known()
     lines.add_children()
-    seen = {file: sorted(found) for file, found in lines.executed.items() if found}
+    seen = {file: sorted(found) for file, found in lines.seen.executed.items() if found}
     unreached = find(list(stack or []), sys.modules["torch"]) if known and was_cut and "torch" in sys.modules else []
     run, of = _count_lines()
     notes.note(
@@ -106,7 +113,7 @@ def find(stack: list[tuple[FrameType, int]], torch: Any) -> list[dict[str, Any]]
             card = touching.judge(gap.statements, source.name)
             first = next((s for s in gap.statements if touching.judge([s], source.name) != NO), gap.statements[0])
             found.append(_entry(gap, source, first, when, card))
-    for source, gap, when in never_entered.find(sources, lines.entered):
+    for source, gap, when in never_entered.find(sources, lines.seen.entered):
         card = touching.judge(gap.statements, source.name)
         if card != NO:
             found.append(_entry(gap, source, gap.statements[0], when, card))
@@ -120,9 +127,9 @@ def find(stack: list[tuple[FrameType, int]], torch: Any) -> list[dict[str, Any]]
 
 def _read_sources() -> list[Source]:
     sources = []
-    for file, seen in list(lines.executed.items())[:_MAX_FILES]:
+    for file, seen in list(lines.seen.executed.items())[:_MAX_FILES]:
         try:
-            path = os.path.join(_state["folder"], file)  # the script may have gone elsewhere since
+            path = os.path.join(_state.folder, file)  # the script may have gone elsewhere since
             if seen and os.path.getsize(path) <= _MAX_BYTES:
                 with open(path, "rb") as text:
                     sources.append(Source(file, ast.parse(text.read()), seen))
@@ -205,7 +212,7 @@ def _lines_spanned(node: ast.expr) -> range:
 
 def _find_parts(source: Source, varying: Varying, once: Once, touching: Touching) -> Iterable[dict[str, Any]]:
     """Branches that share a line with their test, on lines that were executed."""
-    known = lines.masks.sort(source.name, within_lines.find(source.tree))
+    known = lines.seen.masks.sort(source.name, within_lines.find(source.tree))
     for branch in (*known.not_reached, *known.unknown):
         was_tested = source.seen.intersection(_lines_spanned(branch.test))
         if not was_tested or not varying.is_varying(branch.test, branch.scope, source.tree):
@@ -232,7 +239,7 @@ def _parts(sources: list[Source]) -> dict[str, list[list[int]]]:
     """Lines and columns of branches within a line that were run."""
     found: dict[str, list[list[int]]] = {}
     for source in sources:
-        known = lines.masks.sort(source.name, within_lines.find(source.tree))
+        known = lines.seen.masks.sort(source.name, within_lines.find(source.tree))
         places = sorted(branch.begin() for branch in known.reached)
         if places:
             found[source.name] = [[line, column + 1] for line, column in places]

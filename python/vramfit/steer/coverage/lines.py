@@ -15,22 +15,30 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from vramfit.base import frames, recorder
+from vramfit.base import frames, process, recorder
 from vramfit.steer.coverage.within_lines import Masks
 
 _TOOL = 4  # of sys.monitoring's six; 0 to 2 and 5 are meant for debuggers, coverage, profilers and optimizers
 
-executed: dict[str, set[int]] = {}  # by file, as its code names it
-raised: set[tuple[str, int]] = set()  # files and lines where exceptions came up or were handled
-entered: set[tuple[str, str, int]] = set()  # code that was begun: file, name, first line
-masks = Masks()  # calls that were made in branches within a line
-_foreign: set[str] = set()  # files that are not the user's
-_state = {"installed": False}
+
+class Seen:
+    KEEPS = process.ALL  # a forked child runs the same script
+
+    def __init__(self) -> None:
+        self.executed: dict[str, set[int]] = {}  # by file, as its code names it
+        self.raised: set[tuple[str, int]] = set()  # files and lines where exceptions came up or were handled
+        self.entered: set[tuple[str, str, int]] = set()  # code that was begun: file, name, first line
+        self.masks = Masks()  # calls that were made in branches within a line
+        self.foreign: set[str] = set()  # files that are not the user's
+        self.installed = False
+
+
+seen = process.own(Seen)
 
 
 def is_known() -> bool:
     """False where nothing was watched, or somebody else (a debugger, another coverage) took the place."""
-    if not _state["installed"]:
+    if not seen.installed:
         return False
     return _has_monitoring() or sys.gettrace() is _watch
 
@@ -41,35 +49,37 @@ def _has_monitoring() -> bool:
 
 def _is_foreign(code: CodeType) -> bool:
     file = code.co_filename
-    if file in executed:
+    if file in seen.executed:
         return False
-    if file in _foreign:
+    if file in seen.foreign:
         return True
     if not frames.is_script(code) or not os.path.exists(file):
-        _foreign.add(file)
+        seen.foreign.add(file)
         return True
-    executed[file] = set()
+    seen.executed[file] = set()
     return False
 
 
 def _execute(file: str, line: int) -> None:
-    executed[file].add(line)
+    seen.executed[file].add(line)
     _children.write("line", file, line)
 
 
 def _enter(code: CodeType) -> None:
-    entered.add((code.co_filename, code.co_name, code.co_firstlineno))
+    seen.entered.add((code.co_filename, code.co_name, code.co_firstlineno))
     _children.write("code", code.co_filename, code.co_name, code.co_firstlineno)
 
 
 def _raise(file: str, line: int) -> None:
-    raised.add((file, line))
+    seen.raised.add((file, line))
     _children.write("raised", file, line)
 
 
 class _Children:
     """What forked children execute (the workers of a data loader), for the process that tells. A child may be ended at
     any time, so each line is written down as it comes."""
+
+    KEEPS = process.ALL
 
     def __init__(self) -> None:
         self._path, self._file, self._is_child = "", -1, False
@@ -100,12 +110,12 @@ class _Children:
             for line in text:
                 kind, *what = json.loads(line) if line.endswith(b"\n") else [""]
                 if kind == "line":
-                    executed.setdefault(what[0], set()).add(what[1])
+                    seen.executed.setdefault(what[0], set()).add(what[1])
                 elif kind:
-                    (entered if kind == "code" else raised).add(tuple(what))
+                    (seen.entered if kind == "code" else seen.raised).add(tuple(what))
 
 
-_children = _Children()
+_children = process.own(_Children)
 
 
 # -- before Python 3.12
@@ -114,10 +124,10 @@ _children = _Children()
 def _watch(code: CodeType, line: int) -> bool | bytearray:
     """Called by the recorder: with line 0 once for a code object, then once for each line of those that are wanted."""
     if line == 0:
-        is_wanted = code.co_filename not in _foreign and not _is_foreign(code)
+        is_wanted = code.co_filename not in seen.foreign and not _is_foreign(code)
         if is_wanted:
             _enter(code)
-        return (masks.mask_of(code, lines_of(code)) or True) if is_wanted else False
+        return (seen.masks.mask_of(code, lines_of(code)) or True) if is_wanted else False
     if line < 0:
         _raise(code.co_filename, -line)
     else:
@@ -130,29 +140,29 @@ def _watch(code: CodeType, line: int) -> bool | bytearray:
 
 def _on_start(code: CodeType, offset: int) -> Any:
     monitoring = sys.monitoring  # type: ignore[attr-defined]
-    if code.co_filename not in _foreign and not _is_foreign(code):
+    if code.co_filename not in seen.foreign and not _is_foreign(code):
         _execute(code.co_filename, code.co_firstlineno)
         _enter(code)
         wanted = monitoring.events.LINE
-        if masks.mask_of(code, lines_of(code)) is not None:
+        if seen.masks.mask_of(code, lines_of(code)) is not None:
             wanted |= monitoring.events.CALL
         monitoring.set_local_events(_TOOL, code, wanted)
     return monitoring.DISABLE
 
 
 def _on_call(code: CodeType, offset: int, called: object, first: object) -> Any:
-    masks.reach(code, offset)
+    seen.masks.reach(code, offset)
     return sys.monitoring.DISABLE  # type: ignore[attr-defined]
 
 
 def _on_line(code: CodeType, line: int) -> Any:
-    if code.co_filename in executed:
+    if code.co_filename in seen.executed:
         _execute(code.co_filename, line)
     return sys.monitoring.DISABLE  # type: ignore[attr-defined]
 
 
 def _on_handled(code: CodeType, offset: int, error: BaseException) -> None:
-    if code.co_filename in executed and not isinstance(error, StopIteration):
+    if code.co_filename in seen.executed and not isinstance(error, StopIteration):
         # A handler begins with instructions of no line: that of `except ...` comes after them.
         place = next((line for _, end, line in code.co_lines() if offset < end and line), None)
         if place is not None:
@@ -180,28 +190,28 @@ def lines_of(code: CodeType) -> set[int]:
 
 def begin() -> None:
     """From here on, in this thread. What running functions have behind them counts as executed: nobody watched."""
-    for known in (executed, raised, entered, masks):
+    for known in (seen.executed, seen.raised, seen.entered, seen.masks):
         known.clear()  # type: ignore[attr-defined]
     _children.begin()
     if _has_monitoring():
-        _state["installed"] = _state["installed"] or _monitor()
+        seen.installed = seen.installed or _monitor()
     elif sys.gettrace() is None:
-        _state["installed"] = recorder.watch_lines(_watch)
-    frame = sys._getframe(1) if _state["installed"] else None
+        seen.installed = recorder.watch_lines(_watch)
+    frame = sys._getframe(1) if seen.installed else None
     while frame is not None:
         code = frame.f_code
-        if code.co_filename not in _foreign and not _is_foreign(code):
-            executed[code.co_filename] |= {line for line in lines_of(code) if line <= frame.f_lineno}
+        if code.co_filename not in seen.foreign and not _is_foreign(code):
+            seen.executed[code.co_filename] |= {line for line in lines_of(code) if line <= frame.f_lineno}
             if _has_monitoring():
                 _on_start(code, 0)
-            masks.reach_before(code, frame.f_lasti)
+            seen.masks.reach_before(code, frame.f_lasti)
         frame = frame.f_back
 
 
 @contextlib.contextmanager
 def looking_away() -> Iterator[None]:
     """While a large library is imported: nothing in it is the user's, and a trace function makes it slow."""
-    if not _state["installed"] or _has_monitoring() or sys.gettrace() is not _watch:
+    if not seen.installed or _has_monitoring() or sys.gettrace() is not _watch:
         yield
         return
     recorder.watch_lines(None)
@@ -223,8 +233,8 @@ def add_children() -> None:
 
 def end() -> None:
     """Nothing is watched any more: in a forked child that does not run the script."""
-    if _state["installed"] and not _has_monitoring() and sys.gettrace() is _watch:
+    if seen.installed and not _has_monitoring() and sys.gettrace() is _watch:
         recorder.watch_lines(None)
-    if _state["installed"] and _has_monitoring():
+    if seen.installed and _has_monitoring():
         sys.monitoring.set_events(_TOOL, 0)  # type: ignore[attr-defined]
-    _state["installed"] = False
+    seen.installed = False

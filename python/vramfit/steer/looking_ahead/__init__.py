@@ -20,7 +20,7 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
-from vramfit.base import events, notes, ranks
+from vramfit.base import events, notes, process, ranks
 from vramfit.contract import notes as said
 from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
@@ -50,32 +50,36 @@ class _Loader:
     all_alike: bool = False  # its samples are rows of tensors: they can't differ
 
 
-_known: dict[int, _Loader] = {}
-_parents: list[dict[int, _Loader]] = []
+class _State:
+    KEEPS = ("parents",)
+
+    def __init__(self) -> None:
+        self.known: dict[int, _Loader] = {}
+        self.parents: list[
+            dict[int, _Loader]
+        ] = []  # a forked child may not let go of their batches, which may be pinned
+
+    def in_child(self) -> None:
+        self.parents.append(self.known)
+        for loader in self.known.values():
+            if loader.fd >= 0:
+                os.close(loader.fd)
 
 
-def _restart() -> None:
-    _parents.append(dict(_known))
-    for loader in _known.values():
-        if loader.fd >= 0:
-            os.close(loader.fd)
-    _known.clear()
-
-
-os.register_at_fork(after_in_child=_restart)
+_state = process.own(_State)
 
 
 def _before_pass(this_pass: Pass) -> None:
-    if this_pass.ordinal in _known or not cutter.automatic or loaders.is_split(this_pass.loader):
+    if this_pass.ordinal in _state.known or not cutter.automatic or loaders.is_split(this_pass.loader):
         return
-    known = _known[this_pass.ordinal] = _Loader(this_pass.ordinal)
+    known = _state.known[this_pass.ordinal] = _Loader(this_pass.ordinal)
     known.all_alike = _is_of_rows(getattr(this_pass.loader, "dataset", None))
     budget = cutter.budget
     if budget.seconds <= 0 or ranks.count() > 1:
         return
     seconds = _SHARE * budget.seconds - budget.used_seconds()
-    waiting = sum(other.fd >= 0 for other in _known.values())
-    if seconds > 0.5 and waiting < _MAX_AT_ONCE and len(_known) <= _MAX_LOADERS:
+    waiting = sum(other.fd >= 0 for other in _state.known.values())
+    if seconds > 0.5 and waiting < _MAX_AT_ONCE and len(_state.known) <= _MAX_LOADERS:
         _start(known, this_pass.loader, seconds)
 
 
@@ -139,7 +143,7 @@ def _understand(known: _Loader) -> None:
 
 def _exchange(this_pass: Pass, batch: Any) -> Any:
     """The batch that the script gets: the largest, once it is known, in place of another."""
-    known = _known.get(this_pass.ordinal)
+    known = _state.known.get(this_pass.ordinal)
     if known is None:
         return batch
     _receive(known)
@@ -157,7 +161,7 @@ def _exchange(this_pass: Pass, batch: Any) -> Any:
 
 
 def _after_pass(this_pass: Pass) -> None:
-    known = _known.get(this_pass.ordinal)
+    known = _state.known.get(this_pass.ordinal)
     length = loaders.length_of(this_pass.loader)
     if known is not None and this_pass.wanted is None and length is not None and this_pass.delivered >= length:
         known.delivered_all = True
@@ -165,19 +169,19 @@ def _after_pass(this_pass: Pass) -> None:
 
 def _tell() -> None:
     """At the end: what was looked at, and what that leaves open."""
-    for known in _known.values():
+    for known in _state.known.values():
         _receive(known)
         if known.pid and known.fd >= 0:
             try:
                 os.kill(known.pid, signal.SIGKILL)
             except OSError:
                 pass
-    left = [known for known in _known.values() if not known.delivered_all] if notes.was_cut() else []
+    left = [known for known in _state.known.values() if not known.delivered_all] if notes.was_cut() else []
     unseen = [known.ordinal + 1 for known in left if not _tell_one(known)]
     if unseen:
         which = f"data loader {unseen[0]}" if len(unseen) == 1 else f"{len(unseen)} data loaders"
         notes.note(said.Open(text=f"the samples of {which} that were not read were not looked at, and may be larger"))
-    _known.clear()
+    _state.known.clear()
 
 
 def _tell_one(known: _Loader) -> bool:

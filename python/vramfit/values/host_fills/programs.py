@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from vramfit.base import notes
+from vramfit.base import notes, process
 from vramfit.values.host_fills.calls import ADD, BINARY, LARGE, SYMBOLS, Call
 
 
@@ -37,6 +37,8 @@ class Program:
 
 
 class Fills:
+    KEEPS = process.ALL
+
     def __init__(self) -> None:
         self.on = False
         self.library: Any = None
@@ -48,7 +50,7 @@ class Fills:
         self.watched: dict[str, tuple[Any, Any]] = {}  # methods of Tensor: what was there, what is there now
 
 
-fills = Fills()
+fills = process.own(Fills)
 
 
 def _drain() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from enum import Enum, auto
 from typing import Any
 
@@ -113,11 +114,6 @@ class Operator:
         return found
 
 
-_known: dict[Any, Operator] = {}
-
-
+@functools.cache
 def operator_of(overload: Any) -> Operator:
-    found = _known.get(overload)
-    if found is None:
-        found = _known[overload] = Operator(overload)
-    return found
+    return Operator(overload)
