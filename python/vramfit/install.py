@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from types import ModuleType
@@ -9,6 +10,8 @@ from typing import Any
 
 from vramfit.base import garbage, importing, notes, process
 from vramfit.contract import notes as said
+from vramfit.private import torch as of_torch
+from vramfit.private.names import late_modules_of
 
 
 class _State:
@@ -90,8 +93,9 @@ def _after_torch(torch: ModuleType) -> None:
 
     _state.hooked = True
     recorder.check()
+    _look_for_private_names()
     # In whichever process comes to use the card: the first, or a fork of it.
-    torch.cuda._lazy_call(notes.process_begins)
+    of_torch.lazy_call(notes.process_begins)
     parts = (
         ("phases", lambda: phases.install(torch)),
         ("loaders", lambda: loaders.install(torch)),
@@ -125,6 +129,22 @@ def _after_torch(torch: ModuleType) -> None:
             put_in_place()
         except Exception as error:
             notes.hook_failed(f"install {name}", error)
+
+
+@notes.guarded("install private names")
+def _look_for_private_names() -> None:
+    """Of each library beside torch once it is there; of what it imports late, when that is."""
+    from vramfit.private import deepspeed, lightning, loaders, python, transformers, vllm
+
+    for names in (of_torch, loaders, python):
+        notes.look_for_names(names)
+    for names in (of_torch, loaders, python, deepspeed, lightning, transformers, vllm):
+        for module in (*names.READY, *late_modules_of(names)):
+            importing.after_import(module, functools.partial(_look_again, names))
+
+
+def _look_again(names: ModuleType, _: ModuleType) -> None:
+    notes.look_for_names(names)
 
 
 def begin_job() -> None:

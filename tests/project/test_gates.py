@@ -137,6 +137,38 @@ def test_what_the_process_does_not_own_fails(root: Path, tmp_path: Path, text: s
     assert f"python/vramfit/observe/bad.py:{line}: " in done.stdout and said in done.stdout
 
 
+PRIVATE = {
+    "python/vramfit/private/torch.py": "import torch\nlazy_call = torch.cuda._lazy_call\n",
+    "python/vramfit/steer/cut.py": "import sys\nfrom vramfit.base import process\n"
+    "from vramfit.private import torch as of_torch\n"
+    "class _State:\n    def __init__(self):\n        self._told = 1\n_state = process.own(_State)\n"
+    "def f(pair, loader):\n    of_torch.lazy_call(f)\n    loader._vramfit_pass = _state._told\n"
+    "    return sys._getframe(1), pair._fields, getattr(pair, '__dict__', None)\n",
+}
+
+
+def test_private_names_in_their_place_pass(root: Path, tmp_path: Path) -> None:
+    done = run_gate(root, "check_private_names", write(tmp_path, PRIVATE))
+    assert (done.returncode, done.stdout) == (0, "private names of libraries stand in python/vramfit/private\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "name"),
+    [
+        ("import torch\ntorch.cuda._lazy_call(f)\n", 2, "torch.cuda._lazy_call"),
+        ("def f(loader):\n    loader._index_sampler = 1\n", 2, "loader._index_sampler"),
+        ("def f():\n    from torch.utils._pytree import tree_map\n", 2, "_pytree"),
+        ("from torch.overrides import _push_mode\n", 1, "_push_mode"),
+        ("import jax._src.xla_bridge\n", 1, "_src"),
+        ("def f(t):\n    return getattr(t, '_local_tensor', None)\n", 2, "t._local_tensor"),
+    ],
+)
+def test_a_private_name_elsewhere_fails(root: Path, tmp_path: Path, text: str, line: int, name: str) -> None:
+    done = run_gate(root, "check_private_names", write(tmp_path, PRIVATE | {"python/vramfit/steer/bad.py": text}))
+    assert done.returncode == 1
+    assert f"python/vramfit/steer/bad.py:{line}: {name} is private" in done.stdout
+
+
 @pytest.mark.parametrize(
     "folder", ["/ro" + "ot/cache", "/wo" + "rk/main", "/ho" + "me/anna/x", "../sha" + "red/design.md"]
 )

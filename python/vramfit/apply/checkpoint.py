@@ -15,6 +15,7 @@ from typing import Any
 from vramfit import apply
 from vramfit.base import events, process
 from vramfit.observe import scopes
+from vramfit.private import torch as of_torch
 from vramfit.steer import errors
 
 ID = "checkpoint"
@@ -30,22 +31,22 @@ def _frozen_statistics(norms: list[Any]) -> Iterator[None]:
     kept = []
     for norm in norms:
         for name in _STATISTICS:
-            buffer = norm._buffers.get(name)
+            buffer = of_torch.buffers.of(norm, {}).get(name)
             if norm.training and buffer is not None:
                 kept.append((norm, name, buffer))
-                norm._buffers[name] = buffer.clone()
+                of_torch.buffers.of(norm)[name] = buffer.clone()
     try:
         yield
     finally:
         for norm, name, buffer in kept:
-            norm._buffers[name] = buffer
+            of_torch.buffers.of(norm)[name] = buffer
 
 
 def wrap(torch: Any, module: Any) -> None:
     """Makes one module checkpointed while it trains. Its hooks and its place in the model stay as they are."""
     checkpoint = torch.utils.checkpoint.checkpoint
     original = module.forward
-    norms = [m for m in module.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+    norms = [m for m in module.modules() if isinstance(m, of_torch.batch_norm.get())]
 
     def contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
         return nullcontext(), _frozen_statistics(norms)

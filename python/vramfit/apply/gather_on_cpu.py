@@ -10,6 +10,7 @@ from vramfit import apply
 from vramfit.base import importing, process
 from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
+from vramfit.private import transformers as of_trainer
 from vramfit.steer import gathering
 
 ID = "gather_on_cpu"
@@ -73,4 +74,4 @@ def install(torch: Any, options: dict[str, Any]) -> None:
     # First: the cut measures memory before each batch, and has to see it without what was moved.
     loaders.before_batch.insert(0, technique.before_batch)
     loaders.after_pass.append(technique.after_pass)
-    importing.after_import("transformers.trainer", _trainer)
+    importing.after_import(of_trainer.MODULE, _trainer)

@@ -32,6 +32,10 @@ from vramfit.contract import notes as said
 from vramfit.observe import loaders, scopes
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
+from vramfit.private import lightning as of_lightning
+from vramfit.private import loaders as of_loaders
+from vramfit.private import torch as of_torch
+from vramfit.private import transformers as of_trainer
 from vramfit.steer.cut import cutter
 
 ID = "micro_batch"
@@ -75,7 +79,7 @@ class MicroBatch:
             return
         loader = this_pass.loader
         sampler = loader.__dict__.get("_vramfit_few") or getattr(loader, "batch_sampler", None)
-        if sampler is None or getattr(loader, "_dataset_kind", None) == 1:  # _DatasetKind.Iterable
+        if sampler is None or of_loaders.is_stream(loader):
             self._refuse(f"data loader {this_pass.ordinal + 1} makes its batches in a way of its own")
             return
         size = getattr(sampler, "batch_size", None)
@@ -193,7 +197,7 @@ class MicroBatch:
         if self.share is None or not self._is_open():
             return 1.0
         self._look_at_gradients()
-        if self.share.is_first and any(p._backward_hooks for p in self._trained()):
+        if self.share.is_first and any(of_torch.backward_hooks.of(p) for p in self._trained()):
             self._refuse("hooks on parameters see the gradients of one micro-batch")
         self._backwards += 1
         if self.labels.in_use and self._backwards > 1:
@@ -270,13 +274,13 @@ class MicroBatch:
 
     def remember_gradients(self) -> None:
         if self._is_open():
-            self._gradients = {id(p): (id(p.grad), p.grad._version) for p in self._parameters()}
+            self._gradients = {id(p): (id(p.grad), of_torch.writes.of(p.grad)) for p in self._parameters()}
 
     def _look_at_gradients(self) -> None:
         """Between two micro-batches of a batch nobody may have changed what was accumulated."""
         if not self._gradients or self._backwards:
             return
-        now = {id(p): (id(p.grad), p.grad._version) for p in self._parameters()}
+        now = {id(p): (id(p.grad), of_torch.writes.of(p.grad)) for p in self._parameters()}
         if any(now.get(key) != value for key, value in self._gradients.items()):
             self._refuse("the script changes, replaces or zeroes gradients itself between two batches")
 
@@ -299,7 +303,7 @@ class MicroBatch:
                 )
             settings.per_device_train_batch_size = min(before, self.size)
             settings.gradient_accumulation_steps *= self.accumulate
-            trainer_self._train_batch_size = settings.train_batch_size
+            of_trainer.batch_size.put(trainer_self, settings.train_batch_size)
             if hasattr(trainer_self, "create_accelerator_and_postprocess"):
                 trainer_self.create_accelerator_and_postprocess()  # the Accelerator keeps its own count
             self.framework_accumulates = True
@@ -324,20 +328,21 @@ class MicroBatch:
 
     def lightning_loop(self, module: Any) -> None:
         """Lightning counts the batches of an epoch before it draws the first."""
-        from torch.utils._pytree import tree_flatten
         from torch.utils.data import DataLoader
 
-        original = module._request_dataloader
+        original = of_lightning.request_loader.of(module)
+        if original is None:
+            return
 
         @functools.wraps(original)
         def request(*args: Any, **kwargs: Any) -> Any:
             given = original(*args, **kwargs)
-            for loader in tree_flatten(given)[0]:
+            for loader in of_torch.flatten_tree(given)[0]:
                 if isinstance(loader, DataLoader) and self.framework_accumulates:
                     self._split_for_trainer(loader)
             return given
 
-        module._request_dataloader = request
+        of_lightning.request_loader.put(module, request)
 
 
 def _put_off_averages(torch: Any, technique: MicroBatch) -> None:
@@ -363,7 +368,7 @@ def install(torch: Any, options: dict[str, Any]) -> None:
     technique.labels.install()
     _put_off_averages(torch, technique)
     training_loop.install(torch).window = technique
-    importing.after_import("transformers.trainer", technique.hugging_face)
+    importing.after_import(of_trainer.MODULE, technique.hugging_face)
     importing.after_import("pytorch_lightning.trainer.trainer", technique.lightning)
     importing.after_import("lightning.pytorch.trainer.trainer", technique.lightning)
     for name in ("pytorch_lightning", "lightning.pytorch"):

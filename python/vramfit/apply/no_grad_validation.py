@@ -30,7 +30,7 @@ class NoGradValidation:
             return
         self._last_was_ours = False
         if position.phase != TRAIN and not module.training and self._torch.is_grad_enabled():
-            self._torch._C._set_grad_enabled(False)
+            self._torch.set_grad_enabled(False)
             self._module = id(module)
             self._last_was_ours = True
             apply.applied(ID, "gradients are off in evaluation")
@@ -38,7 +38,7 @@ class NoGradValidation:
     def leave(self, module: Any, result: Any) -> None:
         if self._module == id(module):
             self._module = None
-            self._torch._C._set_grad_enabled(True)
+            self._torch.set_grad_enabled(True)
 
     def before_backward(self, tensors: Any) -> None:
         if self._last_was_ours:

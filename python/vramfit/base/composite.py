@@ -9,14 +9,14 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from vramfit.private import torch as of_torch
+
 
 @functools.cache
 def is_composite(overload: Any) -> bool:
     """Whether PyTorch has it only as Python or C++ code over other operators (CompositeImplicitAutograd)."""
-    import torch
-
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-    name = overload.name() if isinstance(overload, torch._ops.OpOverload) else ""
+    has_kernel = of_torch.has_kernel
+    name = overload.name() if isinstance(overload, of_torch.overload.get()) else ""
     return bool(name) and has_kernel(name, "CompositeImplicitAutograd") and not has_kernel(name, "CUDA")
 
 

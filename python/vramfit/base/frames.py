@@ -28,6 +28,10 @@ def is_script(code: CodeType) -> bool:
     return is_script_file(code.co_filename)
 
 
+def is_installed(file: str) -> bool:
+    return _INSTALLED.search(file) is not None
+
+
 def is_script_file(file: str) -> bool:
     generated = file.startswith("<") and not file.startswith(("<ipython", "<stdin>", "<string>"))
     return bool(file) and not (generated or is_ours(file) or _INSTALLED.search(file))

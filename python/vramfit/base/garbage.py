@@ -20,10 +20,10 @@ import gc
 import io
 import os
 import stat
-import sys
 from collections.abc import Iterator
 
 from vramfit.base import process
+from vramfit.private import torch as of_torch
 
 _LARGE = {
     "accelerate", "datasets", "diffusers", "lightning", "pandas", "peft", "pytorch_lightning", "scipy", "sklearn",
@@ -53,8 +53,7 @@ def is_import_quiet(name: str) -> bool:
 
 
 def _is_device_used() -> bool:
-    torch = sys.modules.get("torch")
-    return bool(getattr(getattr(torch, "cuda", None), "_initialized", False))
+    return bool(of_torch.is_initialized.get())
 
 
 @contextlib.contextmanager

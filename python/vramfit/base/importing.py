@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from vramfit.base import garbage, notes, process
+from vramfit.private import python as of_python
 
 
 class _State:
@@ -27,7 +28,7 @@ _state = process.own(_State)
 def after_import(name: str, callback: Callable[[ModuleType], None]) -> None:
     """Calls back with the module once it is imported; at once when it already is. A failing callback is noted."""
     module = sys.modules.get(name)
-    if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
+    if module is not None and not of_python.is_initializing.of(getattr(module, "__spec__", None), False):
         _call(name, callback, module)
     else:
         _state.watched.setdefault(name, []).append(callback)

@@ -18,8 +18,9 @@ from typing import Any
 
 from vramfit.base import process
 from vramfit.base.importing import find_behind
+from vramfit.private import torch as of_torch
 
-NAME = "torch._dynamo"
+NAME = of_torch.COMPILER
 _KNOWN = frozenset(("__class__", "__spec__", "__name__", "__file__"))  # the import system and inspect ask every module
 
 
@@ -117,7 +118,7 @@ def _load(module: ModuleType) -> None:
 
 def _forget_direct_calls() -> None:
     for function in list(_state.called_directly):
-        vars(function).pop("__dynamo_disable", None)
+        vars(function).pop(of_torch.KEPT_DIRECT, None)
     _state.called_directly.clear()
 
 

@@ -8,17 +8,22 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, TypeVar
 
 from vramfit.base import process, recorder
 from vramfit.contract import notes as said
 from vramfit.contract.fields import plain
+from vramfit.private.names import find_gone
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _State:
+    KEEPS = ("gone",)
+
     def __init__(self) -> None:
+        self.gone: list[said.NameGone] = []  # told after what process this is
         self.process_said = False
         self.cuts: set[str] = set()  # kinds of what was left out
         self.failed: set[str] = set()  # hooks
@@ -57,6 +62,8 @@ def process_begins() -> None:
     _write(_process())
     if not recorder.finds_lines():
         _write(said.LinesUnknown(python=sys.version.split()[0]))
+    for gone in _state.gone:
+        _write(gone)
 
 
 def _process() -> said.Process:
@@ -97,6 +104,17 @@ def hook_failed(where: str, error: BaseException) -> None:
     last = traceback.extract_tb(error.__traceback__)[-1:] if error.__traceback__ else []
     place = f"{os.path.basename(last[0].filename)}:{last[0].lineno}" if last else ""
     note(said.HookFailed(where=where, type=type(error).__name__, message=str(error), at=place))
+
+
+def look_for_names(names: ModuleType) -> None:
+    """Of a file of vramfit.private, once its library is imported: those that are gone are told in each process."""
+    for each in find_gone(names):
+        gone = said.NameGone(library=each.library, version=each.version, name=each.name, lost=each.lost)
+        if any(vars(gone) == vars(known) for known in _state.gone):
+            continue
+        _state.gone.append(gone)
+        if _state.process_said:
+            _write(gone)
 
 
 def guarded(where: str) -> Callable[[Function], Function]:

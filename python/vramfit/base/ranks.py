@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from vramfit.private import python as of_python
+
 _FILE = "budget_of_ranks"
 
 
@@ -24,7 +26,7 @@ def serves_another() -> bool:
     module = sys.modules.get("multiprocessing.process")
     if module is None or module.parent_process() is None:
         return False
-    target = getattr(module.current_process(), "_target", None)
+    target = of_python.process_target.of(module.current_process())
     return getattr(target, "__module__", "") != "torch.multiprocessing.spawn"
 
 

@@ -17,6 +17,7 @@ from vramfit.contract import notes as said
 from vramfit.diagnose import live_tensors, patches
 from vramfit.observe import owners
 from vramfit.observe.phases import position
+from vramfit.private import torch as of_torch
 
 _MIN_BYTES = 1 << 20
 _MAX_WATCHED = 2000  # copies of one step
@@ -49,9 +50,7 @@ class _Copy:
 
 
 def _weak_storage(tensor: Any) -> Any:
-    from torch.multiprocessing.reductions import StorageWeakRef
-
-    return StorageWeakRef(tensor.untyped_storage())
+    return of_torch.storage_reference(tensor.untyped_storage())
 
 
 def _watch(operation: str, source: Any, result: Any) -> None:
@@ -72,11 +71,11 @@ def _watch(operation: str, source: Any, result: Any) -> None:
             from_host=not source.is_cuda,
             source=weakref.ref(source),
             source_storage=_weak_storage(source),
-            source_version=source._version,
-            source_key=(source.untyped_storage().data_ptr(), source._version),
+            source_version=of_torch.writes.of(source),
+            source_key=(source.untyped_storage().data_ptr(), of_torch.writes.of(source)),
             result=weakref.ref(result),
             result_storage=_weak_storage(result),
-            result_version=result._version,
+            result_version=of_torch.writes.of(result),
             shape=str(live_tensors.signature_of(result)),
             bytes=size,
         )
@@ -98,7 +97,7 @@ def _is_busy() -> bool:
 
 def _unchanged(tensor: Any, version: int) -> bool:
     """A tensor that only autograd holds on to can't be changed without an error."""
-    return tensor is None or tensor._version == version
+    return tensor is None or of_torch.writes.of(tensor) == version
 
 
 def _lives(copy: _Copy) -> bool:

@@ -14,6 +14,7 @@ from vramfit.contract import notes as said
 from vramfit.diagnose import groups, inputs, live_tensors
 from vramfit.observe.ownership import census
 from vramfit.observe.phases import position
+from vramfit.private import torch as of_torch
 
 _MAX_MOMENTS = 3
 _MIN_BYTES = 1 << 16
@@ -48,5 +49,5 @@ def _out_of_memory(device: int, tried: int, device_total: int, device_free: int)
 
 def install(torch: Any) -> None:
     # What raises in a call that waits for the card becomes the job's own error.
-    attach = notes.guarded("failure.attach")(lambda: torch._C._cuda_attach_out_of_memory_observer(_out_of_memory))
-    torch.cuda._lazy_call(attach)
+    attach = notes.guarded("failure.attach")(lambda: of_torch.attach_oom_observer(_out_of_memory))
+    of_torch.lazy_call(attach)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vramfit.base import notes, process
+from vramfit.values.standing_in import keep_scriptable
 
 
 class _State:
@@ -48,7 +49,7 @@ def watch(
 
     _state.originals.append((place, name, original))
     setattr(place, name, call)
-    _keep_scriptable(torch, original, call)
+    keep_scriptable(original, call)
 
 
 def _aside(place: Any, name: str, original: Any, ours: Any, args: Any, kwargs: Any) -> Any:
@@ -60,13 +61,6 @@ def _aside(place: Any, name: str, original: Any, ours: Any, args: Any, kwargs: A
     finally:
         if _state.originals:
             setattr(place, name, ours)
-
-
-def _keep_scriptable(torch: Any, original: Any, replacement: Any) -> None:
-    """TorchScript knows torch's functions by identity: the replacement means the same operator."""
-    table = torch.jit._builtins._get_builtin_table()
-    if id(original) in table:
-        table[id(replacement)] = table[id(original)]
 
 
 def put_back() -> None:

@@ -20,6 +20,8 @@ from types import ModuleType
 from typing import Any
 
 from vramfit.base import events, garbage
+from vramfit.private import torch as of_torch
+from vramfit.private.names import nothing
 
 _WATCHDOG_SECONDS = 0.25
 STEPS = 6  # DDP rebuilds its buckets after the first; accumulation or two optimizers may delay that
@@ -35,9 +37,9 @@ def _end_groups(torch: ModuleType) -> None:
 
 def _wait_for_watchdog(torch: ModuleType) -> None:
     torch.cuda.synchronize()  # virtual time moves with CUDA calls only: waiting alone finishes nothing
-    for group in list(torch.distributed.distributed_c10d._world.pg_map):
+    for group in list(getattr(of_torch.all_groups.get(), "pg_map", ())):
         try:
-            group._wait_for_pending_works()
+            of_torch.wait_for_works.of(group, nothing)()
         except RuntimeError:  # a group of several backends can't be asked: a few of the watchdog's periods
             time.sleep(_WATCHDOG_SECONDS)
 

@@ -9,22 +9,26 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from vramfit.base import importing, notes
 from vramfit.contract import notes as said
+from vramfit.private import jax as of_jax
+from vramfit.private import tensorflow as of_tensorflow
 
 
 def install(follow_errors: Callable[[], None]) -> None:
     """`follow_errors` is called once a framework is there, on a virtual card."""
-    importing.after_import("jax", lambda jax: _follow(jax, _note_jax, follow_errors))
-    importing.after_import("tensorflow", lambda tensorflow: _follow(tensorflow, _note_tensorflow, follow_errors))
+    importing.after_import("jax", lambda jax: _follow(jax, of_jax, _note_jax, follow_errors))
+    importing.after_import(
+        "tensorflow", lambda tensorflow: _follow(tensorflow, of_tensorflow, _note_tensorflow, follow_errors)
+    )
 
 
-def _follow(framework: ModuleType, note: Any, follow_errors: Callable[[], None]) -> None:
+def _follow(framework: ModuleType, names: ModuleType, note: Any, follow_errors: Callable[[], None]) -> None:
+    notes.look_for_names(names)
     notes.process_begins()
     if os.environ.get("VRAMFIT_REAL") != "1":
         follow_errors()
@@ -47,8 +51,7 @@ def _tell(name: str, version: str, device: int, peak: int, pool: int | None) -> 
 
 
 def _note_jax(jax: ModuleType) -> None:
-    bridge = sys.modules.get("jax._src.xla_bridge")
-    if bridge is None or "cuda" not in getattr(bridge, "_backends", {}):
+    if "cuda" not in of_jax.backends.get():
         return
     for device in jax.local_devices(backend="cuda"):
         stats = device.memory_stats() or {}
@@ -58,9 +61,8 @@ def _note_jax(jax: ModuleType) -> None:
 
 
 def _note_tensorflow(tensorflow: ModuleType) -> None:
-    eager = sys.modules.get("tensorflow.python.eager.context")
-    context = eager.context_safe() if eager is not None else None
-    if context is None or not getattr(context, "_initialized", False):
+    context = of_tensorflow.context()
+    if context is None or not of_tensorflow.is_initialized.of(context, False):
         return
     for index, device in enumerate(context.list_logical_devices("GPU")):
         peak = tensorflow.config.experimental.get_memory_info(device.name)["peak"]

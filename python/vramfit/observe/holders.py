@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vramfit.base import frames
+from vramfit.private import torch as of_torch
 
 _MAX_LEVELS = 12
 _MAX_FRONTIER = 4000  # objects of one level, over all targets
@@ -296,7 +297,7 @@ def _attribute_step(above: Any, below: Any) -> str:
             return f".{name}"
     if isinstance(above, types.MethodType):
         return ""
-    for name in ("func", "args", "keywords", "grad", "_grad"):
+    for name in ("func", "args", "keywords", "grad", of_torch.base_gradient.name):
         try:
             if getattr(above, name, None) is below:
                 return f".{name}"
@@ -375,7 +376,7 @@ def _is_script_module(module: types.ModuleType | None) -> bool:
     file = getattr(module, "__file__", None)
     if module is None or file is None:
         return module is not None and module.__name__ == "__main__"
-    return not (frames.is_ours(file) or frames._INSTALLED.search(file))
+    return not (frames.is_ours(file) or frames.is_installed(file))
 
 
 def _is_notebooks(name: str) -> bool:

@@ -23,6 +23,7 @@ from typing import Any
 from vramfit.base import events, notes, process
 from vramfit.base.stop import RunComplete
 from vramfit.observe import repeat
+from vramfit.private import loaders as of_loaders
 
 
 class Pass:
@@ -102,10 +103,10 @@ class _CutSampler:
 
     def __init__(self, own: Any, this_pass: Pass) -> None:
         self._own = own
-        self._pass = this_pass
+        self.this_pass = this_pass
 
     def __iter__(self) -> Iterator[Any]:
-        return _CutDraws(iter(self._own), self._pass)
+        return _CutDraws(iter(self._own), self.this_pass)
 
     def __len__(self) -> int:
         return len(self._own)
@@ -119,15 +120,15 @@ class _CutDraws:
 
     def __init__(self, own: Iterator[Any], this_pass: Pass) -> None:
         self._own = own
-        self._pass = this_pass
+        self.this_pass = this_pass
         self._drawn = 0
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
-        wanted = self._pass.wanted
-        if wanted is not None and self._drawn >= wanted and self._pass.drawn_whole:
+        wanted = self.this_pass.wanted
+        if wanted is not None and self._drawn >= wanted and self.this_pass.drawn_whole:
             raise StopIteration
         self._drawn += 1
         return next(self._own)
@@ -319,7 +320,7 @@ def _is_endless(loader: Any) -> bool:
     sampler = getattr(loader, "batch_sampler", None)
     if sampler is None:
         sampler = getattr(loader, "sampler", None)
-    is_stream = getattr(loader, "_dataset_kind", None) == 1  # _DatasetKind.Iterable
+    is_stream = of_loaders.is_stream(loader)
     return not is_stream and length_of(sampler) is None
 
 
@@ -329,10 +330,10 @@ def install(torch: Any) -> None:
 
     _state.base_loader = DataLoader
     original_iter = DataLoader.__iter__
-    original_sampler = DataLoader._index_sampler.fget
+    own_sampler = of_loaders.index_sampler.get()
 
     def index_sampler(self: Any) -> Any:
-        own = self.__dict__.get("_vramfit_split") or self.__dict__.get("_vramfit_few") or original_sampler(self)
+        own = self.__dict__.get("_vramfit_split") or self.__dict__.get("_vramfit_few") or own_sampler.fget(self)
         this_pass = self.__dict__.get("_vramfit_pass")
         if this_pass is None or this_pass.endless:
             return own
@@ -358,14 +359,13 @@ def install(torch: Any) -> None:
             own = original_iter(self)
         finally:
             self.__dict__.pop("_vramfit_pass", None)
-        if getattr(self, "_iterator", None) is own and hasattr(own, "_index_sampler"):
+        if of_loaders.kept_iterator.of(self) is own:
             # Persistent workers keep their iterator, and with it the sampler of the first pass.
-            sampler = own._index_sampler
-            if isinstance(sampler, _CutSampler) and sampler._pass is not this_pass:
-                sampler._pass = this_pass
-                if isinstance(own._sampler_iter, _CutDraws):
-                    own._sampler_iter._pass = this_pass
+            for cut in (of_loaders.drawn_from.of(own), of_loaders.draws.of(own)):
+                if isinstance(cut, (_CutSampler, _CutDraws)):
+                    cut.this_pass = this_pass
         return own
 
-    DataLoader._index_sampler = property(index_sampler)
+    if own_sampler is not None:
+        of_loaders.index_sampler.replace(property(index_sampler))
     DataLoader.__iter__ = iterate

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from vramfit.base import notes
 from vramfit.contract import notes as said
+from vramfit.private import torch as of_torch
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,11 +40,10 @@ class Snapshots:
 
     def __init__(self, torch: Any, folder: str) -> None:
         self._torch = torch
-        self._memory = torch.cuda.memory
         self._folder = folder
-        self._record = self._memory._record_memory_history
-        self._snapshot = self._memory._snapshot
-        self._dump = self._memory._dump_snapshot
+        self._record = of_torch.record_memory_history.get()
+        self._snapshot = of_torch.take_snapshot.get()
+        self._dump = of_torch.dump_snapshot.get()
         self._pid = os.getpid()
         self._is_recording = False  # by our own wish
         self._script_records = False
@@ -51,10 +51,10 @@ class Snapshots:
         self._files = 0
 
     def install(self) -> None:
-        self._memory._record_memory_history = _as(self._record, self._record_for_script)
-        self._memory._snapshot = _as(self._snapshot, self._snapshot_for_script)
-        self._memory._dump_snapshot = _as(self._dump, self._dump_for_script)
-        self._torch.cuda._lazy_call(self._begin)
+        of_torch.record_memory_history.replace(_as(self._record, self._record_for_script))
+        of_torch.take_snapshot.replace(_as(self._snapshot, self._snapshot_for_script))
+        of_torch.dump_snapshot.replace(_as(self._dump, self._dump_for_script))
+        of_torch.lazy_call(self._begin)
         atexit.register(self._end)
 
     def _begin(self) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 from vramfit.base import events, notes, process, recorder
 from vramfit.base.recorder import BACKWARD, FORWARD, INPUT, LOAD, OPTIMIZER, OTHER, SAVE, TEST, TRAIN, VALIDATE
 from vramfit.observe import quiet_forwards, scopes
+from vramfit.private import torch as of_torch
 
 # Not "prediction": transformers calls prediction_step() in every evaluation.
 _TEST_WORDS = {"test", "testing", "predict"}
@@ -141,7 +142,7 @@ def _frames_arguments(frame: FrameType | None) -> dict[str, Any]:
     for _ in range(3):
         if frame is None:
             return {}
-        if frame.f_code.co_name in ("_call_impl", "inner"):
+        if frame.f_code.co_name in (of_torch.call_module.name, "inner"):
             kwargs = frame.f_locals.get("kwargs")
             if isinstance(kwargs, dict):
                 return kwargs

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from vramfit.base import process, recorder
+from vramfit.private import deepspeed as of_deepspeed
+from vramfit.private import torch as of_torch
 
 # Wrappers that hold the real module under one attribute; their own names say nothing about the model.
 _WRAPPERS = {
     "DistributedDataParallel": "module",
     "DataParallel": "module",
     "FullyShardedDataParallel": "module",
-    "OptimizedModule": "_orig_mod",
+    "OptimizedModule": of_torch.original_module.name,
 }
 
 
@@ -90,7 +92,7 @@ def root_of(module: Any) -> Root | None:
 
 def _numel(parameter: Any) -> int:
     """Also of one that DeepSpeed's ZeRO 3 has spread over the ranks: it is empty outside of its module's forward."""
-    return int(getattr(parameter, "ds_numel", 0) or parameter.numel())
+    return int(of_deepspeed.whole_size.of(parameter, 0) or parameter.numel())
 
 
 def learn_root(module: Any) -> Root:

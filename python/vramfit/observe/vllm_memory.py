@@ -11,16 +11,20 @@ from typing import Any
 
 from vramfit.base import importing, notes
 from vramfit.contract import notes as said
+from vramfit.private import vllm as of_vllm
+from vramfit.private.names import Attribute
 
 
 def install() -> None:
-    importing.after_import("vllm.v1.worker.gpu_model_runner", _follow_graphs)
-    importing.after_import("vllm.v1.worker.gpu_worker", _follow_worker)
+    importing.after_import(of_vllm.RUNNER_MODULE, _follow_graphs)
+    importing.after_import(of_vllm.WORKER_MODULE, _follow_worker)
 
 
-def _after(owner: Any, name: str, told: Any) -> None:
+def _after(owner: Any, attribute: Attribute, told: Any) -> None:
     """Calls `told(self, returned)` when the method has returned; what it raises is noted, not the job's."""
-    method = getattr(owner, name)
+    method = attribute.of(owner)
+    if method is None:
+        return
 
     @functools.wraps(method)
     def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -28,21 +32,21 @@ def _after(owner: Any, name: str, told: Any) -> None:
         try:
             told(self, returned)
         except Exception as error:
-            notes.hook_failed(f"memory of vLLM after {name}", error)
+            notes.hook_failed(f"memory of vLLM after {attribute.name}", error)
         return returned
 
-    setattr(owner, name, wrapped)
+    attribute.put(owner, wrapped)
 
 
 def _follow_graphs(module: ModuleType) -> None:
     def told(runner: Any, captured: Any) -> None:
         runner._vramfit_graph_bytes = captured
 
-    _after(module.GPUModelRunner, "capture_model", told)
+    _after(module.GPUModelRunner, of_vllm.capture, told)
 
 
 def _follow_worker(module: ModuleType) -> None:
-    _after(module.Worker, "compile_or_warm_up_model", lambda worker, _: _tell(worker))
+    _after(module.Worker, of_vllm.warm_up, lambda worker, _: _tell(worker))
 
 
 def _tell(worker: Any) -> None:
@@ -58,16 +62,15 @@ def _tell(worker: Any) -> None:
             framework="vLLM",
             version=vllm.__version__,
             device=worker.device.index or 0,
-            weights_bytes=_bytes(runner, "model_memory_usage"),
-            activation_bytes=_bytes(worker, "peak_activation_memory"),
-            outside_bytes=_bytes(worker, "non_torch_memory"),
-            graph_bytes=_bytes(runner, "_vramfit_graph_bytes"),
-            kv_cache_bytes=_bytes(worker, "available_kv_cache_memory_bytes"),
+            weights_bytes=_bytes(of_vllm.weights.of(runner)),
+            activation_bytes=_bytes(of_vllm.activations.of(worker)),
+            outside_bytes=_bytes(of_vllm.outside.of(worker)),
+            graph_bytes=_bytes(getattr(runner, "_vramfit_graph_bytes", None)),
+            kv_cache_bytes=_bytes(of_vllm.kv_cache.of(worker)),
             kv_tokens=blocks * block_tokens if blocks and block_tokens else None,
         )
     )
 
 
-def _bytes(owner: Any, name: str) -> int | None:
-    value = getattr(owner, name, None)
+def _bytes(value: Any) -> int | None:
     return None if value is None else int(value)

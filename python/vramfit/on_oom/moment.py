@@ -17,6 +17,7 @@ from vramfit.base import frames, notes, process
 from vramfit.diagnose import groups, live_tensors
 from vramfit.observe import owners
 from vramfit.on_oom import history, waymarks
+from vramfit.private import torch as of_torch
 
 MAX_MOMENTS = 3
 _MAX_FRAMES = 100
@@ -54,13 +55,13 @@ collected = process.own(Collected)
 
 def install(torch: Any) -> None:
     collected.torch = torch
-    torch.cuda._lazy_call(_card_opened)
+    of_torch.lazy_call(_card_opened)
 
 
 @notes.guarded("on_oom.card_opened")
 def _card_opened() -> None:
     torch = collected.torch
-    torch._C._cuda_attach_out_of_memory_observer(_out_of_memory)
+    of_torch.attach_oom_observer(_out_of_memory)
     history.History(torch).begin()
     waymarks.begin(torch)
 
@@ -113,7 +114,7 @@ def _measure(moment: Moment) -> None:
 
 
 def _take_snapshot(moment: Moment) -> None:
-    moment.snapshot = collected.torch.cuda.memory._snapshot()
+    moment.snapshot = of_torch.take_snapshot()
     wanted = {entry["address"]: entry for entry in moment.held}
     for segment in moment.snapshot.get("segments", ()):
         address = segment["address"]
@@ -147,12 +148,12 @@ def _find_owners(moment: Moment) -> None:
             sizes[address] = live_tensors.storage_bytes(tensor)
 
     for module in modules:
-        for parameter in module._parameters.values():
+        for parameter in of_torch.parameters.of(module).values():
             if parameter is not None and live_tensors.is_tensor(parameter):
                 add(parameter, "weights")
                 if parameter.grad is not None:
                     add(parameter.grad, "gradients")
-        for buffer in module._buffers.values():
+        for buffer in of_torch.buffers.of(module).values():
             if buffer is not None and live_tensors.is_tensor(buffer):
                 add(buffer, "buffers")
     for optimizer in optimizers:
@@ -181,7 +182,7 @@ def _modules_and_optimizers(torch: Any) -> tuple[list[Any], list[Any]]:
             mro = kind.__mro__
             known = "module" if torch.nn.Module in mro else "optimizer" if torch.optim.Optimizer in mro else ""
             kinds[kind] = known
-        if known == "module" and "_parameters" in each.__dict__ and "_buffers" in each.__dict__:
+        if known == "module" and each.__dict__.keys() >= of_torch.REGISTERS:
             modules.append(each)
         elif known == "optimizer" and "state" in each.__dict__:
             optimizers.append(each)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vramfit.base import frames, process
+from vramfit.private import torch as of_torch
 
 PERIOD_SECONDS = 0.005
 MARKS = 1024  # then the numbers begin again
@@ -105,7 +106,7 @@ def _send(torch: Any, module: Any) -> None:
 
 def _is_watched(torch: Any) -> bool:
     """Under a mode that looks at every operator (fake tensors, tracing) ours would be seen."""
-    return bool(torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack())
+    return of_torch.runs_in_mode()
 
 
 def storages() -> set[int]:

@@ -14,6 +14,8 @@ from vramfit.base import garbage, notes, process, recorder
 from vramfit.base.frames import is_ours
 from vramfit.contract import notes as said
 from vramfit.observe.phases import position
+from vramfit.private import python as of_python
+from vramfit.private import torch as of_torch
 from vramfit.steer import coverage, left_out
 from vramfit.steer.counting_on import failures
 from vramfit.steer.cut import cutter
@@ -149,10 +151,9 @@ def watch_uncaught() -> None:
 def _watch_children() -> None:
     """Processes of `multiprocessing` end without asking sys.excepthook: they print or send what they died of."""
     import importlib
-    import multiprocessing.process
 
-    spawn = importlib.import_module("torch.multiprocessing.spawn")  # the attribute of that name is its function
-    spawn_wrap, bootstrap = spawn._wrap, multiprocessing.process.BaseProcess._bootstrap
+    importlib.import_module("torch.multiprocessing.spawn")
+    spawn_wrap, bootstrap = of_torch.spawn_wrap.get(), of_python.bootstrap_process.get()
 
     def telling(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -174,5 +175,5 @@ def _watch_children() -> None:
         self.run = telling(self.run)
         return bootstrap(self, *args, **kwargs)
 
-    spawn._wrap = wrap
-    multiprocessing.process.BaseProcess._bootstrap = begin
+    of_torch.spawn_wrap.replace(wrap)
+    of_python.bootstrap_process.replace(begin)

@@ -22,6 +22,8 @@ from typing import Any
 from vramfit.base import events, notes
 from vramfit.contract import notes as said
 from vramfit.observe.loaders import Pass, before_batch, innermost
+from vramfit.private import loaders as of_loaders
+from vramfit.private.names import nothing
 
 _MAX_NESTING = 3
 _POLL_SECONDS = 0.001
@@ -52,17 +54,20 @@ def _depth(loader: Any) -> int:
 
 def _ask_for_more(workers: Any, depth: int) -> None:
     """A pass that was cut had fewer batches to give out than the workers take."""
-    while workers._tasks_outstanding < depth:
-        sent = workers._send_idx
-        workers._try_put_index()
-        if workers._send_idx == sent:
+    send_one = of_loaders.send_one.of(workers, nothing)
+    while of_loaders.outstanding.of(workers, depth) < depth:
+        sent = of_loaders.sent.of(workers)
+        send_one()
+        if of_loaders.sent.of(workers) == sent:
             return
 
 
 def _wait_until_full(workers: Any) -> None:
     until = time.monotonic() + _MAX_WAIT_SECONDS
-    thread = getattr(workers, "_pin_memory_thread", None)
-    while workers._data_queue.qsize() < workers._tasks_outstanding and time.monotonic() < until:
+    thread, queue = of_loaders.pin_thread.of(workers), of_loaders.received.of(workers)
+    if queue is None:
+        return
+    while queue.qsize() < of_loaders.outstanding.of(workers, 0) and time.monotonic() < until:
         if thread is not None and not thread.is_alive():
             return
         time.sleep(_POLL_SECONDS)

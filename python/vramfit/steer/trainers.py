@@ -15,6 +15,8 @@ from typing import Any
 from vramfit.base import importing, notes, process
 from vramfit.contract import notes as said
 from vramfit.observe import phases
+from vramfit.private import lightning as of_lightning
+from vramfit.private import transformers as of_trainer
 from vramfit.steer.counting_on.of_trainers import HuggingFaceCount, LightningCount
 from vramfit.steer.cut import cutter
 
@@ -105,10 +107,10 @@ def _hugging_face(module: ModuleType) -> None:
             notes.hook_failed("trainers.hugging_face", error)
 
     trainer.__init__ = init
-    _wrap(trainer, "_inner_training_loop", _ended_by_callback)
+    _wrap(trainer, of_trainer.training_loop.name, _ended_by_callback)
     for name in ("evaluation_loop", "prediction_loop"):
         _wrap(trainer, name, _evaluating)
-    for name in ("save_model", "_save_checkpoint"):
+    for name in ("save_model", of_trainer.save_checkpoint.name):
         if hasattr(trainer, name):
             setattr(trainer, name, phases.saving(getattr(trainer, name)))
 
@@ -161,7 +163,9 @@ def _lightning_callback(module: ModuleType) -> type:
                 return
             if self.count is None:
                 self.count = LightningCount(trainer, pl_module)
-            trainer.fit_loop.epoch_loop.batch_progress.is_last_batch = True
+            progress = of_lightning.batch_progress.of(trainer.fit_loop.epoch_loop)
+            if progress is not None:
+                progress.is_last_batch = True
             if not cutter.may_count_on or not self.count.goes_on(trainer):
                 self.count.tell()
                 trainer.should_stop = True
@@ -258,6 +262,6 @@ def _smaller(own: Any, count: int) -> Any:
 
 
 def install() -> None:
-    importing.after_import("transformers.trainer", _hugging_face)
-    importing.after_import("pytorch_lightning.trainer.trainer", _lightning)
-    importing.after_import("lightning.pytorch.trainer.trainer", _lightning)
+    importing.after_import(of_trainer.MODULE, _hugging_face)
+    for module in of_lightning.MODULES:
+        importing.after_import(module, _lightning)

@@ -17,6 +17,8 @@ from typing import Any
 
 from vramfit.base import importing, notes, process
 from vramfit.contract import notes as said
+from vramfit.private import python as of_python
+from vramfit.private import torch as of_torch
 
 _COMPILE_NOTE = "torch.compile was switched off: compiled kernels cannot be run on the CPU, so operators run one by one"
 
@@ -48,7 +50,7 @@ def install(torch: ModuleType) -> None:
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
     _enter(_exact)
     importing.after_import(
-        "torch._dynamo", lambda _: notes.note(said.Values(function="torch.compile", text=_COMPILE_NOTE))
+        of_torch.COMPILER, lambda _: notes.note(said.Values(function="torch.compile", text=_COMPILE_NOTE))
     )
 
 
@@ -87,11 +89,11 @@ def _enter(make: Callable[[], Any]) -> None:
         mode.__enter__()
 
     enter()
-    start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
+    start = of_python.bootstrap_thread.get()
 
     def start_with_values(self: threading.Thread) -> None:
         if self.name != THREAD_NAME:
             enter()
         start(self)
 
-    threading.Thread._bootstrap_inner = start_with_values  # type: ignore[attr-defined]
+    of_python.bootstrap_thread.replace(start_with_values)

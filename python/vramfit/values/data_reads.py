@@ -21,6 +21,7 @@ from typing import Any
 
 from vramfit.base import notes, process
 from vramfit.contract import notes as said
+from vramfit.private import torch as of_torch
 from vramfit.values import no_sequence, restart, steering
 from vramfit.values.standing_in import keep_scriptable
 from vramfit.values.tracked import lines
@@ -104,14 +105,14 @@ def _watch(torch: ModuleType, counter: Callable[[], int], few: Callable[[], int]
     for place in (torch.Tensor, torch):
         original = place.repeat_interleave
         _replace(place, "repeat_interleave", _sized_repetition(original, torch.Tensor))
-        keep_scriptable(torch, original, place.repeat_interleave)
+        keep_scriptable(original, place.repeat_interleave)
     watch = functools.partial(_watched, torch, counter, few)
     for name, decides in _TENSOR_METHODS.items():
         _replace(torch.Tensor, name, watch(getattr(torch.Tensor, name), name.strip("_"), decides))
     for name, decides in _FUNCTIONS.items():
         original = getattr(torch, name)
         _replace(torch, name, watch(original, name.strip("_"), decides))
-        keep_scriptable(torch, original, getattr(torch, name))
+        keep_scriptable(original, getattr(torch, name))
     for name in ("cpu", "to", "copy_"):
         if name not in _state.copies:
             _state.copies[name] = _watched_copy(torch, counter, few, getattr(torch.Tensor, name), name)
@@ -162,7 +163,7 @@ def _aside_while_tracing(torch: ModuleType, compiler: Any, counter: Callable[[],
             _watch(torch, counter, few)
 
     def register() -> bool:
-        handler = getattr(sys.modules.get("torch._dynamo.callback"), "callback_handler", None)
+        handler = of_torch.compiler_callbacks.get()
         if handler is None:
             return False
         handler.register_start_callback(begin)
@@ -239,7 +240,7 @@ def _watched_copy(
 
 def _allow_before_shapes(torch: ModuleType, replacement: Any) -> None:
     """A parameter of a lazy module has no shape before its first forward pass, and knows by identity what it may do."""
-    allowed = getattr(getattr(torch.nn.parameter, "UninitializedTensorMixin", None), "_allowed_methods", None)
+    allowed = of_torch.lazy_methods.get()
     if isinstance(allowed, list):
         allowed.append(replacement)
 

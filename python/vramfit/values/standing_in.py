@@ -5,22 +5,23 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from vramfit.private import torch as of_torch
 
-def keep_scriptable(torch: ModuleType, original: Any, replacement: Any) -> None:
+
+def keep_scriptable(original: Any, replacement: Any) -> None:
     """TorchScript knows torch's functions by identity: the replacement means the same operator."""
-    table = torch.jit._builtins._get_builtin_table()
+    table = of_torch.builtin_table()
     if id(original) in table:
         table[id(replacement)] = table[id(original)]
 
 
 def keep_device(torch: ModuleType, original: Any, replacement: Any) -> None:
     """`with torch.device("cuda")` gives a device to the functions of a table: to either, whoever calls which."""
-    table = getattr(getattr(torch.utils, "_device", None), "_device_constructors", None)
-    constructors = table() if table is not None else set()
+    constructors = of_torch.device_constructors()
     if constructors & {original, replacement}:
         constructors |= {original, replacement}
 
 
 def has_overrides(torch: ModuleType, args: Any) -> bool:
     """Whether somebody overrides functions of torch here: a mode, or the class of one of `args`."""
-    return bool(torch._C._is_torch_function_mode_enabled()) or torch.overrides.has_torch_function(args)
+    return bool(of_torch.has_function_mode()) or torch.overrides.has_torch_function(args)

@@ -16,6 +16,7 @@ from vramfit.contract import notes as said
 from vramfit.observe import phases, scopes
 from vramfit.observe.modules import listing, trace, work
 from vramfit.observe.phases import position
+from vramfit.private import torch as of_torch
 
 _MEASURED_FORWARDS = 2
 _MOST_ROOTS = 16
@@ -59,7 +60,7 @@ def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def _is_compiled(module: Any) -> bool:
     if _state.compiles:
         return True
-    return any(getattr(part, "_compiled_call_impl", None) is not None for part in module.modules())
+    return any(of_torch.compiled_call.of(part) is not None for part in module.modules())
 
 
 def _on_root_exit(module: Any, result: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from vramfit.base import notes, process
 from vramfit.contract import notes as said
 from vramfit.observe import owners, scopes
+from vramfit.private import torch as of_torch
 
 
 class _State:
@@ -42,7 +43,7 @@ def _bytes(tensors: Iterable[Any]) -> int:
 
 
 def _local(tensor: Any) -> Any:
-    return getattr(tensor, "_local_tensor", tensor)  # of a DTensor, what lies on this card
+    return of_torch.local_tensor.of(tensor, tensor)  # of a DTensor, what lies on this card
 
 
 def _note_modules(inner: Any, root: scopes.Root, number: int) -> None:

@@ -16,6 +16,7 @@ from vramfit.base import composite, notes
 from vramfit.contract import notes as said
 from vramfit.observe import owners, scopes
 from vramfit.observe.modules.work import work_of
+from vramfit.private import torch as of_torch
 
 _MOST_OPERATORS = 60_000  # of a forward pass: the note stays small enough to be read
 _MOST_SHAPES = 4  # of a module's inputs or outputs
@@ -44,9 +45,7 @@ def _tensors(value: Any, found: list[Any], depth: int = 0) -> list[Any]:
 
 @functools.cache
 def _watch_class() -> Any:
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    class Watch(TorchDispatchMode):
+    class Watch(of_torch.dispatch_mode.get()):  # type: ignore[misc]
         """Shows every operator that is more than a view to `see`, after it ran as it would have."""
 
         def __init__(self, see: Any) -> None:
@@ -72,19 +71,17 @@ class _Storages:
     """Numbers for storages, in the order in which they are met."""
 
     def __init__(self) -> None:
-        from torch.multiprocessing.reductions import StorageWeakRef
-
         self.sizes: list[int] = []  # 0: not on a card
-        self._make_reference = StorageWeakRef
+        self._make_reference = of_torch.storage_reference.get()
         self._numbers: dict[int, int] = {}  # by address of the storage's C++ object
         self._references: list[Any] = []
 
     def number_of(self, tensor: Any) -> int:
         """-1 for a tensor without a storage of its own: sparse, wrapper subclasses."""
-        tensor = getattr(tensor, "_local_tensor", tensor)
+        tensor = of_torch.local_tensor.of(tensor, tensor)
         try:
             storage = tensor.untyped_storage()
-            key = storage._cdata
+            key = of_torch.storage_object.of(storage)
         except (RuntimeError, NotImplementedError):
             return -1
         known = self._numbers.get(key)
@@ -185,7 +182,7 @@ class Trace:
         known = len(self._storages.sizes)
         writes = self._storages.numbers_of(outputs)
         self._made.update(number for number in writes if number >= known)
-        name = func._schema.name.removeprefix("aten::")
+        name = of_torch.schema.of(func).name.removeprefix("aten::")
         work = work_of(func, args, kwargs, out, inputs + outputs)
         self._operators.append(
             [

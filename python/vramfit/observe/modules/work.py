@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vramfit.base import process
+from vramfit.private import torch as of_torch
 
 # enum vf_dtype (include/vramfit/recording.h)
 _NUMBERS = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3, "int8": 6, "uint8": 6}
@@ -47,13 +48,13 @@ def prepare() -> None:
 def work_of(func: Any, args: Any, kwargs: Any, out: Any, tensors: list[Any]) -> Work:
     """`tensors` are all those among arguments and results."""
     work = Work(touched_bytes=sum(t.numel() * t.element_size() for t in tensors))
-    formula = _state.formulas.get(func._overloadpacket)
+    formula = _state.formulas.get(of_torch.packet.of(func))
     if formula is None or not tensors:
         return work
     work.forward = int(formula(*args, **kwargs, out_val=out))
-    work.number = _number_of(tensors[-1], func._schema.name)
+    work.number = _number_of(tensors[-1], of_torch.schema.of(func).name)
     if sys.modules["torch"].is_grad_enabled():
-        work.backward = _backward(func._schema.name, args, out, work.forward)
+        work.backward = _backward(of_torch.schema.of(func).name, args, out, work.forward)
     return work
 
 

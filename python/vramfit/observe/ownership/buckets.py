@@ -13,6 +13,7 @@ from typing import Any
 
 from vramfit.base import notes, process, recorder
 from vramfit.observe.collectives import STEPS
+from vramfit.private import torch as of_torch
 
 NAME = "buckets of DistributedDataParallel"
 
@@ -63,8 +64,7 @@ _state = process.own(_State)
 def install(torch: ModuleType) -> None:
     if not torch.distributed.is_available():
         return
-    parallel, reducer = torch.nn.parallel.DistributedDataParallel, torch.distributed.Reducer
-    wrapping, rebuilding = parallel._ddp_init_helper, reducer._rebuild_buckets
+    wrapping, rebuilding = of_torch.set_up_ddp.get(), of_torch.rebuild_buckets.get()
 
     @functools.wraps(wrapping)
     def wrap(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -85,5 +85,5 @@ def install(torch: ModuleType) -> None:
         buckets.look(before, _blocks(torch))
         return made
 
-    parallel._ddp_init_helper = wrap
-    reducer._rebuild_buckets = rebuild
+    of_torch.set_up_ddp.replace(wrap)
+    of_torch.rebuild_buckets.replace(rebuild)

@@ -14,6 +14,7 @@ from typing import Any
 from vramfit.base import events, process, recorder
 from vramfit.observe import owners, scopes
 from vramfit.observe.ownership import names, storages
+from vramfit.private.torch import REGISTERS
 
 _LEAST_DIMENSIONS = 3
 _MOST_TENSORS = 4096
@@ -182,7 +183,7 @@ def of_module(module: Any) -> list[tuple[Any, str]]:
     """Tensors that a module keeps outside of its registers under a cache's name, as serving engines do."""
     found = []
     for name, value in list(module.__dict__.items()):
-        if isinstance(value, _PLAIN) or name in ("_parameters", "_buffers", "_modules") or not names.is_cache(name):
+        if isinstance(value, _PLAIN) or name in REGISTERS or not names.is_cache(name):
             continue
         found += [(tensor, name) for tensor in _tensors_of(value) if tensor.dim() >= _LEAST_DIMENSIONS]
     return found

@@ -14,6 +14,7 @@ from vramfit.base import events, notes, process, recorder
 from vramfit.observe import owners, scopes
 from vramfit.observe.ownership import apart, caches, leaves, loading, quantization, roles, storages, walk, writes
 from vramfit.observe.phases import position
+from vramfit.private import torch as of_torch
 
 _SHARE = 0.02  # of the time so far that walks may take, beyond the first
 _ALWAYS = 2  # walks at training steps that are taken whatever they cost: two tell what is written between them
@@ -77,7 +78,7 @@ def take() -> None:
 
 def _tell(living: walk.Living) -> None:
     for model in living.modules:
-        _note_gradients(model._parameters.values())
+        _note_gradients(of_torch.parameters.of(model).values())
     trained = roles.Trained.of(living, _state.with_gradients)
     found = roles.find(living, trained)
     claimed: set[int] = set()
@@ -86,7 +87,7 @@ def _tell(living: walk.Living) -> None:
         owners.claim(role.module, role.owner, role.name)
     for module in living.modules:
         _tell_beside(module, claimed)
-        for tensor in (*module._parameters.values(), *module._buffers.values()):
+        for tensor in (*of_torch.parameters.of(module).values(), *of_torch.buffers.of(module).values()):
             if tensor is not None and scopes.is_there(tensor):
                 claimed.update(storages.addresses_of(tensor))
                 grad = tensor.grad if tensor.is_leaf else None
@@ -108,7 +109,9 @@ def _tell_beside(module: Any, claimed: set[int]) -> None:
     weights, state = quantization.packed_buffers(module)
     for tensor in weights:
         owners.tag(tensor, recorder.WEIGHT, 0)
-    own = {address for each in module._parameters.values() if each is not None for address in _addresses(each)}
+    own = {
+        address for each in of_torch.parameters.of(module).values() if each is not None for address in _addresses(each)
+    }
     for tensor in (*state, *quantization.beside(module)):
         if storages.address_of(tensor) not in own:
             owners.tag(tensor, recorder.QUANTIZATION, 0)
@@ -177,13 +180,13 @@ def _out_of_memory(device: int, tried: int, total: int, free: int) -> None:
 
 @notes.guarded("census.attach")
 def _observe(torch: Any) -> None:
-    torch._C._cuda_attach_out_of_memory_observer(_out_of_memory)
+    of_torch.attach_oom_observer(_out_of_memory)
 
 
 def install(torch: Any) -> None:
     import atexit
 
-    torch.cuda._lazy_call(lambda: _observe(torch))
+    of_torch.lazy_call(lambda: _observe(torch))
 
     events.backward_end.listen(_backward_ended)
     events.training_step.listen(_step_ended)

@@ -14,9 +14,10 @@ from typing import Any
 from vramfit.base import process
 from vramfit.observe import scopes
 from vramfit.observe.ownership import storages, walk
+from vramfit.private import torch as of_torch
 
 _MODULE_FILE = "torch/nn/modules/module.py"
-_CALLS = ("_call_impl", "_wrapped_call_impl")
+_CALLS = (of_torch.call_module.name, of_torch.wrapped_call_module.name)
 
 
 class _State:
@@ -60,7 +61,9 @@ def _is_of_module(frame: FrameType) -> bool:
 
 def _moved(torch: Any, frames: list[FrameType]) -> dict[str, Any] | None:
     selves = [
-        frame.f_locals.get("self") for frame in frames if _is_of_module(frame) and frame.f_code.co_name == "_apply"
+        frame.f_locals.get("self")
+        for frame in frames
+        if _is_of_module(frame) and frame.f_code.co_name == of_torch.move_module.name
     ]
     selves = [each for each in selves if isinstance(each, torch.nn.Module)]
     if not selves:
@@ -76,7 +79,7 @@ def _loaded(torch: Any, frames: list[FrameType]) -> dict[str, Any] | None:
     """The outermost frame with a variable for a model that is only partly there."""
     for frame in frames:
         for value in list(frame.f_locals.values()):
-            if not isinstance(value, torch.nn.Module) or "_parameters" not in value.__dict__:
+            if not isinstance(value, torch.nn.Module) or of_torch.parameters.name not in value.__dict__:
                 continue
             on_card, to_come = _sizes(value)
             if on_card and to_come:
@@ -143,7 +146,7 @@ def _bytes_on_card(modules: list[Any]) -> int:
     """Of modules that belong to nothing yet too, each storage once."""
     found: dict[int, int] = {}
     for module in modules:
-        for tensor in (*module._parameters.values(), *module._buffers.values()):
+        for tensor in (*of_torch.parameters.of(module).values(), *of_torch.buffers.of(module).values()):
             if tensor is not None and scopes.is_there(tensor) and tensor.is_cuda:
                 found[storages.address_of(tensor)] = storages.bytes_of(tensor)
     return sum(found.values())

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vramfit.observe.ownership import storages
+from vramfit.private import torch as of_torch
 
 _INDEX_BYTES = 8  # of int64: places in a table, no packed codes
 
@@ -27,21 +28,23 @@ def split(weight: Any) -> tuple[list[Any], list[Any]]:
 
 def beside(module: Any) -> Iterator[Any]:
     """Tensors that one module holds, outside of its registers, to read its quantized weights."""
-    quantized = [each for each in module._parameters.values() if each is not None and storages.is_quantized(each)]
+    quantized = [
+        each for each in of_torch.parameters.of(module).values() if each is not None and storages.is_quantized(each)
+    ]
     if not quantized:
         return
     for weight in quantized:
         for value in list(weight.__dict__.values()):
             yield from storages.within(value)
     for name, value in list(module.__dict__.items()):
-        if name not in ("_parameters", "_buffers", "_modules"):
+        if name not in of_torch.REGISTERS:
             yield from storages.within(value)
 
 
 def packed_buffers(module: Any) -> tuple[list[Any], list[Any]]:
     """Of a module whose weights are packed into a buffer of integers: that one, and those needed to read it."""
-    buffers = [each for each in module._buffers.values() if each is not None]
-    if any(each is not None and each.dim() > 1 for each in module._parameters.values()):
+    buffers = [each for each in of_torch.buffers.of(module).values() if each is not None]
+    if any(each is not None and each.dim() > 1 for each in of_torch.parameters.of(module).values()):
         return [], []
     codes = [each for each in buffers if each.dim() > 1 and _may_be_codes(each)]
     if not codes or not any(each.dtype.is_floating_point and each.dtype.itemsize >= 2 for each in buffers):

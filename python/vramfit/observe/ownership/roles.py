@@ -18,6 +18,7 @@ from vramfit.base import recorder
 from vramfit.observe import scopes
 from vramfit.observe.ownership import likeness, names, storages, writes
 from vramfit.observe.ownership.walk import Living
+from vramfit.private import torch as of_torch
 
 _INNER_LEVELS = 2  # of a model's tree that are searched for copies of its parts
 
@@ -111,7 +112,9 @@ def _inner(module: Any, trained: Trained, hidden: list[Any], prefix: str = "") -
 
     Frozen blocks of one network are like their trained neighbours too: those are items of a list, or lie deep inside.
     """
-    parts = [(name, child, weights_of(child)) for name, child in module._modules.items() if child is not None]
+    parts = [
+        (name, child, weights_of(child)) for name, child in of_torch.children.of(module).items() if child is not None
+    ]
     parts = [part for part in parts if part[2]]
     is_trained = {name: any(trained.has(weight) for weight in weights) for name, _, weights in parts}
     beside = [likeness.Likeness(likeness.shapes_of(w), 0) for name, _, w in parts if is_trained[name]]
@@ -119,5 +122,9 @@ def _inner(module: Any, trained: Trained, hidden: list[Any], prefix: str = "") -
         if is_trained[name]:
             if prefix.count(".") < _INNER_LEVELS:
                 yield from _inner(child, trained, hidden, f"{prefix}{name}.")
-        elif not name.isdigit() and child._modules and any(each.covers(likeness.shapes_of(weights)) for each in beside):
+        elif (
+            not name.isdigit()
+            and of_torch.children.of(child)
+            and any(each.covers(likeness.shapes_of(weights)) for each in beside)
+        ):
             yield _role_of_copy(child, weights, [*hidden, parts], f"{prefix}{name}")

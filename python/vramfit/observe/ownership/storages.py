@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from vramfit.private import torch as of_torch
+
 _MAX_NESTING = 6
+_LOCAL = of_torch.local_tensor.name  # of a DTensor
 
 
 def parts(tensor: Any) -> list[Any]:
     """The plain tensors that it is made of; itself, mostly."""
-    local = getattr(tensor, "_local_tensor", None)  # DTensor
+    local = getattr(tensor, _LOCAL, None)
     if local is not None:
         return parts(local)
     flatten = getattr(tensor, "__tensor_flatten__", None)
@@ -24,7 +27,7 @@ def parts(tensor: Any) -> list[Any]:
 
 def address_of(tensor: Any) -> int:
     """Where a tensor's storage lies on a device; 0 for host tensors and those without one storage."""
-    local = getattr(tensor, "_local_tensor", None)  # DTensor
+    local = getattr(tensor, _LOCAL, None)
     if local is not None:
         tensor = local
     if not getattr(tensor, "is_cuda", False):
@@ -49,7 +52,7 @@ def state_of(tensor: Any) -> tuple[int, int]:
     """Changes when the tensor is written or replaced: where it lies, and its count of writes in place."""
     part = parts(tensor)[0]
     # Tensors of inference mode keep no count.
-    return address_of(part), 0 if part.is_inference() else int(part._version)
+    return address_of(part), 0 if part.is_inference() else int(of_torch.writes.of(part, 0))
 
 
 def is_quantized(tensor: Any) -> bool:

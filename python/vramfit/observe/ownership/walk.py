@@ -7,6 +7,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
+from vramfit.private import torch as of_torch
+
 
 @dataclass
 class Living:
@@ -16,7 +18,9 @@ class Living:
 
     def models(self) -> list[Any]:
         """Modules that are no part of another, with parameters or buffers."""
-        children = {id(child) for module in self.modules for child in module._modules.values() if child is not None}
+        children = {
+            id(child) for module in self.modules for child in of_torch.children.of(module).values() if child is not None
+        }
         return [module for module in self.modules if id(module) not in children]
 
 
@@ -43,7 +47,7 @@ def living() -> Living:
                 found.tensors.append(each)
         elif kind in modules:
             # Half-made ones have none of these yet.
-            if {"_parameters", "_buffers", "_modules"} <= each.__dict__.keys():
+            if each.__dict__.keys() >= of_torch.REGISTERS:
                 found.modules.append(each)
         elif {"state", "param_groups"} <= each.__dict__.keys():
             found.optimizers.append(each)

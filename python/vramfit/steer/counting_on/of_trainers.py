@@ -18,6 +18,8 @@ from typing import Any
 
 from vramfit.base import notes
 from vramfit.contract import notes as said
+from vramfit.private import lightning as of_lightning
+from vramfit.private import transformers as of_trainer
 from vramfit.steer.counting_on import stack, targets, tell_left_out
 from vramfit.steer.counting_on.counters import RANGE, left_of, move_range, scope_at
 from vramfit.steer.counting_on.scripts import source_of
@@ -138,7 +140,7 @@ class HuggingFaceCount:
 
     def _next_epoch(self, state: Any) -> bool:
         epoch = self._epochs.next(int(state.epoch or 0))
-        return epoch is not None and _move_epochs("transformers.trainer", epoch)
+        return epoch is not None and _move_epochs(of_trainer.MODULE, epoch)
 
     def tell(self) -> None:
         self._epochs.tell()
@@ -156,7 +158,10 @@ class LightningCount:
 
     def goes_on(self, trainer: Any) -> bool:
         """At the last batch of an epoch."""
-        progress = trainer.fit_loop.epoch_progress.current
+        epochs = of_lightning.epoch_progress.of(trainer.fit_loop)
+        if epochs is None:
+            return False
+        progress = epochs.current
         epoch = self._epochs.next(progress.processed)
         if epoch is None:
             self._epochs.tell()

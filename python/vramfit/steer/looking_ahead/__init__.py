@@ -24,6 +24,7 @@ from vramfit.base import events, notes, process, ranks
 from vramfit.contract import notes as said
 from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
+from vramfit.private import loaders as of_loaders
 from vramfit.steer.cut import cutter
 from vramfit.steer.looking_ahead import looker
 from vramfit.steer.looking_ahead.sizes import size_of
@@ -151,9 +152,7 @@ def _exchange(this_pass: Pass, batch: Any) -> Any:
     if known.largest is not None:
         batch, known.largest = known.largest, None
         if getattr(this_pass.loader, "pin_memory", False):
-            from torch.utils.data._utils.pin_memory import pin_memory
-
-            batch = pin_memory(batch)
+            batch = of_loaders.pin(batch)
     size = size_of(batch)
     known.least = size if known.least < 0 else min(known.least, size)
     known.most = max(known.most, size)

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from vramfit.private import loaders as of_loaders
 from vramfit.steer.coverage import lines
 from vramfit.steer.looking_ahead.sizes import size_of
 
@@ -112,7 +113,7 @@ def _look(loader: Any, until: float) -> dict[str, Any]:
         count = len(data)
     except (TypeError, NotImplementedError):
         count = None
-    if getattr(loader, "_dataset_kind", 0) == 1 or count is None:
+    if of_loaders.is_stream(loader) or count is None:
         return _look_at_stream(loader, until)
     return _look_at_samples(loader, count, until)
 

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from vramfit.base import events
+from vramfit.private import torch as of_torch
+from vramfit.private.names import need
 from vramfit.values import standing_in
 from vramfit.values.host_fills.calls import LARGE, SYMBOLS, find_functions, load_library
 from vramfit.values.host_fills.following import unwatch, watch
@@ -79,7 +81,7 @@ def _factory(torch: Any, name: str, method: str, second: float) -> Callable[...,
         made = _made_late(torch, method, second, size, kwargs) if _is_on_host(torch, kwargs.get("device")) else None
         return original(*size, **kwargs) if made is None else made
 
-    standing_in.keep_scriptable(torch, original, make)
+    standing_in.keep_scriptable(original, make)
     standing_in.keep_device(torch, original, make)
     return make
 
@@ -93,7 +95,7 @@ def _made_late(torch: Any, method: str, second: float, size: Any, kwargs: dict[s
 
 def _is_on_host(torch: Any, device: Any) -> bool:
     """Asked before anything is made: a tensor of a card would take its memory twice."""
-    return (torch._C._get_default_device() if device is None else torch.device(device).type) == "cpu"
+    return (of_torch.default_device() if device is None else torch.device(device).type) == "cpu"
 
 
 def _is_large(size: tuple[Any, ...], dtype: Any) -> bool:
@@ -120,6 +122,7 @@ def install(torch: Any) -> None:
     fills.library = load_library()
     if fills.library is None:
         return
+    need(of_torch.default_device, of_torch.parse_to, of_torch.tensor_object, of_torch.generator_object)
     fills.functions = find_functions(torch)
     for name in SYMBOLS:
         fills.originals[name] = getattr(torch.Tensor, name)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vramfit.base import notes
+from vramfit.private import torch as of_torch
 from vramfit.values.host_fills.programs import Step, call_of, defer, fills, guarded, is_plain, whole_address
 
 
@@ -85,7 +86,7 @@ def _cast_call(tensor: Any, fixed: Any, args: Any, kwargs: dict[str, Any]) -> An
         return None
     if len(args) > 3:  # the fourth is `copy`, which _parse_to refuses
         return None
-    device, dtype, non_blocking, _ = torch._C._nn._parse_to(*args, **kwargs)
+    device, dtype, non_blocking, _ = of_torch.parse_to(*args, **kwargs)
     return _cast(tensor, device, dtype, non_blocking)
 
 

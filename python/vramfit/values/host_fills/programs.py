@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vramfit.base import notes, process
+from vramfit.private import torch as of_torch
 from vramfit.values.host_fills.calls import ADD, BINARY, LARGE, SYMBOLS, Call
 
 
@@ -82,8 +83,7 @@ def is_plain(tensor: Any) -> bool:
         and tensor.layout is torch.strided
         and not (tensor.requires_grad and torch.is_grad_enabled())
         and tensor.grad_fn is None
-        and torch._C._len_torch_dispatch_stack() == 0
-        and torch._C._len_torch_function_stack() == 0
+        and not of_torch.runs_in_mode()
         and not tensor.is_conj()
         and not tensor.is_neg()
     )
@@ -118,9 +118,9 @@ def call_of(step: Step, alias: Any, alive: list[Any], other: Any = None) -> Call
     return Call(
         signature,
         fills.functions[step.name],
-        target._cdata,
-        other._cdata if other is not None else None,
-        generator._cdata if generator is not None else None,
+        of_torch.tensor_object.of(target),
+        of_torch.tensor_object.of(other) if other is not None else None,
+        of_torch.generator_object.of(generator) if generator is not None else None,
         step.first,
         step.second,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from vramfit.private import torch as of_torch
 from vramfit.values import randomness
 
 
@@ -76,7 +77,7 @@ class Operator:
 
     def __init__(self, overload: Any) -> None:
         self.overload = overload
-        schema = overload._schema
+        schema = of_torch.schema.of(overload)
         self.name: str = schema.name
         self.is_random = randomness.is_random(overload)
         self.writes: list[tuple[int, str]] = [
@@ -91,9 +92,9 @@ class Operator:
     def _find_kind(self) -> Kind:
         if self.overload.is_view:
             return Kind.WITHOUT_VALUES
-        if self.name == "aten::fill_" and self.overload._overloadname == "Tensor":
+        if self.name == "aten::fill_" and of_torch.overload_name.of(self.overload) == "Tensor":
             return Kind.PLAIN
-        if self.name == "aten::bernoulli_" and self.overload._overloadname == "Tensor":
+        if self.name == "aten::bernoulli_" and of_torch.overload_name.of(self.overload) == "Tensor":
             return Kind.PLAIN
         if (found := _BY_NAME.get(self.name)) is not None:
             return found
