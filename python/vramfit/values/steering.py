@@ -11,10 +11,11 @@ import ast
 import functools
 import linecache
 from types import CodeType, FrameType
+from typing import Union
 
 from vramfit.values.tracked import lines
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
+_Function = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Module]
 LOOP, BRANCH, NOTHING = "a number that decides how long a loop runs", "a branch", ""
 
 
