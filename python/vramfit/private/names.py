@@ -30,12 +30,17 @@ def _owner_of(path: str) -> Any:
     return owner
 
 
+def _last_of(path: str) -> str:
+    """`_version` of "torch:Tensor._version"."""
+    return path.rpartition(":")[2].rpartition(".")[2]
+
+
 class _Private:
     """Never changed: whoever needs it often binds what it gives."""
 
     def __init__(self, path: str, lost: str, elsewhere: str = "", later: bool = False) -> None:
         self.paths = (path, elsewhere) if elsewhere else (path,)  # where other releases have it: `elsewhere`
-        self.name = path.rpartition(":")[2].rpartition(".")[2]
+        self.name = _last_of(path)
         self.lost = lost
         self.later = later  # its module is imported where something asks for it
 
@@ -47,7 +52,7 @@ class _Private:
 
     def _is_at(self, path: str) -> bool:
         owner = _owner_of(path)
-        return owner is not _MISSING and hasattr(owner, path.rpartition(":")[2].rpartition(".")[2])
+        return owner is not _MISSING and hasattr(owner, _last_of(path))
 
 
 class Name(_Private):
@@ -60,7 +65,7 @@ class Name(_Private):
     def get(self) -> Any:
         for path in self.paths:
             owner = _owner_of(path)
-            found = getattr(owner, path.rpartition(":")[2].rpartition(".")[2], _MISSING)
+            found = getattr(owner, _last_of(path), _MISSING)
             if owner is not _MISSING and found is not _MISSING:
                 return found
         return self.otherwise
@@ -72,7 +77,7 @@ class Name(_Private):
         """Where it is; nothing is put where it is gone."""
         for path in self.paths:
             if self._is_at(path):
-                setattr(_owner_of(path), path.rpartition(":")[2].rpartition(".")[2], value)
+                setattr(_owner_of(path), _last_of(path), value)
 
 
 class Attribute(_Private):
