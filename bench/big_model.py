@@ -14,7 +14,7 @@ import time
 
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig
-from vramfit import host_fills
+from vramfit.values import host_fills
 
 LAYERS_PER_BILLION = 4.57  # of Llama-2's width: 32 layers make 6.7 billion
 
@@ -24,7 +24,7 @@ def main() -> None:
     arguments.add_argument("--real-fills", action="store_true")
     arguments.add_argument("--billions", type=float, default=7.0)
     asked = arguments.parse_args()
-    host_fills._fills.on = host_fills._fills.on and not asked.real_fills
+    host_fills.fills.on = host_fills.fills.on and not asked.real_fills
     config = LlamaConfig(num_hidden_layers=max(1, round(asked.billions * LAYERS_PER_BILLION)), pad_token_id=0)
     torch.manual_seed(1)
     begun = time.monotonic()
@@ -33,7 +33,7 @@ def main() -> None:
     model(torch.ones(1, 64, dtype=torch.long, device="cuda"))
     print(f"made and moved in {made - begun:.1f} s, forward in {time.monotonic() - made:.1f} s")
     print(f"host memory at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
-    library = host_fills._fills.library
+    library = host_fills.fills.library
     if library is not None:
         put_off, drawn = library.vramfit_host_deferred_bytes(), library.vramfit_host_filled_bytes()
         print(f"put off {put_off >> 20} MiB, of which {drawn >> 20} MiB were looked at")

@@ -14,7 +14,7 @@ namespace {
 // Of cpython/pystate.h: the events of a trace function.
 constexpr int kCall = 0, kException = 1, kLine = 2, kInstruction = 7;
 
-// Of python/vramfit/coverage/within_lines.py.
+// Of python/vramfit/steer/coverage/within_lines.py.
 constexpr char kWanted = 1, kReached = 2, kGivenUp = static_cast<char>(255);
 constexpr int kMostInstructions = 40'000'000;  // of one code object: about a second
 

@@ -9,7 +9,7 @@ __all__ = ["load_ipython_extension", "mark"]
 
 def mark(text: str) -> None:
     """Names this moment on the timeline of a vramfit run. Does nothing outside one."""
-    from vramfit import recorder
+    from vramfit.base import recorder
 
     recorder.mark(text)
 

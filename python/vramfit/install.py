@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from types import ModuleType
 from typing import Any
 
-from vramfit import garbage, importing, notes
+from vramfit.base import garbage, importing, notes, process
 from vramfit.contract import notes as said
+from vramfit.private import torch as of_torch
+from vramfit.private.names import late_modules_of
 
-_hooked: list[bool] = []  # filled once torch is imported
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.hooked = False  # once torch is imported
+
+
+_state = process.own(_State)
 
 
 def _is_under_vramfit() -> bool:
@@ -22,11 +33,17 @@ def _watch_for_unknown_symbols() -> None:
     before = sys.excepthook
 
     def excepthook(kind: Any, error: BaseException, trace: Any) -> None:
-        if isinstance(error, (ImportError, OSError)) and "undefined symbol" in str(error) and not _hooked:
+        if isinstance(error, (ImportError, OSError)) and "undefined symbol" in str(error) and not _state.hooked:
             notes.note(said.Error(type=type(error).__name__, message=str(error), stack=[], after_cut=False))
         before(kind, error, trace)
 
     sys.excepthook = excepthook
+
+
+def _watch_uncaught() -> None:
+    from vramfit.steer import errors
+
+    errors.watch_uncaught()
 
 
 def prepare(always: bool = False) -> None:
@@ -38,7 +55,10 @@ def prepare(always: bool = False) -> None:
         importing.after_import("torch", on_oom.install)
     if not always and not _is_under_vramfit():
         return
-    from vramfit import apply, frameworks, late_dynamo, restart, vllm_memory
+    from vramfit import apply
+    from vramfit.base import late_dynamo
+    from vramfit.observe import frameworks, vllm_memory
+    from vramfit.values import restart
 
     garbage.install()
     restart.follow_output()
@@ -46,45 +66,36 @@ def prepare(always: bool = False) -> None:
     _watch_for_unknown_symbols()
     importing.install()
     importing.after_import("torch", _after_torch)
-    frameworks.install()
+    frameworks.install(_watch_uncaught)
     vllm_memory.install()
     if os.environ.get("VRAMFIT_REAL") != "1":
         late_dynamo.install()
 
 
 def _after_torch(torch: ModuleType) -> None:
-    from vramfit import (
-        apply,
+    from vramfit import apply, diagnose, values, verify
+    from vramfit.base import recorder
+    from vramfit.observe import (
         autograd_threads,
         collectives,
-        coverage,
-        cut,
-        data_reads,
-        diagnose,
-        errors,
-        host_fills,
         job,
         loaders,
-        looking_ahead,
         modules,
         own_snapshots,
         owners,
         phases,
-        recorder,
-        run_ahead,
         saves,
         thread_lines,
-        trainers,
-        uploads,
-        values,
-        verify,
     )
-    from vramfit.ownership import buckets, caches, census
+    from vramfit.observe.ownership import buckets, caches, census
+    from vramfit.steer import coverage, cut, errors, looking_ahead, run_ahead, trainers, uploads
+    from vramfit.values import data_reads, host_fills
 
-    _hooked.append(True)
+    _state.hooked = True
     recorder.check()
+    _look_for_private_names()
     # In whichever process comes to use the card: the first, or a fork of it.
-    torch.cuda._lazy_call(notes.process_begins)
+    of_torch.lazy_call(notes.process_begins)
     parts = (
         ("phases", lambda: phases.install(torch)),
         ("loaders", lambda: loaders.install(torch)),
@@ -120,11 +131,30 @@ def _after_torch(torch: ModuleType) -> None:
             notes.hook_failed(f"install {name}", error)
 
 
+@notes.guarded("install private names")
+def _look_for_private_names() -> None:
+    """Of each library beside torch once it is there; of what it imports late, when that is."""
+    from vramfit.private import deepspeed, lightning, loaders, python, transformers, vllm
+
+    for names in (of_torch, loaders, python):
+        notes.look_for_names(names)
+    for names in (of_torch, loaders, python, deepspeed, lightning, transformers, vllm):
+        for module in (*names.READY, *late_modules_of(names)):
+            importing.after_import(module, functools.partial(_look_again, names))
+
+
+def _look_again(names: ModuleType, _: ModuleType) -> None:
+    notes.look_for_names(names)
+
+
 def begin_job() -> None:
     """In a fork of a warm process, where torch is imported already: what the job's environment asks for."""
     import sys
 
-    from vramfit import apply, coverage, cut, data_reads, diagnose, host_fills, modules, restart, values, verify
+    from vramfit import apply, diagnose, values, verify
+    from vramfit.observe import modules
+    from vramfit.steer import coverage, cut
+    from vramfit.values import data_reads, host_fills, restart
 
     restart.follow_output()
     if values.policy() != "zeros":

@@ -32,6 +32,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vramfit import layer
+from vramfit.private import python as of_python
+from vramfit.private import torch as of_torch
 
 # Importing these ahead of a job has no effect of its own: no threads, no network, no output.
 _PRELOADED = {
@@ -70,12 +72,11 @@ class Zygote:
         sys.dont_write_bytecode = True
 
         install.prepare(always=True)
-        import torch
-        import torch.utils.data
+        import torch.utils.data  # noqa: F401 - torch itself is what it is about
 
         # Libraries that ask for devices while they are imported would make the CUDA runtime answer once and for all.
-        self._real_count = torch._C._cuda_getDeviceCount
-        torch._C._cuda_getDeviceCount = lambda: 1
+        self._real_count = of_torch.count_devices.get()
+        of_torch.count_devices.replace(lambda: 1)
         gc.collect()
         gc.freeze()
 
@@ -123,9 +124,7 @@ class Zygote:
         try:
             os.setpgid(0, 0)
             self._connection.close()
-            import torch
-
-            torch._C._cuda_getDeviceCount = self._real_count
+            of_torch.count_devices.replace(self._real_count)
             _enter_place(request)
             code = _run(request)
         except layer.Refused as problem:
@@ -268,18 +267,16 @@ def _exit_code(ended: SystemExit) -> int:
 
 def _leave(code: int, modules: int, refused: str) -> None:
     """Ends the fork as Python would, short of taking the interpreter apart."""
-    import atexit
-    import threading
 
     if refused:
         os.write(modules, json.dumps({"refused": refused}).encode())
         os._exit(code)
-    from vramfit import autograd_threads
+    from vramfit.observe import autograd_threads
 
     autograd_threads.need_not_finish()
     try:
-        threading._shutdown()  # type: ignore[attr-defined]
-        atexit._run_exitfuncs()
+        of_python.end_threads()
+        of_python.run_exit_functions()
     except BaseException:  # noqa: B036
         pass
     try:

@@ -62,7 +62,7 @@ base::Result<void> write_svg(const std::string& file, const model::RunResult& re
 
 // The job's own, but never 0 for a job that ran without a part of the plan it was to run with.
 int exit_code_of(const model::RunResult& result) {
-  constexpr int kPlanRefused = 3;  // as python/vramfit/stop.py
+  constexpr int kPlanRefused = 3;  // as python/vramfit/base/stop.py
   return result.exit_code == 0 && !result.plan_refused.empty() ? kPlanRefused : result.exit_code;
 }
 

@@ -131,6 +131,13 @@ void apply_losses(const Notes& notes, Told& into) {
   for (const auto& failed : notes.hook_failed) {
     add_loss(into, LossKind::kHookFailed, fmt::format("{} ({} {})", failed.where, failed.type, failed.message));
   }
+  for (const auto& gone : notes.name_gone) {
+    const std::string detail = fmt::format("{} {}: `{}` is gone: {}", gone.library, gone.version, gone.name, gone.lost);
+    const auto known = [&](const model::DataLoss& loss) {
+      return loss.kind == LossKind::kNameGone && loss.detail == detail;
+    };
+    if (std::ranges::none_of(into.losses, known)) add_loss(into, LossKind::kNameGone, detail);  // each process says it
+  }
   for (const auto& stopped : notes.recording_stopped) add_loss(into, LossKind::kRecordingStopped, stopped.text);
   for (const auto& unknown : notes.lines_unknown) {
     add_loss(into, LossKind::kLinesUnknown, "Python " + unknown.python);

@@ -159,6 +159,14 @@ TEST(Losses, are_told_by_notes_and_by_the_ledger) {
                                                        {model::LossKind::kLinesUnknown, 1, "Python 3.14.0"}}));
 }
 
+TEST(Losses, a_private_name_that_is_gone_is_told_once_by_however_many_processes) {
+  const char* note =
+      R"({"kind":"name_gone","library":"torch","version":"2.16","name":"_x","lost":"loaders are not cut"})";
+  EXPECT_EQ(
+      read({note, note}).losses,
+      (std::vector<model::DataLoss>{{model::LossKind::kNameGone, 1, "torch 2.16: `_x` is gone: loaders are not cut"}}));
+}
+
 TEST(Losses, a_process_without_hooks_is_one_that_allocated_and_said_nothing) {
   vf_record context{}, block{};
   context.kind = VF_RECORD_CONTEXT;

@@ -69,7 +69,7 @@ base::Environment child_environment(base::Environment user, const Installation& 
     environment.try_emplace("THP_MEM_ALLOC_ENABLE", "1");
     environment.erase("VRAMFIT_NETWORK");
     if (!request.files.network) {
-      environment["VRAMFIT_NETWORK"] = "off";  // python/vramfit/uploads.py
+      environment["VRAMFIT_NETWORK"] = "off";  // python/vramfit/steer/uploads.py
       go_offline(environment);
     }
     if (places.cudnn) {

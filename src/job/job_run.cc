@@ -131,7 +131,7 @@ std::vector<RunSnapshot> read_snapshots(const std::filesystem::path& folder, con
   return snapshots;
 }
 
-constexpr const char* kWish = "values_wanted";  // python/vramfit/restart.py writes it
+constexpr const char* kWish = "values_wanted";  // python/vramfit/values/restart.py writes it
 
 std::optional<OutputSeen> read_wish(const std::filesystem::path& path) {
   const auto text = base::read_file(path);

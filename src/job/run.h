@@ -108,7 +108,7 @@ struct RunRequest {
 // The request as its next run is made: within what is left of `whole_seconds` after `seconds_used`.
 RunRequest limit_run(RunRequest request, double seconds_used);
 
-// What PyTorch's memory history of a run was at one moment (python/vramfit/own_snapshots.py).
+// What PyTorch's memory history of a run was at one moment (python/vramfit/observe/own_snapshots.py).
 struct RunSnapshot {
   std::string name;        // of the file that the script dumped it to; empty: to none
   bool by_script = false;  // it records and dumps itself; otherwise ours, from the first use of the card to its end

@@ -44,7 +44,7 @@ RunOutcome complete(const RunRequest& request, RunOutcome outcome,
                     const std::function<base::Result<RunOutcome>(const RunRequest&)>& run_once);
 
 // A file in the run folder: the run has seen what a short one would have, and goes on.
-inline constexpr const char* kSoFar = "so_far";  // python/vramfit/running_on.py writes it
+inline constexpr const char* kSoFar = "so_far";  // python/vramfit/steer/running_on.py writes it
 
 }  // namespace vramfit::job
 

@@ -231,8 +231,9 @@ void leave_out_cut_steps(const model::Recording& recording, Stretch& stretch) {
   }
 }
 
-// What rises only past the budget, in the rounds of a loop that was moved on: python/vramfit/counting_on/rounds.py saw
-// that it does, and here is which lines it comes of. Its steps are numbered as the script counts them.
+// What rises only past the budget, in the rounds of a loop that was moved on:
+// python/vramfit/steer/counting_on/rounds.py saw that it does, and here is which lines it comes of. Its steps are
+// numbered as the script counts them.
 std::vector<Growth> find_late(const CardHistory& history, const Stretch& stretch, const model::Recording& recording) {
   std::vector<Growth> found;
   for (const auto& told : recording.notes.late_growth) {

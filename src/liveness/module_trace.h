@@ -1,4 +1,4 @@
-// The notes of python/vramfit/modules: which modules a model has, and one forward of it as calls and operators.
+// The notes of python/vramfit/observe/modules: which modules a model has, and one forward of it as calls and operators.
 #ifndef VRAMFIT_LIVENESS_MODULE_TRACE_H
 #define VRAMFIT_LIVENESS_MODULE_TRACE_H
 

@@ -26,6 +26,8 @@ constexpr std::array kTable{
     LossDescription{LossKind::kNoteFieldOdd, "note_field_odd", kLost,
                     "a field of a note is not known, or its value is of another type"},
     LossDescription{LossKind::kHookFailed, "hook_failed", kLost, "a hook failed and was left out"},
+    LossDescription{LossKind::kNameGone, "name_gone", kLost,
+                    "a private name of a library is gone: what needs it was left out"},
     LossDescription{LossKind::kProcessWithoutHooks, "process_without_hooks", kLost,
                     "a process used the card without vramfit's hooks in it: its phases and owners are not known, and "
                     "nothing was cut (it is no Python, or one started with -I, -E or -S)"},

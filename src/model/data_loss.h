@@ -25,6 +25,7 @@ enum class LossKind {
   kNoteKindUnknown,
   kNoteFieldOdd,
   kHookFailed,
+  kNameGone,
   kProcessWithoutHooks,
   kLinesUnknown,
   kRankMissing,

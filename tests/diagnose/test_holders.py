@@ -12,7 +12,8 @@ from product import STAGE
 
 sys.path.insert(0, str(STAGE / "python"))
 
-from vramfit.diagnose import frames, holders
+from vramfit.base import frames
+from vramfit.observe import holders
 
 
 class Thing:

@@ -162,7 +162,7 @@ def test_a_late_error_is_placed_between_two_modules(bare: BareJob) -> None:
             time.sleep(0.01)
         torch.cuda.synchronize()
         from vramfit.on_oom import waymarks
-        waymarks._devices[0].arrived[0] = 0  # past the first mark, not come to the second
+        waymarks._state.devices[0].arrived[0] = 0  # past the first mark, not come to the second
         raise RuntimeError("CUDA error: an illegal memory access was encountered")
         """,
         PYTHONPATH=HOOK,
@@ -184,7 +184,7 @@ def test_marks_arrive_through_the_cards_own_queue(bare: BareJob) -> None:
             time.sleep(0.01)
         torch.cuda.synchronize()
         from vramfit.on_oom import waymarks
-        state = waymarks._devices[0]
+        state = waymarks._state.devices[0]
         print(state.count, int(state.arrived[0]))
         """,
         PYTHONPATH=HOOK,

@@ -73,7 +73,7 @@ def test_an_uncaught_error_is_noted_with_the_scripts_stack(job: Job) -> None:
 def test_a_hook_that_fails_is_noted_and_the_job_goes_on(job: Job) -> None:
     finished = job.run("""
         import torch
-        from vramfit import events
+        from vramfit.base import events
         def broken(module, args, kwargs): raise RuntimeError("a bug of ours")
         events.root_enter.listen(broken)
         torch.nn.Linear(2, 2)(torch.ones(1, 2))

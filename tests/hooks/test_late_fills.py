@@ -11,7 +11,7 @@ from hooked_job import Job
 COMPARE = """
     import json, os, sys, torch
     from torch import nn
-    from vramfit.host_fills.programs import fills
+    from vramfit.values.host_fills.programs import fills
     library = fills.library
     def both(make):
         results = []

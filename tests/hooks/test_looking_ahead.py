@@ -25,9 +25,9 @@ DATA = """
         optimizer.zero_grad(); model(x.unsqueeze(-1)).sum().backward(); optimizer.step()
     def end_when_answered():
         # However long the looker takes on this machine, the budget is used a few batches after its answer.
-        from vramfit import looking_ahead
-        from vramfit.cut import cutter
-        known = looking_ahead._known.get(0)
+        from vramfit.steer import looking_ahead
+        from vramfit.steer.cut import cutter
+        known = looking_ahead._state.known.get(0)
         if known is not None and known.answer is not None and len(seen) > 8 and known.largest is None:
             cutter.budget.seconds = 0.001
 """

@@ -91,7 +91,7 @@ BY_HAND_OF = {
 def test_a_generator_drawn_from_by_hand_ends_with_its_data(job: Job, name: str) -> None:
     body, is_cut = BY_HAND_OF[name]
     draws = "    drawn = batches()\n    for step in range(12): train_on(*next(drawn))\n"
-    tells = "    from vramfit import loaders\n    print(json.dumps(max(loaders._counts.values())))\n"
+    tells = "    from vramfit.observe import loaders\n    print(json.dumps(max(loaders._state.counts.values())))\n"
     finished = job.run(DATA + f"    def batches():\n        {body}\n{draws}{tells}", steps="auto")
     passes = finished.output()
     assert (passes > 1) == is_cut
@@ -101,7 +101,8 @@ def test_a_pass_that_waits_for_data_of_one_size_reads_every_fourth_batch(job: Jo
     finished = job.run(
         DATA
         + """
-    from vramfit import alike, loaders
+    from vramfit.observe import loaders
+    from vramfit.steer import alike
     this_pass = loaders.Pass(DataLoader(Data(8000), 4), 7, 1)
     this_pass.in_full = this_pass.all_alike = True
     this_pass.reading_seconds = 1e9  # all its time

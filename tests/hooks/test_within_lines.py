@@ -11,8 +11,8 @@ import pytest
 from hooked_job import STAGE
 
 sys.path.insert(0, str(STAGE / "python"))
-from vramfit.coverage import within_lines
-from vramfit.coverage.within_lines import GIVEN_UP, Masks
+from vramfit.steer.coverage import within_lines
+from vramfit.steer.coverage.within_lines import GIVEN_UP, Masks
 
 TEXT = textwrap.dedent("""
     def step(number, items):

@@ -34,7 +34,7 @@ HEADERS = {
 
 def test_includes_that_follow_the_rooms_pass(root: Path, tmp_path: Path) -> None:
     done = run_gate(root, "check_layers", write(tmp_path, HEADERS))
-    assert (done.returncode, done.stdout) == (0, "includes follow the rooms\n")
+    assert (done.returncode, done.stdout) == (0, "includes and imports follow the rooms\n")
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,110 @@ def test_a_room_that_the_documentation_does_not_know_fails(root: Path, tmp_path:
     done = run_gate(root, "check_layers", write(tmp_path, HEADERS | {"src/misc/all.cc": ""}))
     assert done.returncode == 1
     assert "src/misc is not a room" in done.stdout
+
+
+HOOKS = {
+    "python/vramfit/__init__.py": "def mark():\n    from vramfit.base import recorder\n",
+    "python/vramfit/install.py": "from vramfit.apply import micro_batch\nfrom vramfit.steer.cut import cutter\n",
+    "python/vramfit/base/notes.py": "import json\nfrom vramfit.contract import notes as said\n",
+    "python/vramfit/steer/cut.py": "from vramfit.base import notes\nfrom vramfit.observe.loaders import Pass\n",
+}
+
+
+def test_imports_that_follow_the_packages_pass(root: Path, tmp_path: Path) -> None:
+    assert run_gate(root, "check_layers", write(tmp_path, HOOKS)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "statement", "name"),
+    [
+        ("base/events.py", "from vramfit.steer import cut", "vramfit.steer.cut (steer)"),
+        ("observe/phases.py", "import vramfit.steer.cut", "vramfit.steer.cut (steer)"),
+        ("steer/loops.py", "def f():\n    from vramfit.apply import plan", "vramfit.apply.plan (apply)"),
+        ("values/mode.py", "from vramfit import install", "vramfit.install (start)"),
+        ("hook/sitecustomize.py", "from vramfit.base import notes", "vramfit.base.notes (base)"),
+    ],
+)
+def test_an_import_against_the_packages_fails(
+    root: Path, tmp_path: Path, source: str, statement: str, name: str
+) -> None:
+    done = run_gate(root, "check_layers", write(tmp_path, HOOKS | {f"python/vramfit/{source}": statement}))
+    assert done.returncode == 1
+    line = statement.count("\n") + 1
+    assert f"python/vramfit/{source}:{line}: {source.split('/')[0]} may not import {name}" in done.stdout
+
+
+def test_a_package_that_the_documentation_does_not_know_fails(root: Path, tmp_path: Path) -> None:
+    done = run_gate(root, "check_layers", write(tmp_path, HOOKS | {"python/vramfit/misc/all.py": ""}))
+    assert "misc is not a package" in done.stdout
+
+
+STATES = {
+    "python/vramfit/base/process.py": "import os\n_owned = []\nos.register_at_fork(after_in_child=_owned.clear)\n",
+    "python/vramfit/observe/phases.py": "import re\nfrom vramfit.base import process\n_WORDS = {'test'}\n"
+    "_WORD = re.compile('x')\nclass _State:\n    def __init__(self):\n        self.told = []\n"
+    "_state = process.own(_State)\ndef tell():\n    _state.told.append(1)\n    words = []\n    words.append(2)\n",
+}
+
+
+def test_what_the_process_owns_may_change(root: Path, tmp_path: Path) -> None:
+    done = run_gate(root, "check_python_state", write(tmp_path, STATES))
+    assert (done.returncode, done.stdout) == (0, "what the hooks remember is owned by the process\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("_told: set[str] = set()\n", 1, "_told can change"),
+        ("if True:\n    _told = []\n", 2, "_told can change"),
+        ("class C: pass\nc = C()\n", 2, "c can change"),
+        ("import threading\n_LOCK = threading.RLock()\n", 2, "_LOCK can change"),
+        ("_WORDS = {}\ndef f():\n    _WORDS['a'] = 1\n", 3, "_WORDS is a constant, and changed"),
+        ("from vramfit.steer import cut\ndef f():\n    cut.LIMITS.append(1)\n", 3, "LIMITS is a constant, and changed"),
+        ("from vramfit.steer import cut\ndef f():\n    cut.seen = 1\n", 3, "of the module cut is set from outside"),
+        ("_known = find()\ndef f():\n    _known.append(1)\n", 3, "_known is changed"),
+        ("class C:\n    count = 0\ndef f():\n    C.count += 1\n", 4, "the class C remembers something"),
+        ("n = 0\ndef f():\n    global n\n    n = 1\n", 3, "`global`"),
+        ("import os\nos.register_at_fork(after_in_child=print)\n", 2, "alone follows forks"),
+    ],
+)
+def test_what_the_process_does_not_own_fails(root: Path, tmp_path: Path, text: str, line: int, said: str) -> None:
+    others = {"python/vramfit/steer/cut.py": "LIMITS = [1]\n", "python/vramfit/observe/bad.py": text}
+    done = run_gate(root, "check_python_state", write(tmp_path, STATES | others))
+    assert done.returncode == 1
+    assert f"python/vramfit/observe/bad.py:{line}: " in done.stdout and said in done.stdout
+
+
+PRIVATE = {
+    "python/vramfit/private/torch.py": "import torch\nlazy_call = torch.cuda._lazy_call\n",
+    "python/vramfit/steer/cut.py": "import sys\nfrom vramfit.base import process\n"
+    "from vramfit.private import torch as of_torch\n"
+    "class _State:\n    def __init__(self):\n        self._told = 1\n_state = process.own(_State)\n"
+    "def f(pair, loader):\n    of_torch.lazy_call(f)\n    loader._vramfit_pass = _state._told\n"
+    "    return sys._getframe(1), pair._fields, getattr(pair, '__dict__', None)\n",
+}
+
+
+def test_private_names_in_their_place_pass(root: Path, tmp_path: Path) -> None:
+    done = run_gate(root, "check_private_names", write(tmp_path, PRIVATE))
+    assert (done.returncode, done.stdout) == (0, "private names of libraries stand in python/vramfit/private\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "name"),
+    [
+        ("import torch\ntorch.cuda._lazy_call(f)\n", 2, "torch.cuda._lazy_call"),
+        ("def f(loader):\n    loader._index_sampler = 1\n", 2, "loader._index_sampler"),
+        ("def f():\n    from torch.utils._pytree import tree_map\n", 2, "_pytree"),
+        ("from torch.overrides import _push_mode\n", 1, "_push_mode"),
+        ("import jax._src.xla_bridge\n", 1, "_src"),
+        ("def f(t):\n    return getattr(t, '_local_tensor', None)\n", 2, "t._local_tensor"),
+    ],
+)
+def test_a_private_name_elsewhere_fails(root: Path, tmp_path: Path, text: str, line: int, name: str) -> None:
+    done = run_gate(root, "check_private_names", write(tmp_path, PRIVATE | {"python/vramfit/steer/bad.py": text}))
+    assert done.returncode == 1
+    assert f"python/vramfit/steer/bad.py:{line}: {name} is private" in done.stdout
 
 
 @pytest.mark.parametrize(

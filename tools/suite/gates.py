@@ -109,6 +109,8 @@ def check_real_exports(tier: str) -> Outcome:
 SECTIONS = [
     Section("exports of the real libraries", check_real_exports, tiers=("all",), is_unnoticed=True),
     Section("layers", lambda tier: run_tool("check_layers")),
+    Section("states of the hooks", lambda tier: run_tool("check_python_state")),
+    Section("private names of libraries", lambda tier: run_tool("check_private_names")),
     Section("contract", lambda tier: run_check([sys.executable, "tools/generate_contract", "--check"])),
     Section("machine paths", lambda tier: run_tool("check_paths")),
     Section("format of C++", check_format),

@@ -18,9 +18,9 @@ import os
 import sys
 from typing import Any
 
-from vramfit import events, garbage, notes
+from vramfit.base import events, garbage, notes, process
+from vramfit.base.stop import PlanRefused
 from vramfit.contract import notes as said
-from vramfit.stop import PlanRefused
 
 _KNOWN = (
     "micro_batch",
@@ -35,48 +35,58 @@ _KNOWN = (
     "loader_options",
 )
 _OF_EVALUATION = ("no_grad_validation", "gather_on_cpu", "empty_cache")
-_plan: dict[str, Any] = {}
-_answered: set[str] = set()
-_refused_early: list[str] = []
-_training: list[bool] = []  # filled at the first optimizer step, or when the process ends
 
 
-def plan() -> dict[str, Any]:
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.begin("")
+
+    def begin(self, path: str) -> None:
+        self.path = path
+        self.techniques: list[dict[str, Any]] = []
+        self.answered: set[str] = set()
+        self.refused_early = False
+        self.training = False  # since the first optimizer step, or the end of the process
+
+
+_state = process.own(_State)
+
+
+def planned() -> list[dict[str, Any]]:
+    """The techniques of the plan that the environment names."""
     path = os.environ.get("VRAMFIT_PLAN")
     if not path:
-        return {}
-    if _plan.get("path") != path:
-        _plan.clear()
-        _plan["path"] = path
-        _answered.clear()
-        _training.clear()
-        _refused_early.clear()
+        return []
+    if _state.path != path:
+        _state.begin(path)
         try:
             with open(path, encoding="utf-8") as file:
-                _plan["techniques"] = json.load(file).get("techniques", [])
+                _state.techniques = json.load(file).get("techniques", [])
         except (OSError, ValueError) as error:
-            _plan["techniques"] = []
+            _state.techniques = []
             notes.note(said.PlanRefused(id="plan", text=f"the plan file can't be read: {error}"))
-    return _plan
+    return _state.techniques
 
 
 def applied(technique: str, text: str) -> None:
-    if technique not in _answered:
-        _answered.add(technique)
+    if technique not in _state.answered:
+        _state.answered.add(technique)
         notes.note(said.PlanApplied(id=technique, text=text))
 
 
 def refused(technique: str, text: str) -> None:
     """A refusal counts even after an `applied`: the run is no proof."""
     key = technique + " refused"
-    if key not in _answered:
-        _answered.update((technique, key))
+    if key not in _state.answered:
+        _state.answered.update((technique, key))
         notes.note(said.PlanRefused(id=technique, text=text))
-        if _training:
+        if _state.training:
             return
         words = f"vramfit: the plan does not apply, so the job ends before it trains: {technique}: {text}"
         print(words, file=sys.stderr)
-        _refused_early.append(technique)
+        _state.refused_early = True
         if "torch" in sys.modules:  # before, Python itself is starting, which nothing may end
             _end_job()
 
@@ -87,7 +97,7 @@ def _end_job() -> None:
 
 
 def before_torch() -> None:
-    for options in plan().get("techniques", []):
+    for options in planned():
         if options.get("id") == "allocator":
             from vramfit.apply import allocator
 
@@ -95,8 +105,8 @@ def before_torch() -> None:
 
 
 def install(torch: Any) -> None:
-    techniques = plan().get("techniques", [])
-    if _refused_early:
+    techniques = planned()
+    if _state.refused_early:
         _end_job()
     for options in techniques:
         name = str(options.get("id"))
@@ -113,16 +123,16 @@ def install(torch: Any) -> None:
 
 
 def _at_step(_optimizer: Any) -> None:
-    if _training:
+    if _state.training:
         return
     from vramfit.apply import first_step
 
-    for options in plan().get("techniques", []):
+    for options in planned():
         name = str(options.get("id"))
-        missed = first_step.missed(name, options) if name not in _answered else ""
+        missed = first_step.missed(name, options) if name not in _state.answered else ""
         if missed:
             refused(name, missed)
-    _training.append(True)
+    _state.training = True
 
 
 def _answer_at_exit(techniques: list[dict[str, Any]]) -> None:
@@ -131,10 +141,10 @@ def _answer_at_exit(techniques: list[dict[str, Any]]) -> None:
     def answer() -> None:
         if os.getpid() != pid:
             return
-        _training.append(True)
+        _state.training = True
         for options in techniques:
             name = str(options.get("id"))
-            if name not in _answered and _was_due(name, options):
+            if name not in _state.answered and _was_due(name, options):
                 refused(name, "the script never came to a place where it could be applied")
 
     atexit.register(answer)
@@ -142,8 +152,9 @@ def _answer_at_exit(techniques: list[dict[str, Any]]) -> None:
 
 def _was_due(name: str, options: dict[str, Any]) -> bool:
     """Whether the job came far enough. A run that ran out of memory in training says nothing of its evaluation."""
-    from vramfit import errors, loaders
-    from vramfit.phases import position
+    from vramfit.observe import loaders
+    from vramfit.observe.phases import position
+    from vramfit.steer import errors
 
     if position.root is None:
         return False

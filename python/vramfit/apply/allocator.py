@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from vramfit import apply
+from vramfit.private import torch as of_torch
 
 ID = "allocator"
 _VARIABLE = "PYTORCH_CUDA_ALLOC_CONF"
@@ -32,9 +33,5 @@ def before_torch(options: dict[str, Any]) -> None:
 def install(torch: Any, options: dict[str, Any]) -> None:
     conf = merged(os.environ.get(_NEWER_VARIABLE, os.environ.get(_VARIABLE, "")), str(options.get("conf", "")))
     # In a warm process torch was imported, and may have read its settings, before this job was known.
-    set_now = getattr(torch._C, "_accelerator_setAllocatorSettings", None) or getattr(
-        torch.cuda.memory, "_set_allocator_settings", None
-    )
-    if set_now is not None:
-        set_now(conf)
+    of_torch.set_allocator_settings(conf)
     apply.applied(ID, conf)

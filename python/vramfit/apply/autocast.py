@@ -15,25 +15,32 @@ import functools
 import os
 from typing import Any
 
-from vramfit import apply, events, job, loaders, notes, owners, phases, scopes
+from vramfit import apply
 from vramfit.apply import training_loop
 from vramfit.apply.loss_region import LossRegion, to_float
 from vramfit.apply.loss_scale import LossScale
+from vramfit.base import events, notes, process
+from vramfit.base.recorder import BACKWARD, TRAIN
 from vramfit.contract import notes as said
-from vramfit.recorder import BACKWARD, TRAIN
+from vramfit.observe import job, loaders, owners, phases, scopes
 
 ID = "autocast"
 
 
 class Autocast:
+    KEEPS = process.ALL  # but for what in_child() begins anew
+
     def __init__(self, torch: Any, options: dict[str, Any]) -> None:
         self._torch = torch
         self._dtype = getattr(torch, str(options.get("dtype", "bfloat16")))
         self._wants_scale = bool(options.get("scaler", self._dtype == torch.float16))
         self._loss = LossRegion(torch, self._dtype)
-        self.restart()
+        self.begin()
 
-    def restart(self) -> None:
+    def in_child(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
         self._module: Any = None  # the root whose forward runs
         self._forward: Any = None  # its autocast
         self._in_loss = False
@@ -135,8 +142,7 @@ def install(torch: Any, options: dict[str, Any]) -> None:
     from torch.nn.modules import module
 
     training_loop.install(torch)
-    technique = Autocast(torch, options)
-    os.register_at_fork(after_in_child=technique.restart)
+    technique = process.own(Autocast, torch, options)
     events.optimizer_made.listen(technique.learn_optimizer)
     events.root_enter.listen(technique.enter)
     events.root_recomputed.listen(technique.enter_again)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import atexit
 import functools
-import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from vramfit import apply, errors, events, scopes
+from vramfit import apply
+from vramfit.base import events, process
+from vramfit.observe import scopes
+from vramfit.private import torch as of_torch
+from vramfit.steer import errors
 
 ID = "checkpoint"
 
@@ -28,22 +31,22 @@ def _frozen_statistics(norms: list[Any]) -> Iterator[None]:
     kept = []
     for norm in norms:
         for name in _STATISTICS:
-            buffer = norm._buffers.get(name)
+            buffer = of_torch.buffers.of(norm, {}).get(name)
             if norm.training and buffer is not None:
                 kept.append((norm, name, buffer))
-                norm._buffers[name] = buffer.clone()
+                of_torch.buffers.of(norm)[name] = buffer.clone()
     try:
         yield
     finally:
         for norm, name, buffer in kept:
-            norm._buffers[name] = buffer
+            of_torch.buffers.of(norm)[name] = buffer
 
 
 def wrap(torch: Any, module: Any) -> None:
     """Makes one module checkpointed while it trains. Its hooks and its place in the model stay as they are."""
     checkpoint = torch.utils.checkpoint.checkpoint
     original = module.forward
-    norms = [m for m in module.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+    norms = [m for m in module.modules() if isinstance(m, of_torch.batch_norm.get())]
 
     def contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
         return nullcontext(), _frozen_statistics(norms)
@@ -60,13 +63,15 @@ def wrap(torch: Any, module: Any) -> None:
 
 
 class Checkpoint:
+    KEEPS = process.ALL  # but for what in_child() begins anew
+
     def __init__(self, torch: Any, options: dict[str, Any]) -> None:
         self._torch = torch
         self._names = [str(name) for name in options.get("modules", [])]
         self._done: set[int] = set()
         self._wrapped: set[str] = set()
 
-    def restart(self) -> None:
+    def in_child(self) -> None:
         self._done.clear()
 
     def _names_in(self, prefix: str) -> list[str]:
@@ -108,7 +113,6 @@ class Checkpoint:
 def install(torch: Any, options: dict[str, Any]) -> None:
     import torch.utils.checkpoint
 
-    technique = Checkpoint(torch, options)
-    os.register_at_fork(after_in_child=technique.restart)
+    technique = process.own(Checkpoint, torch, options)
     events.root_enter.listen(technique.enter)
     atexit.register(technique.at_end)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from vramfit import apply, events, recorder
+from vramfit import apply
+from vramfit.base import events, recorder
 
 ID = "empty_cache"
 

@@ -6,6 +6,8 @@ import gc
 import sys
 from typing import Any
 
+from vramfit.private import torch as of_torch
+
 _OF_LOADERS = ("micro_batch", "resize_input", "loader_options")
 
 
@@ -21,7 +23,7 @@ def missed(technique: str, options: dict[str, Any]) -> str:
 
 
 def _missed_of_loader(technique: str, options: dict[str, Any]) -> str:
-    from vramfit import loaders
+    from vramfit.observe import loaders
 
     if not loaders.was_begun(0):
         return "the script trains without a DataLoader"
@@ -46,7 +48,7 @@ def _missing_module(names: list[str]) -> str:
 
 def _has(module: Any, path: str) -> bool:
     for part in path.split("."):
-        module = getattr(module, "_modules", {}).get(part)
+        module = of_torch.children.of(module, {}).get(part)
         if module is None:
             return False
     return True

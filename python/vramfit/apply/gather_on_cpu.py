@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from types import ModuleType
 from typing import Any
 
-from vramfit import apply, gathering, importing, loaders
-from vramfit.loaders import Pass
+from vramfit import apply
+from vramfit.base import importing, process
+from vramfit.observe import loaders
+from vramfit.observe.loaders import Pass
+from vramfit.private import transformers as of_trainer
+from vramfit.steer import gathering
 
 ID = "gather_on_cpu"
 _SEEN = 2  # batches before a list is looked for
@@ -17,19 +20,24 @@ _SEEN = 2  # batches before a list is looked for
 class GatherOnCpu:
     """Looks for the lists once a pass, and moves what came to them before each batch and at the end."""
 
+    KEEPS = process.ALL  # but for what in_child() begins anew
+
     def __init__(self) -> None:
         self._pass: Pass | None = None
         self._lists: list[list[Any]] = []
         self._moved: list[int] = []
 
-    def restart(self) -> None:
+    def in_child(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
         self._pass, self._lists, self._moved = None, [], []
 
     def before_batch(self, this_pass: Pass) -> None:
         if this_pass.trained:
             return
         if self._pass is not this_pass:
-            self.restart()
+            self.forget()
             self._pass = this_pass
         if not self._lists and this_pass.delivered == _SEEN:
             found = gathering.find(sys._getframe(1), _SEEN)
@@ -45,7 +53,7 @@ class GatherOnCpu:
 
     def after_pass(self, this_pass: Pass) -> None:
         if self._pass is this_pass:
-            self.restart()  # nothing of the script's is kept alive by us
+            self.forget()  # nothing of the script's is kept alive by us
 
 
 def _trainer(module: ModuleType) -> None:
@@ -62,9 +70,8 @@ def _trainer(module: ModuleType) -> None:
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:
-    technique = GatherOnCpu()
-    os.register_at_fork(after_in_child=technique.restart)
+    technique = process.own(GatherOnCpu)
     # First: the cut measures memory before each batch, and has to see it without what was moved.
     loaders.before_batch.insert(0, technique.before_batch)
     loaders.after_pass.append(technique.after_pass)
-    importing.after_import("transformers.trainer", _trainer)
+    importing.after_import(of_trainer.MODULE, _trainer)

@@ -18,9 +18,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit import notes
 from vramfit.apply.split_sampler import Share
+from vramfit.base import notes
 from vramfit.contract import notes as said
+from vramfit.private import torch as of_torch
+from vramfit.private.names import need
+
+need(of_torch.multiply_each)
+
 
 ID = "micro_batch"
 
@@ -100,7 +105,7 @@ class LabelWeights:
         """After the last backward pass of a window."""
         if self._total is not None:
             with self._torch.no_grad():
-                self._torch._foreach_mul_([p.grad for p in parameters], 1 / self._total)
+                of_torch.multiply_each([p.grad for p in parameters], 1 / self._total)
         elif self._others and self._looked_at < _LOOKED_AT:
             self._looked_at += 1
             shares = [float(share) for share in self._others]

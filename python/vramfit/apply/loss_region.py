@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch.overrides import TorchFunctionMode, _len_torch_function_stack, _pop_mode, _push_mode
+from torch.overrides import TorchFunctionMode
+
+from vramfit.private import torch as of_torch
+from vramfit.private.names import need
+
+need(of_torch.function_depth, of_torch.push_function_mode, of_torch.pop_function_mode)
 
 
 class LossRegion(TorchFunctionMode):
@@ -18,20 +23,20 @@ class LossRegion(TorchFunctionMode):
         self._torch = torch
         self._dtype = dtype
         # autocast refuses these in half precision; in float they are what the script had.
-        self._in_float = (torch.nn.functional.binary_cross_entropy, torch._C._nn.binary_cross_entropy)
+        self._in_float = (torch.nn.functional.binary_cross_entropy, of_torch.cross_entropy_of_probabilities.get())
 
         self._beyond = (torch.autograd.grad,)  # differentiates; what it makes may go on in the loss
 
     def open(self) -> None:
         """At the bottom of the stack, so that the script's own modes come off it as they went on."""
         above = _take_off(0)
-        _push_mode(self)
+        of_torch.push_function_mode(self)
         _put_back(above)
 
     def close(self) -> None:
         above = []
-        while _len_torch_function_stack():
-            mode = _pop_mode()
+        while of_torch.function_depth():
+            mode = of_torch.pop_function_mode()
             if mode is self:
                 break
             above.append(mode)
@@ -63,14 +68,14 @@ class LossRegion(TorchFunctionMode):
 
 def _take_off(left: int) -> list[Any]:
     taken = []
-    while _len_torch_function_stack() > left:
-        taken.append(_pop_mode())
+    while of_torch.function_depth() > left:
+        taken.append(of_torch.pop_function_mode())
     return taken
 
 
 def _put_back(taken: list[Any]) -> None:
     for mode in reversed(taken):
-        _push_mode(mode)
+        of_torch.push_function_mode(mode)
 
 
 def to_float(torch: Any, value: Any, dtype: Any) -> Any:

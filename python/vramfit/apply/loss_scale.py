@@ -20,6 +20,11 @@ from typing import Any
 
 from vramfit import verify
 from vramfit.apply.graph_leaves import leaves_of
+from vramfit.private import torch as of_torch
+from vramfit.private.names import need
+
+need(of_torch.find_overflow, of_torch.values_of_sparse)
+
 
 _FIRST = 65536.0
 _FIRST_OF_FEW = 1024.0  # where a few steps are compared, and none may be lost to finding the scale
@@ -104,7 +109,7 @@ class LossScale:
         hook = leaf.register_hook(lambda gradient: gradient / self.active)
         # First, so that hooks of the script's see true gradients. Autograd goes through the plain dictionary below the
         # ordered one: its order is that of insertion, whatever move_to_end() says.
-        hooks = leaf._backward_hooks
+        hooks = of_torch.backward_hooks.of(leaf, {})
         others = [(key, hooks.pop(key)) for key in list(hooks) if key != hook.id]
         hooks.update(others)
         return hook
@@ -113,7 +118,7 @@ class LossScale:
         half = next((leaf for leaf in leaves if leaf.dtype == self._torch.float16), None)
         if half is not None:
             raise Unfit(f"a parameter of shape {tuple(half.shape)} is float16 itself: its gradients can't be unscaled")
-        if any(type(leaf).__name__ == "DTensor" or hasattr(leaf, "_local_tensor") for leaf in leaves):
+        if any(type(leaf).__name__ == "DTensor" or of_torch.local_tensor.is_in(leaf) for leaf in leaves):
             raise Unfit("parameters are sharded: ranks would have to agree on each overflow")
         owned = {id(p) for optimizer in self._optimizers for p in _parameters(optimizer)}
         if leaves and not owned:
@@ -131,14 +136,14 @@ class LossScale:
             for parameter in _parameters(optimizer):
                 gradient = parameter.grad
                 if gradient is not None:
-                    dense = gradient._values() if gradient.is_sparse else gradient
+                    dense = of_torch.values_of_sparse.of(gradient)() if gradient.is_sparse else gradient
                     groups.setdefault((dense.device, dense.dtype), []).append(dense.detach())
             return [self._overflow_of(gradients) for gradients in groups.values()]
 
     def _overflow_of(self, gradients: list[Any]) -> Any:
         # With GradScaler's own operator, which is known wherever values are not computed; it multiplies by 1 here.
         found = self._torch.zeros((), device=gradients[0].device)
-        self._torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, self._torch.ones_like(found))
+        of_torch.find_overflow(gradients, found, self._torch.ones_like(found))
         return found
 
     # -- an optimizer's step

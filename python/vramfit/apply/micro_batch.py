@@ -22,15 +22,21 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from vramfit import apply, events, importing, loaders, notes, scopes
+from vramfit import apply
 from vramfit.apply import training_loop
 from vramfit.apply.label_weights import LabelWeights
 from vramfit.apply.split_sampler import Share, SplitSampler
+from vramfit.base import events, importing, notes, process
+from vramfit.base.recorder import TRAIN
 from vramfit.contract import notes as said
-from vramfit.cut import cutter
-from vramfit.loaders import Pass
-from vramfit.phases import position
-from vramfit.recorder import TRAIN
+from vramfit.observe import loaders, scopes
+from vramfit.observe.loaders import Pass
+from vramfit.observe.phases import position
+from vramfit.private import lightning as of_lightning
+from vramfit.private import loaders as of_loaders
+from vramfit.private import torch as of_torch
+from vramfit.private import transformers as of_trainer
+from vramfit.steer.cut import cutter
 
 ID = "micro_batch"
 _LIBRARY = re.compile(r"/site-packages/|/dist-packages/")
@@ -38,6 +44,8 @@ _LIBRARY = re.compile(r"/site-packages/|/dist-packages/")
 
 class MicroBatch:
     """training_loop.Window. `share` is that of the batch which the script works on; None outside its training pass."""
+
+    KEEPS = process.ALL  # but for what in_child() begins anew
 
     def __init__(self, torch: Any, options: dict[str, Any]) -> None:
         self._torch = torch
@@ -47,9 +55,12 @@ class MicroBatch:
         self.framework_accumulates = False
         self.labels = LabelWeights(torch)
         self._named = False
-        self.restart()
+        self.begin()
 
-    def restart(self) -> None:
+    def in_child(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
         self.share: Share | None = None
         # In this micro-batch:
         self._trains = False  # a model was called to be trained
@@ -68,7 +79,7 @@ class MicroBatch:
             return
         loader = this_pass.loader
         sampler = loader.__dict__.get("_vramfit_few") or getattr(loader, "batch_sampler", None)
-        if sampler is None or getattr(loader, "_dataset_kind", None) == 1:  # _DatasetKind.Iterable
+        if sampler is None or of_loaders.is_stream(loader):
             self._refuse(f"data loader {this_pass.ordinal + 1} makes its batches in a way of its own")
             return
         size = getattr(sampler, "batch_size", None)
@@ -151,7 +162,8 @@ class MicroBatch:
             self._refuse("the script trains without backward(): gradients that torch.autograd.grad returns are its own")
         elif not self._asked:
             self._refuse("the script accumulates gradients itself: no optimizer step was asked for after a batch")
-        others = [p for p in loaders.current if p.ordinal not in self.loaders and p.trained and p.iterator is not None]
+        passes = loaders.open_passes()
+        others = [p for p in passes if p.ordinal not in self.loaders and p.trained and p.iterator is not None]
         if any(p.iterator() is not None for p in others if p.iterator is not None):
             self._refuse("the script trains on batches of two loaders at once")
 
@@ -185,7 +197,7 @@ class MicroBatch:
         if self.share is None or not self._is_open():
             return 1.0
         self._look_at_gradients()
-        if self.share.is_first and any(p._backward_hooks for p in self._trained()):
+        if self.share.is_first and any(of_torch.backward_hooks.of(p) for p in self._trained()):
             self._refuse("hooks on parameters see the gradients of one micro-batch")
         self._backwards += 1
         if self.labels.in_use and self._backwards > 1:
@@ -262,13 +274,13 @@ class MicroBatch:
 
     def remember_gradients(self) -> None:
         if self._is_open():
-            self._gradients = {id(p): (id(p.grad), p.grad._version) for p in self._parameters()}
+            self._gradients = {id(p): (id(p.grad), of_torch.writes.of(p.grad)) for p in self._parameters()}
 
     def _look_at_gradients(self) -> None:
         """Between two micro-batches of a batch nobody may have changed what was accumulated."""
         if not self._gradients or self._backwards:
             return
-        now = {id(p): (id(p.grad), p.grad._version) for p in self._parameters()}
+        now = {id(p): (id(p.grad), of_torch.writes.of(p.grad)) for p in self._parameters()}
         if any(now.get(key) != value for key, value in self._gradients.items()):
             self._refuse("the script changes, replaces or zeroes gradients itself between two batches")
 
@@ -291,7 +303,7 @@ class MicroBatch:
                 )
             settings.per_device_train_batch_size = min(before, self.size)
             settings.gradient_accumulation_steps *= self.accumulate
-            trainer_self._train_batch_size = settings.train_batch_size
+            of_trainer.batch_size.put(trainer_self, settings.train_batch_size)
             if hasattr(trainer_self, "create_accelerator_and_postprocess"):
                 trainer_self.create_accelerator_and_postprocess()  # the Accelerator keeps its own count
             self.framework_accumulates = True
@@ -316,20 +328,21 @@ class MicroBatch:
 
     def lightning_loop(self, module: Any) -> None:
         """Lightning counts the batches of an epoch before it draws the first."""
-        from torch.utils._pytree import tree_flatten
         from torch.utils.data import DataLoader
 
-        original = module._request_dataloader
+        original = of_lightning.request_loader.of(module)
+        if original is None:
+            return
 
         @functools.wraps(original)
         def request(*args: Any, **kwargs: Any) -> Any:
             given = original(*args, **kwargs)
-            for loader in tree_flatten(given)[0]:
+            for loader in of_torch.flatten_tree(given)[0]:
                 if isinstance(loader, DataLoader) and self.framework_accumulates:
                     self._split_for_trainer(loader)
             return given
 
-        module._request_dataloader = request
+        of_lightning.request_loader.put(module, request)
 
 
 def _put_off_averages(torch: Any, technique: MicroBatch) -> None:
@@ -346,8 +359,7 @@ def _put_off_averages(torch: Any, technique: MicroBatch) -> None:
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:
-    technique = MicroBatch(torch, options)
-    os.register_at_fork(after_in_child=technique.restart)
+    technique = process.own(MicroBatch, torch, options)
     loaders.before_pass.insert(0, technique.before_pass)  # before the cutter asks how long the pass is
     events.batch.listen(technique.on_batch)
     loaders.after_pass.append(technique.after_pass)
@@ -356,7 +368,7 @@ def install(torch: Any, options: dict[str, Any]) -> None:
     technique.labels.install()
     _put_off_averages(torch, technique)
     training_loop.install(torch).window = technique
-    importing.after_import("transformers.trainer", technique.hugging_face)
+    importing.after_import(of_trainer.MODULE, technique.hugging_face)
     importing.after_import("pytorch_lightning.trainer.trainer", technique.lightning)
     importing.after_import("lightning.pytorch.trainer.trainer", technique.lightning)
     for name in ("pytorch_lightning", "lightning.pytorch"):

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
-from vramfit import apply, events, scopes
-from vramfit.phases import position
-from vramfit.recorder import TRAIN
+from vramfit import apply
+from vramfit.base import events, process
+from vramfit.base.recorder import TRAIN
+from vramfit.observe import scopes
+from vramfit.observe.phases import position
 
 ID = "no_grad_validation"
 
 
 class NoGradValidation:
+    KEEPS = process.ALL  # but for what in_child() begins anew
+
     def __init__(self, torch: Any) -> None:
         self._torch = torch
         self._module: Any = None  # id() of the root whose gradients are off
         self._last_was_ours = False
 
-    def restart(self) -> None:
+    def in_child(self) -> None:
         self._module = None
 
     def enter(self, module: Any, args: Any, kwargs: Any) -> None:
@@ -27,7 +30,7 @@ class NoGradValidation:
             return
         self._last_was_ours = False
         if position.phase != TRAIN and not module.training and self._torch.is_grad_enabled():
-            self._torch._C._set_grad_enabled(False)
+            self._torch.set_grad_enabled(False)
             self._module = id(module)
             self._last_was_ours = True
             apply.applied(ID, "gradients are off in evaluation")
@@ -35,7 +38,7 @@ class NoGradValidation:
     def leave(self, module: Any, result: Any) -> None:
         if self._module == id(module):
             self._module = None
-            self._torch._C._set_grad_enabled(True)
+            self._torch.set_grad_enabled(True)
 
     def before_backward(self, tensors: Any) -> None:
         if self._last_was_ours:
@@ -43,8 +46,7 @@ class NoGradValidation:
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:
-    technique = NoGradValidation(torch)
-    os.register_at_fork(after_in_child=technique.restart)
+    technique = process.own(NoGradValidation, torch)
     events.root_enter.listen(technique.enter)
     events.root_exit.listen(technique.leave)
     events.backward_begin.listen(technique.before_backward)

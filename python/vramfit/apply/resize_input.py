@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from vramfit import apply, loaders
-from vramfit.loaders import Pass
+from vramfit import apply
+from vramfit.observe import loaders
+from vramfit.observe.loaders import Pass
 
 ID = "resize_input"
 _SMALLEST_SIDE = 32  # pixels; smaller spatial dimensions are not images

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from vramfit.loaders import Pass
+from vramfit.observe.loaders import Pass
 
 
 class Share(NamedTuple):

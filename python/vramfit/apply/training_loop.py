@@ -20,10 +20,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from vramfit import events
 from vramfit.apply.loss_scale import LossScale, Unfit
-from vramfit.phases import position
-from vramfit.recorder import OTHER
+from vramfit.base import events, process
+from vramfit.base.recorder import OTHER
+from vramfit.observe.phases import position
 
 
 class Window(Protocol):
@@ -39,10 +39,10 @@ class Window(Protocol):
 
 
 class StepMachine:
-    def __init__(self) -> None:
-        self.restart()
+    KEEPS = process.ALL  # a technique that it serves begins anew by itself
 
-    def restart(self) -> None:
+    def __init__(self) -> None:
+        self.installed = False
         self.window: Window | None = None
         self.scale: LossScale | None = None
         self.refuse_scale: Callable[[str], None] = lambda text: None
@@ -146,8 +146,7 @@ class StepMachine:
         return False
 
 
-machine = StepMachine()
-_installed: list[bool] = []
+machine = process.own(StepMachine)
 
 
 def _multiplied(tensors: Any, grad_tensors: Any, factor: Any) -> tuple[Any, Any]:
@@ -252,7 +251,7 @@ def _patch_clipping(torch: Any) -> None:
 
 
 def _patch_schedulers(torch: Any) -> None:
-    from vramfit import loaders
+    from vramfit.observe import loaders
 
     def is_between_steps(self: Any, args: tuple[Any, ...]) -> bool:
         # A call outside any loader pass is made once an epoch, and stays.
@@ -271,8 +270,8 @@ def _learn_optimizer(optimizer: Any) -> None:
 
 
 def install(torch: Any) -> StepMachine:
-    if not _installed:
-        _installed.append(True)
+    if not machine.installed:
+        machine.installed = True
         events.optimizer_made.listen(_learn_optimizer)
         _patch_optimizers(torch)
         _patch_scaler(torch)

@@ -69,6 +69,15 @@ class HookFailed(Note, kind="hook_failed"):
     at: str = ""
 
 
+class NameGone(Note, kind="name_gone"):
+    """A private name that a release of a library has no more: what a hook does with it is left out."""
+
+    library: str
+    version: str
+    name: str
+    lost: str  # in plain words: "loaders are not cut"
+
+
 class StackFrame(Record):
     """A frame of a traceback."""
 

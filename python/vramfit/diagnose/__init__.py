@@ -9,10 +9,18 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from vramfit import notes
+from vramfit.base import notes, process
 from vramfit.contract import notes as said
 
-_installed = [False]
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.installed = False
+
+
+_state = process.own(_State)
 
 
 def is_wanted() -> bool:
@@ -21,9 +29,9 @@ def is_wanted() -> bool:
 
 def install(torch: Any) -> None:
     """Once a process. The measuring of one part may fail without the others."""
-    if not is_wanted() or _installed[0]:
+    if not is_wanted() or _state.installed:
         return
-    _installed[0] = True
+    _state.installed = True
     from vramfit.diagnose import (
         attention,
         checkpoints,
@@ -56,6 +64,4 @@ def install(torch: Any) -> None:
             put_in_place()
         except Exception as error:
             notes.hook_failed(f"diagnose.{name}", error)
-    for module in (attention, checkpoints, copies, evaluations, failure, growth, inputs, leftovers, weight_copies):
-        os.register_at_fork(after_in_child=module.restart)
     notes.note(said.Diagnosed())

@@ -5,32 +5,33 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from vramfit import cut, events, notes
+from vramfit.base import events, frames, notes, process, recorder
 from vramfit.contract import notes as said
-from vramfit.diagnose import frames, live_tensors, patches
+from vramfit.diagnose import live_tensors, patches
 
 _MIN_LENGTH = 64
 _MIN_BYTES = 1 << 20
 _MAX_NOTES = 40
 _WRITTEN = 0.9  # of the scores' bytes must appear for them to count as written
 
-_calls: dict[tuple[str, str], int] = {}  # in this forward pass
-_told: dict[tuple[str, str], int] = {}
+
+class _State:
+    def __init__(self) -> None:
+        self.calls: dict[tuple[str, str], int] = {}  # in this forward pass
+        self.told: dict[tuple[str, str], int] = {}
 
 
-def restart() -> None:
-    _calls.clear()
-    _told.clear()
+_state = process.own(_State)
 
 
 def _note(operation: str, shape: list[int], dtype: str, size: int) -> None:
     line = frames.script_line(sys._getframe(3))
     key = (operation, line)
-    _calls[key] = _calls.get(key, 0) + 1
-    weight = size * _calls[key]
-    if weight <= _told.get(key, 0) * 1.02 or (key not in _told and len(_told) >= _MAX_NOTES):
+    _state.calls[key] = _state.calls.get(key, 0) + 1
+    weight = size * _state.calls[key]
+    if weight <= _state.told.get(key, 0) * 1.02 or (key not in _state.told and len(_state.told) >= _MAX_NOTES):
         return
-    _told[key] = weight
+    _state.told[key] = weight
     notes.note(
         said.AttentionScores(
             operation=operation,
@@ -38,7 +39,7 @@ def _note(operation: str, shape: list[int], dtype: str, size: int) -> None:
             shape=f"{dtype} {shape}",
             length=shape[-1],
             bytes=size,
-            calls=_calls[key],
+            calls=_state.calls[key],
         )
     )
 
@@ -62,19 +63,19 @@ def _after_attention(before: int, result: Any, query: Any) -> None:
     size = query.element_size()
     for length in shape:
         size *= int(length)
-    written = cut.allocated() - before - result.numel() * result.element_size()
+    written = recorder.allocated() - before - result.numel() * result.element_size()
     if size >= _MIN_BYTES and written >= size * _WRITTEN:
         _note("scaled_dot_product_attention", shape, str(query.dtype).replace("torch.", ""), size)
 
 
 def _next_step(*_: Any) -> None:
-    _calls.clear()
+    _state.calls.clear()
 
 
 def install(torch: Any) -> None:
     functional = torch.nn.functional
     for place in (torch, torch.Tensor, functional):
         patches.watch(torch, place, "softmax", _after_softmax)
-    patches.watch(torch, functional, "scaled_dot_product_attention", _after_attention, cut.allocated)
+    patches.watch(torch, functional, "scaled_dot_product_attention", _after_attention, recorder.allocated)
     events.backward_begin.listen(_next_step)
     events.step_counted.listen(_next_step)

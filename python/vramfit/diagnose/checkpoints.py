@@ -8,21 +8,23 @@ import weakref
 from dataclasses import asdict
 from typing import Any
 
-from vramfit import events, notes, owners
+from vramfit.base import events, frames, notes, process
 from vramfit.contract import notes as said
-from vramfit.diagnose import frames, holders, live_tensors
+from vramfit.diagnose import live_tensors
+from vramfit.observe import holders, owners
 
 _MIN_BYTES = 1 << 20
 _MAX_LOADS = 20
 _MAX_TENSORS = 5000
 
-_loads: list[tuple[dict[str, Any], list[tuple[Any, Any, int]]]] = []  # (facts, [(storage, tensor, bytes)])
-_count = [0]
+
+class _State:
+    def __init__(self) -> None:
+        self.loads: list[tuple[dict[str, Any], list[tuple[Any, Any, int]]]] = []  # (facts, [(storage, tensor, bytes)])
+        self.count = 0
 
 
-def restart() -> None:
-    _loads.clear()
-    _count[0] = 0
+_state = process.own(_State)
 
 
 def _loaded(facts: dict[str, Any], result: Any) -> None:
@@ -35,15 +37,15 @@ def _loaded(facts: dict[str, Any], result: Any) -> None:
             size = live_tensors.storage_bytes(tensor)
             storages[address] = (StorageWeakRef(tensor.untyped_storage()), weakref.ref(tensor), size)
     facts["on_card_bytes"] = sum(size for _, _, size in storages.values())
-    if facts["on_card_bytes"] >= _MIN_BYTES and _count[0] < _MAX_LOADS:
-        _count[0] += 1
-        _loads.append((facts, list(storages.values())))
+    if facts["on_card_bytes"] >= _MIN_BYTES and _state.count < _MAX_LOADS:
+        _state.count += 1
+        _state.loads.append((facts, list(storages.values())))
         notes.note(said.CheckpointLoad(**facts, kept_bytes=0, final=False))
 
 
 def look(*_: Any) -> None:
     """After the first step: what of the loaded tensors still lives, other than as weights."""
-    for facts, storages in _loads:
+    for facts, storages in _state.loads:
         known = live_tensors.known_storages()
         kept = [(tensor(), size) for storage, tensor, size in storages if not storage.expired()]
         extra = [(tensor, size) for tensor, size in kept if tensor is None or owners.address_of(tensor) not in known]
@@ -57,7 +59,7 @@ def look(*_: Any) -> None:
                 final=True,
             )
         )
-    _loads.clear()
+    _state.loads.clear()
 
 
 def install(torch: Any) -> None:

@@ -12,17 +12,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit import events, notes, owners, recorder
+from vramfit.base import events, frames, notes, process, recorder
 from vramfit.contract import notes as said
-from vramfit.diagnose import frames, live_tensors, patches
-from vramfit.phases import position
+from vramfit.diagnose import live_tensors, patches
+from vramfit.observe import owners
+from vramfit.observe.phases import position
+from vramfit.private import torch as of_torch
 
 _MIN_BYTES = 1 << 20
 _MAX_WATCHED = 2000  # copies of one step
 _MAX_NOTES = 40
 
-_watched: list[_Copy] = []
-_told: dict[tuple[str, str], int] = {}  # (operation, line) -> bytes
+
+class _State:
+    def __init__(self) -> None:
+        self.watched: list[_Copy] = []
+        self.told: dict[tuple[str, str], int] = {}  # (operation, line) -> bytes
+
+
+_state = process.own(_State)
 
 
 @dataclass
@@ -41,38 +49,33 @@ class _Copy:
     bytes: int
 
 
-def restart() -> None:
-    _watched.clear()
-    _told.clear()
-
-
 def _weak_storage(tensor: Any) -> Any:
-    from torch.multiprocessing.reductions import StorageWeakRef
-
-    return StorageWeakRef(tensor.untyped_storage())
+    return of_torch.storage_reference(tensor.untyped_storage())
 
 
 def _watch(operation: str, source: Any, result: Any) -> None:
     same = result is source or not live_tensors.is_tensor(result) or not result.is_cuda
-    if same or result.dtype != source.dtype or len(_watched) >= _MAX_WATCHED or source.requires_grad and source.is_leaf:
+    if same or result.dtype != source.dtype or source.requires_grad and source.is_leaf:
+        return
+    if len(_state.watched) >= _MAX_WATCHED:
         return
     size = result.numel() * result.element_size()
     if size < _MIN_BYTES or owners.address_of(result) == owners.address_of(source):
         return
     if not source.is_cuda and position.stage == recorder.INPUT:  # labels too: not only what the model is given
         recorder.tag(owners.address_of(result), recorder.INPUT_BLOCK, 0)
-    _watched.append(
+    _state.watched.append(
         _Copy(
             operation=operation,
             line=frames.script_line(sys._getframe(3)),
             from_host=not source.is_cuda,
             source=weakref.ref(source),
             source_storage=_weak_storage(source),
-            source_version=source._version,
-            source_key=(source.untyped_storage().data_ptr(), source._version),
+            source_version=of_torch.writes.of(source),
+            source_key=(source.untyped_storage().data_ptr(), of_torch.writes.of(source)),
             result=weakref.ref(result),
             result_storage=_weak_storage(result),
-            result_version=result._version,
+            result_version=of_torch.writes.of(result),
             shape=str(live_tensors.signature_of(result)),
             bytes=size,
         )
@@ -94,7 +97,7 @@ def _is_busy() -> bool:
 
 def _unchanged(tensor: Any, version: int) -> bool:
     """A tensor that only autograd holds on to can't be changed without an error."""
-    return tensor is None or tensor._version == version
+    return tensor is None or of_torch.writes.of(tensor) == version
 
 
 def _lives(copy: _Copy) -> bool:
@@ -104,8 +107,8 @@ def _lives(copy: _Copy) -> bool:
 def _needless() -> dict[tuple[str, str], list[_Copy]]:
     found: dict[tuple[str, str], list[_Copy]] = {}
     first_of: dict[tuple[Any, ...], _Copy] = {}
-    known = live_tensors.known_storages() if _watched else set()  # copies of weights are another matter
-    for copy in _watched:
+    known = live_tensors.known_storages() if _state.watched else set()  # copies of weights are another matter
+    for copy in _state.watched:
         if not _lives(copy) or (not copy.from_host and copy.source_key[0] in known):
             continue
         if copy.from_host:
@@ -123,9 +126,9 @@ def look(*_: Any) -> None:
     try:
         for key, copies in _needless().items():
             size = sum(copy.bytes for copy in copies)
-            if size <= _told.get(key, 0) or len(_told) >= _MAX_NOTES:
+            if size <= _state.told.get(key, 0) or len(_state.told) >= _MAX_NOTES:
                 continue
-            _told[key] = size
+            _state.told[key] = size
             shape, _, first_line = copies[0].shape.partition("|")
             notes.note(
                 said.NeedlessCopy(
@@ -139,7 +142,7 @@ def look(*_: Any) -> None:
                 )
             )
     finally:
-        _watched.clear()
+        _state.watched.clear()
 
 
 def install(torch: Any) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from vramfit import cut, events, notes, owners, recorder, scopes
+from vramfit.base import events, frames, notes, process, recorder
 from vramfit.contract import notes as said
-from vramfit.diagnose import frames
-from vramfit.phases import position
+from vramfit.observe import owners, scopes
+from vramfit.observe.phases import position
 
 _MORE = 1.05  # a call that keeps this much more than the one noted is noted too
 _MAX_NOTES = 8  # of a phase and root
@@ -23,17 +23,17 @@ class _Calls:
         self.worst = -1
 
 
-_calls: dict[tuple[int, str], _Calls] = {}
-_running: list[tuple[Any, int, dict[str, Any]]] = []  # (module, allocated before, facts)
+class _State:
+    def __init__(self) -> None:
+        self.calls: dict[tuple[int, str], _Calls] = {}
+        self.running: list[tuple[Any, int, dict[str, Any]]] = []  # (module, allocated before, facts)
 
 
-def restart() -> None:
-    _calls.clear()
-    _running.clear()
+_state = process.own(_State)
 
 
 def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    _running.clear()
+    _state.running.clear()
     if position.phase not in (recorder.VALIDATE, recorder.TEST):
         return
     root = scopes.root_of(module)
@@ -47,20 +47,20 @@ def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         "inference_mode": torch.is_inference_mode_enabled(),
         "module_training": bool(module.training),
     }
-    _running.append((module, cut.allocated(), facts))
+    _state.running.append((module, recorder.allocated(), facts))
 
 
 def _after(module: Any, result: Any) -> None:
-    if not _running or _running[0][0] is not module:
+    if not _state.running or _state.running[0][0] is not module:
         return
-    _, before, facts = _running.pop()
+    _, before, facts = _state.running.pop()
     if result is None and not facts["grad_enabled"]:  # it raised: what it had allocated is not what it keeps
         return
     tensors = [tensor for _, tensor in owners.tensors_in(result) if tensor.is_cuda]
     sizes = {owners.address_of(tensor): tensor.numel() * tensor.element_size() for tensor in tensors}
     output = sum(sizes.values())
-    saved = max(0, cut.allocated() - before - output)
-    calls = _calls.setdefault((position.phase, facts["root"]), _Calls())
+    saved = max(0, recorder.allocated() - before - output)
+    calls = _state.calls.setdefault((position.phase, facts["root"]), _Calls())
     calls.count += 1
     if calls.noted >= _MAX_NOTES or saved <= calls.worst * _MORE:
         return

@@ -9,25 +9,29 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from vramfit import notes, recorder
+from vramfit.base import notes, process, recorder
 from vramfit.contract import notes as said
 from vramfit.diagnose import groups, inputs, live_tensors
-from vramfit.ownership import census
-from vramfit.phases import position
+from vramfit.observe.ownership import census
+from vramfit.observe.phases import position
+from vramfit.private import torch as of_torch
 
 _MAX_MOMENTS = 3
 _MIN_BYTES = 1 << 16
-_seen = [0]
 
 
-def restart() -> None:
-    _seen[0] = 0
+class _State:
+    def __init__(self) -> None:
+        self.seen = 0
+
+
+_state = process.own(_State)
 
 
 @notes.guarded("failure.observer")
 def _out_of_memory(device: int, tried: int, device_total: int, device_free: int) -> None:
-    _seen[0] += 1
-    if _seen[0] > _MAX_MOMENTS:
+    _state.seen += 1
+    if _state.seen > _MAX_MOMENTS:
         return
     census.tell_all()
     inputs.note_unfinished()
@@ -45,5 +49,5 @@ def _out_of_memory(device: int, tried: int, device_total: int, device_free: int)
 
 def install(torch: Any) -> None:
     # What raises in a call that waits for the card becomes the job's own error.
-    attach = notes.guarded("failure.attach")(lambda: torch._C._cuda_attach_out_of_memory_observer(_out_of_memory))
-    torch.cuda._lazy_call(attach)
+    attach = notes.guarded("failure.attach")(lambda: of_torch.attach_oom_observer(_out_of_memory))
+    of_torch.lazy_call(attach)

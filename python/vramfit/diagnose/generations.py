@@ -16,7 +16,7 @@ import time
 import weakref
 from typing import Any
 
-from vramfit import cut, notes, recorder
+from vramfit.base import notes, process, recorder
 from vramfit.contract import notes as said
 from vramfit.diagnose import graphs, groups, live_tensors
 
@@ -27,10 +27,18 @@ _BUDGET_SECONDS = 5.0  # of listing and searching, in one process
 _Made = dict[live_tensors.Signature, list["weakref.ref[Any]"]]
 
 
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.spent = 0.0  # seconds, in all generations
+
+
+_state = process.own(_State)
+
+
 class Generations:
     """The steps of one phase (training), or the batches of one evaluation."""
-
-    spent = 0.0  # seconds, of all
 
     def __init__(self, phase: int) -> None:
         self.phase = phase
@@ -44,11 +52,11 @@ class Generations:
 
     def step_ends(self) -> None:
         self.steps += 1
-        level = cut.allocated()
+        level = recorder.allocated()
         rises = level > self._highest
         self._rising = self._rising + 1 if rises else 0
         self._highest = max(level, self._highest)
-        if self.steps > _ALWAYS_LISTED and not (rises and Generations.spent < _BUDGET_SECONDS):
+        if self.steps > _ALWAYS_LISTED and not (rises and _state.spent < _BUDGET_SECONDS):
             self.pause()
             return
         if self._notes >= _MAX_NOTES:
@@ -59,7 +67,7 @@ class Generations:
         longer = self._graphs.measure()
         if kept or longer:
             self._write(kept, longer)
-        Generations.spent += time.perf_counter() - begun
+        _state.spent += time.perf_counter() - begun
 
     @property
     def rises(self) -> bool:

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from vramfit.diagnose import frames, live_tensors
-from vramfit.diagnose.holders import Holder
+from vramfit.base import frames
+from vramfit.diagnose import live_tensors
+from vramfit.observe.holders import Holder
 
 _MAX_NODES = 20_000
 _MAX_NAMES = 24

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from vramfit import owners
-from vramfit.diagnose import holders, live_tensors
+from vramfit.diagnose import live_tensors
+from vramfit.observe import holders, owners
 
 _NUMBER = re.compile(r"\[-?\d+\]")
 _MAX_SEARCHED = 24  # tensors whose holders are searched in one note

@@ -5,29 +5,27 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from vramfit import events, notes, owners, recorder, scopes
+from vramfit.base import events, notes, process, recorder
 from vramfit.contract import notes as said
-from vramfit.phases import position
+from vramfit.observe import owners, scopes
+from vramfit.observe.phases import position
 
 _MAX_NOTES = 600
 _ALWAYS_NOTED = 8
 _WIDE = 4096  # classes: a vocabulary
 
-_now: dict[str, Any] = {}
-_numbers: dict[int, int] = {}  # by phase: the last step that was counted
-_last: dict[int, str] = {}  # by phase: the shapes noted last
-_count = [0]
-_told_outputs: dict[str, int] = {}
-_told_roots: set[int] = set()
+
+class _State:
+    def __init__(self) -> None:
+        self.now: dict[str, Any] = {}
+        self.numbers: dict[int, int] = {}  # by phase: the last step that was counted
+        self.last: dict[int, str] = {}  # by phase: the shapes noted last
+        self.count = 0
+        self.told_outputs: dict[str, int] = {}
+        self.told_roots: set[int] = set()
 
 
-def restart() -> None:
-    _now.clear()
-    _numbers.clear()
-    _last.clear()
-    _count[0] = 0
-    _told_outputs.clear()
-    _told_roots.clear()
+_state = process.own(_State)
 
 
 def _is_model(module: Any) -> bool:
@@ -37,32 +35,32 @@ def _is_model(module: Any) -> bool:
 
 def _before_root(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if not _is_model(module):
-        if position.stage == recorder.FORWARD and not _now.get("in_step"):
+        if position.stage == recorder.FORWARD and not _state.now.get("in_step"):
             _note_input_module(module)
         return
     _note_wide_layer(module)
     tensors = [tensor for _, tensor in owners.tensors_in(args, kwargs) if tensor.is_cuda]
     elements = sum(int(tensor.numel()) for tensor in tensors)
-    if not _now.get("in_step"):
-        _now.update(in_step=True, elements=0, shapes="")
-    if elements > _now["elements"]:
+    if not _state.now.get("in_step"):
+        _state.now.update(in_step=True, elements=0, shapes="")
+    if elements > _state.now["elements"]:
         shown = [f"{list(tensor.shape)} {str(tensor.dtype).replace('torch.', '')}" for tensor in tensors[:6]]
-        _now.update(elements=elements, shapes=", ".join(shown))
+        _state.now.update(elements=elements, shapes=", ".join(shown))
 
 
 def _note_input_module(module: Any) -> None:
     """A module without parameters that runs before the model: a transform of the batch."""
     name = type(module).__name__
-    if id(module) not in _told_roots and len(_told_roots) < 50:
-        _told_roots.add(id(module))
+    if id(module) not in _state.told_roots and len(_state.told_roots) < 50:
+        _state.told_roots.add(id(module))
         notes.note(said.InputModule(name=name, phase=recorder.PHASE_NAMES[position.phase]))
 
 
 def _note_wide_layer(module: Any) -> None:
     inner = scopes.unwrap(module)
-    if id(inner) in _told_roots:
+    if id(inner) in _state.told_roots:
         return
-    _told_roots.add(id(inner))
+    _state.told_roots.add(id(inner))
     widest = max(
         ((int(getattr(part, "out_features", 0) or 0), name) for name, part in inner.named_modules()), default=(0, "")
     )
@@ -79,16 +77,16 @@ def _after_root(module: Any, result: Any) -> None:
         return
     phase = recorder.PHASE_NAMES[position.phase]
     size = int(largest.numel() * largest.element_size())
-    if size > _told_outputs.get(phase, 0) * 1.05:
-        _told_outputs[phase] = size
+    if size > _state.told_outputs.get(phase, 0) * 1.05:
+        _state.told_outputs[phase] = size
         dtype = str(largest.dtype).replace("torch.", "")
         notes.note(said.Output(phase=phase, shape=[int(n) for n in largest.shape], dtype=dtype, bytes=size))
 
 
 def note_unfinished() -> None:
     """The input of the step that the job is in, for an error that ends it there."""
-    number = _numbers.get(position.phase, 0) + 1
-    elements, shapes = _now.get("elements", 0), _now.get("shapes", "")
+    number = _state.numbers.get(position.phase, 0) + 1
+    elements, shapes = _state.now.get("elements", 0), _state.now.get("shapes", "")
     if elements:
         notes.note(
             said.StepInput(phase=recorder.PHASE_NAMES[position.phase], step=number, elements=elements, shapes=shapes)
@@ -96,15 +94,15 @@ def note_unfinished() -> None:
 
 
 def _step_counted(number: int) -> None:
-    _numbers[position.phase] = number
-    elements, shapes = _now.get("elements", 0), _now.get("shapes", "")
-    _now.clear()
-    if not elements or _count[0] >= _MAX_NOTES:
+    _state.numbers[position.phase] = number
+    elements, shapes = _state.now.get("elements", 0), _state.now.get("shapes", "")
+    _state.now.clear()
+    if not elements or _state.count >= _MAX_NOTES:
         return
-    if number > _ALWAYS_NOTED and shapes == _last.get(position.phase):
+    if number > _ALWAYS_NOTED and shapes == _state.last.get(position.phase):
         return
-    _last[position.phase] = shapes
-    _count[0] += 1
+    _state.last[position.phase] = shapes
+    _state.count += 1
     notes.note(
         said.StepInput(phase=recorder.PHASE_NAMES[position.phase], step=number, elements=elements, shapes=shapes)
     )
@@ -113,9 +111,9 @@ def _step_counted(number: int) -> None:
 def _optimizer_steps(optimizer: Any) -> None:
     """Before the first step of an optimizer: how much state it is going to make."""
     key = id(optimizer)
-    if key in _told_roots:
+    if key in _state.told_roots:
         return
-    _told_roots.add(key)
+    _state.told_roots.add(key)
     name = type(getattr(optimizer, "optimizer", optimizer)).__name__
     expected = _expected_state(name, optimizer)
     notes.note(said.OptimizerBegins(class_name=name, expected_bytes=expected))
@@ -146,7 +144,7 @@ def _backward_called(torch: Any) -> None:
     """Notes the first backward() that keeps its graph."""
     import functools
 
-    from vramfit.diagnose import frames
+    from vramfit.base import frames
 
     original = torch.autograd.backward
     told: set[str] = set()

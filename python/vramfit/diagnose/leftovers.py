@@ -10,21 +10,25 @@ import time
 import weakref
 from typing import Any
 
-from vramfit import cut, events, loaders, notes, owners, recorder, scopes
+from vramfit.base import events, notes, process, recorder
 from vramfit.contract import notes as said
 from vramfit.diagnose import groups, live_tensors
-from vramfit.phases import position
+from vramfit.observe import loaders, owners, scopes, training_loaders
+from vramfit.observe.phases import position
 
 _MAX_INVENTORIES = 3
 _MIN_BYTES = 1 << 16
 
-_state: dict[str, Any] = {"taken": 0, "pending": None, "due": False}
-_before_training: dict[int, weakref.ref[Any]] = {}  # tensors that are older than training: constants
+
+class _State:
+    def __init__(self) -> None:
+        self.taken = 0
+        self.pending: Any = None
+        self.due = False
+        self.before_training: dict[int, weakref.ref[Any]] = {}  # tensors that are older than training: constants
 
 
-def restart() -> None:
-    _state.update(taken=0, pending=None, due=False)
-    _before_training.clear()
+_state = process.own(_State)
 
 
 def _gradient_bytes() -> int:
@@ -37,47 +41,47 @@ def _gradient_bytes() -> int:
 
 
 def _inventory(but: set[int]) -> dict[str, Any] | None:
-    if _state["taken"] >= _MAX_INVENTORIES:
+    if _state.taken >= _MAX_INVENTORIES:
         return None
-    _state["taken"] += 1
+    _state.taken += 1
     known = live_tensors.known_storages() | but
     left = []
     for tensor in live_tensors.without(live_tensors.find_all(), known):
-        older = _before_training.get(id(tensor))
+        older = _state.before_training.get(id(tensor))
         if older is None or older() is not tensor:
             left.append(tensor)
     return {
         "at_ns": time.monotonic_ns(),
-        "allocated_bytes": cut.allocated(),
+        "allocated_bytes": recorder.allocated(),
         "gradient_bytes": _gradient_bytes(),
         "tensors": [entry for entry in groups.describe(left) if entry["bytes"] >= _MIN_BYTES],
     }
 
 
 def _before_pass(this_pass: loaders.Pass) -> None:
-    if position.trained and position.phase == recorder.TRAIN and not cut.looks_like_training(this_pass):
-        _state["pending"] = _inventory(set())
+    if position.trained and position.phase == recorder.TRAIN and not training_loaders.looks_like_one(this_pass):
+        _state.pending = _inventory(set())
 
 
 def _phase_begins(phase: int) -> None:
     if phase in (recorder.VALIDATE, recorder.TEST):
-        _state["due"] = position.trained
+        _state.due = position.trained
     elif phase == recorder.TRAIN:
-        _state.update(pending=None, due=False)
+        _state.pending, _state.due = None, False
 
 
 def _before_root(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    if position.phase == recorder.TRAIN and not position.trained and not _before_training:
+    if position.phase == recorder.TRAIN and not position.trained and not _state.before_training:
         inputs = {id(tensor) for _, tensor in owners.tensors_in(args, kwargs)}
         found = (tensor for tensor in live_tensors.find_all() if id(tensor) not in inputs)
-        _before_training.update((id(tensor), weakref.ref(tensor)) for tensor in found)
-    if not _state["due"]:
+        _state.before_training.update((id(tensor), weakref.ref(tensor)) for tensor in found)
+    if not _state.due:
         return
-    _state["due"] = False
-    found = _state["pending"]
+    _state.due = False
+    found = _state.pending
     if found is None:
         found = _inventory({owners.address_of(tensor) for _, tensor in owners.tensors_in(args, kwargs)})
-    _state["pending"] = None
+    _state.pending = None
     if found is not None:
         notes.note(said.Leftovers(phase=recorder.PHASE_NAMES[position.phase], **found))
 

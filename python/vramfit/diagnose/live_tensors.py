@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit import owners, scopes
-
-_tensor_types: dict[type, bool] = {}
+from vramfit.observe import owners, scopes
 
 
 @dataclass(frozen=True)
@@ -26,11 +25,12 @@ class Signature:
 
 
 def is_tensor(value: Any) -> bool:
-    kind = type(value)
-    known = _tensor_types.get(kind)
-    if known is None:
-        known = _tensor_types[kind] = sys.modules["torch"].Tensor in kind.__mro__
-    return known
+    return _is_tensor_type(type(value))
+
+
+@functools.cache
+def _is_tensor_type(kind: type) -> bool:
+    return sys.modules["torch"].Tensor in kind.__mro__
 
 
 def on_card(value: Any) -> bool:

@@ -11,10 +11,19 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from vramfit import notes
+from vramfit.base import notes, process
+from vramfit.values.standing_in import keep_scriptable
 
-_originals: list[tuple[Any, str, Any]] = []
-_plain: list[type] = []  # types that are no subclasses in the sense above
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.originals: list[tuple[Any, str, Any]] = []
+        self.plain: tuple[type, ...] = ()  # types that are no subclasses in the sense above
+
+
+_state = process.own(_State)
 
 
 def watch(
@@ -22,12 +31,12 @@ def watch(
 ) -> None:
     """Calls after(what before() gave, result, first argument) for calls on plain tensors that return another object."""
     original = getattr(place, name)
-    _plain[:] = [torch.Tensor, torch.nn.Parameter]
+    _state.plain = (torch.Tensor, torch.nn.Parameter)
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         first = args[0] if args else None
-        if type(first) not in _plain:
+        if type(first) not in _state.plain:
             return _aside(place, name, original, call, args, kwargs)
         level = before() if before is not None else None
         result = original(*args, **kwargs)
@@ -38,9 +47,9 @@ def watch(
                 notes.hook_failed(f"{after.__module__}.{name}", error)
         return result
 
-    _originals.append((place, name, original))
+    _state.originals.append((place, name, original))
     setattr(place, name, call)
-    _keep_scriptable(torch, original, call)
+    keep_scriptable(original, call)
 
 
 def _aside(place: Any, name: str, original: Any, ours: Any, args: Any, kwargs: Any) -> Any:
@@ -50,20 +59,13 @@ def _aside(place: Any, name: str, original: Any, ours: Any, args: Any, kwargs: A
     try:
         return original(*args, **kwargs)
     finally:
-        if _originals:
+        if _state.originals:
             setattr(place, name, ours)
 
 
-def _keep_scriptable(torch: Any, original: Any, replacement: Any) -> None:
-    """TorchScript knows torch's functions by identity: the replacement means the same operator."""
-    table = torch.jit._builtins._get_builtin_table()
-    if id(original) in table:
-        table[id(replacement)] = table[id(original)]
-
-
 def put_back() -> None:
-    while _originals:
-        setattr(*_originals.pop())
+    while _state.originals:
+        setattr(*_state.originals.pop())
 
 
 def stop_before_compile(torch: Any) -> None:

@@ -6,8 +6,10 @@ import functools
 import threading
 from typing import Any
 
-from vramfit import notes
+from vramfit.base import notes
 from vramfit.contract import notes as said
+from vramfit.private import loaders as of_loaders
+from vramfit.private import torch as of_torch
 
 
 def _worker_loop(original: Any) -> Any:
@@ -37,8 +39,7 @@ def _note_rank() -> None:
 
 
 def install(torch: Any) -> None:
-    torch.cuda._lazy_call(_note_rank)
-    from torch.utils.data import _utils
-
-    _utils.worker._worker_loop = _worker_loop(_utils.worker._worker_loop)
-    _utils.pin_memory._pin_memory_loop = _pin_loop(_utils.pin_memory._pin_memory_loop)
+    of_torch.lazy_call(_note_rank)
+    for name, wrap in ((of_loaders.worker_loop, _worker_loop), (of_loaders.pin_loop, _pin_loop)):
+        if not name.is_gone():
+            name.replace(wrap(name.get()))

@@ -7,18 +7,15 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from vramfit import events, notes, owners, recorder, scopes
+from vramfit.base import events, notes, recorder
 from vramfit.contract import notes as said
-from vramfit.diagnose import holders, live_tensors
-from vramfit.phases import position
+from vramfit.diagnose import live_tensors
+from vramfit.observe import holders, owners, scopes
+from vramfit.observe.phases import position
 
 _STEPS = (2, 4)  # at whose end the live tensors are compared with the weights
 _SHARE = 0.9  # of the weights' bytes that must be found again
 _MIN_BYTES = 1 << 20
-
-
-def restart() -> None:
-    pass
 
 
 def _step_counted(number: int) -> None:
@@ -40,12 +37,14 @@ def _step_counted(number: int) -> None:
     size = sum({owners.address_of(t): t.numel() * t.element_size() for t in found}.values())
     if size < _MIN_BYTES or sum(tensor.numel() for tensor in found) < _SHARE * total:
         return
-    holder = holders.find([found[0]], [found])[0]
+    # The collector's order is by chance; a script's loop over the copy often ends at its last tensor, under a name.
+    first = next(tensor for shape in wanted for tensor in found if tuple(tensor.shape) == shape)
+    holder = holders.find([first], [found])[0]
     notes.note(
         said.WeightCopy(
             step=number,
             at_ns=time.monotonic_ns(),
-            address=owners.address_of(found[0]),
+            address=owners.address_of(first),
             holder=asdict(holder),
             tensors=len(found),
             bytes=size,

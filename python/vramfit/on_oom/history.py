@@ -12,6 +12,8 @@ import threading
 import time
 from typing import Any
 
+from vramfit.private import torch as of_torch
+
 ENTRIES = 10_000
 STACK_SECONDS = 3e-6  # of one allocation: PyTorch says 2 us, deep stacks take more
 MOST_SHARE = 0.01
@@ -42,7 +44,7 @@ class History:
         if on == self._on:
             return
         # Off is a history without stacks: to end it would make PyTorch warn, and lose what it has.
-        record = self._torch.cuda.memory._record_memory_history
+        record = of_torch.record_memory_history
         record("all", context="alloc" if on else None, stacks="python", max_entries=ENTRIES)
         self._on = on
 

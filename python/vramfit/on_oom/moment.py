@@ -13,9 +13,11 @@ import traceback
 from dataclasses import dataclass, field
 from typing import Any
 
-from vramfit import notes, owners
-from vramfit.diagnose import frames, groups, live_tensors
+from vramfit.base import frames, notes, process
+from vramfit.diagnose import groups, live_tensors
+from vramfit.observe import owners
 from vramfit.on_oom import history, waymarks
+from vramfit.private import torch as of_torch
 
 MAX_MOMENTS = 3
 _MAX_FRAMES = 100
@@ -39,37 +41,44 @@ class Moment:
     summary: str = ""
 
 
-moments: list[Moment] = []
-seen = [0]  # errors in all
-_installed: list[Any] = []
+class Collected:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.torch: Any = None
+        self.moments: list[Moment] = []
+        self.errors = 0  # in all
+
+
+collected = process.own(Collected)
 
 
 def install(torch: Any) -> None:
-    _installed[:] = [torch]
-    torch.cuda._lazy_call(_card_opened)
+    collected.torch = torch
+    of_torch.lazy_call(_card_opened)
 
 
 @notes.guarded("on_oom.card_opened")
 def _card_opened() -> None:
-    torch = _installed[0]
-    torch._C._cuda_attach_out_of_memory_observer(_out_of_memory)
+    torch = collected.torch
+    of_torch.attach_oom_observer(_out_of_memory)
     history.History(torch).begin()
     waymarks.begin(torch)
 
 
 def _out_of_memory(device: int, tried: int, total: int, free: int) -> None:
     """The observer. Whatever fails in here must not reach PyTorch."""
-    seen[0] += 1
-    if len(moments) >= MAX_MOMENTS:
+    collected.errors += 1
+    if len(collected.moments) >= MAX_MOMENTS:
         return
     try:
         moment = Moment(device, tried, total, free, _stack())
-        moments.append(moment)
+        collected.moments.append(moment)
         for part in (_measure, _find_owners, _take_snapshot):
             _guarded(part, moment)
         from vramfit.on_oom import report
 
-        report.write(moment, len(moments))
+        report.write(moment, len(collected.moments))
         moment.snapshot = None
     except Exception as error:
         notes.hook_failed("on_oom", error)
@@ -98,14 +107,14 @@ def _stack() -> list[dict[str, Any]]:
 
 
 def _measure(moment: Moment) -> None:
-    cuda = _installed[0].cuda
+    cuda = collected.torch.cuda
     moment.allocated = int(cuda.memory_allocated(moment.device))
     moment.reserved = int(cuda.memory_reserved(moment.device))
     moment.summary = str(cuda.memory_summary(moment.device))
 
 
 def _take_snapshot(moment: Moment) -> None:
-    moment.snapshot = _installed[0].cuda.memory._snapshot()
+    moment.snapshot = of_torch.take_snapshot()
     wanted = {entry["address"]: entry for entry in moment.held}
     for segment in moment.snapshot.get("segments", ()):
         address = segment["address"]
@@ -127,7 +136,7 @@ def _script_line(stack: Any) -> str:
 
 def _find_owners(moment: Moment) -> None:
     """Weights, gradients and optimizer state by the objects that hold them; the rest by the script's names."""
-    torch = _installed[0]
+    torch = collected.torch
     modules, optimizers = _modules_and_optimizers(torch)
     where: dict[int, str] = {}
     sizes: dict[int, int] = {}
@@ -139,12 +148,12 @@ def _find_owners(moment: Moment) -> None:
             sizes[address] = live_tensors.storage_bytes(tensor)
 
     for module in modules:
-        for parameter in module._parameters.values():
+        for parameter in of_torch.parameters.of(module).values():
             if parameter is not None and live_tensors.is_tensor(parameter):
                 add(parameter, "weights")
                 if parameter.grad is not None:
                     add(parameter.grad, "gradients")
-        for buffer in module._buffers.values():
+        for buffer in of_torch.buffers.of(module).values():
             if buffer is not None and live_tensors.is_tensor(buffer):
                 add(buffer, "buffers")
     for optimizer in optimizers:
@@ -173,7 +182,7 @@ def _modules_and_optimizers(torch: Any) -> tuple[list[Any], list[Any]]:
             mro = kind.__mro__
             known = "module" if torch.nn.Module in mro else "optimizer" if torch.optim.Optimizer in mro else ""
             kinds[kind] = known
-        if known == "module" and "_parameters" in each.__dict__ and "_buffers" in each.__dict__:
+        if known == "module" and each.__dict__.keys() >= of_torch.REGISTERS:
             modules.append(each)
         elif known == "optimizer" and "state" in each.__dict__:
             optimizers.append(each)

@@ -23,23 +23,32 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from vramfit import errors
-from vramfit.on_oom import moment as moments
+from vramfit.base import process
 from vramfit.on_oom import waymarks
-from vramfit.on_oom.moment import Moment
+from vramfit.on_oom.moment import Moment, collected
+from vramfit.steer import errors
 
 DOCTOR_SECONDS = 60.0
 _FOR_THE_DOCTOR = ("traceback.txt", "snapshot.pickle", "memory_summary.txt", "report.json")
 _APART = ("snapshot", "summary")  # in files of their own
 _MAX_SNAPSHOT_SEGMENTS = 200_000
-_folders: list[Path] = []
-_finished: list[bool] = []
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.folders: list[Path] = []
+        self.finished = False
+
+
+_state = process.own(_State)
 
 
 def write(moment: Moment, number: int) -> None:
     """At the moment itself, from inside the allocator's call: a job that is killed next has its report."""
     folder = _make_folder(number)
-    _folders.append(folder)
+    _state.folders.append(folder)
     (folder / "owners.txt").write_text(owners_text(moment), encoding="utf-8")
     (folder / "memory_summary.txt").write_text(moment.summary, encoding="utf-8")
     _write_json(folder, moment, None)
@@ -116,23 +125,23 @@ def finish(error: BaseException) -> None:
 
 
 def _finish_oom(error: BaseException) -> None:
-    if not _folders or _finished:
+    if not _state.folders or _state.finished:
         return
-    _finished.append(True)
-    folder = _folders[-1]
+    _state.finished = True
+    folder = _state.folders[-1]
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     (folder / "traceback.txt").write_text(text, encoding="utf-8")
-    _write_json(folder, moments.moments[-1], error)
+    _write_json(folder, collected.moments[-1], error)
     verdict = _ask_doctor(folder) if os.environ.get("VRAMFIT_ON_OOM") == "doctor" else ""
     shown = os.path.relpath(folder)
     print(f"vramfit: {verdict + chr(10) + '         ' if verdict else ''}the report is in {shown}/", file=sys.stderr)
 
 
 def tell_unfinished() -> None:
-    if _folders and not _finished:
-        errors_seen = moments.seen[0]
+    if _state.folders and not _state.finished:
+        errors_seen = collected.errors
         how_often = "once" if errors_seen == 1 else f"{errors_seen} times"
-        place = os.path.relpath(_folders[-1])
+        place = os.path.relpath(_state.folders[-1])
         print(f"vramfit: the job ran out of memory {how_often} and caught it; a report is in {place}/", file=sys.stderr)
 
 

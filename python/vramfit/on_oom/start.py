@@ -7,7 +7,8 @@ import sys
 
 def _start() -> None:
     try:
-        from vramfit import importing, on_oom
+        from vramfit import on_oom
+        from vramfit.base import importing
 
         if on_oom.is_wanted():
             importing.install()

@@ -13,14 +13,14 @@ It costs 4 KiB of the card and some 30 us a mark; only the current device's curr
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit.diagnose import frames
+from vramfit.base import frames, process
+from vramfit.private import torch as of_torch
 
 PERIOD_SECONDS = 0.005
 MARKS = 1024  # then the numbers begin again
@@ -51,8 +51,15 @@ class _Device:
         self.count = 0
 
 
-_devices: dict[int, _Device | None] = {}
-_next = [0.0]
+class _State:
+    KEEPS = ("next",)
+
+    def __init__(self) -> None:
+        self.devices: dict[int, _Device | None] = {}
+        self.next = 0.0  # when a mark is due
+
+
+_state = process.own(_State)
 
 
 def begin(torch: Any) -> None:
@@ -60,7 +67,6 @@ def begin(torch: Any) -> None:
 
     warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
     module.register_module_forward_pre_hook(_make_hook(torch))
-    os.register_at_fork(after_in_child=_devices.clear)
 
 
 def _make_hook(torch: Any) -> Any:
@@ -71,12 +77,12 @@ def _make_hook(torch: Any) -> Any:
         if is_compiling():
             return
         now = clock()
-        if now >= _next[0]:
-            _next[0] = now + PERIOD_SECONDS
+        if now >= _state.next:
+            _state.next = now + PERIOD_SECONDS
             try:
                 _send(torch, module)
             except Exception:  # a stream that is being captured, an error that is on its way already
-                _next[0] = now + 1.0
+                _state.next = now + 1.0
 
     return called
 
@@ -85,10 +91,10 @@ def _send(torch: Any, module: Any) -> None:
     if _is_watched(torch) or torch.cuda.is_current_stream_capturing():
         return
     device = torch.cuda.current_device()
-    if device not in _devices:
-        _devices[device] = None  # so that an error in the next line is met once
-        _devices[device] = _Device(torch, device)
-    state = _devices[device]
+    if device not in _state.devices:
+        _state.devices[device] = None  # so that an error in the next line is met once
+        _state.devices[device] = _Device(torch, device)
+    state = _state.devices[device]
     if state is None:
         return
     slot = state.count % MARKS
@@ -100,18 +106,18 @@ def _send(torch: Any, module: Any) -> None:
 
 def _is_watched(torch: Any) -> bool:
     """Under a mode that looks at every operator (fake tensors, tracing) ours would be seen."""
-    return bool(torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack())
+    return of_torch.runs_in_mode()
 
 
 def storages() -> set[int]:
     """Where our own numbers lie on the cards."""
-    return {int(state.numbers.untyped_storage().data_ptr()) for state in _devices.values() if state is not None}
+    return {int(state.numbers.untyped_storage().data_ptr()) for state in _state.devices.values() if state is not None}
 
 
 def places() -> list[Place]:
     """Where each card was. Reads host memory only: after an error the card answers nothing."""
     found = []
-    for device, state in _devices.items():
+    for device, state in _state.devices.items():
         if state is None or state.count == 0:
             continue
         arrived = int(state.arrived[0])

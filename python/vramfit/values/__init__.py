@@ -15,8 +15,10 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from vramfit import importing, notes
+from vramfit.base import importing, notes, process
 from vramfit.contract import notes as said
+from vramfit.private import python as of_python
+from vramfit.private import torch as of_torch
 
 _COMPILE_NOTE = "torch.compile was switched off: compiled kernels cannot be run on the CPU, so operators run one by one"
 
@@ -26,22 +28,29 @@ def policy() -> str:
     return "zeros" if os.environ.get("VRAMFIT_REAL") == "1" else os.environ.get("VRAMFIT_VALUES") or "zeros"
 
 
-_state = {"installed": False}
-_modes: list[Any] = []  # torch 2.6 drops the last reference to a mode while it prints a tensor
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.installed = False
+        self.modes: list[Any] = []  # torch 2.6 drops the last reference to a mode while it prints a tensor
+
+
+_state = process.own(_State)
 
 
 def install(torch: ModuleType) -> None:
     """Switches computed values on in this process. Under `cpu` compiled code is run eagerly."""
-    if _state["installed"]:
+    if _state.installed:
         return
-    _state["installed"] = True
+    _state.installed = True
     if policy() == "tracked":
         _track()
         return
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
     _enter(_exact)
     importing.after_import(
-        "torch._dynamo", lambda _: notes.note(said.Values(function="torch.compile", text=_COMPILE_NOTE))
+        of_torch.COMPILER, lambda _: notes.note(said.Values(function="torch.compile", text=_COMPILE_NOTE))
     )
 
 
@@ -76,15 +85,15 @@ def _enter(make: Callable[[], Any]) -> None:
 
     def enter() -> None:
         mode = make()
-        _modes.append(mode)
+        _state.modes.append(mode)
         mode.__enter__()
 
     enter()
-    start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
+    start = of_python.bootstrap_thread.get()
 
     def start_with_values(self: threading.Thread) -> None:
         if self.name != THREAD_NAME:
             enter()
         start(self)
 
-    threading.Thread._bootstrap_inner = start_with_values  # type: ignore[attr-defined]
+    of_python.bootstrap_thread.replace(start_with_values)

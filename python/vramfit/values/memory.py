@@ -7,6 +7,8 @@ import functools
 
 import torch
 
+from vramfit.private import torch as of_torch
+
 
 def is_plain(tensor: torch.Tensor) -> bool:
     """True when the tensor is a strided view of one storage, which is all that can be seen from the host."""
@@ -23,7 +25,7 @@ def over_same_bytes(tensor: torch.Tensor) -> torch.Tensor:
     seen = flat.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
     if tensor.is_conj():
         seen = seen.conj()
-    return torch._neg_view(seen) if tensor.is_neg() else seen
+    return of_torch.negative_view(seen) if tensor.is_neg() else seen
 
 
 @functools.lru_cache(maxsize=4096)  # the allocator gives the same blocks again and again

@@ -7,17 +7,24 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from vramfit import composite, notes
+from vramfit.base import composite, notes, process
 from vramfit.contract import notes as said
+from vramfit.private import torch as of_torch
+from vramfit.private.names import need
 from vramfit.values import randomness
 from vramfit.values.kernels import KERNELS
 from vramfit.values.memory import is_plain, over_same_bytes
 
+need(of_torch.overload, of_torch.schema, of_torch.dispatch_mode)
+need(of_torch.flatten_tree, of_torch.unflatten_tree, of_torch.map_tree)
+
+
 Tensor = torch.Tensor
-Operator = torch._ops.OpOverload
+Operator = of_torch.overload.get()
+TorchDispatchMode = of_torch.dispatch_mode.get()
+tree_flatten, tree_unflatten = of_torch.flatten_tree.get(), of_torch.unflatten_tree.get()
+tree_map = of_torch.map_tree.get()
 
 # Operators that only make, name or resize memory: no value to compute.
 _WITHOUT_VALUES = """
@@ -60,7 +67,7 @@ class CpuValues(TorchDispatchMode):
         if composite.is_composite(operator):
             return composite.take_apart(self, operator, args, kwargs)
         leaves = tree_flatten((args, kwargs))[0]
-        name = operator._schema.name
+        name = of_torch.schema.of(operator).name
         if not _is_on_card(leaves) or operator.is_view or name in _NO_VALUES:
             return operator(*args, **kwargs)
         if not all(is_plain(leaf) for leaf in leaves if isinstance(leaf, Tensor)):
@@ -138,7 +145,7 @@ class Twice:
     def _find_written(self) -> list[Tensor]:
         args, kwargs = tree_unflatten(self.leaves, self.shape)
         found: list[Tensor] = []
-        for position, argument in enumerate(self.operator._schema.arguments):
+        for position, argument in enumerate(of_torch.schema.of(self.operator).arguments):
             if argument.alias_info is None or not argument.alias_info.is_write:
                 continue
             value = args[position] if position < len(args) else kwargs.get(argument.name)
@@ -248,11 +255,18 @@ def _is_fill(name: str, args: Any) -> bool:
     return len(given) == 1 and _is_mask(given[0]) and args[2].numel() == 1
 
 
-_inexact: set[str] = set()
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.inexact: set[str] = set()  # operators
+
+
+_state = process.own(_State)
 
 
 def _say_inexact(name: str, why: str) -> None:
     """Once per operator: its results keep whatever bytes were there."""
-    if name not in _inexact:
-        _inexact.add(name)
+    if name not in _state.inexact:
+        _state.inexact.add(name)
         notes.note(said.Values(function=name, text=f"{name} was not run on the CPU, its values are not exact: {why}"))

@@ -12,9 +12,11 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from vramfit import errors, events, notes, owners, scopes
+from vramfit.base import events, notes
+from vramfit.base.stop import RunComplete
 from vramfit.contract import notes as said
-from vramfit.stop import RunComplete
+from vramfit.observe import owners, scopes
+from vramfit.steer import errors
 
 _VALUES = 64  # of a tensor, evenly spread
 _Key = tuple[str, tuple[int, ...]]  # a weight's name and shape

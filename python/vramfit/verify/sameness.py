@@ -9,8 +9,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from vramfit import loaders
-from vramfit.loaders import Pass
+from vramfit.observe import loaders
+from vramfit.observe.loaders import Pass
+from vramfit.private import loaders as of_loaders
 
 _SEED = 20260101
 _DROPOUTS = "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout"
@@ -44,7 +45,7 @@ class FewBatches:
 def _shrink(samples: int, this_pass: Pass) -> None:
     loader = this_pass.loader
     sampler = getattr(loader, "batch_sampler", None)
-    is_stream = getattr(loader, "_dataset_kind", None) == 1
+    is_stream = of_loaders.is_stream(loader)
     if sampler is None or is_stream or loaders.length_of(sampler) is None or "_vramfit_few" in loader.__dict__:
         return
     loader.__dict__["_vramfit_few"] = FewBatches(sampler, samples)

@@ -8,13 +8,22 @@ import re
 import sys
 from types import FrameType
 
-from vramfit import notes
+from vramfit.base import notes, process
 from vramfit.contract import notes as said
 
 _INSTALLED = re.compile(r"/site-packages/|/dist-packages/|/torchinductor_|/torch_geometric\.nn\.|/lib/python3\.\d+t?/")
 _OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/"
-_seen: set[tuple[object, int, str]] = set()
-_noted: set[tuple[str, str]] = set()
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.seen: set[tuple[object, int, str]] = set()
+        self.noted: set[tuple[str, str]] = set()
+
+
+_state = process.own(_State)
 
 
 def own_line(frame: FrameType | None) -> str:
@@ -44,7 +53,11 @@ def is_dispatch(frame: FrameType) -> bool:
 
 def is_users(frame: FrameType) -> bool:
     """Whether a frame is of the user's own code."""
-    return not is_ours(frame) and not _INSTALLED.search(frame.f_code.co_filename)
+    return is_users_file(frame.f_code.co_filename)
+
+
+def is_users_file(file: str) -> bool:
+    return not file.startswith((_OUR_FOLDER, "<")) and not _INSTALLED.search(file)
 
 
 def asking_line() -> tuple[object, int] | None:
@@ -63,12 +76,12 @@ def asking_frame() -> FrameType | None:
 def say(what: str) -> None:
     """Notes once for each line that `what` was decided by values that were not computed."""
     key = asking_line()
-    if key is None or (*key, what) in _seen:
+    if key is None or (*key, what) in _state.seen:
         return
-    _seen.add((*key, what))
+    _state.seen.add((*key, what))
     line = own_line(sys._getframe(1))
-    if (what, line) not in _noted:
-        _noted.add((what, line))
+    if (what, line) not in _state.noted:
+        _state.noted.add((what, line))
         notes.note(said.DataRead(what=what, line=line))
 
 

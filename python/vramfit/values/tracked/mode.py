@@ -15,15 +15,20 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map
 
-from vramfit import composite, phases, steering
-from vramfit.recorder import SAVE
+from vramfit.base import composite
+from vramfit.base.recorder import SAVE
+from vramfit.observe import phases
+from vramfit.private import torch as of_torch
+from vramfit.private.names import need, nothing
+from vramfit.values import steering
 from vramfit.values.mode import Twice
 from vramfit.values.tracked import lines, redrawing, sized, witness
 from vramfit.values.tracked.operators import Kind, Operator, names_of, operator_of
 from vramfit.values.tracked.states import ASSUMED, KNOWN, OPEN, UNKNOWN, host, put, set_state, state_of
+
+need(of_torch.overload, of_torch.schema, of_torch.overload_name, of_torch.dispatch_mode, of_torch.map_tree)
+
 
 Tensor = torch.Tensor
 
@@ -41,7 +46,10 @@ _MOST_MASKED = 1 << 14  # a masked tensor of more than two dimensions that is gi
 _MASKED = names_of("masked_fill masked_fill_ where index_fill index_fill_ scatter scatter_")
 # While a compiler traces, tensors are fake: they have no values, and its own mode, below ours, takes them. Its
 # `ignore_compile_internals` does not cover all who trace (vLLM on torch 2.11).
-_get_mode, _FAKE = torch._C._get_dispatch_mode, torch._C._TorchDispatchModeKey.FAKE
+_FAKE = getattr(of_torch.mode_keys.get(), "FAKE", None)
+_get_mode = of_torch.running_mode.get() if _FAKE is not None else nothing
+TorchDispatchMode, tree_map = of_torch.dispatch_mode.get(), of_torch.map_tree.get()
+_Overload = of_torch.overload.get()
 _NEVER_TRUE = ("aten::isnan", "aten::isinf", "aten::isposinf", "aten::isneginf", "aten::signbit")
 
 
@@ -60,7 +68,7 @@ class TrackedValues(TorchDispatchMode):
 
     def __torch_dispatch__(self, overload: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if not isinstance(overload, torch._ops.OpOverload) or _get_mode(_FAKE) is not None:
+        if not isinstance(overload, _Overload) or _get_mode(_FAKE) is not None:
             return overload(*args, **kwargs)
         if composite.is_composite(overload):
             return composite.take_apart(self, overload, args, kwargs)
@@ -111,7 +119,7 @@ class _Call:
             is_list = isinstance(value, (list, tuple)) and len(value) == of
             return value[number : number + 1] if is_list or name == "scalars" and isinstance(value, Tensor) else value
 
-        names = [argument.name for argument in self.operator.overload._schema.arguments]
+        names = [argument.name for argument in of_torch.schema.of(self.operator.overload).arguments]
         args = tuple(one(name, value) for name, value in zip(names, self.args))
         kwargs = {name: one(name, value) for name, value in self.kwargs.items()}
         return _Call(self.operator, args, kwargs, _tensors_in(args, kwargs))
@@ -437,7 +445,7 @@ def _chooses(call: _Call) -> Any:
 def _entries(call: _Call) -> int:
     """Among how many it chooses."""
     source = call.args[0]
-    for position, argument in enumerate(call.operator.overload._schema.arguments):
+    for position, argument in enumerate(of_torch.schema.of(call.operator.overload).arguments):
         if argument.name == "dim":
             given = call.args[position] if position < len(call.args) else call.kwargs.get("dim", argument.default_value)
             return max(1, source.numel() if given is None or not source.dim() else source.size(given))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from enum import Enum, auto
 from typing import Any
 
 import torch
 
+from vramfit.private import torch as of_torch
 from vramfit.values import randomness
 
 
@@ -75,7 +77,7 @@ class Operator:
 
     def __init__(self, overload: Any) -> None:
         self.overload = overload
-        schema = overload._schema
+        schema = of_torch.schema.of(overload)
         self.name: str = schema.name
         self.is_random = randomness.is_random(overload)
         self.writes: list[tuple[int, str]] = [
@@ -90,9 +92,9 @@ class Operator:
     def _find_kind(self) -> Kind:
         if self.overload.is_view:
             return Kind.WITHOUT_VALUES
-        if self.name == "aten::fill_" and self.overload._overloadname == "Tensor":
+        if self.name == "aten::fill_" and of_torch.overload_name.of(self.overload) == "Tensor":
             return Kind.PLAIN
-        if self.name == "aten::bernoulli_" and self.overload._overloadname == "Tensor":
+        if self.name == "aten::bernoulli_" and of_torch.overload_name.of(self.overload) == "Tensor":
             return Kind.PLAIN
         if (found := _BY_NAME.get(self.name)) is not None:
             return found
@@ -113,11 +115,6 @@ class Operator:
         return found
 
 
-_known: dict[Any, Operator] = {}
-
-
+@functools.cache
 def operator_of(overload: Any) -> Operator:
-    found = _known.get(overload)
-    if found is None:
-        found = _known[overload] = Operator(overload)
-    return found
+    return Operator(overload)

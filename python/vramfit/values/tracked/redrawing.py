@@ -13,15 +13,25 @@ from __future__ import annotations
 import sys
 from types import CodeType, FrameType
 
-from vramfit import steering
+from vramfit.base import process
+from vramfit.values import steering
 from vramfit.values.tracked import lines
 
 _ROUNDS = 8  # that a loop goes on for, before it is taken for one that draws again
 _ROUNDS_AGAIN = 2
 
 _Place = tuple[CodeType, int]
-_going_on: dict[_Place, tuple[int, int]] = {}  # the call (its frame) that asked last, and how often it has
-_endless: set[_Place] = set()
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.going_on: dict[_Place, tuple[int, int]] = {}  # the call (its frame) that asked last, and how often it has
+        self.endless: set[_Place] = set()
+
+
+_state = process.own(_State)
 
 
 def is_over() -> bool:
@@ -30,13 +40,13 @@ def is_over() -> bool:
     if frame is None:
         return False
     place = (frame.f_code, frame.f_lasti)
-    call, count = _going_on.get(place, (0, 0))
+    call, count = _state.going_on.get(place, (0, 0))
     count = count + 1 if call == id(frame) else 1
-    _going_on[place] = (id(frame), count)
-    if count <= (_ROUNDS_AGAIN if place in _endless else _ROUNDS) or not steering.ends_a_loop_at(frame):
+    _state.going_on[place] = (id(frame), count)
+    if count <= (_ROUNDS_AGAIN if place in _state.endless else _ROUNDS) or not steering.ends_a_loop_at(frame):
         return False
-    _endless.add(place)
-    del _going_on[place]
+    _state.endless.add(place)
+    del _state.going_on[place]
     return True
 
 

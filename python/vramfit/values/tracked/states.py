@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import torch
 
+from vramfit.base import process
 from vramfit.values.memory import over_same_bytes
 
 Tensor = torch.Tensor
@@ -45,13 +46,21 @@ def find_library() -> ctypes.CDLL | None:
     return None
 
 
-_functions: list[_Functions] = []
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.functions: _Functions | None = None
+
+
+_state = process.own(_State)
 
 
 def begin() -> None:
     """From here on the virtual GPU keeps states."""
-    _functions.append(_Functions())
-    _functions[0].track()
+    if _state.functions is None:
+        _state.functions = _Functions()
+    _state.functions.track()
 
 
 def state_of(tensor: Tensor) -> int:
@@ -61,7 +70,7 @@ def state_of(tensor: Tensor) -> int:
     numel = tensor.numel()
     if numel == 0:
         return KNOWN
-    state = _functions[0].state
+    state = _state.functions.state
     if tensor.is_contiguous():
         return state(tensor.data_ptr(), numel * tensor.element_size())
     address, size = _extent(tensor)
@@ -74,7 +83,7 @@ def state_of(tensor: Tensor) -> int:
 def set_state(tensor: Tensor, state: int) -> None:
     """Contents stay as they are, or are forgotten with UNKNOWN."""
     for address, size in _pieces(tensor):
-        _functions[0].set(address, size, state)
+        _state.functions.set(address, size, state)
 
 
 def put(tensor: Tensor, value: Tensor, state: int) -> None:
@@ -89,7 +98,7 @@ def mark_written(tensor: Tensor, state: int) -> None:
     """The bytes of `tensor` were written from the host."""
     if tensor.is_cuda:
         for address, size in _pieces(tensor):
-            _functions[0].written(address, size, state)
+            _state.functions.written(address, size, state)
 
 
 def host(tensor: Tensor) -> Tensor:

@@ -17,13 +17,23 @@ import math
 
 import torch
 
+from vramfit.base import process
 from vramfit.values.tracked import lines, states
 
 Tensor = torch.Tensor
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 _SHRINK = 0.9
-_asked: dict[object, int] = {}
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.asked: dict[object, int] = {}  # values, by line
+
+
+_state = process.own(_State)
 
 
 def give_values(tensor: Tensor) -> None:
@@ -64,6 +74,6 @@ def _spread(shape: tuple[int, ...]) -> Tensor:
 
 def _shrinking() -> float:
     line = lines.asking_line()
-    count = _asked.get(line, 0)
-    _asked[line] = count + 1
+    count = _state.asked.get(line, 0)
+    _state.asked[line] = count + 1
     return max(_SHRINK ** (count + 1), 1e-30)

@@ -1,0 +1,145 @@
+"""torch._dynamo is imported when it is needed, not by the first optimizer.
+
+Since PyTorch 2.1 every optimizer imports it: to keep the compiler out of some of its functions (`torch._compile.
+_disable_dynamo`) and to break a graph that is being compiled (`torch.optim.optimizer._use_grad_for_differentiable`).
+Where nothing is compiled neither does anything, and the import takes about as long as torch's own. What stands in
+`sys.modules` until then answers those two callers, and becomes the real module at anybody's first other question.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from vramfit.base import process
+from vramfit.base.importing import find_behind
+from vramfit.private import torch as of_torch
+
+NAME = of_torch.COMPILER
+_KNOWN = frozenset(("__class__", "__spec__", "__name__", "__file__"))  # the import system and inspect ask every module
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.loading = threading.RLock()
+        self.called_directly: list[Any] = []
+
+
+_state = process.own(_State)
+_PATIENCE = 60.0  # seconds: two threads that wait for each other's imports go on, as Python's own would
+
+
+def _break_no_graph(*_: Any, **__: Any) -> None:
+    """There is none."""
+
+
+def _call_directly(function: Callable[..., Any], *_: Any, **__: Any) -> Callable[..., Any]:
+    """What `torch._compile` keeps at the function as its `__dynamo_disable`, until the compiler is there."""
+    _state.called_directly.append(function)
+
+    def direct(*arguments: Any, **named: Any) -> Any:
+        return function(*arguments, **named)
+
+    return direct
+
+
+_ANSWERS = {
+    ("torch._compile", "disable"): _call_directly,
+    ("torch.optim.optimizer", "graph_break"): _break_no_graph,
+}
+
+
+def _name_of_asker() -> str:
+    """The module whose code asks _Late for an attribute; C++ may ask with no Python below it."""
+    try:
+        return sys._getframe(2).f_globals.get("__name__", "")
+    except ValueError:
+        return ""
+
+
+class _Late(ModuleType):
+    def __getattribute__(self, name: str) -> Any:
+        if name in _KNOWN:
+            return ModuleType.__getattribute__(self, name)
+        answer = _ANSWERS.get((_name_of_asker(), name))
+        if answer is not None:
+            return answer
+        _load(self)
+        return getattr(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _KNOWN:
+            _load(self)
+        ModuleType.__setattr__(self, name, value)
+
+
+class _Loading(ModuleType):
+    """While one thread runs the module's code: to the others it is what it was before, or they wait."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name not in _KNOWN and ModuleType.__getattribute__(self, "_vramfit_loader") != threading.get_ident():
+            answer = _ANSWERS.get((_name_of_asker(), name))
+            if answer is not None:
+                return answer
+            if _state.loading.acquire(timeout=_PATIENCE):
+                _state.loading.release()
+        return ModuleType.__getattribute__(self, name)
+
+
+def _load(module: ModuleType) -> None:
+    """From here on it is the module that PyTorch meant, and who was called directly asks it the next time."""
+    with _state.loading:
+        if type(module) is not _Late:
+            return
+        module.__class__ = ModuleType
+        module.__dict__["_vramfit_loader"] = threading.get_ident()
+        module.__class__ = _Loading
+        _forget_direct_calls()
+        spec = module.__spec__
+        assert spec is not None and isinstance(spec.loader, _Loader)
+        spec.loader = module.__loader__ = spec.loader.late
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            sys.modules.pop(NAME, None)  # as after any import that failed
+            raise
+        finally:
+            module.__class__ = ModuleType
+            module.__dict__.pop("_vramfit_loader", None)
+            _forget_direct_calls()
+
+
+def _forget_direct_calls() -> None:
+    for function in list(_state.called_directly):
+        vars(function).pop(of_torch.KEPT_DIRECT, None)
+    _state.called_directly.clear()
+
+
+class _Loader(importlib.abc.Loader):
+    def __init__(self, late: Any) -> None:
+        self.late = late
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.late.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__class__ = _Late
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return find_behind(self, _Loader, fullname, path, target) if fullname == NAME else None
+
+
+def install() -> None:
+    """After `importing.install()`: whoever waits for the import is called when it really happens."""
+    sys.meta_path.insert(0, _Finder())

@@ -1,0 +1,119 @@
+"""The recorder's C interface (include/vramfit/vramfit.h) by ctypes.
+
+The recorder is preloaded, so its functions are in the process already; where it is absent every call is a no-op.
+`PyDLL` keeps the GIL: the functions return at once, and the recorder may check its reading of Python's frames only
+while the GIL is held.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from vramfit.base import process
+from vramfit.contract.numbers import Memory, Owner, Phase, Stage
+
+LOAD, TRAIN, VALIDATE, TEST, SAVE = map(int, Phase)
+PHASE_NAMES = tuple(phase.name.lower() for phase in Phase)
+OTHER, FORWARD, BACKWARD, OPTIMIZER, INPUT = map(int, Stage)
+_, WEIGHT, GRADIENT, OPTIMIZER_STATE, INPUT_BLOCK, ACTIVATION, WORKSPACE, BUFFER, *_kinds = map(int, Owner)
+AVERAGE, MASTER, QUANTIZATION, CACHE, OTHER_MODEL = _kinds
+ALLOCATED, PEAK_ALLOCATED, RESERVED, PEAK_RESERVED = map(int, Memory)
+
+
+def _bind() -> Callable[..., Any]:
+    library = ctypes.PyDLL(None)
+
+    def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any] | None:
+        try:
+            found = getattr(library, name)
+        except AttributeError:
+            return None
+        found.restype, found.argtypes = result, arguments
+        return found
+
+    return function
+
+
+_function = _bind()
+
+
+def _or_nothing(found: Callable[..., Any] | None, result: int | None) -> Callable[..., Any]:
+    return found if found is not None else lambda *_: result
+
+
+_intern = _or_nothing(_function("vramfit_intern", ctypes.c_uint32, ctypes.c_char_p), 0)
+_note = _or_nothing(_function("vramfit_note", None, ctypes.c_char_p), None)
+_mark = _or_nothing(_function("vramfit_mark", None, ctypes.c_char_p), None)
+set_phase = _or_nothing(_function("vramfit_set_phase", None, ctypes.c_uint32), None)
+recorded = _or_nothing(_function("vramfit_recorded", ctypes.c_uint64), 0)
+relabel = _or_nothing(_function("vramfit_relabel", None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32), None)
+set_stage = _or_nothing(_function("vramfit_set_stage", None, ctypes.c_uint32), None)
+set_scope = _or_nothing(_function("vramfit_set_scope", ctypes.c_uint32, ctypes.c_uint32), 0)
+own_line = _or_nothing(_function("vramfit_own_line", ctypes.c_uint32), 0)
+inherit_line = _or_nothing(_function("vramfit_inherit_line", ctypes.c_uint32, ctypes.c_uint32), 0)
+tag = _or_nothing(_function("vramfit_tag", None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32), None)
+step = _or_nothing(_function("vramfit_step", None, ctypes.c_uint64), None)
+memory = _or_nothing(_function("vramfit_memory", ctypes.c_int64, ctypes.c_uint32, ctypes.c_uint32), -1)
+reset_peaks = _or_nothing(_function("vramfit_reset_peaks", None), None)
+
+_watch_lines = _or_nothing(_function("vramfit_watch_lines", ctypes.c_int, ctypes.c_void_p), 0)
+_finds_lines = _or_nothing(_function("vramfit_finds_lines", ctypes.c_int), 1)
+_api_version = _or_nothing(_function("vramfit_api_version", ctypes.c_int), 0)
+
+
+def check() -> bool:
+    """Whether the recorder is there. With the GIL held, as here, it also checks its reading of Python's frames."""
+    return bool(_api_version() >= 1)
+
+
+def finds_lines() -> bool:
+    """Whether blocks are recorded with the script's own lines. Another layout of Python's frames has none."""
+    return bool(_finds_lines())
+
+
+class _State:
+    def __init__(self) -> None:
+        self.ids: dict[str, int] = {}  # of the strings in this process's recording
+
+
+_state = process.own(_State)
+
+
+def intern(text: str) -> int:
+    """The id of a string in this process's recording; 0 when nothing is recorded."""
+    known = _state.ids.get(text)
+    if known is None:
+        known = _state.ids[text] = _intern(text.encode("utf-8", "replace").replace(b"\0", b" "))
+    return known
+
+
+def note(line: str) -> None:
+    """Appends one JSON object to this process's notes."""
+    _note(line.encode("utf-8", "replace").replace(b"\0", b" "))
+
+
+def watch_lines(watch: Callable[[Any, int], bool] | None) -> bool:
+    """Has each line of wanted code told once; `watch` must live on. None ends it. In this thread."""
+    return bool(_watch_lines(ctypes.c_void_p(id(watch)) if watch is not None else None))
+
+
+def mark(text: str) -> None:
+    _mark(text.encode("utf-8", "replace").replace(b"\0", b" "))
+
+
+def allocated() -> int:
+    """Bytes in tensors, on all cards."""
+    return total(ALLOCATED)
+
+
+def total(quantity: int) -> int:
+    """Bytes of one of PEAK_RESERVED, ALLOCATED and the like on all cards; 0 where nothing is recorded."""
+    found = 0
+    for device in range(16):
+        level = memory(device, quantity)
+        if level < 0 and device > 0:
+            break
+        found += max(level, 0)
+    return found

@@ -1,0 +1,349 @@
+"""What the planner needs to know of the job: loaders, models and their blocks, optimizers, precision, steps."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from vramfit.base import events, notes, process, recorder
+from vramfit.base.recorder import FORWARD, TEST, TRAIN, VALIDATE
+from vramfit.contract import notes as said
+from vramfit.observe import loaders, owners, phases, quiet_forwards, scopes
+from vramfit.observe.loaders import Pass
+from vramfit.observe.phases import position
+
+_MAX_DEPTH = 4  # of module names whose activations are measured
+_MAX_BLOCKS = 400
+_MEASURED_FORWARDS = 2  # the first also allocates workspaces; the later note counts
+
+
+class _State:
+    def __init__(self) -> None:
+        self.said: set[tuple[str, int]] = set()
+        self.steps: dict[int, int] = {}
+        self.facts: dict[str, Any] = {}
+        self.loaders: dict[int, list[dict[str, Any]]] = {}  # shapes of a loader's first batch, by its ordinal
+        self.first_optimizer: int | None = None  # id of the one that stepped first
+        self.counted: tuple[int, int, int, int] | None = None  # the batch of an evaluation that was counted last
+        self.meter: _Meter | None = None
+        self.measured: dict[int, int] = {}  # id of a root -> training forwards measured
+
+
+_state = process.own(_State)
+
+
+def _once(kind: str, key: int) -> bool:
+    if (kind, key) in _state.said:
+        return False
+    _state.said.add((kind, key))
+    return True
+
+
+# -- loaders
+
+
+def _shapes(batch: Any) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "shape": list(tensor.shape), "dtype": str(tensor.dtype).replace("torch.", "")}
+        for name, tensor in owners.tensors_in(batch)[:16]
+    ]
+
+
+def _on_batch(this_pass: Pass, batch: Any) -> None:
+    if _once("loader", this_pass.ordinal):
+        _state.loaders[this_pass.ordinal] = _shapes(batch)
+        _note_loader(this_pass, recorder.PHASE_NAMES[position.phase])
+
+
+def _on_backward(tensors: Any) -> None:
+    """A training loader is known at its first backward pass: a trainer may leave its last pass before the end."""
+    this_pass = loaders.innermost()
+    if this_pass is not None and this_pass.ordinal in _state.loaders and _once("loader_trains", this_pass.ordinal):
+        _note_loader(this_pass, "train")
+
+
+def _after_pass(this_pass: Pass) -> None:
+    """The phase a loader serves is known once its pass is over: the later note counts."""
+    if this_pass.delivered and _once("loader_phase", this_pass.ordinal):
+        _note_loader(this_pass, "train" if this_pass.trained else recorder.PHASE_NAMES[position.phase])
+
+
+def _note_loader(this_pass: Pass, phase: str) -> None:
+    loader = this_pass.loader
+    notes.note(
+        said.Loader(
+            ordinal=this_pass.ordinal,
+            batch_size=_batch_size(loader),
+            batches=loaders.length_of(loader),
+            samples=loaders.length_of(getattr(loader, "dataset", None)),
+            num_workers=getattr(loader, "num_workers", None),
+            pin_memory=getattr(loader, "pin_memory", None),
+            shuffled="Random" in type(getattr(loader, "sampler", None)).__name__,
+            phase=phase,
+            shapes=_state.loaders.get(this_pass.ordinal, []),
+        )
+    )
+
+
+def _batch_size(loader: Any) -> int | None:
+    own = getattr(loader, "batch_size", None)
+    return own if own is not None else getattr(getattr(loader, "batch_sampler", None), "batch_size", None)
+
+
+# -- models
+
+
+def _blocks(root: Any, prefix: str) -> list[dict[str, Any]]:
+    """Child modules worth a technique of their own: large ones, and those repeated in a list."""
+    total = sum(p.numel() for p in filter(scopes.is_there, root.parameters())) or 1
+    blocks = []
+    for name, module in root.named_modules():
+        if not name or name.count(".") >= _MAX_DEPTH:
+            continue
+        children = [type(child).__name__ for child in module.children()]
+        parameters = sum(p.numel() for p in filter(scopes.is_there, module.parameters()))
+        parent = root.get_submodule(name.rpartition(".")[0])
+        siblings = sum(type(child) is type(module) for child in parent.children())
+        repeated = siblings if siblings > 1 and children else 1
+        if children and (parameters * 100 >= total or repeated > 1):
+            blocks.append(
+                {
+                    "name": prefix + name,
+                    "class_name": type(module).__name__,
+                    "parameters": parameters,
+                    "repeated": repeated,
+                }
+            )
+    return blocks[:_MAX_BLOCKS]
+
+
+def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    root = scopes.root_of(module)
+    if root is None or not root.parameters:
+        return
+    inner = scopes.unwrap(module)
+    if _once("root_module", id(inner)):
+        notes.note(
+            said.RootModule(
+                name=root.prefix.rstrip("/") or root.name,
+                class_name=root.class_name,
+                parameters=root.parameters,
+                parameter_bytes=root.parameter_bytes,
+                has_batch_norm=any("BatchNorm" in type(part).__name__ and part.training for part in inner.modules()),
+                blocks=_blocks(inner, root.prefix),
+            )
+        )
+    if position.phase in (VALIDATE, TEST):
+        _note_evaluation(inner)
+    _note_precision(module is not inner and "Optimized" in type(module).__name__)
+    training = position.phase == TRAIN
+    if training and _state.meter is None and _state.measured.get(id(inner), 0) < _MEASURED_FORWARDS:
+        _state.measured[id(inner)] = _state.measured.get(id(inner), 0) + 1
+        _state.meter = _Meter(root.prefix)
+        phases.watchers.append(_state.meter)
+
+
+def _note_evaluation(module: Any) -> None:
+    """Whether an evaluation's forwards run with gradients on, so that each keeps its activations."""
+    if not _once("evaluation", position.phase):
+        return
+    gradients = sys.modules["torch"].is_grad_enabled() and any(p.requires_grad for p in module.parameters())
+    phase = recorder.PHASE_NAMES[position.phase]
+    quiet_forwards.when_settled(lambda: notes.note(said.Evaluation(phase=phase, gradients=gradients)))
+
+
+def _on_root_exit(module: Any, result: Any) -> None:
+    meter, _state.meter = _state.meter, None
+    if meter is not None:
+        if meter in phases.watchers:
+            phases.watchers.remove(meter)
+        meter.write()
+    if position.phase != TRAIN and position.stage == FORWARD and _is_model(module) and _is_next_batch():
+        _step(-position.phase)
+
+
+def _is_model(module: Any) -> bool:
+    """Not a loss or a transform of the input: those are modules too, but have no parameters."""
+    root = scopes.root_of(module)
+    return root.parameters > 0 if root is not None else next(module.parameters(), None) is not None
+
+
+def _is_next_batch() -> bool:
+    """False for a second model that is called on the batch of a loader that was counted already."""
+    this_pass = loaders.innermost()
+    if this_pass is None:
+        return True
+    batch = (position.phase, this_pass.ordinal, this_pass.number, this_pass.delivered)
+    if _state.counted == batch:
+        return False
+    _state.counted = batch
+    return True
+
+
+@dataclass
+class _Reading:
+    class_name: str
+    saved_bytes: int = 0
+    output_bytes: int = 0  # of the saved, what it handed on: all that is left of it under checkpointing
+    calls: int = 0
+
+
+class _Meter:
+    """What each module's forward leaves allocated, over one forward pass of a root in training."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._open: list[tuple[str, int]] = []
+        self._readings: dict[str, _Reading] = {}
+        self._device = _current_device()
+        self._autocast: str | None = None
+
+    def enter(self, module: Any, args: Any) -> None:
+        name = scopes.name_of(module)
+        self._open.append((name, recorder.memory(self._device, recorder.ALLOCATED)))
+        if self._autocast is None:
+            self._autocast = autocast_dtype()
+        self._readings.setdefault(name, _Reading(type(module).__name__))
+
+    def leave(self, module: Any, result: Any) -> None:
+        if not self._open:
+            return
+        name, before = self._open.pop()
+        reading = self._readings[name]
+        reading.saved_bytes += recorder.memory(self._device, recorder.ALLOCATED) - before
+        reading.output_bytes += sum(t.numel() * t.element_size() for _, t in owners.tensors_in(result) if t.is_cuda)
+        reading.calls += 1
+
+    def write(self) -> None:
+        if self._autocast is not None:
+            _precision(autocast=self._autocast)
+        for name, reading in self._readings.items():
+            if name and name.removeprefix(self._prefix).count(".") < _MAX_DEPTH and reading.saved_bytes > 0:
+                notes.note(
+                    said.ModuleMemory(
+                        name=name,
+                        class_name=reading.class_name,
+                        saved_bytes=reading.saved_bytes,
+                        output_bytes=reading.output_bytes,
+                        calls=reading.calls,
+                    )
+                )
+
+
+def _current_device() -> int:
+    torch = sys.modules["torch"]
+    return torch.cuda.current_device() if torch.cuda.is_initialized() else 0
+
+
+# -- precision
+
+
+def autocast_dtype() -> str | None:
+    """The type autocast uses on the device right now; None when it is off."""
+    torch = sys.modules["torch"]
+    try:
+        if not torch.is_autocast_enabled("cuda"):
+            return None
+        return str(torch.get_autocast_dtype("cuda")).replace("torch.", "")
+    except TypeError:  # before 2.4
+        return str(torch.get_autocast_gpu_dtype()).replace("torch.", "") if torch.is_autocast_enabled() else None
+
+
+def _precision(**changed: Any) -> None:
+    """Notes the precision again whenever something about it is learnt."""
+    before = dict(_state.facts)
+    _state.facts.update(changed)
+    if _state.facts != before:
+        notes.note(said.Precision(**_state.facts))
+
+
+def _note_precision(compiled: bool) -> None:
+    torch = sys.modules["torch"]
+    fixed = {
+        "autocast": _state.facts.get("autocast") or autocast_dtype(),
+        "scaler": _state.facts.get("scaler", False),
+        "checkpointing": position.recomputes,
+        "compiled": _state.facts.get("compiled", False) or compiled,
+        "tf32": torch.get_float32_matmul_precision() != "highest",
+        "cudnn_benchmark": bool(torch.backends.cudnn.benchmark),
+    }
+    _precision(**fixed)
+
+
+def _watch_scaler(torch: Any) -> None:
+    from torch.amp import grad_scaler
+
+    original = grad_scaler.GradScaler.scale
+
+    def scale(self: Any, outputs: Any) -> Any:
+        if self.is_enabled():
+            _precision(scaler=True)
+        return original(self, outputs)
+
+    grad_scaler.GradScaler.scale = scale
+
+
+# -- optimizers and steps
+
+
+def _step(key: int) -> None:
+    _state.steps[key] = _state.steps.get(key, 0) + 1
+    number = _state.steps[key]
+    recorder.step(number)
+    events.step_counted(number)
+
+
+def _on_training_step(optimizer: Any) -> None:
+    if _first_optimizer(optimizer):
+        _step(TRAIN)
+
+
+def _on_step_end(optimizer: Any) -> None:
+    if not _once("optimizer", id(optimizer)):
+        return
+    options = {
+        key: value
+        for key, value in optimizer.param_groups[0].items()
+        if key != "params" and isinstance(value, (int, float, bool, str, tuple, type(None)))
+    }
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    notes.note(
+        said.Optimizer(
+            class_name=type(getattr(optimizer, "optimizer", optimizer)).__name__,
+            options=options,
+            parameters=sum(p.numel() for p in parameters),
+            tensors=len(parameters),
+            state_bytes=owners.tag_state(optimizer),
+        )
+    )
+
+
+def _first_optimizer(optimizer: Any) -> bool:
+    """A job with several optimizers is counted by the first."""
+    if _state.first_optimizer is None:
+        _state.first_optimizer = id(optimizer)
+    return _state.first_optimizer == id(optimizer)
+
+
+def _count_optimizers(torch: Any) -> None:
+    original = torch.optim.Optimizer.__init__
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        position.optimizers += 1
+        original(self, *args, **kwargs)
+        events.optimizer_made(self)
+
+    torch.optim.Optimizer.__init__ = init
+
+
+def install(torch: Any) -> None:
+    events.batch.listen(_on_batch)
+    loaders.after_pass.append(_after_pass)
+    events.backward_begin.listen(_on_backward)
+    events.root_enter.listen(_on_root_enter)
+    events.root_exit.listen(_on_root_exit)
+    events.training_step.listen(_on_training_step)
+    events.step_end.listen(_on_step_end)
+    _count_optimizers(torch)
+    _watch_scaler(torch)

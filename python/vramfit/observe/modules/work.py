@@ -1,0 +1,90 @@
+"""What an operator asks of a card, by the formulas of torch.utils.flop_counter.
+
+The backward pass is not watched: a dispatch mode there changes how long gradients live. Its operations follow from the
+forward's, by the formulas of the operators that autograd will call, for those inputs that want a gradient.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from vramfit.base import process
+from vramfit.private import torch as of_torch
+
+# enum vf_dtype (include/vramfit/recording.h)
+_NUMBERS = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3, "int8": 6, "uint8": 6}
+_F32, _TF32, _F8, OTHER = 0, 4, 5, 7
+
+# Which arguments are the matrices: the gradient of each is a product as large as the forward's.
+_MATRICES = {"aten::mm": (0, 1), "aten::addmm": (1, 2), "aten::bmm": (0, 1), "aten::baddbmm": (1, 2)}
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.formulas: dict[Any, Any] = {}  # by operator packet
+
+
+_state = process.own(_State)
+
+
+@dataclass
+class Work:
+    forward: int = 0  # floating-point operations: a multiply-add is two
+    backward: int = 0
+    number: int = OTHER  # enum vf_dtype
+    touched_bytes: int = 0
+
+
+def prepare() -> None:
+    from torch.utils import flop_counter
+
+    _state.formulas.update(flop_counter.flop_registry)
+
+
+def work_of(func: Any, args: Any, kwargs: Any, out: Any, tensors: list[Any]) -> Work:
+    """`tensors` are all those among arguments and results."""
+    work = Work(touched_bytes=sum(t.numel() * t.element_size() for t in tensors))
+    formula = _state.formulas.get(of_torch.packet.of(func))
+    if formula is None or not tensors:
+        return work
+    work.forward = int(formula(*args, **kwargs, out_val=out))
+    work.number = _number_of(tensors[-1], of_torch.schema.of(func).name)
+    if sys.modules["torch"].is_grad_enabled():
+        work.backward = _backward(of_torch.schema.of(func).name, args, out, work.forward)
+    return work
+
+
+def _wants_gradient(value: Any) -> bool:
+    return bool(getattr(value, "requires_grad", False))
+
+
+def _backward(name: str, args: Any, out: Any, forward: int) -> int:
+    aten = sys.modules["torch"].ops.aten
+    if name in _MATRICES:
+        return forward * sum(_wants_gradient(args[place]) for place in _MATRICES[name])
+    if name == "aten::convolution":
+        mask = [_wants_gradient(args[0]), _wants_gradient(args[1]), False]
+        formula = _state.formulas.get(aten.convolution_backward)
+        if formula is None or not any(mask):
+            return 0
+        return int(formula(out, *args[:9], mask, out_val=(args[0], args[1], None)))
+    if name.startswith("aten::_scaled_dot_product_") and any(map(_wants_gradient, args[:3])):
+        formula = _state.formulas.get(getattr(aten, name.removeprefix("aten::") + "_backward", None))
+        return int(formula(out[0], *args[:3])) if formula is not None else 0
+    return 0
+
+
+def _number_of(tensor: Any, name: str) -> int:
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if dtype.startswith("float8"):
+        return _F8
+    number = _NUMBERS.get(dtype, OTHER)
+    if number == _F32:
+        backends = sys.modules["torch"].backends
+        if backends.cudnn.allow_tf32 if "conv" in name else backends.cuda.matmul.allow_tf32:
+            return _TF32
+    return number

@@ -1,0 +1,76 @@
+"""vLLM's own breakdown of a card: what its profiling found, from the fields that its log lines are made of.
+
+Written for vllm/v1/worker/gpu_worker.py of 0.20. A field that another release does not have is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+from types import ModuleType
+from typing import Any
+
+from vramfit.base import importing, notes
+from vramfit.contract import notes as said
+from vramfit.private import vllm as of_vllm
+from vramfit.private.names import Attribute
+
+
+def install() -> None:
+    importing.after_import(of_vllm.RUNNER_MODULE, _follow_graphs)
+    importing.after_import(of_vllm.WORKER_MODULE, _follow_worker)
+
+
+def _after(owner: Any, attribute: Attribute, told: Any) -> None:
+    """Calls `told(self, returned)` when the method has returned; what it raises is noted, not the job's."""
+    method = attribute.of(owner)
+    if method is None:
+        return
+
+    @functools.wraps(method)
+    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        returned = method(self, *args, **kwargs)
+        try:
+            told(self, returned)
+        except Exception as error:
+            notes.hook_failed(f"memory of vLLM after {attribute.name}", error)
+        return returned
+
+    attribute.put(owner, wrapped)
+
+
+def _follow_graphs(module: ModuleType) -> None:
+    def told(runner: Any, captured: Any) -> None:
+        runner._vramfit_graph_bytes = captured
+
+    _after(module.GPUModelRunner, of_vllm.capture, told)
+
+
+def _follow_worker(module: ModuleType) -> None:
+    _after(module.Worker, of_vllm.warm_up, lambda worker, _: _tell(worker))
+
+
+def _tell(worker: Any) -> None:
+    import vllm
+
+    from vramfit.observe.ownership import census
+
+    census.take()  # the cache has come, and a captured graph runs no forward that would be an occasion
+    runner, cache = worker.model_runner, worker.cache_config
+    blocks, block_tokens = getattr(cache, "num_gpu_blocks", None), getattr(cache, "block_size", None)
+    notes.note(
+        said.ServerMemory(
+            framework="vLLM",
+            version=vllm.__version__,
+            device=worker.device.index or 0,
+            weights_bytes=_bytes(of_vllm.weights.of(runner)),
+            activation_bytes=_bytes(of_vllm.activations.of(worker)),
+            outside_bytes=_bytes(of_vllm.outside.of(worker)),
+            graph_bytes=_bytes(getattr(runner, "_vramfit_graph_bytes", None)),
+            kv_cache_bytes=_bytes(of_vllm.kv_cache.of(worker)),
+            kv_tokens=blocks * block_tokens if blocks and block_tokens else None,
+        )
+    )
+
+
+def _bytes(value: Any) -> int | None:
+    return None if value is None else int(value)

@@ -1,0 +1,137 @@
+"""A private name of a library: where it is, whether it is there, and what is lost without it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+
+_MISSING = object()
+
+
+class Gone(NamedTuple):
+    library: str
+    version: str
+    name: str
+    lost: str
+
+
+def nothing(*_: Any, **__: Any) -> None:
+    """In place of a function that is gone."""
+
+
+def _owner_of(path: str) -> Any:
+    """The module of "module:name", the class of "module:Class.name"; _MISSING where that isn't imported, or is gone."""
+    module, _, rest = path.partition(":")
+    owner = sys.modules.get(module, _MISSING)
+    for part in rest.split(".")[:-1]:
+        owner = getattr(owner, part, _MISSING)
+    return owner
+
+
+def _last_of(path: str) -> str:
+    """`_version` of "torch:Tensor._version"."""
+    return path.rpartition(":")[2].rpartition(".")[2]
+
+
+class _Private:
+    """Never changed: whoever needs it often binds what it gives."""
+
+    def __init__(self, path: str, lost: str, elsewhere: str = "", later: bool = False) -> None:
+        self.paths = (path, elsewhere) if elsewhere else (path,)  # where other releases have it: `elsewhere`
+        self.name = _last_of(path)
+        self.lost = lost
+        self.later = later  # its module is imported where something asks for it
+
+    def is_gone(self) -> bool:
+        known = [path for path in self.paths if path.partition(":")[0] in sys.modules]
+        if not known:
+            return not self.later
+        return not any(self._is_at(path) for path in known)
+
+    def _is_at(self, path: str) -> bool:
+        owner = _owner_of(path)
+        return owner is not _MISSING and hasattr(owner, _last_of(path))
+
+
+class Name(_Private):
+    """A function, class or property that is found by its path, "torch.cuda:_lazy_call"."""
+
+    def __init__(self, path: str, lost: str, otherwise: Any = None, elsewhere: str = "", later: bool = False) -> None:
+        super().__init__(path, lost, elsewhere, later)
+        self.otherwise = otherwise  # what it gives where it is gone
+
+    def get(self) -> Any:
+        for path in self.paths:
+            owner = _owner_of(path)
+            found = getattr(owner, _last_of(path), _MISSING)
+            if owner is not _MISSING and found is not _MISSING:
+                return found
+        return self.otherwise
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.get()(*args, **kwargs)
+
+    def replace(self, value: Any) -> None:
+        """Where it is; nothing is put where it is gone."""
+        for path in self.paths:
+            if self._is_at(path):
+                setattr(_owner_of(path), _last_of(path), value)
+
+
+class Attribute(_Private):
+    """An attribute of objects of a class, or of a module that is given: "torch:Tensor._version"."""
+
+    def of(self, thing: Any, otherwise: Any = None) -> Any:
+        return getattr(thing, self.name, otherwise)
+
+    def is_in(self, thing: Any) -> bool:
+        return hasattr(thing, self.name)
+
+    def put(self, thing: Any, value: Any) -> None:
+        setattr(thing, self.name, value)
+
+    def _is_at(self, path: str) -> bool:
+        """Objects get most of theirs when they are made: some method of the class speaks of it."""
+        owner = _owner_of(path)
+        return owner is not _MISSING and (hasattr(owner, self.name) or _is_spoken_of(owner, self.name))
+
+
+def _is_spoken_of(owner: Any, name: str) -> bool:
+    if hasattr(owner, "__code__"):
+        return _speaks_of(owner.__code__, name)
+    for kind in getattr(owner, "__mro__", ()):
+        for method in vars(kind).values():
+            code = getattr(getattr(method, "__wrapped__", method), "__code__", None)
+            if code is not None and _speaks_of(code, name):
+                return True
+    return False
+
+
+def _speaks_of(code: CodeType, name: str) -> bool:
+    return name in code.co_names or any(
+        name == each or isinstance(each, CodeType) and _speaks_of(each, name) for each in code.co_consts
+    )
+
+
+def late_modules_of(names: ModuleType) -> list[str]:
+    """Of a file of this package, those that are imported after its library says that it is READY."""
+    late = [each for each in vars(names).values() if isinstance(each, _Private) and each.later]
+    return sorted({path.partition(":")[0] for each in late for path in each.paths})
+
+
+def need(*names: _Private) -> None:
+    """Where a hook could not do without any of these: it is then not installed at all."""
+    gone = [each.name for each in names if each.is_gone()]
+    if gone:
+        raise LookupError(f"{', '.join(gone)}: gone from this release")
+
+
+def find_gone(names: ModuleType) -> Iterator[Gone]:
+    """Of a file of this package, those that the library of this process has not."""
+    library = names.LIBRARY
+    version = str(getattr(sys.modules.get(library), "__version__", "")) or sys.version.split()[0]
+    for each in list(vars(names).values()):
+        if isinstance(each, _Private) and each.is_gone():
+            yield Gone(library, version, each.name, each.lost)

@@ -1,0 +1,18 @@
+"""TensorFlow's private names."""
+
+from __future__ import annotations
+
+from vramfit.private.names import Attribute, Name
+
+LIBRARY = "tensorflow"
+READY = ("tensorflow",)
+
+context = Name(
+    "tensorflow.python.eager.context:context_safe",
+    "how much of the card TensorFlow used is not told",
+    lambda: None,
+)
+is_initialized = Attribute(
+    "tensorflow.python.eager.context:Context._initialized",
+    "how much of the card TensorFlow used is not told",
+)

@@ -1,0 +1,137 @@
+"""PyTorch's private names. Those of its data loaders and of its operators are in files of their own."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from vramfit.private.names import Attribute, Name, nothing
+
+LIBRARY = "torch"
+READY: tuple[str, ...] = ()  # it is, when they are first looked up
+
+# -- the card
+
+lazy_call = Name(
+    "torch.cuda:_lazy_call", "it is not known which process uses a card, and no error of memory is looked at", nothing
+)
+is_initialized = Name("torch.cuda:_initialized", "forks and garbage are handled as if no card was in use", False)
+count_devices = Name("torch._C:_cuda_getDeviceCount", "libraries may ask for devices too early in a warm process")
+attach_oom_observer = Name(
+    "torch._C:_cuda_attach_out_of_memory_observer",
+    "nothing is looked at in the moment in which memory runs out",
+    nothing,
+)
+set_allocator_settings = Name(
+    "torch._C:_accelerator_setAllocatorSettings",
+    "settings of the allocator come into force only where PyTorch has not read them yet",
+    nothing,
+    elsewhere="torch.cuda.memory:_set_allocator_settings",
+)
+record_memory_history = Name("torch.cuda.memory:_record_memory_history", "there is no history of memory", nothing)
+take_snapshot = Name("torch.cuda.memory:_snapshot", "there are no snapshots of memory", lambda *_, **__: {})
+dump_snapshot = Name("torch.cuda.memory:_dump_snapshot", "snapshots that the script dumps are not kept", nothing)
+
+# -- modules and tensors
+
+parameters = Attribute("torch.nn:Module._parameters", "weights of models beside the trained one are not named")
+buffers = Attribute("torch.nn:Module._buffers", "buffers of models beside the trained one are not named")
+children = Attribute("torch.nn:Module._modules", "models beside the trained one are not told from its parts")
+REGISTERS = frozenset((parameters.name, buffers.name, children.name))
+compiled_call = Attribute("torch.nn:Module._compiled_call_impl", "compiled modules are watched as if they were not")
+call_module = Name("torch.nn:Module._call_impl", "a model's inputs that are given by name are not seen")
+wrapped_call_module = Name("torch.nn:Module._wrapped_call_impl", "a forward pass is taken for a model being loaded")
+move_module = Name("torch.nn:Module._apply", "a model that is moved to the card when memory runs out is not named")
+original_module = Attribute(
+    "torch._dynamo.eval_frame:OptimizedModule._orig_mod", "compiled models have a name of their own", later=True
+)
+batch_norm = Name("torch.nn.modules.batchnorm:_BatchNorm", "batch norms count checkpointed batches twice", ())
+writes = Attribute("torch:Tensor._version", "averages of weights are not told from copies that are never written")
+backward_hooks = Attribute("torch:Tensor._backward_hooks", "hooks on gradients are not seen by a plan's techniques")
+values_of_sparse = Attribute("torch:Tensor._values", "sparse gradients are not looked at for overflows")
+base_gradient = Attribute("torch:Tensor._grad", "some gradients have no name")
+tensor_object = Attribute("torch:Tensor._cdata", "large fills on the host are not put off")
+generator_object = Attribute("torch:Generator._cdata", "large random fills on the host are not put off")
+storage_object = Attribute("torch:UntypedStorage._cdata", "storages of a model's operators are not told apart")
+local_tensor = Attribute(
+    "torch.distributed.tensor:DTensor._local_tensor",
+    "tensors that are spread over cards have no owner",
+    elsewhere="torch.distributed._tensor:DTensor._local_tensor",
+    later=True,
+)
+lazy_methods = Name(
+    "torch.nn.parameter:UninitializedTensorMixin._allowed_methods", "modules that are lazy can't be moved", None
+)
+storage_reference = Name(
+    "torch.multiprocessing.reductions:StorageWeakRef", "what holds a copy's memory is not followed"
+)
+
+# -- modes, and functions that are stood in for
+
+dispatch_mode = Name("torch.utils._python_dispatch:TorchDispatchMode", "values are not followed, nor operators watched")
+dispatch_depth = Name("torch._C:_len_torch_dispatch_stack", "modes of the script's are not seen", int)
+function_depth = Name("torch._C:_len_torch_function_stack", "modes of the script's are not seen", int)
+running_mode = Name("torch._C:_get_dispatch_mode", "values are followed while a compiler traces", nothing)
+mode_keys = Name("torch._C:_TorchDispatchModeKey", "values are followed while a compiler traces")
+push_function_mode = Name("torch.overrides:_push_mode", "autocast of a plan can't cover the loss")
+pop_function_mode = Name("torch.overrides:_pop_mode", "autocast of a plan can't cover the loss")
+has_function_mode = Name("torch._C:_is_torch_function_mode_enabled", "modes of the script's are not seen", bool)
+builtin_table = Name("torch.jit._builtins:_get_builtin_table", "scripts that use TorchScript may fail to compile", dict)
+device_constructors = Name(
+    "torch.utils._device:_device_constructors", "`with torch.device(...)` leaves some functions out", set, later=True
+)
+default_device = Name("torch._C:_get_default_device", "large random fills on the host are not put off")
+parse_to = Name("torch._C:_nn._parse_to", "casts of large tensors on the host are not put off")
+cross_entropy_of_probabilities = Name("torch._C:_nn.binary_cross_entropy", "autocast of a plan may be refused there")
+flatten_tree = Name(
+    "torch.utils._pytree:tree_flatten", "values can't be computed on the CPU", lambda tree: ([tree], None)
+)
+unflatten_tree = Name("torch.utils._pytree:tree_unflatten", "values can't be computed on the CPU")
+map_tree = Name("torch.utils._pytree:tree_map", "values can't be computed on the CPU")
+
+
+@functools.cache
+def _depths() -> tuple[Any, Any]:
+    return dispatch_depth.get(), function_depth.get()
+
+
+def runs_in_mode() -> bool:
+    """Whether somebody looks at every operator or function here: fake tensors, tracing, a mode of the script's."""
+    dispatches, functions = _depths()
+    return bool(dispatches() or functions())
+
+
+# -- operators
+
+overload = Name("torch._ops:OpOverload", "values are not followed, nor operators watched", type(None))
+schema = Attribute("torch._ops:OpOverload._schema", "operators have no names")
+overload_name = Attribute("torch._ops:OpOverload._overloadname", "operators that fill with a tensor are not computed")
+packet = Attribute("torch._ops:OpOverload._overloadpacket", "a model's operators have no work to do")
+has_kernel = Name(
+    "torch._C:_dispatch_has_kernel_for_dispatch_key", "operators made of others are taken for kernels", nothing
+)
+multiply_each = Name("torch:_foreach_mul_", "gradients of micro-batches can't be weighted")
+find_overflow = Name(
+    "torch:_amp_foreach_non_finite_check_and_unscale_", "a plan can't scale losses: overflows are not found"
+)
+negative_view = Name("torch:_neg_view", "negated complex tensors can't be computed on the CPU")
+
+# -- processes, and the compiler
+
+spawn_wrap = Name("torch.multiprocessing.spawn:_wrap", "how a process that PyTorch spawned ended is not told", nothing)
+all_groups = Name("torch.distributed.distributed_c10d:_world", "steps of several ranks don't wait for what they send")
+wait_for_works = Attribute(
+    "torch.distributed:ProcessGroup._wait_for_pending_works", "steps of several ranks don't wait for what they send"
+)
+set_up_ddp = Name(
+    "torch.nn.parallel:DistributedDataParallel._ddp_init_helper", "buckets of gradients have no owner", nothing
+)
+rebuild_buckets = Name("torch.distributed:Reducer._rebuild_buckets", "buckets of gradients have no owner", nothing)
+disable_dynamo = Name(
+    "torch._compile:_disable_dynamo", "the compiler is imported by the first optimizer, which takes seconds"
+)
+COMPILER = "torch._dynamo"
+KEPT_DIRECT = "__dynamo_disable"  # where torch._compile keeps a function that it calls past the compiler
+compiler_callbacks = Name(
+    "torch._dynamo.callback:callback_handler", "reads of values in compiled code are not noticed", later=True
+)

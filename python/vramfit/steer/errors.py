@@ -1,0 +1,179 @@
+"""How the job ended: an OOM or another uncaught exception, with the script's stack."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import sys
+import traceback
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from vramfit.base import garbage, notes, process, recorder
+from vramfit.base.frames import is_ours
+from vramfit.contract import notes as said
+from vramfit.observe.phases import position
+from vramfit.private import python as of_python
+from vramfit.private import torch as of_torch
+from vramfit.steer import coverage, left_out
+from vramfit.steer.counting_on import failures
+from vramfit.steer.cut import cutter
+from vramfit.values import data_reads
+
+_MAX_FRAMES = 60
+_MAX_LETTERS = 4000
+
+
+def is_oom(error: BaseException) -> bool:
+    if type(error).__name__ in ("JaxRuntimeError", "XlaRuntimeError", "ResourceExhaustedError"):
+        text = str(error)
+        return "RESOURCE_EXHAUSTED" in text or "OOM when allocating" in text or "Out of memory" in text
+    torch = sys.modules.get("torch")
+    kind = getattr(torch, "OutOfMemoryError", None) or getattr(getattr(torch, "cuda", None), "OutOfMemoryError", None)
+    return kind is not None and isinstance(error, kind)
+
+
+def stack_of(trace: TracebackType | None) -> list[dict[str, Any]]:
+    """The frames of a traceback, innermost last, without ours."""
+    frames = []
+    for summary in traceback.extract_tb(trace):
+        if is_ours(summary.filename) or summary.filename.startswith("<frozen"):
+            continue
+        code = summary.line or linecache.getline(summary.filename, summary.lineno or 0).strip()
+        frames.append({"file": summary.filename, "line": summary.lineno, "function": summary.name, "code": code})
+    return frames[-_MAX_FRAMES:]
+
+
+def _shortened(text: str) -> str:
+    """A launcher's error holds the whole traceback of a rank, and ends with what it died of."""
+    return text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS // 4]} ... {text[-_MAX_LETTERS * 3 // 4 :]}"
+
+
+def note_error(error: BaseException) -> None:
+    """One note for an exception that ends the job. KeyboardInterrupt and SystemExit are no errors."""
+    if not isinstance(error, Exception):
+        return
+    stack = stack_of(error.__traceback__)
+    if is_oom(error):
+        loading = _model_on_its_way(error)
+        notes.note(
+            said.Oom(message=str(error), phase=recorder.PHASE_NAMES[position.phase], stack=stack, loading=loading)
+        )
+    else:
+        notes.note(
+            said.Error(
+                type=type(error).__name__,
+                message=_shortened(str(error)),
+                stack=stack,
+                after_cut=cutter.after_cut_evaluation,
+                after_read=data_reads.has_read(),
+            )
+        )
+
+
+@notes.guarded("errors.loading")
+def _model_on_its_way(error: BaseException) -> dict[str, Any] | None:
+    from vramfit.observe.ownership import loading
+
+    return loading.progress(sys.modules["torch"], error.__traceback__)
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.uncaught: list[BaseException] = []  # what ended this process
+
+
+_state = process.own(_State)
+
+
+def ended_by_error() -> bool:
+    return bool(_state.uncaught)
+
+
+def _ends(error: BaseException) -> None:
+    """This process ends of an error that nobody handles."""
+    if error in _state.uncaught:
+        return
+    garbage.run_ends_early()
+    _state.uncaught.append(error)
+    try:
+        if is_oom(error) and "torch" in sys.modules:
+            from vramfit.observe.ownership import census
+
+            census.tell_all()
+        note_error(error)
+    except Exception as failure:
+        notes.hook_failed("errors", failure)
+
+
+def _ends_counted_on(error: BaseException, trace: TracebackType | None) -> None:
+    """The script was moved on before it failed: the run ends there, as one that was ended early."""
+    words = failures.describe(error, trace)
+    ended = f"a script that was counted on ended in {words}"
+    notes.note(said.Cut(what="stopped", text=ended, loader=None, kept=None, of=None))
+    text = f"after its loops were counted on, the script ended in {words}: for what was left out, or by itself"
+    notes.note(said.Open(text=text))
+    _tell_what_is_left(trace)
+
+
+@notes.guarded("errors.what_is_left")
+def _tell_what_is_left(trace: TracebackType | None) -> None:
+    stack = list(traceback.walk_tb(trace))[::-1]
+    left_out.tell(stack)
+    coverage.tell(stack)
+
+
+def install() -> None:
+    watch_uncaught()
+    _watch_children()
+
+
+@functools.cache
+def watch_uncaught() -> None:
+    """Once, whichever framework is imported first."""
+    before = sys.excepthook
+
+    def excepthook(kind: Any, error: BaseException, trace: TracebackType | None) -> None:
+        if not is_oom(error) and failures.may_come_of_it(error):
+            before(kind, error, trace)  # or it is its own: it is shown whichever it is
+            _ends_counted_on(error, trace)
+            raise SystemExit(0) from None
+        _ends(error)
+        _tell_what_is_left(trace)
+        before(kind, error, trace)
+
+    sys.excepthook = excepthook
+
+
+def _watch_children() -> None:
+    """Processes of `multiprocessing` end without asking sys.excepthook: they print or send what they died of."""
+    import importlib
+
+    importlib.import_module("torch.multiprocessing.spawn")
+    spawn_wrap, bootstrap = of_torch.spawn_wrap.get(), of_python.bootstrap_process.get()
+
+    def telling(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                _ends(error)
+                raise
+
+        return call
+
+    @functools.wraps(spawn_wrap)  # pickled by its name
+    def wrap(function: Any, *args: Any) -> Any:
+        return spawn_wrap(telling(function), *args)
+
+    @functools.wraps(bootstrap)
+    def begin(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.run = telling(self.run)
+        return bootstrap(self, *args, **kwargs)
+
+    of_torch.spawn_wrap.replace(wrap)
+    of_python.bootstrap_process.replace(begin)

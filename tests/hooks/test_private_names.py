@@ -1,0 +1,61 @@
+"""Private names of libraries that a release has no more: they are told, and the job goes on."""
+
+from __future__ import annotations
+
+from hooked_job import Job
+
+TRAINS = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+optimizer = torch.optim.AdamW(model.parameters())
+for x in DataLoader(torch.ones(64, 4), batch_size=4, num_workers=1):
+    optimizer.zero_grad()
+    model(x).sum().backward()
+    optimizer.step()
+with torch.no_grad():
+    model.eval()(torch.rand(4, 4))
+torch.save(model.state_dict(), "model.pt")
+print("done")
+"""
+
+
+def test_names_of_this_release_are_all_there(job: Job) -> None:
+    finished = job.run(TRAINS, cold=True)
+    assert finished.stdout == "done\n", finished.stderr
+    assert finished.of_kind("name_gone") == []
+    assert finished.of_kind("hook_failed") == []
+
+
+def test_a_name_that_is_gone_is_told_and_the_job_goes_on(job: Job) -> None:
+    taken = """
+from vramfit.base import importing
+def take_away(torch):
+    del torch.nn.parallel.DistributedDataParallel._ddp_init_helper
+importing._state.watched["torch"].insert(0, take_away)
+"""
+    finished = job.run(taken + TRAINS, cold=True)
+    assert finished.stdout == "done\n", finished.stderr
+    gone = finished.only("name_gone")
+    assert (gone["library"], gone["name"]) == ("torch", "_ddp_init_helper")
+    assert gone["version"].startswith("2.")
+    assert gone["lost"] == "buckets of gradients have no owner"
+    assert finished.of_kind("hook_failed") == []
+
+
+def test_even_without_any_of_them_a_job_comes_to_its_end(job: Job) -> None:
+    taken = """
+from vramfit.private import loaders, names, python, torch
+for each in [each for file in (torch, loaders, python) for each in vars(file).values()]:
+    if isinstance(each, names.Name):
+        each.paths = ("torch:_gone",)
+    elif isinstance(each, names.Attribute):
+        each.name, each.paths = "_gone", ("torch:Tensor._gone",)
+"""
+    for variables in ({}, {"VRAMFIT_DIAGNOSE": "1", "VRAMFIT_MODULES": "1"}, {"VRAMFIT_VALUES": "tracked"}):
+        finished = job.run(taken + TRAINS, cold=True, **variables)
+        assert finished.stdout == "done\n", finished.stderr
+        gone = finished.of_kind("name_gone")
+        assert len(gone) > 60
+        assert all(each["lost"] for each in gone)
