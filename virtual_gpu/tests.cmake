@@ -17,7 +17,7 @@ vramfit_gpu_test(virtual_gpu_host_test SOURCES host/mersenne_test.cc host/mersen
 vramfit_gpu_test(virtual_gpu_device_test SOURCES device/written_test.cc device/small_blocks_test.cc device/kernel_test.cc device/handle_set_test.cc
                                                  device/address_space_test.cc)
 target_compile_definitions(virtual_gpu_device_test PRIVATE VRAMFIT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-foreach(major 12 13)
+foreach(major IN LISTS VRAMFIT_CUDA_MAJORS)
   vramfit_gpu_test(virtual_gpu_memory_cu${major}_test MAJOR ${major} SOURCES cudart/memory_test.cc
                    LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
   vramfit_gpu_test(virtual_gpu_recorded_order_cu${major}_test MAJOR ${major} SOURCES cudart/recorded_order_test.cc
@@ -41,7 +41,7 @@ target_compile_definitions(virtual_gpu_smi_test PRIVATE VRAMFIT_SOURCE_DIR="${CM
 vramfit_gpu_test(virtual_gpu_property_test SOURCES library/property_test.cc)
 
 # Unit tests of the libraries through their exported names, for both majors.
-foreach(major 12 13)
+foreach(major IN LISTS VRAMFIT_CUDA_MAJORS)
   foreach(part cublas:handle_test cublaslt:layout_test cusolver:handle_test nvtx:range_test)
     string(REPLACE ":" ";" part "${part}")
     list(GET part 0 library)

@@ -3,6 +3,7 @@
 #define VRAMFIT_JOB_INSTALLATION_H
 
 #include <filesystem>
+#include <string>
 
 #include "base/error.h"
 
@@ -13,7 +14,7 @@ struct Installation {
   std::filesystem::path recorder() const { return root / "lib" / "libvramfit_recorder.so"; }
   std::filesystem::path real_recorder() const { return root / "lib" / "libvramfit_real.so"; }
   std::filesystem::path layer_library() const { return root / "lib" / "libvramfit_layer.so"; }
-  std::filesystem::path stand_ins(int cuda_major) const { return root / "lib" / (cuda_major >= 13 ? "cu13" : "cu12"); }
+  std::filesystem::path stand_ins(int cuda_major) const { return root / "lib" / ("cu" + std::to_string(cuda_major)); }
   std::filesystem::path commands() const { return root / "lib" / "commands"; }  // nvidia-smi of virtual cards
   std::filesystem::path preload(int cuda_major) const { return stand_ins(cuda_major) / "libvramfit_preload.so"; }
   std::filesystem::path python() const { return root / "python"; }

@@ -28,7 +28,7 @@ TEST_F(InstallationTest, each_cuda_release_has_its_stand_ins) {
   ASSERT_TRUE(installation) << installation.error().what;
   EXPECT_EQ(installation->preload(12), installation->root / "lib" / "cu12" / "libvramfit_preload.so");
   EXPECT_EQ(installation->stand_ins(13), installation->root / "lib" / "cu13");
-  EXPECT_EQ(installation->stand_ins(14), installation->root / "lib" / "cu13") << "until there is a newer one";
+  EXPECT_EQ(installation->stand_ins(14), installation->root / "lib" / "cu14") << "not there: check_cuda refuses it";
 }
 
 }  // namespace

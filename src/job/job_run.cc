@@ -15,6 +15,7 @@
 #include "job/assemble.h"
 #include "job/child_environment.h"
 #include "job/learned.h"
+#include "job/platforms.h"
 #include "job/python_command.h"
 #include "job/run_on.h"
 #include "job/torch_releases.h"
@@ -56,7 +57,7 @@ std::string describe_overhead(const model::Card& card, const devices::Overhead& 
                     to_string(overhead.kernels), to_string(overhead.library), overhead.source);
 }
 
-// One sentence for each kind of card: which figures for context and libraries the run stands on.
+// What the run stands on: figures for context and libraries of each kind of card, releases that nobody has tested.
 std::vector<model::Remark> context_remarks(const RunRequest& request, const JobSetup& setup) {
   std::vector<model::Remark> remarks;
   std::string last;
@@ -67,6 +68,7 @@ std::vector<model::Remark> context_remarks(const RunRequest& request, const JobS
     std::string text = describe_overhead(choice.card, overhead, request.measured_overhead.has_value());
     remarks.push_back({std::move(text), 1});
   }
+  for (std::string& unknown : describe_unknown(setup.job.interpreter)) remarks.push_back({std::move(unknown), 1});
   if (request.address_order) {
     const bool is_wsl = *request.address_order == model::AddressOrder::kWsl;
     remarks.push_back({fmt::format("addresses are handed out as the driver {} does ({})",
@@ -158,6 +160,9 @@ Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& prog
   if (auto readable = check_script(job->command); !readable) return std::unexpected(readable.error());
   for (const std::string& note : job->notes) progress.say(note);
   JobSetup setup{std::move(*installation), std::move(*job), 12, {}};
+  if (!request.real) {
+    if (auto known = check_cuda(setup.job.interpreter); !known) return std::unexpected(known.error());
+  }
   setup.cuda_major = cuda_major_of(setup.job.interpreter.cuda);
   if (auto parts = check_parts(setup.installation, request.real, setup.cuda_major); !parts) {
     return std::unexpected(parts.error());

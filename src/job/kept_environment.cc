@@ -102,7 +102,9 @@ Result<void> check_has_cuda(const KeptEnvironment& kept, const Environment& envi
   return fail(ErrorCode::kUnsupported,
               found->torch.empty() ? std::string("pip gave no torch that can be found")
                                    : fmt::format("pip gave a torch without CUDA ({})", found->torch),
-              kept.folder.string(), fmt::format("choose another version: --torch {}", torch_releases()[2].version));
+              kept.folder.string(),
+              fmt::format("choose another version: --torch {}",
+                          std::ranges::find_if(torch_releases(), &TorchRelease::is_first_class)->version));
 }
 
 Result<void> make(const KeptEnvironment& kept, const TorchRelease& release, const fs::path& base_python,

@@ -13,18 +13,18 @@
 namespace vramfit::job {
 
 struct TorchRelease {
-  std::string_view version;
-  std::string_view cuda;         // of the wheel on PyPI
-  std::string_view torchvision;  // the release made for it
-  std::string_view triton;       // the release its metadata asks for
-  std::string_view sympy;        // a requirement, "sympy==1.13.1"
-  int python_first = 0;          // minor versions of Python 3 with a wheel
+  std::string version;
+  std::string cuda;         // of the wheel on PyPI
+  std::string torchvision;  // the release made for it
+  std::string triton;       // the release its metadata asks for
+  std::string sympy;        // a requirement, "sympy==1.13.1"
+  int python_first = 0;     // minor versions of Python 3 with a wheel
   int python_last = 0;
-  std::string_view architectures;  // torch.cuda.get_arch_list(), read from torch/lib/libtorch_python.so of the wheel
-  bool is_first_class = false;     // the whole test suite runs on it
+  std::string architectures;    // torch.cuda.get_arch_list(), read from torch/lib/libtorch_python.so of the wheel
+  bool is_first_class = false;  // the whole test suite runs on it
 };
 
-// Newest first.
+// Newest first (platforms.json).
 std::span<const TorchRelease> torch_releases();
 
 // "2.12.1", or "2.12" for the newest of that line. None: not in the table.

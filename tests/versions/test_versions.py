@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from product import Finished, Product
 
 pytestmark = pytest.mark.every_version
 
-VERSIONS = ("2.5.1", "2.6.0", "2.8.0", "2.9.1", "2.11.0", "2.12.1", "2.14.0", "2.15.0")
+PLATFORMS = json.loads((Path(__file__).parents[2] / "platforms.json").read_text(encoding="utf-8"))
+VERSIONS = tuple(release["version"] for release in reversed(PLATFORMS["torch"]))
 
 TRAINS = """
     import torch

@@ -1,0 +1,12 @@
+# platforms.json: which releases are known. The program has it as text; CMake builds the stand-ins of each CUDA in it.
+set(platforms "${CMAKE_SOURCE_DIR}/platforms.json")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${platforms}")
+file(READ "${platforms}" VRAMFIT_PLATFORMS)
+configure_file("${CMAKE_SOURCE_DIR}/cmake/platforms_text.h.in" "${VRAMFIT_GENERATED}/job/platforms_text.h" @ONLY)
+string(JSON count LENGTH "${VRAMFIT_PLATFORMS}" cuda_majors)
+set(VRAMFIT_CUDA_MAJORS)
+math(EXPR last "${count} - 1")
+foreach(index RANGE ${last})
+  string(JSON major GET "${VRAMFIT_PLATFORMS}" cuda_majors ${index})
+  list(APPEND VRAMFIT_CUDA_MAJORS ${major})
+endforeach()

@@ -1,0 +1,94 @@
+#include "job/platforms.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "job/platforms_text.h"
+
+namespace vramfit::job {
+
+namespace {
+
+// "2.12.1+cu130" -> {2, 12}.
+std::pair<int, int> line_of(std::string_view version) {
+  std::pair<int, int> line{0, 0};
+  const char* const end = version.data() + version.size();
+  const auto [at, problem] = std::from_chars(version.data(), end, line.first);
+  if (problem == std::errc() && at != end && *at == '.') std::from_chars(at + 1, end, line.second);
+  return line;
+}
+
+std::string say(std::pair<int, int> line) { return fmt::format("{}.{}", line.first, line.second); }
+
+TorchRelease read_release(const nlohmann::json& row) {
+  TorchRelease release;
+  release.version = row.at("version");
+  release.cuda = row.at("cuda");
+  release.torchvision = row.at("torchvision");
+  release.triton = row.at("triton");
+  release.sympy = row.at("sympy");
+  release.python_first = row.at("python").at(0);
+  release.python_last = row.at("python").at(1);
+  release.architectures = row.at("architectures");
+  release.is_first_class = row.at("tested") == "throughout";
+  return release;
+}
+
+void add_unknown_torch(const Interpreter& interpreter, const Platforms& known, std::vector<std::string>& said) {
+  if (interpreter.torch.empty() || known.torch.empty()) return;
+  const auto line = line_of(interpreter.torch);
+  const auto newest = line_of(known.torch.front().version), oldest = line_of(known.torch.back().version);
+  if (line > newest) {
+    said.push_back(
+        fmt::format("torch {} is newer than those that this vramfit knows ({} to {}): what it needs of the driver, and "
+                    "what the hooks "
+                    "need of it, is untested",
+                    interpreter.torch, say(oldest), say(newest)));
+  } else if (line < oldest) {
+    said.push_back(fmt::format("torch {} is older than those that this vramfit is tested with ({} to {})",
+                               interpreter.torch, say(oldest), say(newest)));
+  }
+}
+
+}  // namespace
+
+Platforms parse_platforms(std::string_view json) {
+  const auto file = nlohmann::json::parse(json);
+  Platforms platforms;
+  for (const auto& row : file.at("torch")) platforms.torch.push_back(read_release(row));
+  platforms.cuda_majors = file.at("cuda_majors").get<std::vector<int>>();
+  platforms.python_with_lines = file.at("python_with_lines").get<std::vector<int>>();
+  std::ranges::sort(platforms.cuda_majors);
+  return platforms;
+}
+
+const Platforms& platforms() {
+  static const Platforms known = parse_platforms(kPlatformsText);
+  return known;
+}
+
+base::Result<void> check_cuda(const Interpreter& interpreter, const Platforms& known) {
+  if (interpreter.cuda.empty()) return {};
+  const int major = line_of(interpreter.cuda).first;
+  if (std::ranges::find(known.cuda_majors, major) != known.cuda_majors.end()) return {};
+  const std::string what = interpreter.torch.empty() ? "what the job imports" : "torch " + interpreter.torch;
+  return base::fail(base::ErrorCode::kUnsupported,
+                    fmt::format("{} is built for CUDA {}, and this vramfit stands in for the libraries of CUDA {}",
+                                what, interpreter.cuda, fmt::join(known.cuda_majors, " and ")),
+                    interpreter.program.string(),
+                    fmt::format("a release that is known, as --torch {}",
+                                std::ranges::find_if(known.torch, &TorchRelease::is_first_class)->version));
+}
+
+std::vector<std::string> describe_unknown(const Interpreter& interpreter, const Platforms& known) {
+  std::vector<std::string> said;
+  add_unknown_torch(interpreter, known, said);
+  return said;
+}
+
+}  // namespace vramfit::job

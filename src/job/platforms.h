@@ -1,0 +1,35 @@
+// Which releases of PyTorch, CUDA and Python this vramfit knows (platforms.json), and what is said of others.
+#ifndef VRAMFIT_JOB_PLATFORMS_H
+#define VRAMFIT_JOB_PLATFORMS_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "job/interpreter.h"
+#include "job/torch_releases.h"
+
+namespace vramfit::job {
+
+struct Platforms {
+  std::vector<TorchRelease> torch;     // newest first
+  std::vector<int> cuda_majors;        // with stand-ins, rising
+  std::vector<int> python_with_lines;  // minor versions of Python 3 whose frames the recorder can read
+};
+
+// Throws on a text that is no such file: it is compiled in.
+Platforms parse_platforms(std::string_view json);
+
+// What is compiled in.
+const Platforms& platforms();
+
+// Refuses a torch whose CUDA has no stand-ins: it would not come to its end of being imported.
+base::Result<void> check_cuda(const Interpreter& interpreter, const Platforms& known = platforms());
+
+// What to say of an interpreter whose torch or Python is newer or older than all that are known; empty: nothing.
+std::vector<std::string> describe_unknown(const Interpreter& interpreter, const Platforms& known = platforms());
+
+}  // namespace vramfit::job
+
+#endif

@@ -1,0 +1,70 @@
+#include "job/platforms.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace vramfit::job {
+namespace {
+
+Interpreter with(const char* torch, const char* cuda) {
+  Interpreter interpreter;
+  interpreter.program = "/usr/bin/python3";
+  interpreter.torch = torch;
+  interpreter.cuda = cuda;
+  return interpreter;
+}
+
+TEST(Platforms, what_is_compiled_in_is_complete) {
+  const Platforms& known = platforms();
+  EXPECT_GE(known.torch.size(), 8u);
+  EXPECT_EQ(known.cuda_majors, (std::vector{12, 13}));
+  EXPECT_GE(known.python_with_lines.size(), 5u);
+  EXPECT_TRUE(std::ranges::any_of(known.torch, &TorchRelease::is_first_class));
+}
+
+TEST(Platforms, every_known_release_can_be_run_and_nothing_is_said_of_it) {
+  for (const TorchRelease& release : platforms().torch) {
+    const Interpreter interpreter = with(release.version.c_str(), release.cuda.c_str());
+    EXPECT_TRUE(check_cuda(interpreter)) << release.version;
+    EXPECT_TRUE(describe_unknown(interpreter).empty()) << release.version;
+  }
+  EXPECT_TRUE(describe_unknown(with("2.13.0+cu130", "13.0")).empty()) << "between two that are tested";
+}
+
+// A made-up release: it is told apart, not treated as the last one that is known.
+TEST(Platforms, a_cuda_of_the_future_is_refused_by_name) {
+  const auto checked = check_cuda(with("2.19.0+cu140", "14.0"));
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(
+      checked.error().what,
+      "torch 2.19.0+cu140 is built for CUDA 14.0, and this vramfit stands in for the libraries of CUDA 12 and 13");
+  EXPECT_EQ(checked.error().remedy, "a release that is known, as --torch 2.12.1");
+  EXPECT_FALSE(check_cuda(with("2.0.1+cu118", "11.8")));
+  EXPECT_TRUE(check_cuda(with("", ""))) << "a job without torch";
+}
+
+TEST(Platforms, a_torch_of_the_future_or_the_past_is_said_to_be_untested) {
+  const auto newer = describe_unknown(with("2.16.0.dev20270101+cu130", "13.0"));
+  ASSERT_EQ(newer.size(), 1u);
+  EXPECT_TRUE(
+      newer[0].starts_with("torch 2.16.0.dev20270101+cu130 is newer than those that this vramfit knows (2.5 to "))
+      << newer[0];
+  EXPECT_EQ(describe_unknown(with("3.0.0", "13.0")).size(), 1u);
+  const auto older = describe_unknown(with("2.1.2+cu121", "12.1"));
+  ASSERT_EQ(older.size(), 1u);
+  EXPECT_TRUE(older[0].starts_with("torch 2.1.2+cu121 is older than those")) << older[0];
+}
+
+TEST(Platforms, one_entry_makes_a_release_known) {
+  const Platforms later = parse_platforms(R"({"torch": [{"version": "2.19.0", "cuda": "14.0", "torchvision": "0.33.0",
+      "triton": "4.0.0", "sympy": "sympy", "python": [12, 16], "architectures": "sm_90", "tested": "throughout"}],
+      "cuda_majors": [14], "python_with_lines": [16]})");
+  EXPECT_TRUE(check_cuda(with("2.19.0", "14.0"), later));
+  EXPECT_TRUE(describe_unknown(with("2.19.3", "14.0"), later).empty());
+  EXPECT_FALSE(check_cuda(with("2.12.1", "13.0"), later));
+  EXPECT_ANY_THROW(parse_platforms("{}"));
+}
+
+}  // namespace
+}  // namespace vramfit::job
