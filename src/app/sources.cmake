@@ -5,4 +5,5 @@ vramfit_room(app
     measured_overhead.cc init.cc init_checks.cc replay.cc tensor_distance.cc verify.cc
   TESTS catalogue_test.cc equivalence_test.cc fit/fit_test.cc fit/measurement_test.cc fit/prover_test.cc
     fit/span_test.cc floor_test.cc measured_overhead_test.cc init_checks_test.cc verify_test.cc
-  ROOMS allocator compare devices doctor facts history ingest job liveness model plan probe report watch)
+  ROOMS allocator compare devices doctor facts history ingest job liveness model plan probe report watch
+  TEST_ROOMS verify)

@@ -7,6 +7,7 @@
 
 #include "ingest/testing/add_note.h"
 #include "liveness/testing/recording_builder.h"
+#include "verify/peaks.h"
 
 namespace vramfit::job {
 namespace {
@@ -47,8 +48,10 @@ class Assemble : public testing::Test {
   model::RunResult result() {
     std::vector<model::Recording> recordings = {builder_.build()};
     for (const std::string& note : notes_) ingest::testing::add_note(recordings[0], note.c_str());
-    run_.facts = facts::gather(std::move(recordings), run_.ledger);
-    return assemble(run_);
+    run_.facts = facts::gather(recordings, run_.ledger);
+    model::RunResult result = assemble(run_);
+    for (const std::string& wrong : verify::check_peaks(recordings, result)) ADD_FAILURE() << wrong;
+    return result;
   }
 
   FinishedRun run_;

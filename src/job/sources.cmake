@@ -7,4 +7,5 @@ vramfit_room(job
     environment_test.cc file_layer_test.cc installation_test.cc interpreter_test.cc learned_test.cc
     leftover_jobs_test.cc offline_test.cc platforms_test.cc python_command_test.cc run_on_test.cc run_test.cc session_test.cc
     testing/fake_python.cc torch_releases_test.cc torchless_test.cc verdict_test.cc zygote_test.cc
-  ROOMS devices facts ingest isolate liveness model plan probe store)
+  ROOMS devices facts ingest isolate liveness model plan probe store
+  TEST_ROOMS verify)

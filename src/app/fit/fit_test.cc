@@ -15,6 +15,7 @@
 #include "facts/testing/recording_script.h"
 #include "ingest/plan_file.h"
 #include "ingest/testing/add_note.h"
+#include "verify/fit.h"
 
 namespace vramfit::app {
 namespace {
@@ -152,7 +153,13 @@ class FitTest : public ::testing::Test {
   }
   ~FitTest() override { fs::remove_all(folder_); }
 
-  base::Result<model::FitResult> run() { return fit(request, runner, base::silent_progress(), base::steady_clock()); }
+  base::Result<model::FitResult> run() {
+    auto result = fit(request, runner, base::silent_progress(), base::steady_clock());
+    if (result) {
+      for (const std::string& wrong : verify::check_fit(*result)) ADD_FAILURE() << wrong;
+    }
+    return result;
+  }
 
   FitRequest request;
   FakeRunner runner;
