@@ -70,7 +70,7 @@ Result<void> LayerTree::build() {
     if (auto made = make_folder(base_ + folder); !made) return made;
   }
   if (auto bound = bind_mount(root(), root()); !bound) return bound;  // a root must be a mount point
-  std::string done;                                             // the kernel's own tree that was taken as a whole
+  std::string done;                                                   // the kernel's own tree that was taken as a whole
   for (const Mount& mount : mounts_) {
     const bool is_below = !done.empty() && lies_below(mount.point, done);
     if (is_below || mount.point == "/dev" || lies_below(mount.point, "/dev")) continue;

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "base/json_text.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "report/layout.h"
 
 namespace vramfit::report {

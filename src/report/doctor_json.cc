@@ -139,7 +139,7 @@ std::string diagnosis_to_json(const model::Diagnosis& diagnosis, std::string_vie
 }
 
 std::string diagnosis_to_sarif(const model::Diagnosis& diagnosis, const std::vector<model::CausePage>& pages,
-                                std::string_view version) {
+                               std::string_view version) {
   ordered_json rules = ordered_json::array(), results = ordered_json::array();
   for (const auto& page : pages) {
     rules.push_back({{"id", page.code},

@@ -13,7 +13,7 @@ std::string diagnosis_to_json(const model::Diagnosis& diagnosis, std::string_vie
 
 // SARIF 2.1.0, for code hosts and editors. `pages` become its rules.
 std::string diagnosis_to_sarif(const model::Diagnosis& diagnosis, const std::vector<model::CausePage>& pages,
-                                          std::string_view version);
+                               std::string_view version);
 
 std::string causes_to_json(const std::vector<model::CausePage>& pages, std::string_view version);
 

@@ -1,7 +1,8 @@
 #include "report/gpus.h"
 
-#include <nlohmann/json.hpp>
 #include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
 #include "report/layout.h"

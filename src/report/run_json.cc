@@ -1,6 +1,7 @@
 #include "report/run_json.h"
 
 #include <nlohmann/json.hpp>
+
 #include "base/json_text.h"
 #include "report/modules_json.h"
 #include "report/runtime_evidence_json.h"

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "base/json_text.h"
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "report/layout.h"
 
 namespace vramfit::report {

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "base/json_text.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/json_text.h"
 #include "report/layout.h"
 
 namespace vramfit::report {
