@@ -137,9 +137,9 @@ class MicroBatch:
     def _look_at_driver(self, this_pass: Pass) -> None:
         """A pass has to be a `for` over the loader: a script that counts steps must not see more batches."""
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_globals.get("__name__") != "vramfit.loaders":
+        while frame is not None and frame.f_globals.get("__name__") != loaders.__name__:
             frame = frame.f_back
-        while frame is not None and frame.f_globals.get("__name__") == "vramfit.loaders":
+        while frame is not None and frame.f_globals.get("__name__") == loaders.__name__:
             frame = frame.f_back
         if frame is None:
             return
