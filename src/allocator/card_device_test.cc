@@ -6,10 +6,10 @@
 #include <random>
 #include <vector>
 
+#include "allocator/testing/sizes.h"
+
 namespace vramfit::allocator {
 namespace {
-
-constexpr std::uint64_t kMib = 1 << 20;
 
 TEST(CardDevice, memory_is_counted_in_granules_of_two_mebibytes) {
   CardDevice device(10 * kMib, kMib);

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "allocator/testing/sizes.h"
+
 namespace vramfit::allocator {
 namespace {
-
-constexpr std::uint64_t kMib = 1 << 20;
 
 OutOfMemory plain() {
   OutOfMemory oom;

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "allocator/testing/sizes.h"
+
 namespace vramfit::allocator {
 namespace {
-
-constexpr std::uint64_t kMib = 1 << 20, kGib = 1 << 30;
 
 TEST(Pinned, five_gibibytes_take_eight) {
   PinnedSimulator pinned;

@@ -8,7 +8,6 @@
 namespace vramfit::allocator {
 namespace {
 
-using model::TraceAction;
 using model::TraceEntry;
 
 BlockState state_of(model::BlockState state) {
@@ -75,29 +74,29 @@ class Undo {
 void Undo::undo(const TraceEntry& entry) {
   const auto size = static_cast<std::uint64_t>(entry.size);
   switch (entry.action) {
-    case TraceAction::kAlloc:
+    case model::TraceAction::kAlloc:
       if (tenants_.erase(entry.addr) == 0) ++unread_;
       break;
-    case TraceAction::kFreeCompleted:
-    case TraceAction::kFree:
+    case model::TraceAction::kFreeCompleted:
+    case model::TraceAction::kFree:
       tenants_[entry.addr] = {0, size, static_cast<StreamHandle>(entry.stream), entry.stack,
-                              entry.action == TraceAction::kFreeCompleted};
+                              entry.action == model::TraceAction::kFreeCompleted};
       break;
-    case TraceAction::kFreeRequested:
+    case model::TraceAction::kFreeRequested:
       if (const auto found = tenants_.find(entry.addr); found != tenants_.end()) {
         found->second.is_pending = false;
       } else {
         ++unread_;
       }
       break;
-    case TraceAction::kSegmentAlloc:
-    case TraceAction::kSegmentMap:
+    case model::TraceAction::kSegmentAlloc:
+    case model::TraceAction::kSegmentMap:
       cut_range(entry.addr, size);
       break;
-    case TraceAction::kSegmentFree:
+    case model::TraceAction::kSegmentFree:
       add_range(entry, false);
       break;
-    case TraceAction::kSegmentUnmap:
+    case model::TraceAction::kSegmentUnmap:
       add_range(entry, true);
       break;
     default:

@@ -9,7 +9,6 @@
 namespace vramfit::allocator {
 namespace {
 
-using model::TraceAction;
 using model::TraceEntry;
 
 // The trace forwards, as calls.
@@ -91,9 +90,10 @@ void Builder::free(std::size_t entry) {
   }
   const std::uint32_t slot = found->second;
   slot_at_.erase(found);
-  const bool is_done_at_once = trace_[entry].action == TraceAction::kFree ||
-                               (entry + 1 < trace_.size() && trace_[entry + 1].action == TraceAction::kFreeCompleted &&
-                                trace_[entry + 1].addr == trace_[entry].addr);
+  const bool is_done_at_once =
+      trace_[entry].action == model::TraceAction::kFree ||
+      (entry + 1 < trace_.size() && trace_[entry + 1].action == model::TraceAction::kFreeCompleted &&
+       trace_[entry + 1].addr == trace_[entry].addr);
   if (!is_done_at_once) {
     add(ReplayCall::Kind::kUse, entry, slot);
     pending_at_[trace_[entry].addr] = slot;
@@ -113,9 +113,10 @@ bool Builder::is_for_want(std::size_t entry) const {
   std::int64_t grows = 0;
   for (std::size_t at = entry; at < trace_.size(); ++at) {
     const TraceEntry& next = trace_[at];
-    if (next.action == TraceAction::kOom) return true;
-    if (next.action == TraceAction::kSegmentAlloc || next.action == TraceAction::kSegmentMap) grows += next.size;
-    if (next.action == TraceAction::kAlloc || next.action == TraceAction::kFreeRequested) break;
+    if (next.action == model::TraceAction::kOom) return true;
+    if (next.action == model::TraceAction::kSegmentAlloc || next.action == model::TraceAction::kSegmentMap)
+      grows += next.size;
+    if (next.action == model::TraceAction::kAlloc || next.action == model::TraceAction::kFreeRequested) break;
   }
   return grows > 0 && reserved_ + grows > most_reserved_;
 }
@@ -127,7 +128,7 @@ void Builder::release(std::size_t entry) {
   }
   is_releasing_ = true;
   reserved_ -= trace_[entry].size;
-  if (trace_[entry].action != TraceAction::kSegmentUnmap) return;
+  if (trace_[entry].action != model::TraceAction::kSegmentUnmap) return;
   for (auto& side : ranges_) {
     const auto& known = snapshot_.context(trace_[entry].context).pool;
     const auto found = side.find({static_cast<StreamHandle>(trace_[entry].stream), known ? pool_of(*known) : PoolId{}});
@@ -143,7 +144,7 @@ void Builder::grow(std::size_t entry) {
   const auto bytes = static_cast<std::uint64_t>(one.size);
   reserved_ += one.size;
   most_reserved_ = std::max(most_reserved_, reserved_);
-  if (one.action == TraceAction::kSegmentAlloc) {
+  if (one.action == model::TraceAction::kSegmentAlloc) {
     program_.addresses.mallocs.push_back(one.addr);
     return;
   }
@@ -177,15 +178,15 @@ void Builder::build() {
   }
   most_reserved_ = reserved_;
   for (std::size_t entry = 0; entry < trace_.size(); ++entry) {
-    const TraceAction action = trace_[entry].action;
-    const bool gives_back = action == TraceAction::kSegmentFree || action == TraceAction::kSegmentUnmap;
+    const model::TraceAction action = trace_[entry].action;
+    const bool gives_back = action == model::TraceAction::kSegmentFree || action == model::TraceAction::kSegmentUnmap;
     if (gives_back) release(entry);
-    if (!gives_back && action != TraceAction::kFreeCompleted) is_releasing_ = false;
-    if (action == TraceAction::kAlloc) allocate(entry);
-    if (action == TraceAction::kFreeRequested || action == TraceAction::kFree) free(entry);
-    if (action == TraceAction::kFreeCompleted) complete(entry);
-    if (action == TraceAction::kSegmentAlloc || action == TraceAction::kSegmentMap) grow(entry);
-    if (action == TraceAction::kOom) run_out(entry);
+    if (!gives_back && action != model::TraceAction::kFreeCompleted) is_releasing_ = false;
+    if (action == model::TraceAction::kAlloc) allocate(entry);
+    if (action == model::TraceAction::kFreeRequested || action == model::TraceAction::kFree) free(entry);
+    if (action == model::TraceAction::kFreeCompleted) complete(entry);
+    if (action == model::TraceAction::kSegmentAlloc || action == model::TraceAction::kSegmentMap) grow(entry);
+    if (action == model::TraceAction::kOom) run_out(entry);
   }
   program_.recorded_peak = static_cast<std::uint64_t>(std::max<std::int64_t>(most_reserved_, 0));
 }

@@ -5,7 +5,7 @@
 namespace vramfit::allocator {
 namespace {
 
-constexpr std::uint64_t kMib = 1 << 20;
+constexpr std::uint64_t kSearchedMib = 1 << 20;
 constexpr std::uint64_t kBisections = 16;  // replays that find_least_capacity makes, about
 
 std::int64_t driver_calls(const ReplayRun& run) { return run.device_allocations + run.device_frees; }
@@ -36,18 +36,18 @@ std::vector<Settings> settings_grid(const Settings& own, const Rules& rules) {
       for (const std::uint32_t divisions : {0U, 2U, 4U, 8U}) {
         Settings one = plain;
         one.expandable_segments = expandable;
-        one.large_segment_bytes = segment * kMib;
+        one.large_segment_bytes = segment * kSearchedMib;
         one.roundup_power2_divisions.fill(divisions);
         add(one);
         // Together with expandable segments an oversize block is hardly ever whole; the two only get in each other's
         // way.
         if (expandable || segment != 20) continue;
         for (const std::uint64_t split : {32U, 64U, 128U, 256U, 512U}) {
-          one.max_split_bytes = split * kMib;
+          one.max_split_bytes = split * kSearchedMib;
           one.max_non_split_rounding_bytes = kLargeSegmentBytes;
           add(one);
           if (!rules.has_non_split_rounding_setting || split > 128) continue;
-          one.max_non_split_rounding_bytes = 64 * kMib;
+          one.max_non_split_rounding_bytes = 64 * kSearchedMib;
           add(one);
         }
       }

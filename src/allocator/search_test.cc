@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "allocator/testing/sizes.h"
+
 namespace vramfit::allocator {
 namespace {
-
-constexpr std::uint64_t kMib = 1 << 20;
 
 TEST(SettingsGrid, the_own_settings_come_first_and_none_comes_twice) {
   const Rules rules = rules_of({2, 12});

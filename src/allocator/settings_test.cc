@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "allocator/testing/sizes.h"
+
 namespace vramfit::allocator {
 namespace {
-
-constexpr std::uint64_t kMib = 1 << 20;
 
 Settings parse(std::string_view text, TorchVersion version = {2, 12}) {
   return parse_settings(text, rules_of(version)).value();

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
+#include "allocator/pools.h"
+
 namespace vramfit::allocator {
-namespace {
-
-constexpr std::uint32_t kSmallPool = 0;
-constexpr std::uint32_t kLargePool = 1;
-
-std::int64_t counted(std::uint64_t bytes) { return static_cast<std::int64_t>(bytes); }
-
-}  // namespace
+namespace {}  // namespace
 
 Simulator::Simulator(Device& device, const Rules& rules, const Settings& settings) : device_(device), rules_(rules) {
   pools_.push_back({.kind = PoolKind::kSmall, .owner = kNone, .searches = 0, .lists = {}});

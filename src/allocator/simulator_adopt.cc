@@ -3,17 +3,11 @@
 #include <map>
 #include <tuple>
 
+#include "allocator/pools.h"
 #include "allocator/simulator.h"
 
 namespace vramfit::allocator {
-namespace {
-
-constexpr std::uint32_t kSmallPool = 0;
-constexpr std::uint32_t kLargePool = 1;
-
-std::int64_t counted(std::uint64_t bytes) { return static_cast<std::int64_t>(bytes); }
-
-}  // namespace
+namespace {}  // namespace
 
 void Simulator::adopt(const State& state) {
   std::map<std::tuple<std::uint32_t, StreamHandle>, std::vector<const StateSegment*>> expandable;

@@ -4,12 +4,11 @@
 //   pages of 2 MiB in the small pool, of 20 MiB (large_segment_size_mb) in the large one
 #include <algorithm>
 
+#include "allocator/pools.h"
 #include "allocator/simulator.h"
 
 namespace vramfit::allocator {
 namespace {
-
-std::int64_t counted(std::uint64_t bytes) { return static_cast<std::int64_t>(bytes); }
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t page) { return (bytes + page - 1) / page * page; }
 

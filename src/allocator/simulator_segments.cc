@@ -1,17 +1,11 @@
 // Getting segments from the driver and giving them back.
 #include <algorithm>
 
+#include "allocator/pools.h"
 #include "allocator/simulator.h"
 
 namespace vramfit::allocator {
-namespace {
-
-constexpr std::uint32_t kSmallPool = 0;
-constexpr std::uint32_t kLargePool = 1;
-
-std::int64_t counted(std::uint64_t bytes) { return static_cast<std::int64_t>(bytes); }
-
-}  // namespace
+namespace {}  // namespace
 
 // What malloc does when no free block fits. After the last release the free lists are not searched again: a block whose
 // events have just passed is missed (pytorch issue 189504), and so it is here.

@@ -6,11 +6,10 @@
 
 #include "allocator/card_device.h"
 #include "allocator/invariants.h"
+#include "allocator/testing/sizes.h"
 
 namespace vramfit::allocator {
 namespace {
-
-constexpr std::uint64_t kKib = 1 << 10, kMib = 1 << 20, kGib = 1 << 30;
 
 struct Bench {
   explicit Bench(std::string_view conf = "", std::uint64_t card = 8 * kGib, TorchVersion version = {2, 12})

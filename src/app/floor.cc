@@ -13,7 +13,7 @@ namespace {
 
 constexpr Bytes kPlenty = Bytes::gib(1024);
 
-bool ran(const model::RunResult& result) {
+bool ran_to_its_end(const model::RunResult& result) {
   return result.verdict == model::Verdict::kFits ||
          (result.verdict == model::Verdict::kBorderline && result.exit_code == 0);
 }
@@ -74,7 +74,7 @@ Result<model::Needs> bisect(job::Runner& runner, const job::RunRequest& request,
     if (!outcome) return std::unexpected(outcome.error());
     if (outcome->result.interrupted) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
     ++runs;
-    (ran(outcome->result) ? works : fails) = middle;
+    (ran_to_its_end(outcome->result) ? works : fails) = middle;
   }
   return model::Needs{works, base::round_up(group.peak, Bytes::mib(2)), works - fails, runs};
 }
@@ -86,7 +86,7 @@ Result<std::vector<std::optional<model::Needs>>> find_floor(job::Runner& runner,
   progress.update("floor: a run on a card with plenty of memory");
   const auto free_run = runner.run(with_total(request, {}, kPlenty), progress);
   if (!free_run) return std::unexpected(free_run.error());
-  if (!ran(free_run->result)) {
+  if (!ran_to_its_end(free_run->result)) {
     return base::fail(
         base::ErrorCode::kUnsupported,
         "the job does not run even on a card with 1 TiB, so there is no smallest card: " + free_run->result.reason);

@@ -23,7 +23,7 @@ model::Plan micro_batch_of(std::int64_t size, std::int64_t accumulate) {
 }
 
 // Trains one weight; `update` is what becomes of it with a plan.
-class FakeRunner final : public job::Runner {
+class FakeVerifyRunner final : public job::Runner {
  public:
   base::Result<job::RunOutcome> run(const job::RunRequest& request, base::ProgressSink&) override {
     requests.push_back(request);
@@ -84,7 +84,7 @@ class VerifierTest : public ::testing::Test {
     return verifier_->compare(plan, seconds, [](std::string_view) {});
   }
 
-  FakeRunner runner_;
+  FakeVerifyRunner runner_;
   job::RunRequest request_;
   fs::path folder_;
   std::optional<Verifier> verifier_;

@@ -18,8 +18,6 @@ constexpr std::array<std::string_view, 13> kForms = {"pcie", "sxm2",  "sxm3", "s
 constexpr std::array<std::string_view, 4> kSeries = {"gtx", "rtx", "quadro", "pro"};
 constexpr std::array<std::string_view, 3> kGenerations = {"ada", "generation", "blackwell"};
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
 template <std::size_t N>
 bool is_one_of(const std::array<std::string_view, N>& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();

@@ -127,7 +127,6 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 // Takes "x", "X", "*" or the sign of multiplication off the front.

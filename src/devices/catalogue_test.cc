@@ -7,7 +7,7 @@ namespace {
 
 using base::Bytes;
 
-model::Card card(std::string key, std::string name, std::int64_t gib, std::vector<std::string> aliases = {}) {
+model::Card made_card(std::string key, std::string name, std::int64_t gib, std::vector<std::string> aliases = {}) {
   model::Card result;
   result.key = std::move(key);
   result.name = std::move(name);
@@ -16,15 +16,15 @@ model::Card card(std::string key, std::string name, std::int64_t gib, std::vecto
   return result;
 }
 
-const std::vector<model::Card> kCards = {card("gtx1070", "NVIDIA GeForce GTX 1070", 8),
-                                         card("rtx3060", "NVIDIA GeForce RTX 3060", 12),
-                                         card("rtx3060ti", "NVIDIA GeForce RTX 3060 Ti", 8),
-                                         card("v100-16gb", "Tesla V100-SXM2-16GB", 16),
-                                         card("v100-32gb", "Tesla V100-SXM2-32GB", 32),
-                                         card("a100-40gb", "NVIDIA A100-SXM4-40GB", 40, {"a100"}),
-                                         card("a100-80gb", "NVIDIA A100-SXM4-80GB", 80),
-                                         card("t4", "Tesla T4", 15),
-                                         card("rtx4060-laptop", "NVIDIA GeForce RTX 4060 Laptop GPU", 8)};
+const std::vector<model::Card> kCards = {made_card("gtx1070", "NVIDIA GeForce GTX 1070", 8),
+                                         made_card("rtx3060", "NVIDIA GeForce RTX 3060", 12),
+                                         made_card("rtx3060ti", "NVIDIA GeForce RTX 3060 Ti", 8),
+                                         made_card("v100-16gb", "Tesla V100-SXM2-16GB", 16),
+                                         made_card("v100-32gb", "Tesla V100-SXM2-32GB", 32),
+                                         made_card("a100-40gb", "NVIDIA A100-SXM4-40GB", 40, {"a100"}),
+                                         made_card("a100-80gb", "NVIDIA A100-SXM4-80GB", 80),
+                                         made_card("t4", "Tesla T4", 15),
+                                         made_card("rtx4060-laptop", "NVIDIA GeForce RTX 4060 Laptop GPU", 8)};
 
 class Spellings : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
@@ -72,8 +72,8 @@ TEST(Catalogue, a_name_without_its_series_is_announced_where_it_can_mean_one_car
     EXPECT_EQ(match->card.key, key);
     EXPECT_NE(match->note.find(key), std::string::npos);
   }
-  std::vector<model::Card> cards = {card("quadro-rtx6000", "Quadro RTX 6000", 24),
-                                    card("rtx-6000-ada", "NVIDIA RTX 6000 Ada Generation", 48)};
+  std::vector<model::Card> cards = {made_card("quadro-rtx6000", "Quadro RTX 6000", 24),
+                                    made_card("rtx-6000-ada", "NVIDIA RTX 6000 Ada Generation", 48)};
   const auto both = find_card(cards, "RTX 6000");
   ASSERT_FALSE(both);
   EXPECT_EQ(both.error().remedy, "say which: quadro-rtx6000 (24.00 GiB), rtx-6000-ada (48.00 GiB)");
@@ -89,9 +89,9 @@ TEST(Catalogue, another_size_of_a_known_model_is_refused_with_the_way_to_have_it
 
 // A name never means a card whose number it only begins: each of these once was taken as a larger one.
 TEST(Catalogue, the_beginning_of_a_name_is_refused) {
-  const std::vector<model::Card> cards = {card("h200", "NVIDIA H200", 140, {"h200-sxm", "h200-141gb"}),
-                                          card("b200", "NVIDIA B200", 178, {"b200-180gb"}),
-                                          card("h100", "NVIDIA H100 80GB HBM3", 79, {"h100-80gb"})};
+  const std::vector<model::Card> cards = {made_card("h200", "NVIDIA H200", 140, {"h200-sxm", "h200-141gb"}),
+                                          made_card("b200", "NVIDIA B200", 178, {"b200-180gb"}),
+                                          made_card("h100", "NVIDIA H100 80GB HBM3", 79, {"h100-80gb"})};
   for (const char* typed : {"H20", "B20", "h1", "H10", "h2", "b2", "B", "H"})
     EXPECT_FALSE(find_card(cards, typed)) << typed;
   EXPECT_NE(find_card(cards, "H20").error().remedy.find("h200"), std::string::npos);
@@ -111,12 +111,13 @@ TEST(Catalogue, the_option_is_a_list_with_counts_and_sizes) {
 }
 
 TEST(Catalogue, what_a_name_leaves_open_is_announced) {
-  const std::vector<model::Card> cards = {card("a100-40gb", "NVIDIA A100-SXM4-40GB", 40, {"a100-sxm4-40gb"}),
-                                          card("a100-pcie-40gb", "NVIDIA A100-PCIE-40GB", 40),
-                                          card("h100", "NVIDIA H100 80GB HBM3", 79, {"h100-sxm"}),
-                                          card("h100-nvl", "NVIDIA H100 NVL", 93),
-                                          card("rtxpro6000", "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 95),
-                                          card("rtx-6000-ada", "NVIDIA RTX 6000 Ada Generation", 47)};
+  const std::vector<model::Card> cards = {
+      made_card("a100-40gb", "NVIDIA A100-SXM4-40GB", 40, {"a100-sxm4-40gb"}),
+      made_card("a100-pcie-40gb", "NVIDIA A100-PCIE-40GB", 40),
+      made_card("h100", "NVIDIA H100 80GB HBM3", 79, {"h100-sxm"}),
+      made_card("h100-nvl", "NVIDIA H100 NVL", 93),
+      made_card("rtxpro6000", "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 95),
+      made_card("rtx-6000-ada", "NVIDIA RTX 6000 Ada Generation", 47)};
   const auto note_of = [&](const char* typed) {
     const auto match = find_card(cards, typed);
     return match ? match->note : to_string(match.error());

@@ -15,13 +15,13 @@ using nlohmann::json;
 
 constexpr const char* kRemedy = "`vramfit runs --export FILE` writes such files";
 
-model::Peaks read_peaks(const json& row) {
+model::Peaks read_row_peaks(const json& row) {
   return {Bytes(row.at("peak_allocated_bytes").get<std::int64_t>()),
           Bytes(row.at("peak_reserved_bytes").get<std::int64_t>()),
           Bytes(row.at("peak_device_bytes").get<std::int64_t>())};
 }
 
-model::DeviceResult read_device(const json& row) {
+model::DeviceResult read_row_device(const json& row) {
   model::DeviceResult device;
   device.index = row.at("index").get<int>();
   device.name = row.at("name").get<std::string>();
@@ -29,7 +29,7 @@ model::DeviceResult read_device(const json& row) {
   device.context = Bytes(row.at("context_bytes").get<std::int64_t>());
   device.libraries = Bytes(row.at("library_bytes").get<std::int64_t>());
   device.retries = row.at("allocation_retries").get<std::int64_t>();
-  device.peaks = read_peaks(row);
+  device.peaks = read_row_peaks(row);
   return device;
 }
 
@@ -60,11 +60,11 @@ model::RunEnd read_end(const json& run) {
   end.torch = run.at("torch").get<std::string>();
   end.cuda = run.at("cuda").get<std::string>();
   end.python = run.at("python").get<std::string>();
-  for (const json& row : run.at("devices")) end.devices.push_back(read_device(row));
+  for (const json& row : run.at("devices")) end.devices.push_back(read_row_device(row));
   for (const json& row : run.at("phases")) {
     end.phases.push_back({.name = row.at("name").get<std::string>(),
                           .device = row.at("device").get<int>(),
-                          .peaks = read_peaks(row),
+                          .peaks = read_row_peaks(row),
                           .steps = row.at("steps").get<std::int64_t>()});
   }
   for (const json& row : run.at("findings")) {
@@ -75,7 +75,7 @@ model::RunEnd read_end(const json& run) {
   return end;
 }
 
-StoredRun read_run(const json& run) {
+StoredRun read_stored_run(const json& run) {
   StoredRun stored;
   stored.number = run.at("number").get<std::int64_t>();
   stored.uuid = run.at("uuid").get<std::string>();
@@ -101,7 +101,7 @@ Result<std::vector<StoredRun>> parse_history(std::string_view text, const std::s
   std::vector<StoredRun> runs;
   for (const json& run : file["runs"]) {
     try {
-      runs.push_back(read_run(run));
+      runs.push_back(read_stored_run(run));
     } catch (const std::exception& problem) {  // a field that is missing or of another type: the library throws
       return base::fail(ErrorCode::kCorrupt, fmt::format("run {} of the file: {}", runs.size() + 1, problem.what()),
                         where, kRemedy);

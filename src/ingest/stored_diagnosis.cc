@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "ingest/stored_fields.h"
+
 namespace vramfit::ingest {
 
 using model::Applicability;
@@ -15,10 +17,6 @@ using model::Severity;
 using nlohmann::json;
 
 namespace {
-
-std::string text(const json& row, const char* key) {
-  return row.at(key).is_null() ? std::string() : row.at(key).get<std::string>();
-}
 
 std::vector<std::string> texts(const json& row, const char* key) { return row.at(key).get<std::vector<std::string>>(); }
 
@@ -32,16 +30,19 @@ Enum named(const json& row, const char* key, const std::array<Enum, N>& all) {
 }
 
 model::EvidenceItem read_evidence(const json& row) {
-  return {.file = text(row, "file"),
+  return {.file = required_text(row, "file"),
           .line = row.at("line").is_null() ? 0 : row.at("line").get<std::int64_t>(),
-          .text = text(row, "text"),
-          .reasoning = text(row, "reasoning")};
+          .text = required_text(row, "text"),
+          .reasoning = required_text(row, "reasoning")};
 }
 
 model::Fix read_fix(const json& row) {
-  model::Fix fix{.what = text(row, "what"), .command = text(row, "command"), .saves = std::nullopt, .time_cost = {}};
+  model::Fix fix{.what = required_text(row, "what"),
+                 .command = required_text(row, "command"),
+                 .saves = std::nullopt,
+                 .time_cost = {}};
   if (!row.at("saves_bytes").is_null()) fix.saves = base::Bytes(row.at("saves_bytes").get<std::int64_t>());
-  fix.time_cost = text(row, "time_cost");
+  fix.time_cost = required_text(row, "time_cost");
   fix.applicability =
       named(row, "applicability", std::array{Applicability::kAsIs, Applicability::kMayBeWrong, Applicability::kFillIn});
   return fix;
@@ -49,9 +50,9 @@ model::Fix read_fix(const json& row) {
 
 model::Finding read_finding(const json& row) {
   model::Finding finding;
-  finding.code = text(row, "code");
-  finding.label = text(row, "label");
-  finding.title = text(row, "title");
+  finding.code = required_text(row, "code");
+  finding.label = required_text(row, "label");
+  finding.title = required_text(row, "title");
   finding.severity =
       named(row, "severity", std::array{Severity::kError, Severity::kWarning, Severity::kHelp, Severity::kNote});
   finding.confidence = row.at("confidence").get<double>();
@@ -59,29 +60,29 @@ model::Finding read_finding(const json& row) {
   finding.would_confirm = texts(row, "would_confirm");
   for (const json& fix : row.at("fixes")) finding.fixes.push_back(read_fix(fix));
   for (const json& left : row.at("not_advised")) {
-    finding.withheld.push_back({.what = text(left, "what"), .why = text(left, "why")});
+    finding.withheld.push_back({.what = required_text(left, "what"), .why = required_text(left, "why")});
   }
   return finding;
 }
 
 model::Check read_check(const json& row) {
-  return {.group = text(row, "group"),
+  return {.group = required_text(row, "group"),
           .state = named(row, "state",
                          std::array{CheckState::kPass, CheckState::kFail, CheckState::kNotApplicable,
                                     CheckState::kUnknown, CheckState::kError}),
-          .text = text(row, "text"),
+          .text = required_text(row, "text"),
           .codes = texts(row, "codes")};
 }
 
 model::HeldOutside read_held(const json& row) {
   const auto bytes = [&](const char* key) { return base::Bytes(row.at(key).get<std::int64_t>()); };
-  model::HeldOutside outside{.file = text(row, "file"),
+  model::HeldOutside outside{.file = required_text(row, "file"),
                              .line = row.at("line").is_null() ? 0 : row.at("line").get<std::int64_t>(),
                              .process = model::exactly(bytes("process_bytes")),
                              .reserved = model::exactly(bytes("reserved_bytes")),
                              .held = std::nullopt,
                              .cards = texts(row, "cards"),
-                             .text = text(row, "text")};
+                             .text = required_text(row, "text")};
   if (!row.at("held_bytes").is_null()) {
     outside.held = model::PrintedBytes{bytes("held_bytes"), bytes("low_bytes"), bytes("high_bytes")};
   }
@@ -95,7 +96,7 @@ base::Result<model::Diagnosis> read_stored_diagnosis(std::string_view written) {
     const json file = json::parse(written);
     model::Diagnosis diagnosis;
     diagnosis.trouble = file.at("trouble").get<bool>();
-    diagnosis.verdict = text(file, "verdict");
+    diagnosis.verdict = required_text(file, "verdict");
     for (const json& row : file.at("findings")) diagnosis.findings.push_back(read_finding(row));
     for (const json& row : file.at("checks")) diagnosis.checks.push_back(read_check(row));
     // Diagnoses that were stored before there were any have none.

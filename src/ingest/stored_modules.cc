@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "ingest/stored_fields.h"
+
 namespace vramfit::ingest {
 
 using base::Bytes;
@@ -12,45 +14,41 @@ using nlohmann::json;
 
 namespace {
 
-Bytes bytes(const json& row, const char* key) { return Bytes(row.at(key).get<std::int64_t>()); }
-
-std::string text(const json& row, const char* key) {
-  return row.at(key).is_null() ? std::string() : row.at(key).get<std::string>();
-}
+Bytes required_bytes(const json& row, const char* key) { return Bytes(row.at(key).get<std::int64_t>()); }
 
 model::ModuleUse read_use(const json& row) {
   model::ModuleUse use;
-  use.phase = text(row, "phase");
+  use.phase = required_text(row, "phase");
   use.calls = row.at("calls").get<std::int64_t>();
   use.inputs = row.at("inputs").get<std::vector<std::string>>();
   use.outputs = row.at("outputs").get<std::vector<std::string>>();
   use.forward_flops = row.at("forward_flops").get<double>();
   use.backward_flops = row.at("backward_flops").get<double>();
-  use.activations = bytes(row, "activation_bytes");
-  use.output = bytes(row, "output_bytes");
-  use.peak_rise = bytes(row, "peak_rise_bytes");
-  use.workspace = bytes(row, "workspace_bytes");
+  use.activations = required_bytes(row, "activation_bytes");
+  use.output = required_bytes(row, "output_bytes");
+  use.peak_rise = required_bytes(row, "peak_rise_bytes");
+  use.workspace = required_bytes(row, "workspace_bytes");
   const json& seconds = row.at("estimated_forward_seconds");
   if (!seconds.is_null()) use.forward_seconds = seconds.get<double>();
   return use;
 }
 
 model::ModuleRow read_row(const json& row) {
-  model::ModuleRow module{text(row, "name"),
-                          text(row, "class"),
+  model::ModuleRow module{required_text(row, "name"),
+                          required_text(row, "class"),
                           row.at("parameters").get<std::int64_t>(),
-                          bytes(row, "parameter_bytes"),
-                          bytes(row, "buffer_bytes"),
-                          bytes(row, "gradient_bytes"),
-                          bytes(row, "optimizer_bytes"),
+                          required_bytes(row, "parameter_bytes"),
+                          required_bytes(row, "buffer_bytes"),
+                          required_bytes(row, "gradient_bytes"),
+                          required_bytes(row, "optimizer_bytes"),
                           {}};
   for (const json& use : row.at("uses")) module.uses.push_back(read_use(use));
   return module;
 }
 
 model::ModuleEdge read_edge(const json& row, std::size_t nodes) {
-  model::ModuleEdge edge{row.at("from").get<std::size_t>(), row.at("to").get<std::size_t>(), bytes(row, "bytes"),
-                         row.at("via").get<std::vector<std::string>>()};
+  model::ModuleEdge edge{row.at("from").get<std::size_t>(), row.at("to").get<std::size_t>(),
+                         required_bytes(row, "bytes"), row.at("via").get<std::vector<std::string>>()};
   if (edge.from >= nodes || edge.to >= nodes) throw json::other_error::create(600, "an edge without a node", nullptr);
   return edge;
 }
@@ -65,16 +63,16 @@ model::BranchKind read_kind(const std::string& word) {
 
 model::Branch read_branch(const json& row) {
   model::Branch branch;
-  branch.name = text(row, "name");
+  branch.name = required_text(row, "name");
   branch.modules = row.at("modules").get<std::vector<std::string>>();
-  branch.kind = read_kind(text(row, "kind"));
-  branch.joins = text(row, "joins");
+  branch.kind = read_kind(required_text(row, "kind"));
+  branch.joins = required_text(row, "joins");
   branch.training_only = row.at("training_only").get<bool>();
   branch.parameters = row.at("parameters").get<std::int64_t>();
-  branch.weights = bytes(row, "weight_bytes");
-  branch.gradients = bytes(row, "gradient_bytes");
-  branch.optimizer = bytes(row, "optimizer_bytes");
-  branch.activations = bytes(row, "activation_bytes");
+  branch.weights = required_bytes(row, "weight_bytes");
+  branch.gradients = required_bytes(row, "gradient_bytes");
+  branch.optimizer = required_bytes(row, "optimizer_bytes");
+  branch.activations = required_bytes(row, "activation_bytes");
   branch.alike = row.at("alike").get<int>();
   return branch;
 }
@@ -86,8 +84,8 @@ std::shared_ptr<const model::ModuleTable> read_modules(const json& result) {
   auto table = std::make_shared<model::ModuleTable>();
   for (const json& row : result.at("modules")) table->rows.push_back(read_row(row));
   for (const json& row : result.at("module_nodes")) {
-    table->nodes.push_back({text(row, "id"), text(row, "module"), text(row, "operation"),
-                            bytes(row, "activation_bytes"), bytes(row, "held_bytes")});
+    table->nodes.push_back({required_text(row, "id"), required_text(row, "module"), required_text(row, "operation"),
+                            required_bytes(row, "activation_bytes"), required_bytes(row, "held_bytes")});
   }
   for (const json& row : result.at("module_edges")) table->edges.push_back(read_edge(row, table->nodes.size()));
   for (const json& row : result.at("module_branches")) table->branches.push_back(read_branch(row));

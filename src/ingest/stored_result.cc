@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "ingest/stored_fields.h"
 #include "ingest/stored_modules.h"
 
 namespace vramfit::ingest {
@@ -15,11 +16,6 @@ using base::Bytes;
 using nlohmann::json;
 
 namespace {
-
-std::string text(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? "" : found->get<std::string>();
-}
 
 Bytes bytes(const json& object, const char* key) { return Bytes(object.value(key, std::int64_t{0})); }
 

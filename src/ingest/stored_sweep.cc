@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "ingest/stored_fields.h"
+
 namespace vramfit::ingest {
 
 using base::Bytes;
@@ -17,18 +19,13 @@ using nlohmann::json;
 
 namespace {
 
-std::string text(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? "" : found->get<std::string>();
-}
-
 template <class T>
 std::optional<T> optional(const json& object, const char* key) {
   const auto found = object.find(key);
   return found == object.end() || found->is_null() ? std::nullopt : std::optional<T>(found->get<T>());
 }
 
-SweepSpec read_spec(const json& file) {
+SweepSpec read_stored_spec(const json& file) {
   SweepSpec spec;
   spec.gpus = file.at("gpus").get<std::vector<std::string>>();
   spec.command = file.at("command").get<std::vector<std::string>>();
@@ -89,7 +86,7 @@ base::Result<model::SweepResult> read_stored_sweep(std::string_view written) {
   try {
     const json file = json::parse(written);
     model::SweepResult result;
-    result.spec = read_spec(file);
+    result.spec = read_stored_spec(file);
     result.folder = text(file, "folder");
     result.interrupted = file.at("interrupted").get<bool>();
     result.seconds = file.at("seconds").get<double>();

@@ -89,4 +89,11 @@ Result<Parcel> receive_parcel(int socket) {
   return parcel;
 }
 
+std::string read_all(int file) {
+  std::string text;
+  char part[4096];
+  for (ssize_t got = 0; (got = ::read(file, part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
+  return text;
+}
+
 }  // namespace vramfit::isolate

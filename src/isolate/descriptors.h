@@ -21,6 +21,9 @@ struct Parcel {
 base::Result<void> send_parcel(int socket, const std::string& text, const std::vector<int>& files);
 base::Result<Parcel> receive_parcel(int socket);
 
+// All that is left to read of a file or pipe, up to its end or the first error.
+std::string read_all(int file);
+
 }  // namespace vramfit::isolate
 
 #endif

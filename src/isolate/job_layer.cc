@@ -9,6 +9,7 @@
 #include <fstream>
 #include <utility>
 
+#include "isolate/descriptors.h"
 #include "isolate/lockdown.h"
 
 namespace vramfit::isolate {
@@ -38,13 +39,6 @@ struct Trial {
   }
   [[maybe_unused]] const ssize_t sent = ::write(told, problem.data(), problem.size());
   ::_exit(problem.empty() ? 0 : 1);
-}
-
-std::string read_all(int file) {
-  std::string text;
-  char part[512];
-  for (ssize_t got = 0; (got = ::read(file, part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
-  return text;
 }
 
 std::string judge(const LayerSpec& spec, const Trial& trial) {

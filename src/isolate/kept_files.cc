@@ -8,6 +8,7 @@
 #include <ranges>
 #include <system_error>
 
+#include "isolate/permissions.h"
 #include "isolate/upper_tree.h"
 
 namespace vramfit::isolate {
@@ -15,8 +16,6 @@ namespace vramfit::isolate {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr mode_t kPermissions = 07777;
 
 // A change of owner takes set-uid bits away: the mode comes after it.
 void give_looks(const fs::path& to, const struct stat& status) {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "isolate/mount_calls.h"
+#include "isolate/permissions.h"
 
 namespace vramfit::isolate {
 
@@ -23,7 +24,6 @@ using base::Result;
 
 namespace {
 
-constexpr mode_t kPermissions = 07777, kWriteBits = 0222;
 constexpr std::int64_t kMaxCopied = 64 << 20;  // of one file that lies beside mount points
 
 Result<void> make_folder(const std::string& path) {

@@ -26,13 +26,6 @@ using base::Result;
 
 namespace {
 
-std::string read_all(int file) {
-  std::string text;
-  char part[4096];
-  for (ssize_t got = 0; (got = ::read(file, part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
-  return text;
-}
-
 bool is_bytecode(const fs::path& path) {
   return path.extension() == ".pyc" || path.filename().string().find(".pyc.") != std::string::npos;
 }

@@ -26,7 +26,7 @@ using base::Result;
 // a json.py or types.py of the user's, in the current folder or where PYTHONPATH points, would be taken for Python's.
 // The current folder, which -c puts first on the path and a script's own start doesn't, is no place to look for PyTorch
 // in; what PYTHONPATH names is.
-constexpr std::string_view kQuestion = R"(import sys
+constexpr std::string_view kInterpreterQuestion = R"(import sys
 sys.path[:] = [p for p in sys.path if p]
 def find(name):
     for finder in sys.meta_path:
@@ -185,7 +185,7 @@ Result<Interpreter> inspect_interpreter(const fs::path& interpreter, const Envir
     return base::fail_errno("no temporary file can be made", fs::temp_directory_path().string());
   }
   base::Launch launch;
-  launch.argv = {interpreter.string(), "-c", std::string(kQuestion), answer.path().string()};
+  launch.argv = {interpreter.string(), "-c", std::string(kInterpreterQuestion), answer.path().string()};
   launch.environment = environment;
   launch.output = complaints.path();
   launch.timeout_seconds = 60;

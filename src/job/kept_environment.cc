@@ -23,7 +23,7 @@ using base::fail;
 using base::ProgressSink;
 using base::Result;
 
-constexpr std::string_view kPrefix = "torch-";
+constexpr std::string_view kFolderPrefix = "torch-";
 constexpr const char* kComplete = "vramfit.complete";
 // torch 2.6.0 unpacked is 1.9 GB and its wheel, kept by pip while it unpacks, 0.8 GB.
 constexpr std::int64_t kNeededBytes = 3'000'000'000;
@@ -189,8 +189,8 @@ std::vector<KeptEnvironment> list_kept_environments(const Environment& environme
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(envs_folder(*cache), error)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(kPrefix) && fs::exists(entry.path() / kComplete, error)) {
-      all.push_back({name.substr(kPrefix.size()), entry.path()});
+    if (name.starts_with(kFolderPrefix) && fs::exists(entry.path() / kComplete, error)) {
+      all.push_back({name.substr(kFolderPrefix.size()), entry.path()});
     }
   }
   std::ranges::sort(all, {}, &KeptEnvironment::version);
@@ -202,7 +202,7 @@ Result<KeptEnvironment> provide_environment(const TorchRelease& release, const f
   const auto cache = find_cache(environment);
   if (!cache) return std::unexpected(cache.error());
   const KeptEnvironment kept{std::string(release.version),
-                             envs_folder(*cache) / fmt::format("{}{}", kPrefix, release.version)};
+                             envs_folder(*cache) / fmt::format("{}{}", kFolderPrefix, release.version)};
   const auto is_complete = [&kept] { return fs::exists(kept.folder / kComplete) && fs::exists(kept.python()); };
   if (is_complete()) return kept;
   const auto turn = lock(kept.folder.string() + ".lock", progress);

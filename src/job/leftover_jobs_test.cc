@@ -27,7 +27,7 @@ pid_t start_sleep(const std::string& folder) {
 }
 
 TEST(LeftoverJobs, those_of_one_session_end_and_no_others) {
-  const std::string top = testing::TempDir() + "leftover." + std::to_string(getpid());
+  const std::string top = ::testing::TempDir() + "leftover." + std::to_string(getpid());
   const pid_t ours = start_sleep(top + "/one"), other = start_sleep(top + "/one-more");
   EXPECT_EQ(end_processes_of(top + "/one"), 1);
   int status = 0;

@@ -57,8 +57,8 @@ void add_unknown_torch(const Interpreter& interpreter, const Platforms& known, s
 
 }  // namespace
 
-Platforms parse_platforms(std::string_view json) {
-  const auto file = nlohmann::json::parse(json);
+Platforms parse_platforms(std::string_view text) {
+  const auto file = nlohmann::json::parse(text);
   Platforms platforms;
   for (const auto& row : file.at("torch")) platforms.torch.push_back(read_release(row));
   platforms.cuda_majors = file.at("cuda_majors").get<std::vector<int>>();

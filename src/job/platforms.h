@@ -19,7 +19,7 @@ struct Platforms {
 };
 
 // Throws on a text that is no such file: it is compiled in.
-Platforms parse_platforms(std::string_view json);
+Platforms parse_platforms(std::string_view text);
 
 // What is compiled in.
 const Platforms& platforms();

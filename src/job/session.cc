@@ -26,7 +26,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::string_view kPrefix = "vramfit.";
+constexpr std::string_view kSessionPrefix = "vramfit.";
 constexpr std::string_view kNewPrefix = "vramfit-new.";  // until it is locked
 
 // Where glibc's shm_open would put it; a machine without it keeps ledgers with the other temporary files.
@@ -76,7 +76,7 @@ int remove_stale_in(const fs::path& folder) {
   int removed = 0;
   std::error_code problem;
   for (const auto& entry : fs::directory_iterator(folder, problem)) {
-    if (!entry.path().filename().string().starts_with(kPrefix)) continue;
+    if (!entry.path().filename().string().starts_with(kSessionPrefix)) continue;
     std::error_code ignored;
     const bool is_folder = entry.is_directory(ignored) && !entry.is_symlink(ignored);
     if (!is_abandoned(is_folder ? entry.path() / "lock" : entry.path())) continue;
@@ -166,7 +166,7 @@ vf_card build_card(const model::EmulatedCard& emulated, int index) {
 }
 
 Result<void> Session::create_ledger(const SessionOptions& options, const std::string& name) {
-  const fs::path path = shared_memory_folder() / (std::string(kPrefix) + name);
+  const fs::path path = shared_memory_folder() / (std::string(kSessionPrefix) + name);
   ledger_path_ = shared_memory_folder() / (std::string(kNewPrefix) + name);
   FileDescriptor file(::open(ledger_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) {
@@ -209,7 +209,7 @@ Result<void> Session::create_ledger(const SessionOptions& options, const std::st
 }
 
 Result<void> Session::create_run_folder(const std::string& name) {
-  const fs::path folder = temporary_folder() / (std::string(kPrefix) + name);
+  const fs::path folder = temporary_folder() / (std::string(kSessionPrefix) + name);
   const fs::path fresh = temporary_folder() / (std::string(kNewPrefix) + name);
   if (::mkdir(fresh.c_str(), 0700) != 0) {
     return base::fail_errno("cannot create a folder for the recording", folder.string(), "TMPDIR=/a/folder/with/room");

@@ -26,7 +26,7 @@ model::EmulatedCard toy_card() {
   return card;
 }
 
-class SessionTest : public testing::Test {
+class SessionTest : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = fs::temp_directory_path() / ("session-test." + std::to_string(::getpid()));

@@ -15,7 +15,7 @@ using base::Result;
 
 // argv: where the answer goes, "file", "module" or "code", and the name of the one or the text of the other. What -c
 // puts first on the path is taken off before anything is imported, as in interpreter.cc.
-constexpr std::string_view kQuestion = R"py(import sys
+constexpr std::string_view kTorchlessQuestion = R"py(import sys
 sys.path[:] = [p for p in sys.path if p]
 import ast, importlib.metadata, importlib.util, json, os
 answer, kind, subject = sys.argv[1:4]
@@ -141,7 +141,7 @@ Result<TorchlessLook> look_without_torch(const std::filesystem::path& interprete
   }
   const Subject subject = subject_of(command);
   base::Launch launch;
-  launch.argv = {interpreter.string(),   "-c",         std::string(kQuestion),
+  launch.argv = {interpreter.string(),   "-c",         std::string(kTorchlessQuestion),
                  answer.path().string(), subject.kind, subject.name};
   launch.environment = environment;
   launch.output = complaints.path();

@@ -19,8 +19,6 @@ using model::BranchKind;
 
 namespace {
 
-std::size_t place(int number) { return static_cast<std::size_t>(number); }
-
 class Finder {
  public:
   Finder(const ModuleGraph& graph, const ListedModel& model, std::span<const model::ModuleRow> rows,

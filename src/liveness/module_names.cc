@@ -8,8 +8,6 @@ namespace vramfit::liveness {
 
 namespace {
 
-std::size_t place(int number) { return static_cast<std::size_t>(number); }
-
 std::string_view parent_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   return dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);

@@ -12,6 +12,9 @@
 
 namespace vramfit::liveness {
 
+// Modules and nodes are numbered from 0: the place of one in a vector.
+inline std::size_t place(int number) { return static_cast<std::size_t>(number); }
+
 class ModuleNames {
  public:
   explicit ModuleNames(const ListedModel& model);

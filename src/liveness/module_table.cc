@@ -19,8 +19,6 @@ using model::ModuleUse;
 
 namespace {
 
-std::size_t place(int number) { return static_cast<std::size_t>(number); }
-
 std::vector<ModuleRow> build_rows(const ListedModel& listed, const ModuleNames& names) {
   std::vector<ModuleRow> rows;
   for (const ListedModule& module : listed.modules) {

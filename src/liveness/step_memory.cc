@@ -14,7 +14,7 @@ using model::Recording;
 
 namespace {
 
-constexpr std::size_t kMostLines = 5;
+constexpr std::size_t kMostLinesOfAStep = 5;
 
 // Blocks in the order of their births and deaths: calls use(block, is_birth, event).
 template <class Chosen, class Use>
@@ -65,7 +65,7 @@ std::vector<GrowingLine> lines_at(const CardHistory& history, std::span<const Re
   std::vector<GrowingLine> sorted;
   for (auto& [text, line] : lines) sorted.push_back(std::move(line));
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.live > b.live; });
-  if (sorted.size() > kMostLines) sorted.resize(kMostLines);
+  if (sorted.size() > kMostLinesOfAStep) sorted.resize(kMostLinesOfAStep);
   return sorted;
 }
 

@@ -34,8 +34,6 @@ std::string_view mark_of(Agreement agreement) {
   return "[?]";
 }
 
-std::string line(std::string_view text) { return "  " + wrap(text, kPageWidth - 2, 4) + "\n"; }
-
 // A size that two people compare is told to the byte.
 std::string exact(base::Bytes size) {
   return size.count() < 1024 ? fmt::format("{} bytes", size.count())
@@ -50,14 +48,14 @@ std::string describe(const std::optional<CheckEvent>& event) {
 }
 
 std::string difference(const CheckDifference& one) {
-  std::string text = line(fmt::format("recorded, event {}: {}", one.recorded_at, describe(one.recorded)));
-  text += line(fmt::format("virtual, event {}: {}", one.virtual_at, describe(one.virtual_run)));
-  text +=
-      line(one.is_reordering ? fmt::format("a reordering: {} recorded and {} virtual events here come elsewhere on the "
-                                           "other side",
-                                           one.recorded_events, one.virtual_events)
-                             : fmt::format("{} recorded events and {} virtual ones, then both agree again",
-                                           one.recorded_events, one.virtual_events));
+  std::string text = indented_line(fmt::format("recorded, event {}: {}", one.recorded_at, describe(one.recorded)));
+  text += indented_line(fmt::format("virtual, event {}: {}", one.virtual_at, describe(one.virtual_run)));
+  text += indented_line(one.is_reordering
+                            ? fmt::format("a reordering: {} recorded and {} virtual events here come elsewhere on the "
+                                          "other side",
+                                          one.recorded_events, one.virtual_events)
+                            : fmt::format("{} recorded events and {} virtual ones, then both agree again",
+                                          one.recorded_events, one.virtual_events));
   return text;
 }
 
@@ -69,7 +67,8 @@ std::string differences(const CheckResult& result, bool verbose) {
     text += "\n" + difference(result.differences[i]);
   }
   const auto left = result.all_differences - static_cast<std::int64_t>(std::min(most, result.differences.size()));
-  if (left > 0) text += line(fmt::format("… and {} more places{}", left, verbose ? "" : "; -v shows the first 20"));
+  if (left > 0)
+    text += indented_line(fmt::format("… and {} more places{}", left, verbose ? "" : "; -v shows the first 20"));
   return text;
 }
 
@@ -107,34 +106,35 @@ std::string sums(const CheckResult& result) {
 std::string places(const CheckResult& result) {
   std::string text;
   if (result.places > 0) {
-    text +=
-        line(fmt::format("{} of {} blocks in the same segment at the same offset", result.same_places, result.places));
+    text += indented_line(
+        fmt::format("{} of {} blocks in the same segment at the same offset", result.same_places, result.places));
   }
-  if (result.first_other_place) text += line("the first elsewhere: " + describe(result.first_other_place));
+  if (result.first_other_place) text += indented_line("the first elsewhere: " + describe(result.first_other_place));
   if (result.recorded_segments + result.virtual_segments > 0) {
-    text += line(fmt::format("{} of {} segments have the same size, in order ({} in the virtual run)",
-                             result.same_segments, result.recorded_segments, result.virtual_segments));
+    text += indented_line(fmt::format("{} of {} segments have the same size, in order ({} in the virtual run)",
+                                      result.same_segments, result.recorded_segments, result.virtual_segments));
   }
   if (!result.recorded_address_order.empty()) {
-    text += line(fmt::format("order of addresses: {} recorded, {} in the virtual run", result.recorded_address_order,
-                             result.virtual_address_order));
+    text += indented_line(fmt::format("order of addresses: {} recorded, {} in the virtual run",
+                                      result.recorded_address_order, result.virtual_address_order));
   }
   return text.empty() ? "" : "\nPlaces\n" + text;
 }
 
 std::string compared(const CheckResult& result) {
   std::string text = "\nCompared\n";
-  text += line(fmt::format("{}: {}{}", result.format, result.recording,
-                           result.recorded_torch.empty() ? "" : ", torch " + result.recorded_torch));
+  text += indented_line(fmt::format("{}: {}{}", result.format, result.recording,
+                                    result.recorded_torch.empty() ? "" : ", torch " + result.recorded_torch));
   if (!result.partner.empty()) {
-    text += line(fmt::format("with the run on a virtual {}, torch {}: {}", result.card, result.torch, result.partner));
+    text += indented_line(
+        fmt::format("with the run on a virtual {}, torch {}: {}", result.card, result.torch, result.partner));
   }
   if (result.before_events + result.after_events > 0) {
-    text += line(fmt::format("the recording covers {} of its events; {} come before, {} after", result.virtual_events,
-                             result.before_events, result.after_events));
+    text += indented_line(fmt::format("the recording covers {} of its events; {} come before, {} after",
+                                      result.virtual_events, result.before_events, result.after_events));
   }
-  for (const std::string& note : result.notes) text += line(note);
-  return text + line(fmt::format("it took {:.1f} s", result.seconds));
+  for (const std::string& note : result.notes) text += indented_line(note);
+  return text + indented_line(fmt::format("it took {:.1f} s", result.seconds));
 }
 
 std::string summary(const CheckResult& result) {
@@ -172,7 +172,7 @@ std::string check_to_text(const CheckResult& result, const TextOptions& options)
                      places(result) + compared(result);
   if (!result.learned.empty()) {
     text += "\nLearned\n";
-    for (const std::string& each : result.learned) text += line(each);
+    for (const std::string& each : result.learned) text += indented_line(each);
   }
   return options.color ? paint_marks(text) : text;
 }

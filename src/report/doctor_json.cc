@@ -4,14 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "report/json_parts.h"
 
 namespace vramfit::report {
 
 using nlohmann::ordered_json;
 
 namespace {
-
-ordered_json or_null(const std::string& text) { return text.empty() ? ordered_json(nullptr) : ordered_json(text); }
 
 ordered_json evidence_json(const model::EvidenceItem& item) {
   return {{"file", or_null(item.file)},
@@ -61,7 +60,7 @@ ordered_json fact_json(const model::Fact& fact) {
   return json;
 }
 
-ordered_json held_json(const model::HeldOutside& outside) {
+ordered_json held_outside_json(const model::HeldOutside& outside) {
   const auto bytes = [](const std::optional<model::PrintedBytes>& size, model::Bytes model::PrintedBytes::*which) {
     return size ? ordered_json((*size.*which).count()) : ordered_json(nullptr);
   };
@@ -133,7 +132,7 @@ std::string diagnosis_to_json(const model::Diagnosis& diagnosis, std::string_vie
                        {"facts", ordered_json::array()}};
   for (const auto& finding : diagnosis.findings) json["findings"].push_back(finding_json(finding));
   for (const auto& check : diagnosis.checks) json["checks"].push_back(check_json(check));
-  for (const auto& held : diagnosis.held) json["context_and_libraries"].push_back(held_json(held));
+  for (const auto& held : diagnosis.held) json["context_and_libraries"].push_back(held_outside_json(held));
   for (const auto& fact : diagnosis.facts) json["facts"].push_back(fact_json(fact));
   return base::json_file(json);
 }

@@ -40,7 +40,7 @@ std::string amount(std::int64_t number, std::string_view word) {
   return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s");
 }
 
-Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 }  // namespace
 
@@ -65,8 +65,8 @@ std::string environment_to_json(const std::vector<EnvironmentCheck>& checks, std
     list.push_back({{"id", check.id},
                     {"state", std::string(to_string(check.state))},
                     {"text", check.text},
-                    {"why", or_null(check.why)},
-                    {"fix", or_null(check.fix)}});
+                    {"why", text_or_null(check.why)},
+                    {"fix", text_or_null(check.fix)}});
   }
   const Json file = {{"vramfit", version},
                      {"problems", count(checks, EnvironmentState::kProblem)},

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/json_text.h"
+#include "report/json_parts.h"
 #include "report/run_json.h"
 #include "report/verify_report.h"
 
@@ -12,8 +13,6 @@ namespace vramfit::report {
 namespace {
 
 using nlohmann::ordered_json;
-
-ordered_json or_null(const std::string& text) { return text.empty() ? ordered_json(nullptr) : ordered_json(text); }
 
 ordered_json setting_json(const model::Setting& setting) {
   return std::visit(
@@ -41,7 +40,7 @@ ordered_json changes_json(const model::Plan& plan) {
   return changes;
 }
 
-ordered_json row_json(const model::PlanRow& row) {
+ordered_json plan_json(const model::PlanRow& row) {
   ordered_json proven = nullptr;
   if (row.proven) {
     proven = {{"peak_allocated_bytes", row.proven->allocated.count()},
@@ -63,9 +62,9 @@ ordered_json row_json(const model::PlanRow& row) {
           {"equivalence", row.equivalence ? equivalence_json(*row.equivalence) : ordered_json(nullptr)}};
 }
 
-ordered_json rows_json(const std::vector<model::PlanRow>& rows) {
+ordered_json plans_json(const std::vector<model::PlanRow>& rows) {
   ordered_json list = ordered_json::array();
-  for (const model::PlanRow& row : rows) list.push_back(row_json(row));
+  for (const model::PlanRow& row : rows) list.push_back(plan_json(row));
   return list;
 }
 
@@ -87,8 +86,8 @@ std::string fit_to_json(const model::FitResult& result, std::string_view version
                       {"card_index", result.card_index},
                       {"cards", result.cards},
                       {"limit_bytes", result.limit.count()},
-                      {"plans", rows_json(result.plans)},
-                      {"lost", rows_json(result.lost)},
+                      {"plans", plans_json(result.plans)},
+                      {"lost", plans_json(result.lost)},
                       {"techniques", techniques_json(result)},
                       {"cheapest_known", result.cheapest_known},
                       {"plan_file", or_null(result.plan_file)},

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "report/json_parts.h"
 
 namespace vramfit::report {
 
@@ -10,17 +11,6 @@ using model::StoredRun;
 using nlohmann::ordered_json;
 
 namespace {
-
-template <class T>
-ordered_json or_null(const std::optional<T>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
-}
-
-ordered_json peaks_json(const model::Peaks& peaks) {
-  return {{"peak_allocated_bytes", peaks.allocated.count()},
-          {"peak_reserved_bytes", peaks.reserved.count()},
-          {"peak_device_bytes", peaks.device.count()}};
-}
 
 ordered_json devices_json(const std::vector<model::DeviceResult>& devices) {
   ordered_json list = ordered_json::array();

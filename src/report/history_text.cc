@@ -46,7 +46,7 @@ std::string short_command(const StoredRun& run) {
 
 std::string peak_text(const std::optional<Peaks>& peaks) { return peaks ? to_string(peaks->device) : "-"; }
 
-std::string seconds_text(double seconds) { return seconds > 0 ? fmt::format("{:.1f} s", seconds) : "-"; }
+std::string wall_seconds_text(double seconds) { return seconds > 0 ? fmt::format("{:.1f} s", seconds) : "-"; }
 
 std::string bar(Bytes part, Bytes whole) {
   if (whole.count() <= 0) return "";
@@ -69,8 +69,8 @@ std::string change(const std::optional<Peaks>& first, const std::optional<Peaks>
 
 void add_fact(std::string& text, std::string_view name, const std::string& value) {
   if (value.empty()) return;
-  constexpr std::size_t kIndent = 12;
-  text += wrap(fmt::format("  {:<9} {}", name, value), kPageWidth, kIndent) + "\n";
+  constexpr std::size_t kValueIndent = 12;
+  text += wrap(fmt::format("  {:<9} {}", name, value), kPageWidth, kValueIndent) + "\n";
 }
 
 std::string describe_git(const model::GitState& git) {
@@ -130,7 +130,7 @@ void add_memory(std::string& text, const model::Comparison& comparison) {
     const auto& peaks = comparison.peaks[i];
     rows.push_back({fmt::format("{}", comparison.runs[i].number), peak_text(peaks),
                     peaks ? bar(peaks->device, most) : "", i == 0 ? "" : change(comparison.peaks[0], peaks),
-                    seconds_text(comparison.runs[i].end.wall_seconds)});
+                    wall_seconds_text(comparison.runs[i].end.wall_seconds)});
   }
   text +=
       "\nMemory of the fullest card\n" +
@@ -202,7 +202,7 @@ std::string stored_run_to_text(const StoredRun& run) {
   add_fact(text, "on", fmt::format("{}, vramfit {}", run.start.host, run.start.version));
   add_fact(text, "began", when(run.started_ms));
   if (run.state == RunState::kEnded) {
-    add_fact(text, "took", seconds_text(run.end.wall_seconds));
+    add_fact(text, "took", wall_seconds_text(run.end.wall_seconds));
     add_fact(text, "exit", fmt::format("{}", run.end.exit_code));
   }
   if (run.start.parent) add_fact(text, "trial of", fmt::format("run {}", *run.start.parent));

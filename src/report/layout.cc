@@ -5,6 +5,8 @@
 
 namespace vramfit::report {
 
+std::string indented_line(std::string_view text) { return "  " + wrap(text, kPageWidth - 2, 4) + "\n"; }
+
 std::size_t columns(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));

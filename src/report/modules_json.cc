@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/json_parts.h"
+
 namespace vramfit::report {
 
 using nlohmann::ordered_json;
@@ -23,7 +25,7 @@ ordered_json use_json(const model::ModuleUse& use) {
       {"estimated_forward_seconds", use.forward_seconds ? ordered_json(*use.forward_seconds) : ordered_json(nullptr)}};
 }
 
-ordered_json row_json(const model::ModuleRow& row) {
+ordered_json module_json(const model::ModuleRow& row) {
   ordered_json uses = ordered_json::array();
   for (const model::ModuleUse& use : row.uses) uses.push_back(use_json(use));
   return {{"name", row.name},
@@ -63,17 +65,10 @@ ordered_json branch_json(const model::Branch& branch) {
           {"alike", branch.alike}};
 }
 
-template <class Elements, class Convert>
-ordered_json list_json(const Elements& elements, Convert convert) {
-  ordered_json list = ordered_json::array();
-  for (const auto& element : elements) list.push_back(convert(element));
-  return list;
-}
-
 }  // namespace
 
 ordered_json modules_to_json(const model::ModuleTable& table) {
-  return {{"modules", list_json(table.rows, row_json)},
+  return {{"modules", list_json(table.rows, module_json)},
           {"module_nodes", list_json(table.nodes, node_json)},
           {"module_edges", list_json(table.edges, edge_json)},
           {"module_branches", list_json(table.branches, branch_json)},

@@ -34,8 +34,6 @@ std::string short_name(const ReplayTrial& trial) {
   return trial.is_own ? text + " (own)" : text;
 }
 
-std::string line(std::string_view text) { return "  " + wrap(text, kPageWidth - 2, 4) + "\n"; }
-
 std::string quoted(const ReplayTrial& trial) {
   return trial.settings.empty() ? "PyTorch's default settings" : trial.settings;
 }
@@ -59,33 +57,34 @@ std::string verdict_of(const ReplayResult& result, const ReplayTrial& trial) {
 
 std::string recording(const ReplayResult& result) {
   std::string text = "\nRecording\n";
-  text += line(fmt::format("{} events on device {}, {} reserved at the most", result.events, result.device,
-                           to_string(result.recorded_peak)));
-  text += line("settings: " + (result.own.settings.empty() ? std::string("the defaults") : result.own.settings));
+  text += indented_line(fmt::format("{} events on device {}, {} reserved at the most", result.events, result.device,
+                                    to_string(result.recorded_peak)));
+  text +=
+      indented_line("settings: " + (result.own.settings.empty() ? std::string("the defaults") : result.own.settings));
   const model::ReplayProof& proof = result.proof;
   if (proof.is_same) {
-    text +=
-        line(fmt::format("proof: replayed by the rules of torch {}, all {} segments and {} blocks in use lie where "
-                         "they were recorded",
-                         result.torch, proof.segments, proof.blocks));
+    text += indented_line(
+        fmt::format("proof: replayed by the rules of torch {}, all {} segments and {} blocks in use lie where "
+                    "they were recorded",
+                    result.torch, proof.segments, proof.blocks));
   } else {
-    text +=
-        line(fmt::format("not proven: replayed by the rules of torch {}, {} of {} segments and {} of {} blocks in "
-                         "use lie where they were recorded ({} reserved at the end, {} recorded); what follows is "
-                         "that much less certain",
-                         result.torch, proof.same_segments, proof.segments, proof.same_blocks, proof.blocks,
-                         to_string(proof.replayed_reserved), to_string(proof.recorded_reserved)));
+    text += indented_line(
+        fmt::format("not proven: replayed by the rules of torch {}, {} of {} segments and {} of {} blocks in "
+                    "use lie where they were recorded ({} reserved at the end, {} recorded); what follows is "
+                    "that much less certain",
+                    result.torch, proof.same_segments, proof.segments, proof.same_blocks, proof.blocks,
+                    to_string(proof.replayed_reserved), to_string(proof.recorded_reserved)));
   }
   if (result.seeded_blocks > 0) {
-    text +=
-        line(fmt::format("the recording began late: {} blocks ({}) were there already; under other settings they "
-                         "are put back first, in order of address",
-                         result.seeded_blocks, to_string(result.seeded)));
+    text += indented_line(
+        fmt::format("the recording began late: {} blocks ({}) were there already; under other settings they "
+                    "are put back first, in order of address",
+                    result.seeded_blocks, to_string(result.seeded)));
   }
-  if (!result.damage.empty()) text += line("the file is damaged: " + result.damage);
-  text +=
-      line("may be reserved: " + (result.capacity ? to_string(*result.capacity) + " (" + result.capacity_source + ")"
-                                                  : result.capacity_source));
+  if (!result.damage.empty()) text += indented_line("the file is damaged: " + result.damage);
+  text += indented_line("may be reserved: " + (result.capacity
+                                                   ? to_string(*result.capacity) + " (" + result.capacity_source + ")"
+                                                   : result.capacity_source));
   return text;
 }
 
@@ -114,14 +113,14 @@ std::string trials(const ReplayResult& result, bool verbose) {
   std::string text = "\nReplays\n";
   text += table({{Align::kLeft, 34}, {}, {Align::kRight}, {Align::kRight}, {Align::kRight}, {Align::kRight}}, rows);
   if (result.search.size() > most)
-    text += line(fmt::format("… and {} more; -v shows all", result.search.size() - most));
-  text += line(
+    text += indented_line(fmt::format("… and {} more; -v shows all", result.search.size() - most));
+  text += indented_line(
       "needs: the least that must be reservable. calls: to the driver, to get and give back memory. flushes: "
       "the whole cache given back and all streams waited for.");
   if (!result.search.empty()) {
-    text += line("the best in full: PYTORCH_CUDA_ALLOC_CONF=" + result.search.front().settings);
+    text += indented_line("the best in full: PYTORCH_CUDA_ALLOC_CONF=" + result.search.front().settings);
   }
-  if (result.needs_are_unknown) text += line("The recording is too long to find out what each settings need.");
+  if (result.needs_are_unknown) text += indented_line("The recording is too long to find out what each settings need.");
   return text;
 }
 
@@ -129,24 +128,25 @@ std::string oom(const ReplayTrial& trial) {
   if (!trial.oom) return "";
   std::string text = "\nWhere it runs out\n";
   const model::ReplayOom& one = *trial.oom;
-  text += line(fmt::format("{} for {}: {} in use, {} reserved", to_string(one.tried),
-                           one.requested.count() > 0 ? "a request of " + to_string(one.requested) : "a request",
-                           to_string(one.allocated), to_string(one.reserved)));
-  if (!one.where.empty()) text += line(fmt::format("event {}, {}", one.entry, one.where));
+  text +=
+      indented_line(fmt::format("{} for {}: {} in use, {} reserved", to_string(one.tried),
+                                one.requested.count() > 0 ? "a request of " + to_string(one.requested) : "a request",
+                                to_string(one.allocated), to_string(one.reserved)));
+  if (!one.where.empty()) text += indented_line(fmt::format("event {}, {}", one.entry, one.where));
   return text;
 }
 
 std::string fragmentation(const model::Fragmentation& from) {
   if (from.reserved.count() == 0) return "";
   std::string text = fmt::format("\nMemory {}\n", from.is_at_oom ? "when it runs out" : "when the most was reserved");
-  text += line(fmt::format("{} reserved: {} in use, {} free", to_string(from.reserved), to_string(from.live),
-                           to_string(from.free)));
-  text +=
-      line(fmt::format("of the free: {} empty_cache() can give back, {} lie between live blocks{}; the largest "
-                       "hole is {}",
-                       to_string(from.returnable), to_string(from.pinned),
-                       from.in_pools.count() > 0 ? ", " + to_string(from.in_pools) + " in private pools" : "",
-                       to_string(from.largest_hole)));
+  text += indented_line(fmt::format("{} reserved: {} in use, {} free", to_string(from.reserved), to_string(from.live),
+                                    to_string(from.free)));
+  text += indented_line(
+      fmt::format("of the free: {} empty_cache() can give back, {} lie between live blocks{}; the largest "
+                  "hole is {}",
+                  to_string(from.returnable), to_string(from.pinned),
+                  from.in_pools.count() > 0 ? ", " + to_string(from.in_pools) + " in private pools" : "",
+                  to_string(from.largest_hole)));
   if (from.pinned.count() == 0 || from.owners.empty()) return text;
   std::vector<std::vector<std::string>> rows = {{"holes held alone", "with others", "own bytes", "blocks", "by"}};
   for (std::size_t i = 0; i < std::min(kShownOwners, from.owners.size()); ++i) {
@@ -158,8 +158,9 @@ std::string fragmentation(const model::Fragmentation& from) {
   text += table({{Align::kRight}, {Align::kRight}, {Align::kRight}, {Align::kRight}, {Align::kLeft, 34}}, rows);
   const model::ReplayOwner& first = from.owners.front();
   if (first.pinned_alone.count() > 0) {
-    text += line(fmt::format("Freeing the {} {} of {} would release {}.", to_string(first.live),
-                             first.blocks == 1 ? "block" : "in blocks", first.where, to_string(first.pinned_alone)));
+    text += indented_line(fmt::format("Freeing the {} {} of {} would release {}.", to_string(first.live),
+                                      first.blocks == 1 ? "block" : "in blocks", first.where,
+                                      to_string(first.pinned_alone)));
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "report/json_parts.h"
 #include "report/modules_json.h"
 #include "report/runtime_evidence_json.h"
 
@@ -11,14 +12,6 @@ namespace vramfit::report {
 using nlohmann::ordered_json;
 
 namespace {
-
-ordered_json peaks_json(const model::Peaks& peaks) {
-  return {{"peak_allocated_bytes", peaks.allocated.count()},
-          {"peak_reserved_bytes", peaks.reserved.count()},
-          {"peak_device_bytes", peaks.device.count()}};
-}
-
-ordered_json or_null(const std::string& text) { return text.empty() ? ordered_json(nullptr) : ordered_json(text); }
 
 ordered_json device_json(const model::DeviceResult& device) {
   ordered_json json = {{"name", device.name},
@@ -84,13 +77,6 @@ ordered_json remarks_json(const std::vector<model::Remark>& remarks) {
 }
 
 // A JSON list of what `convert` makes of each element.
-template <class Elements, class Convert>
-ordered_json list_json(const Elements& elements, Convert convert) {
-  ordered_json list = ordered_json::array();
-  for (const auto& element : elements) list.push_back(convert(element));
-  return list;
-}
-
 ordered_json owner_json(const model::OwnerRow& row) {
   return {{"owner", row.owner},         {"name", or_null(row.name)}, {"device", row.device},
           {"bytes", row.bytes.count()}, {"blocks", row.blocks},      {"line", or_null(row.line)}};

@@ -2,20 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/json_parts.h"
+
 namespace vramfit::report {
 
 using nlohmann::ordered_json;
 
 namespace {
-
-ordered_json or_null(const std::string& text) { return text.empty() ? ordered_json(nullptr) : ordered_json(text); }
-
-template <class Elements, class Convert>
-ordered_json list_json(const Elements& elements, Convert convert) {
-  ordered_json list = ordered_json::array();
-  for (const auto& element : elements) list.push_back(convert(element));
-  return list;
-}
 
 ordered_json holder_json(const model::Holder& holder) {
   return {{"kind", holder.kind},
@@ -26,7 +19,7 @@ ordered_json holder_json(const model::Holder& holder) {
           {"chain", holder.chain}};
 }
 
-ordered_json held_json(const model::HeldTensors& held) {
+ordered_json held_tensors_json(const model::HeldTensors& held) {
   return {{"holder", holder_json(held.holder)},
           {"line", or_null(held.line)},
           {"shape", held.shape},
@@ -42,7 +35,7 @@ ordered_json graph_json(const model::GrowingGraph& graph) {
           {"counted_all", graph.counted_all}};
 }
 
-ordered_json line_json(const model::GrowingLine& line) {
+ordered_json growing_line_json(const model::GrowingLine& line) {
   return {{"line", or_null(line.line)},
           {"scope", or_null(line.scope)},
           {"stage", line.stage},
@@ -61,8 +54,8 @@ ordered_json growth_json(const model::Growth& growth) {
           {"of_peak", growth.of_peak},
           {"runs_out_at_step", growth.runs_out_at ? ordered_json(*growth.runs_out_at) : ordered_json(nullptr)},
           {"levels_bytes", list_json(growth.levels, [](base::Bytes level) { return ordered_json(level.count()); })},
-          {"lines", list_json(growth.lines, line_json)},
-          {"holders", list_json(growth.holders, held_json)},
+          {"lines", list_json(growth.lines, growing_line_json)},
+          {"holders", list_json(growth.holders, held_tensors_json)},
           {"graphs", list_json(growth.graphs, graph_json)}};
 }
 
@@ -84,7 +77,7 @@ ordered_json leftovers_json(const model::Leftovers& left) {
           {"device", left.device},
           {"allocated_bytes", left.allocated.count()},
           {"gradient_bytes", left.gradients.count()},
-          {"tensors", list_json(left.tensors, held_json)}};
+          {"tensors", list_json(left.tensors, held_tensors_json)}};
 }
 
 ordered_json copy_json(const model::NeedlessCopy& copy) {
@@ -100,7 +93,7 @@ ordered_json input_work_json(const model::InputWork& work) {
           {"inputs_at_peak_bytes", work.inputs_at_peak.count()},
           {"stage_peak_bytes", work.stage_peak.count()},
           {"peak_is_here", work.peak_is_here},
-          {"lines", list_json(work.lines, line_json)}};
+          {"lines", list_json(work.lines, growing_line_json)}};
 }
 
 ordered_json first_step_json(const model::FirstOptimizerStep& step) {
@@ -184,7 +177,7 @@ ordered_json oom_json(const model::OomMoment& oom) {
           {"reserved_bytes", oom.reserved.count()},
           {"train_steps", oom.train_steps},
           {"evaluation_steps", oom.evaluation_steps},
-          {"holders", list_json(oom.holders, held_json)}};
+          {"holders", list_json(oom.holders, held_tensors_json)}};
 }
 
 }  // namespace

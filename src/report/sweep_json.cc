@@ -3,17 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "report/json_parts.h"
 
 namespace vramfit::report {
 
 using nlohmann::ordered_json;
 
 namespace {
-
-template <class T>
-ordered_json or_null(const std::optional<T>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
-}
 
 ordered_json values_json(const model::SweepSpec& spec, const std::vector<std::string>& values) {
   ordered_json json = ordered_json::object();

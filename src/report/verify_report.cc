@@ -19,7 +19,7 @@ std::string_view mark_of(const Equivalence& equivalence) {
   return equivalence.sameness == Sameness::kNotChecked ? "[!]" : "[✓]";
 }
 
-void add_list(std::string& text, std::string_view heading, const std::vector<std::string>& sentences) {
+void add_paragraph(std::string& text, std::string_view heading, const std::vector<std::string>& sentences) {
   if (sentences.empty()) return;
   text += fmt::format("\n{}\n", heading);
   for (const std::string& sentence : sentences) text += "  - " + wrap(sentence, kPageWidth - 4, 4) + "\n";
@@ -32,8 +32,8 @@ std::string verify_to_text(const model::VerifyResult& result, const TextOptions&
   const std::string line = fmt::format("{} {} {}{}", mark_of(found), result.plan,
                                        found.sameness == Sameness::kNotChecked ? "was " : "", found.text);
   std::string text = wrap(line, kPageWidth, 4) + "\n";
-  add_list(text, "What differs", found.differences);
-  add_list(text, "What the plan says that it changes", found.effects);
+  add_paragraph(text, "What differs", found.differences);
+  add_paragraph(text, "What the plan says that it changes", found.effects);
   std::string effort =
       fmt::format("{} runs in {:.1f} s, with values computed on the CPU and few samples", result.runs, result.seconds);
   if (found.checked) {

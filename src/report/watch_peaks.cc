@@ -54,7 +54,9 @@ std::string how_sampled(const model::CommandPeaks& peaks) {
                      peaks.samples, peaks.longest_gap_seconds * 1e3);
 }
 
-ordered_json or_null(const model::Reading& reading) { return reading ? ordered_json(*reading) : ordered_json(nullptr); }
+ordered_json reading_json(const model::Reading& reading) {
+  return reading ? ordered_json(*reading) : ordered_json(nullptr);
+}
 
 }  // namespace
 
@@ -94,15 +96,15 @@ std::string peaks_to_json(const model::CommandPeaks& peaks, std::string_view ver
     ordered_json one;
     one["uuid"] = card.uuid;
     one["name"] = card.name;
-    one["index"] = or_null(card.index);
+    one["index"] = reading_json(card.index);
     one["virtual"] = !card.session.empty();
-    one["total_bytes"] = or_null(card.total_bytes);
-    one["peak_bytes"] = or_null(card.peak_bytes);
+    one["total_bytes"] = reading_json(card.total_bytes);
+    one["peak_bytes"] = reading_json(card.peak_bytes);
     one["exact"] = card.exact;
     one["at_seconds"] = card.peak_bytes ? ordered_json(card.at_seconds) : ordered_json(nullptr);
     one["processes"] = card.processes;
-    one["card_before_bytes"] = or_null(card.card_before_bytes);
-    one["card_peak_bytes"] = or_null(card.card_peak_bytes);
+    one["card_before_bytes"] = reading_json(card.card_before_bytes);
+    one["card_peak_bytes"] = reading_json(card.card_peak_bytes);
     result["cards"].push_back(std::move(one));
   }
   return base::json_file(result);

@@ -21,7 +21,7 @@ namespace {
 constexpr double kGraceSeconds = 5;
 // `vramfit run` ends its job when the trial's time is over; this much later it is itself taken for hung.
 constexpr double kOverdueSeconds = 30;
-constexpr auto kLook = std::chrono::milliseconds(50);
+constexpr auto kLocalLook = std::chrono::milliseconds(50);
 
 // The first line of vramfit's last complaint, or else the last line there is.
 std::string last_line(const std::filesystem::path& log) {
@@ -133,7 +133,7 @@ Result<std::vector<std::size_t>> LocalTrialRunner::wait() {
       ++each;
     }
   }
-  if (ended.empty() && !running_.empty() && !base::was_interrupted()) std::this_thread::sleep_for(kLook);
+  if (ended.empty() && !running_.empty() && !base::was_interrupted()) std::this_thread::sleep_for(kLocalLook);
   return ended;
 }
 

@@ -23,7 +23,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(500);
+constexpr auto kSlurmLook = std::chrono::milliseconds(500);
 constexpr int kLooksBetweenAsking = 4;  // squeue is asked every two seconds: it is a service that others share
 constexpr double kCommandSeconds = 60;
 // A controller that restarts answers again after a while; the jobs go on meanwhile.
@@ -159,7 +159,7 @@ Result<std::set<std::size_t>> SlurmTrialRunner::ask_queue() {
 }
 
 Result<std::vector<std::size_t>> SlurmTrialRunner::wait() {
-  for (int i = 0; i < kLooksBetweenAsking && !base::was_interrupted(); ++i) std::this_thread::sleep_for(kLook);
+  for (int i = 0; i < kLooksBetweenAsking && !base::was_interrupted(); ++i) std::this_thread::sleep_for(kSlurmLook);
   if (base::was_interrupted()) return std::vector<std::size_t>();
   const auto queued = ask_queue();
   if (!queued) {

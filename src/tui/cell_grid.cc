@@ -15,7 +15,7 @@ struct Span {
 };
 // Blocks of Unicode whose characters are wide, and those that stand on the character before them. Blocks, not single
 // characters: what is between is rare in names of programs.
-constexpr std::array kWide = {
+constexpr std::array kWideLetters = {
     Span{0x1100, 0x115f}, Span{0x2e80, 0x303e},   Span{0x3041, 0x33ff},   Span{0x3400, 0x4dbf},  Span{0x4e00, 0x9fff},
     Span{0xa000, 0xa4cf}, Span{0xac00, 0xd7a3},   Span{0xf900, 0xfaff},   Span{0xfe30, 0xfe6f},  Span{0xff00, 0xff60},
     Span{0xffe0, 0xffe6}, Span{0x1f300, 0x1f64f}, Span{0x1f900, 0x1f9ff}, Span{0x20000, 0x3fffd}};
@@ -87,7 +87,7 @@ std::string_view escape_without_colour(Style style) {
 
 int columns_of(char32_t character) {
   if (is_in(character, kCombining)) return 0;
-  return is_in(character, kWide) ? 2 : 1;
+  return is_in(character, kWideLetters) ? 2 : 1;
 }
 
 int columns_of(std::string_view utf8) {

@@ -14,7 +14,7 @@ namespace vramfit::tui {
 
 namespace {
 
-constexpr int kNarrow = 60, kWide = 110;
+constexpr int kNarrowScreen = 60, kWideScreen = 110;
 constexpr int kGraphRows = 6, kLeastProcessRows = 4, kTorchIndent = 8;
 
 Style style_of(Level level) {
@@ -54,7 +54,7 @@ class Drawing {
 
  private:
   std::string mark() const { return look_.unicode ? "…" : "~"; }
-  bool is_narrow() const { return width_ < kNarrow; }
+  bool is_narrow() const { return width_ < kNarrowScreen; }
 
   void line(std::string_view text, Style style, int indent = 0) {
     grid_.put(indent, row_++, fit(text, width_ - indent, mark()), style);
@@ -265,7 +265,7 @@ class Drawing {
       return std::ranges::any_of(view_.processes, [&](const P& one) { return !(one.*text).empty(); });
     };
     if (!has(&P::rank)) std::erase_if(result, [](const Column& one) { return one.text == &P::rank; });
-    if (has(&P::where)) result.push_back({"WHERE", &P::where, width_ >= kWide ? 24 : 8, false});
+    if (has(&P::where)) result.push_back({"WHERE", &P::where, width_ >= kWideScreen ? 24 : 8, false});
     return result;
   }
 

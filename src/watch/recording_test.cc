@@ -13,11 +13,11 @@ namespace vramfit::watch {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kRecordedSecond = 1'000'000'000;
 
 // A machine that changes in every way: cards lost and back, processes that come and go.
 model::MachineSample sample_at(int step) {
-  model::MachineSample sample{.at_unix_ns = 1'795'000'000 * kSecond + step * kSecond};
+  model::MachineSample sample{.at_unix_ns = 1'795'000'000 * kRecordedSecond + step * kRecordedSecond};
   sample.driver = {.answers = true, .version = "580"};
   sample.host.name = "box";
   sample.host.memory_total_bytes = std::int64_t{64} << 30;
@@ -116,7 +116,7 @@ TEST_F(WatchRecording, damage_costs_the_rest_of_its_group_and_nothing_else) {
     ASSERT_GE(decoded.samples.size(), 700u);  // the second and third group at least
     EXPECT_EQ(decoded.samples.back(), sample_at(1299));
     for (const auto& sample : decoded.samples) {
-      ASSERT_EQ(sample, sample_at(static_cast<int>(sample.at_unix_ns / kSecond - 1'795'000'000)));
+      ASSERT_EQ(sample, sample_at(static_cast<int>(sample.at_unix_ns / kRecordedSecond - 1'795'000'000)));
     }
   }
 }

@@ -20,7 +20,7 @@ int factorise(Handle* handle, int* info) {
 // geqrfBatched(handle, m, n, A, lda, tau, info, batch)
 // getrsBatched(handle, transpose, n, right sides, A, lda, pivots, B, ldb, info, batch)
 // gelsBatched(handle, transpose, m, n, right sides, A, lda, C, ldc, info, device infos, batch)
-#define VF_CUBLAS_BATCHED(Letter)                                                                                     \
+#define VF_CUBLAS_BATCHED_SOLVERS(Letter)                                                                             \
   VF_ABI int cublas##Letter##geqrfBatched(Handle* handle, int, int, void*, int, void*, int* info, int) {              \
     return factorise(handle, info);                                                                                   \
   }                                                                                                                   \
@@ -33,7 +33,7 @@ int factorise(Handle* handle, int* info) {
     return factorise(handle, info);                                                                                   \
   }
 
-VF_CUBLAS_BATCHED(S)
-VF_CUBLAS_BATCHED(D)
-VF_CUBLAS_BATCHED(C)
-VF_CUBLAS_BATCHED(Z)
+VF_CUBLAS_BATCHED_SOLVERS(S)
+VF_CUBLAS_BATCHED_SOLVERS(D)
+VF_CUBLAS_BATCHED_SOLVERS(C)
+VF_CUBLAS_BATCHED_SOLVERS(Z)

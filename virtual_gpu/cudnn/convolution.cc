@@ -22,9 +22,9 @@ struct AlgorithmPerformance {  // cudnnConvolution{Fwd,BwdData,BwdFilter}AlgoPer
 static_assert(sizeof(AlgorithmPerformance) == 48);
 
 // What torch calls algorithm 0 is non-deterministic in the backward directions; 1 is its deterministic twin.
-enum Direction : int { kForward = 0, kBackwardData = 1, kBackwardFilter = 1 };
+enum AlgorithmNumber : int { kForwardAlgorithm = 0, kBackwardDataAlgorithm = 1, kBackwardFilterAlgorithm = 1 };
 
-int offer_algorithm(const ConvolutionDescriptor* convolution, Direction direction, int wanted, int* found,
+int offer_algorithm(const ConvolutionDescriptor* convolution, AlgorithmNumber direction, int wanted, int* found,
                     AlgorithmPerformance* results) {
   if (found == nullptr || results == nullptr || convolution == nullptr) return kNullPointer;
   *found = 0;
@@ -98,40 +98,40 @@ VF_ABI int cudnnSetConvolutionMathType(ConvolutionDescriptor* descriptor, int ma
 VF_ABI int cudnnGetConvolutionForwardAlgorithm_v7(Handle*, TensorDescriptor*, FilterDescriptor*,
                                                   ConvolutionDescriptor* convolution, TensorDescriptor*, int wanted,
                                                   int* found, AlgorithmPerformance* results) {
-  return cudnn::offer_algorithm(convolution, cudnn::kForward, wanted, found, results);
+  return cudnn::offer_algorithm(convolution, cudnn::kForwardAlgorithm, wanted, found, results);
 }
 
 VF_ABI int cudnnGetConvolutionBackwardDataAlgorithm_v7(Handle*, FilterDescriptor*, TensorDescriptor*,
                                                        ConvolutionDescriptor* convolution, TensorDescriptor*,
                                                        int wanted, int* found, AlgorithmPerformance* results) {
-  return cudnn::offer_algorithm(convolution, cudnn::kBackwardData, wanted, found, results);
+  return cudnn::offer_algorithm(convolution, cudnn::kBackwardDataAlgorithm, wanted, found, results);
 }
 
 VF_ABI int cudnnGetConvolutionBackwardFilterAlgorithm_v7(Handle*, TensorDescriptor*, TensorDescriptor*,
                                                          ConvolutionDescriptor* convolution, FilterDescriptor*,
                                                          int wanted, int* found, AlgorithmPerformance* results) {
-  return cudnn::offer_algorithm(convolution, cudnn::kBackwardFilter, wanted, found, results);
+  return cudnn::offer_algorithm(convolution, cudnn::kBackwardFilterAlgorithm, wanted, found, results);
 }
 
 VF_ABI int cudnnFindConvolutionForwardAlgorithmEx(Handle*, TensorDescriptor*, const void*, FilterDescriptor*,
                                                   const void*, ConvolutionDescriptor* convolution, TensorDescriptor*,
                                                   void*, int wanted, int* found, AlgorithmPerformance* results, void*,
                                                   size_t) {
-  return cudnn::offer_algorithm(convolution, cudnn::kForward, wanted, found, results);
+  return cudnn::offer_algorithm(convolution, cudnn::kForwardAlgorithm, wanted, found, results);
 }
 
 VF_ABI int cudnnFindConvolutionBackwardDataAlgorithmEx(Handle*, FilterDescriptor*, const void*, TensorDescriptor*,
                                                        const void*, ConvolutionDescriptor* convolution,
                                                        TensorDescriptor*, void*, int wanted, int* found,
                                                        AlgorithmPerformance* results, void*, size_t) {
-  return cudnn::offer_algorithm(convolution, cudnn::kBackwardData, wanted, found, results);
+  return cudnn::offer_algorithm(convolution, cudnn::kBackwardDataAlgorithm, wanted, found, results);
 }
 
 VF_ABI int cudnnFindConvolutionBackwardFilterAlgorithmEx(Handle*, TensorDescriptor*, const void*, TensorDescriptor*,
                                                          const void*, ConvolutionDescriptor* convolution,
                                                          FilterDescriptor*, void*, int wanted, int* found,
                                                          AlgorithmPerformance* results, void*, size_t) {
-  return cudnn::offer_algorithm(convolution, cudnn::kBackwardFilter, wanted, found, results);
+  return cudnn::offer_algorithm(convolution, cudnn::kBackwardFilterAlgorithm, wanted, found, results);
 }
 
 VF_ABI int cudnnGetConvolutionForwardWorkspaceSize(Handle*, TensorDescriptor*, FilterDescriptor*,

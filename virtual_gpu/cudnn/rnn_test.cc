@@ -8,12 +8,12 @@
 namespace vramfit::cudnn {
 namespace {
 
-constexpr int kLstm = 2, kDoubleBias = 2;
+constexpr int kLstmMode = 2, kTwoBiases = 2;
 
 RnnDescriptor lstm(int input, int hidden, int layers, int direction, int projection) {
   RnnDescriptor rnn;
-  rnn.mode = kLstm;
-  rnn.bias = kDoubleBias;
+  rnn.mode = kLstmMode;
+  rnn.bias = kTwoBiases;
   rnn.direction = direction;
   rnn.input = input;
   rnn.hidden = hidden;

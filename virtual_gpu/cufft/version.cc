@@ -6,8 +6,8 @@ namespace library = vramfit::library;
 
 namespace {
 
-constexpr int kSuccess = 0;
-constexpr int kInvalidValue = 4;  // CUFFT_INVALID_VALUE
+constexpr int kVersionKnown = 0;
+constexpr int kNoSuchProperty = 4;  // CUFFT_INVALID_VALUE
 
 library::Version emulated() {
   return library::emulated_version(
@@ -17,12 +17,12 @@ library::Version emulated() {
 }  // namespace
 
 VF_ABI int cufftGetVersion(int* version) {
-  if (version == nullptr) return kInvalidValue;
+  if (version == nullptr) return kNoSuchProperty;
   const library::Version now = emulated();
   *version = now[0] * 1000 + now[1] * 100 + now[2];
-  return kSuccess;
+  return kVersionKnown;
 }
 
 VF_ABI int cufftGetProperty(int property, int* value) {
-  return library::tell_property(emulated(), property, value) ? kSuccess : kInvalidValue;
+  return library::tell_property(emulated(), property, value) ? kVersionKnown : kNoSuchProperty;
 }

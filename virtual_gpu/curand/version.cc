@@ -6,8 +6,8 @@ namespace library = vramfit::library;
 
 namespace {
 
-constexpr int kSuccess = 0;
-constexpr int kOutOfRange = 104;  // CURAND_STATUS_OUT_OF_RANGE
+constexpr int kVersionKnown = 0;
+constexpr int kNoSuchProperty = 104;  // CURAND_STATUS_OUT_OF_RANGE
 
 library::Version emulated() {
   return library::emulated_version(
@@ -17,12 +17,12 @@ library::Version emulated() {
 }  // namespace
 
 VF_ABI int curandGetVersion(int* version) {
-  if (version == nullptr) return kOutOfRange;
+  if (version == nullptr) return kNoSuchProperty;
   const library::Version now = emulated();
   *version = now[0] * 1000 + now[1] * 100 + now[2];
-  return kSuccess;
+  return kVersionKnown;
 }
 
 VF_ABI int curandGetProperty(int property, int* value) {
-  return library::tell_property(emulated(), property, value) ? kSuccess : kOutOfRange;
+  return library::tell_property(emulated(), property, value) ? kVersionKnown : kNoSuchProperty;
 }

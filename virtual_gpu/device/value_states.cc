@@ -9,7 +9,7 @@ namespace {
 
 // The first part that ends after `at`.
 template <typename Map>
-auto first_after(Map& parts, uintptr_t at) {
+auto first_part_after(Map& parts, uintptr_t at) {
   auto found = parts.upper_bound(at);
   if (found != parts.begin() && std::prev(found)->second.end > at) --found;
   return found;
@@ -18,7 +18,7 @@ auto first_after(Map& parts, uintptr_t at) {
 }  // namespace
 
 void ValueStates::cut_out(Span span) {
-  auto found = first_after(parts_, span.begin);
+  auto found = first_part_after(parts_, span.begin);
   while (found != parts_.end() && found->first < span.end) {
     const uintptr_t begin = found->first;
     const Part old = found->second;
@@ -52,7 +52,7 @@ ValueState ValueStates::least(Span span) const {
   ValueState least = ValueState::kKnown;
   const std::lock_guard guard(lock_);
   uintptr_t at = span.begin;
-  for (auto found = first_after(parts_, at); at < span.end; ++found) {
+  for (auto found = first_part_after(parts_, at); at < span.end; ++found) {
     if (found == parts_.end() || found->first > at) return ValueState::kUnknown;
     least = std::min(least, found->second.state);
     at = found->second.end;
@@ -64,7 +64,7 @@ void ValueStates::copy(uintptr_t to, Span from) {
   std::vector<std::pair<Span, ValueState>> moved;
   {
     const std::lock_guard guard(lock_);
-    for (auto found = first_after(parts_, from.begin); found != parts_.end() && found->first < from.end; ++found) {
+    for (auto found = first_part_after(parts_, from.begin); found != parts_.end() && found->first < from.end; ++found) {
       const uintptr_t begin = std::max(found->first, from.begin);
       const uintptr_t end = std::min(found->second.end, from.end);
       moved.push_back({{begin - from.begin + to, end - from.begin + to}, found->second.state});

@@ -34,12 +34,12 @@ std::string number(const std::optional<Number>& value) {
   return value ? std::to_string(*value) : std::string(kMissing);
 }
 
-std::string watts(const std::optional<unsigned>& milliwatts) {
+std::string csv_watts(const std::optional<unsigned>& milliwatts) {
   return or_na(
       milliwatts, [](unsigned mw) { return printed("%.2f", mw / 1000.0); }, kMissing);
 }
 
-std::string mib(uint64_t bytes) { return std::to_string(mebibytes(bytes)); }
+std::string csv_mib(uint64_t bytes) { return std::to_string(mebibytes(bytes)); }
 
 Field throttle(const char* name, const char* older, uint64_t bit) {
   return {{name, older}, "", [bit](const Row& row) {
@@ -70,10 +70,10 @@ std::vector<Field> identity_fields() {
 
 std::vector<Field> memory_fields() {
   return {
-      {{"memory.total"}, "MiB", [](const Row& row) { return mib(row.card.total_bytes); }},
-      {{"memory.reserved"}, "MiB", [](const Row& row) { return mib(row.card.reserved_bytes); }},
-      {{"memory.used"}, "MiB", [](const Row& row) { return mib(row.card.used_bytes); }},
-      {{"memory.free"}, "MiB", [](const Row& row) { return mib(row.card.free_bytes); }},
+      {{"memory.total"}, "MiB", [](const Row& row) { return csv_mib(row.card.total_bytes); }},
+      {{"memory.reserved"}, "MiB", [](const Row& row) { return csv_mib(row.card.reserved_bytes); }},
+      {{"memory.used"}, "MiB", [](const Row& row) { return csv_mib(row.card.used_bytes); }},
+      {{"memory.free"}, "MiB", [](const Row& row) { return csv_mib(row.card.free_bytes); }},
       {{"protected_memory.total"}, "MiB", [](const Row&) { return std::string("0"); }},
       {{"protected_memory.used"}, "MiB", [](const Row&) { return std::string("0"); }},
       {{"protected_memory.free"}, "MiB", [](const Row&) { return std::string("0"); }},
@@ -102,13 +102,13 @@ std::vector<Field> state_fields() {
       {{"temperature.gpu"}, "", [](const Row& row) { return number(row.card.temperature_c); }},
       {{"fan.speed"}, "%", [](const Row& row) { return number(row.card.fan_percent); }},
       {{"power.management"}, "", [=](const Row& row) { return on_off(row.card.power_limit_mw.has_value()); }},
-      {{"power.draw"}, "W", [](const Row& row) { return watts(row.card.power_mw); }},
-      {{"power.draw.average"}, "W", [](const Row& row) { return watts(row.card.power_mw); }},
-      {{"power.draw.instant"}, "W", [](const Row& row) { return watts(row.card.power_mw); }},
-      {{"power.limit"}, "W", [](const Row& row) { return watts(row.card.power_limit_mw); }},
-      {{"enforced.power.limit"}, "W", [](const Row& row) { return watts(row.card.power_limit_mw); }},
-      {{"power.default_limit"}, "W", [](const Row& row) { return watts(row.card.power_limit_mw); }},
-      {{"power.max_limit"}, "W", [](const Row& row) { return watts(row.card.power_limit_mw); }},
+      {{"power.draw"}, "W", [](const Row& row) { return csv_watts(row.card.power_mw); }},
+      {{"power.draw.average"}, "W", [](const Row& row) { return csv_watts(row.card.power_mw); }},
+      {{"power.draw.instant"}, "W", [](const Row& row) { return csv_watts(row.card.power_mw); }},
+      {{"power.limit"}, "W", [](const Row& row) { return csv_watts(row.card.power_limit_mw); }},
+      {{"enforced.power.limit"}, "W", [](const Row& row) { return csv_watts(row.card.power_limit_mw); }},
+      {{"power.default_limit"}, "W", [](const Row& row) { return csv_watts(row.card.power_limit_mw); }},
+      {{"power.max_limit"}, "W", [](const Row& row) { return csv_watts(row.card.power_limit_mw); }},
   };
 }
 
@@ -231,7 +231,7 @@ const std::vector<Field>& process_fields() {
       {{"process_name", "name"}, "", [](const Row& row) { return row.process->name; }},
       {{"used_gpu_memory", "used_memory"},
        "MiB",
-       [](const Row& row) { return or_na(row.process->used_bytes, mib, kMissing); }},
+       [](const Row& row) { return or_na(row.process->used_bytes, csv_mib, kMissing); }},
   };
   return fields;
 }

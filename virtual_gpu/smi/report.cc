@@ -19,13 +19,13 @@ constexpr std::array kDisplays = {"MEMORY", "UTILIZATION", "ECC",  "TEMPERATURE"
                                   "CLOCK",  "COMPUTE",     "PIDS", "PERFORMANCE"};
 constexpr size_t kNameWidth = 42;
 
-std::string mib(uint64_t bytes) { return std::to_string(mebibytes(bytes)) + " MiB"; }
+std::string report_mib(uint64_t bytes) { return std::to_string(mebibytes(bytes)) + " MiB"; }
 
 std::string with_unit(const std::optional<unsigned>& value, const char* unit) {
   return or_na(value, [&](unsigned number) { return std::to_string(number) + " " + unit; });
 }
 
-std::string watts(const std::optional<unsigned>& milliwatts) {
+std::string report_watts(const std::optional<unsigned>& milliwatts) {
   return or_na(milliwatts, [](unsigned mw) { return printed("%.2f W", mw / 1000.0); });
 }
 
@@ -100,20 +100,20 @@ Node throttling(const Card& card) {
 
 std::vector<Node> memory(const Card& card) {
   const std::string bar1_free =
-      card.bar1_total_bytes ? mib(*card.bar1_total_bytes - card.bar1_used_bytes.value_or(0)) : "N/A";
+      card.bar1_total_bytes ? report_mib(*card.bar1_total_bytes - card.bar1_used_bytes.value_or(0)) : "N/A";
   return {{"FB Memory Usage",
            "fb_memory_usage",
            "",
-           {{"Total", "total", mib(card.total_bytes)},
-            {"Reserved", "reserved", mib(card.reserved_bytes)},
-            {"Used", "used", mib(card.used_bytes)},
-            {"Free", "free", mib(card.free_bytes)}},
+           {{"Total", "total", report_mib(card.total_bytes)},
+            {"Reserved", "reserved", report_mib(card.reserved_bytes)},
+            {"Used", "used", report_mib(card.used_bytes)},
+            {"Free", "free", report_mib(card.free_bytes)}},
            "MEMORY"},
           {"BAR1 Memory Usage",
            "bar1_memory_usage",
            "",
-           {{"Total", "total", or_na(card.bar1_total_bytes, mib)},
-            {"Used", "used", or_na(card.bar1_used_bytes, mib)},
+           {{"Total", "total", or_na(card.bar1_total_bytes, report_mib)},
+            {"Used", "used", or_na(card.bar1_used_bytes, report_mib)},
             {"Free", "free", bar1_free}},
            "MEMORY"}};
 }
@@ -138,9 +138,9 @@ std::vector<Node> activity(const Card& card) {
           {"GPU Power Readings",
            "gpu_power_readings",
            "",
-           {{"Power Draw", "power_draw", watts(card.power_mw)},
-            {"Current Power Limit", "current_power_limit", watts(card.power_limit_mw)},
-            {"Default Power Limit", "default_power_limit", watts(card.power_limit_mw)}},
+           {{"Power Draw", "power_draw", report_watts(card.power_mw)},
+            {"Current Power Limit", "current_power_limit", report_watts(card.power_limit_mw)},
+            {"Default Power Limit", "default_power_limit", report_watts(card.power_limit_mw)}},
            "POWER"}};
 }
 
@@ -166,7 +166,7 @@ Node processes(const Card& card) {
                                 std::to_string(process.pid),
                                 {{"Type", "type", "C"},
                                  {"Name", "process_name", process.name},
-                                 {"Used GPU Memory", "used_memory", or_na(process.used_bytes, mib)}}});
+                                 {"Used GPU Memory", "used_memory", or_na(process.used_bytes, report_mib)}}});
   }
   return section;
 }
@@ -234,7 +234,7 @@ void write_xml_processes(const Card& card, std::string& text) {
                                  {"", "pid", std::to_string(process.pid)},
                                  {"", "type", "C"},
                                  {"", "process_name", process.name},
-                                 {"", "used_memory", or_na(process.used_bytes, mib)}}});
+                                 {"", "used_memory", or_na(process.used_bytes, report_mib)}}});
   }
   write_xml(section, 2, text);
 }

@@ -28,9 +28,9 @@ std::string row(const std::string& one, const std::string& two, const std::strin
 
 std::string whole_row(const std::string& text) { return "|" + left(text, 89) + "|\n"; }
 
-std::string mib(uint64_t bytes, size_t width) { return right(std::to_string(mebibytes(bytes)) + "MiB", width); }
+std::string table_mib(uint64_t bytes, size_t width) { return right(std::to_string(mebibytes(bytes)) + "MiB", width); }
 
-std::string watts(const std::optional<unsigned>& milliwatts) {
+std::string table_watts(const std::optional<unsigned>& milliwatts) {
   return or_na(milliwatts, [](unsigned mw) { return std::to_string(mw / 1000) + "W"; });
 }
 
@@ -56,9 +56,10 @@ std::string card_rows(const Card& card) {
   return row(" " + right(std::to_string(card.index), 3) + "  " + left(card.name, 30) + " " +
                  (card.persistence ? "On" : "Off"),
              "   " + left(card.bus_id, 16) + right(card.display_active ? "On" : "Off", 4), right("N/A", 21)) +
-         row(" " + left(fan, 4) + right(celsius, 5) + "    " + left(state, 10) + right(watts(card.power_mw), 8) +
-                 " / " + right(watts(card.power_limit_mw), 5),
-             mib(card.used_bytes, 11) + " / " + mib(card.total_bytes, 9), right(busy, 8) + right(mode, 13)) +
+         row(" " + left(fan, 4) + right(celsius, 5) + "    " + left(state, 10) + right(table_watts(card.power_mw), 8) +
+                 " / " + right(table_watts(card.power_limit_mw), 5),
+             table_mib(card.used_bytes, 11) + " / " + table_mib(card.total_bytes, 9),
+             right(busy, 8) + right(mode, 13)) +
          row("", "", right(mig, 21)) + kCells;
 }
 
@@ -73,7 +74,7 @@ std::string process_rows(const Machine& machine, bool wider) {
   const size_t name_width = wider ? 31 : 37;
   for (const Card& card : machine.cards) {
     for (const Process& process : card.processes) {
-      const std::string used = or_na(process.used_bytes, [](uint64_t bytes) { return mib(bytes, 0); });
+      const std::string used = or_na(process.used_bytes, [](uint64_t bytes) { return table_mib(bytes, 0); });
       rows += whole_row(right(std::to_string(card.index), 5) + "   N/A  N/A" +
                         right(std::to_string(process.pid), id_width) + "      C   " +
                         left(shortened(process.name, name_width), name_width) + right(used, 15));

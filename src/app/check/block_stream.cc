@@ -9,9 +9,9 @@ namespace {
 using compare::EventStream;
 using model::TraceAction;
 
-class Builder {
+class BlockStreamBuilder {
  public:
-  Builder() {
+  BlockStreamBuilder() {
     stream_.sizes_rounded = true;
     stream_.begin = {0, std::nullopt, std::nullopt};
   }
@@ -48,7 +48,7 @@ class Builder {
 }  // namespace
 
 EventStream stream_of(const facts::BlockEvents& events) {
-  Builder builder;
+  BlockStreamBuilder builder;
   for (const facts::BlockEvent& event : events) {
     builder.add(event.bytes, event.address, event.allocated, event.reserved, event.line, event.is_workspace);
   }
@@ -56,7 +56,7 @@ EventStream stream_of(const facts::BlockEvents& events) {
 }
 
 EventStream stream_of(const model::KinetoTrace& trace, int device) {
-  Builder builder;
+  BlockStreamBuilder builder;
   for (const model::KinetoMemory& event : trace.memory) {
     if (event.device != device) continue;
     builder.add(event.bytes, event.address, event.allocated, event.reserved, trace.text(event.caller), false);

@@ -66,9 +66,9 @@ bool asks_for_workspace(const Snapshot& snapshot, model::StackId stack) {
   });
 }
 
-class Builder {
+class SnapshotStreamBuilder {
  public:
-  explicit Builder(const Snapshot& snapshot) : snapshot_(snapshot) {}
+  explicit SnapshotStreamBuilder(const Snapshot& snapshot) : snapshot_(snapshot) {}
 
   void add(const model::TraceEntry& entry) {
     if (!is_compared(entry.action)) return;
@@ -178,7 +178,7 @@ int busiest_device(const Snapshot& snapshot) {
 }
 
 EventStream stream_of(const Snapshot& snapshot, int device) {
-  Builder builder(snapshot);
+  SnapshotStreamBuilder builder(snapshot);
   const auto index = static_cast<std::size_t>(device);
   if (index < snapshot.traces.size()) {
     for (const model::TraceEntry& entry : snapshot.traces[index]) builder.add(entry);

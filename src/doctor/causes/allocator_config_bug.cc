@@ -22,7 +22,7 @@ void look_at_text(const Scene& scene, const std::string& message, const model::S
                                                       : "the allocator does not accept its settings");
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_allocator_config_bug(const Scene& scene, Draft& draft) {
   for (const model::Traceback& traceback : scene.texts.tracebacks) {
     for (const model::TracedException& exception : traceback.exceptions) {
       look_at_text(scene, exception.message, {traceback.at.file, exception.last_line, exception.message}, draft);
@@ -65,6 +65,6 @@ const Cause kAllocatorConfigBug{
     "pools), some names are refused, and after emptying the cache PyTorch does not look at blocks that became free "
     "then.",
     "Remove the setting, update PyTorch, or synchronise before large requests.",
-    look};
+    find_allocator_config_bug};
 
 }  // namespace vramfit::doctor

@@ -29,7 +29,7 @@ std::string find_shape(const Size& tensor) {
   return "";
 }
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_attention_quadratic_in_run(const Scene& scene, Draft& draft) {
   for (const model::AttentionScores& scores : scene.runtime().attention) {
     const model::Bytes peak =
         scene.run()->devices.empty()
@@ -47,8 +47,8 @@ void look_at_run(const Scene& scene, Draft& draft) {
   }
 }
 
-void look(const Scene& scene, Draft& draft) {
-  if (scene.has_run()) look_at_run(scene, draft);
+void find_attention_quadratic(const Scene& scene, Draft& draft) {
+  if (scene.has_run()) find_attention_quadratic_in_run(scene, draft);
   if (scene.oom != nullptr && !scene.at.backward) {
     const StackEntry* scores = scene.stack.near_end(
         {"softmax(", "baddbmm", "q @ k", "matmul(q", "bmm(q", "attention_scores", "attn_weights", "attention_probs",
@@ -92,6 +92,6 @@ const Cause kAttentionQuadratic{
     "with "
     "the square of the length: twice the tokens, four times the memory.",
     "Fused attention (scaled_dot_product_attention, FlashAttention), shorter sequences, windows, attention slicing.",
-    look};
+    find_attention_quadratic};
 
 }  // namespace vramfit::doctor

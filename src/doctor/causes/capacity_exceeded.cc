@@ -77,7 +77,7 @@ bool look_at_program(const Scene& scene, Draft& draft) {
   return true;
 }
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_capacity_exceeded_in_run(const Scene& scene, Draft& draft) {
   const model::RunResult& run = *scene.run();
   const auto device = std::find_if(run.devices.begin(), run.devices.end(),
                                    [&](const model::DeviceResult& one) { return one.index == run.peak_device; });
@@ -110,10 +110,10 @@ void offer_smaller_weights(Draft& draft) {
              std::nullopt, "layers on the host are slow", Applicability::kMayBeWrong});
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_capacity_exceeded(const Scene& scene, Draft& draft) {
   if (scene.is_of_mps()) return look_at_mps(scene, draft);
   if (scene.oom == nullptr && look_at_program(scene, draft)) return;
-  if (scene.run_failed_for_memory()) look_at_run(scene, draft);
+  if (scene.run_failed_for_memory()) find_capacity_exceeded_in_run(scene, draft);
   if (scene.oom_has_numbers && scene.can_reckon()) {
     const Terms& terms = scene.terms;
     if (has_room(terms) && !terms.allowed) return;
@@ -173,6 +173,6 @@ const Cause kCapacityExceeded{
     "Make the peak smaller: a smaller batch with accumulated gradients, bf16, activation checkpointing, smaller "
     "inputs, "
     "an optimizer with less state. `vramfit fit` finds and proves the cheapest of these for your card.",
-    look};
+    find_capacity_exceeded};
 
 }  // namespace vramfit::doctor

@@ -7,7 +7,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_checkpoint_kept_on_gpu_in_run(const Scene& scene, Draft& draft) {
   for (const model::CheckpointLoad& load : scene.runtime().checkpoints) {
     if (load.on_card.count() == 0) continue;
     const bool kept = load.kept.count() > load.on_card.count() / 10;
@@ -21,8 +21,8 @@ void look_at_run(const Scene& scene, Draft& draft) {
   }
 }
 
-void look(const Scene& scene, Draft& draft) {
-  look_at_run(scene, draft);
+void find_checkpoint_kept_on_gpu(const Scene& scene, Draft& draft) {
+  find_checkpoint_kept_on_gpu_in_run(scene, draft);
   if (scene.oom != nullptr && scene.at.checkpoint_load) {
     const StackEntry* load = scene.stack.in_own_code({"load("});
     if (load == nullptr) load = scene.stack.in_file({"serialization.py", "safetensors"});
@@ -57,6 +57,6 @@ const Cause kCheckpointKeptOnGpu{
     "optimizer "
     "state more often), and if every rank loads so, all copies land on GPU 0.",
     "map_location=\"cpu\", and del of the dictionary once it is used.",
-    look};
+    find_checkpoint_kept_on_gpu};
 
 }  // namespace vramfit::doctor

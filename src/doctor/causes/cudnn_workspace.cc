@@ -9,7 +9,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_cudnn_workspace_in_run(const Scene& scene, Draft& draft) {
   if (!scene.has_run()) return;
   model::Bytes workspaces, all;
   for (const model::OwnerRow& row : scene.run()->owners_at_peak) {
@@ -24,8 +24,8 @@ void look_at_run(const Scene& scene, Draft& draft) {
       fmt::format("the run: {} of the {} at the peak are workspaces of libraries", show(workspaces), show(all)));
 }
 
-void look(const Scene& scene, Draft& draft) {
-  look_at_run(scene, draft);
+void find_cudnn_workspace(const Scene& scene, Draft& draft) {
+  find_cudnn_workspace_in_run(scene, draft);
   const bool convolution =
       scene.stack.near_end({"conv2d(", "conv3d(", "conv1d(", "_conv_forward", "conv_transpose"}, 2) != nullptr;
   if (scene.oom != nullptr && convolution) {
@@ -56,6 +56,6 @@ const Cause kCudnnWorkspace{
     "for "
     "every new shape of input.",
     "benchmark = False, fixed input shapes, a limit on workspaces.",
-    look};
+    find_cudnn_workspace};
 
 }  // namespace vramfit::doctor

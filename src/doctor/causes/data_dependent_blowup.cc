@@ -16,7 +16,7 @@ void look_at_remarks(const Scene& scene, Draft& draft) {
   }
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_data_dependent_blowup(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr) return look_at_remarks(scene, draft);
   const StackEntry* pairs = scene.stack.near_end(
       {"box_iou",        "pairwise_iou", "bbox_overlaps", "pairwise_",       "cdist",       "bboxes_iou",
@@ -57,6 +57,6 @@ const Cause kDataDependentBlowup{
     "Objects times anchors, objects times pixels, points times points: what such an operation makes depends on the "
     "data, and a rare image with hundreds of objects needs many times the usual amount.",
     "Bound the number of objects, work in chunks, match on the CPU above a threshold.",
-    look};
+    find_data_dependent_blowup};
 
 }  // namespace vramfit::doctor

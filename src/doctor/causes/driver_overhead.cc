@@ -9,7 +9,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look(const Scene& scene, Draft& draft) {
+void find_driver_overhead(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
   const bool listed = scene.oom != nullptr && scene.oom->this_process.has_value() && scene.oom->processes.empty();
   if (listed && terms.others && terms.total) {
@@ -50,6 +50,6 @@ const Cause kDriverOverhead{"VF704",
                             "process of another container or a "
                             "dead one: used memory that no list of processes explains.",
                             "fuser on the device files; restart what is dead; count it as not available.",
-                            look};
+                            find_driver_overhead};
 
 }  // namespace vramfit::doctor

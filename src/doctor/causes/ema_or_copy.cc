@@ -33,7 +33,7 @@ void look_at_copies(const Scene& scene, Draft& draft) {
   }
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_ema_or_copy(const Scene& scene, Draft& draft) {
   look_at_holders(scene, draft);
   if (scene.has_run()) look_at_copies(scene, draft);
   if (scene.oom != nullptr && !scene.at.checkpoint_load) {
@@ -77,6 +77,6 @@ const Cause kEmaOrCopy{
     "evaluation: "
     "each is a second model on the card, and some make a third for a moment.",
     "Keep the copy on the host.",
-    look};
+    find_ema_or_copy};
 
 }  // namespace vramfit::doctor

@@ -15,7 +15,7 @@ const model::PhaseResult* phase_of(const model::RunResult& run, std::string_view
   return found == run.phases.end() ? nullptr : &*found;
 }
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_eval_stage_blowup_in_run(const Scene& scene, Draft& draft) {
   if (!scene.has_run()) return;
   const auto* train = phase_of(*scene.run(), "train");
   for (const char* name : {"validate", "test"}) {
@@ -28,8 +28,8 @@ void look_at_run(const Scene& scene, Draft& draft) {
   }
 }
 
-void look(const Scene& scene, Draft& draft) {
-  look_at_run(scene, draft);
+void find_eval_stage_blowup(const Scene& scene, Draft& draft) {
+  find_eval_stage_blowup_in_run(scene, draft);
   if (scene.at.evaluation && scene.oom != nullptr && scene.at.evaluation_frame) {
     const double asked = share(scene.terms.tried, scene.terms.total);
     draft.weigh(asked >= 0.1 ? 0.55 : asked >= 0.03 ? 0.42 : 0.33);
@@ -60,6 +60,6 @@ const Cause kEvalStageBlowup{
     "Validation or test uses a larger batch, whole images instead of crops, beam search, or resizes outputs to the "
     "original size, so that one of its steps needs more than any training step, even without gradients.",
     "A smaller evaluation batch, the input size of training, tiles, argmax before resizing.",
-    look};
+    find_eval_stage_blowup};
 
 }  // namespace vramfit::doctor

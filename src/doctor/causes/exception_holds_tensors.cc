@@ -49,7 +49,7 @@ void look_at_retries(const Scene& scene, Draft& draft) {
   }
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_exception_holds_tensors(const Scene& scene, Draft& draft) {
   if (scene.runtime().oom) {
     for (const model::HeldTensors& held : scene.runtime().oom->holders) {
       if (held.holder.kind != "exception" && held.holder.kind != "notebook") continue;
@@ -96,6 +96,6 @@ const Cause kExceptionHoldsTensors{
     "block, in a notebook's last error and in its Out[] history, they all stay alive, so that a retry with a smaller "
     "batch fails as well.",
     "Retry after the except block; in notebooks clear the last error and Out, or restart.",
-    look};
+    find_exception_holds_tensors};
 
 }  // namespace vramfit::doctor

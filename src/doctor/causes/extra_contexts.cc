@@ -16,7 +16,7 @@ bool is_context_sized(const Size& bytes) {
   return bytes && bytes->value >= model::Bytes::mib(150) && bytes->value <= model::Bytes::mib(1700);
 }
 
-void look_at_message(const Scene& scene, Draft& draft) {
+void find_extra_contexts_in_message(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr) return;
   std::int64_t small = 0;
   model::Bytes sum;
@@ -67,7 +67,7 @@ void look_at_status(const Scene& scene, Draft& draft) {
   }
 }
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_extra_contexts_in_run(const Scene& scene, Draft& draft) {
   std::map<int, std::int64_t> strangers;
   model::Bytes sum;
   std::string roles;
@@ -91,9 +91,9 @@ void look_at_run(const Scene& scene, Draft& draft) {
                             strangers.begin()->second, strangers.begin()->first, roles, show(sum)));
 }
 
-void look(const Scene& scene, Draft& draft) {
-  if (scene.has_run()) look_at_run(scene, draft);
-  look_at_message(scene, draft);
+void find_extra_contexts(const Scene& scene, Draft& draft) {
+  if (scene.has_run()) find_extra_contexts_in_run(scene, draft);
+  find_extra_contexts_in_message(scene, draft);
   look_at_status(scene, draft);
   if (draft.is_empty()) return;
   draft.fix({"In each rank choose the card before anything touches CUDA",
@@ -116,6 +116,6 @@ const Cause kExtraContexts{
     "chose "
     "their card, workers that make CUDA tensors, or torch.load without map_location all open one on GPU 0.",
     "set_device first; no CUDA in Dataset and collate functions; map_location=\"cpu\".",
-    look};
+    find_extra_contexts};
 
 }  // namespace vramfit::doctor

@@ -26,7 +26,7 @@ std::optional<int> find_unprinted_limit(const Terms& terms) {
   return std::nullopt;
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_fraction_limit(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || scene.is_of_mps()) return;  // a Mac's "max allowed" is what it recommends
   if (scene.oom->form == model::OomForm::kRefused) {
@@ -74,6 +74,6 @@ const Cause kFractionLimit{"VF302",
                            "request that would take the "
                            "process's reservations above a share of the card, however much is free.",
                            "Raise the fraction, or find who sets it: shared clusters and notebooks services often do.",
-                           look};
+                           find_fraction_limit};
 
 }  // namespace vramfit::doctor

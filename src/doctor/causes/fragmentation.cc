@@ -15,7 +15,7 @@ bool is_class_size(const Size& tried) {
   return tried && (tried->value <= model::Bytes::mib(10) || tried->contains(model::Bytes::mib(20)));
 }
 
-void look_at_message(const Scene& scene, Draft& draft) {
+void find_fragmentation_in_message(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.tried || !terms.idle || !terms.reserved) return;
   if (terms.allowed || surely_above(terms.tried, terms.total)) return;
@@ -71,7 +71,7 @@ void look_at_replay(const SnapshotFacts& facts, const model::ReplayResult& repla
   }
 }
 
-void look_at_snapshots(const Scene& scene, Draft& draft) {
+void find_fragmentation_in_snapshots(const Scene& scene, Draft& draft) {
   for (std::size_t i = 0; i < scene.snapshots.size(); ++i) {
     const SnapshotFacts& facts = scene.snapshots[i];
     if (!facts.failed_size) continue;
@@ -111,7 +111,7 @@ void look_at_summaries(const Scene& scene, Draft& draft) {
   }
 }
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_fragmentation_in_run(const Scene& scene, Draft& draft) {
   if (!scene.has_run()) return;
   model::Bytes fragmented;
   for (const model::OwnerRow& row : scene.run()->owners_at_peak) {
@@ -123,11 +123,11 @@ void look_at_run(const Scene& scene, Draft& draft) {
       fmt::format("the run: {} were cached in pieces when {} was asked for", show(fragmented), show(tried)));
 }
 
-void look(const Scene& scene, Draft& draft) {
-  look_at_snapshots(scene, draft);
-  look_at_message(scene, draft);
+void find_fragmentation(const Scene& scene, Draft& draft) {
+  find_fragmentation_in_snapshots(scene, draft);
+  find_fragmentation_in_message(scene, draft);
   look_at_summaries(scene, draft);
-  look_at_run(scene, draft);
+  find_fragmentation_in_run(scene, draft);
   if (draft.is_empty()) return;
   offer_expandable_segments(scene, draft);
   const bool replayed = !scene.snapshots.empty() && scene.given.snapshots.front().replay;
@@ -156,6 +156,6 @@ const Cause kFragmentation{
     "expandable_segments:True; fewer different sizes (pad, bucket); empty_cache between phases. `vramfit replay "
     "--search` "
     "proves which setting helps on your own snapshot.",
-    look};
+    find_fragmentation};
 
 }  // namespace vramfit::doctor

@@ -7,7 +7,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look(const Scene& scene, Draft& draft) {
+void find_free_but_failed(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.free || !terms.tried || terms.allowed) return;
   if (surely_above(terms.live, terms.total) || !surely_above(terms.free, terms.tried)) return;
@@ -44,6 +44,6 @@ const Cause kFreeButFailed{"VF702",
                            "(another process ended), or "
                            "the platform has a budget of its own: WSL, Windows, a virtual GPU, a control group.",
                            "Look whether it repeats; look for the platform's limit.",
-                           look};
+                           find_free_but_failed};
 
 }  // namespace vramfit::doctor

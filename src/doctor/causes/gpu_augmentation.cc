@@ -9,7 +9,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look(const Scene& scene, Draft& draft) {
+void find_gpu_augmentation(const Scene& scene, Draft& draft) {
   for (const model::InputWork& work : scene.runtime().input_work) {
     model::Bytes peak;
     for (const model::PhaseResult& phase : scene.run()->phases) {
@@ -52,6 +52,6 @@ const Cause kGpuAugmentation{
     "Transforms on the GPU keep several copies of the whole batch (in fp32, at full size) at once, and what they keep "
     "alive until the forward pass adds to its peak.",
     "Augment in the loader's workers, or on the card one sample at a time and without gradients.",
-    look};
+    find_gpu_augmentation};
 
 }  // namespace vramfit::doctor

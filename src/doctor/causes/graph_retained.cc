@@ -17,7 +17,7 @@ bool is_graph_held(const model::Growth& growth) {
                                                [](const model::HeldTensors& held) { return held.has_graph; });
 }
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_graph_retained_in_run(const Scene& scene, Draft& draft) {
   const model::RuntimeEvidence& runtime = scene.runtime();
   for (const model::Growth& growth : runtime.growth) {
     if (growth.steps < 3 || !is_graph_held(growth) || growth.phase == "validate" || growth.phase == "test") continue;
@@ -47,7 +47,7 @@ void look_at_run(const Scene& scene, Draft& draft) {
   }
 }
 
-void look_at_snapshots(const Scene& scene, Draft& draft) {
+void find_graph_retained_in_snapshots(const Scene& scene, Draft& draft) {
   for (const SnapshotFacts& facts : scene.snapshots) {
     model::Bytes forward;
     std::int64_t lines = 0;
@@ -68,9 +68,9 @@ void look_at_snapshots(const Scene& scene, Draft& draft) {
   }
 }
 
-void look(const Scene& scene, Draft& draft) {
-  look_at_run(scene, draft);
-  look_at_snapshots(scene, draft);
+void find_graph_retained(const Scene& scene, Draft& draft) {
+  find_graph_retained_in_run(scene, draft);
+  find_graph_retained_in_snapshots(scene, draft);
   if (scene.oom != nullptr) {
     if (const StackEntry* retained = scene.stack.in_code({"retain_graph=true", "create_graph=true"})) {
       draft.weigh(0.72).because(*retained, "the graph is kept after the backward pass, with all it saved");
@@ -100,6 +100,6 @@ const Cause kGraphRetained{
     "A tensor that requires grad refers to its graph, and the graph to all activations saved for its backward pass. "
     "`total += loss`, a list of losses, a hidden state carried on, or backward(retain_graph=True) keeps whole steps.",
     ".item() or .detach() for what is kept; no retain_graph unless a second backward pass follows.",
-    look};
+    find_graph_retained};
 
 }  // namespace vramfit::doctor

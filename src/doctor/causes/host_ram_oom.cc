@@ -76,7 +76,7 @@ bool is_loading_weights(const Scene& scene) {
   return false;
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_host_ram_oom(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr && look_at_foreign(scene, draft)) return;
   const model::HostKill* strongest = nullptr;
   for (const model::HostKill& kill : scene.texts.host_kills) {
@@ -128,6 +128,6 @@ const Cause kHostRamOom{"VF501",
                         "set, checkpoints loaded by every rank at once, pinned memory, offloaded state. The card had "
                         "nothing to do with it.",
                         "Fewer workers, shared or memory-mapped data, a higher limit, loading by one rank at a time.",
-                        look};
+                        find_host_ram_oom};
 
 }  // namespace vramfit::doctor

@@ -10,15 +10,15 @@ namespace vramfit::doctor {
 
 namespace {
 
-constexpr std::int64_t kManySteps = 6;
+constexpr std::int64_t kManyGrowingSteps = 6;
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_leak_growth_in_run(const Scene& scene, Draft& draft) {
   for (const model::Growth& growth : scene.runtime().growth) {
     if (growth.steps < 3 || growth.per_step.count() <= 0 || growth.of_peak || growth.phase == "validate" ||
         growth.phase == "test")
       continue;
     // A few steps may be a list that is bounded.
-    draft.weigh(growth.steps < kManySteps ? 0.55 : scene.run_failed_for_memory() ? 0.9 : 0.8);
+    draft.weigh(growth.steps < kManyGrowingSteps ? 0.55 : scene.run_failed_for_memory() ? 0.9 : 0.8);
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     const std::string rhythm =
         growth.every > 1
@@ -40,7 +40,7 @@ void look_at_run(const Scene& scene, Draft& draft) {
 }
 
 // A report of the moment shows no steps, but a container of many tensors of one kind is made by many.
-void look_at_holders(const Scene& scene, Draft& draft) {
+void look_at_what_holds(const Scene& scene, Draft& draft) {
   constexpr std::int64_t kMany = 8;
   if (!scene.runtime().oom || scene.runtime().measured || scene.at.evaluation) return;
   for (const model::HeldTensors& held : scene.runtime().oom->holders) {
@@ -56,7 +56,7 @@ void look_at_holders(const Scene& scene, Draft& draft) {
 }
 
 // Live blocks of one stack, spread over the whole trace and hardly ever freed.
-void look_at_snapshots(const Scene& scene, Draft& draft) {
+void find_leak_growth_in_snapshots(const Scene& scene, Draft& draft) {
   for (const SnapshotFacts& facts : scene.snapshots) {
     for (const CallSite& site : facts.sites) {
       const bool piles_up = site.in_trace >= 5 && site.spread >= 0.5 && site.freed * 4 <= site.in_trace;
@@ -73,7 +73,7 @@ void look_at_snapshots(const Scene& scene, Draft& draft) {
   }
 }
 
-void look_at_series(const Scene& scene, Draft& draft) {
+void look_at_growing_series(const Scene& scene, Draft& draft) {
   for (const MemorySeries& series : scene.series) {
     const TrendOf trend = find_trend(series);
     if (trend.trend != Trend::kGrows || series.phase == "validate" || series.phase == "test") continue;
@@ -100,11 +100,11 @@ void look_at_steps(const Scene& scene, Draft& draft) {
       fmt::format("{} steps passed before it failed: a steady job fails in its first steps", *scene.steps_done));
 }
 
-void look(const Scene& scene, Draft& draft) {
-  look_at_run(scene, draft);
-  look_at_holders(scene, draft);
-  look_at_snapshots(scene, draft);
-  look_at_series(scene, draft);
+void find_leak_growth(const Scene& scene, Draft& draft) {
+  find_leak_growth_in_run(scene, draft);
+  look_at_what_holds(scene, draft);
+  find_leak_growth_in_snapshots(scene, draft);
+  look_at_growing_series(scene, draft);
   look_at_steps(scene, draft);
   if (draft.is_empty()) return;
   draft.fix({"Keep numbers, not tensors, of past steps", "losses.append(loss.item())  # not losses.append(loss)",
@@ -128,6 +128,6 @@ const Cause kLeakGrowth{
     "a "
     "little, and after many of them the card is full. A tensor with a graph keeps the activations of its step too.",
     "Find who holds them (vramfit doctor runs the script and names the variable); store .item() or .detach().cpu().",
-    look};
+    find_leak_growth};
 
 }  // namespace vramfit::doctor

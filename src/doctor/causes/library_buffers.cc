@@ -30,7 +30,7 @@ void look_at_nccl(const Scene& scene, Draft& draft) {
 }
 
 // On a Mac: what Metal holds for this process beside PyTorch's pools.
-void look_at_mps(const Scene& scene, Draft& draft) {
+void look_at_mps_graphs(const Scene& scene, Draft& draft) {
   const model::OomMessage& oom = *scene.oom;
   const double part = share(oom.metal, oom.allowed);
   if (!surely_above(oom.metal, oom.allocated) || part < 0.3) return;
@@ -44,9 +44,9 @@ void look_at_mps(const Scene& scene, Draft& draft) {
              "none", Applicability::kMayBeWrong});
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_library_buffers(const Scene& scene, Draft& draft) {
   look_at_nccl(scene, draft);
-  if (scene.is_of_mps()) return look_at_mps(scene, draft);
+  if (scene.is_of_mps()) return look_at_mps_graphs(scene, draft);
   const Terms& terms = scene.terms;
   if (scene.oom != nullptr && terms.context && terms.own_process) {
     const double part = share(terms.context, terms.total);
@@ -96,6 +96,6 @@ const Cause kLibraryBuffers{
     "not in "
     "PyTorch's statistics, and empty_cache cannot give it back.",
     "Smaller NCCL buffers, fewer communicators, room left outside the pool, separate processes.",
-    look};
+    find_library_buffers};
 
 }  // namespace vramfit::doctor

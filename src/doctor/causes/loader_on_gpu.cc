@@ -9,7 +9,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_loader_on_gpu_in_run(const Scene& scene, Draft& draft) {
   for (const model::ThreadMemory& thread : scene.runtime().threads) {
     model::Bytes peak;
     for (const model::DeviceResult& device : scene.run()->devices) {
@@ -25,8 +25,8 @@ void look_at_run(const Scene& scene, Draft& draft) {
   }
 }
 
-void look(const Scene& scene, Draft& draft) {
-  if (scene.has_run()) look_at_run(scene, draft);
+void find_loader_on_gpu(const Scene& scene, Draft& draft) {
+  if (scene.has_run()) find_loader_on_gpu_in_run(scene, draft);
   if (scene.oom != nullptr && scene.at.pin_thread && scene.oom_has_numbers) {
     draft.weigh(0.86).because(
         scene.oom_line(),
@@ -54,6 +54,6 @@ const Cause kLoaderOnGpu{
     "A batch class whose pin_memory() moves tensors to the GPU (or makes tensors there) works in the loader's thread, "
     "which runs ahead of the loop. Two or more batches are on the card beside the current one.",
     "Pin in the thread, move in the loop.",
-    look};
+    find_loader_on_gpu};
 
 }  // namespace vramfit::doctor

@@ -35,7 +35,7 @@ std::string find_product(const Size& tensor) {
   return "";
 }
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_logits_vocab_blowup_in_run(const Scene& scene, Draft& draft) {
   for (const model::Logits& logits : scene.runtime().logits) {
     model::Bytes peak;
     for (const model::DeviceResult& device : scene.run()->devices) {
@@ -52,8 +52,8 @@ void look_at_run(const Scene& scene, Draft& draft) {
   }
 }
 
-void look(const Scene& scene, Draft& draft) {
-  if (scene.has_run()) look_at_run(scene, draft);
+void find_logits_vocab_blowup(const Scene& scene, Draft& draft) {
+  if (scene.has_run()) find_logits_vocab_blowup_in_run(scene, draft);
   if (scene.oom != nullptr) {
     const StackEntry* frame =
         scene.stack.near_end({"lm_head", "logits.float", "logits = logits", "shift_logits", "cross_entropy(",
@@ -106,6 +106,6 @@ const Cause kLogitsVocabBlowup{
     "A language model with a large vocabulary makes tokens x vocabulary scores; the loss copies them to fp32 and keeps "
     "their softmax for the backward pass. With 128 thousand words, 8 thousand tokens take 4 GiB for each copy.",
     "A fused or chunked loss, scores only where they are needed, fewer tokens in a micro-batch.",
-    look};
+    find_logits_vocab_blowup};
 
 }  // namespace vramfit::doctor

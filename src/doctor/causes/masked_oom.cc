@@ -59,7 +59,7 @@ bool is_device_assert(const Scene& scene) {
                      [&](const model::TracedException* exception) { return tells(exception->message); });
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_masked_oom(const Scene& scene, Draft& draft) {
   const model::LibraryError* strongest = nullptr;
   for (const model::LibraryError& error : scene.texts.library_errors) {
     if (strongest == nullptr || weight_of(error) > weight_of(*strongest)) strongest = &error;
@@ -100,6 +100,6 @@ const Cause kMaskedOom{
     "cuDNN "
     "INTERNAL_ERROR or finds no algorithm, and PyTorch's own message may be replaced by an NVML assertion.",
     "The same as for a full card; leave the libraries some room.",
-    look};
+    find_masked_oom};
 
 }  // namespace vramfit::doctor

@@ -29,7 +29,7 @@ std::optional<model::Bytes> memory_of(const std::vector<model::Card>& cards, con
   return std::nullopt;
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_mig_or_partition(const Scene& scene, Draft& draft) {
   const Size& total = scene.terms.total;
   for (const model::GpuStatus& status : scene.texts.gpu_status) {
     for (const model::GpuCard& card : status.cards) {
@@ -83,6 +83,6 @@ const Cause kMigOrPartition{
     "does "
     "not say so; the total in the message does.",
     "A larger slice or a whole card, or a job that fits the slice.",
-    look};
+    find_mig_or_partition};
 
 }  // namespace vramfit::doctor

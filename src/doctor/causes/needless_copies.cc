@@ -7,7 +7,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look(const Scene& scene, Draft& draft) {
+void find_needless_copies(const Scene& scene, Draft& draft) {
   model::Bytes sum;
   model::Bytes peak;
   if (!scene.has_run() || scene.runtime().copies.empty()) return;
@@ -37,6 +37,6 @@ const Cause kNeedlessCopies{"VF115",
                             "A clone, a contiguous(), a second .cuda() of the same host tensor: both copies stay alive "
                             "until the backward pass.",
                             "Copy once and share; detach() instead of clone() where nothing is changed.",
-                            look};
+                            find_needless_copies};
 
 }  // namespace vramfit::doctor

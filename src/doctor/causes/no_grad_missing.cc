@@ -10,7 +10,7 @@ namespace vramfit::doctor {
 namespace {
 
 // True when the run answered the question, either way.
-bool look_at_run(const Scene& scene, Draft& draft) {
+bool find_no_grad_missing_in_run(const Scene& scene, Draft& draft) {
   bool answered = false;
   for (const model::EvaluationForward& forward : scene.runtime().evaluations) {
     if (forward.phase == "train" || forward.phase == "load") continue;
@@ -35,8 +35,8 @@ bool look_at_run(const Scene& scene, Draft& draft) {
   return answered;
 }
 
-void look(const Scene& scene, Draft& draft) {
-  if (look_at_run(scene, draft)) return;
+void find_no_grad_missing(const Scene& scene, Draft& draft) {
+  if (find_no_grad_missing_in_run(scene, draft)) return;
   for (const SnapshotFacts& facts : scene.snapshots) {
     model::Bytes saved;
     for (const CallSite& site : facts.sites) {
@@ -89,6 +89,6 @@ const Cause kNoGradMissing{
     "what "
     "a backward pass would need, although none follows.",
     "Put the loop under torch.inference_mode() (or no_grad, when results go into a later graph).",
-    look};
+    find_no_grad_missing};
 
 }  // namespace vramfit::doctor

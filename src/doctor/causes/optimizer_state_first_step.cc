@@ -7,7 +7,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_optimizer_state_first_step_in_run(const Scene& scene, Draft& draft) {
   for (const model::FirstOptimizerStep& step : scene.runtime().first_steps) {
     if (step.out_of_memory) {
       draft.weigh(0.95).because(
@@ -48,8 +48,8 @@ void offer_sharding(const Scene& scene, Draft& draft) {
              std::nullopt, "the optimizer's step runs on the CPU", Applicability::kMayBeWrong});
 }
 
-void look(const Scene& scene, Draft& draft) {
-  look_at_run(scene, draft);
+void find_optimizer_state_first_step(const Scene& scene, Draft& draft) {
+  find_optimizer_state_first_step_in_run(scene, draft);
   if (scene.oom != nullptr && (scene.at.optimizer || scene.stack.is_marked("optimizer_state"))) {
     const StackEntry* state =
         scene.stack.near_end({"exp_avg", "_init_group", "init_state", "momentum_buffer", "initialize_optimizer_states",
@@ -92,6 +92,6 @@ const Cause kOptimizerStateFirstStep{
     "Adam keeps two numbers for each parameter and makes them at the first step, not before. The forward and backward "
     "pass of step one fit; every later step has that much less room.",
     "An optimizer with less state (8-bit, Adafactor, SGD), fused or foreach=False, sharded state, LoRA.",
-    look};
+    find_optimizer_state_first_step};
 
 }  // namespace vramfit::doctor

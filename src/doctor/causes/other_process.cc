@@ -27,7 +27,7 @@ bool gap_says_nothing(const Scene& scene) {
   return (scene.platform.windows || scene.platform.wsl) && none_free;
 }
 
-void look_at_message(const Scene& scene, Draft& draft) {
+void find_other_process_in_message(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.total) return;
   if (surely_above(terms.live, terms.total) || surely_above(terms.tried, terms.total)) return;
@@ -71,7 +71,7 @@ void look_at_message(const Scene& scene, Draft& draft) {
 }
 
 // nvidia-smi shows processes on a card that is nearly full.
-void look_at_status(const Scene& scene, Draft& draft) {
+void look_at_others_in_status(const Scene& scene, Draft& draft) {
   for (const model::GpuStatus& status : scene.texts.gpu_status) {
     for (const model::GpuProcess& process : status.processes) {
       if (!process.memory || lowered(process.type) == "g") continue;
@@ -97,9 +97,9 @@ void look_at_status(const Scene& scene, Draft& draft) {
   }
 }
 
-void look(const Scene& scene, Draft& draft) {
-  look_at_message(scene, draft);
-  look_at_status(scene, draft);
+void find_other_process(const Scene& scene, Draft& draft) {
+  find_other_process_in_message(scene, draft);
+  look_at_others_in_status(scene, draft);
   if (scene.has_run() && scene.run_failed_for_memory()) {
     for (const model::DeviceResult& device : scene.run()->devices) {
       if (device.index != scene.run()->peak_device || share(device.occupied, device.total) < 0.1) continue;
@@ -131,6 +131,6 @@ const Cause kOtherProcess{
     "an "
     "evaluation beside the training. This process itself is small.",
     "End the other process, wait, or use another card.",
-    look};
+    find_other_process};
 
 }  // namespace vramfit::doctor

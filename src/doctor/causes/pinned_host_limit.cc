@@ -9,7 +9,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look(const Scene& scene, Draft& draft) {
+void find_pinned_host_limit(const Scene& scene, Draft& draft) {
   const bool numberless = scene.oom != nullptr && !scene.oom_has_numbers;
   const StackEntry* pins = scene.stack.near_end({"pin_memory", "cudahostalloc", "cudahostregister", "pinned"}, 3);
   if (numberless && (scene.at.pin_thread || pins != nullptr)) {
@@ -53,6 +53,6 @@ const Cause kPinnedHostLimit{"VF503",
                              "of two by PyTorch, never given back. When it runs out, the driver says \"out of memory\" "
                              "although the card has room.",
                              "pin_memory=False, smaller batches in flight, a higher memlock limit.",
-                             look};
+                             find_pinned_host_limit};
 
 }  // namespace vramfit::doctor

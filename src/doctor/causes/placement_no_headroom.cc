@@ -8,7 +8,7 @@ namespace vramfit::doctor {
 namespace {
 
 // Weights alone fill the card, and no gradient was ever made.
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_placement_no_headroom_in_run(const Scene& scene, Draft& draft) {
   if (!scene.run_failed_for_memory() || scene.at.training) return;
   model::Bytes weights, all;
   for (const model::OwnerRow& row : scene.run()->owners_at_peak) {
@@ -48,8 +48,8 @@ bool look_at_llama(const Scene& scene, Draft& draft) {
   return true;
 }
 
-void look(const Scene& scene, Draft& draft) {
-  look_at_run(scene, draft);
+void find_placement_no_headroom(const Scene& scene, Draft& draft) {
+  find_placement_no_headroom_in_run(scene, draft);
   if (scene.oom == nullptr && look_at_llama(scene, draft)) return;
   if (scene.oom == nullptr || scene.at.training || scene.at.serving) return;
   const bool tight = share(scene.terms.reserved, scene.terms.total) >= 0.7 || !scene.oom_has_numbers;
@@ -92,6 +92,6 @@ const Cause kPlacementNoHeadroom{
     "Loading the weights succeeds and fills the card (a device map does so on purpose). The first forward pass then "
     "needs activations, a key-value cache and workspaces, and there is no room for them.",
     "Reserve room when placing (max_memory), load in fewer bits, or put some layers elsewhere.",
-    look};
+    find_placement_no_headroom};
 
 }  // namespace vramfit::doctor

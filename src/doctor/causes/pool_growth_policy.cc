@@ -7,7 +7,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look(const Scene& scene, Draft& draft) {
+void find_pool_growth_policy(const Scene& scene, Draft& draft) {
   for (const model::ForeignDump& dump : scene.texts.foreign) {
     const std::string program = lowered(dump.program);
     // Servers have a cause of their own; "cuda" is the driver's text, whoever asked; the rest have no pool to tune.
@@ -55,6 +55,6 @@ const Cause kPoolGrowthPolicy{
     "TensorFlow, JAX, RMM and others keep pools of their own, grow them by doubling, or take most of the card at their "
     "start. Their message is about their pool; PyTorch's settings do not reach it.",
     "Bound or share the pool, or separate the processes.",
-    look};
+    find_pool_growth_policy};
 
 }  // namespace vramfit::doctor

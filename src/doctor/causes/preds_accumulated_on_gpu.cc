@@ -10,7 +10,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_preds_accumulated_on_gpu_in_run(const Scene& scene, Draft& draft) {
   for (const model::Growth& growth : scene.runtime().growth) {
     if ((growth.phase != "validate" && growth.phase != "test") || growth.steps < 2) continue;
     draft.weigh(scene.run_failed_for_memory() ? 0.93 : 0.75);
@@ -43,8 +43,8 @@ void look_at_series(const Scene& scene, Draft& draft) {
   }
 }
 
-void look(const Scene& scene, Draft& draft) {
-  look_at_run(scene, draft);
+void find_preds_accumulated_on_gpu(const Scene& scene, Draft& draft) {
+  find_preds_accumulated_on_gpu_in_run(scene, draft);
   look_at_series(scene, draft);
   if (scene.oom != nullptr && !scene.at.backward && !scene.at.optimizer) {
     const StackEntry* gather =
@@ -93,6 +93,6 @@ const Cause kPredsAccumulatedOnGpu{
     "the "
     "evaluation, and joining it needs as much again.",
     "Reduce on the way (counts, a confusion matrix), or move each batch's results to the host.",
-    look};
+    find_preds_accumulated_on_gpu};
 
 }  // namespace vramfit::doctor

@@ -9,7 +9,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look(const Scene& scene, Draft& draft) {
+void find_private_pool_cache(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
   if (scene.oom != nullptr && terms.private_pools) {
     const double part = share(terms.private_pools, terms.total);
@@ -47,6 +47,6 @@ const Cause kPrivatePoolCache{"VF305",
                               "Each new shape that is captured "
                               "adds a pool. The message counts this memory as allocated.",
                               "Share one pool, capture fewer shapes, delete graphs that are no longer used.",
-                              look};
+                              find_private_pool_cache};
 
 }  // namespace vramfit::doctor

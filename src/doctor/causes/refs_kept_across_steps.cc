@@ -48,7 +48,7 @@ void look_at_leftovers(const Scene& scene, Draft& draft) {
 }
 
 // Two generations of one line alive at the failure: exactly twice what one step makes.
-void look_at_snapshots(const Scene& scene, Draft& draft) {
+void find_refs_kept_across_steps_in_snapshots(const Scene& scene, Draft& draft) {
   for (const SnapshotFacts& facts : scene.snapshots) {
     if (facts.ooms == 0 || facts.steps < 2) continue;
     model::Bytes doubled;
@@ -72,9 +72,9 @@ void look_at_snapshots(const Scene& scene, Draft& draft) {
   }
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_refs_kept_across_steps(const Scene& scene, Draft& draft) {
   if (scene.has_run()) look_at_leftovers(scene, draft);
-  look_at_snapshots(scene, draft);
+  find_refs_kept_across_steps_in_snapshots(scene, draft);
   if (draft.is_empty()) return;
   draft.fix({"Delete a step's outputs before the next one begins", "del outputs, loss  # at the end of the loop's body",
              std::nullopt, "none", Applicability::kFillIn});
@@ -94,6 +94,6 @@ const Cause kRefsKeptAcrossSteps{
     "whole validation.",
     "del what is not needed at the end of the step, or make the step a function; zero_grad(set_to_none=True) before "
     "evaluating.",
-    look};
+    find_refs_kept_across_steps};
 
 }  // namespace vramfit::doctor

@@ -161,7 +161,7 @@ std::string tell(const model::ForeignDump& layout) {
   return "the server laid the card out" + parts;
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_serving_overcommit(const Scene& scene, Draft& draft) {
   const model::ForeignDump* words = find_words(scene);
   if (words != nullptr) {
     draft.weigh(words->program == "llama.cpp" ? 0.72 : 0.86).because(words->at, "the server's own words");
@@ -196,6 +196,6 @@ const Cause kServingOvercommit{
     "Servers of language models fill the card on purpose: weights, then a key-value cache up to a fixed share, then "
     "CUDA graphs on top. The share was set too high for this card, or the longest request leaves no cache at all.",
     "Lower the share, the longest request or the number of sequences; leave out CUDA graphs; use more cards.",
-    look};
+    find_serving_overcommit};
 
 }  // namespace vramfit::doctor

@@ -9,7 +9,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look(const Scene& scene, Draft& draft) {
+void find_shm_exhausted(const Scene& scene, Draft& draft) {
   for (const model::ShmError& error : scene.texts.shm_errors) {
     draft.weigh(error.kind == model::ShmErrorKind::kUnavailable ? 0.7 : 0.92);
     draft.because(error.at, error.asked ? fmt::format("{} of shared memory asked for", show(error.asked))
@@ -50,6 +50,6 @@ const Cause kShmExhausted{
     "otherwise; "
     "writing beyond it kills the worker with a bus error.",
     "--shm-size or --ipc=host, or fewer workers.",
-    look};
+    find_shm_exhausted};
 
 }  // namespace vramfit::doctor

@@ -23,7 +23,7 @@ bool look_at_metal(const Scene& scene, Draft& draft) {
   return false;
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_single_huge_allocation(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr && look_at_metal(scene, draft)) return;
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.tried) return;
@@ -70,6 +70,6 @@ const Cause kSingleHugeAllocation{
     "one-hot "
     "code, an accidental broadcast, a whole data set moved at once.",
     "Check the shapes on the failing line; compute in chunks; keep the data set on the host.",
-    look};
+    find_single_huge_allocation};
 
 }  // namespace vramfit::doctor

@@ -9,14 +9,14 @@ namespace vramfit::doctor {
 
 namespace {
 
-constexpr double kNonsense = 100;                               // times what the card has
+constexpr double kNonsenseTimes = 100;                          // times what the card has
 constexpr std::int64_t kNonsenseBytes = std::int64_t{1} << 46;  // 64 TiB: no card and no host has that
 
-void look(const Scene& scene, Draft& draft) {
+void find_size_computation_bug(const Scene& scene, Draft& draft) {
   for (const model::OomMessage& oom : scene.texts.ooms) {
     const bool exabyte = oom.form == model::OomForm::kMoreThanExabyte;
     const bool absurd = oom.tried && oom.tried->value.count() >= kNonsenseBytes;
-    const bool far = share(oom.tried, oom.total) >= kNonsense;
+    const bool far = share(oom.tried, oom.total) >= kNonsenseTimes;
     if (!exabyte && !absurd && !far) continue;
     draft.weigh(0.95);
     draft.because(oom.at,
@@ -67,6 +67,6 @@ const Cause kSizeComputationBug{
     "wrong "
     "dimension, indices used as sizes. Less memory use elsewhere cannot help.",
     "Find the number: print the sizes at the failing line, and on the CPU run with the same input.",
-    look};
+    find_size_computation_bug};
 
 }  // namespace vramfit::doctor

@@ -21,7 +21,7 @@ void look_at_mention(const Scene& scene, Draft& draft) {
 }
 
 // What little there is: the line itself and what would tell more. Ranked behind anything that is better founded.
-void look(const Scene& scene, Draft& draft) {
+void find_unknown(const Scene& scene, Draft& draft) {
   if (!scene.has_failure()) {
     if (!scene.has_run() && !scene.texts.oom_mentions.empty()) look_at_mention(scene, draft);
     return;
@@ -72,6 +72,6 @@ const Cause kUnknown{
     "nothing else is better founded; it says what to give",
     "The text shows that memory ran out and not why. Some messages have no numbers; others fit several causes alike.",
     "Give the whole log, the traceback, nvidia-smi at the time, a memory snapshot, or let vramfit run the script.",
-    look};
+    find_unknown};
 
 }  // namespace vramfit::doctor

@@ -32,7 +32,7 @@ void look_at_phase(const Scene& scene, std::vector<model::StepInput> steps, Draf
   if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
 }
 
-void look_at_run(const Scene& scene, Draft& draft) {
+void find_variable_length_spike_in_run(const Scene& scene, Draft& draft) {
   std::map<std::string, std::vector<model::StepInput>> phases;
   for (const model::StepInput& input : scene.runtime().inputs) {
     if (input.elements > 0) phases[input.phase].push_back(input);
@@ -40,8 +40,8 @@ void look_at_run(const Scene& scene, Draft& draft) {
   for (auto& [name, steps] : phases) look_at_phase(scene, std::move(steps), draft);
 }
 
-void look(const Scene& scene, Draft& draft) {
-  look_at_run(scene, draft);
+void find_variable_length_spike(const Scene& scene, Draft& draft) {
+  find_variable_length_spike_in_run(scene, draft);
   for (const model::Remarkable& remark : scene.texts.remarks) {
     if (!mentions(remark.kind, {"sequence_length", "sequence_longer", "long_sequence", "longer_than"})) continue;
     if (scene.oom != nullptr) draft.weigh(0.6).because(remark.at, "a sample longer than the rest");
@@ -86,6 +86,6 @@ const Cause kVariableLengthSpike{
     "Batches are padded to their longest sample. One long sample makes the whole batch long, and activations grow with "
     "the length, attention scores with its square.",
     "Truncate, group by length, batch by tokens, or put the longest batch first, so that it fails at once.",
-    look};
+    find_variable_length_spike};
 
 }  // namespace vramfit::doctor

@@ -7,7 +7,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look(const Scene& scene, Draft& draft) {
+void find_windows_shared_memory(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.total) return;
   const Size held = terms.reserved ? terms.reserved : terms.allocated;
@@ -48,6 +48,6 @@ const Cause kWindowsSharedMemory{"VF701",
                                  "host memory. The job becomes many "
                                  "times slower before it fails, and the numbers of free memory mean little.",
                                  "Make the job fit the card's own memory; turn the fallback off to fail early.",
-                                 look};
+                                 find_windows_shared_memory};
 
 }  // namespace vramfit::doctor

@@ -23,7 +23,7 @@ std::optional<int> device_named(std::string_view text) {
   return std::atoi(low.c_str() + found + 5);
 }
 
-void look(const Scene& scene, Draft& draft) {
+void find_wrong_device(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr) return;
   const std::optional<int> failed = scene.oom->gpu;
   for (const model::SettingSeen& seen : scene.texts.settings) {
@@ -78,6 +78,6 @@ const Cause kWrongDevice{
     "a "
     "checkpoint brings its own device along. The card that failed was not meant to be used.",
     "Set the visible cards in the shell; set_device first thing in each rank; map_location when loading.",
-    look};
+    find_wrong_device};
 
 }  // namespace vramfit::doctor

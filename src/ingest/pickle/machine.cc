@@ -13,8 +13,6 @@ namespace {
 // Memory is looked at once in so many opcodes: each of them takes some hundred bytes at most, or what it read.
 constexpr std::uint32_t kStepsBetweenChecks = 4096;
 
-Value make_object(std::uint32_t slot) { return {Kind::kObject, true, 0, slot}; }
-
 }  // namespace
 
 Machine::Machine(Input& input, Folder& folder, Limits limits) : input_(input), folder_(folder), limits_(limits) {

@@ -19,6 +19,8 @@
 
 namespace vramfit::ingest::pickle {
 
+inline Value make_object(std::uint32_t slot) { return {Kind::kObject, true, 0, slot}; }
+
 struct Limits {
   std::uint64_t memory_bytes = std::uint64_t{8} << 30;  // what the machine and its Folder may hold
   std::uint64_t read_bytes = std::uint64_t{1} << 40;    // how much may come out of the source, unpacked

@@ -13,8 +13,6 @@
 namespace vramfit::ingest::pickle {
 namespace {
 
-Value make_object(std::uint32_t slot) { return {Kind::kObject, true, 0, slot}; }
-
 bool is_ascii(std::string_view text) {
   for (const char byte : text) {
     if ((byte & 0x80) != 0) return false;

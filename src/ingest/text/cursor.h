@@ -8,6 +8,8 @@
 
 namespace vramfit::ingest {
 
+inline constexpr std::size_t kNowhere = std::string_view::npos;
+
 constexpr bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 constexpr char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; }
 constexpr bool is_letter(char letter) { return lower(letter) >= 'a' && lower(letter) <= 'z'; }

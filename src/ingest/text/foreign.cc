@@ -15,9 +15,8 @@ namespace {
 
 using model::ForeignDump;
 
-constexpr std::size_t kNone = std::string_view::npos;
-constexpr std::size_t kLongestMessage = 400;  // bytes
-constexpr int kPatience = 200;                // lines of a TensorFlow dump that tell nothing (it prints each chunk)
+constexpr std::size_t kLongestForeignMessage = 400;  // bytes
+constexpr int kMostForeignIdleLines = 200;  // lines of a TensorFlow dump that tell nothing (it prints each chunk)
 
 // A word that several programs share is this one's only with its other marks.
 bool is_meant(const ForeignShape& shape, std::string_view text) {
@@ -43,7 +42,7 @@ bool is_meant(const ForeignShape& shape, std::string_view text) {
 // What stands behind a label, in any case.
 std::string_view behind(std::string_view text, std::string_view label) {
   const std::size_t at = find_ignoring_case(text, label);
-  return at == kNone ? std::string_view() : text.substr(at + label.size());
+  return at == kNowhere ? std::string_view() : text.substr(at + label.size());
 }
 
 void read_fields(const ForeignShape& shape, std::string_view text, ForeignDump& dump) {
@@ -92,7 +91,7 @@ class ForeignReader final : public TextReader {
     if (open_ && take_stats(line.text)) return;
     auto dump = parse_foreign(line.text);
     if (!dump) {
-      if (open_ && ++idle_ > kPatience) finish(sink);
+      if (open_ && ++idle_ > kMostForeignIdleLines) finish(sink);
       return;
     }
     dump->at = sink.at(line);
@@ -152,61 +151,61 @@ class ForeignReader final : public TextReader {
   int idle_ = 0;
 };
 
-constexpr auto kWords = std::to_array<std::string_view>({"oom when alloc",
-                                                         "with error 2 out",
-                                                         "cudasuccess (2 vs",
-                                                         "2, reason: out of",
-                                                         "cudasuccess. 2 vs",
-                                                         "nvmapmemalloc",
-                                                         "ur_result_error",
-                                                         "metal::malloc",
-                                                         "memory to handle",
-                                                         "temporary_buffer",
-                                                         "pinned host memory",
-                                                         "ran out of memory trying",
-                                                         "in-use chunks",
-                                                         "total_region_alloc",
-                                                         "dst tensor is not",
-                                                         "convolution",
-                                                         "cublas handle",
-                                                         "resource exhausted",
-                                                         "resourceexhausted",
-                                                         "resource_exhausted",
-                                                         "xla_python_client",
-                                                         "hbm capacity",
-                                                         "cache blocks",
-                                                         "kv cache",
-                                                         "gpu memory utilization",
-                                                         "memory profiling",
-                                                         "model weights take",
-                                                         "model loading took",
-                                                         "gpu blocks:",
-                                                         "graph capturing",
-                                                         "warming up sampler",
-                                                         "mem-fraction",
-                                                         "load weight end",
-                                                         "memory pool end",
-                                                         "maximum pool size",
-                                                         "rmm::",
-                                                         "rmm failure",
-                                                         "std::bad_alloc",
-                                                         "cupy.cuda.memory",
-                                                         "cuda_error_out_of",
-                                                         "cannot allocate",
-                                                         "requested buffer",
-                                                         "bfcarena",
-                                                         "outofmemory",
-                                                         "requested amount",
-                                                         "tactic device",
-                                                         "cudamalloc",
-                                                         "failed to allocate cuda",
-                                                         "failed to allocate compute",
-                                                         "failed to allocate buffer",
-                                                         "in function alloc at",
-                                                         "unable to allocate",
-                                                         "ggml_backend_cuda",
-                                                         "more system memory",
-                                                         "more vram than"});
+constexpr auto kForeignWords = std::to_array<std::string_view>({"oom when alloc",
+                                                                "with error 2 out",
+                                                                "cudasuccess (2 vs",
+                                                                "2, reason: out of",
+                                                                "cudasuccess. 2 vs",
+                                                                "nvmapmemalloc",
+                                                                "ur_result_error",
+                                                                "metal::malloc",
+                                                                "memory to handle",
+                                                                "temporary_buffer",
+                                                                "pinned host memory",
+                                                                "ran out of memory trying",
+                                                                "in-use chunks",
+                                                                "total_region_alloc",
+                                                                "dst tensor is not",
+                                                                "convolution",
+                                                                "cublas handle",
+                                                                "resource exhausted",
+                                                                "resourceexhausted",
+                                                                "resource_exhausted",
+                                                                "xla_python_client",
+                                                                "hbm capacity",
+                                                                "cache blocks",
+                                                                "kv cache",
+                                                                "gpu memory utilization",
+                                                                "memory profiling",
+                                                                "model weights take",
+                                                                "model loading took",
+                                                                "gpu blocks:",
+                                                                "graph capturing",
+                                                                "warming up sampler",
+                                                                "mem-fraction",
+                                                                "load weight end",
+                                                                "memory pool end",
+                                                                "maximum pool size",
+                                                                "rmm::",
+                                                                "rmm failure",
+                                                                "std::bad_alloc",
+                                                                "cupy.cuda.memory",
+                                                                "cuda_error_out_of",
+                                                                "cannot allocate",
+                                                                "requested buffer",
+                                                                "bfcarena",
+                                                                "outofmemory",
+                                                                "requested amount",
+                                                                "tactic device",
+                                                                "cudamalloc",
+                                                                "failed to allocate cuda",
+                                                                "failed to allocate compute",
+                                                                "failed to allocate buffer",
+                                                                "in function alloc at",
+                                                                "unable to allocate",
+                                                                "ggml_backend_cuda",
+                                                                "more system memory",
+                                                                "more vram than"});
 
 }  // namespace
 
@@ -215,7 +214,7 @@ std::optional<ForeignDump> parse_foreign(std::string_view text) {
     if (!contains_ignoring_case(text, shape.words) || !is_meant(shape, text)) continue;
     ForeignDump dump{.program = std::string(shape.program),
                      .kind = std::string(shape.kind),
-                     .message = cut_text(trim(text), kLongestMessage)};
+                     .message = cut_text(trim(text), kLongestForeignMessage)};
     read_fields(shape, text, dump);
     if (shape.program == "tensorflow") {
       read_tensor(text, dump);
@@ -226,6 +225,7 @@ std::optional<ForeignDump> parse_foreign(std::string_view text) {
   return std::nullopt;
 }
 
-const TextFormat kForeignFormat{"foreign", kWords, [] { return std::unique_ptr<TextReader>(new ForeignReader); }};
+const TextFormat kForeignFormat{"foreign", kForeignWords,
+                                [] { return std::unique_ptr<TextReader>(new ForeignReader); }};
 
 }  // namespace vramfit::ingest

@@ -105,10 +105,11 @@ class GpuToolsReader final : public TextReader {
   std::optional<model::GpuStatus> open_;
 };
 
-constexpr std::array<std::string_view, 2> kWords{"vram total", " mb |"};
+constexpr std::array<std::string_view, 2> kGpuToolsWords{"vram total", " mb |"};
 
 }  // namespace
 
-const TextFormat kGpuToolsFormat{"gpu_tools", kWords, [] { return std::unique_ptr<TextReader>(new GpuToolsReader); }};
+const TextFormat kGpuToolsFormat{"gpu_tools", kGpuToolsWords,
+                                 [] { return std::unique_ptr<TextReader>(new GpuToolsReader); }};
 
 }  // namespace vramfit::ingest

@@ -118,9 +118,9 @@ class HostInfoReader final : public TextReader {
   std::string header_;  // of df, while its rows follow
 };
 
-constexpr std::array<std::string_view, 14> kWords{"mounted on", "/dev/shm", "mem:  ",        "swap:  ",    "(kbytes, -",
-                                                  "memtotal:",  "memfree:", "memavailable:", "swaptotal:", "swapfree:",
-                                                  "shmem:",     "mlocked:", "commitlimit:",  "shmsize"};
+constexpr std::array<std::string_view, 14> kHostInfoWords{
+    "mounted on",    "/dev/shm",   "mem:  ",    "swap:  ", "(kbytes, -", "memtotal:",    "memfree:",
+    "memavailable:", "swaptotal:", "swapfree:", "shmem:",  "mlocked:",   "commitlimit:", "shmsize"};
 
 }  // namespace
 
@@ -132,6 +132,7 @@ std::optional<HostInfo> parse_host_info(std::string_view text, std::string_view 
   return std::nullopt;
 }
 
-const TextFormat kHostInfoFormat{"host_info", kWords, [] { return std::unique_ptr<TextReader>(new HostInfoReader); }};
+const TextFormat kHostInfoFormat{"host_info", kHostInfoWords,
+                                 [] { return std::unique_ptr<TextReader>(new HostInfoReader); }};
 
 }  // namespace vramfit::ingest

@@ -15,8 +15,6 @@ namespace {
 using model::HostKill;
 using model::HostKillKind;
 
-constexpr std::size_t kNone = std::string_view::npos;
-
 // The word that a shell prints for a process that SIGKILL ended, in the languages of bash.
 constexpr std::array<std::string_view, 12> kKilledWords{"Killed", "killed",   "Getötet", "已杀死",
                                                         "已终止", "強制終了", "Убито",   "Matado",
@@ -37,7 +35,7 @@ std::optional<HostKill> shell_kill(std::string_view text) {
       if (before == ']' || before == '|') return kill;
     }
     const std::size_t at = line.find(word);
-    if (at == kNone || at + word.size() >= line.size() || !is_blank(line[at + word.size()])) continue;
+    if (at == kNowhere || at + word.size() >= line.size() || !is_blank(line[at + word.size()])) continue;
     std::string_view before = trim(line.substr(0, at));
     const std::string_view command = trim(line.substr(at + word.size()));
     if (before.ends_with("zsh:") || before.ends_with("fish:")) {
@@ -73,7 +71,7 @@ std::optional<HostKill> exit_status(std::string_view text) {
   HostKill kill{.kind = HostKillKind::kExitStatus, .signal = 9};
   for (const std::string_view word : kStatusWords) {
     const std::size_t at = find_ignoring_case(text, word == "Exited (" ? "exited (" : word);
-    if (at == kNone) continue;
+    if (at == kNowhere) continue;
     if (contains_ignoring_case(text.substr(0, at), "if ")) return std::nullopt;  // prose: "if it ends with exit code"
     Cursor cursor(text.substr(at + word.size()));
     cursor.skip_blanks();
@@ -99,7 +97,7 @@ std::optional<HostKill> exit_status(std::string_view text) {
 
 std::optional<model::PrintedBytes> kilobytes(std::string_view text, std::string_view label) {
   const std::size_t at = text.find(label);
-  if (at == kNone) return std::nullopt;
+  if (at == kNowhere) return std::nullopt;
   Cursor cursor(text.substr(at + label.size()));
   const auto count = cursor.take_integer();
   if (!count || *count < 0 || !cursor.take("kB")) return std::nullopt;
@@ -109,7 +107,7 @@ std::optional<model::PrintedBytes> kilobytes(std::string_view text, std::string_
 
 std::string within_brackets(std::string_view text, std::string_view label) {
   const std::size_t at = text.find(label);
-  if (at == kNone) return {};
+  if (at == kNowhere) return {};
   Cursor cursor(text.substr(at + label.size()));
   cursor.take_integer();
   if (!cursor.take_word("(")) return {};
@@ -130,12 +128,13 @@ std::optional<HostKill> kernel_kill(std::string_view text) {
     if (!kill.pid) kill.pid = integer_after(text, label);
     if (kill.process.empty() && label[0] != ',') kill.process = within_brackets(text, label);
   }
-  if (const std::size_t task = text.find(",task="); task != kNone && kill.process.empty()) {
+  if (const std::size_t task = text.find(",task="); task != kNowhere && kill.process.empty()) {
     kill.process = std::string(text.substr(task + 6, text.find(',', task + 6) - task - 6));
   }
-  if (const std::size_t at = text.find(" invoked oom-killer"); at != kNone) {
+  if (const std::size_t at = text.find(" invoked oom-killer"); at != kNowhere) {
     const std::size_t begin = text.substr(0, at).rfind(' ');
-    kill.process = std::string(text.substr(begin == kNone ? 0 : begin + 1, at - (begin == kNone ? 0 : begin + 1)));
+    kill.process =
+        std::string(text.substr(begin == kNowhere ? 0 : begin + 1, at - (begin == kNowhere ? 0 : begin + 1)));
   }
   kill.total_vm = kilobytes(text, "total-vm:");
   kill.anon_rss = kilobytes(text, "anon-rss:");
@@ -143,7 +142,7 @@ std::optional<HostKill> kernel_kill(std::string_view text) {
   kill.shmem_rss = kilobytes(text, "shmem-rss:");
   for (const std::string_view label : {"oom_memcg=", "limit of ", "task_memcg="}) {
     const std::size_t at = text.find(label);
-    if (at == kNone || !kill.cgroup.empty()) continue;
+    if (at == kNowhere || !kill.cgroup.empty()) continue;
     kill.cgroup =
         std::string(text.substr(at + label.size(), text.find_first_of(", ", at + label.size()) - at - label.size()));
   }
@@ -163,11 +162,11 @@ std::optional<HostKill> cgroup_usage(std::string_view text) {
 // ---- containers, schedulers, daemons
 // ---------------------------------------------------------------------------------
 
-struct Sentence {
+struct HostKillSentence {
   std::string_view words;  // lower case
   HostKillKind kind;
 };
-constexpr std::array<Sentence, 29> kSentences{{
+constexpr std::array<HostKillSentence, 29> kHostKillSentences{{
     {"oomkilled\": true", HostKillKind::kContainer},
     {"oomkilled\":true", HostKillKind::kContainer},
     {"oomkilled=true", HostKillKind::kContainer},
@@ -206,7 +205,7 @@ bool is_of_card(std::string_view text) {
 }
 
 // A sentence that reads the same in the logs of other things.
-bool is_meant(const Sentence& sentence, std::string_view text) {
+bool is_meant(const HostKillSentence& sentence, std::string_view text) {
   if (sentence.words == ": out of memory") return text.contains("srun: error") && text.contains("task");
   if (sentence.words == "out_of_memory")
     return contains_ignoring_case(text, "state") || trim(text).starts_with("OUT_OF_ME");
@@ -223,11 +222,11 @@ std::optional<HostKill> sentence_kill(std::string_view text) {
   for (const char letter : text) {
     if (!is_blank(letter) || !plain.ends_with(' ')) plain += letter == '\t' ? ' ' : letter;
   }
-  for (const Sentence& sentence : kSentences) {
+  for (const HostKillSentence& sentence : kHostKillSentences) {
     if (!contains_ignoring_case(plain, sentence.words) || !is_meant(sentence, plain)) continue;
     HostKill kill{.kind = sentence.kind};
     if (const auto limits = plain.find("memory limit (");
-        limits != kNone) {  // "exceeded memory limit (1234 > 1000)", KiB
+        limits != kNowhere) {  // "exceeded memory limit (1234 > 1000)", KiB
       Cursor cursor(std::string_view(plain).substr(limits + 14));
       const auto used = cursor.take_integer();
       if (used && cursor.take(" > ")) {
@@ -246,7 +245,7 @@ std::optional<HostKill> sentence_kill(std::string_view text) {
 // "DataLoader worker (pid 4242) is killed by signal: Killed." and "(pid(s) 1, 2) exited unexpectedly"
 std::optional<HostKill> worker_kill(std::string_view text) {
   const std::size_t at = text.find("DataLoader worker (pid");
-  if (at == kNone) return std::nullopt;
+  if (at == kNowhere) return std::nullopt;
   const std::string_view rest = text.substr(at);
   if (!rest.contains("signal: Killed") && !rest.contains("exited unexpectedly")) return std::nullopt;
   HostKill kill{.kind = HostKillKind::kDataWorker};
@@ -300,58 +299,58 @@ class HostKillReader final : public TextReader {
   }
 };
 
-constexpr auto kWords = std::to_array<std::string_view>({"killed",
-                                                         "getötet",
-                                                         "已杀死",
-                                                         "已终止",
-                                                         "強制終了",
-                                                         "бито",
-                                                         "matado",
-                                                         "morto",
-                                                         "zabity",
-                                                         "ucciso",
-                                                         "arrêté",
-                                                         "sigkill",
-                                                         "signal 9",
-                                                         "kill process",
-                                                         "oom-killer",
-                                                         "oom-kill",
-                                                         "oom_kill",
-                                                         "oom_reaper",
-                                                         "memory: usage",
-                                                         "memory limit",
-                                                         "out_of_me",
-                                                         "out of memory",
-                                                         "term_memlimit",
-                                                         "session crashed",
-                                                         "more memory than",
-                                                         "bad_alloc",
-                                                         "cannot allocate",
-                                                         "paging file",
-                                                         "earlyoom",
-                                                         "running low on memory",
-                                                         "memory pressure",
-                                                         "exited unexpectedly",
-                                                         "memoryerror",
-                                                         "unable to allocate",
-                                                         "sigkill limits",
-                                                         "de 137",
-                                                         "us 137",
-                                                         "ed 137",
-                                                         "s: 137",
-                                                         "e: 137",
-                                                         "de=137",
-                                                         "rc=137",
-                                                         "= 137",
-                                                         "(137)",
-                                                         "   137",
-                                                         "de: -9",
-                                                         "ode -9",
-                                                         "tus -9",
-                                                         "ode=-9",
-                                                         " : -9",
-                                                         "-oomd",
-                                                         "e = -9"});
+constexpr auto kHostKillWords = std::to_array<std::string_view>({"killed",
+                                                                 "getötet",
+                                                                 "已杀死",
+                                                                 "已终止",
+                                                                 "強制終了",
+                                                                 "бито",
+                                                                 "matado",
+                                                                 "morto",
+                                                                 "zabity",
+                                                                 "ucciso",
+                                                                 "arrêté",
+                                                                 "sigkill",
+                                                                 "signal 9",
+                                                                 "kill process",
+                                                                 "oom-killer",
+                                                                 "oom-kill",
+                                                                 "oom_kill",
+                                                                 "oom_reaper",
+                                                                 "memory: usage",
+                                                                 "memory limit",
+                                                                 "out_of_me",
+                                                                 "out of memory",
+                                                                 "term_memlimit",
+                                                                 "session crashed",
+                                                                 "more memory than",
+                                                                 "bad_alloc",
+                                                                 "cannot allocate",
+                                                                 "paging file",
+                                                                 "earlyoom",
+                                                                 "running low on memory",
+                                                                 "memory pressure",
+                                                                 "exited unexpectedly",
+                                                                 "memoryerror",
+                                                                 "unable to allocate",
+                                                                 "sigkill limits",
+                                                                 "de 137",
+                                                                 "us 137",
+                                                                 "ed 137",
+                                                                 "s: 137",
+                                                                 "e: 137",
+                                                                 "de=137",
+                                                                 "rc=137",
+                                                                 "= 137",
+                                                                 "(137)",
+                                                                 "   137",
+                                                                 "de: -9",
+                                                                 "ode -9",
+                                                                 "tus -9",
+                                                                 "ode=-9",
+                                                                 " : -9",
+                                                                 "-oomd",
+                                                                 "e = -9"});
 
 }  // namespace
 
@@ -363,6 +362,7 @@ std::optional<HostKill> parse_host_kill(std::string_view text) {
   return std::nullopt;
 }
 
-const TextFormat kHostKillFormat{"host_kill", kWords, [] { return std::unique_ptr<TextReader>(new HostKillReader); }};
+const TextFormat kHostKillFormat{"host_kill", kHostKillWords,
+                                 [] { return std::unique_ptr<TextReader>(new HostKillReader); }};
 
 }  // namespace vramfit::ingest

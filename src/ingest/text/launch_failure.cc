@@ -113,11 +113,11 @@ class LaunchFailureReader final : public TextReader {
   bool root_ = false;
 };
 
-constexpr std::array<std::string_view, 1> kWords{"exitcode"};
+constexpr std::array<std::string_view, 1> kLaunchFailureWords{"exitcode"};
 
 }  // namespace
 
-const TextFormat kLaunchFailureFormat{"launch_failure", kWords,
+const TextFormat kLaunchFailureFormat{"launch_failure", kLaunchFailureWords,
                                       [] { return std::unique_ptr<TextReader>(new LaunchFailureReader); }};
 
 }  // namespace vramfit::ingest

@@ -9,8 +9,7 @@
 namespace vramfit::ingest {
 namespace {
 
-constexpr std::size_t kNone = std::string_view::npos;
-constexpr std::size_t kLongestMessage = 500;  // bytes
+constexpr std::size_t kLongestLibraryMessage = 500;  // bytes
 
 // Names of codes begin so.
 struct CodeFamily {
@@ -42,10 +41,10 @@ constexpr std::array<CodeFamily, 24> kFamilies{{{"cublas", "CUBLAS_STATUS_"},
                                                 {"cuda_driver", "CUresult error"}}};
 
 // Sentences without a code, or that stand for one. In lower case.
-struct Sentence {
+struct LibrarySentence {
   std::string_view words, library, code;
 };
-constexpr std::array<Sentence, 50> kSentences{{
+constexpr std::array<LibrarySentence, 50> kLibrarySentences{{
     {"cublas runtime error : resource allocation failed", "cublas", "CUBLAS_STATUS_ALLOC_FAILED"},
     {"cublas runtime error : library not initialized", "cublas", "CUBLAS_STATUS_NOT_INITIALIZED"},
     {"cublas runtime error", "cublas", ""},
@@ -103,7 +102,7 @@ bool is_code_letter(char letter) { return is_word(letter); }
 // The code at the first place where a family's name begins; those that say success are no errors.
 std::optional<model::LibraryError> find_code(std::string_view text) {
   for (const CodeFamily& family : kFamilies) {
-    for (std::size_t at = text.find(family.begin); at != kNone; at = text.find(family.begin, at + 1)) {
+    for (std::size_t at = text.find(family.begin); at != kNowhere; at = text.find(family.begin, at + 1)) {
       Cursor cursor(text.substr(at));
       const std::string_view code = cursor.take_while(is_code_letter);
       const bool within_word = at > 0 && is_word(text[at - 1]);
@@ -123,7 +122,7 @@ std::optional<model::LibraryError> find_code(std::string_view text) {
 }
 
 std::optional<model::LibraryError> find_sentence(std::string_view text) {
-  for (const Sentence& sentence : kSentences) {
+  for (const LibrarySentence& sentence : kLibrarySentences) {
     if (sentence.library.empty() || !contains_ignoring_case(text, sentence.words)) continue;
     return model::LibraryError{.at = {},
                                .speaker = {},
@@ -139,7 +138,7 @@ std::optional<model::LibraryError> find_sentence(std::string_view text) {
 std::string called(std::string_view text) {
   Cursor cursor(text);
   if (!cursor.pass("when calling `") && !cursor.pass("when calling '")) return {};
-  return cut_text(cursor.rest().substr(0, cursor.rest().find_first_of("`'")), kLongestMessage);
+  return cut_text(cursor.rest().substr(0, cursor.rest().find_first_of("`'")), kLongestLibraryMessage);
 }
 
 // Lines of code and of advice mention codes too.
@@ -162,48 +161,48 @@ class LibraryErrorReader final : public TextReader {
   }
 };
 
-constexpr auto kWords = std::to_array<std::string_view>({"cublas",
-                                                         "cudnn_status",
-                                                         "cudnn algorithm",
-                                                         "cudnn frontend",
-                                                         "cusolver_status",
-                                                         "cusparse_status",
-                                                         "cufft_",
-                                                         "curand_status",
-                                                         "hipblas_status",
-                                                         "rocblas_status",
-                                                         "miopenstatus",
-                                                         "nvrtc",
-                                                         "hiprtc_error",
-                                                         "cuda_error_",
-                                                         "nvml_",
-                                                         "nvmlerror",
-                                                         "ize nvml",
-                                                         "ncclunhandled",
-                                                         "ncclsystem",
-                                                         "ncclinternal",
-                                                         "ncclinvalid",
-                                                         "ncclremote",
-                                                         "cudaerror",
-                                                         "hiperror",
-                                                         "cuda error",
-                                                         "cuda driver",
-                                                         "an engine to execute",
-                                                         "execution plans built",
-                                                         "unhandled system error",
-                                                         "unhandled cuda error",
-                                                         "nccl warn",
-                                                         "ed to cuda",
-                                                         "collective operation timeout",
-                                                         "nvidia-smi has failed",
-                                                         "device handle for gpu",
-                                                         "gpu is lost",
-                                                         "out of resource",
-                                                         "nvidia driver",
-                                                         "cuda unknown error",
-                                                         "re-initialize cuda",
-                                                         "no cuda gpus",
-                                                         "triton error"});
+constexpr auto kLibraryErrorWords = std::to_array<std::string_view>({"cublas",
+                                                                     "cudnn_status",
+                                                                     "cudnn algorithm",
+                                                                     "cudnn frontend",
+                                                                     "cusolver_status",
+                                                                     "cusparse_status",
+                                                                     "cufft_",
+                                                                     "curand_status",
+                                                                     "hipblas_status",
+                                                                     "rocblas_status",
+                                                                     "miopenstatus",
+                                                                     "nvrtc",
+                                                                     "hiprtc_error",
+                                                                     "cuda_error_",
+                                                                     "nvml_",
+                                                                     "nvmlerror",
+                                                                     "ize nvml",
+                                                                     "ncclunhandled",
+                                                                     "ncclsystem",
+                                                                     "ncclinternal",
+                                                                     "ncclinvalid",
+                                                                     "ncclremote",
+                                                                     "cudaerror",
+                                                                     "hiperror",
+                                                                     "cuda error",
+                                                                     "cuda driver",
+                                                                     "an engine to execute",
+                                                                     "execution plans built",
+                                                                     "unhandled system error",
+                                                                     "unhandled cuda error",
+                                                                     "nccl warn",
+                                                                     "ed to cuda",
+                                                                     "collective operation timeout",
+                                                                     "nvidia-smi has failed",
+                                                                     "device handle for gpu",
+                                                                     "gpu is lost",
+                                                                     "out of resource",
+                                                                     "nvidia driver",
+                                                                     "cuda unknown error",
+                                                                     "re-initialize cuda",
+                                                                     "no cuda gpus",
+                                                                     "triton error"});
 
 }  // namespace
 
@@ -213,11 +212,11 @@ std::optional<model::LibraryError> parse_library_error(std::string_view text) {
   if (!error) error = find_sentence(text);
   if (!error) return std::nullopt;
   error->call = called(text);
-  error->message = cut_text(trim(text), kLongestMessage);
+  error->message = cut_text(trim(text), kLongestLibraryMessage);
   return error;
 }
 
-const TextFormat kLibraryErrorFormat{"library_error", kWords,
+const TextFormat kLibraryErrorFormat{"library_error", kLibraryErrorWords,
                                      [] { return std::unique_ptr<TextReader>(new LibraryErrorReader); }};
 
 }  // namespace vramfit::ingest

@@ -13,7 +13,7 @@ namespace {
 using model::MemoryStatistic;
 using model::MemorySummary;
 
-constexpr int kPatience = 8;  // lines of something else within a table before it is given up
+constexpr int kMostSummaryIdleLines = 8;  // lines of something else within a table before it is given up
 
 // ---- the table ------------------------------------------------------------------------------------------------------
 
@@ -89,7 +89,7 @@ class MemorySummaryReader final : public TextReader {
     }
     if (take_row(text)) {
       idle_ = 0;
-    } else if (!text.contains('|') && (last_bar_ || ++idle_ > kPatience)) {
+    } else if (!text.contains('|') && (last_bar_ || ++idle_ > kMostSummaryIdleLines)) {
       finish(sink);
     }
   }
@@ -204,7 +204,7 @@ class MemoryStatsReader final : public TextReader {
     int found = 0;
     for (std::size_t at = 0; at < line.text.size();) at = take_pair(line, at, found, sink);
     idle_ = found > 0 ? 0 : idle_ + 1;
-    if (idle_ > kPatience) finish(sink);
+    if (idle_ > kMostSummaryIdleLines) finish(sink);
   }
 
   bool wants_more() const override { return open_.has_value(); }

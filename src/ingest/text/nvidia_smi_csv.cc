@@ -132,12 +132,12 @@ class NvidiaSmiCsvReader final : public TextReader {
   int row_ = 0;
 };
 
-constexpr std::array<std::string_view, 5> kWords{"memory.used", "memory.total", "memory.free", "used_gpu_memory",
-                                                 "used_memory ["};
+constexpr std::array<std::string_view, 5> kNvidiaSmiCsvWords{"memory.used", "memory.total", "memory.free",
+                                                             "used_gpu_memory", "used_memory ["};
 
 }  // namespace
 
-const TextFormat kNvidiaSmiCsvFormat{"nvidia_smi_csv", kWords,
+const TextFormat kNvidiaSmiCsvFormat{"nvidia_smi_csv", kNvidiaSmiCsvWords,
                                      [] { return std::unique_ptr<TextReader>(new NvidiaSmiCsvReader); }};
 
 }  // namespace vramfit::ingest

@@ -13,7 +13,7 @@
 namespace vramfit::ingest {
 namespace {
 
-std::vector<std::string> words(std::string_view text) {
+std::vector<std::string> monitor_words(std::string_view text) {
   std::vector<std::string> found;
   Cursor cursor(text);
   while (true) {
@@ -30,7 +30,7 @@ class NvidiaSmiMonitorReader final : public TextReader {
     const std::string_view text = trim(line.whole);
     if (text.starts_with('#')) return take_header(line, text.substr(1), sink);
     if (!open_) return;
-    const auto values = words(text);
+    const auto values = monitor_words(text);
     // The last column of pmon, the command, may have blanks.
     if (values.size() < columns_.size() || (!of_processes_ && values.size() > columns_.size())) return finish(sink);
     take_row(line, values, sink);
@@ -49,7 +49,7 @@ class NvidiaSmiMonitorReader final : public TextReader {
 
  private:
   void take_header(const LogLine& line, std::string_view text, EvidenceSink& sink) {
-    auto names = words(text);
+    auto names = monitor_words(text);
     bool gpu = false, pid = false;
     for (std::string& name : names) {
       for (char& letter : name) letter = lower(letter);
@@ -124,11 +124,11 @@ class NvidiaSmiMonitorReader final : public TextReader {
   std::int64_t samples_ = 0;
 };
 
-constexpr std::array<std::string_view, 4> kWords{"# gpu", "#gpu ", "#date", "# date"};
+constexpr std::array<std::string_view, 4> kNvidiaSmiMonitorWords{"# gpu", "#gpu ", "#date", "# date"};
 
 }  // namespace
 
-const TextFormat kNvidiaSmiMonitorFormat{"nvidia_smi_monitor", kWords,
+const TextFormat kNvidiaSmiMonitorFormat{"nvidia_smi_monitor", kNvidiaSmiMonitorWords,
                                          [] { return std::unique_ptr<TextReader>(new NvidiaSmiMonitorReader); }};
 
 }  // namespace vramfit::ingest

@@ -9,7 +9,7 @@
 namespace vramfit::ingest {
 namespace {
 
-constexpr int kPatience = 6;  // lines in a row that are no field before it is over
+constexpr int kMostQueryIdleLines = 6;  // lines in a row that are no field before it is over
 
 // "FB Memory Usage" -> "fb_memory_usage", as the XML names it.
 std::string field_name(std::string_view text) {
@@ -88,7 +88,7 @@ class NvidiaSmiQueryReader final : public TextReader {
       idle_ = 0;
       return take_field(line, sink, name, value);
     }
-    if (++idle_ >= kPatience || text.front() == '<' || text.front() == '|') return finish(sink);
+    if (++idle_ >= kMostQueryIdleLines || text.front() == '<' || text.front() == '|') return finish(sink);
     if (!is_blank(line.text.front())) return;
     section_ = field_name(text);
     if (section_ == "mig_device" || section_ == "mig_devices") in_slice_ = true;
@@ -141,11 +141,11 @@ class NvidiaSmiQueryReader final : public TextReader {
   bool in_slice_ = false, in_process_ = false;
 };
 
-constexpr std::array<std::string_view, 2> kWords{"nvsmi log", "fb memory usage"};
+constexpr std::array<std::string_view, 2> kNvidiaSmiQueryWords{"nvsmi log", "fb memory usage"};
 
 }  // namespace
 
-const TextFormat kNvidiaSmiQueryFormat{"nvidia_smi_query", kWords,
+const TextFormat kNvidiaSmiQueryFormat{"nvidia_smi_query", kNvidiaSmiQueryWords,
                                        [] { return std::unique_ptr<TextReader>(new NvidiaSmiQueryReader); }};
 
 }  // namespace vramfit::ingest

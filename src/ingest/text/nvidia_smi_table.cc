@@ -16,7 +16,7 @@
 namespace vramfit::ingest {
 namespace {
 
-constexpr int kMostIdleLines = 3;  // lines outside the table before it is over
+constexpr int kMostTableIdleLines = 3;  // lines outside the table before it is over
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -28,7 +28,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
   }
 }
 
-std::vector<std::string_view> words(std::string_view text) {
+std::vector<std::string_view> table_words(std::string_view text) {
   std::vector<std::string_view> found = split(text, ' ');
   std::erase_if(found, [](std::string_view word) { return word.empty(); });
   return found;
@@ -53,18 +53,18 @@ bool is_bus_id(std::string_view word) {
 std::string value_behind(std::string_view text, std::string_view label) {
   const std::size_t at = text.find(label);
   if (at == std::string_view::npos) return {};
-  const auto found = words(text.substr(at + label.size()));
+  const auto found = table_words(text.substr(at + label.size()));
   return found.empty() || found[0] == "|" ? std::string() : std::string(found[0]);
 }
 
 // The first line of a card: "0  Tesla T4  Off" "00000000:00:04.0 Off" "0".
 std::optional<model::GpuCard> card_of(const std::vector<std::string_view>& cells) {
   if (cells.size() < 3) return std::nullopt;
-  const auto place = words(cells[1]);
+  const auto place = table_words(cells[1]);
   if (place.empty() || !is_bus_id(place[0])) return std::nullopt;
   Cursor cursor(cells[0]);
   const auto index = gpu_index(cursor.take_integer());
-  auto name = words(cursor.rest());
+  auto name = table_words(cursor.rest());
   if (!index || name.empty()) return std::nullopt;
   model::GpuCard card;
   card.index = index;
@@ -88,12 +88,12 @@ bool take_readings(const std::vector<std::string_view>& cells, model::GpuCard& c
     card.used = gpu_size(pair[0]);
     card.total = gpu_size(pair[1]);
   }
-  for (const std::string_view word : words(cells[0])) {
+  for (const std::string_view word : table_words(cells[0])) {
     if (word.ends_with('C') && !card.temperature_c) card.temperature_c = gpu_number(word);
     if (word.ends_with('W') && is_digit(word[0])) (card.power_w ? card.power_limit_w : card.power_w) = gpu_number(word);
     if (word == "ERR!") card.problem = "ERR!";
   }
-  const auto last = words(cells[2]);
+  const auto last = table_words(cells[2]);
   if (!last.empty() && last[0].ends_with('%')) card.utilization_percent = gpu_number(last[0]);
   for (std::size_t i = 1; i < last.size(); ++i) card.compute_mode += (i > 1 ? " " : "") + std::string(last[i]);
   return true;
@@ -101,7 +101,7 @@ bool take_readings(const std::vector<std::string_view>& cells, model::GpuCard& c
 
 // "0   N/A  N/A   1234   C   python train.py   100MiB"
 std::optional<model::GpuProcess> process_of(std::string_view row) {
-  const auto parts = words(row);
+  const auto parts = table_words(row);
   if (parts.size() < 4 || !gpu_index(to_integer(parts[0]))) return std::nullopt;
   const auto is_type = [](std::string_view word) {
     return word == "C" || word == "G" || word == "C+G" || word == "M" || word == "M+C" || word == "M+C+G";
@@ -127,7 +127,7 @@ std::optional<model::GpuProcess> process_of(std::string_view row) {
 // "0    7   0   0  |      6MiB /  9856MiB | 14      0 |"
 std::optional<model::MigSlice> slice_of(const std::vector<std::string_view>& cells) {
   if (cells.size() < 3 || !cells[1].contains("iB /")) return std::nullopt;
-  const auto ids = words(cells[0]);
+  const auto ids = table_words(cells[0]);
   if (ids.size() != 4) return std::nullopt;
   const auto pair = split(cells[1], '/');
   if (pair.size() != 2) return std::nullopt;
@@ -144,7 +144,7 @@ class NvidiaSmiTableReader final : public TextReader {
     if (!open_) return begin_within(line, cells, sink);
     if (line.stream != stream_) return;
     if (cells.empty() && !text.contains("+--")) {
-      if (++idle_ >= kMostIdleLines || text.contains("File \"")) finish(sink);
+      if (++idle_ >= kMostTableIdleLines || text.contains("File \"")) finish(sink);
       return;
     }
     idle_ = 0;
@@ -179,7 +179,7 @@ class NvidiaSmiTableReader final : public TextReader {
     if (cuda != std::string_view::npos) open_->cuda = value_behind(line.text.substr(cuda), "Version:");
     for (Cursor above(line.before); !above.at_end();) {
       const std::string raw = clean_line(above.take_until("\n")).text;
-      const auto date = words(raw);
+      const auto date = table_words(raw);
       if (date.size() == 5 && date[3].contains(':') && date[4].size() == 4) open_->time = raw;
     }
   }
@@ -233,11 +233,11 @@ class NvidiaSmiTableReader final : public TextReader {
   int idle_ = 0;
 };
 
-constexpr std::array<std::string_view, 3> kWords{"nvidia-smi", "mib / ", "| processes:"};
+constexpr std::array<std::string_view, 3> kNvidiaSmiTableWords{"nvidia-smi", "mib / ", "| processes:"};
 
 }  // namespace
 
-const TextFormat kNvidiaSmiTableFormat{"nvidia_smi_table", kWords,
+const TextFormat kNvidiaSmiTableFormat{"nvidia_smi_table", kNvidiaSmiTableWords,
                                        [] { return std::unique_ptr<TextReader>(new NvidiaSmiTableReader); }};
 
 }  // namespace vramfit::ingest

@@ -9,14 +9,14 @@
 namespace vramfit::ingest {
 namespace {
 
-constexpr std::size_t kDeepest = 16;  // real ones are 5 deep
-constexpr int kPatience = 20;         // lines without a tag
+constexpr std::size_t kDeepest = 16;   // real ones are 5 deep
+constexpr int kMostXmlIdleLines = 20;  // lines without a tag
 
 class NvidiaSmiXmlReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
     if (!open_ && !line.whole.contains("<nvidia_smi_log")) return;
-    if (!line.whole.contains('<') && open_ && ++idle_ > kPatience) return finish(sink);
+    if (!line.whole.contains('<') && open_ && ++idle_ > kMostXmlIdleLines) return finish(sink);
     for (std::string_view rest = line.whole; !rest.empty();) {
       const std::size_t open = rest.find('<');
       if (open == std::string_view::npos) break;
@@ -114,11 +114,11 @@ class NvidiaSmiXmlReader final : public TextReader {
   int idle_ = 0;
 };
 
-constexpr std::array<std::string_view, 1> kWords{"<nvidia_smi_log"};
+constexpr std::array<std::string_view, 1> kNvidiaSmiXmlWords{"<nvidia_smi_log"};
 
 }  // namespace
 
-const TextFormat kNvidiaSmiXmlFormat{"nvidia_smi_xml", kWords,
+const TextFormat kNvidiaSmiXmlFormat{"nvidia_smi_xml", kNvidiaSmiXmlWords,
                                      [] { return std::unique_ptr<TextReader>(new NvidiaSmiXmlReader); }};
 
 }  // namespace vramfit::ingest

@@ -15,7 +15,6 @@ using model::OomForm;
 using model::OomMessage;
 using model::PrintedBytes;
 
-constexpr std::size_t kNone = std::string_view::npos;
 // 2^60 and more is what "no limit" and "the driver does not tell" look like (2^64 - 1, printed as 17179869184.00 GiB).
 constexpr std::int64_t kNotASize = std::int64_t{1} << 60;
 constexpr std::size_t kLookBack =
@@ -39,8 +38,6 @@ Letters squeeze(std::string_view text) {
 
 constexpr std::array<std::string_view, 9> kUnits{"bytes", "kib", "mib", "gib", "tib", "kb", "mb", "gb", "tb"};
 
-bool is_number_letter(char letter) { return is_digit(letter) || letter == '.' || letter == ','; }
-
 std::optional<PrintedBytes> size_at(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && is_number_letter(text[end])) ++end;
@@ -54,7 +51,7 @@ std::optional<PrintedBytes> size_at(std::string_view text, std::size_t at) {
 
 std::optional<PrintedBytes> size_behind(std::string_view text, std::string_view label) {
   std::size_t at = text.find(label);
-  if (at == kNone) return std::nullopt;
+  if (at == kNowhere) return std::nullopt;
   at += label.size();
   while (at < text.size() && (text[at] == ':' || text[at] == '=')) ++at;
   return size_at(text, at);
@@ -62,7 +59,7 @@ std::optional<PrintedBytes> size_behind(std::string_view text, std::string_view 
 
 // The size that ends where `label` begins. `label` may occur several times: the first with a size before it counts.
 std::optional<PrintedBytes> size_ending_at(std::string_view text, std::string_view label) {
-  for (std::size_t at = text.find(label); at != kNone; at = text.find(label, at + 1)) {
+  for (std::size_t at = text.find(label); at != kNowhere; at = text.find(label, at + 1)) {
     for (const std::string_view unit : kUnits) {
       if (!text.substr(0, at).ends_with(unit)) continue;
       std::size_t begin = at - unit.size();
@@ -88,7 +85,7 @@ std::optional<std::int64_t> integer_at(std::string_view text, std::size_t at) {
 
 void read_processes(std::string_view text, OomMessage& message) {
   constexpr std::string_view kProcess = "process";
-  for (std::size_t at = text.find(kProcess); at != kNone; at = text.find(kProcess, at + 1)) {
+  for (std::size_t at = text.find(kProcess); at != kNowhere; at = text.find(kProcess, at + 1)) {
     Cursor cursor(text.substr(at + kProcess.size()));
     const auto pid = cursor.take_integer();
     if (!cursor.take("has")) continue;
@@ -104,14 +101,14 @@ void read_processes(std::string_view text, OomMessage& message) {
 
 void read_gpu(std::string_view text, OomMessage& message) {
   for (const std::string_view label : {"(gpu", "(npu", "(xpu", "(mlu", "(cuda", "(musa", "(device"}) {
-    if (const std::size_t at = text.find(label); at != kNone) {
+    if (const std::size_t at = text.find(label); at != kNowhere) {
       if (const auto index = integer_at(text, at + label.size()); index && *index < 4096)
         message.gpu = static_cast<int>(*index);
       if (message.gpu) return;
     }
   }
   for (const std::string_view label : {"gpu", "npu", "xpu", "ondevice"}) {
-    for (std::size_t at = text.find(label); at != kNone && !message.gpu; at = text.find(label, at + 1)) {
+    for (std::size_t at = text.find(label); at != kNowhere && !message.gpu; at = text.find(label, at + 1)) {
       const auto index = integer_at(text, at + label.size());
       if (index && *index >= 0 && *index < 4096) message.gpu = static_cast<int>(*index);
     }
@@ -227,7 +224,7 @@ OomMessage read_full(const Letters& letters, std::size_t begin, std::size_t anch
   const std::string_view before = std::string_view(letters.folded).substr(0, anchor);
   if (before.ends_with("you")) {
     message.device = OomDevice::kHost;
-  } else if (const std::size_t oom = folded.find("outofmemory"); oom != kNone && begin + oom < anchor) {
+  } else if (const std::size_t oom = folded.find("outofmemory"); oom != kNowhere && begin + oom < anchor) {
     message.device = device_before(folded.substr(0, oom));
   }
   // The exception's name stands before "CUDA out of memory" or, in 1EB's form, before the anchor.
@@ -246,7 +243,7 @@ constexpr std::string_view kAnchor = "triedtoallocate";
 std::size_t message_begin(std::string_view folded, std::size_t anchor, std::size_t floor) {
   const std::size_t least = std::max(floor, anchor > kLookBack ? anchor - kLookBack : 0);
   const std::size_t oom = folded.substr(0, anchor).rfind("outofmemory");
-  if (oom == kNone || oom < least) return anchor;
+  if (oom == kNowhere || oom < least) return anchor;
   std::size_t begin = oom;
   while (begin > least && is_letter(folded[begin - 1])) --begin;
   return begin;
@@ -256,9 +253,9 @@ std::vector<OomMessage> read_full_messages(const Letters& letters) {
   std::vector<OomMessage> messages;
   const std::string_view folded = letters.folded;
   std::size_t floor = 0;
-  for (std::size_t anchor = folded.find(kAnchor); anchor != kNone;) {
+  for (std::size_t anchor = folded.find(kAnchor); anchor != kNowhere;) {
     const std::size_t next = folded.find(kAnchor, anchor + kAnchor.size());
-    const std::size_t end = next == kNone ? folded.size() : message_begin(folded, next, anchor + kAnchor.size());
+    const std::size_t end = next == kNowhere ? folded.size() : message_begin(folded, next, anchor + kAnchor.size());
     messages.push_back(read_full(letters, message_begin(folded, anchor, floor), anchor, end));
     floor = end;
     anchor = next;
@@ -291,7 +288,7 @@ constexpr std::array<Numberless, 11> kNumberless{{
 // memory")`, "if you run into CUDA out of memory, ...". A message stands at the start of its text or behind ": ".
 bool stands_alone(std::string_view line, std::string_view words) {
   const std::size_t at = find_ignoring_case(line, words);
-  if (at == kNone) return true;  // wrapped: the letters told
+  if (at == kNowhere) return true;  // wrapped: the letters told
   const std::string_view before = trim(line.substr(0, at));
   const std::string_view after = trim(line.substr(at + words.size()));
   if (before.contains("raise ") || before.contains("except") || before.ends_with("in") || before.contains("if "))
@@ -308,7 +305,7 @@ std::optional<OomMessage> read_numberless(const Letters& letters, std::string_vi
   const std::string_view folded = letters.folded;
   for (const Numberless& shape : kNumberless) {
     const std::size_t at = folded.find(shape.letters);
-    if (at == kNone) continue;
+    if (at == kNowhere) continue;
     if (shape.form == OomForm::kNumberless && !stands_alone(line, "out of memory")) return std::nullopt;
     if (shape.form == OomForm::kPartial &&
         !stands_alone(line, shape.device == OomDevice::kCuda  ? "cuda out of memory"
@@ -329,7 +326,7 @@ std::optional<OomMessage> read_async_message(const Letters& letters) {
   constexpr std::string_view kStart = "allocationondevice";
   const std::string_view folded = letters.folded;
   const std::size_t at = folded.find(kStart);
-  if (at == kNone) return std::nullopt;
+  if (at == kNowhere) return std::nullopt;
   const std::string exception = exception_before(std::string_view(letters.exact).substr(0, at));
   if (!folded.contains("wouldexceedallowedmemory") && exception.empty()) return std::nullopt;
   OomMessage message{.device = OomDevice::kCuda, .exception = exception};

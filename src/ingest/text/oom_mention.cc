@@ -17,8 +17,8 @@ constexpr std::array kNames{Words("outofmemoryerror"), Words("cudaoutofmemory"),
                             Words("메모리가 부족"),    Words("メモリ不足"),      Words("メモリが不足")};
 constexpr std::array kRanOut{Words("out of memory"), Words("out-of-memory")};
 constexpr std::array kCards{Words("cuda"), Words("gpu"), Words("vram"), Words("hip "), Words("video memory")};
-constexpr std::array kCode{Words("except "), Words("raise "),   Words("import "), Words("isinstance("),
-                           Words("class "),  Words("#include"), Words("catch (")};
+constexpr std::array kCodeWords{Words("except "), Words("raise "),   Words("import "), Words("isinstance("),
+                                Words("class "),  Words("#include"), Words("catch (")};
 constexpr std::array kAdvice{Words("if "),
                              Words("avoid"),
                              Words("prevent"),
@@ -31,8 +31,8 @@ constexpr std::array kAdvice{Words("if "),
                              Words("without "),
                              Words("no cuda out of memory"),
                              Words("solve")};
-constexpr std::array kWords{Words("memory"), Words("cuda oom"), Words("gpu oom"),
-                            Words("显存"),   Words("메모리"),   Words("メモリ")};
+constexpr std::array kOomMentionWords{Words("memory"), Words("cuda oom"), Words("gpu oom"),
+                                      Words("显存"),   Words("메모리"),   Words("メモリ")};
 
 template <std::size_t kCount>
 bool has_one(std::string_view text, const std::array<Words, kCount>& words) {
@@ -51,10 +51,10 @@ class OomMentionReader final : public TextReader {
 
 bool mentions_oom(std::string_view text) {
   const bool is_told = has_one(text, kNames) || (has_one(text, kRanOut) && has_one(text, kCards));
-  return is_told && !has_one(text, kCode) && !has_one(text, kAdvice);
+  return is_told && !has_one(text, kCodeWords) && !has_one(text, kAdvice);
 }
 
-const TextFormat kOomMentionFormat{"oom_mention", kWords,
+const TextFormat kOomMentionFormat{"oom_mention", kOomMentionWords,
                                    [] { return std::unique_ptr<TextReader>(new OomMentionReader); }};
 
 }  // namespace vramfit::ingest

@@ -151,13 +151,13 @@ void OomMessageReader::finish(EvidenceSink& sink) {
   open_.clear();
 }
 
-constexpr std::array<std::string_view, 9> kWords{"out of memory",        "tried to allocate",     "total capac",
-                                                 "already allocated",    "reserved in total",     "but unallocated",
-                                                 "allocation on device", "can't allocate memory", "not enough memory"};
+constexpr std::array<std::string_view, 9> kOomMessageWords{
+    "out of memory",   "tried to allocate",    "total capac",           "already allocated", "reserved in total",
+    "but unallocated", "allocation on device", "can't allocate memory", "not enough memory"};
 
 }  // namespace
 
-const TextFormat kOomMessageFormat{"oom_message", kWords,
+const TextFormat kOomMessageFormat{"oom_message", kOomMessageWords,
                                    [] { return std::unique_ptr<TextReader>(new OomMessageReader); }};
 
 }  // namespace vramfit::ingest

@@ -18,7 +18,7 @@ OomMessage only(std::string_view text) {
   return evidence.ooms.empty() ? OomMessage{} : evidence.ooms.front();
 }
 
-model::PrintedBytes gib(std::string_view digits) { return *printed_bytes(digits, kGib, Rounding::kNearest); }
+model::PrintedBytes in_gib(std::string_view digits) { return *printed_bytes(digits, kGib, Rounding::kNearest); }
 model::PrintedBytes mib(std::string_view digits) { return *printed_bytes(digits, kMib, Rounding::kNearest); }
 
 TEST(OomMessage, of_torch_0_3_has_no_numbers) {
@@ -38,10 +38,10 @@ TEST(OomMessage, of_torch_1_1_tells_the_idle_cache) {
   EXPECT_EQ(oom.form, OomForm::kCachedTotal);
   EXPECT_EQ(oom.gpu, 1);
   EXPECT_EQ(oom.tried, mib("62.50"));
-  EXPECT_EQ(oom.total, gib("10.76"));
+  EXPECT_EQ(oom.total, in_gib("10.76"));
   EXPECT_EQ(oom.free, mib("356.00"));
-  EXPECT_EQ(oom.allocated, gib("4.01"));
-  EXPECT_EQ(oom.cached, gib("5.54"));
+  EXPECT_EQ(oom.allocated, in_gib("4.01"));
+  EXPECT_EQ(oom.cached, in_gib("5.54"));
   EXPECT_EQ(oom.arithmetic.reserved->value, oom.allocated->value + oom.cached->value);
   EXPECT_EQ(oom.arithmetic.idle, oom.cached);
   EXPECT_FALSE(oom.truncated);
@@ -64,8 +64,8 @@ TEST(OomMessage, of_torch_1_8_and_1_13_differ_in_the_hint) {
   EXPECT_EQ(hinting.hint_variable, "PYTORCH_CUDA_ALLOC_CONF");
   EXPECT_EQ(hinting.exception, "torch.cuda.OutOfMemoryError");
   // 7.30 - 7.01 GiB, each to within 0.005 GiB
-  EXPECT_LT(hinting.arithmetic.idle->low, base::Bytes(gib("0.29").value));
-  EXPECT_GT(hinting.arithmetic.idle->high, base::Bytes(gib("0.29").value));
+  EXPECT_LT(hinting.arithmetic.idle->low, base::Bytes(in_gib("0.29").value));
+  EXPECT_GT(hinting.arithmetic.idle->high, base::Bytes(in_gib("0.29").value));
   EXPECT_EQ(hinting.arithmetic.outside->value, hinting.total->value - hinting.free->value - hinting.reserved->value);
 }
 
@@ -86,9 +86,9 @@ TEST(OomMessage, of_torch_2_names_processes_and_parts) {
   EXPECT_EQ(oom.device, OomDevice::kCuda);
   ASSERT_EQ(oom.processes.size(), 1u);
   EXPECT_EQ(oom.processes[0].pid, 2493055);
-  EXPECT_EQ(oom.processes[0].bytes, gib("12.02"));
+  EXPECT_EQ(oom.processes[0].bytes, in_gib("12.02"));
   EXPECT_EQ(oom.this_process, mib("966.00"));
-  EXPECT_EQ(oom.allowed, gib("7.28"));
+  EXPECT_EQ(oom.allowed, in_gib("7.28"));
   EXPECT_EQ(oom.private_pools, mib("33.00"));
   EXPECT_EQ(oom.unallocated, mib("33.93"));
   EXPECT_EQ(oom.hint_variable, "PYTORCH_ALLOC_CONF");
@@ -109,7 +109,7 @@ TEST(OomMessage, in_a_container_the_own_process_is_the_least_that_holds_the_cach
       "GiB is allocated by PyTorch, and 120.54 MiB is reserved by PyTorch but unallocated.");
   EXPECT_EQ(oom.form, OomForm::kProcesses);
   EXPECT_EQ(oom.arithmetic.own_pid, 2752205);
-  EXPECT_EQ(oom.arithmetic.own_process, gib("91.42"));
+  EXPECT_EQ(oom.arithmetic.own_process, in_gib("91.42"));
 }
 
 TEST(OomMessage, the_printed_segment_is_not_the_tensor) {
@@ -141,10 +141,10 @@ TEST(OomMessage, of_the_async_back_end_is_a_list) {
       "                        : 17179869184.00 GiB\n"
       "INFO epoch 2\n");
   EXPECT_EQ(oom.form, OomForm::kMallocAsync);
-  EXPECT_EQ(oom.allocated, gib("6.89"));
+  EXPECT_EQ(oom.allocated, in_gib("6.89"));
   EXPECT_EQ(oom.tried, mib("320.00"));
   EXPECT_EQ(oom.arithmetic.tensor, mib("320.00")) << "this back end prints the tensor's own size";
-  EXPECT_EQ(oom.total, gib("23.69"));
+  EXPECT_EQ(oom.total, in_gib("23.69"));
   EXPECT_EQ(oom.free, mib("2.94"));
   EXPECT_EQ(oom.allowed, std::nullopt) << "2^64 bytes are no limit";
   EXPECT_FALSE(oom.truncated);
@@ -169,7 +169,7 @@ TEST(OomMessage, of_other_devices) {
       "allocated memory try setting max_split_size_mb to avoid fragmentation.");
   EXPECT_EQ(npu.device, OomDevice::kNpu);
   EXPECT_EQ(npu.gpu, 3);
-  EXPECT_EQ(npu.free, gib("1.32"));
+  EXPECT_EQ(npu.free, in_gib("1.32"));
   const OomMessage mps = only(
       "RuntimeError: MPS backend out of memory (MPS allocated: 6.04 GB, other allocations: 1.04 GB, max allowed: 6.77 "
       "GB). "
@@ -177,9 +177,9 @@ TEST(OomMessage, of_other_devices) {
       "for "
       "memory allocations (may cause system failure).");
   EXPECT_EQ(mps.form, OomForm::kMps);
-  EXPECT_EQ(mps.allowed, gib("6.77"));
+  EXPECT_EQ(mps.allowed, in_gib("6.77"));
   EXPECT_EQ(mps.tried, mib("459.07"));
-  EXPECT_EQ(mps.metal, gib("1.04"));
+  EXPECT_EQ(mps.metal, in_gib("1.04"));
   const OomMessage hip = only(
       "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 16.00 GiB. GPU 0 has a total capacity of 15.24 GiB "
       "of "
@@ -232,13 +232,13 @@ TEST(OomMessage, cut_short_gives_what_is_there) {
     const OomMessage& oom = evidence.ooms[0];
     EXPECT_TRUE(oom.truncated) << text.substr(0, length);
     if (oom.free) {
-      EXPECT_EQ(oom.free, gib("1.58"));
+      EXPECT_EQ(oom.free, in_gib("1.58"));
     }
     if (oom.total) {
-      EXPECT_EQ(oom.total, gib("14.57"));
+      EXPECT_EQ(oom.total, in_gib("14.57"));
     }
     if (oom.allocated) {
-      EXPECT_EQ(oom.allocated, gib("13.00"));
+      EXPECT_EQ(oom.allocated, in_gib("13.00"));
     }
   }
 }
@@ -298,9 +298,9 @@ TEST(OomMessage, of_several_ranks_are_told_apart) {
       "log");
   ASSERT_EQ(evidence.ooms.size(), 2u);
   EXPECT_EQ(evidence.ooms[0].speaker.rank, 1);
-  EXPECT_EQ(evidence.ooms[0].free, gib("1.00"));
+  EXPECT_EQ(evidence.ooms[0].free, in_gib("1.00"));
   EXPECT_EQ(evidence.ooms[1].speaker.rank, 0);
-  EXPECT_EQ(evidence.ooms[1].free, gib("3.00"));
+  EXPECT_EQ(evidence.ooms[1].free, in_gib("3.00"));
 }
 
 }  // namespace

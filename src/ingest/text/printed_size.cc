@@ -18,8 +18,6 @@ base::Bytes held(Wide count) {
   return base::Bytes(count > model::kPrintedBytesLimit ? model::kPrintedBytesLimit : static_cast<std::int64_t>(count));
 }
 
-bool is_number_letter(char letter) { return is_digit(letter) || letter == '.' || letter == ','; }
-
 // "1,024" has a separator; "1,5" does not: the comma must stand before three digits.
 bool has_thousands(std::string_view digits, std::size_t comma) {
   for (std::size_t i = 1; i <= 3; ++i) {

@@ -10,6 +10,8 @@
 
 namespace vramfit::ingest {
 
+inline bool is_number_letter(char letter) { return (letter >= '0' && letter <= '9') || letter == '.' || letter == ','; }
+
 enum class Rounding {
   kNearest,  // C's printf and iostreams: within half a unit of the last digit
   kDown,     // integer division

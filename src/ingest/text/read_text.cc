@@ -25,8 +25,6 @@ namespace {
 constexpr std::size_t kBefore = 2000;        // bytes before a line that its reader may look back to
 constexpr std::size_t kLongestPrefix = 300;  // of a line, in which a prefix is looked for
 
-bool is_line_end(char letter) { return letter == '\n' || letter == '\r'; }
-
 // The first line's end at `from` or behind it; the text's size if there is none. Eight letters at a time: a byte below
 // 14 leaves its high bit, and the lowest that does is one.
 std::size_t find_line_end(std::string_view text, std::size_t from) {

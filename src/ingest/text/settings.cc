@@ -12,7 +12,6 @@
 namespace vramfit::ingest {
 namespace {
 
-constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::size_t kMostSettings = 256;  // different ones
 constexpr std::size_t kLongestValue = 200;  // bytes
 
@@ -117,11 +116,11 @@ class SettingsReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
     std::string_view longest;  // of the names that begin at one place, the first in the list counts
-    std::size_t taken = kNone;
+    std::size_t taken = kNowhere;
     for (const Setting& setting : kSettings) {
       const std::size_t at = find_ignoring_case(line.text, setting.word);
-      if (at == kNone || (at > 0 && is_word(line.text[at - 1])) ||
-          (taken != kNone && at >= taken && at < taken + longest.size()))
+      if (at == kNowhere || (at > 0 && is_word(line.text[at - 1])) ||
+          (taken != kNowhere && at >= taken && at < taken + longest.size()))
         continue;
       // What an error message advises is not in force.
       const std::string_view before = line.text.substr(0, at);
@@ -136,7 +135,7 @@ class SettingsReader final : public TextReader {
       longest = setting.word;
       add(line, setting.as, value, sink);
     }
-    if (const std::size_t shape = line.text.find("torch.Size(["); shape != kNone) {
+    if (const std::size_t shape = line.text.find("torch.Size(["); shape != kNowhere) {
       const std::string_view sizes = line.text.substr(shape + 11);
       const std::size_t end = sizes.find(']');
       if (end < kLongestValue) add(line, "shape", sizes.substr(0, end + 1), sink);
@@ -210,10 +209,10 @@ constexpr auto kSettingWords = std::to_array<std::string_view>({"_alloc_conf",
                                                                 "/.dockerenv"});
 
 // Sentences, and the kind of remark that each is.
-struct Sentence {
+struct SettingsSentence {
   std::string_view words, kind;  // both lower case
 };
-constexpr auto kSentences = std::to_array<Sentence>({
+constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"cuda kernel errors might be asynchronously", "asynchronous_report"},
     {"allocator cache flushes since last step", "cache_flushes"},
     {"expandable_segments not supported", "expandable_unsupported"},
@@ -254,7 +253,7 @@ constexpr auto kSentences = std::to_array<Sentence>({
 class RemarksReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
-    for (const Sentence& sentence : kSentences) {
+    for (const SettingsSentence& sentence : kSettingsSentences) {
       if (!contains_ignoring_case(line.text, sentence.words)) continue;
       if (sentence.kind == "allocator_assert" && !contains_ignoring_case(line.text, "allocator")) continue;
       if (sentence.kind == "many_workers" && !line.text.contains("worker processes")) continue;

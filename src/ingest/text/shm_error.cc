@@ -59,8 +59,9 @@ class ShmErrorReader final : public TextReader {
   }
 };
 
-constexpr std::array<std::string_view, 9> kWords{"bus error", "shared memory",   "out of shared", "/torch_", "/dev/shm",
-                                                 "sigbus",    "posix_fallocate", "shm_open",      "/psm_"};
+constexpr std::array<std::string_view, 9> kShmErrorWords{"bus error",       "shared memory", "out of shared",
+                                                         "/torch_",         "/dev/shm",      "sigbus",
+                                                         "posix_fallocate", "shm_open",      "/psm_"};
 
 }  // namespace
 
@@ -79,6 +80,7 @@ std::optional<ShmError> parse_shm_error(std::string_view text) {
   return error;
 }
 
-const TextFormat kShmErrorFormat{"shm_error", kWords, [] { return std::unique_ptr<TextReader>(new ShmErrorReader); }};
+const TextFormat kShmErrorFormat{"shm_error", kShmErrorWords,
+                                 [] { return std::unique_ptr<TextReader>(new ShmErrorReader); }};
 
 }  // namespace vramfit::ingest

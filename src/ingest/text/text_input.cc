@@ -10,8 +10,6 @@ namespace {
 constexpr std::size_t kSample = 4096;  // bytes looked at before the encoding is settled
 constexpr std::string_view kMarkLittle{"\xff\xfe", 2}, kMarkBig{"\xfe\xff", 2};
 
-bool is_line_end(char letter) { return letter == '\n' || letter == '\r'; }
-
 void append_letter(std::string& text, std::uint32_t letter) {
   const auto add = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
   if (letter < 0x80) {

@@ -13,6 +13,8 @@
 
 namespace vramfit::ingest {
 
+inline bool is_line_end(char letter) { return letter == '\n' || letter == '\r'; }
+
 enum class TextEncoding { kEightBit, kUtf16Little, kUtf16Big };
 
 // By its byte order mark, or by the zeros that UTF-16 has at every other place.

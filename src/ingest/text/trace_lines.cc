@@ -11,7 +11,6 @@ namespace {
 
 using model::TraceFrame;
 
-constexpr std::size_t kNone = std::string_view::npos;
 constexpr int kMostLines = 10'000'000;  // a greater line number is none
 
 bool is_name(char letter) { return is_word(letter) || letter == '.'; }
@@ -23,7 +22,7 @@ std::optional<int> line_number(std::optional<std::int64_t> number) {
 // "main", "Module.forward(self, x)", "<module>": without its arguments.
 std::string function_name(std::string_view text) {
   text = trim(text);
-  if (const std::size_t open = text.find('('); open != kNone && open > 0) text = text.substr(0, open);
+  if (const std::size_t open = text.find('('); open != kNowhere && open > 0) text = text.substr(0, open);
   return std::string(trim(text));
 }
 
@@ -45,7 +44,7 @@ std::optional<TraceFrame> plain_frame(std::string_view text) {
 }
 
 bool is_path(std::string_view text) {
-  if (text.size() < 3 || text.find_first_of("\"'={}|*") != kNone) return false;
+  if (text.size() < 3 || text.find_first_of("\"'={}|*") != kNowhere) return false;
   const bool rooted = text.starts_with('/') || text.starts_with("~/") || text.starts_with("./") ||
                       text.starts_with("<") ||
                       (is_letter(text[0]) && text[1] == ':' && (text[2] == '\\' || text[2] == '/'));
@@ -73,24 +72,24 @@ std::optional<TraceFrame> colon_frame(std::string_view text) {
   const std::string_view rest = cursor.rest();
   std::size_t in = rest.find(", in ");
   std::size_t skip = 5;
-  if (in == kNone) in = rest.find(" in "), skip = 4;
+  if (in == kNowhere) in = rest.find(" in "), skip = 4;
   const std::string_view place = rest.substr(0, in);
   const std::size_t colon = place.rfind(':');
-  if (colon == kNone || colon + 1 >= place.size()) return std::nullopt;
+  if (colon == kNowhere || colon + 1 >= place.size()) return std::nullopt;
   const auto line = line_number(to_integer(place.substr(colon + 1)));
   if (!line || !is_path(place.substr(0, colon))) return std::nullopt;
-  if (in == kNone && !text.starts_with("File ")) return std::nullopt;  // any "path:line" of a log
+  if (in == kNowhere && !text.starts_with("File ")) return std::nullopt;  // any "path:line" of a log
   TraceFrame frame{.file = std::string(place.substr(0, colon)), .line = *line, .function = {}, .code = {}};
-  if (in != kNone) frame.function = function_name(rest.substr(in + skip));
+  if (in != kNowhere) frame.function = function_name(rest.substr(in + skip));
   return frame;
 }
 
 // "/usr/lib/python3.7/site-packages/torch/nn/modules/module.py in _call_impl(self, *input)": IPython up to 7
 std::optional<TraceFrame> path_frame(std::string_view text) {
   const std::size_t in = text.find(" in ");
-  if (in == kNone || !text.ends_with(')') || !is_path(text.substr(0, in)) || text.substr(0, in).contains(' ')) {
+  if (in == kNowhere || !text.ends_with(')') || !is_path(text.substr(0, in)) || text.substr(0, in).contains(' ')) {
     // "<ipython-input-5-0a1b> in <module>"
-    if (in == kNone || !text.starts_with("<ipython-input") || text.substr(0, in).contains(' ')) return std::nullopt;
+    if (in == kNowhere || !text.starts_with("<ipython-input") || text.substr(0, in).contains(' ')) return std::nullopt;
   }
   return TraceFrame{
       .file = std::string(text.substr(0, in)), .line = 0, .function = function_name(text.substr(in + 4)), .code = {}};
@@ -118,8 +117,8 @@ std::string_view without_box(std::string_view text) {
 TraceHeaderLine parse_trace_header(std::string_view text) {
   TraceHeaderLine header;
   std::size_t at = text.find("Traceback (most recent call last)");
-  if (at == kNone) at = text.find("Traceback (innermost last)");
-  if (at != kNone) {
+  if (at == kNowhere) at = text.find("Traceback (innermost last)");
+  if (at != kNowhere) {
     header.kind = TraceHeader::kPlain;
     header.column = at;
     const std::string_view before = text.substr(0, at);
@@ -128,7 +127,7 @@ TraceHeaderLine parse_trace_header(std::string_view text) {
       header.column = at - 9;
     } else if (before.ends_with("    ")) {  // IPython: the type stands at the line's start, far before
       std::string_view name = trim(before);
-      const std::size_t begin = name.rfind(' ') == kNone ? 0 : name.rfind(' ') + 1;
+      const std::size_t begin = name.rfind(' ') == kNowhere ? 0 : name.rfind(' ') + 1;
       name = name.substr(begin);
       if (ends_like_exception(name) && std::all_of(name.begin(), name.end(), is_name)) {
         header.type = std::string(name);
@@ -185,7 +184,7 @@ std::optional<std::string> parse_trace_code(std::string_view text) {
 
 bool is_loose_code(std::string_view text) {
   text = trim(text);
-  if (text.size() < 5 || text.size() > 400 || text.find("  ") != kNone) return false;
+  if (text.size() < 5 || text.size() > 400 || text.find("  ") != kNowhere) return false;
   if (text.starts_with("return ") || text.starts_with("eturn ")) return text.contains('(');
   const auto is_target = [](char letter) { return is_word(letter) || letter == '.' || letter == '[' || letter == ']'; };
   Cursor cursor(text);
@@ -199,7 +198,7 @@ std::optional<TraceException> parse_trace_exception(std::string_view text) {
   Cursor cursor(text);
   const std::string_view name = cursor.take_while(is_name);
   if (name.empty() || !is_letter(name[0]) || name.ends_with('.')) return std::nullopt;
-  const std::string_view last = name.substr(name.rfind('.') == kNone ? 0 : name.rfind('.') + 1);
+  const std::string_view last = name.substr(name.rfind('.') == kNowhere ? 0 : name.rfind('.') + 1);
   if (last.empty() || (!ends_like_exception(last) && !(name.contains('.') && last[0] >= 'A' && last[0] <= 'Z')))
     return std::nullopt;
   if (cursor.at_end()) return TraceException{std::string(name), {}};
@@ -226,12 +225,12 @@ void read_trace_preamble(std::string_view text, model::Speaker& speaker) {
 void read_trace_origin(std::string_view message, model::TracedException& exception, model::Speaker& speaker) {
   if (!message.starts_with("Caught ")) return;
   const std::size_t end = message.find(". ");
-  exception.note = std::string(trim(message.substr(0, end == kNone ? end : end + 1)));
+  exception.note = std::string(trim(message.substr(0, end == kNowhere ? end : end + 1)));
   if (const auto worker = integer_after(exception.note, "worker process");
       worker && *worker >= 0 && *worker < 1'000'000) {
     speaker.worker = static_cast<int>(*worker);
   }
-  if (const std::size_t pin = exception.note.find("pin memory thread"); pin != kNone) {
+  if (const std::size_t pin = exception.note.find("pin memory thread"); pin != kNowhere) {
     std::string_view thread = std::string_view(exception.note).substr(pin);
     if (thread.ends_with('.')) thread.remove_suffix(1);
     speaker.thread = std::string(thread);

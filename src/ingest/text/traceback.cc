@@ -16,9 +16,9 @@ using model::Traceback;
 using model::TracedException;
 using model::TraceRelation;
 
-constexpr std::size_t kMostFrames = 2000;      // a recursion prints up to 1000
-constexpr std::size_t kLongestMessage = 2000;  // bytes
-constexpr std::size_t kLongestCode = 300;      // bytes
+constexpr std::size_t kMostFrames = 2000;               // a recursion prints up to 1000
+constexpr std::size_t kLongestExceptionMessage = 2000;  // bytes
+constexpr std::size_t kLongestCode = 300;               // bytes
 constexpr const char* kLostFile = "(traceback cut off)";
 constexpr int kMostMessageLines = 8;
 constexpr int kMostIdleLines = 40;    // lines that say nothing before an open traceback is given up
@@ -168,7 +168,7 @@ bool TracebackReader::take_exception(Open& open, std::string_view text, const Lo
   TracedException& exception = open.current();
   if (exception.frames.empty() && exception.type.empty() && open.idle > 0) return false;
   exception.type = std::move(found->type);
-  exception.message = cut_text(found->message, kLongestMessage);
+  exception.message = cut_text(found->message, kLongestExceptionMessage);
   exception.last_line = line.number;
   read_trace_origin(exception.message, exception, open.traceback.speaker);
   open.state = Open::State::kMessage;
@@ -190,7 +190,8 @@ void TracebackReader::take_other(Open& open, std::string_view text, const LogLin
     return;
   }
   std::string& message = open.current().message;
-  if (message.size() < kLongestMessage) message = cut_text(message + "\n" + std::string(trim(text)), kLongestMessage);
+  if (message.size() < kLongestExceptionMessage)
+    message = cut_text(message + "\n" + std::string(trim(text)), kLongestExceptionMessage);
   open.current().last_line = line.number;
 }
 
@@ -333,20 +334,21 @@ void TracebackReader::finish(EvidenceSink& sink) {
   open_.clear();
 }
 
-constexpr std::array<std::string_view, 11> kWords{"traceback (most recent",
-                                                  "traceback (innermost",
-                                                  "file \"",
-                                                  "file /",
-                                                  "file ~",
-                                                  "file c:",
-                                                  "│ ❱ ",
-                                                  "during handling of the above",
-                                                  "(most recent call first)",
-                                                  "error: cuda out of memory",
-                                                  "error: hip out of memory"};
+constexpr std::array<std::string_view, 11> kTracebackWords{"traceback (most recent",
+                                                           "traceback (innermost",
+                                                           "file \"",
+                                                           "file /",
+                                                           "file ~",
+                                                           "file c:",
+                                                           "│ ❱ ",
+                                                           "during handling of the above",
+                                                           "(most recent call first)",
+                                                           "error: cuda out of memory",
+                                                           "error: hip out of memory"};
 
 }  // namespace
 
-const TextFormat kTracebackFormat{"traceback", kWords, [] { return std::unique_ptr<TextReader>(new TracebackReader); }};
+const TextFormat kTracebackFormat{"traceback", kTracebackWords,
+                                  [] { return std::unique_ptr<TextReader>(new TracebackReader); }};
 
 }  // namespace vramfit::ingest

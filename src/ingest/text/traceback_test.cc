@@ -12,14 +12,14 @@ namespace {
 using model::Traceback;
 using model::TraceRelation;
 
-std::vector<Traceback> all(std::string_view text) { return parse_text_evidence(text, "log").tracebacks; }
+std::vector<Traceback> all_tracebacks(std::string_view text) { return parse_text_evidence(text, "log").tracebacks; }
 
 bool has_mark(const Traceback& traceback, std::string_view kind) {
   return std::ranges::any_of(traceback.marks, [&](const model::PhaseMark& mark) { return mark.kind == kind; });
 }
 
 TEST(Traceback, plain_has_frames_and_the_exception) {
-  const auto found = all(R"(epoch 1
+  const auto found = all_tracebacks(R"(epoch 1
 Traceback (most recent call last):
   File "train.py", line 30, in <module>
     main()
@@ -46,7 +46,7 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 MiB.
 }
 
 TEST(Traceback, chained_ones_are_one_with_their_relation) {
-  const auto found = all(R"(Traceback (most recent call last):
+  const auto found = all_tracebacks(R"(Traceback (most recent call last):
   File "a.py", line 1, in f
     x = torch.zeros(9)
 RuntimeError: CUDA out of memory.
@@ -73,7 +73,7 @@ KeyError: 'third'
 }
 
 TEST(Traceback, of_the_pin_memory_thread) {
-  const auto found = all(R"(Exception in thread Thread-4 (_pin_memory_loop):
+  const auto found = all_tracebacks(R"(Exception in thread Thread-4 (_pin_memory_loop):
 Traceback (most recent call last):
   File "/usr/lib/python3.10/threading.py", line 1016, in _bootstrap_inner
     self.run()
@@ -89,7 +89,7 @@ CUDA kernel errors might be asynchronously reported at some other API call.
 }
 
 TEST(Traceback, carried_over_from_a_worker) {
-  const auto found = all(R"(Traceback (most recent call last):
+  const auto found = all_tracebacks(R"(Traceback (most recent call last):
   File "train.py", line 3, in <module>
     for x in loader:
 RuntimeError: Caught RuntimeError in DataLoader worker process 2.
@@ -110,7 +110,7 @@ RuntimeError: CUDA error: out of memory
 }
 
 TEST(Traceback, of_ranks_with_prefixes_are_told_apart) {
-  const auto found = all(R"([rank1]: Traceback (most recent call last):
+  const auto found = all_tracebacks(R"([rank1]: Traceback (most recent call last):
 [rank0]: Traceback (most recent call last):
 [rank1]:   File "a.py", line 1, in one
 [rank0]:   File "b.py", line 2, in two
@@ -127,7 +127,7 @@ TEST(Traceback, of_ranks_with_prefixes_are_told_apart) {
 }
 
 TEST(Traceback, of_ranks_without_prefixes_print_into_one_another) {
-  const auto found = all(R"(Traceback (most recent call last):
+  const auto found = all_tracebacks(R"(Traceback (most recent call last):
 Traceback (most recent call last):
   File "a.py", line 9, in <module>
     main()
@@ -148,13 +148,13 @@ RuntimeError: CUDA out of memory. Tried to allocate 2.00 MiB (GPU 1; 1.00 GiB to
 }
 
 TEST(Traceback, behind_a_progress_bar_and_times) {
-  const auto found =
-      all("\r 10%|#    | 1/10 [00:01<00:09]\r 20%|##   | 2/10 [00:02<00:08]Traceback (most recent call last):\r\n"
-          "  File \"a.py\", line 1, in f\r\n    g()\r\nValueError: x\r\n"
-          "2024-05-01 10:00:00,123 ERROR Traceback (most recent call last):\n"
-          "2024-05-01 10:00:00,124 ERROR   File \"b.py\", line 2, in h\n"
-          "2024-05-01 10:00:00,125 ERROR     k()\n"
-          "2024-05-01 10:00:00,126 ERROR KeyError: 'y'\n");
+  const auto found = all_tracebacks(
+      "\r 10%|#    | 1/10 [00:01<00:09]\r 20%|##   | 2/10 [00:02<00:08]Traceback (most recent call last):\r\n"
+      "  File \"a.py\", line 1, in f\r\n    g()\r\nValueError: x\r\n"
+      "2024-05-01 10:00:00,123 ERROR Traceback (most recent call last):\n"
+      "2024-05-01 10:00:00,124 ERROR   File \"b.py\", line 2, in h\n"
+      "2024-05-01 10:00:00,125 ERROR     k()\n"
+      "2024-05-01 10:00:00,126 ERROR KeyError: 'y'\n");
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].exceptions[0].frames.at(0).code, "g()");
   EXPECT_EQ(found[0].exceptions[0].type, "ValueError");
@@ -163,7 +163,7 @@ TEST(Traceback, behind_a_progress_bar_and_times) {
 }
 
 TEST(Traceback, of_a_notebook) {
-  const auto found = all(R"(---------------------------------------------------------------------------
+  const auto found = all_tracebacks(R"(---------------------------------------------------------------------------
 OutOfMemoryError                          Traceback (most recent call last)
 Cell In[5], line 3
       1 for x in loader:
@@ -186,7 +186,7 @@ OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB.
 }
 
 TEST(Traceback, of_an_older_notebook_tells_the_line_beside_the_code) {
-  const auto found = all(R"(RuntimeError                              Traceback (most recent call last)
+  const auto found = all_tracebacks(R"(RuntimeError                              Traceback (most recent call last)
 <ipython-input-12-5e0f> in <module>
       1 model.train()
 ----> 2 out = model(batch)
@@ -207,18 +207,18 @@ RuntimeError: CUDA out of memory.
 }
 
 TEST(Traceback, of_rich_stands_in_a_box) {
-  const auto found =
-      all("╭───────────── Traceback (most recent call last) ─────────────╮\n"
-          "│ /home/me/train.py:12 in main                                │\n"
-          "│                                                             │\n"
-          "│    9 for x in data:                                         │\n"
-          "│ ❱ 12 │   y = model(x)                                       │\n"
-          "│                                                             │\n"
-          "│ /home/me/envs/a/lib/python3.9/site-packages/torch/nn/modules/ │\n"
-          "│ module.py:1359 in _call_impl                                │\n"
-          "│ ❱ 1359 │   │   │   return forward_call(*args)               │\n"
-          "╰─────────────────────────────────────────────────────────────╯\n"
-          "OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB.\n");
+  const auto found = all_tracebacks(
+      "╭───────────── Traceback (most recent call last) ─────────────╮\n"
+      "│ /home/me/train.py:12 in main                                │\n"
+      "│                                                             │\n"
+      "│    9 for x in data:                                         │\n"
+      "│ ❱ 12 │   y = model(x)                                       │\n"
+      "│                                                             │\n"
+      "│ /home/me/envs/a/lib/python3.9/site-packages/torch/nn/modules/ │\n"
+      "│ module.py:1359 in _call_impl                                │\n"
+      "│ ❱ 1359 │   │   │   return forward_call(*args)               │\n"
+      "╰─────────────────────────────────────────────────────────────╯\n"
+      "OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB.\n");
   ASSERT_EQ(found.size(), 1u);
   ASSERT_EQ(found[0].exceptions[0].frames.size(), 2u);
   EXPECT_EQ(found[0].exceptions[0].frames[0], (model::TraceFrame{"/home/me/train.py", 12, "main", "y = model(x)"}));
@@ -229,20 +229,20 @@ TEST(Traceback, of_rich_stands_in_a_box) {
 }
 
 TEST(Traceback, without_its_beginning_or_end_is_marked) {
-  const auto headless = all("  File \"a.py\", line 5, in main\n    work()\nRuntimeError: no\n");
+  const auto headless = all_tracebacks("  File \"a.py\", line 5, in main\n    work()\nRuntimeError: no\n");
   ASSERT_EQ(headless.size(), 1u);
   EXPECT_TRUE(headless[0].truncated);
-  const auto endless = all("Traceback (most recent call last):\n  File \"a.py\", line 5, in main\n");
+  const auto endless = all_tracebacks("Traceback (most recent call last):\n  File \"a.py\", line 5, in main\n");
   ASSERT_EQ(endless.size(), 1u);
   EXPECT_TRUE(endless[0].truncated);
   EXPECT_EQ(endless[0].exceptions[0].type, "");
 }
 
 TEST(Traceback, of_rich_without_its_top_begins_at_the_frame_above_the_arrow) {
-  const auto found =
-      all("│ /home/me/train.py:12 in step      │\n│                                   │\n"
-          "│   11 │   scale()                  │\n│ ❱ 12 │   optimizer.step()          │\n"
-          "╰───────────────────────────────────╯\nOutOfMemoryError: CUDA out of memory.\n");
+  const auto found = all_tracebacks(
+      "│ /home/me/train.py:12 in step      │\n│                                   │\n"
+      "│   11 │   scale()                  │\n│ ❱ 12 │   optimizer.step()          │\n"
+      "╰───────────────────────────────────╯\nOutOfMemoryError: CUDA out of memory.\n");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_TRUE(found[0].truncated);
   ASSERT_EQ(found[0].exceptions.at(0).frames.size(), 1u);
@@ -251,7 +251,7 @@ TEST(Traceback, of_rich_without_its_top_begins_at_the_frame_above_the_arrow) {
 }
 
 TEST(Traceback, of_faulthandler_is_turned_around) {
-  const auto found = all(R"(Fatal Python error: Bus error
+  const auto found = all_tracebacks(R"(Fatal Python error: Bus error
 
 Current thread 0x00007f00 (most recent call first):
   File "/lib/torch/storage.py", line 3 in _share
@@ -263,7 +263,7 @@ Current thread 0x00007f00 (most recent call first):
 }
 
 TEST(Traceback, in_a_notebook_file) {
-  const auto found = all(
+  const auto found = all_tracebacks(
       "     \"\\u001b[0;31mOutOfMemoryError\\u001b[0m                          Traceback (most recent call last)\",\n"
       "     \"Cell \\u001b[0;32mIn[7], line 2\\u001b[0m\\n\\u001b[0;32m----> 2\\u001b[0m y = f(x)\\n\",\n"
       "     \"\\u001b[0;31mOutOfMemoryError\\u001b[0m: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 14.76 "

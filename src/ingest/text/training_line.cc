@@ -13,8 +13,6 @@ namespace {
 using model::PrintedBytes;
 using model::TrainingLogPoint;
 
-constexpr std::size_t kNone = std::string_view::npos;
-
 std::optional<PrintedBytes> size(std::string_view text, std::string_view label, std::int64_t unit = 0) {
   return size_after(text, label, Rounding::kNearest, unit);
 }
@@ -27,7 +25,7 @@ void read_place(std::string_view text, TrainingLogPoint& point) {
   for (const std::string_view label :
        {"epoch\": ", "'epoch': ", "Epoch(train)", "Epoch(val)", "Epoch:", "Epoch ", "epoch: ", "epoch=", "epoch ["}) {
     const std::size_t at = text.find(label);
-    if (at == kNone) continue;
+    if (at == kNowhere) continue;
     Cursor cursor(text.substr(at + label.size()));
     cursor.take_while([](char letter) { return is_blank(letter) || letter == '['; });
     if (const auto epoch = cursor.take_number(); epoch && *epoch >= 0) {
@@ -36,7 +34,7 @@ void read_place(std::string_view text, TrainingLogPoint& point) {
     }
   }
   // "[  50/120]" and "iteration  50/  1000"
-  for (std::size_t slash = text.find('/'); slash != kNone; slash = text.find('/', slash + 1)) {
+  for (std::size_t slash = text.find('/'); slash != kNowhere; slash = text.find('/', slash + 1)) {
     std::size_t begin = slash;
     while (begin > 0 && is_blank(text[begin - 1])) --begin;
     const std::size_t end_of_number = begin;
@@ -121,7 +119,7 @@ bool megatron(std::string_view text, TrainingLogPoint& point) {
 // OpenMMLab: "Epoch(train) [1][50/120]  lr: 1e-3  eta: 0:10  time: 0.5  data_time: 0.1  memory: 7123  loss: 0.3", in MB
 bool openmmlab(std::string_view text, TrainingLogPoint& point) {
   const std::size_t at = text.find("memory: ");
-  if (at == kNone || !(text.contains("data_time") || text.contains("eta:") || text.contains("lr:"))) return false;
+  if (at == kNowhere || !(text.contains("data_time") || text.contains("eta:") || text.contains("lr:"))) return false;
   Cursor cursor(text.substr(at + 8));
   const auto count = cursor.take_integer();
   if (!count || *count < 0 || cursor.peek() == '.') return false;
@@ -164,7 +162,7 @@ bool ultralytics(std::string_view text, TrainingLogPoint& point) {
 // "'init_mem_gpu_alloc_delta': 12345"
 bool huggingface(std::string_view text, TrainingLogPoint& point) {
   const std::size_t at = text.find("_mem_gpu_");
-  if (at == kNone) return false;
+  if (at == kNowhere) return false;
   std::size_t begin = at;
   while (begin > 0 && is_word(text[begin - 1])) --begin;
   Cursor cursor(text.substr(begin));
@@ -180,10 +178,10 @@ bool huggingface(std::string_view text, TrainingLogPoint& point) {
 bool others(std::string_view text, TrainingLogPoint& point) {
   const auto gib = [&](std::string_view label) {
     const std::size_t at = text.find(label);
-    if (at == kNone) return std::optional<PrintedBytes>();
+    if (at == kNowhere) return std::optional<PrintedBytes>();
     const std::size_t close = text.find_first_of(":=", at);
-    return close == kNone ? std::nullopt
-                          : size_after(text.substr(close), text.substr(close, 1), Rounding::kNearest, kGib);
+    return close == kNowhere ? std::nullopt
+                             : size_after(text.substr(close), text.substr(close, 1), Rounding::kNearest, kGib);
   };
   point.max_allocated = gib("memory/max_mem_allocated(gib)");
   if (!point.max_allocated) point.max_allocated = gib("memory/max_allocated");
@@ -229,7 +227,7 @@ constexpr std::array<OwnLabel, 23> kOwnLabels{{{"max_memory_allocated", &Trainin
 // says nothing.
 std::optional<PrintedBytes> labelled(std::string_view text, std::string_view label) {
   const std::size_t at = find_ignoring_case(text, label);
-  if (at == kNone || (at > 0 && (is_letter(text[at - 1]) || text[at - 1] == '_'))) return std::nullopt;
+  if (at == kNowhere || (at > 0 && (is_letter(text[at - 1]) || text[at - 1] == '_'))) return std::nullopt;
   Cursor cursor(text.substr(at + label.size()));
   if (cursor.rest().starts_with("  ")) return std::nullopt;  // a column of a table: nvidia-smi -q, free
   cursor.skip_blanks();

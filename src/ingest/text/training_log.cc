@@ -14,8 +14,6 @@ namespace {
 
 using model::TrainingLogPoint;
 
-constexpr std::size_t kNone = std::string_view::npos;
-
 class TrainingLogReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
@@ -69,8 +67,8 @@ class TrainingLogReader final : public TextReader {
     const std::string raw = take_line_above(above);
     if (!raw.contains("see_memory_usage")) return {};
     const std::size_t bracket = raw.rfind("see_memory_usage]");
-    return cut_text(trim(std::string_view(raw).substr(bracket == kNone ? parse_log_prefix(raw).length : bracket + 17)),
-                    120);
+    return cut_text(
+        trim(std::string_view(raw).substr(bracket == kNowhere ? parse_log_prefix(raw).length : bracket + 17)), 120);
   }
 
   // A long log is thinned evenly: when the list is full, every other point goes, and only every other one is taken on.
@@ -95,29 +93,29 @@ class TrainingLogReader final : public TextReader {
   int bar_lines_ = 0;
 };
 
-constexpr std::array<std::string_view, 23> kWords{"max_ma",
-                                                  " mem ",
-                                                  " mem:",
-                                                  " mem=",
-                                                  "mem_usage",
-                                                  " vram",
-                                                  "cpu virtual memory",
-                                                  "memallocated",
-                                                  "memory (mb)",
-                                                  "memory: ",
-                                                  "memory:",
-                                                  "max_mem",
-                                                  "max mem",
-                                                  "_mem_gpu_",
-                                                  "gpu_mem",
-                                                  "gpu mem",
-                                                  "memory/",
-                                                  "memory usage while",
-                                                  "allocated",
-                                                  "reserved",
-                                                  "peak mem",
-                                                  "peak_mem",
-                                                  "max reserved"};
+constexpr std::array<std::string_view, 23> kTrainingLogWords{"max_ma",
+                                                             " mem ",
+                                                             " mem:",
+                                                             " mem=",
+                                                             "mem_usage",
+                                                             " vram",
+                                                             "cpu virtual memory",
+                                                             "memallocated",
+                                                             "memory (mb)",
+                                                             "memory: ",
+                                                             "memory:",
+                                                             "max_mem",
+                                                             "max mem",
+                                                             "_mem_gpu_",
+                                                             "gpu_mem",
+                                                             "gpu mem",
+                                                             "memory/",
+                                                             "memory usage while",
+                                                             "allocated",
+                                                             "reserved",
+                                                             "peak mem",
+                                                             "peak_mem",
+                                                             "max reserved"};
 
 }  // namespace
 
@@ -127,7 +125,7 @@ std::optional<TrainingLogPoint> parse_training_log(std::string_view text) {
   return point;
 }
 
-const TextFormat kTrainingLogFormat{"training_log", kWords,
+const TextFormat kTrainingLogFormat{"training_log", kTrainingLogWords,
                                     [] { return std::unique_ptr<TextReader>(new TrainingLogReader); }};
 
 }  // namespace vramfit::ingest

@@ -23,8 +23,7 @@ using base::FileDescriptor;
 
 namespace {
 
-constexpr std::uint64_t kWriting = O_WRONLY | O_RDWR | O_TRUNC;
-constexpr unsigned kFchmodat2 = 452;
+constexpr std::uint64_t kOpensForWriting = O_WRONLY | O_RDWR | O_TRUNC;
 
 struct OpenHow {
   std::uint64_t flags, mode, resolve;
@@ -117,7 +116,7 @@ Answer Calls::parent_ready(const Found& found) {
 Answer Calls::open_found(const Found& found, std::uint64_t flags, mode_t mode) {
   const std::string own = tree_.mirror_of(found.path);
   const bool is_unnamed = (flags & O_TMPFILE) == O_TMPFILE;
-  const bool writes = (flags & kWriting) != 0 && (flags & O_PATH) == 0;
+  const bool writes = (flags & kOpensForWriting) != 0 && (flags & O_PATH) == 0;
   const bool creates = (flags & O_CREAT) != 0 && !found.exists;
   Answer answer;
   if (found.exists && (flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return Answer::error(EEXIST);
@@ -160,7 +159,7 @@ Answer Calls::open_found(const Found& found, std::uint64_t flags, mode_t mode) {
 Answer Calls::open(int folder, std::uint64_t path, std::uint64_t flags, mode_t mode, std::uint64_t resolve) {
   Found found;
   Answer problem;
-  const bool changes = (flags & (kWriting | O_CREAT)) != 0 && (flags & O_PATH) == 0;
+  const bool changes = (flags & (kOpensForWriting | O_CREAT)) != 0 && (flags & O_PATH) == 0;
   if (resolve != 0) return changes ? Answer::error(ENOSYS) : Answer::kernel();
   const bool follow = (flags & O_NOFOLLOW) == 0 && !((flags & O_CREAT) != 0 && (flags & O_EXCL) != 0);
   if (!find(folder, path, follow, found, problem)) return problem;

@@ -19,6 +19,8 @@
 
 namespace vramfit::isolate {
 
+inline constexpr unsigned kFchmodat2 = 452;  // younger than many a header
+
 struct Answer {
   enum class Kind { kKernel, kValue, kError, kFile } kind = Kind::kKernel;
   std::int64_t value = 0;     // kValue; of kError the errno

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "isolate/supervised/calls.h"
 #include "vramfit/plain_folders.h"
 
 namespace vramfit::isolate {
@@ -23,7 +24,6 @@ namespace vramfit::isolate {
 namespace {
 
 constexpr std::uint32_t kOtherAbi = 0x40000000;  // x32: the same architecture, other numbers
-constexpr std::uint32_t kFchmodat2 = 452;        // younger than many a header
 constexpr std::uint32_t kLargeFile = 0100000;    // O_LARGEFILE as the kernel has it
 constexpr std::uint32_t kHarmlessFlags =
     O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_NOATIME | kLargeFile;

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "isolate/mount_table.h"
+#include "isolate/permissions.h"
 #include "isolate/shared_memory.h"
 #include "isolate/upper_tree.h"
 
@@ -26,7 +27,6 @@ namespace {
 const std::string kDevices = "/dev", kSharedMemory = SharedMemoryFolder::kPlace;
 constexpr std::int64_t kBlock = 512;  // of st_blocks
 constexpr int kMaxLinks = 40;         // as path_resolution(7)
-constexpr mode_t kPermissions = 07777, kWriteBits = 0222;
 
 std::string join(const std::string& folder, const std::string& name) {
   return folder == "/" ? "/" + name : folder + "/" + name;

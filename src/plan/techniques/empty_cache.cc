@@ -7,7 +7,7 @@
 namespace vramfit::plan {
 namespace {
 
-constexpr double kCacheLeft = 0.7;
+constexpr double kCacheLeftByEmptying = 0.7;
 
 class EmptyCache final : public Technique {
  public:
@@ -30,7 +30,7 @@ class EmptyCache final : public Technique {
   }
 
   void predict(const model::Job&, const Target&, const model::Change&, Forecast& forecast) const override {
-    forecast.cache_scale *= kCacheLeft;
+    forecast.cache_scale *= kCacheLeftByEmptying;
     forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
   }
 

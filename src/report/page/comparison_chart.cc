@@ -14,8 +14,8 @@ using base::Bytes;
 
 namespace {
 
-constexpr int kWidth = 960, kLeft = 90, kRight = 200, kTop = 8, kRow = 36, kBar = 24, kBottom = 30;
-constexpr double kLetter = 7.2;  // width of one, about, at the charts' text size
+constexpr int kComparisonWidth = 960, kComparisonLeft = 90, kComparisonRight = 200, kComparisonTop = 8, kRow = 36,
+              kBar = 24, kComparisonBottom = 30;
 
 // One run's fullest card.
 struct Bar {
@@ -59,9 +59,9 @@ const OwnerTotal* find_owner(const Bar& bar, const std::string& name) {
 
 // Every bar has its parts in one order, so that they can be compared.
 std::string draw_bar(const Bar& bar, const std::vector<std::string>& names, int y, double scale) {
-  std::string svg =
-      fmt::format("<text class=\"end\" x=\"{}\" y=\"{}\">run {}</text>\n", kLeft - 8, y + 17, bar.run->stored.number);
-  double x = kLeft;
+  std::string svg = fmt::format("<text class=\"end\" x=\"{}\" y=\"{}\">run {}</text>\n", kComparisonLeft - 8, y + 17,
+                                bar.run->stored.number);
+  double x = kComparisonLeft;
   for (const std::string& name : names) {
     const OwnerTotal* owner = find_owner(bar, name);
     if (owner == nullptr) continue;
@@ -72,8 +72,8 @@ std::string draw_bar(const Bar& bar, const std::vector<std::string>& names, int 
         x, y, width, kBar, fill_of(name), bar.run->stored.number, escape(name), to_string(owner->bytes));
     x += width;
   }
-  const double limit = kLeft + static_cast<double>(bar.total.count()) * scale;
-  const bool has_limit = bar.total.count() > 0 && limit <= kWidth - kRight;
+  const double limit = kComparisonLeft + static_cast<double>(bar.total.count()) * scale;
+  const bool has_limit = bar.total.count() > 0 && limit <= kComparisonWidth - kComparisonRight;
   if (has_limit) {
     svg += fmt::format("<path class=\"limit\" d=\"M{:.1f} {}v{}\"/>\n", limit, y - 5, kBar + 10);
   }
@@ -86,11 +86,11 @@ std::string draw_bar(const Bar& bar, const std::vector<std::string>& names, int 
 std::string draw_axis(const std::vector<Bytes>& ticks, int bottom, double scale) {
   std::string svg;
   for (const Bytes tick : ticks) {
-    const double x = kLeft + static_cast<double>(tick.count()) * scale;
+    const double x = kComparisonLeft + static_cast<double>(tick.count()) * scale;
     svg += fmt::format(
         "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/><text class=\"middle\" "
         "x=\"{0:.1f}\" y=\"{3}\">{4}</text>\n",
-        x, kTop, bottom, bottom + 18, tick_text(tick));
+        x, kComparisonTop, bottom, bottom + 18, tick_text(tick));
   }
   return svg;
 }
@@ -131,10 +131,11 @@ std::string comparison_chart(const std::vector<RunFacts>& runs) {
   // The limit is drawn where it does not press the bars flat.
   const std::vector<Bytes> ticks =
       byte_ticks(largest_card.count() <= 3 * most.count() ? std::max(most, largest_card) : most, 6);
-  const double scale = (kWidth - kLeft - kRight) / static_cast<double>(ticks.back().count());
-  const int bottom = kTop + static_cast<int>(bars.size()) * kRow + 4;
+  const double scale =
+      (kComparisonWidth - kComparisonLeft - kComparisonRight) / static_cast<double>(ticks.back().count());
+  const int bottom = kComparisonTop + static_cast<int>(bars.size()) * kRow + 4;
   std::string svg = draw_axis(ticks, bottom, scale);
-  int y = kTop + 8;
+  int y = kComparisonTop + 8;
   for (const Bar& bar : bars) {
     svg += draw_bar(bar, names, y, scale);
     y += kRow;
@@ -144,7 +145,7 @@ std::string comparison_chart(const std::vector<RunFacts>& runs) {
       "role=\"group\" aria-label=\"What held the peak, run by run\"><svg class=\"chart\" viewBox=\"0 0 {} {}\" "
       "role=\"img\" aria-label=\"A bar for each run, made of what held its peak. The table below holds the numbers.\">"
       "\n{}</svg></div>\n{}</figure>\n",
-      legend(names), kWidth, bottom + kBottom, svg, numbers(bars, names));
+      legend(names), kComparisonWidth, bottom + kComparisonBottom, svg, numbers(bars, names));
 }
 
 }  // namespace vramfit::report::page

@@ -14,14 +14,14 @@ using model::Comparison;
 
 namespace {
 
-constexpr double kWidth = 240, kHeight = 14;
+constexpr double kSparklineWidth = 240, kSparklineHeight = 14;
 
 std::string bar(double part, double whole) {
   if (whole <= 0) return "";
   return fmt::format(
       "<svg class=\"inline-bar\" viewBox=\"0 0 {} {}\" aria-hidden=\"true\"><rect class=\"measure\" width=\"{:.1f}\" "
       "height=\"{}\"/></svg>",
-      kWidth, kHeight, kWidth * part / whole, kHeight);
+      kSparklineWidth, kSparklineHeight, kSparklineWidth * part / whole, kSparklineHeight);
 }
 
 std::string change(const std::optional<model::Peaks>& first, const std::optional<model::Peaks>& peaks) {

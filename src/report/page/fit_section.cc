@@ -13,12 +13,6 @@ using model::PlanRow;
 
 namespace {
 
-std::string words_of(std::string_view word) {
-  std::string text(word);
-  std::ranges::replace(text, '_', ' ');
-  return text;
-}
-
 std::string command(std::string_view what, const std::string& text) {
   if (text.empty()) return "";
   return fmt::format("<p>{}:</p>\n<pre tabindex=\"0\"><code>{}</code></pre>\n", escape(what), escape(text));

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "report/layout.h"
+#include "report/page/axis.h"
 #include "report/page/html.h"
 #include "report/sweep_map.h"
 
@@ -19,9 +20,8 @@ using model::TrialState;
 
 namespace {
 
-constexpr int kCellWidth = 120, kCellHeight = 46, kTop = 46, kMargin = 4;
-constexpr double kLetter = 7.2;  // width of one, about, at the charts' text size
-constexpr std::size_t kMostLetters = 28, kColumnLetters = 16;
+constexpr int kCellWidth = 120, kCellHeight = 46, kHeatMapTop = 46, kMargin = 4;
+constexpr std::size_t kHeatMapMostLetters = 28, kColumnLetters = 16;
 constexpr double kPalest = 0.08, kDarkest = 0.5;  // opacity; text stays readable on the darkest
 
 // From the least to the most memory of what fits.
@@ -49,12 +49,6 @@ HeatScale scale_of(const std::vector<SweepMap>& maps) {
     }
   }
   return scale;
-}
-
-std::string words_of(std::string_view verdict) {
-  std::string text(verdict);
-  std::ranges::replace(text, '_', ' ');
-  return text;
 }
 
 std::string outcome_of(const SweepCell& cell) {
@@ -120,7 +114,7 @@ std::string draw_border(const SweepMap& map, int left) {
   std::string svg;
   for (const BorderEdge& edge : find_border(map)) {
     const int x = left + static_cast<int>(edge.column + (edge.is_right ? 1 : 0)) * kCellWidth;
-    const int y = kTop + static_cast<int>(edge.row + (edge.is_right ? 0 : 1)) * kCellHeight;
+    const int y = kHeatMapTop + static_cast<int>(edge.row + (edge.is_right ? 0 : 1)) * kCellHeight;
     svg += fmt::format("<path class=\"border{}\" d=\"M{} {}{}{}\"/>\n", edge.is_sure ? "" : " unsure", x, y,
                        edge.is_right ? 'v' : 'h', edge.is_right ? kCellHeight : kCellWidth);
   }
@@ -133,7 +127,7 @@ int left_of(const std::vector<SweepMap>& maps) {
     letters = std::max(letters, columns(map.down));
     for (const std::string& row : map.rows) letters = std::max(letters, columns(row));
   }
-  return static_cast<int>(std::ceil(static_cast<double>(std::min(letters, kMostLetters)) * kLetter)) + 16;
+  return static_cast<int>(std::ceil(static_cast<double>(std::min(letters, kHeatMapMostLetters)) * kLetter)) + 16;
 }
 
 std::string draw_labels(const SweepMap& map, int left) {
@@ -142,14 +136,14 @@ std::string draw_labels(const SweepMap& map, int left) {
                        escape(shorten(text, most)), columns(text) > most ? "<title>" + escape(text) + "</title>" : "");
   };
   std::string svg = label("strong", left, 16, map.right, 60);
-  svg += label("strong end", left - 8, kTop - 10, map.down, kMostLetters);
+  svg += label("strong end", left - 8, kHeatMapTop - 10, map.down, kHeatMapMostLetters);
   for (std::size_t column = 0; column < map.columns.size(); ++column) {
-    svg += label("middle", left + static_cast<int>(column) * kCellWidth + kCellWidth / 2, kTop - 10,
+    svg += label("middle", left + static_cast<int>(column) * kCellWidth + kCellWidth / 2, kHeatMapTop - 10,
                  map.columns[column], kColumnLetters);
   }
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
-    svg += label("end", left - 8, kTop + static_cast<int>(row) * kCellHeight + kCellHeight / 2 + 5, map.rows[row],
-                 kMostLetters);
+    svg += label("end", left - 8, kHeatMapTop + static_cast<int>(row) * kCellHeight + kCellHeight / 2 + 5,
+                 map.rows[row], kHeatMapMostLetters);
   }
   return svg;
 }
@@ -175,12 +169,12 @@ std::vector<SweepPicture> draw_heat_maps(const SweepFacts& facts) {
     SweepPicture picture{.title = map.title,
                          .spoken = spoken_of(map),
                          .width = left + static_cast<int>(map.columns.size()) * kCellWidth + kMargin,
-                         .height = kTop + static_cast<int>(map.rows.size()) * kCellHeight + kMargin,
+                         .height = kHeatMapTop + static_cast<int>(map.rows.size()) * kCellHeight + kMargin,
                          .svg = draw_labels(map, left)};
     for (std::size_t row = 0; row < map.rows.size(); ++row) {
       for (std::size_t column = 0; column < map.columns.size(); ++column) {
         picture.svg += draw_cell(map.at(row, column), left + static_cast<int>(column) * kCellWidth,
-                                 kTop + static_cast<int>(row) * kCellHeight, facts, scale);
+                                 kHeatMapTop + static_cast<int>(row) * kCellHeight, facts, scale);
       }
     }
     picture.svg += draw_border(map, left);

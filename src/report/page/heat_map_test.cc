@@ -10,7 +10,7 @@
 namespace vramfit::report::page {
 namespace {
 
-std::size_t count(const std::string& text, const std::string& pattern) {
+std::size_t count_of(const std::string& text, const std::string& pattern) {
   const std::regex regex(pattern);
   return static_cast<std::size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), regex), {}));
 }
@@ -27,11 +27,11 @@ TEST(HeatMap, every_cell_tells_its_outcome_and_its_run) {
   const auto maps = draw_heat_maps(facts_of(testing::matrix()));
   ASSERT_EQ(maps.size(), 1u);
   const std::string& svg = maps[0].svg;
-  EXPECT_EQ(count(svg, "<rect"), 9u);
-  EXPECT_EQ(count(svg, "class=\"heat\""), 3u);
-  EXPECT_EQ(count(svg, "class=\"heat unsure\""), 1u);
-  EXPECT_EQ(count(svg, "class=\"unheated\""), 3u);
-  EXPECT_EQ(count(svg, "class=\"unheated unknown\""), 2u);
+  EXPECT_EQ(count_of(svg, "<rect"), 9u);
+  EXPECT_EQ(count_of(svg, "class=\"heat\""), 3u);
+  EXPECT_EQ(count_of(svg, "class=\"heat unsure\""), 1u);
+  EXPECT_EQ(count_of(svg, "class=\"unheated\""), 3u);
+  EXPECT_EQ(count_of(svg, "class=\"unheated unknown\""), 2u);
   for (const char* text : {">6.00 GiB<", ">OOM<", ">! 7.91 GiB<", ">not run<", ">failed<", ">run 14<"}) {
     EXPECT_NE(svg.find(text), std::string::npos) << text << svg;
   }
@@ -55,8 +55,8 @@ TEST(HeatMap, more_memory_is_darker) {
 // Each piece lies on the edge of a cell.
 TEST(HeatMap, the_border_is_drawn_between_cells) {
   const std::string svg = draw_heat_maps(facts_of(testing::matrix()))[0].svg;
-  EXPECT_EQ(count(svg, "class=\"border\""), 3u);
-  EXPECT_EQ(count(svg, "class=\"border unsure\""), 2u);
+  EXPECT_EQ(count_of(svg, "class=\"border\""), 3u);
+  EXPECT_EQ(count_of(svg, "class=\"border unsure\""), 2u);
   std::smatch first;
   ASSERT_TRUE(
       std::regex_search(svg, first, std::regex("<rect class=\"heat\" x=\"(\\d+)\" y=\"(\\d+)\" width=\"(\\d+)\"")));
@@ -81,12 +81,12 @@ TEST(SweepLines, a_search_is_drawn_with_its_border) {
   const auto lines = draw_sweep_lines(facts_of(testing::search()));
   ASSERT_EQ(lines.size(), 2u);
   const std::string& svg = lines[0].svg;
-  EXPECT_EQ(count(svg, "<circle class=\"fits\""), 3u);
-  EXPECT_EQ(count(svg, "class=\"lost\""), 2u) << "what failed is in the table alone";
+  EXPECT_EQ(count_of(svg, "<circle class=\"fits\""), 3u);
+  EXPECT_EQ(count_of(svg, "class=\"lost\""), 2u) << "what failed is in the table alone";
   EXPECT_NE(svg.find(">12 fits, 13 does not<"), std::string::npos) << svg;
   EXPECT_NE(svg.find("logarithmic"), std::string::npos);
   EXPECT_NE(svg.find("the card's memory: 8.00 GiB"), std::string::npos);
-  EXPECT_EQ(count(lines[1].svg, "class=\"border"), 0u);
+  EXPECT_EQ(count_of(lines[1].svg, "class=\"border"), 0u);
 }
 
 TEST(SweepLines, names_of_a_job_stay_text) {

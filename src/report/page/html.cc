@@ -121,4 +121,10 @@ std::string list(const std::vector<std::string>& items) {
   return html + "</ul>\n";
 }
 
+std::string words_of(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
 }  // namespace vramfit::report::page

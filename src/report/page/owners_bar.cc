@@ -13,7 +13,7 @@ using base::Bytes;
 
 namespace {
 
-constexpr double kWidth = 960, kHeight = 48;
+constexpr double kOwnersWidth = 960, kOwnersHeight = 48;
 
 std::string share_text(Bytes part, double whole) {
   const double share = 100.0 * static_cast<double>(part.count()) / whole;
@@ -27,14 +27,14 @@ std::string draw(const std::vector<OwnerTotal>& totals, double whole, const std:
   }
   std::string svg = fmt::format(
       "<svg class=\"bar\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}: {}\">\n",
-      kWidth, kHeight, escape(title), escape(spoken));
+      kOwnersWidth, kOwnersHeight, escape(title), escape(spoken));
   double x = 0;
   for (const OwnerTotal& total : totals) {
-    const double width = kWidth * static_cast<double>(total.bytes.count()) / whole;
+    const double width = kOwnersWidth * static_cast<double>(total.bytes.count()) / whole;
     svg += fmt::format(
         "<rect class=\"edge\" x=\"{:.2f}\" y=\"0\" width=\"{:.2f}\" height=\"{}\" fill=\"{}\"><title>{} "
         "{}</title></rect>\n",
-        x, width, kHeight, fill_of(total.owner), escape(total.owner), to_string(total.bytes));
+        x, width, kOwnersHeight, fill_of(total.owner), escape(total.owner), to_string(total.bytes));
     x += width;
   }
   return svg + "</svg>\n";

@@ -16,21 +16,22 @@ using model::PlanRow;
 
 namespace {
 
-constexpr double kWidth = 960, kHeight = 340;
-constexpr double kLeft = 76, kRight = 24, kTop = 24, kBottom = 52;
+constexpr double kPlanWidth = 960, kPlanHeight = 340;
+constexpr double kPlanLeft = 76, kPlanRight = 24, kPlanTop = 24, kPlanBottom = 52;
 
 Bytes peak_of(const PlanRow& row) { return row.proven ? row.proven->device : row.predicted; }
 
-struct Scale {
+struct PlanScale {
   double most_factor = 1, most_bytes = 1;
-  double x(double factor) const { return kLeft + (kWidth - kLeft - kRight) * factor / most_factor; }
+  double x(double factor) const { return kPlanLeft + (kPlanWidth - kPlanLeft - kPlanRight) * factor / most_factor; }
   double y(Bytes bytes) const {
-    return kHeight - kBottom - (kHeight - kTop - kBottom) * static_cast<double>(bytes.count()) / most_bytes;
+    return kPlanHeight - kPlanBottom -
+           (kPlanHeight - kPlanTop - kPlanBottom) * static_cast<double>(bytes.count()) / most_bytes;
   }
 };
 
 // A disc has been proven to fit; a cross has not, and is not filled.
-std::string draw_plan(const PlanRow& row, std::size_t number, bool fits, const Scale& scale) {
+std::string draw_plan(const PlanRow& row, std::size_t number, bool fits, const PlanScale& scale) {
   const double x = scale.x(row.time_factor);
   const double y = scale.y(peak_of(row));
   const std::string title = fmt::format("<title>{}: {}, {}, {:.2f} times as long</title>", number,
@@ -57,7 +58,7 @@ void add_label(std::vector<Label>& labels, double x, double y, std::size_t numbe
   labels.push_back({x, y, fmt::format("{}", number)});
 }
 
-std::string draw_plans(const model::FitResult& fit, const Scale& scale) {
+std::string draw_plans(const model::FitResult& fit, const PlanScale& scale) {
   std::string svg;
   std::vector<Label> labels;
   std::size_t number = 0;
@@ -69,32 +70,32 @@ std::string draw_plans(const model::FitResult& fit, const Scale& scale) {
   }
   for (const Label& label : labels) {
     // Towards the middle, where there is room.
-    const bool is_right = label.x > kWidth * 0.75;
+    const bool is_right = label.x > kPlanWidth * 0.75;
     svg += fmt::format("<text{} x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", is_right ? " class=\"end\"" : "",
                        label.x + (is_right ? -9 : 9), label.y + 18, label.text);
   }
   return svg;
 }
 
-std::string draw_axes(const Scale& scale, const std::vector<Bytes>& levels, const std::vector<double>& factors) {
+std::string draw_axes(const PlanScale& scale, const std::vector<Bytes>& levels, const std::vector<double>& factors) {
   std::string svg;
   for (const Bytes level : levels) {
-    svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kLeft, kWidth - kRight,
-                       scale.y(level), scale.y(level));
-    svg += fmt::format("<text class=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kLeft - 8, scale.y(level) + 4,
+    svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kPlanLeft,
+                       kPlanWidth - kPlanRight, scale.y(level), scale.y(level));
+    svg += fmt::format("<text class=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kPlanLeft - 8, scale.y(level) + 4,
                        tick_text(level));
   }
   for (const double factor : factors) {
     svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{}\">×{:.3g}</text>\n", scale.x(factor),
-                       kHeight - kBottom + 20, factor);
+                       kPlanHeight - kPlanBottom + 20, factor);
   }
   return svg + fmt::format(
                    "<text class=\"end\" x=\"{}\" y=\"{}\">time of a training step, against the job as it "
                    "is</text>\n",
-                   kWidth - kRight, kHeight - 10);
+                   kPlanWidth - kPlanRight, kPlanHeight - 10);
 }
 
-std::string draw_front(const RunFacts& run, const Scale& scale) {
+std::string draw_front(const RunFacts& run, const PlanScale& scale) {
   std::string points;
   for (const std::size_t index : run.front) {
     const PlanRow& row = run.fit->plans[index];
@@ -118,12 +119,12 @@ std::string plan_chart(const RunFacts& run) {
   if (fit.plans.empty() && fit.lost.empty()) return "";
   const auto levels = byte_ticks(most, 5);
   const auto factors = round_ticks(most_factor * 1.05, 8);
-  const Scale scale{factors.back(), static_cast<double>(levels.back().count())};
+  const PlanScale scale{factors.back(), static_cast<double>(levels.back().count())};
   std::string svg = draw_axes(scale, levels, factors) + draw_front(run, scale);
   svg += fmt::format(
       "<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"strong\" x=\"{}\" "
       "y=\"{:.1f}\">the card's memory: {}</text>\n",
-      kLeft, kWidth - kRight, scale.y(fit.limit), scale.y(fit.limit), kLeft + 6, scale.y(fit.limit) - 6,
+      kPlanLeft, kPlanWidth - kPlanRight, scale.y(fit.limit), scale.y(fit.limit), kPlanLeft + 6, scale.y(fit.limit) - 6,
       to_string(fit.limit));
   svg += draw_plans(fit, scale);
   return fmt::format(
@@ -135,7 +136,7 @@ std::string plan_chart(const RunFacts& run) {
       "tabindex=\"0\" role=\"group\" aria-label=\"Peak against time\"><svg class=\"chart\" viewBox=\"0 0 {} {}\" "
       "role=\"img\" aria-label=\"Peak of each plan against the time of a training step. The table of plans holds the "
       "numbers.\">\n{}</svg></div></figure>\n",
-      kWidth, kHeight, svg);
+      kPlanWidth, kPlanHeight, svg);
 }
 
 }  // namespace vramfit::report::page

@@ -17,11 +17,10 @@ using base::Bytes;
 
 namespace {
 
-constexpr int kWidth = 960, kHeight = 340;
-constexpr double kLeft = 76, kRight = 24, kTop = 30, kBottom = 52, kInset = 56;
-constexpr double kLetter = 7.2;      // width of one, about, at the charts' text size
+constexpr int kSweepWidth = 960, kSweepHeight = 340;
+constexpr double kSweepLeft = 76, kSweepRight = 24, kSweepTop = 30, kSweepBottom = 52, kSweepInset = 56;
 constexpr double kLogarithmic = 30;  // from this ratio of the largest to the least on
-constexpr std::size_t kMostLetters = 16;
+constexpr std::size_t kSweepMostLetters = 16;
 
 Bytes peak_of(const SweepPoint& point) { return point.trial->result.peaks->device; }
 
@@ -46,24 +45,25 @@ std::set<Bytes> limits_of(const std::vector<SweepLine>& lines) {
   return limits;
 }
 
-struct Scale {
+struct SweepScale {
   double least = 0, most = 1, most_bytes = 1;
   bool is_logarithmic = false;
   double x(double place) const {
-    const double whole = kWidth - kLeft - kRight - 2 * kInset;
-    if (most <= least) return kLeft + kInset + whole / 2;
+    const double whole = kSweepWidth - kSweepLeft - kSweepRight - 2 * kSweepInset;
+    if (most <= least) return kSweepLeft + kSweepInset + whole / 2;
     const double share =
         is_logarithmic ? std::log(place / least) / std::log(most / least) : (place - least) / (most - least);
-    return kLeft + kInset + whole * share;
+    return kSweepLeft + kSweepInset + whole * share;
   }
   double y(Bytes bytes) const {
-    return kHeight - kBottom - (kHeight - kTop - kBottom) * static_cast<double>(bytes.count()) / most_bytes;
+    return kSweepHeight - kSweepBottom -
+           (kSweepHeight - kSweepTop - kSweepBottom) * static_cast<double>(bytes.count()) / most_bytes;
   }
 };
 
 // Where places are numbers, all lines have one range.
-Scale scale_of(const SweepLine& line, const std::vector<SweepLine>& lines, Bytes most) {
-  Scale scale{line.points.front().place, line.points.back().place, static_cast<double>(most.count())};
+SweepScale scale_of(const SweepLine& line, const std::vector<SweepLine>& lines, Bytes most) {
+  SweepScale scale{line.points.front().place, line.points.back().place, static_cast<double>(most.count())};
   for (const SweepLine& other : lines) {
     if (!line.is_numeric || !other.is_numeric) continue;
     scale.least = std::min(scale.least, other.points.front().place);
@@ -100,7 +100,7 @@ std::string title_of(const SweepPoint& point, const SweepFacts& facts) {
                      to_string(peak_of(point)), number > 0 ? fmt::format(", run {}", number) : "");
 }
 
-std::string draw_point(const SweepPoint& point, const Scale& scale, const SweepFacts& facts) {
+std::string draw_point(const SweepPoint& point, const SweepScale& scale, const SweepFacts& facts) {
   const double x = scale.x(point.place), y = scale.y(peak_of(point));
   const std::string title = "<title>" + escape(title_of(point, facts)) + "</title>";
   switch (side_of(point.trial)) {
@@ -116,21 +116,21 @@ std::string draw_point(const SweepPoint& point, const Scale& scale, const SweepF
 }
 
 // What fits is named on its upper left and what does not on its right: away from the curve and from the border.
-std::string draw_run(const SweepPoint& point, const Scale& scale, const SweepFacts& facts, Labels& labels) {
+std::string draw_run(const SweepPoint& point, const SweepScale& scale, const SweepFacts& facts, Labels& labels) {
   const std::int64_t number = facts.run_of(*point.trial).number;
   if (number == 0) return "";
   const std::string text = fmt::format("run {}", number);
   const double width = static_cast<double>(text.size()) * kLetter;
   const bool fits = side_of(point.trial) == Side::kFits;
-  const double left = fits ? std::max(kLeft + 4, scale.x(point.place) - 9 - width)
-                           : std::min(kWidth - 4 - width, scale.x(point.place) + 6);
+  const double left = fits ? std::max(kSweepLeft + 4, scale.x(point.place) - 9 - width)
+                           : std::min(kSweepWidth - 4 - width, scale.x(point.place) + 6);
   const double at = scale.y(peak_of(point));
-  const double y = fits || at > kHeight - kBottom - 26 ? at - 7 : at + 20;
+  const double y = fits || at > kSweepHeight - kSweepBottom - 26 ? at - 7 : at + 20;
   if (!labels.take(left + width / 2, y, text)) return "";
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", left, y, text);
 }
 
-std::string draw_points(const SweepLine& line, const Scale& scale, const SweepFacts& facts, Labels& labels) {
+std::string draw_points(const SweepLine& line, const SweepScale& scale, const SweepFacts& facts, Labels& labels) {
   std::string svg, path;
   for (const SweepPoint& point : line.points) {
     if (side_of(point.trial) != Side::kFits) continue;
@@ -144,39 +144,40 @@ std::string draw_points(const SweepLine& line, const Scale& scale, const SweepFa
 
 std::string border_text(const SweepPoint& left, const SweepPoint& right) {
   for (const SweepPoint* point : {&left, &right}) {
-    if (side_of(point->trial) == Side::kUnsure) return shorten(point->value, kMostLetters) + " is borderline";
+    if (side_of(point->trial) == Side::kUnsure) return shorten(point->value, kSweepMostLetters) + " is borderline";
   }
   const bool is_left = side_of(left.trial) == Side::kFits;
-  return fmt::format("{} fits, {} does not", shorten(is_left ? left.value : right.value, kMostLetters),
-                     shorten(is_left ? right.value : left.value, kMostLetters));
+  return fmt::format("{} fits, {} does not", shorten(is_left ? left.value : right.value, kSweepMostLetters),
+                     shorten(is_left ? right.value : left.value, kSweepMostLetters));
 }
 
-std::string draw_borders(const SweepLine& line, const Scale& scale, Labels& labels) {
+std::string draw_borders(const SweepLine& line, const SweepScale& scale, Labels& labels) {
   std::string svg;
   for (const std::size_t i : find_border(line)) {
     const SweepPoint &left = line.points[i], &right = line.points[i + 1];
     const bool is_sure = side_of(left.trial) != Side::kUnsure && side_of(right.trial) != Side::kUnsure;
     const double x = (scale.x(left.place) + scale.x(right.place)) / 2;
-    svg += fmt::format("<path class=\"border{}\" d=\"M{:.1f} {}V{}\"/>\n", is_sure ? "" : " unsure", x, kTop,
-                       kHeight - kBottom);
+    svg += fmt::format("<path class=\"border{}\" d=\"M{:.1f} {}V{}\"/>\n", is_sure ? "" : " unsure", x, kSweepTop,
+                       kSweepHeight - kSweepBottom);
     const std::string text = border_text(left, right);
-    const bool is_right = x > kWidth / 2.0;  // towards the middle, where there is room
+    const bool is_right = x > kSweepWidth / 2.0;  // towards the middle, where there is room
     const double half = static_cast<double>(columns(text)) * kLetter / 2;
-    double y = kHeight - kBottom - 10;
-    while (y > kTop + 20 && !labels.take(x + (is_right ? -half - 10 : half + 10), y, text)) y -= 17;
+    double y = kSweepHeight - kSweepBottom - 10;
+    while (y > kSweepTop + 20 && !labels.take(x + (is_right ? -half - 10 : half + 10), y, text)) y -= 17;
     svg += fmt::format("<text class=\"strong{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", is_right ? " end" : "",
                        x + (is_right ? -10 : 10), y, escape(text));
   }
   return svg;
 }
 
-std::string draw_axes(const SweepLine& line, const Scale& scale, const std::vector<Bytes>& levels) {
+std::string draw_axes(const SweepLine& line, const SweepScale& scale, const std::vector<Bytes>& levels) {
   std::string svg;
   for (const Bytes level : levels) {
     svg += fmt::format(
         "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"end\" x=\"{}\" "
         "y=\"{:.1f}\">{}</text>\n",
-        kLeft, kWidth - kRight, scale.y(level), scale.y(level), kLeft - 8, scale.y(level) + 4, tick_text(level));
+        kSweepLeft, kSweepWidth - kSweepRight, scale.y(level), scale.y(level), kSweepLeft - 8, scale.y(level) + 4,
+        tick_text(level));
   }
   // The values on the two sides of the border come first: others give way to them.
   std::vector<std::size_t> order = find_border(line);
@@ -184,25 +185,26 @@ std::string draw_axes(const SweepLine& line, const Scale& scale, const std::vect
   Labels labels;
   for (const std::size_t i : order) {
     const double x = scale.x(line.points[i].place);
-    const std::string text = shorten(line.points[i].value, kMostLetters);
+    const std::string text = shorten(line.points[i].value, kSweepMostLetters);
     if (!labels.take(x, 0, text)) continue;
-    svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{}\">{}</text>\n", x, kHeight - kBottom + 20,
+    svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{}\">{}</text>\n", x, kSweepHeight - kSweepBottom + 20,
                        escape(text));
   }
-  return svg + fmt::format("<text class=\"end strong\" x=\"{}\" y=\"{}\">{}{}</text>\n", kWidth - kRight, kHeight - 10,
-                           escape(shorten(line.name, 60)), scale.is_logarithmic ? ", on a logarithmic scale" : "");
+  return svg + fmt::format("<text class=\"end strong\" x=\"{}\" y=\"{}\">{}{}</text>\n", kSweepWidth - kSweepRight,
+                           kSweepHeight - 10, escape(shorten(line.name, 60)),
+                           scale.is_logarithmic ? ", on a logarithmic scale" : "");
 }
 
 // One line over all, or, where the card varies, a piece at each trial.
-std::string draw_limits(const SweepLine& line, const Scale& scale, const std::set<Bytes>& limits, Labels& labels) {
+std::string draw_limits(const SweepLine& line, const SweepScale& scale, const std::set<Bytes>& limits, Labels& labels) {
   if (limits.size() == 1) {
     const std::string text = "the card's memory: " + to_string(*limits.begin());
     const double y = scale.y(*limits.begin()), half = static_cast<double>(columns(text)) * kLetter / 2;
-    labels.take(kLeft + 6 + half, y - 6, text);
+    labels.take(kSweepLeft + 6 + half, y - 6, text);
     return fmt::format(
         "<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"strong\" x=\"{}\" "
         "y=\"{:.1f}\">{}</text>\n",
-        kLeft, kWidth - kRight, y, y, kLeft + 6, y - 6, text);
+        kSweepLeft, kSweepWidth - kSweepRight, y, y, kSweepLeft + 6, y - 6, text);
   }
   std::string svg;
   for (const SweepPoint& point : line.points) {
@@ -233,12 +235,12 @@ std::vector<SweepPicture> draw_sweep_lines(const SweepFacts& facts) {
   const std::vector<Bytes> levels = byte_ticks(most, 5);
   std::vector<SweepPicture> pictures;
   for (const SweepLine& line : lines) {
-    const Scale scale = scale_of(line, lines, levels.back());
+    const SweepScale scale = scale_of(line, lines, levels.back());
     Labels labels;
     std::string svg = draw_axes(line, scale, levels) + draw_limits(line, scale, limits, labels);
     const std::string points = draw_points(line, scale, facts, labels);
     svg += draw_borders(line, scale, labels) + points;
-    pictures.push_back({line.title, spoken_of(line), kWidth, kHeight, std::move(svg)});
+    pictures.push_back({line.title, spoken_of(line), kSweepWidth, kSweepHeight, std::move(svg)});
   }
   return pictures;
 }
