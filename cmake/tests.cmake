@@ -27,10 +27,20 @@ vramfit_test_flags(vramfit_test_headers)
 set_target_properties(vramfit_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 target_compile_options(vramfit_test_headers PRIVATE -fPIE)
 
+# All of them, and those of one folder (src_tests, virtual_gpu_tests, recorder_tests), with no more than they need.
+add_custom_target(tests)
+
 # One test executable from sources beside the code: vramfit_test(NAME SOURCES... LIBS...).
 function(vramfit_test name)
   cmake_parse_arguments(T "" "" "SOURCES;LIBS" ${ARGN})
-  add_executable(${name} ${T_SOURCES})
+  add_executable(${name} EXCLUDE_FROM_ALL ${T_SOURCES})
+  get_filename_component(folder "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  if(NOT TARGET ${folder}_tests)
+    add_custom_target(${folder}_tests)
+  endif()
+  add_dependencies(${folder}_tests ${name})
+  add_dependencies(tests ${name})
+  vramfit_batches(${name})
   vramfit_test_flags(${name})
   target_precompile_headers(${name} REUSE_FROM vramfit_test_headers)
   target_link_libraries(${name} PRIVATE ${T_LIBS} GTest::gtest_main)
