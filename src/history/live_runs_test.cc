@@ -65,7 +65,8 @@ TEST(LiveRuns, shows_the_cards_of_a_session_and_remembers_them_when_it_is_gone) 
   EXPECT_FALSE(ours()->points.front().allocated.has_value()) << "nobody told any";
   EXPECT_TRUE(live.cards_of(1, 0).empty());
   const std::int64_t last = ours()->points.back().at_ms;
-  for (const LivePoint& point : live.cards_of(::getpid(), last).back().points) EXPECT_GT(point.at_ms, last);
+  const std::vector<model::LiveCard> later = live.cards_of(::getpid(), last);
+  for (const LivePoint& point : later.back().points) EXPECT_GT(point.at_ms, last);
   session.reset();
   EXPECT_TRUE(becomes([&] { return !ours()->is_alive; }));
   EXPECT_EQ(ours()->used, Bytes::gib(1));

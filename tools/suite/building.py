@@ -25,14 +25,15 @@ def count_lanes() -> int:
     return max(1, min(4, len(os.sched_getaffinity(0)), int(available_gib() / 5)))
 
 
-def build(preset: str, targets: tuple[str, ...] = ()) -> Outcome:
+def build(preset: str, targets: tuple[str, ...] = (), jobs: int | None = None) -> Outcome:
+    """A folder that is made here compiles in batches (docs/build.md); one that a developer made stays as it is."""
     configured = Outcome()
     if not (ROOT / "build" / preset / "build.ninja").exists():
-        configured = run_check(["cmake", "--preset", preset])
+        configured = run_check(["cmake", "--preset", preset, "-DVRAMFIT_BATCHES=ON"])
         if configured.failed:
             return configured
     chosen = [argument for target in targets for argument in ("--target", target)]
-    return run_check(["cmake", "--build", f"build/{preset}", "--parallel", str(count_jobs()), *chosen])
+    return run_check(["cmake", "--build", f"build/{preset}", "--parallel", str(jobs or count_jobs()), *chosen])
 
 
 def run_unit_tests(preset: str, label: str | None = None, without: str | None = None) -> Outcome:
@@ -60,19 +61,40 @@ def run_unit_tests(preset: str, label: str | None = None, without: str | None = 
     return outcome
 
 
-# What runs threads of its own or is loaded into processes that do, with the labels of its tests.
-THREADED = ("virtual_gpu/all", "recorder/all", "base_test", "store_test", "http_test")
+# What runs threads of its own or is loaded into processes that do: the targets of its tests, and their labels.
+THREADED = ("base_test", "store_test", "http_test", "virtual_gpu_tests", "recorder_tests")
 THREADED_LABELS = "virtual_gpu|recorder|threads"
 
 
-def run_sanitized(preset: str, targets: tuple[str, ...] = (), label: str | None = None) -> Outcome:
-    built = build(preset, targets)
+def run_sanitized(preset: str, targets: tuple[str, ...], label: str | None = None) -> Outcome:
+    """With one compiler: it works beside the tests of Python, for which it would otherwise leave no core."""
+    built = build(preset, targets, jobs=1)
     return built if built.failed else built + run_unit_tests(preset, label=label)
+
+
+def run_quick_tests(_tier: str) -> Outcome:
+    built = build("dev", ("tests",))
+    return built if built.failed else built + run_unit_tests("dev", without="slow")
 
 
 SECTIONS = [
     Section("build", lambda tier: build("dev"), is_required=True),
-    Section("unit tests", lambda tier: run_unit_tests("dev", without="slow" if tier == "quick" else None)),
-    Section("address and undefined-behaviour sanitizers", lambda tier: run_sanitized("asan"), tiers=("all",)),
-    Section("thread sanitizer", lambda tier: run_sanitized("tsan", THREADED, THREADED_LABELS), tiers=("all",)),
+    # The whole run has the same tests under the sanitizers, which see more.
+    Section("unit tests", run_quick_tests, tiers=("quick",)),
+]
+
+# Beside the tests of Python.
+SANITIZED = [
+    Section(
+        "unit tests under the address and undefined-behaviour sanitizers",
+        lambda tier: run_sanitized("asan", ("tests",)),
+        tiers=("ci", "all"),
+        is_unnoticed=True,
+    ),
+    Section(
+        "threaded unit tests under the thread sanitizer",
+        lambda tier: run_sanitized("tsan", THREADED, THREADED_LABELS),
+        tiers=("ci", "all"),
+        is_unnoticed=True,
+    ),
 ]

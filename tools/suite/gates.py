@@ -49,6 +49,13 @@ def without_precompiled(command: str) -> str:
     return re.sub(r" -Winvalid-pch| -include \S*cmake_pch\.hxx", "", command)
 
 
+def files_of(compiled: str) -> list[str]:
+    """What a command compiles: one file, or a batch of them, which CMake's own file includes one after the other."""
+    if "/Unity/" not in compiled:
+        return [compiled]
+    return re.findall(r'^#include "(.+)"$', Path(compiled).read_text(), re.MULTILINE)
+
+
 def write_database(folder: Path) -> list[str]:
     """A compilation database of our sources without their tests; the files in it.
 
@@ -58,8 +65,10 @@ def write_database(folder: Path) -> list[str]:
     ours = {str(ROOT / name) for name in tracked("src/*.cc", "recorder/*.cc", "virtual_gpu/*.cc")}
     entries: dict[str, dict[str, str]] = {}
     for entry in json.loads((ROOT / "build" / "dev" / "compile_commands.json").read_text()):
-        if entry["file"] in ours and not entry["file"].endswith("_test.cc"):
-            entries.setdefault(entry["file"], entry | {"command": without_precompiled(entry["command"])})
+        command = without_precompiled(entry["command"])
+        for file in files_of(entry["file"]):
+            if file in ours and not file.endswith("_test.cc"):
+                entries.setdefault(file, entry | {"file": file, "command": command.replace(entry["file"], file)})
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "compile_commands.json").write_text(json.dumps(list(entries.values())))
     return sorted(entries)
