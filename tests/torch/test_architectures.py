@@ -12,6 +12,8 @@ import subprocess
 import pytest
 from product import VRAMFIT, Product
 
+pytestmark = pytest.mark.by_release
+
 OPERATORS = """
     import torch
     from torch import nn

@@ -14,6 +14,7 @@ import pytest
 from card_run import MIB, run_script
 
 pytestmark = [
+    pytest.mark.by_release,
     pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="this environment has no triton"),
     pytest.mark.skipif(shutil.which("gcc") is None, reason="triton compiles its launcher with gcc"),
     pytest.mark.skipif(

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from card_run import MIB, run_script
 
+pytestmark = pytest.mark.by_release
+
 # Graphs come last: after a failed capture PyTorch up to 2.6 can no longer empty its cache.
 TOGETHER = ("tensors", "segments", "pinned", "contents", "streams", "reports", "out_of_memory", "graphs")
 

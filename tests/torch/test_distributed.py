@@ -23,6 +23,7 @@ def plain(alone: CardRun) -> dict:
     return alone.line()
 
 
+@pytest.mark.by_release
 @pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_every_collective_gives_what_it_must(ranks: int) -> None:
     lines = run_ranks(ranks, "collectives.py").lines()

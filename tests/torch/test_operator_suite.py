@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
 from card_run import finished, run_on_card
+
+pytestmark = pytest.mark.by_release
 
 
 def test_every_operator_on_a_virtual_h100() -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from card_run import SCRIPTS, run_script
 
+pytestmark = pytest.mark.by_release
+
 EXACT = ("--steps", "all", "--values", "cpu")
 # The two runs sum in different orders. The longest sums here have some 2000 terms (a weight's gradient in a
 # convolution: 8 pictures of 16 x 16); summed in any order they differ by about sqrt(2000) x 6e-8 = 3e-6 of themselves

@@ -56,19 +56,23 @@ def files_of(compiled: str) -> list[str]:
     return re.findall(r'^#include "(.+)"$', Path(compiled).read_text(), re.MULTILINE)
 
 
-def write_database(folder: Path) -> list[str]:
+def write_database(folder: Path, in_batches: bool) -> list[str]:
     """A compilation database of our sources without their tests; the files in it.
 
     A stand-in is compiled once per CUDA major version, and clang-tidy reads a file once per command it finds for it:
-    one of them is enough here.
+    one of them is enough here. In batches, it reads the headers of a dozen files once: a fifth of the time, for a
+    using-declaration that only another file of the batch uses.
     """
     ours = {str(ROOT / name) for name in tracked("src/*.cc", "recorder/*.cc", "virtual_gpu/*.cc")}
     entries: dict[str, dict[str, str]] = {}
+    seen: set[str] = set()
     for entry in json.loads((ROOT / "build" / "dev" / "compile_commands.json").read_text()):
         command = without_precompiled(entry["command"])
-        for file in files_of(entry["file"]):
-            if file in ours and not file.endswith("_test.cc"):
-                entries.setdefault(file, entry | {"file": file, "command": command.replace(entry["file"], file)})
+        own = {file for file in files_of(entry["file"]) if file in ours and not file.endswith("_test.cc")}
+        for file in [entry["file"]] if in_batches else own:
+            if own - seen:
+                entries[file] = entry | {"file": file, "command": command.replace(entry["file"], file)}
+        seen |= own
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "compile_commands.json").write_text(json.dumps(list(entries.values())))
     return sorted(entries)
@@ -78,14 +82,13 @@ def check_tidy(tier: str) -> Outcome:
     """clang-tidy with the cheap checks of .clang-tidy over our sources; tests are left out."""
     program = python_environments.tool("clang-tidy")
     database = ROOT / "build" / "dev" / "tidy"
-    files = write_database(database)
+    files = write_database(database, in_batches=tier != "all")
 
     def tidy(some: list[str]) -> Outcome:
         return run_check([program, "--quiet", "-p", str(database), *some])
 
-    groups = [files[start : start + 8] for start in range(0, len(files), 8)]  # starting it costs a tenth of a second
     with ThreadPoolExecutor(count_jobs()) as pool:
-        results = list(pool.map(tidy, groups))
+        results = list(pool.map(tidy, [[file] for file in files]))
     total = Outcome(passed=1) if not any(result.failed for result in results) else Outcome(failed=1)
     total.details = [line for result in results for line in result.details]
     return total

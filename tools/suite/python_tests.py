@@ -9,13 +9,15 @@ from . import python_environments
 from .section import ROOT, Outcome, Section, read_junit
 
 
-def run_pytest(name: str, environment: str, chosen: list[str], tier: str) -> Outcome:
+def run_pytest(name: str, environment: str, chosen: list[str], tier: str, is_second_release: bool = False) -> Outcome:
     """Runs folders of tests, or tests by their names."""
     interpreter = python_environments.python(environment)
     report = ROOT / "build" / "dev" / "reports" / f"{name.replace(' ', '-')}.xml"
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
     marks = {"quick": "not slow and not every_version", "ci": "not every_version", "all": ""}[tier]
+    if tier == "ci" and is_second_release:
+        marks += " and by_release"
     command = [
         str(interpreter),
         "-m",
@@ -50,12 +52,18 @@ _WANTED: list[tuple[str, tuple[str, ...]]] = []  # the environment of each suite
 
 
 def suite(
-    name: str, environment: str, folder: str, tiers: tuple[str, ...] = ("quick", "ci", "all"), is_alone: bool = False
+    name: str,
+    environment: str,
+    folder: str,
+    tiers: tuple[str, ...] = ("quick", "ci", "all"),
+    is_alone: bool = False,
+    is_second_release: bool = False,
 ) -> Section:
+    """`is_second_release`: CI runs of it what differs between releases of torch (marked by_release)."""
     _WANTED.append((environment, tiers))
     return Section(
         name,
-        lambda tier: run_pytest(name, environment, [folder], tier),
+        lambda tier: run_pytest(name, environment, [folder], tier, is_second_release),
         tiers=tiers,
         shares_machine=not is_alone,
         run_again=lambda tests: run_pytest(f"{name} again", environment, tests, "all"),
@@ -80,17 +88,17 @@ SECTIONS = [
     suite("files", "torch-2.12", "tests/files", tiers=("ci", "all")),
     suite("watch on torch 2.12", "torch-2.12", "tests/watch", tiers=("ci", "all"), is_alone=True),
     suite("torch 2.12", "torch-2.12", "tests/torch", tiers=("ci", "all")),
-    suite("torch 2.6", "torch-2.6", "tests/torch", tiers=("ci", "all")),
+    suite("torch 2.6", "torch-2.6", "tests/torch", tiers=("ci", "all"), is_second_release=True),
     suite("every version of torch", "tools", "tests/versions", tiers=("all",)),
     suite("programs that people run", "programs", "tests/programs", tiers=("all",)),
     suite("doctor on torch 2.12", "torch-2.12", "tests/doctor"),
     suite("examples on torch 2.12", "torch-2.12", "tests/examples", tiers=("ci", "all")),
     suite("cases on torch 2.12", "torch-2.12", "tests/cases", tiers=("ci", "all")),
     suite("causes in running scripts on torch 2.12", "torch-2.12", "tests/diagnose", tiers=("ci", "all")),
-    suite("causes in running scripts on torch 2.6", "torch-2.6", "tests/diagnose", tiers=("ci", "all")),
+    suite("causes in running scripts on torch 2.6", "torch-2.6", "tests/diagnose", tiers=("all",)),
     suite("sweeps on torch 2.12", "torch-2.12", "tests/sweep", tiers=("ci", "all")),
     suite("command line on torch 2.12", "torch-2.12", "tests/cli"),
-    suite("command line on torch 2.6", "torch-2.6", "tests/cli", tiers=("ci", "all")),
+    suite("command line on torch 2.6", "torch-2.6", "tests/cli", tiers=("all",)),
     suite("project tests", "tools", "tests/project"),
     suite("allocator on torch 2.12", "torch-2.12", "tests/allocator"),
     suite("allocator on torch 2.6", "torch-2.6", "tests/allocator", tiers=("ci", "all")),
@@ -102,7 +110,7 @@ SECTIONS = [
     suite("exports", "readers", "tests/export", tiers=("ci", "all")),
     suite("local page on torch 2.12", "torch-2.12", "tests/serve", tiers=("ci", "all")),
     suite("modules on torch 2.12", "torch-2.12", "tests/modules", tiers=("ci", "all")),
-    suite("modules on torch 2.6", "torch-2.6", "tests/modules", tiers=("ci", "all")),
+    suite("modules on torch 2.6", "torch-2.6", "tests/modules", tiers=("all",)),
     suite("hooks on torch 2.12", "torch-2.12", "tests/hooks"),
     suite("hooks on torch 2.6", "torch-2.6", "tests/hooks", tiers=("ci", "all")),
     suite("habits of training loops on torch 2.12", "torch-2.12", "tests/habits", tiers=("ci", "all")),

@@ -11,18 +11,21 @@
 namespace vramfit::ledger {
 namespace {
 
+// Recorders read it without the lock.
+void set_used(vf_card_use& use, int64_t bytes) { __atomic_store_n(&use.used_bytes, bytes, __ATOMIC_RELAXED); }
+
 void recompute_used(vf_ledger& ledger) {
   for (uint32_t card = 0; card < ledger.card_count; ++card) {
     int64_t sum = ledger.cards[card].occupied_bytes;
     for (const vf_process& process : ledger.processes) sum += process.pid != 0 ? process.used_bytes[card] : 0;
-    ledger.use[card].used_bytes = sum;
+    set_used(ledger.use[card], sum);
   }
 }
 
 // Peaks stay readable until the slot is used again.
 void empty_slot(vf_ledger& ledger, vf_process& process) {
   for (uint32_t card = 0; card < ledger.card_count; ++card) {
-    ledger.use[card].used_bytes -= process.used_bytes[card];
+    set_used(ledger.use[card], ledger.use[card].used_bytes - process.used_bytes[card]);
     process.used_bytes[card] = 0;
     process.context_bytes[card] = 0;
     process.library_bytes[card] = 0;
@@ -58,7 +61,7 @@ void add(vf_ledger& ledger, int slot, int card, int64_t bytes) {
   vf_card_use& use = ledger.use[card];
   process.used_bytes[card] += bytes;
   process.peak_used_bytes[card] = std::max(process.peak_used_bytes[card], process.used_bytes[card]);
-  use.used_bytes += bytes;
+  set_used(use, use.used_bytes + bytes);
   use.peak_used_bytes = std::max(use.peak_used_bytes, use.used_bytes);
 }
 
@@ -142,7 +145,7 @@ void take_oversubscribed(const Lock&, vf_ledger& ledger, int slot, int card, int
 
 void give_back(const Lock&, vf_ledger& ledger, int slot, int card, int64_t bytes) {
   ledger.processes[slot].used_bytes[card] -= bytes;
-  ledger.use[card].used_bytes -= bytes;
+  set_used(ledger.use[card], ledger.use[card].used_bytes - bytes);
 }
 
 int64_t free_bytes(const Lock&, const vf_ledger& ledger, int card) {

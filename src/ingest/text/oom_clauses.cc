@@ -36,12 +36,12 @@ Letters squeeze(std::string_view text) {
   return letters;
 }
 
-constexpr std::array<std::string_view, 9> kUnits{"bytes", "kib", "mib", "gib", "tib", "kb", "mb", "gb", "tb"};
+constexpr std::array<std::string_view, 9> kUnitWords{"bytes", "kib", "mib", "gib", "tib", "kb", "mb", "gb", "tb"};
 
 std::optional<PrintedBytes> size_at(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && is_number_letter(text[end])) ++end;
-  for (const std::string_view unit : kUnits) {
+  for (const std::string_view unit : kUnitWords) {
     if (text.substr(end).starts_with(unit)) {
       return printed_bytes(text.substr(at, end - at), unit_bytes(unit), Rounding::kNearest);
     }
@@ -60,7 +60,7 @@ std::optional<PrintedBytes> size_behind(std::string_view text, std::string_view 
 // The size that ends where `label` begins. `label` may occur several times: the first with a size before it counts.
 std::optional<PrintedBytes> size_ending_at(std::string_view text, std::string_view label) {
   for (std::size_t at = text.find(label); at != kNowhere; at = text.find(label, at + 1)) {
-    for (const std::string_view unit : kUnits) {
+    for (const std::string_view unit : kUnitWords) {
       if (!text.substr(0, at).ends_with(unit)) continue;
       std::size_t begin = at - unit.size();
       while (begin > 0 && is_number_letter(text[begin - 1])) --begin;
