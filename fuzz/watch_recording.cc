@@ -9,7 +9,7 @@
 
 #include "watch/recording.h"
 
-namespace app = vramfit::app;
+namespace watch = vramfit::watch;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
