@@ -5,9 +5,11 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "python_layout.h"
+#include "python_offsets.h"
 
 namespace vramfit::recorder {
 
@@ -26,14 +28,17 @@ bool find(Function& function, const char* name) {
   return function != nullptr;
 }
 
-const PythonLayout* find_layout(std::string_view version) {  // "3.11.7 (main, ...)"
-  if (!version.starts_with("3.")) return nullptr;
-  if (version.find("free-threading") != std::string_view::npos) return nullptr;
+// Of this process' Python: "3.11.7 (main, ...)".
+std::optional<PythonLayout> find_layout(std::string_view version) {
+  if (!version.starts_with("3.")) return std::nullopt;
+  if (version.find("free-threading") != std::string_view::npos) return std::nullopt;
   const int minor = std::atoi(version.data() + 2);
   for (const PythonLayout& layout : kPythonLayouts) {
-    if (layout.minor == minor) return &layout;
+    if (layout.minor == minor) return layout;
   }
-  return nullptr;
+  const void* runtime = minor >= 13 ? dlsym(RTLD_DEFAULT, "_PyRuntime") : nullptr;
+  if (runtime == nullptr) return std::nullopt;
+  return read_python_offsets({static_cast<const uint64_t*>(runtime), kPythonOffsetsWords});
 }
 
 void append_utf8(std::string& text, uint32_t point) {
@@ -56,7 +61,7 @@ std::atomic<State> state{State::kUnknown};
 }  // namespace
 
 struct PythonFrames::Api {
-  const PythonLayout* layout = nullptr;
+  std::optional<PythonLayout> layout;
   const void* code_type = nullptr;
   int (*is_initialized)() = nullptr;
   void* (*this_thread_state)() = nullptr;
@@ -83,13 +88,13 @@ bool PythonFrames::load() {
   if (!find(version, "Py_GetVersion")) return false;
   api.layout = find_layout(version());
   api.code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
-  const bool found =
-      api.layout != nullptr && api.code_type != nullptr && find(api.is_initialized, "Py_IsInitialized") &&
-      find(api.this_thread_state, "PyGILState_GetThisThreadState") && find(api.code_line, "PyCode_Addr2Line") &&
-      find(api.gil_check, "PyGILState_Check") && find(api.eval_frame, "PyEval_GetFrame") &&
-      find(api.frame_code, "PyFrame_GetCode") && find(api.frame_line, "PyFrame_GetLineNumber") &&
-      find(api.attribute, "PyObject_GetAttrString") && find(api.as_utf8, "PyUnicode_AsUTF8") &&
-      find(api.decrement, "Py_DecRef") && find(api.clear_error, "PyErr_Clear");
+  const bool found = api.layout && api.code_type != nullptr && find(api.is_initialized, "Py_IsInitialized") &&
+                     find(api.this_thread_state, "PyGILState_GetThisThreadState") &&
+                     find(api.code_line, "PyCode_Addr2Line") && find(api.gil_check, "PyGILState_Check") &&
+                     find(api.eval_frame, "PyEval_GetFrame") && find(api.frame_code, "PyFrame_GetCode") &&
+                     find(api.frame_line, "PyFrame_GetLineNumber") && find(api.attribute, "PyObject_GetAttrString") &&
+                     find(api.as_utf8, "PyUnicode_AsUTF8") && find(api.decrement, "Py_DecRef") &&
+                     find(api.clear_error, "PyErr_Clear");
   if (found) api_ = &api;
   return found;
 }
@@ -106,6 +111,11 @@ bool PythonFrames::ready() {
     state.store(State::kUnusable, std::memory_order_release);
   } else if (api_->is_initialized() && api_->gil_check() && api_->eval_frame() != nullptr) {
     right = check();
+    for (unsigned kind : {16u, 8u}) {  // its place is not told: behind the marks of interned strings, which have grown
+      if (right || api_->layout->minor < 13) break;
+      api_->layout->unicode_kind = kind;
+      right = check();
+    }
     state.store(right ? State::kRight : State::kUnusable, std::memory_order_release);
   }
   loading.store(false);
@@ -147,8 +157,8 @@ PythonFrames::Frame PythonFrames::outer(Frame frame) const { return read<Frame>(
 
 PythonFrames::Site PythonFrames::site(Frame frame) const {
   const PythonLayout& layout = *api_->layout;
-  if (layout.frame_owner != 0 && read<unsigned char>(frame, layout.frame_owner) == kOwnedByCStack) return {};
-  const auto* code = read<const void*>(frame, layout.frame_code);
+  if (layout.frame_owner != 0 && read<unsigned char>(frame, layout.frame_owner) >= kOwnedByInterpreter) return {};
+  const auto* code = reinterpret_cast<const void*>(read<uintptr_t>(frame, layout.frame_code) & ~kReferenceMarks);
   if (code == nullptr || read<const void*>(code, kObjectType) != api_->code_type) return {};
   if (!layout.instruction_is_index) return {code, read<const void*>(frame, layout.frame_instruction)};
   const auto index = static_cast<intptr_t>(read<int>(frame, layout.frame_instruction));
@@ -165,14 +175,14 @@ int PythonFrames::line(const Site& site) const {
 
 std::string PythonFrames::text(const void* unicode) const {
   constexpr size_t kMaxPoints = 2048;
-  const auto bits = read<uint32_t>(unicode, kUnicodeState);
+  const auto bits = read<uint32_t>(unicode, kUnicodeState) >> api_->layout->unicode_kind;
   if ((bits & kUnicodeCompactBit) == 0) return {};
   const size_t length = std::min(read<size_t>(unicode, kUnicodeLength), kMaxPoints);
   const auto* bytes = static_cast<const unsigned char*>(unicode);
   if ((bits & kUnicodeAsciiBit) != 0) {
     return {reinterpret_cast<const char*>(bytes + api_->layout->unicode_ascii), length};
   }
-  const unsigned kind = (bits >> kUnicodeKindShift) & kUnicodeKindMask;  // bytes a code point
+  const unsigned kind = bits & kUnicodeKindMask;  // bytes a code point
   std::string text;
   for (size_t i = 0; i < length; ++i) {
     const size_t at = api_->layout->unicode_compact + i * kind;

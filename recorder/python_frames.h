@@ -8,8 +8,9 @@
 //
 // PyTorch releases the GIL before an operator runs, and its allocator reports a block while it holds its own lock: to
 // take the GIL there could deadlock. But a thread inside a C call can't change its own Python frames, so they can be
-// read as plain memory. The layouts are facts of CPython 3.9 to 3.13 (64-bit, with the GIL), and check() compares what
-// they give with the official API before they are used: on any difference, or another version, there are no frames.
+// read as plain memory. The layouts are facts of CPython 3.9 to 3.12 (64-bit, with the GIL) and told by the interpreter
+// from 3.13 on; check() compares what they give with the official API before they are used: on any difference there are
+// no frames.
 namespace vramfit::recorder {
 
 class PythonFrames {
@@ -44,7 +45,7 @@ class PythonFrames {
   std::string text(const void* unicode) const;
 
   struct Api;
-  const Api* api_ = nullptr;
+  Api* api_ = nullptr;
 };
 
 }  // namespace vramfit::recorder

@@ -62,7 +62,6 @@ Platforms parse_platforms(std::string_view text) {
   Platforms platforms;
   for (const auto& row : file.at("torch")) platforms.torch.push_back(read_release(row));
   platforms.cuda_majors = file.at("cuda_majors").get<std::vector<int>>();
-  platforms.python_with_lines = file.at("python_with_lines").get<std::vector<int>>();
   std::ranges::sort(platforms.cuda_majors);
   return platforms;
 }

@@ -15,7 +15,6 @@ namespace vramfit::job {
 struct Platforms {
   std::vector<TorchRelease> torch;     // newest first
   std::vector<int> cuda_majors;        // with stand-ins, rising
-  std::vector<int> python_with_lines;  // minor versions of Python 3 whose frames the recorder can read
 };
 
 // Throws on a text that is no such file: it is compiled in.

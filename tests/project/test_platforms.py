@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from product import STAGE
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +41,43 @@ def test_each_release_that_is_tested_throughout_has_its_requirements(root: Path,
         assert f"torch=={release['version']}" in requirements.read_text(encoding="utf-8")
 
 
-def test_the_recorder_reads_frames_of_the_pythons_that_are_named(root: Path, platforms: dict[str, Any]) -> None:
+def test_the_recorder_knows_the_layouts_that_are_named(root: Path, platforms: dict[str, Any]) -> None:
     layouts = (root / "recorder" / "python_layout.h").read_text(encoding="utf-8")
-    minors = re.findall(r"^    \{(\d+), ", layouts, re.MULTILINE)
-    assert [int(minor) for minor in minors] == platforms["python_with_lines"]
+    minors = [int(minor) for minor in re.findall(r"^    \{(\d+), ", layouts, re.MULTILINE)]
+    assert minors == platforms["python_layouts"]
+    assert minors[-1] + 1 == platforms["python_tells_its_layout_from"]
+
+
+FINDS_LINES = """
+import ctypes, sys
+recorder = ctypes.PyDLL(sys.argv[1])
+class Nüsse:
+    def fünf(self):
+        return recorder.vramfit_finds_lines()
+print(Nüsse().fünf())
+"""
+
+
+def find_python(minor: int) -> Path | None:
+    found = shutil.which(f"python3.{minor}")
+    others = sorted(Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"))
+    works = [path for path in [*others, *([Path(found)] if found else [])] if runs(path)]
+    return works[0] if works else None
+
+
+def runs(python: Path) -> bool:
+    return subprocess.run([python, "-c", ""], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("minor", range(9, 16))
+def test_the_recorder_reads_the_frames_of_every_python_that_is_here(minor: int) -> None:
+    """It compares the line, the file and the function that it reads with what the interpreter says of them."""
+    python = find_python(minor)
+    if python is None:
+        pytest.skip(f"this machine has no Python 3.{minor}")
+    recorder = STAGE / "lib" / "libvramfit_recorder.so"
+    done = subprocess.run([python, "-c", FINDS_LINES, recorder], capture_output=True, text=True)
+    assert done.stdout == "1\n", done.stderr
 
 
 def test_the_oracle_asks_the_cudnn_that_is_named(root: Path, platforms: dict[str, Any]) -> None:
