@@ -23,12 +23,19 @@ std::string describe_git(const StoredRun& run) {
   return git.commit.substr(0, kShort) + (git.has_changes ? " with changes" : "");
 }
 
-// The script's name, and its hash where names agree: that is what tells an edited script.
-std::string describe_script(const StoredRun& run) {
+// The script's name and its hash: that is what tells an edited script. Hashes of different kinds, as earlier versions
+// kept them, tell nothing.
+std::string describe_script(const StoredRun& run, bool with_hash) {
   const std::string& path = run.start.script;
   if (path.empty()) return "";
   constexpr std::size_t kShort = 9;
-  return path.substr(path.rfind('/') + 1) + " " + run.start.script_hash.substr(0, kShort);
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return with_hash ? name + " " + run.start.script_hash.substr(0, kShort) : name;
+}
+
+bool have_comparable_hashes(const std::vector<StoredRun>& runs) {
+  const auto kind = [](const StoredRun& run) { return run.start.script_hash.size(); };
+  return std::ranges::adjacent_find(runs, std::not_equal_to<>(), kind) == runs.end();
 }
 
 void add_difference(Comparison& comparison, std::string what,
@@ -67,7 +74,8 @@ Comparison compare(std::vector<StoredRun> runs) {
   add_difference(comparison, "command",
                  [](const StoredRun& run) { return fmt::format("{}", fmt::join(run.start.command, " ")); });
   add_difference(comparison, "folder", [](const StoredRun& run) { return run.start.folder; });
-  add_difference(comparison, "script", describe_script);
+  const bool with_hash = have_comparable_hashes(comparison.runs);
+  add_difference(comparison, "script", [&](const StoredRun& run) { return describe_script(run, with_hash); });
   add_difference(comparison, "git", describe_git);
   add_difference(comparison, "card", [](const StoredRun& run) { return run.start.card; });
   add_difference(comparison, "plan", [](const StoredRun& run) { return run.start.plan; });

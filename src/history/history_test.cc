@@ -70,6 +70,18 @@ TEST(Compare, names_what_differs_and_nothing_else) {
   EXPECT_EQ(text.find("torch"), std::string::npos) << text;
 }
 
+TEST(Compare, an_edited_script_is_told_by_hashes_of_one_kind_only) {
+  model::StoredRun older = some_run(1, 100), edited = some_run(2, 100);
+  older.start.script = edited.start.script = "/w/train.py";
+  older.start.script_hash = hash_contents("a");
+  edited.start.script_hash = hash_contents("b");
+  const model::Comparison told = compare({older, edited});
+  ASSERT_EQ(told.differences.size(), 1U);
+  EXPECT_EQ(told.differences[0].what, "script");
+  older.start.script_hash = "ce013625030ba8dba906f756967f9e9ca394464a";  // as versions before kept it
+  EXPECT_TRUE(compare({older, edited}).differences.empty());
+}
+
 TEST(Compare, a_phase_that_one_run_lacks_is_not_zero) {
   model::StoredRun other = some_run(2, 300);
   other.end.phases.push_back({.name = "validate", .peaks = {Bytes(1), Bytes(1), Bytes::mib(7)}, .steps = 3});
@@ -96,9 +108,9 @@ TEST_F(JobIdentityTest, finds_the_script_behind_launchers_and_modules) {
   EXPECT_TRUE(find_script({"python", "-c", "print(1)"}, folder_).empty());
 }
 
-TEST(JobIdentity, hashes_as_git_does) {
-  EXPECT_EQ(hash_contents("hello\n"), "ce013625030ba8dba906f756967f9e9ca394464a");
-  EXPECT_EQ(hash_contents(""), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
+TEST(JobIdentity, hashes_as_pythons_uuid5_does) {
+  EXPECT_EQ(hash_contents("hello\n"), "4dbeb263-a256-5d64-a566-5aed9d22e427");
+  EXPECT_EQ(hash_contents(""), "0a68eb57-c88a-5f34-9e9d-27f85e68af4f");
 }
 
 TEST_F(JobIdentityTest, git_tells_commit_branch_and_changes) {

@@ -1,8 +1,7 @@
 #include "history/job_identity.h"
 
-#include <fmt/format.h>
-
-#include <boost/uuid/detail/sha1.hpp>
+#include <boost/uuid/name_generator_sha1.hpp>
+#include <boost/uuid/uuid_io.hpp>
 #include <sstream>
 
 #include "base/file.h"
@@ -56,15 +55,8 @@ fs::path find_script(const std::vector<std::string>& command, const fs::path& fo
 }
 
 std::string hash_contents(std::string_view contents) {
-  boost::uuids::detail::sha1 hash;
-  const std::string head = fmt::format("blob {}", contents.size());
-  hash.process_bytes(head.c_str(), head.size() + 1);  // the 0 behind it belongs to it
-  hash.process_bytes(contents.data(), contents.size());
-  unsigned int words[5];
-  hash.get_digest(words);
-  std::string text;
-  for (const unsigned int word : words) text += fmt::format("{:08x}", word);
-  return text;
+  return boost::uuids::to_string(
+      boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(contents.data(), contents.size()));
 }
 
 model::GitState read_git(const fs::path& folder) {

@@ -14,7 +14,8 @@ namespace vramfit::history {
 // The first word that is a file of this name and no program: "train.py" of {"torchrun", "--nproc", "2", "train.py"}.
 std::filesystem::path find_script(const std::vector<std::string>& command, const std::filesystem::path& folder);
 
-// The name git gives a file with these contents (`git hash-object`).
+// A name-based UUID of these contents (RFC 9562, version 5: SHA-1, namespace OID): Python's
+// uuid.uuid5(uuid.NAMESPACE_OID, contents).
 std::string hash_contents(std::string_view contents);
 
 // Empty where there is no git or no repository. Asks git once, read-only, for two seconds at most.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -63,6 +64,11 @@ Platforms parse_platforms(std::string_view text) {
   for (const auto& row : file.at("torch")) platforms.torch.push_back(read_release(row));
   platforms.cuda_majors = file.at("cuda_majors").get<std::vector<int>>();
   std::ranges::sort(platforms.cuda_majors);
+  for (const auto& [cuda, driver] : file.at("drivers").items()) {
+    const auto [major, minor] = line_of(cuda);
+    platforms.drivers.emplace_back(1000 * major + 10 * minor, driver.get<std::string>());
+  }
+  std::ranges::sort(platforms.drivers, std::greater<>());
   return platforms;
 }
 

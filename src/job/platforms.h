@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -13,8 +14,10 @@
 namespace vramfit::job {
 
 struct Platforms {
-  std::vector<TorchRelease> torch;     // newest first
-  std::vector<int> cuda_majors;        // with stand-ins, rising
+  std::vector<TorchRelease> torch;  // newest first
+  std::vector<int> cuda_majors;     // with stand-ins, rising
+  // CUDA as the driver counts it (13000), newest first, and the driver that its toolkit ships with.
+  std::vector<std::pair<int, std::string>> drivers;
 };
 
 // Throws on a text that is no such file: it is compiled in.

@@ -58,7 +58,7 @@ TEST(Platforms, a_torch_of_the_future_or_the_past_is_said_to_be_untested) {
 TEST(Platforms, one_entry_makes_a_release_known) {
   const Platforms later = parse_platforms(R"({"torch": [{"version": "2.19.0", "cuda": "14.0", "torchvision": "0.33.0",
       "triton": "4.0.0", "sympy": "sympy", "python": [12, 16], "architectures": "sm_90", "tested": "throughout"}],
-      "cuda_majors": [14]})");
+      "cuda_majors": [14], "drivers": {"14.0": "610.1"}})");
   EXPECT_TRUE(check_cuda(with("2.19.0", "14.0"), later));
   EXPECT_TRUE(describe_unknown(with("2.19.3", "14.0"), later).empty());
   EXPECT_FALSE(check_cuda(with("2.12.1", "13.0"), later));

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "job/leftover_jobs.h"
+#include "job/platforms.h"
 
 namespace vramfit::job {
 
@@ -127,14 +128,9 @@ int driver_version_for(const std::string& cuda) {
 }
 
 std::string driver_name_for(int driver_version) {
-  // The Linux driver each toolkit's release notes name as the one it ships with (update 1 where there is one).
-  constexpr std::pair<int, std::string_view> kDrivers[] = {
-      {13000, "580.82.07"}, {12090, "575.57.08"}, {12080, "570.124.06"}, {12060, "560.35.05"},
-      {12050, "555.42.06"}, {12040, "550.54.15"}, {12010, "530.30.02"},  {11080, "520.61.05"}};
-  for (const auto& [version, name] : kDrivers) {
-    if (driver_version >= version) return std::string(name);
-  }
-  return "470.57.02";
+  const auto& drivers = platforms().drivers;
+  const auto found = std::ranges::find_if(drivers, [&](const auto& driver) { return driver.first <= driver_version; });
+  return found == drivers.end() ? drivers.back().second : found->second;
 }
 
 vf_card build_card(const model::EmulatedCard& emulated, int index) {

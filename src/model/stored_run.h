@@ -39,7 +39,7 @@ struct RunStart {
   std::vector<std::string> command;
   std::string folder;
   std::string script;       // the file of the command that is the job; empty: none was found
-  std::string script_hash;  // of its contents, as `git hash-object` gives it
+  std::string script_hash;  // of its contents: a UUID of version 5; what git hash-object gives, in runs of before
   GitState git;
   std::string host;                    // set by the store
   std::string version;                 // of vramfit
