@@ -55,3 +55,40 @@ def test_a_required_section_that_fails_ends_the_run_but_not_what_runs_beside_it(
     beside, required, *after = outcomes_of(root, "fails")
     assert beside == [True, 0, []] and required == [True, 1, []]
     assert after == [None, None]
+
+
+GOES_ON = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from suite import kept, running
+from suite.section import Outcome, Section
+kept.ROOT = Path(sys.argv[2])
+ran = []
+def section(name, failed=0):
+    return Section(name, lambda tier: ran.append(name) or Outcome(passed=2, failed=failed), shares_machine=True)
+sections = [section("good"), section("bad", 1)]
+running.run_sections(sections, "all", kept.Kept("all", False))
+outcomes = running.run_sections(sections, "all", kept.Kept("all", True))
+print(*ran, outcomes[0].passed, outcomes[1].failed)
+"""
+
+
+def test_a_run_that_was_stopped_is_gone_on_with_at_the_same_commit(root: Path, tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        author = ("-c", "user.name=a", "-c", "user.email=a@b")
+        subprocess.run(["git", "-C", tmp_path, *author, *words], check=True, capture_output=True)
+
+    def ran() -> list[str]:
+        command = [sys.executable, "-c", GOES_ON, str(root / "tools"), str(tmp_path)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()[-1].split()
+
+    git("init", "-q")
+    (tmp_path / ".gitignore").write_text("build\n")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    assert sorted(ran()) == sorted(["good", "bad", "bad", "2", "1"])
+    (tmp_path / "changed").write_text("")
+    assert sorted(ran()) == sorted(["good", "bad", "good", "bad", "2", "1"])

@@ -8,7 +8,7 @@ import shutil
 from . import building
 from .section import ROOT, Outcome, Section, run_check
 
-SECONDS = {"ci": 60, "all": 300}  # for each fuzzer
+SECONDS = {"ci": 60, "all": 180}  # for each fuzzer
 WORDS = {"notes": ROOT / "build" / "fuzz" / "generated" / "notes.dict"}  # tools/generate_contract makes it
 SEEDS = {"cards": [ROOT / "src" / "devices" / "cards.toml"]}  # besides fuzz/corpus/NAME
 

@@ -7,12 +7,18 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
 from .building import count_lanes
+from .kept import Kept
 from .section import Outcome, Section
 
 PRINTING = threading.Lock()
 
 
-def run_section(section: Section, tier: str) -> Outcome:
+def run_section(section: Section, tier: str, kept: Kept | None = None) -> Outcome:
+    before = kept.find(section.name) if kept and not section.is_required else None
+    if before is not None:
+        with PRINTING:
+            print(f"== {section.name}: {before} (kept from before)\n", flush=True)
+        return before
     with PRINTING:
         print(f"== {section.name}", flush=True)
     began = time.monotonic()
@@ -24,10 +30,12 @@ def run_section(section: Section, tier: str) -> Outcome:
         for line in outcome.details:
             print(f"   {line}")
         print(f"-- {section.name}: {outcome} ({time.monotonic() - began:.1f} s)\n", flush=True)
+    if kept:
+        kept.keep(section.name, outcome)
     return outcome
 
 
-def run_sections(sections: list[Section], tier: str) -> list[Outcome | None]:
+def run_sections(sections: list[Section], tier: str, kept: Kept | None = None) -> list[Outcome | None]:
     """In the given order; neighbours that share the machine run as many at once as it has cores and memory for.
 
     Those that nobody notices run one after the other beside all that come after them. None is the outcome of a section
@@ -44,13 +52,13 @@ def run_sections(sections: list[Section], tier: str) -> list[Outcome | None]:
 
         for index, section in enumerate(sections):
             if section.is_unnoticed:
-                unnoticed[beside.submit(run_section, section, tier)] = index
+                unnoticed[beside.submit(run_section, section, tier, kept)] = index
                 continue
             if section.shares_machine:
-                running[lanes.submit(run_section, section, tier)] = index
+                running[lanes.submit(run_section, section, tier, kept)] = index
                 continue
             gather(running)
-            outcome = outcomes[index] = run_section(section, tier)
+            outcome = outcomes[index] = run_section(section, tier, kept)
             if section.is_required and outcome.failed:
                 print(f"{section.name} failed: the sections after it were not run\n")
                 break

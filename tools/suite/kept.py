@@ -1,0 +1,49 @@
+"""What the sections of a run came to, kept as they end: a run that was stopped is gone on with (./test --go-on).
+
+build/suite/TIER.json holds the commit and the outcomes of sections in which nothing failed. It counts for the same
+commit with nothing changed in the working tree, and for nothing else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import threading
+
+from .section import ROOT, Outcome
+
+WRITING = threading.Lock()
+
+
+def describe_tree() -> str | None:
+    """The commit, or None where files differ from it: then nobody knows what was tested."""
+    changed = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True)
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    is_known = changed.returncode == 0 and not changed.stdout and commit.returncode == 0
+    return commit.stdout.strip() if is_known else None
+
+
+class Kept:
+    def __init__(self, tier: str, goes_on: bool) -> None:
+        self._file = ROOT / "build" / "suite" / f"{tier}.json"
+        self._commit = describe_tree()
+        self._outcomes: dict[str, Outcome] = {}
+        if goes_on and self._commit is not None and self._file.exists():
+            kept = json.loads(self._file.read_text())
+            if kept["commit"] == self._commit:
+                self._outcomes = {name: Outcome(**outcome) for name, outcome in kept["sections"].items()}
+
+    def find(self, name: str) -> Outcome | None:
+        return self._outcomes.get(name)
+
+    def keep(self, name: str, outcome: Outcome) -> None:
+        if self._commit is None or outcome.failed:
+            return
+        with WRITING:
+            self._outcomes[name] = outcome
+            sections = {name: dataclasses.asdict(outcome) for name, outcome in self._outcomes.items()}
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            fresh = self._file.with_suffix(".new")
+            fresh.write_text(json.dumps({"commit": self._commit, "sections": sections}))
+            fresh.replace(self._file)
