@@ -11,7 +11,7 @@ vramfit_room(doctor
     causes/pinned_host_limit.cc causes/placement_no_headroom.cc causes/pool_growth_policy.cc
     causes/preds_accumulated_on_gpu.cc causes/private_pool_cache.cc causes/refs_kept_across_steps.cc
     causes/serving_overcommit.cc causes/shm_exhausted.cc causes/single_huge_allocation.cc
-    causes/size_computation_bug.cc causes/unknown.cc causes/variable_length_spike.cc causes/windows_shared_memory.cc
+    causes/size_computation_bug.cc causes/triton_shared_memory.cc causes/unknown.cc causes/variable_length_spike.cc causes/windows_shared_memory.cc
     causes/wrong_device.cc
   TESTS diagnose_test.cc held_outside_test.cc memory_series_test.cc scene_test.cc
   ROOMS devices liveness model)

@@ -120,6 +120,14 @@ TEST(JobBuilder, joins_notes_and_records) {
   EXPECT_EQ(job.overhead, Bytes::mib(300));
 }
 
+TEST(JobBuilder, knows_where_gradients_are_kept) {
+  RecordingScript script = two_steps();
+  EXPECT_FALSE(build(script).kept_gradients.has_value());
+  script = two_steps();
+  script.note(R"({"kind":"gradients_kept","line":"train.py:31 in train","after_forward":true})");
+  EXPECT_EQ(build(script).kept_gradients, (model::KeptGradients{"train.py:31 in train", true}));
+}
+
 TEST(JobBuilder, notes_of_the_wrong_type_do_no_harm) {
   RecordingScript script = two_steps();
   script.note(R"({"kind":"loader","ordinal":"zero","batch_size":null,"shapes":{"a":1}})");

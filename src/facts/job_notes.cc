@@ -36,6 +36,7 @@ class NoteReader {
     for (const auto& optimizer : notes.optimizer) apply_optimizer(optimizer);
     for (const auto& precision : notes.precision) apply_precision(precision);
     for (const auto& evaluation : notes.evaluation) job_.validates_with_gradients |= evaluation.gradients;
+    for (const auto& kept : notes.gradients_kept) job_.kept_gradients = {kept.line, kept.after_forward};
     for (const auto& growth : notes.growth) apply_growth(growth);
   }
 

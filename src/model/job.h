@@ -53,6 +53,13 @@ struct OptimizerFacts {
   bool operator==(const OptimizerFacts&) const = default;
 };
 
+// The script's zero_grad(set_to_none=False): gradients keep their memory from one step to the next.
+struct KeptGradients {
+  std::string line;            // "train.py:31 in train"; empty when it was not found
+  bool after_forward = false;  // called when the forward pass is over, which holds them either way
+  bool operator==(const KeptGradients&) const = default;
+};
+
 struct PrecisionFacts {
   std::optional<std::string> autocast;  // "bfloat16", "float16"
   bool scaler = false;
@@ -135,6 +142,7 @@ struct Job {
   std::vector<LoaderFacts> loaders;
   std::vector<BlockLevel> levels;  // coarse to fine; empty when no module was seen
   std::optional<OptimizerFacts> optimizer;
+  std::optional<KeptGradients> kept_gradients;
   PrecisionFacts precision;
   bool validates_with_gradients = false;  // forwards of evaluation ran with gradients on
   std::optional<GatheredFacts> gathered;

@@ -30,6 +30,7 @@ struct Forecast {
   std::vector<model::StagePeak> stage_peaks;
   double activation_scale = 1;  // what has been done to training activations: a block's share shrinks with it
   Bytes recomputed;             // what checkpointing frees at the peak, before that scale
+  bool accumulates = false;     // gradients are alive at every moment of a step
   double cache_scale = 1;       // of what PyTorch holds in reserve
   model::StepWork work;
   Effect effect = Effect::kSame;

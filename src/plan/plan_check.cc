@@ -96,9 +96,9 @@ struct TechniqueRule {
 };
 
 constexpr TechniqueRule kRules[] = {
-    {"micro_batch", kMicroBatch}, {"autocast", kAutocast},    {"checkpoint", kCheckpoint}, {"optimizer", kOptimizer},
-    {"resize_input", kResize},    {"no_grad_validation", {}}, {"gather_on_cpu", {}},       {"allocator", kAllocator},
-    {"empty_cache", kEmptyCache}, {"loader_options", kLoader}};
+    {"micro_batch", kMicroBatch}, {"autocast", kAutocast},     {"checkpoint", kCheckpoint},  {"optimizer", kOptimizer},
+    {"resize_input", kResize},    {"no_grad_validation", {}},  {"gather_on_cpu", {}},        {"allocator", kAllocator},
+    {"empty_cache", kEmptyCache}, {"loader_options", kLoader}, {"zero_grad_set_to_none", {}}};
 
 std::unexpected<base::Error> refuse(std::string what, std::string_view where, std::string remedy) {
   return base::fail(base::ErrorCode::kUsage, std::move(what), std::string(where), std::move(remedy));

@@ -21,6 +21,7 @@ TEST(PlanCheck, what_the_techniques_write_is_right) {
            {"optimizer", {{"name", std::string("AdamW")}, {"options", model::Options{{"foreach", false}}}}},
            {"resize_input", {{"scale", 0.75}}},
            {"no_grad_validation", {}},
+           {"zero_grad_set_to_none", {}},
            {"gather_on_cpu", {}},
            {"allocator", {{"conf", std::string("expandable_segments:True")}}},
            {"empty_cache", {{"before", std::vector<std::string>{"validate"}}}},

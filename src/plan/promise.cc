@@ -31,12 +31,15 @@ Promise promise_of_inputs(const Change&) {
   return {Sameness::kRounding, kRoundingShare, false, "inputs of another size", false, false};
 }
 
+// The sums stay what they are; a script that looks at a gradient before its backward pass finds none.
+Promise promise_of_zero_grad(const Change&) { return {Sameness::kEqual, kRoundingShare, false, "", false, false}; }
+
 struct Row {
   std::string_view technique;
   Promise (*promise)(const Change&);
 };
 
-constexpr std::array<Row, 10> kPromises = {{{"allocator", exact},
+constexpr std::array<Row, 11> kPromises = {{{"allocator", exact},
                                             {"autocast", promise_of_autocast},
                                             {"checkpoint", exact},
                                             {"empty_cache", exact},
@@ -45,7 +48,8 @@ constexpr std::array<Row, 10> kPromises = {{{"allocator", exact},
                                             {"micro_batch", promise_of_micro_batch},
                                             {"no_grad_validation", exact},
                                             {"optimizer", promise_of_optimizer},
-                                            {"resize_input", promise_of_inputs}}};
+                                            {"resize_input", promise_of_inputs},
+                                            {"zero_grad_set_to_none", promise_of_zero_grad}}};
 
 }  // namespace
 

@@ -24,6 +24,12 @@ TEST(Promise, what_is_exact_by_the_way_it_is_made_needs_no_comparison) {
   EXPECT_FALSE(find_promise(Change{"one of tomorrow", {}}).exact) << "nothing is known of it";
 }
 
+TEST(Promise, gradients_set_to_none_train_the_same_unless_the_script_looks_at_them) {
+  const Promise promise = find_promise(Change{"zero_grad_set_to_none", {}});
+  EXPECT_EQ(promise.at_most, Sameness::kEqual);
+  EXPECT_FALSE(promise.exact) << "so it is compared";
+}
+
 TEST(Promise, half_types_promise_what_their_bits_can_hold) {
   const Change fp16{"autocast", {{"dtype", std::string("float16")}}};
   EXPECT_EQ(find_promise(fp16).share, kFp16Share);

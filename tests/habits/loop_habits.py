@@ -91,6 +91,34 @@ HABITS = [
     Habit("zero_grad after the step", _loop(step="loss.backward(); optimizer.step(); optimizer.zero_grad()")),
     Habit("model.zero_grad", _loop(step="model.zero_grad(); loss.backward(); optimizer.step()")),
     Habit(
+        "zero_grad(set_to_none=False)",
+        _loop(step="optimizer.zero_grad(set_to_none=False); loss.backward(); optimizer.step()"),
+    ),
+    Habit(
+        "zero_grad(set_to_none=False), a branch that ends",
+        _loop(
+            make="""
+            branch = nn.Linear(16, 3).to("cuda"); kept["branch"] = branch
+            parameters = [*model.parameters(), *branch.parameters()]
+            optimizer = torch.optim.SGD(parameters, lr=0.1, momentum=0.9, weight_decay=0.1)""",
+            loss="""
+            hidden = model[:3](x)
+            loss = F.mse_loss(model[3](hidden) if epoch == 0 else branch(hidden), y)""",
+            step="""
+            loss.backward(); nn.utils.clip_grad_norm_(parameters, 0.3)
+            optimizer.step(); optimizer.zero_grad(set_to_none=False)""",
+        ),
+    ),
+    Habit(
+        "zero_grad(set_to_none=False), gradients looked at",
+        _loop(
+            make=SGD + "seen['zeroed'] = []",
+            step="""
+            loss.backward(); optimizer.step(); optimizer.zero_grad(set_to_none=False)
+            seen["zeroed"].append(float(model[0].weight.grad.abs().sum()))""",
+        ),
+    ),
+    Habit(
         "p.grad = None",
         _loop(step="loss.backward(); optimizer.step()\nfor p in model.parameters(): p.grad = None"),
     ),

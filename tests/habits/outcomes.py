@@ -24,6 +24,7 @@ TECHNIQUES: dict[str, tuple[dict[str, Any], ...]] = {
     "checkpoint": ({"id": "checkpoint", "modules": ["2"]},),
     "foreach=False": ({"id": "optimizer", "options": {"foreach": False}},),
     "fused": ({"id": "optimizer", "options": {"fused": True}},),
+    "zero_grad": ({"id": "zero_grad_set_to_none"},),
     "fp16+micro_batch": ({"id": "autocast", "dtype": "float16", "scaler": True}, FOUR),
 }
 # How far the update of the weights may be from what it is without the technique, as a share of that update.
@@ -34,6 +35,7 @@ PROMISES = {
     "checkpoint": 0.0,
     "foreach=False": 1e-3,
     "fused": 1e-3,
+    "zero_grad": 0.0,
     "fp16+micro_batch": 0.05,
 }
 OWN = {"float16": "fp16", "bfloat16": "bf16"}

@@ -34,6 +34,7 @@ QUICK = [
     ("micro_batch", "AveragedModel per iteration"),
     ("micro_batch", "SGD with a closure"),
     ("micro_batch", "optimizer in backward"),
+    ("zero_grad", "zero_grad(set_to_none=False), a branch that ends"),
 ]
 
 

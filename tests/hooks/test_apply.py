@@ -142,6 +142,97 @@ def test_options_of_the_same_optimizer_do_not_change_results(job: Job) -> None:
     assert finished.only("optimizer")["options"]["foreach"] is False
 
 
+# Trains two branches, the second of which sees no gradient in every other step, and looks where gradients are.
+ZEROED = """
+    import json, torch
+    from torch import nn
+    torch.manual_seed(0)
+    first, second = nn.Linear(4, 4), nn.Linear(4, 4)
+    parameters = [*first.parameters(), *second.parameters()]
+    optimizer = torch.optim.SGD(parameters, lr=0.1, momentum=0.9, weight_decay=0.1)
+    kept = []
+    for step in range(6):
+        loss = first(torch.ones(2, 4)).square().sum()
+        if step % 2 == 0: loss = loss + second(torch.ones(2, 4)).square().sum()
+        {before}
+        loss.backward()
+        if step != 3: optimizer.step()
+        {after}
+        kept.append(sum(p.grad is not None for p in parameters))
+    print(json.dumps({{"values": [p.tolist() for p in parameters], "kept": kept}}))
+"""
+SET_TO_NONE = {"id": "zero_grad_set_to_none"}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "optimizer.zero_grad(set_to_none=False)",
+        "optimizer.zero_grad(False)",
+        "first.zero_grad(False); second.zero_grad(False)",
+    ],
+)
+def test_gradients_are_given_back_and_train_the_same(job: Job, call: str) -> None:
+    plain = job.run(ZEROED.format(before="pass", after=call)).output()
+    finished = job.run(ZEROED.format(before="pass", after=call), SET_TO_NONE)
+    assert plain["kept"] == [4] * 6
+    assert finished.output() == {"values": plain["values"], "kept": [0] * 6}
+    assert finished.only("plan_applied")["id"] == "zero_grad_set_to_none"
+    assert not finished.of_kind("plan_refused")
+    assert not finished.of_kind("gradients_kept")
+
+
+def test_a_step_without_a_backward_pass_still_decays_what_was_zeroed(job: Job) -> None:
+    twice = "optimizer.zero_grad(False); optimizer.step()"
+    plain = job.run(ZEROED.format(before="pass", after=twice)).output()
+    assert job.run(ZEROED.format(before="pass", after=twice), SET_TO_NONE).output() == plain
+
+
+def test_gradients_of_a_step_within_the_backward_pass_are_not_made_again(job: Job) -> None:
+    script = """
+        import json, torch
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+        optimizers = {p: torch.optim.SGD([p], lr=0.1) for p in model.parameters()}
+        def step(p): optimizers[p].step(); optimizers[p].zero_grad(set_to_none=False)
+        for p in optimizers: p.register_post_accumulate_grad_hook(step)
+        for _ in range(3): model(torch.ones(2, 4)).sum().backward()
+        print(json.dumps([p.grad is None for p in optimizers]))
+    """
+    assert job.run(script, SET_TO_NONE).output() == [True] * 4
+
+
+def test_where_gradients_are_none_already_the_plan_is_refused(job: Job) -> None:
+    finished = job.run(ZEROED.format(before="optimizer.zero_grad()", after="pass"), SET_TO_NONE)
+    assert finished.exit_code == 3
+    assert "to None already" in finished.only("plan_refused")["text"]
+    by_hand = "[p.grad.zero_() for p in parameters if p.grad is not None]"
+    finished = job.run(ZEROED.format(before=by_hand, after="pass"), SET_TO_NONE)
+    assert finished.only("plan_refused")["id"] == "zero_grad_set_to_none"
+
+
+def test_gradients_of_a_captured_step_stay_where_they_are(job: Job) -> None:
+    script = """
+        import torch
+        model = torch.nn.Linear(4, 4).cuda()
+        model(torch.ones(2, 4).cuda()).sum().backward()
+        model.zero_grad(set_to_none=False)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            model(torch.ones(2, 4, device="cuda")).sum().backward()
+    """
+    finished = job.run(script, SET_TO_NONE, card=1 << 30)
+    assert "captures a CUDA graph" in finished.only("plan_refused")["text"]
+
+
+def test_where_a_script_keeps_its_gradients_is_noted_once(job: Job) -> None:
+    zeroing = "optimizer.zero_grad(set_to_none=False)"
+    note = job.run(ZEROED.format(before=zeroing, after="pass")).only("gradients_kept")
+    assert note["after_forward"] is True
+    assert note["line"].startswith("train.py:12 in <module>")
+    assert job.run(ZEROED.format(before="pass", after=zeroing)).only("gradients_kept")["after_forward"] is False
+    assert not job.run(ZEROED.format(before="pass", after="optimizer.zero_grad()")).of_kind("gradients_kept")
+
+
 IMAGES = """
     import json, torch
     from torch.utils.data import DataLoader, Dataset

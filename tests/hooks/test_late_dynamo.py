@@ -41,9 +41,11 @@ def test_what_asks_for_the_compiler_gets_all_of_it(job: Job) -> None:
     compiled = torch.compile(lambda x: x * 2 + 1, backend="eager", fullgraph=True)
     print(compiled(torch.ones(2)).tolist(), loaded())
     print(torch._dynamo.__name__, type(torch._dynamo).__name__, type(torch._dynamo.__loader__).__name__)
-    kept = [fn for fn in (torch.optim.Optimizer.zero_grad.__wrapped__,) if hasattr(fn, "__dynamo_disable")]
+    import inspect
+    zero_grad = inspect.unwrap(torch.optim.Optimizer.zero_grad)
+    kept = [fn for fn in (zero_grad,) if hasattr(fn, "__dynamo_disable")]
     step()
-    again = torch.optim.Optimizer.zero_grad.__wrapped__.__dynamo_disable
+    again = zero_grad.__dynamo_disable
     print(len(kept), again._torchdynamo_disable)
     """,
         cold=True,

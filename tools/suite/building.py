@@ -36,7 +36,9 @@ def build(preset: str, targets: tuple[str, ...] = (), jobs: int | None = None) -
     return run_check(["cmake", "--build", f"build/{preset}", "--parallel", str(jobs or count_jobs()), *chosen])
 
 
-def run_unit_tests(preset: str, label: str | None = None, without: str | None = None) -> Outcome:
+def run_unit_tests(
+    preset: str, label: str | None = None, without: str | None = None, names: str | None = None
+) -> Outcome:
     """ctest runs the executables; GoogleTest's write their cases as XML, so that cases are counted."""
     reports = ROOT / "build" / preset / "reports" / "unit"
     shutil.rmtree(reports, ignore_errors=True)
@@ -48,6 +50,7 @@ def run_unit_tests(preset: str, label: str | None = None, without: str | None = 
     command += ["--no-tests=error", "--timeout", "150", "--output-junit", str(summary)]
     command += ["-L", label] if label else []
     command += ["-LE", without] if without else []
+    command += ["-R", names] if names else []
     done = subprocess.run(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -85,6 +88,13 @@ SECTIONS = [
 
 # Beside the tests of Python.
 SANITIZED = [
+    # They call the stand-ins as they are shipped.
+    Section(
+        "exports and outputs of the stand-ins",
+        lambda tier: run_unit_tests("dev", names="^(exports|outputs)"),
+        tiers=("ci", "all"),
+        is_unnoticed=True,
+    ),
     Section(
         "unit tests under the address and undefined-behaviour sanitizers",
         lambda tier: run_sanitized("asan", ("tests",)),

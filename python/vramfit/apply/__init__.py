@@ -33,6 +33,7 @@ _KNOWN = (
     "empty_cache",
     "gather_on_cpu",
     "loader_options",
+    "zero_grad_set_to_none",
 )
 _OF_EVALUATION = ("no_grad_validation", "gather_on_cpu", "empty_cache")
 

@@ -307,6 +307,13 @@ class OptimizerBegins(Note, kind="optimizer_begins"):
     expected_bytes: Bytes | None  # of its state; None for a class that is not known
 
 
+class GradientsKept(Note, kind="gradients_kept"):
+    """`zero_grad(set_to_none=False)`: gradients are filled with zeros and keep their memory until the next step."""
+
+    line: str
+    after_forward: bool  # the forward pass was over: it holds them whether they are kept or not
+
+
 class Precision(Note, kind="precision"):
     """The precision of the training, again whenever something about it is learnt."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit.base import events, notes, process, recorder
+from vramfit.base import events, frames, notes, process, recorder
 from vramfit.base.recorder import FORWARD, TEST, TRAIN, VALIDATE
 from vramfit.contract import notes as said
 from vramfit.observe import loaders, owners, phases, quiet_forwards, scopes
@@ -337,6 +338,23 @@ def _count_optimizers(torch: Any) -> None:
     torch.optim.Optimizer.__init__ = init
 
 
+# -- gradients
+
+
+def _watch_zeroing(owner: Any) -> None:
+    """Where a script zeroes gradients that could be given back. Once: a loop does it in one place."""
+    original = owner.zero_grad
+
+    @functools.wraps(original)
+    def zero_grad(self: Any, set_to_none: bool = True) -> Any:
+        if not set_to_none and _once("gradients_kept", 0):
+            after_forward = position.phase == TRAIN and position.stage == FORWARD  # until its backward pass begins
+            notes.note(said.GradientsKept(line=frames.script_line(sys._getframe(1)), after_forward=after_forward))
+        return original(self, set_to_none)
+
+    owner.zero_grad = zero_grad
+
+
 def install(torch: Any) -> None:
     events.batch.listen(_on_batch)
     loaders.after_pass.append(_after_pass)
@@ -347,3 +365,5 @@ def install(torch: Any) -> None:
     events.step_end.listen(_on_step_end)
     _count_optimizers(torch)
     _watch_scaler(torch)
+    _watch_zeroing(torch.optim.Optimizer)
+    _watch_zeroing(torch.nn.Module)

@@ -21,7 +21,7 @@ extern const Cause kOtherProcess, kWrongDevice, kExtraContexts, kLoaderOnGpu;
 // The host.
 extern const Cause kHostRamOom, kShmExhausted, kPinnedHostLimit;
 // Libraries.
-extern const Cause kMaskedOom, kLibraryBuffers;
+extern const Cause kMaskedOom, kLibraryBuffers, kTritonSharedMemory;
 // The platform.
 extern const Cause kWindowsSharedMemory, kFreeButFailed, kMigOrPartition, kDriverOverhead;
 

@@ -44,7 +44,7 @@ constexpr std::array<CodeFamily, 24> kFamilies{{{"cublas", "CUBLAS_STATUS_"},
 struct LibrarySentence {
   std::string_view words, library, code;
 };
-constexpr std::array<LibrarySentence, 50> kLibrarySentences{{
+constexpr std::array<LibrarySentence, 51> kLibrarySentences{{
     {"cublas runtime error : resource allocation failed", "cublas", "CUBLAS_STATUS_ALLOC_FAILED"},
     {"cublas runtime error : library not initialized", "cublas", "CUBLAS_STATUS_NOT_INITIALIZED"},
     {"cublas runtime error", "cublas", ""},
@@ -91,6 +91,7 @@ constexpr std::array<LibrarySentence, 50> kLibrarySentences{{
     {"cuda driver version is insufficient", "cuda_runtime", "cudaErrorInsufficientDriver"},
     {"expandable_segment", "", ""},  // taken by other readers
     {"out of resource: shared memory", "triton", "shared memory"},
+    {"out of resource: triton_", "triton", "shared memory"},  // Inductor names its kernel instead
     {"out of resource: threads", "triton", "threads"},
     {"out of resource: tensor memory", "triton", "tensor memory"},
     {"triton error [cuda]: out of memory", "triton", "out of memory"},
@@ -147,12 +148,14 @@ bool is_code_line(std::string_view text) {
   return line.starts_with("raise ") || line.starts_with("if ") || line.starts_with("except") ||
          line.starts_with("TORCH_CHECK") || line.starts_with("assert ") || line.starts_with("def ") ||
          line.starts_with("return ") || line.starts_with("frame #") ||
-         line.contains("Plan failed with a");  // a warning of cuDNN's search: another plan is taken
+         line.contains("Plan failed with a") ||  // a warning of cuDNN's search: another plan is taken
+         line.contains("for benchmark choice");  // and of Inductor's
 }
 
 class LibraryErrorReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
+    if (line.whole.contains("torch/_inductor/select_algorithm.py:")) return;  // its search takes another choice
     auto error = parse_library_error(line.text);
     if (!error) return;
     error->at = sink.at(line);

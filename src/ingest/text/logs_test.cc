@@ -36,6 +36,20 @@ TEST(LibraryError, has_library_code_and_call) {
   }
 }
 
+TEST(LibraryError, of_triton_is_no_choice_that_a_search_passed_over) {
+  const std::string shared =
+      "No valid triton configs. OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: "
+      "101376.";
+  EXPECT_EQ(parse_library_error(shared)->code, "shared memory");
+  EXPECT_EQ(parse_library_error("OutOfMemoryError: out of resource: triton_mm Required: 2 Hardware limit:1")->code,
+            "shared memory");
+  EXPECT_EQ(parse_library_error("out of resource: threads, Required: 2, Hardware limit: 1")->code, "threads");
+  EXPECT_FALSE(parse_library_error("Exception " + shared + " for benchmark choice TritonTemplateCaller(x.py)"));
+  EXPECT_EQ(read(shared).library_errors.size(), 1U);
+  const std::string prefix = "E0912 11:54:57.366000 1121 torch/_inductor/select_algorithm.py:2100] [7/0] ";
+  EXPECT_TRUE(read(prefix + shared).library_errors.empty());
+}
+
 TEST(ShmError, kinds) {
   using enum model::ShmErrorKind;
   const auto bus = parse_shm_error(

@@ -73,6 +73,7 @@ class MicroBatch final : public Technique {
 
   // From the second micro-batch on, all gradients are alive at every moment of the step.
   static void keep_gradients(const model::Job& job, Forecast& forecast) {
+    forecast.accumulates = true;
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (moment.phase != "train") continue;
       moment.holdings.gradients = std::max(moment.holdings.gradients, job.parameter_bytes);

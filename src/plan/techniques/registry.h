@@ -20,6 +20,7 @@ const Technique& allocator();
 const Technique& empty_cache();
 const Technique& effective_batch();
 const Technique& resize_input();
+const Technique& zero_grad_set_to_none();
 
 std::span<const Technique* const> all_techniques();
 const Technique* find_technique(std::string_view id);

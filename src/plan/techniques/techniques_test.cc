@@ -32,6 +32,7 @@ model::Job job_with_everything_applicable() {
   job.gathered = model::GatheredFacts{"validate", "kept", "train.py:9 in test", Bytes::mib(20), 10, true};
   job.oom = model::OomFacts{"train", Bytes::mib(64), Bytes::mib(1200), Bytes::mib(1700)};
   job.phases[1].peak_reserved = Bytes::mib(3200);
+  job.kept_gradients = model::KeptGradients{"train.py:31 in train", false};
   return job;
 }
 
@@ -234,6 +235,46 @@ TEST(Optimizer, fused_sgd_already_keeps_as_little_as_it_can) {
   model::Job job = example_job();
   job.optimizer = model::OptimizerFacts{"SGD", std::nullopt, true, Bytes::mib(100)};
   EXPECT_EQ(optimizer().applies_to(job, example_target()).standing, Standing::kInForce);
+}
+
+model::Job job_that_keeps_gradients(bool after_forward) {
+  model::Job job = example_job();
+  job.kept_gradients = model::KeptGradients{"train.py:31 in train", after_forward};
+  for (model::StagePeak& moment : job.stage_peaks) moment.holdings.gradients = Bytes::mib(100);
+  return job;
+}
+
+TEST(ZeroGradSetToNone, frees_gradients_while_activations_are_alive) {
+  const model::Job job = job_that_keeps_gradients(false);
+  const auto change = zero_grad_set_to_none().options(job, example_target())[0];
+  const Forecast forecast = predict(zero_grad_set_to_none(), job, example_target(), change);
+  EXPECT_EQ(forecast.stage_peaks[0].holdings.gradients, Bytes(0));
+  EXPECT_EQ(forecast.stage_peaks[1].holdings.gradients, Bytes::mib(50)) << "they come back as the pass goes on";
+  EXPECT_EQ(forecast.stage_peaks[2], job.stage_peaks[2]) << "the optimizer needs all of them";
+  EXPECT_EQ(forecast.stage_peaks[3], job.stage_peaks[3]) << "an evaluation may come before they are zeroed";
+  EXPECT_EQ(forecast.effect, Effect::kSame);
+}
+
+TEST(ZeroGradSetToNone, leaves_a_forward_pass_what_is_zeroed_after_it) {
+  const model::Job job = job_that_keeps_gradients(true);
+  const auto change = zero_grad_set_to_none().options(job, example_target())[0];
+  const Forecast forecast = predict(zero_grad_set_to_none(), job, example_target(), change);
+  EXPECT_EQ(forecast.stage_peaks[0], job.stage_peaks[0]);
+  EXPECT_EQ(forecast.stage_peaks[1].holdings.gradients, Bytes::mib(50));
+}
+
+TEST(ZeroGradSetToNone, frees_nothing_beside_micro_batches) {
+  const model::Job job = job_that_keeps_gradients(false);
+  const auto change = zero_grad_set_to_none().options(job, example_target())[0];
+  Forecast forecast = predict(micro_batch(), job, example_target(), micro_batch().options(job, example_target())[0]);
+  const Forecast before = forecast;
+  zero_grad_set_to_none().predict(job, example_target(), change, forecast);
+  EXPECT_EQ(forecast.stage_peaks, before.stage_peaks) << "the next micro-batch adds to the gradients of the last";
+}
+
+TEST(ZeroGradSetToNone, is_only_possible_where_the_script_keeps_them) {
+  EXPECT_EQ(zero_grad_set_to_none().applies_to(example_job(), example_target()).standing, Standing::kNotPossible);
+  EXPECT_EQ(zero_grad_set_to_none().applies_to(job_that_keeps_gradients(false), example_target()), applicable());
 }
 
 TEST(ValidationBatch, shrinks_evaluation_alone) {
