@@ -4,7 +4,7 @@
 
 Builds a commit (HEAD) in a folder of its own that goes afterwards, without ccache, each compiler under a clock. Seconds
 of the clock mean something on a machine left alone only; other work raises those of the processor too, by a third or
-so. Then one file of the doctor is changed, built again and linked: what a change costs.
+so. Then one file of the doctor is changed and built as a developer does, and the program linked: what a change costs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ exec {python} {clock} {log} "$@"
 TIMED = """import os, resource, subprocess, sys
 code = subprocess.call(sys.argv[2:])
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-source = next((w for w in sys.argv[2:] if w.endswith((".cc", ".c"))), "")
+source = next((w for w in sys.argv[2:] if w.endswith((".cc", ".cxx", ".c"))), "")
 line = f"{used.ru_utime + used.ru_stime:.3f} {source}\\n"
 descriptor = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 os.write(descriptor, line.encode())
@@ -57,6 +57,8 @@ def read_log(log: Path, tree: Path) -> list[tuple[float, str]]:
 
 def folder_of(source: str) -> str:
     parts = source.split("/")
+    if "Unity" in parts:  # a batch: build/release/src/CMakeFiles/vramfit_doctor.dir/Unity/unity_0_cxx.cxx
+        return parts[parts.index("Unity") - 1].removesuffix(".dir")
     return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
 
 
@@ -91,10 +93,18 @@ def main() -> int:
         print("most of one file")
         for seconds, source in sorted(rows, reverse=True)[: options.most]:
             print(f"  {seconds:7.1f} s  {source}")
+        # As a developer's build does it, file by file; linking is that of the whole program.
+        subprocess.run(["cmake", "--preset", "dev", *launcher, *off], cwd=tree, check=True, stdout=subprocess.DEVNULL)
+        target = f"src/CMakeFiles/vramfit_doctor.dir/{CHANGED.removeprefix('src/')}.o"
+        build(tree, "dev", options.jobs, [target])
         with Path(tree, CHANGED).open("a", encoding="utf-8") as changed:
             changed.write("// changed\n")
-        once, elapsed = build(tree, options.preset, options.jobs, ["vramfit"])
-        print(f"one file      {once:7.1f} s of the processor, {elapsed:.1f} s: {CHANGED}, and linked")
+        compiled, compiling = build(tree, "dev", options.jobs, [target])
+        program = tree / "build" / options.preset / "stage" / "bin" / "vramfit"
+        program.unlink()
+        linked, linking = build(tree, options.preset, options.jobs, ["vramfit"])
+        print(f"one file      {compiled:7.1f} s of the processor, {compiling:.1f} s: {CHANGED}")
+        print(f"linking       {linked:7.1f} s of the processor, {linking:.1f} s")
     return 0
 
 

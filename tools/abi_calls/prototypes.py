@@ -124,7 +124,8 @@ def sources_of(build: pathlib.Path, library: str, major: int) -> str:
     """Every hand-written source of one stand-in, preprocessed as the build compiles it."""
     texts = []
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        if f"vramfit_{library}_cu{major}.dir/" in entry["command"] and entry["file"].endswith((".cc", ".cxx")):  # a file, or a batch of them
+        # .cxx: a batch of files
+        if f"vramfit_{library}_cu{major}.dir/" in entry["command"] and entry["file"].endswith((".cc", ".cxx")):
             texts.append(preprocess(entry["command"], entry["directory"]))
     return "\n;\n".join(texts)
 
