@@ -164,3 +164,9 @@ def test_two_first_uses_at_once_build_once(small_clone: Path) -> None:
     ]
     assert [process.wait(timeout=30) for process in both] == [7, 7]
     assert (small_clone / "calls").read_text().count("set_up") == 1
+
+
+def test_a_purpose_that_set_up_does_not_know_is_refused(root: Path) -> None:
+    done = subprocess.run([str(root / "tools" / "set_up"), "dev"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "vramfit: set_up knows build, test and fuzz, not dev\n"
