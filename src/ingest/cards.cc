@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "ingest/toml_text.h"
 
 namespace vramfit::ingest {
 
@@ -209,6 +210,10 @@ Result<Card> parse_card(const toml::table& table, std::string_view file, const s
 }  // namespace
 
 Result<std::vector<Card>> parse_cards(std::string_view text, std::string_view name, const std::vector<Card>& known) {
+  if (const auto line = find_foreign_letter(text)) {
+    return base::fail(ErrorCode::kCorrupt, "a letter outside ASCII that is not in quotes",
+                      fmt::format("{}:{}", name, *line));
+  }
   toml::table root;
   try {
     root = toml::parse(text);
