@@ -24,6 +24,10 @@ class Table {
     words_.insert(words_.end(), words);
     return *this;
   }
+  // Dictionaries, floats, ints and bytes; then strings and the collector.
+  Table& add_objects() {
+    return add({48, 32, 40}).add({24, 16}).add({32, 16, 24}).add({40, 16, 32}).add({64, 32, 16, 40}).add({240, 200});
+  }
   std::span<const uint64_t> words() const { return words_; }
 
  private:
@@ -36,9 +40,8 @@ Table python_3_13(uint64_t free_threaded = 0) {
   table.add({312, 0, 8, 16, 72, 152, 160, 256, 36});                                   // a thread's state
   table.add({88, 8, 0, 56, 80, 70});                                                   // a frame
   table.add({208, 112, 120, 128, 136, 68, 52, 96, 104, 200});                          // code
-  table.add({16, 8}).add({416, 24, 88, 168}).add({32, 24, 16}).add({40, 24, 16}).add({48, 32, 40});
-  table.add({24, 16}).add({32, 16, 24}).add({40, 16, 32});
-  return table.add({64, 32, 16, 40}).add({240, 200});  // a string, the collector
+  table.add({16, 8}).add({416, 24, 88, 168}).add({32, 24, 16}).add({40, 24, 16});
+  return table.add_objects();
 }
 
 TEST(PythonOffsets, of_3_13_are_those_of_its_headers) {
@@ -69,7 +72,7 @@ TEST(PythonOffsets, of_3_14_and_3_15_are_found_behind_what_they_insert) {
     table.add({88, 8, 0, 56, 80, 74, 64, 0});
     table.add({216, 112, 120, 128, 136, 68, 52, 96, 104, 208, 0});
     table.add({16, 8}).add({416, 24, 88, 168}).add({32, 24, 16}).add({40, 24, 16}).add({200, 24, 40, 32});
-    table.add({48, 32, 40}).add({24, 16}).add({32, 16, 24}).add({40, 16, 32}).add({64, 32, 16, 40}).add({240, 200});
+    table.add_objects();
     const auto layout = read_python_offsets(table.words());
     ASSERT_TRUE(layout);
     EXPECT_EQ(layout->minor, is_3_15 ? 15 : 14);

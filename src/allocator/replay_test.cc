@@ -4,12 +4,12 @@
 
 #include "allocator/attribution.h"
 #include "allocator/search.h"
+#include "allocator/testing/sizes.h"
 #include "allocator/testing/trace.h"
 
 namespace vramfit::allocator {
 namespace {
 
-constexpr std::int64_t kReplayedMib = 1 << 20;
 constexpr std::uint64_t kReplayedBase = std::uint64_t{0x7f} << 36;
 
 // The free memory lies in two places, and neither has room for what is asked last.
@@ -18,28 +18,26 @@ constexpr std::uint64_t kReplayedBase = std::uint64_t{0x7f} << 36;
 model::Snapshot fragmented() {
   model::Snapshot snapshot;
   snapshot.torch_at_least = "2.6";
-  add(snapshot, model::TraceAction::kSegmentAlloc, kReplayedBase, 16 * kReplayedMib);
-  add(snapshot, model::TraceAction::kAlloc, kReplayedBase, 16 * kReplayedMib);
-  add(snapshot, model::TraceAction::kSegmentAlloc, kReplayedBase + (1 << 30), 20 * kReplayedMib);
-  add(snapshot, model::TraceAction::kAlloc, kReplayedBase + (1 << 30), 4 * kReplayedMib);
-  add(snapshot, model::TraceAction::kAlloc, kReplayedBase + (1 << 30) + 4 * kReplayedMib, 9 * kReplayedMib);
-  add(snapshot, model::TraceAction::kFreeRequested, kReplayedBase + (1 << 30) + 4 * kReplayedMib, 9 * kReplayedMib);
-  add(snapshot, model::TraceAction::kFreeCompleted, kReplayedBase + (1 << 30) + 4 * kReplayedMib, 9 * kReplayedMib);
-  add(snapshot, model::TraceAction::kOom, 28 * kReplayedMib, 40 * kReplayedMib);
+  add(snapshot, model::TraceAction::kSegmentAlloc, kReplayedBase, 16 * kMib);
+  add(snapshot, model::TraceAction::kAlloc, kReplayedBase, 16 * kMib);
+  add(snapshot, model::TraceAction::kSegmentAlloc, kReplayedBase + (1 << 30), 20 * kMib);
+  add(snapshot, model::TraceAction::kAlloc, kReplayedBase + (1 << 30), 4 * kMib);
+  add(snapshot, model::TraceAction::kAlloc, kReplayedBase + (1 << 30) + 4 * kMib, 9 * kMib);
+  add(snapshot, model::TraceAction::kFreeRequested, kReplayedBase + (1 << 30) + 4 * kMib, 9 * kMib);
+  add(snapshot, model::TraceAction::kFreeCompleted, kReplayedBase + (1 << 30) + 4 * kMib, 9 * kMib);
+  add(snapshot, model::TraceAction::kOom, 28 * kMib, 40 * kMib);
   model::Segment large;
   large.address = kReplayedBase;
-  large.total_size = large.allocated_size = large.active_size = 16 * kReplayedMib;
+  large.total_size = large.allocated_size = large.active_size = 16 * kMib;
   large.is_large = true;
-  large.blocks.push_back({kReplayedBase, 16 * kReplayedMib, 16 * kReplayedMib, model::StackId::kNone, 0,
-                          model::BlockState::kActiveAllocated});
+  large.blocks.push_back(
+      {kReplayedBase, 16 * kMib, 16 * kMib, model::StackId::kNone, 0, model::BlockState::kActiveAllocated});
   model::Segment shared = large;
   shared.address = kReplayedBase + (1 << 30);
-  shared.total_size = 20 * kReplayedMib;
-  shared.allocated_size = shared.active_size = 4 * kReplayedMib;
-  shared.blocks = {{shared.address, 4 * kReplayedMib, 4 * kReplayedMib, model::StackId::kNone, 0,
-                    model::BlockState::kActiveAllocated},
-                   {shared.address + 4 * kReplayedMib, 16 * kReplayedMib, 0, model::StackId::kNone, 0,
-                    model::BlockState::kInactive}};
+  shared.total_size = 20 * kMib;
+  shared.allocated_size = shared.active_size = 4 * kMib;
+  shared.blocks = {{shared.address, 4 * kMib, 4 * kMib, model::StackId::kNone, 0, model::BlockState::kActiveAllocated},
+                   {shared.address + 4 * kMib, 16 * kMib, 0, model::StackId::kNone, 0, model::BlockState::kInactive}};
   snapshot.segments = {large, shared};
   return snapshot;
 }
@@ -49,7 +47,7 @@ TEST(Replay, a_recording_replays_to_its_own_segments) {
   ASSERT_TRUE(own);
   EXPECT_TRUE(own->proof.is_same) << (own->proof.differences.empty() ? "" : own->proof.differences[0]);
   EXPECT_EQ(own->proof.blocks, 2);
-  EXPECT_EQ(own->program.capacity, 64U * kReplayedMib) << "36 reserved and 28 free";
+  EXPECT_EQ(own->program.capacity, 64U * kMib) << "36 reserved and 28 free";
   EXPECT_EQ(own->program.seeded_blocks, 0);
 }
 
@@ -59,11 +57,11 @@ TEST(Replay, the_recorded_oom_happens_again_and_other_settings_avoid_it) {
   options.keeps_worst_state = true;
   const ReplayRun as_it_was = replay(own->program, options);
   EXPECT_FALSE(as_it_was.fits);
-  EXPECT_EQ(as_it_was.oom->tried_bytes, 40U * kReplayedMib);
+  EXPECT_EQ(as_it_was.oom->tried_bytes, 40U * kMib);
   EXPECT_EQ(as_it_was.oom_entry, 7U);
   options.settings.expandable_segments = true;
   EXPECT_TRUE(replay(own->program, options).fits);
-  EXPECT_EQ(find_least_capacity(own->program, options), 60U * kReplayedMib) << "16 + 4 + 40, in pages of 20";
+  EXPECT_EQ(find_least_capacity(own->program, options), 60U * kMib) << "16 + 4 + 40, in pages of 20";
   const auto trials = search_settings(own->program, options, settings_grid(own->settings, own->rules), {},
                                       [](std::size_t, std::size_t) {});
   EXPECT_TRUE(trials.front().run.fits);
@@ -76,7 +74,7 @@ TEST(Replay, what_the_ring_buffer_lost_is_put_back) {
   const auto own = find_own_rules(snapshot, 0, std::nullopt);
   ASSERT_TRUE(own);
   EXPECT_EQ(own->program.seeded_blocks, 2);
-  EXPECT_EQ(own->program.seeded_bytes, 20 * kReplayedMib);
+  EXPECT_EQ(own->program.seeded_bytes, 20 * kMib);
   EXPECT_TRUE(own->proof.is_same) << (own->proof.differences.empty() ? "" : own->proof.differences[0]);
 }
 
@@ -88,7 +86,7 @@ TEST(Replay, a_snapshot_without_a_trace_is_refused) {
 
 //   [ A 4 | free 16 ]   [ B 2 | free 4 | A 4 ]   [ free 20 ]
 TEST(Attribution, holes_belong_to_those_who_keep_their_segment) {
-  const auto mib = [](int count) { return static_cast<std::uint64_t>(count) * kReplayedMib; };
+  const auto mib = [](int count) { return static_cast<std::uint64_t>(count) * kMib; };
   State state;
   StateSegment first{.address = mib(100), .total = mib(20), .kind = PoolKind::kLarge, .pool = {}, .blocks = {}};
   first.blocks = {{mib(100), mib(4), 0, BlockState::kActiveAllocated, 1},

@@ -8,11 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/letters.h"
 #include "model/card.h"
 
 namespace vramfit::devices {
 
-inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using base::is_digit;
 
 // Lower case, cut at punctuation, without makers' words; a series stands alone: "GeForce_RTX-3060Ti" is {rtx, 3060ti}.
 std::vector<std::string> words_of(std::string_view spelling);

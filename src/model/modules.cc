@@ -1,13 +1,12 @@
 #include "model/modules.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "base/letters.h"
 
 namespace vramfit::model {
 
 namespace {
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 bool separates(char c) { return std::string_view("./:, #").find(c) != std::string_view::npos; }
 
@@ -40,7 +39,7 @@ std::string without_numbers(std::string_view name) {
   std::string text;
   for (std::size_t i = 0; i < name.size();) {
     std::size_t end = i;
-    while (end < name.size() && is_digit(name[end])) ++end;
+    while (end < name.size() && base::is_digit(name[end])) ++end;
     const bool is_whole = end > i && (i == 0 || separates(name[i - 1])) && (end == name.size() || separates(name[end]));
     if (is_whole) {
       text += '*';

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "report/json_parts.h"
 #include "report/layout.h"
 
 namespace vramfit::report {
@@ -40,8 +41,6 @@ std::string amount(std::int64_t number, std::string_view word) {
   return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s");
 }
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
 }  // namespace
 
 std::string environment_to_text(const std::vector<EnvironmentCheck>& checks) {
@@ -65,8 +64,8 @@ std::string environment_to_json(const std::vector<EnvironmentCheck>& checks, std
     list.push_back({{"id", check.id},
                     {"state", std::string(to_string(check.state))},
                     {"text", check.text},
-                    {"why", text_or_null(check.why)},
-                    {"fix", text_or_null(check.fix)}});
+                    {"why", or_null(check.why)},
+                    {"fix", or_null(check.fix)}});
   }
   const Json file = {{"vramfit", version},
                      {"problems", count(checks, EnvironmentState::kProblem)},

@@ -6,11 +6,13 @@
 #include <optional>
 #include <string_view>
 
+#include "base/letters.h"
+
 namespace vramfit::ingest {
 
 inline constexpr std::size_t kNowhere = std::string_view::npos;
 
-constexpr bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+using base::is_digit;
 constexpr char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; }
 constexpr bool is_letter(char letter) { return lower(letter) >= 'a' && lower(letter) <= 'z'; }
 constexpr bool is_word(char letter) { return is_letter(letter) || is_digit(letter) || letter == '_'; }

@@ -6,11 +6,12 @@
 #include <optional>
 #include <string_view>
 
+#include "base/letters.h"
 #include "model/printed_bytes.h"
 
 namespace vramfit::ingest {
 
-inline bool is_number_letter(char letter) { return (letter >= '0' && letter <= '9') || letter == '.' || letter == ','; }
+inline bool is_number_letter(char letter) { return base::is_digit(letter) || letter == '.' || letter == ','; }
 
 enum class Rounding {
   kNearest,  // C's printf and iostreams: within half a unit of the last digit
