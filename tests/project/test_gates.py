@@ -136,6 +136,7 @@ def test_what_the_process_owns_may_change(root: Path, tmp_path: Path) -> None:
         ("_known = find()\ndef f():\n    _known.append(1)\n", 3, "_known is changed"),
         ("class C:\n    count = 0\ndef f():\n    C.count += 1\n", 4, "the class C remembers something"),
         ("n = 0\ndef f():\n    global n\n    n = 1\n", 3, "`global`"),
+        ("def f():\n    n = 0\n    def g():\n        nonlocal n\n        n = 1\n    return g\n", 4, "`nonlocal`"),
         ("import os\nos.register_at_fork(after_in_child=print)\n", 2, "alone follows forks"),
     ],
 )

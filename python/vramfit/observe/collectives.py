@@ -19,12 +19,20 @@ import time
 from types import ModuleType
 from typing import Any
 
-from vramfit.base import events, garbage
+from vramfit.base import events, garbage, process
 from vramfit.private import torch as of_torch
 from vramfit.private.names import nothing
 
 _WATCHDOG_SECONDS = 0.25
 STEPS = 6  # DDP rebuilds its buckets after the first; accumulation or two optimizers may delay that
+
+
+class _State:
+    def __init__(self) -> None:
+        self.steps_left = STEPS
+
+
+_state = process.own(_State)
 
 
 def _end_groups(torch: ModuleType) -> None:
@@ -46,12 +54,11 @@ def _wait_for_watchdog(torch: ModuleType) -> None:
 
 def install(torch: ModuleType) -> None:
     atexit.register(_end_groups, torch)
-    left = [STEPS]
 
     def wait_for_watchdog(_optimizer: Any) -> None:
         distributed = torch.distributed
-        if left[0] > 0 and distributed.is_available() and distributed.is_initialized():
-            left[0] -= 1
+        if _state.steps_left > 0 and distributed.is_available() and distributed.is_initialized():
+            _state.steps_left -= 1
             if "nccl" in str(distributed.get_backend()):
                 _wait_for_watchdog(torch)
 

@@ -67,6 +67,7 @@ class _State:
         self.watches = True
         self.compilations = 0  # that run
         self.ever_compiled = False
+        self.hears_compilations = False  # from PyTorch, when one begins and ends
         self.seen_reads = 0  # of a few bytes: those that were seen being made
 
 
@@ -170,17 +171,14 @@ def _aside_while_tracing(torch: ModuleType, compiler: Any, counter: Callable[[],
         handler.register_end_callback(end)
         return True
 
-    registered = False
-
     @functools.wraps(compiler)
     def call(*args: Any, **kwargs: Any) -> Any:
-        nonlocal registered
-        if registered:
+        if _state.hears_compilations:
             return compiler(*args, **kwargs)
         begin()
         made = compiler(*args, **kwargs)
-        registered = register()
-        if registered:  # else nobody says when it traces
+        _state.hears_compilations = register()
+        if _state.hears_compilations:  # else nobody says when it traces
             end()
         return made
 
