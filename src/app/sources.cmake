@@ -7,3 +7,9 @@ vramfit_room(app
     fit/span_test.cc floor_test.cc measured_overhead_test.cc init_checks_test.cc verify_test.cc
   ROOMS allocator compare devices doctor facts history ingest job liveness model plan probe report watch
   TEST_ROOMS verify)
+if(VRAMFIT_TESTS)
+  add_executable(vramfit_verify_run app/testing/verify_run.cc)
+  vramfit_target(vramfit_verify_run)
+  target_link_libraries(vramfit_verify_run PRIVATE vramfit_app vramfit_verify)
+  set_target_properties(vramfit_verify_run PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tools")
+endif()
