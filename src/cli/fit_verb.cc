@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -27,8 +28,45 @@ struct FitOptions {
   std::string plan_out = "vramfit-plan.json";
   std::vector<std::string> only, deny;
   bool no_verify = false;
-  double budget_seconds = 0;  // 0: as long as the job's runs make it worth while
+  std::vector<std::string> budgets;  // seconds, a size of memory, or both
+  std::string goal = "same-training", accept = "another";
+  double max_slowdown = 0;  // 0: none
 };
+
+constexpr std::string_view kBudgetForms = "seconds (90, 90s), memory (7GiB), or both: --budget 90,7GiB";
+
+// Seconds for the search, and what the job may take of a card.
+base::Result<void> apply_budgets(const FitOptions& options, app::FitRequest& request) {
+  for (const std::string& text : options.budgets) {
+    double seconds = 0;
+    const char* const end = text.data() + text.size() - (text.ends_with('s') ? 1 : 0);
+    const auto [rest, error] = std::from_chars(text.data(), end, seconds);
+    if (error == std::errc() && rest == end && seconds > 0) {
+      request.budget_seconds = seconds;
+      request.budget_is_firm = true;
+      continue;
+    }
+    const auto memory = base::parse_bytes(text);
+    if (!memory || *memory == base::Bytes(0)) {
+      return base::fail(base::ErrorCode::kUsage, fmt::format("\"{}\" is neither a time nor a size", text), "--budget",
+                        std::string(kBudgetForms));
+    }
+    for (job::CardChoice& card : request.run.cards) {
+      const base::Bytes whole = card.total.value_or(card.card.memory);
+      if (*memory > whole) {
+        return base::fail(base::ErrorCode::kUsage,
+                          fmt::format("{} is more than {} has ({})", text, card.card.name, to_string(whole)),
+                          "--budget", "");
+      }
+      card.total = *memory;
+    }
+    request.gpu.clear();  // as --gpu says it with the size
+    for (const job::CardChoice& card : request.run.cards) {
+      request.gpu += fmt::format("{}{}:{}", request.gpu.empty() ? "" : ",", card.card.key, text);
+    }
+  }
+  return {};
+}
 
 base::Result<int> act(const FitOptions& options, const Command& command) {
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
@@ -44,8 +82,10 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   request.keep_effective_batch = options.keep == "effective-batch";
   request.only = options.only;
   request.deny = options.deny;
-  request.budget_is_firm = options.budget_seconds > 0;
-  if (request.budget_is_firm) request.budget_seconds = options.budget_seconds;
+  request.goal = *model::find_goal(options.goal);
+  request.accept = *plan::find_tier(options.accept);
+  if (options.max_slowdown > 0) request.max_slowdown = options.max_slowdown;
+  if (auto applied = apply_budgets(options, request); !applied) return std::unexpected(applied.error());
   request.plan_out = options.plan_out;
   request.verify = !options.no_verify;
   history::RunBook book = history::RunBook::begin(describe_start("fit", options.job, command, ""), progress);
@@ -74,11 +114,25 @@ Verb add_fit_verb(const Parser& parser) {
   verb.add_option("--only,--allow", options->only,
                   "Consider these techniques alone: micro_batch,autocast,checkpoint,resize")
       .separated_by(',');
-  verb.add_option("--deny", options->deny, "Leave these techniques out").separated_by(',');
+  verb.add_option("--deny,--forbid", options->deny, "Leave these techniques out").separated_by(',');
   verb.add_option("--plan-out", options->plan_out, "Where the best plan is written");
   verb.add_flag("--no-verify", options->no_verify,
                 "Do not train a few steps with and without the best plan, to see that they are the same");
-  verb.add_option("--budget", options->budget_seconds, "Seconds for the whole search (60, or 15 runs of a slow job)")
+  verb.add_option(
+          "--budget", options->budgets,
+          "Seconds for the whole search (60, or 15 runs of a slow job), and/or memory the job may take: 90,7GiB")
+      .separated_by(',');
+  verb.add_option("--goal", options->goal,
+                  "same-training (default: the plan that takes least from the training), min-time, min-memory, or "
+                  "max-batch: the largest batch that fits, to the sample")
+      .one_of({"same-training", "min-time", "min-memory", "max-batch"});
+  verb.add_option(
+          "--accept", options->accept,
+          "The most that a plan may take from the training: equal, rounding, precision (fewer bits), statistics "
+          "(of batch norms), another (default: another training too, last)")
+      .one_of({"equal", "rounding", "precision", "statistics", "another"});
+  verb.add_option("--max-slowdown", options->max_slowdown,
+                  "Leave out plans whose step is predicted to take so many times as long")
       .positive();
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);

@@ -1,5 +1,8 @@
 #include "model/fit_result.h"
 
+#include <algorithm>
+#include <array>
+
 namespace vramfit::model {
 
 std::string_view to_string(FitVerdict verdict) {
@@ -44,6 +47,18 @@ std::string_view to_string(PlanStanding standing) {
       return "not_run";
   }
   return "unknown";
+}
+
+namespace {
+constexpr std::array<std::string_view, 4> kGoals = {"same-training", "min-time", "min-memory", "max-batch"};
+}  // namespace
+
+std::string_view to_string(FitGoal goal) { return kGoals[static_cast<std::size_t>(goal)]; }
+
+std::optional<FitGoal> find_goal(std::string_view name) {
+  const auto found = std::ranges::find(kGoals, name);
+  if (found == kGoals.end()) return std::nullopt;
+  return static_cast<FitGoal>(found - kGoals.begin());
 }
 
 }  // namespace vramfit::model

@@ -2,6 +2,7 @@
 #ifndef VRAMFIT_MODEL_FIT_RESULT_H
 #define VRAMFIT_MODEL_FIT_RESULT_H
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,8 +44,9 @@ struct PlanRow {
   Bytes predicted;              // source: model
   std::optional<Peaks> proven;  // source: run; of a run that died, the highest it got to
   std::int64_t retries = 0;
+  bool is_tight = false;   // nothing is to spare
   double time_factor = 1;  // of a training step, against the job as it is; source: model
-  std::string effect;      // "same", "rounding", "statistics", "optimizer", "input"
+  std::string effect;      // "same", "rounding", "precision", "statistics", "optimizer", "input"
   std::vector<std::string> consequences;
   std::string reason;                      // why it is not the answer; empty for the winner
   double wall_seconds = 0;                 // of the run
@@ -66,7 +68,22 @@ struct TechniqueRow {
   std::string reason;
 };
 
+// What the best plan was to be.
+enum class FitGoal { kSameTraining, kMinTime, kMinMemory, kMaxBatch };
+std::string_view to_string(FitGoal goal);  // "same-training", "min-time", "min-memory", "max-batch"
+std::optional<FitGoal> find_goal(std::string_view name);
+
+// Of --goal max-batch.
+struct LargestBatch {
+  std::int64_t size = 0;
+  std::int64_t own = 0;      // the script's
+  bool is_exact = false;     // one sample more was run, and did not fit
+  bool is_all_data = false;  // a pass has no more samples
+  bool operator==(const LargestBatch&) const = default;
+};
+
 struct FitResult {
+  FitGoal goal = FitGoal::kSameTraining;
   FitVerdict verdict = FitVerdict::kJobFailed;
   std::string reason;  // one sentence, for verdicts that need one
   std::string card;
@@ -76,6 +93,7 @@ struct FitResult {
   RunResult as_is;                    // the job on the card
   std::optional<RunResult> free_run;  // the job on the same card with far more memory: what it would take
   std::optional<Cause> cause;
+  std::optional<LargestBatch> largest_batch;
   std::vector<PlanRow> plans;  // those that fit, best first
   std::vector<PlanRow> lost;
   std::vector<TechniqueRow> techniques;

@@ -1,6 +1,7 @@
 #include "plan/forecast.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -25,6 +26,8 @@ std::string_view name(Effect effect) {
       return "same";
     case Effect::kRounding:
       return "rounding";
+    case Effect::kPrecision:
+      return "precision";
     case Effect::kStatistics:
       return "statistics";
     case Effect::kOptimizer:
@@ -33,6 +36,30 @@ std::string_view name(Effect effect) {
       return "input";
   }
   return "unknown";
+}
+
+Tier tier_of(Effect effect) {
+  switch (effect) {
+    case Effect::kSame:
+      return Tier::kEqual;
+    case Effect::kRounding:
+      return Tier::kRounding;
+    case Effect::kPrecision:
+      return Tier::kPrecision;
+    case Effect::kStatistics:
+      return Tier::kStatistics;
+    case Effect::kOptimizer:
+    case Effect::kInput:
+      break;
+  }
+  return Tier::kAnother;
+}
+
+std::optional<Tier> find_tier(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kNames = {"equal", "rounding", "precision", "statistics", "another"};
+  const auto found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<Tier>(found - kNames.begin());
 }
 
 Forecast start_forecast(const model::Job& job) {

@@ -5,6 +5,7 @@
 #ifndef VRAMFIT_PLAN_FORECAST_H
 #define VRAMFIT_PLAN_FORECAST_H
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,12 +20,18 @@ using base::Bytes;
 // What a change does to what is learned, mildest first.
 enum class Effect {
   kSame,        // the same sums, perhaps in another order
-  kRounding,    // the same steps in fewer bits
+  kRounding,    // the same steps, sums rounded in another order
+  kPrecision,   // the same steps in fewer bits
   kStatistics,  // batch normalisation sees fewer samples at once
   kOptimizer,   // other update steps: another optimizer, another effective batch
   kInput,       // the network sees something else
 };
 std::string_view name(Effect effect);  // "same", "rounding", ...
+
+// The tiers of plans, as --accept names them: another optimizer and other inputs are both another training.
+enum class Tier { kEqual, kRounding, kPrecision, kStatistics, kAnother };
+Tier tier_of(Effect effect);
+std::optional<Tier> find_tier(std::string_view name);  // "equal", "rounding", "precision", "statistics", "another"
 
 struct Forecast {
   std::vector<model::StagePeak> stage_peaks;

@@ -78,6 +78,8 @@ constexpr std::string_view kOrdinals =
 constexpr SettingRule kMicroBatch[] = {{"micro_batch", true, is_count, kCount},
                                        {"accumulate", false, is_count, kCount},
                                        {"loaders", false, are_ordinals, kOrdinals}};
+constexpr SettingRule kBatchSize[] = {{"batch_size", true, is_count, kCount},
+                                      {"loaders", false, are_ordinals, kOrdinals}};
 constexpr SettingRule kAutocast[] = {{"dtype", false, is_half_type, "\"float16\" or \"bfloat16\""},
                                      {"scaler", false, is_flag, "true or false"}};
 constexpr SettingRule kCheckpoint[] = {{"modules", true, are_words, "a list of names as in named_modules()"}};
@@ -96,8 +98,9 @@ struct TechniqueRule {
 };
 
 constexpr TechniqueRule kRules[] = {
-    {"micro_batch", kMicroBatch}, {"autocast", kAutocast},     {"checkpoint", kCheckpoint},  {"optimizer", kOptimizer},
-    {"resize_input", kResize},    {"no_grad_validation", {}},  {"gather_on_cpu", {}},        {"allocator", kAllocator},
+    {"micro_batch", kMicroBatch}, {"batch_size", kBatchSize},  {"autocast", kAutocast},
+    {"checkpoint", kCheckpoint},  {"optimizer", kOptimizer},   {"resize_input", kResize},
+    {"no_grad_validation", {}},   {"gather_on_cpu", {}},       {"allocator", kAllocator},
     {"empty_cache", kEmptyCache}, {"loader_options", kLoader}, {"zero_grad_set_to_none", {}}};
 
 std::unexpected<base::Error> refuse(std::string what, std::string_view where, std::string remedy) {

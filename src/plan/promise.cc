@@ -34,13 +34,18 @@ Promise promise_of_inputs(const Change&) {
 // The sums stay what they are; a script that looks at a gradient before its backward pass finds none.
 Promise promise_of_zero_grad(const Change&) { return {Sameness::kEqual, kRoundingShare, false, "", false, false}; }
 
+Promise promise_of_batch_size(const Change&) {
+  return {Sameness::kRounding, kRoundingShare, false, "batches of another size", true, false};
+}
+
 struct Row {
   std::string_view technique;
   Promise (*promise)(const Change&);
 };
 
-constexpr std::array<Row, 11> kPromises = {{{"allocator", exact},
+constexpr std::array<Row, 12> kPromises = {{{"allocator", exact},
                                             {"autocast", promise_of_autocast},
+                                            {"batch_size", promise_of_batch_size},
                                             {"checkpoint", exact},
                                             {"empty_cache", exact},
                                             {"gather_on_cpu", exact},

@@ -15,11 +15,21 @@
 
 namespace vramfit::plan {
 
+// Which of the plans that fit is the best.
+enum class Goal {
+  kSameTraining,  // the one that takes least from the training; of those, the fastest
+  kMinTime,       // the fastest, whatever it takes from the training
+  kMinMemory      // the one that needs least
+};
+
 // What the job has to fit, and what the user holds on to.
 struct Target {
   model::Card card;
-  Bytes limit;                       // of the card, overhead included
-  bool keep_effective_batch = true;  // --keep effective-batch
+  Bytes limit;                         // of the card, overhead included
+  bool keep_effective_batch = true;    // --keep effective-batch
+  Tier accept = Tier::kAnother;        // --accept: no plan takes more from the training
+  std::optional<double> max_slowdown;  // --max-slowdown: times a step of now
+  Goal goal = Goal::kSameTraining;     // --goal
 };
 
 enum class Standing { kApplicable, kInForce, kNotPossible };

@@ -56,6 +56,7 @@ ordered_json plan_json(const model::PlanRow& row) {
           {"predicted", {{"needs_bytes", row.predicted.count()}, {"source", "model"}}},
           {"proven", std::move(proven)},
           {"time", {{"factor", row.time_factor}, {"source", "model"}}},
+          {"tight", row.is_tight},
           {"effect", row.effect},
           {"consequences", row.consequences},
           {"reason", or_null(row.reason)},
@@ -98,6 +99,12 @@ std::string fit_to_json(const model::FitResult& result, std::string_view version
                       {"runs", result.runs},
                       {"candidates", result.candidates},
                       {"ruled_out", result.ruled_out}};
+  fit["goal"] = to_string(result.goal);
+  fit["largest_batch"] = result.largest_batch ? ordered_json{{"size", result.largest_batch->size},
+                                                             {"own", result.largest_batch->own},
+                                                             {"exact", result.largest_batch->is_exact},
+                                                             {"all_data", result.largest_batch->is_all_data}}
+                                              : ordered_json(nullptr);
   fit["cause"] = result.cause ? ordered_json{{"text", result.cause->text},
                                              {"line", or_null(result.cause->line)},
                                              {"remedy", result.cause->remedy}}

@@ -23,6 +23,19 @@ constexpr std::size_t kShownLosers = 8;
 // "  1    3.12 GiB    3.30 GiB  x1.08  rounding    " before the plan's name.
 constexpr std::size_t kNameColumn = 48;
 
+std::string describe_batch(const model::LargestBatch& batch, const PlanRow& best, const std::string& card) {
+  const std::string which = batch.size == batch.own ? " (the script's own)" : "";
+  const std::string peak = fmt::format("{} at the peak, proven by a run", to_string(best.proven->device));
+  if (batch.is_exact) {
+    return fmt::format("{}{} is the largest that fits {}: {}; {} was run too, and does not fit", best.plan.name, which,
+                       card, peak, batch.size + 1);
+  }
+  if (batch.is_all_data) {
+    return fmt::format("{}{} fits {}: {}; a pass over the data has no more samples", best.plan.name, which, card, peak);
+  }
+  return fmt::format("{}{} fits {}: {}; larger ones may", best.plan.name, which, card, peak);
+}
+
 std::string describe_verdict(const FitResult& result) {
   const std::string which = result.cards > 1 ? fmt::format(", card {} of {}", result.card_index, result.cards) : "";
   const std::string card = fmt::format("{} ({}{})", result.card, to_string(result.limit), which);
@@ -37,6 +50,7 @@ std::string describe_verdict(const FitResult& result) {
     }
     case FitVerdict::kPlanFits: {
       const PlanRow& best = result.plans.front();
+      if (result.largest_batch) return describe_batch(*result.largest_batch, best, card);
       return fmt::format("{} fits {}: {} at the peak, proven by a run", best.plan.name, card,
                          to_string(best.proven->device));
     }
@@ -79,7 +93,7 @@ void add_demand(std::string& text, const FitResult& result) {
   if (!result.free_run) return add_reach(text, result.as_is.reach);
   const model::DeviceResult* device = fullest(*result.free_run);
   if (device == nullptr) return;
-  std::string as_is = "does not fit";
+  std::string as_is = result.as_is.verdict == model::Verdict::kFits ? "fits" : "does not fit";
   if (result.as_is.oom) {
     as_is = fmt::format("runs out of memory in phase {}, asking for {}", result.as_is.oom->phase,
                         to_string(result.as_is.oom->tried));
@@ -109,7 +123,7 @@ void add_cause(std::string& text, const FitResult& result) {
 
 // What it promises to leave as it is, and nobody has compared.
 bool is_doubtful(const PlanRow& row) {
-  const bool promises = row.effect == "same" || row.effect == "rounding" || row.effect == "statistics";
+  const bool promises = row.effect != "optimizer" && row.effect != "input";
   return promises && row.equivalence && row.equivalence->sameness == model::Sameness::kNotChecked;
 }
 
@@ -200,6 +214,13 @@ void add_consequences(std::string& text, const FitResult& result) {
     if (modules.empty()) continue;
     text += "  - " + wrap("run again in backward: " + join_names(modules), kPageWidth - 4, 4) + "\n";
   }
+  if (best.is_tight && best.retries == 0 && best.proven) {
+    const double share = static_cast<double>(best.proven->device.count()) / static_cast<double>(result.limit.count());
+    text += "  - " +
+            wrap(fmt::format("memory is tight: {:.0f} % of the card (--budget SIZE leaves some free)", 100 * share),
+                 kPageWidth - 4, 4) +
+            "\n";
+  }
   if (best.retries > 0) {
     text += "  - " +
             wrap("memory is tight: PyTorch emptied its cache and asked again, which costs time", kPageWidth - 4, 4) +
@@ -243,15 +264,23 @@ void add_commands(std::string& text, const FitResult& result) {
   text += fmt::format("\nTo see the proof again:\n\n  {}\n", result.prove_command);
 }
 
+std::string describe_ending(const FitResult& result) {
+  const bool is_largest = result.goal == model::FitGoal::kMaxBatch;
+  if (is_largest && result.cheapest_known) return "";
+  const char* what = is_largest                                     ? "a larger batch may fit"
+                     : result.goal == model::FitGoal::kSameTraining ? "a cheaper plan may exist"
+                                                                    : "a better plan may exist";
+  if (!result.cheapest_known) return fmt::format("; the search ended early, so {} (--budget SECONDS)", what);
+  return result.goal == model::FitGoal::kSameTraining ? "; nothing cheaper is left that could fit"
+                                                      : "; nothing better is left that could fit";
+}
+
 void add_effort(std::string& text, const FitResult& result, std::int64_t number) {
   std::string line = fmt::format("{} runs in {:.1f} s", result.runs, result.seconds);
-  if (result.candidates > 0) {
+  if (result.candidates > 0 && result.goal != model::FitGoal::kMaxBatch) {
     line += fmt::format("; {} combinations, {} ruled out without a run", result.candidates, result.ruled_out);
   }
-  if (result.verdict == FitVerdict::kPlanFits) {
-    line += result.cheapest_known ? "; nothing cheaper is left that could fit"
-                                  : "; the search ended early, so a cheaper plan may exist (--budget SECONDS)";
-  }
+  if (result.verdict == FitVerdict::kPlanFits) line += describe_ending(result);
   if (number > 0) line += fmt::format("; noted as run {} of the history", number);
   text += "\n" + wrap(line, kPageWidth, 0) + "\n";
 }

@@ -82,6 +82,43 @@ def test_a_job_that_runs_out_gets_a_proven_plan_and_the_plan_works(product: Prod
 
 
 @pytest.mark.slow
+def test_the_largest_batch_fits_and_one_sample_more_does_not(product: Product) -> None:
+    plan = product.folder / "plan.json"
+    options = ("--goal", "max-batch", "--plan-out", str(plan))
+    done = fit(product, "--batch-size", "100", gpu="rtx3060:2GiB", options=options)
+    assert done.exit_code == 0, str(done)
+    largest = done.result["fit"]["largest_batch"]
+    assert largest["exact"] and largest["own"] == 100, largest
+    size = largest["size"]
+    assert json.loads(plan.read_text())["techniques"] == [{"batch_size": size, "id": "batch_size", "loaders": [0]}]
+    assert f"batch {size} is the largest that fits" in done.stdout
+    # As the script's own option, not a plan.
+    for batch, verdict in ((size, ("fits",)), (size + 1, ("borderline", "out_of_memory"))):
+        run = product.run(product.folder / "train.py", "--batch-size", str(batch), gpu="rtx3060:2GiB")
+        assert run.result["verdict"] in verdict, f"batch {batch}: {run}"
+
+
+@pytest.mark.slow
+def test_what_is_not_accepted_is_in_no_plan(product: Product) -> None:
+    options = ("--accept", "equal", "--no-verify", "--budget", "1800MiB")
+    done = fit(product, "--batch-size", "200", gpu="rtx3060", options=options)
+    assert done.exit_code == 0, str(done)
+    answer = done.result["fit"]
+    assert answer["limit_bytes"] == 1800 << 20
+    assert {plan["effect"] for plan in answer["plans"]} == {"same"}
+    refused = {row["id"]: row["reason"] for row in answer["techniques"] if row["standing"] == "denied"}
+    assert "--accept" in refused["autocast"] and "--accept" in refused["micro_batch"], "it has batch norms"
+    assert ":1800MiB" in answer["prove_command"]
+
+
+def test_a_budget_that_is_neither_time_nor_memory_is_refused(product: Product) -> None:
+    done = fit(product, gpu="rtx3060", options=("--budget", "soon"))
+    assert done.exit_code == 2 and "neither a time nor a size" in done.stderr, str(done)
+    done = fit(product, gpu="rtx3060", options=("--budget", "99GiB"))
+    assert done.exit_code == 2 and "is more than" in done.stderr, str(done)
+
+
+@pytest.mark.slow
 def test_a_job_that_nothing_can_save_exits_with_1(product: Product) -> None:
     done = fit(product, "--batch-size", "1", "--side", "16", gpu="rtx3060:700MiB", options=("--budget", "20"))
     assert done.exit_code in (0, 1), str(done)

@@ -63,6 +63,28 @@ def test_accumulated_micro_batches_train_as_the_whole_batch(job: Job) -> None:
     assert finished.only("plan_applied")["id"] == "micro_batch"
 
 
+@pytest.mark.parametrize("size", [4, 5, 8, 16])
+def test_batches_of_another_size_train_as_if_the_script_asked_for_them(job: Job, size: int) -> None:
+    asked = job.run(training().replace("batch_size=8", f"batch_size={size}")).output()
+    finished = job.run(training(), {"id": "batch_size", "batch_size": size, "loaders": [0]})
+    given = finished.output()
+    assert given["shapes"] == asked["shapes"]
+    assert given["values"] == asked["values"]
+    assert given["lr"] == asked["lr"]
+    assert finished.only("plan_applied")["text"] == f"batches of {size} instead of 8"
+
+
+def test_what_a_loader_drops_at_its_end_is_dropped_from_larger_batches(job: Job) -> None:
+    script = training().replace("batch_size=8)", "batch_size=3, drop_last=True)")
+    finished = job.run(script, {"id": "batch_size", "batch_size": 7})
+    assert finished.output()["shapes"] == [[7, 6]] * 4
+
+
+def test_a_batch_larger_than_the_data_is_refused(job: Job) -> None:
+    finished = job.run(training(), {"id": "batch_size", "batch_size": 17})
+    assert "has 16 samples, fewer than a batch" in finished.only("plan_refused")["text"]
+
+
 def test_accumulation_leaves_a_script_with_a_scaler_as_it_was(job: Job) -> None:
     # On the CPU the scaler is a real one with a real scale.
     scaled = training().replace("loss.backward()", "scaler.scale(loss).backward(); scaler.unscale_(optimizer)")

@@ -24,6 +24,7 @@ from vramfit.contract import notes as said
 
 _KNOWN = (
     "micro_batch",
+    "batch_size",
     "autocast",
     "checkpoint",
     "optimizer",

@@ -8,7 +8,7 @@ from typing import Any
 
 from vramfit.private import torch as of_torch
 
-_OF_LOADERS = ("micro_batch", "resize_input", "loader_options")
+_OF_LOADERS = ("micro_batch", "batch_size", "resize_input", "loader_options")
 
 
 def missed(technique: str, options: dict[str, Any]) -> str:

@@ -26,6 +26,10 @@ from vramfit.observe import repeat
 from vramfit.private import loaders as of_loaders
 
 
+# Attributes of a loader that hold the sampler which stands in for its own, the first that is there.
+OTHER_SAMPLERS = ("_vramfit_split", "_vramfit_regrouped", "_vramfit_few")
+
+
 class Pass:
     """One iteration over a loader."""
 
@@ -252,8 +256,9 @@ def _tell(listeners: list[Callable[..., None]], this_pass: Pass, *more: Any) -> 
 
 
 def is_split(loader: Any) -> bool:
-    """Whether a plan takes its batches apart (apply/micro_batch): none may be given in place of another."""
-    return any(name in loader.__dict__ for name in ("_vramfit_split", "_vramfit_few"))
+    """Whether its batches are not the script's own (apply/micro_batch, apply/batch_size): none may be given in place of
+    another."""
+    return any(name in loader.__dict__ for name in OTHER_SAMPLERS)
 
 
 def length_of(value: Any) -> int | None:
@@ -333,7 +338,8 @@ def install(torch: Any) -> None:
     own_sampler = of_loaders.index_sampler.get()
 
     def index_sampler(self: Any) -> Any:
-        own = self.__dict__.get("_vramfit_split") or self.__dict__.get("_vramfit_few") or own_sampler.fget(self)
+        others = (self.__dict__.get(name) for name in OTHER_SAMPLERS)
+        own = next((other for other in others if other is not None), None) or own_sampler.fget(self)
         this_pass = self.__dict__.get("_vramfit_pass")
         if this_pass is None or this_pass.endless:
             return own

@@ -18,6 +18,7 @@
 #include "job/run_on.h"
 #include "job/session.h"
 #include "plan/cause.h"
+#include "plan/search/largest_batch.h"
 #include "plan/search/search.h"
 #include "plan/techniques/registry.h"
 
@@ -27,6 +28,7 @@ namespace {
 using base::Bytes;
 using base::ErrorCode;
 using base::Result;
+using model::FitGoal;
 using model::FitResult;
 using model::FitVerdict;
 using model::PlanRow;
@@ -76,7 +78,12 @@ class Fit {
         clock_(clock),
         started_ns_(clock.now_ns()),
         span_(job::span_of(request.run)) {
-    target_.keep_effective_batch = request.keep_effective_batch;
+    target_.keep_effective_batch = request.keep_effective_batch && request.goal != FitGoal::kMaxBatch;
+    target_.accept = request.accept;
+    target_.max_slowdown = request.max_slowdown;
+    if (request.goal == FitGoal::kMinTime) target_.goal = plan::Goal::kMinTime;
+    if (request.goal == FitGoal::kMinMemory) target_.goal = plan::Goal::kMinMemory;
+    result_.goal = request.goal;
     result_.cards = static_cast<int>(request.run.cards.size());
     result_.budget_seconds = request.budget_seconds;
     aim_at(0);
@@ -89,6 +96,10 @@ class Fit {
     auto job = run_free();
     if (!job) return std::unexpected(job.error());
     if (!*job) return finish();
+    if (request_.goal == FitGoal::kMaxBatch) {
+      if (auto found = find_batch(**job); !found) return std::unexpected(found.error());
+      return finish();
+    }
     if (!is_search_of_use(**job)) return finish();
     if (auto searched = search_plans(std::move(**job)); !searched) return std::unexpected(searched.error());
     return finish();
@@ -148,7 +159,7 @@ class Fit {
       return conclude(FitVerdict::kOutOfTime, "the job as it is had not ended by then");
     switch (result_.as_is.verdict) {
       case model::Verdict::kFits:
-        return conclude(FitVerdict::kFitsAlready, "");
+        return request_.goal != FitGoal::kSameTraining || conclude(FitVerdict::kFitsAlready, "");
       case model::Verdict::kFailed:
       case model::Verdict::kNoCard:
         return conclude(FitVerdict::kJobFailed, why_it_failed(result_.as_is));
@@ -251,6 +262,17 @@ class Fit {
     return conclude(FitVerdict::kNeedsEdit, "");
   }
 
+  // What the mildest of its options does to the training.
+  plan::Effect least_effect(const plan::Technique& technique, const model::Job& job) const {
+    plan::Effect least = plan::Effect::kInput;
+    for (const model::Change& change : technique.options(job, target_)) {
+      plan::Forecast forecast = plan::start_forecast(job);
+      technique.predict(job, target_, change, forecast);
+      least = std::min(least, forecast.effect);
+    }
+    return least;
+  }
+
   std::vector<const plan::Technique*> choose_techniques(const model::Job& job) {
     std::vector<const plan::Technique*> chosen;
     for (const plan::Technique* technique : plan::all_techniques()) {
@@ -265,6 +287,9 @@ class Fit {
         row.standing = "in_force";
       } else if (applicability.standing == plan::Standing::kNotPossible) {
         row.standing = "not_possible";
+      } else if (const plan::Effect least = least_effect(*technique, job); plan::tier_of(least) > target_.accept) {
+        row.standing = "denied";
+        row.reason = fmt::format("--accept: it changes more than that ({})", name(least));
       } else {
         chosen.push_back(technique);
       }
@@ -294,6 +319,57 @@ class Fit {
     return {};
   }
 
+  plan::OnTrial tell_trials() {
+    return [this](const model::Plan& plan, const plan::Outlook& outlook, std::size_t done, std::string_view stage) {
+      progress_.update(fmt::format("{}: {} (predicted {}) - {} run, at most {:.0f} s left", stage, plan.name,
+                                   to_string(outlook.needs), done, left()));
+    };
+  }
+
+  job::RunRequest trial_request() const {
+    job::RunRequest trial = quiet_request();
+    trial.span = span_.of_trials();
+    trial.span_alone = true;
+    // A plan that makes the script hang must not take the whole budget.
+    if (!trial.timeout_seconds) trial.timeout_seconds = kShortestLimit + kLimitFactor * result_.free_run->wall_seconds;
+    return trial;
+  }
+
+  Result<void> find_batch(const model::Job& job) {
+    const plan::Applicability possible = plan::effective_batch().applies_to(job, target_);
+    if (possible.standing == plan::Standing::kNotPossible) {
+      conclude(FitVerdict::kNotProven, possible.reason);
+      return {};
+    }
+    const auto session = job::Session::create({});  // only for its folder
+    if (!session) return std::unexpected(session.error());
+    RunProver prover(trial_request(), phases_to_see(job), session->run_folder(), runner_);
+    const auto found = plan::find_largest_batch(job, target_, prover, left(), clock_, tell_trials());
+    if (found.ending == plan::Ending::kFailed && !found.best) return std::unexpected(*found.error);
+    add_largest_batch(job, target_, found, result_);
+    if (found.ending != plan::Ending::kInterrupted) confirm_best(session->run_folder());
+    keep_exact_batch();
+    plan::SearchResult ended;
+    ended.ending = found.ending;
+    set_verdict(ended, /*no_techniques=*/false, result_);
+    if (result_.verdict == FitVerdict::kNothingFits) result_.reason = "not even a batch of one sample fits";
+    for (PlanRow& row : result_.plans) row.equivalence = find_known_equivalence(row);
+    if (!result_.plans.empty()) write_answer(request_, result_);
+    return {};
+  }
+
+  // The largest may have made way for a smaller one, which ran to the end of the script.
+  void keep_exact_batch() {
+    if (!result_.largest_batch) return;
+    if (result_.plans.empty()) {
+      result_.largest_batch.reset();
+      return;
+    }
+    const auto size = model::find_integer(result_.plans.front().plan.changes.front(), "batch_size").value_or(0);
+    if (size == result_.largest_batch->size) return;
+    result_.largest_batch = {size, result_.largest_batch->own, false, false};
+  }
+
   Result<void> search_plans(model::Job job) {
     const auto session = job::Session::create({});  // only for its folder, which goes with it, or with the next run
     if (!session) return std::unexpected(session.error());
@@ -315,20 +391,10 @@ class Fit {
   Result<void> search_among(const std::vector<const plan::Technique*>& techniques, const model::Job& job,
                             const std::filesystem::path& folder) {
     const auto axes = plan::build_axes(job, target_, techniques);
-    job::RunRequest trial = quiet_request();
-    trial.span = span_.of_trials();
-    trial.span_alone = true;
-    // A plan that makes the script hang must not take the whole budget.
-    if (!trial.timeout_seconds) trial.timeout_seconds = kShortestLimit + kLimitFactor * result_.free_run->wall_seconds;
-    RunProver prover(std::move(trial), phases_to_see(job), folder, runner_);
+    RunProver prover(trial_request(), phases_to_see(job), folder, runner_);
     plan::SearchOptions options;
     options.budget_seconds = left();
-    const auto on_trial = [&](const model::Plan& plan, const plan::Outlook& outlook, std::size_t done,
-                              std::string_view stage) {
-      progress_.update(fmt::format("{}: {} (predicted {}) - {} run, at most {:.0f} s left", stage, plan.name,
-                                   to_string(outlook.needs), done, left()));
-    };
-    const plan::SearchResult found = plan::search(job, target_, axes, prover, options, clock_, on_trial);
+    const plan::SearchResult found = plan::search(job, target_, axes, prover, options, clock_, tell_trials());
     if (found.ending == plan::Ending::kFailed && !found.best) return std::unexpected(*found.error);
     add_search(job, target_, axes, found, result_);
     if (found.ending != plan::Ending::kInterrupted) settle_best(folder);

@@ -36,14 +36,16 @@ PlanStanding standing_of(Outcome outcome) {
 
 // Why a plan that fits is not the best one.
 std::string why_not_best(const PlanRow& row, const PlanRow& best) {
+  if (row.effect != best.effect && row.effect == name(plan::Effect::kPrecision)) return "computes in fewer bits";
   const bool keeps_results = row.effect == name(plan::Effect::kSame) || row.effect == name(plan::Effect::kRounding);
   if (!keeps_results && row.effect != best.effect) return "changes what is learned";
   if (row.retries > 0 && best.retries == 0) return "no room: PyTorch had to empty its cache";
+  if (row.is_tight && !best.is_tight) return "nothing to spare";
   if (row.time_factor > best.time_factor * 1.005) return "slower";
   return row.plan.changes.size() > best.plan.changes.size() ? "more changes for nothing" : "no better";
 }
 
-PlanRow row_of(const Trial& trial) {
+PlanRow row_of(const Trial& trial, Bytes limit) {
   PlanRow row;
   row.plan = trial.plan;
   row.standing = standing_of(trial.proof.outcome);
@@ -52,6 +54,7 @@ PlanRow row_of(const Trial& trial) {
     row.proven = model::Peaks{trial.proof.peak_allocated, trial.proof.peak_reserved, trial.proof.peak_device};
   }
   row.retries = trial.proof.retries;
+  row.is_tight = trial.proof.outcome == Outcome::kFits && plan::is_tight(trial.proof, limit);
   row.time_factor = trial.candidate.time_factor;
   row.effect = name(trial.candidate.effect);
   row.consequences = trial.consequences;
@@ -95,21 +98,45 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
     if (trial.proof.outcome == Outcome::kFits) {
       fitting.push_back(&trial);
     } else {
-      result.lost.push_back(row_of(trial));
+      result.lost.push_back(row_of(trial, target.limit));
     }
   }
   // The best is the cheapest, or one with room where that has none.
   const Trial* best = found.best ? &found.trials[*found.best] : nullptr;
   std::ranges::sort(fitting, [&](const Trial* a, const Trial* b) {
     if ((a == best) != (b == best)) return a == best;
-    return is_cheaper(a->candidate, b->candidate);
+    return plan::Cheaper(target.goal)(a->candidate, b->candidate);
   });
-  for (const Trial* trial : fitting) result.plans.push_back(row_of(*trial));
+  for (const Trial* trial : fitting) result.plans.push_back(row_of(*trial, target.limit));
   add_hopeless_singles(job, target, axes, found, result);
   result.cheapest_known = found.ending == plan::Ending::kCheapestProven;
   result.candidates = found.candidates;
   result.ruled_out = found.ruled_out;
   result.runs += static_cast<int>(found.trials.size());
+}
+
+void add_largest_batch(const model::Job& job, const plan::Target& target, const plan::LargestBatch& found,
+                       model::FitResult& result) {
+  for (std::size_t i = 0; i < found.trials.size(); ++i) {
+    const Trial& trial = found.trials[i];
+    PlanRow row = row_of(trial, target.limit);
+    if (trial.proof.outcome != Outcome::kFits) {
+      result.lost.push_back(std::move(row));
+    } else if (found.best == i) {
+      result.plans.insert(result.plans.begin(), std::move(row));
+    } else {
+      row.reason = "smaller";
+      result.plans.push_back(std::move(row));
+    }
+  }
+  result.cheapest_known = found.ending == plan::Ending::kCheapestProven;
+  result.candidates = found.trials.size();
+  result.runs += static_cast<int>(found.trials.size());
+  if (!found.best) return;
+  const model::Change& change = found.trials[*found.best].plan.changes.front();
+  result.largest_batch = {model::find_integer(change, "batch_size").value_or(0),
+                          model::find_loader(job, "train")->batch_size, result.cheapest_known && !found.is_all_data,
+                          found.is_all_data};
 }
 
 std::string why_unproven(const plan::Proof& proof) {

@@ -6,12 +6,16 @@
 #include <vector>
 
 #include "model/fit_result.h"
+#include "plan/search/largest_batch.h"
 #include "plan/search/search.h"
 
 namespace vramfit::app {
 
 void add_search(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
                 const plan::SearchResult& found, model::FitResult& result);
+
+void add_largest_batch(const model::Job& job, const plan::Target& target, const plan::LargestBatch& found,
+                       model::FitResult& result);
 
 // Why a run did not prove its plan; empty when it did.
 std::string why_unproven(const plan::Proof& proof);

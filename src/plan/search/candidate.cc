@@ -13,12 +13,19 @@ constexpr double kCostPerChange = 0.02;
 constexpr std::size_t kMostCandidates = 60000;
 constexpr std::size_t kMostLevels = 255;  // a level is one byte
 
-// Rounding is what every change of hardware does too: it is not held against a plan.
-int tier(Effect effect) { return effect <= Effect::kRounding ? 0 : static_cast<int>(effect); }
+constexpr double kTooSlow = 2;
 
 // Time lost, not time won: a change that the job does not need is no better for making it faster.
 double cost(const Candidate& candidate) {
   return std::max(1.0, candidate.time_factor) * (1 + kCostPerChange * (candidate.changes - candidate.mends));
+}
+
+// Tiers, with one for slow plans before the last.
+int rank_of(const Candidate& candidate) {
+  const Tier tier = tier_of(candidate.effect);
+  const bool is_slow = candidate.time_factor > kTooSlow;
+  if (tier == Tier::kAnother) return static_cast<int>(tier) + 1;
+  return is_slow ? static_cast<int>(Tier::kAnother) : static_cast<int>(tier);
 }
 
 Forecast forecast_levels(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
@@ -29,11 +36,6 @@ Forecast forecast_levels(const model::Job& job, const Target& target, const std:
     axes[i].technique->predict(job, target, axes[i].options[levels[i] - 1], forecast);
   }
   return forecast;
-}
-
-double time_factor_of(const model::Job& job, const Target& target, const Forecast& forecast) {
-  const double now = devices::estimate_step_seconds(target.card, job.work);
-  return now > 0 ? devices::estimate_step_seconds(target.card, forecast.work) / now : 1;
 }
 
 // Walks the product of all axes, the last one fastest, and carries the forecast along: what the first axes change is
@@ -73,11 +75,13 @@ class Enumeration {
   }
 
   void add(int changes, const Forecast& forecast) {
+    if (tier_of(forecast.effect) > target_.accept) return;
     Candidate candidate;
     candidate.levels = levels_;
     candidate.needs = add_up(job_, forecast).needs;
     candidate.effect = forecast.effect;
     candidate.time_factor = time_factor_of(job_, target_, forecast);
+    if (target_.max_slowdown && candidate.time_factor > *target_.max_slowdown) return;
     candidate.uncertainty = forecast.uncertainty;
     candidate.changes = changes;
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
@@ -115,6 +119,11 @@ std::vector<Axis> thin_out(std::vector<Axis> axes) {
 
 }  // namespace
 
+double time_factor_of(const model::Job& job, const Target& target, const Forecast& forecast) {
+  const double now = devices::estimate_step_seconds(target.card, job.work);
+  return now > 0 ? devices::estimate_step_seconds(target.card, forecast.work) / now : 1;
+}
+
 std::vector<Axis> build_axes(const model::Job& job, const Target& target,
                              std::span<const Technique* const> techniques) {
   std::vector<Axis> axes;
@@ -128,15 +137,22 @@ std::vector<Axis> build_axes(const model::Job& job, const Target& target,
 
 std::vector<Candidate> build_candidates(const model::Job& job, const Target& target, const std::vector<Axis>& axes) {
   std::vector<Candidate> candidates = Enumeration(job, target, axes).run();
-  std::ranges::sort(candidates, is_cheaper);
+  std::ranges::sort(candidates, Cheaper(target.goal));
   return candidates;
 }
 
-bool is_cheaper(const Candidate& left, const Candidate& right) {
-  const auto key = [](const Candidate& c) {
-    return std::tuple(tier(c.effect), cost(c), -c.mends, c.effect, c.time_factor, c.needs);
+bool Cheaper::operator()(const Candidate& left, const Candidate& right) const {
+  const auto by_training = [](const Candidate& c) {
+    return std::tuple(rank_of(c), cost(c), -c.mends, c.effect, c.time_factor, c.needs);
   };
-  const auto left_key = key(left), right_key = key(right);
+  if (goal_ == Goal::kMinTime) {
+    const auto by_time = [](const Candidate& c) {
+      return c.time_factor * (1 + kCostPerChange * (c.changes - c.mends));
+    };
+    if (by_time(left) != by_time(right)) return by_time(left) < by_time(right);
+  }
+  if (goal_ == Goal::kMinMemory && left.needs != right.needs) return left.needs < right.needs;
+  const auto left_key = by_training(left), right_key = by_training(right);
   return left_key != right_key ? left_key < right_key : left.levels < right.levels;
 }
 

@@ -34,16 +34,28 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
+// Of a step, against the job as it is; from the time model.
+double time_factor_of(const model::Job& job, const Target& target, const Forecast& forecast);
+
 // The axes of the techniques that are applicable. Very long axes are thinned out so that the space stays small enough
 // to be listed; the strongest option of each always stays.
 std::vector<Axis> build_axes(const model::Job& job, const Target& target, std::span<const Technique* const> techniques);
 
-// Every combination of options that respects slots, the empty one left out, cheapest first (see is_cheaper).
+// Every combination of options that respects slots and what the target accepts, the empty one left out, cheapest first
+// (see Cheaper).
 std::vector<Candidate> build_candidates(const model::Job& job, const Target& target, const std::vector<Axis>& axes);
 
-// Plans that keep what is learned come before those that change it; among those, faster ones; of equals, fewer changes.
+// What takes less from the training comes first, tier by tier; within a tier faster plans; of equals, fewer changes.
 // Each further change counts as 2 % of time: nobody wants five knobs turned for nothing. A fault put right is no cost.
-bool is_cheaper(const Candidate& left, const Candidate& right);
+// What makes a step twice as slow comes after all that trains the same steps. The other goals put time or memory first.
+class Cheaper {
+ public:
+  explicit Cheaper(Goal goal = Goal::kSameTraining) : goal_(goal) {}
+  bool operator()(const Candidate& left, const Candidate& right) const;
+
+ private:
+  Goal goal_;
+};
 
 bool is_at_most(const Candidate& weaker, const Candidate& stronger);
 

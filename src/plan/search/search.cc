@@ -13,6 +13,7 @@ constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 constexpr int kRunsForRoom = 3;
 constexpr double kRoom = 0.08;        // of the card, that a plan with room is predicted to leave
 constexpr double kCostOfRoom = 1.25;  // times the step of the tight plan
+constexpr double kTightShare = 0.98;  // of the card
 
 class Search {
  public:
@@ -35,7 +36,7 @@ class Search {
     try_singles();
     if (best_ == kNone) secure();
     if (best_ != kNone) improve();
-    if (best_ != kNone) make_room();
+    if (best_ != kNone && options_.makes_room) make_room();
     const bool cheapest_known = !stopped_ && best_ != kNone;
     if (cheapest_known) widen();
     result_.ending = ending(cheapest_known);
@@ -229,30 +230,30 @@ class Search {
     }
   }
 
-  // The cheapest may fit only because PyTorch empties its cache again and again, which costs time that no model knows,
-  // and a little more of anything would be too much. One with room takes its place when it costs little more.
+  // The cheapest may leave nothing to spare, or fit only because PyTorch empties its cache again and again, which costs
+  // time that no model knows. One with room takes its place when it costs little more.
   void make_room() {
     double most = static_cast<double>(target_.limit.count()) * (1 - kRoom);
-    for (int run = 0; run < kRunsForRoom && is_tight(best_); ++run) {
+    for (int run = 0; run < kRunsForRoom && is_tight_candidate(best_); ++run) {
       const Candidate& tight = candidates_[best_];
       const std::size_t next = find_first_open(candidates_.size(), [&](std::size_t i) {
         const Candidate& candidate = candidates_[i];
         return i > best_ && static_cast<double>(candidate.needs.count()) <= most &&
-               candidate.effect <= std::max(tight.effect, Effect::kRounding) &&
+               tier_of(candidate.effect) <= std::max(tier_of(tight.effect), Tier::kRounding) &&
                candidate.time_factor <= tight.time_factor * kCostOfRoom;
       });
       if (next == kNone || !may_run()) return;
       most = static_cast<double>(candidates_[next].needs.count()) * (1 - kRoom);
-      if (try_candidate(next, "with room") && !is_tight(next)) {
+      if (try_candidate(next, "with room") && !is_tight_candidate(next)) {
         best_ = next;
         result_.best = result_.trials.size() - 1;
       }
     }
   }
 
-  bool is_tight(std::size_t index) const {
+  bool is_tight_candidate(std::size_t index) const {
     return std::ranges::any_of(result_.trials, [&](const Trial& trial) {
-      return trial.candidate == candidates_[index] && trial.proof.retries > 0;
+      return trial.candidate == candidates_[index] && is_tight(trial.proof, target_.limit);
     });
   }
 
@@ -337,6 +338,11 @@ std::string_view name(Outcome outcome) {
       return "timed_out";
   }
   return "unknown";
+}
+
+bool is_tight(const Proof& proof, Bytes limit) {
+  const double share = static_cast<double>(proof.peak_device.count()) / static_cast<double>(limit.count());
+  return proof.retries > 0 || share >= kTightShare;
 }
 
 SearchResult search(const model::Job& job, const Target& target, const std::vector<Axis>& axes, Prover& prover,

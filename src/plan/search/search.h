@@ -44,6 +44,9 @@ struct Proof {
   double wall_seconds = 0;
 };
 
+// Of a plan that fits: nothing is to spare. PyTorch emptied its cache to go on, or 98 % of the card were in use.
+bool is_tight(const Proof& proof, Bytes limit);
+
 class Prover {
  public:
   virtual ~Prover() = default;
@@ -60,6 +63,7 @@ struct SearchOptions {
   double safety = 0.03;        // `secure` starts with candidates predicted to fit with this to spare
   int alternatives = 4;        // fitting plans to look for beside the best
   double singles_share = 0.4;  // of the budget
+  bool makes_room = true;      // one with room may take the place of a tight one
 };
 
 enum class Ending {

@@ -88,6 +88,7 @@ SearchOptions trusting_nothing() {
   options.budget_seconds = 1e9;
   options.hopeless_excess = std::numeric_limits<double>::infinity();
   options.alternatives = 0;
+  options.makes_room = false;
   return options;
 }
 
@@ -111,7 +112,7 @@ std::optional<Candidate> find_cheapest_by_force(const Setting& setting, const La
   for (const Candidate& candidate : build_candidates(setting.job, setting.target, setting.axes)) {
     const auto plan = explain(setting.job, setting.target, setting.axes, candidate).plan;
     if (prover.needed(plan) > setting.target.limit) continue;
-    if (!cheapest || is_cheaper(candidate, *cheapest)) cheapest = candidate;
+    if (!cheapest || Cheaper()(candidate, *cheapest)) cheapest = candidate;
   }
   return cheapest;
 }
@@ -228,7 +229,7 @@ TEST(Search, a_tight_plan_gives_way_to_one_with_room_that_costs_little_more) {
   ASSERT_TRUE(roomy.best);
   const Trial& best = roomy.trials[*roomy.best];
   EXPECT_EQ(best.proof.retries, 0);
-  EXPECT_TRUE(is_cheaper(first.candidate, best.candidate));
+  EXPECT_TRUE(Cheaper()(first.candidate, best.candidate));
   EXPECT_LE(best.candidate.time_factor, first.candidate.time_factor * 1.25);
   EXPECT_LE(best.candidate.effect, std::max(first.candidate.effect, Effect::kRounding));
   EXPECT_EQ(roomy.ending, Ending::kCheapestProven);
@@ -257,7 +258,7 @@ TEST(Candidates, are_sorted_from_cheap_to_dear_and_respect_slots) {
   setting.target.keep_effective_batch = false;
   const auto axes = build_axes(setting.job, setting.target, all_techniques());
   const auto candidates = build_candidates(setting.job, setting.target, axes);
-  EXPECT_TRUE(std::ranges::is_sorted(candidates, is_cheaper));
+  EXPECT_TRUE(std::ranges::is_sorted(candidates, Cheaper()));
   for (const Candidate& candidate : candidates) {
     int batch_changes = 0;
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {

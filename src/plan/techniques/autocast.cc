@@ -61,7 +61,7 @@ class Autocast final : public Technique {
     forecast.uncertainty = std::max(forecast.uncertainty, measured == job.measured.end() ? 0.2 : 0.04);
     const bool bf16 = model::find_text(change, "dtype") == "bfloat16";
     halve_work(bf16 ? model::Number::kBf16 : model::Number::kF16, forecast.work);
-    worsen(forecast, Effect::kRounding, explain(target, bf16));
+    worsen(forecast, Effect::kPrecision, explain(target, bf16));
   }
 
   std::string describe(const model::Change& change) const override {

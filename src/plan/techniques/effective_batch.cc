@@ -1,5 +1,5 @@
-// A smaller batch without accumulation: each optimizer step learns from fewer samples. Only with --keep any: it changes
-// the gradient noise, and the learning rate would have to follow.
+// Another batch without accumulation: each optimizer step learns from fewer samples, or (search/largest_batch) from
+// more. Only with --keep any: it changes the gradient noise, and the learning rate would have to follow.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,13 +24,14 @@ class EffectiveBatch final : public Technique {
     const model::LoaderFacts& loader = *model::find_loader(job, "train");
     const std::int64_t step = std::max<std::int64_t>(1, loader.batch_size / 16);
     std::vector<model::Change> changes;
-    for (std::int64_t size = loader.batch_size - step; size > 0; size -= step) changes.push_back(of_size(loader, size));
-    if (step > 1) changes.push_back(of_size(loader, 1));
+    for (std::int64_t size = loader.batch_size - step; size > 0; size -= step)
+      changes.push_back(batch_of(loader, size));
+    if (step > 1) changes.push_back(batch_of(loader, 1));
     return changes;
   }
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
-    const auto size = model::find_integer(change, "micro_batch").value_or(1);
+    const auto size = model::find_integer(change, "batch_size").value_or(1);
     const auto before = model::find_loader(job, "train")->batch_size;
     const double share = static_cast<double>(size) / static_cast<double>(before);
     scale_batch(forecast, "train", share);
@@ -44,19 +45,15 @@ class EffectiveBatch final : public Technique {
   }
 
   std::string describe(const model::Change& change) const override {
-    return fmt::format("batch {}", model::find_integer(change, "micro_batch").value_or(0));
-  }
-
- private:
-  static model::Change of_size(const model::LoaderFacts& loader, std::int64_t size) {
-    return {"micro_batch",
-            {{"micro_batch", size},
-             {"accumulate", std::int64_t{1}},
-             {"loaders", std::vector<std::int64_t>{loader.ordinal}}}};
+    return fmt::format("batch {}", model::find_integer(change, "batch_size").value_or(0));
   }
 };
 
 }  // namespace
+
+model::Change batch_of(const model::LoaderFacts& loader, std::int64_t size) {
+  return {"batch_size", {{"batch_size", size}, {"loaders", std::vector<std::int64_t>{loader.ordinal}}}};
+}
 
 const Technique& effective_batch() {
   static const EffectiveBatch kTechnique;

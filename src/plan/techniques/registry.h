@@ -2,6 +2,7 @@
 #ifndef VRAMFIT_PLAN_TECHNIQUES_REGISTRY_H
 #define VRAMFIT_PLAN_TECHNIQUES_REGISTRY_H
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -21,6 +22,9 @@ const Technique& empty_cache();
 const Technique& effective_batch();
 const Technique& resize_input();
 const Technique& zero_grad_set_to_none();
+
+// Batches of so many samples, smaller or larger, for each optimizer step.
+model::Change batch_of(const model::LoaderFacts& loader, std::int64_t size);
 
 std::span<const Technique* const> all_techniques();
 const Technique* find_technique(std::string_view id);

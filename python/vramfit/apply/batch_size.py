@@ -1,0 +1,94 @@
+"""Batches of another size, smaller or larger: each optimizer step learns from that many samples.
+
+Samples keep their order: the batches that a loader would draw are put one behind the other and cut anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from vramfit import apply
+from vramfit.base import importing
+from vramfit.observe import loaders
+from vramfit.observe.loaders import Pass
+from vramfit.private import loaders as of_loaders
+from vramfit.private import transformers as of_trainer
+
+ID = "batch_size"
+
+
+class RegroupedSampler:
+    """Around a batch sampler."""
+
+    def __init__(self, own: Any, size: int) -> None:
+        self._own = own
+        self._size = size
+        self._drops_last = bool(getattr(own, "drop_last", False))
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        batch: list[Any] = []
+        for index in self._samples():
+            batch.append(index)
+            if len(batch) == self._size:
+                yield batch
+                batch = []
+        if batch and not self._drops_last:
+            yield batch
+
+    def _samples(self) -> Iterator[Any]:
+        """Those of an incomplete last batch too, which torch's own batch sampler may leave out."""
+        sampler = getattr(self._own, "sampler", None)
+        if sampler is not None:
+            yield from sampler
+        else:
+            for batch in self._own:
+                yield from batch
+
+    def __len__(self) -> int:
+        size, sampler = getattr(self._own, "batch_size", None), getattr(self._own, "sampler", None)
+        samples = len(sampler) if sampler is not None else len(self._own) * (size or 1)
+        return samples // self._size if self._drops_last else -(-samples // self._size)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_own":
+            raise AttributeError(name)
+        return getattr(self._own, name)
+
+
+def install(torch: Any, options: dict[str, Any]) -> None:
+    size = int(options["batch_size"])
+    wanted = [int(ordinal) for ordinal in options.get("loaders", [0])]
+
+    def before_pass(this_pass: Pass) -> None:
+        if this_pass.ordinal not in wanted:
+            return
+        loader = this_pass.loader
+        sampler = getattr(loader, "batch_sampler", None)
+        if sampler is None or of_loaders.is_stream(loader):
+            apply.refused(ID, f"data loader {this_pass.ordinal + 1} makes its batches in a way of its own")
+            return
+        if "_vramfit_regrouped" not in loader.__dict__:
+            samples = loaders.length_of(getattr(sampler, "sampler", None))
+            if samples is not None and samples < size:
+                apply.refused(ID, f"data loader {this_pass.ordinal + 1} has {samples} samples, fewer than a batch")
+                return
+            loader.__dict__["_vramfit_regrouped"] = RegroupedSampler(sampler, size)
+        was = getattr(sampler, "batch_size", None)
+        apply.applied(ID, f"batches of {size} instead of {'what they were' if was is None else was}")
+
+    def hugging_face(module: Any) -> None:
+        original = module.Trainer.__init__
+
+        def init(trainer: Any, *args: Any, **kwargs: Any) -> None:
+            original(trainer, *args, **kwargs)
+            was = trainer.args.per_device_train_batch_size
+            trainer.args.per_device_train_batch_size = size
+            of_trainer.batch_size.put(trainer, trainer.args.train_batch_size)
+            wanted.clear()  # its loader is made with the size
+            apply.applied(ID, f"the Trainer was given batches of {size} instead of {was}")
+
+        module.Trainer.__init__ = init
+
+    loaders.before_pass.insert(0, before_pass)  # before the cutter asks how long the pass is
+    importing.after_import(of_trainer.MODULE, hugging_face)
