@@ -25,7 +25,6 @@ from vramfit.base.stop import RunComplete
 from vramfit.observe import repeat
 from vramfit.private import loaders as of_loaders
 
-
 # Attributes of a loader that hold the sampler which stands in for its own, the first that is there.
 OTHER_SAMPLERS = ("_vramfit_split", "_vramfit_regrouped", "_vramfit_few")
 
