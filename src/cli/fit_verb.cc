@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "app/catalogue.h"
 #include "app/fit/fit.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
@@ -82,6 +83,7 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   request.keep_effective_batch = options.keep == "effective-batch";
   request.only = options.only;
   request.deny = options.deny;
+  if (auto catalogue = app::load_catalogue()) request.catalogue = std::move(*catalogue);
   request.goal = *model::find_goal(options.goal);
   request.accept = *plan::find_tier(options.accept);
   if (options.max_slowdown > 0) request.max_slowdown = options.max_slowdown;

@@ -82,6 +82,29 @@ struct LargestBatch {
   bool operator==(const LargestBatch&) const = default;
 };
 
+// What the training can't do without on one card, however small its batch: no plan that keeps the network, the
+// optimizer and all of them on the card takes less.
+struct Floor {
+  Bytes context;     // and libraries
+  Bytes weights;     // and buffers
+  Bytes gradients;   // of all weights, at the end of a backward pass
+  Bytes optimizer;   // its state
+  std::string name;  // of the optimizer; empty: none was seen
+  Bytes sum() const { return context + weights + gradients + optimizer; }
+  bool operator==(const Floor&) const = default;
+};
+
+// Cards on which the job would run instead. source: model, but for `proven`.
+struct HardwareRow {
+  std::string key, name;   // of the card
+  int count = 1;           // of them, under DistributedDataParallel
+  bool with_plan = false;  // with the best plan; otherwise as it is
+  Bytes needs, memory;     // of each card
+  double price = 0;        // of all of them; RTX 3090 = 1
+  double time_factor = 1;  // of a step, against the job as it is on the card that was asked for
+  bool proven = false;     // it was run there
+};
+
 struct FitResult {
   FitGoal goal = FitGoal::kSameTraining;
   FitVerdict verdict = FitVerdict::kJobFailed;
@@ -97,6 +120,8 @@ struct FitResult {
   std::vector<PlanRow> plans;  // those that fit, best first
   std::vector<PlanRow> lost;
   std::vector<TechniqueRow> techniques;
+  std::optional<Floor> floor;         // where no plan fits
+  std::vector<HardwareRow> hardware;  // as it is, then with the best plan; each cheapest first
   bool cheapest_known = false;  // nothing cheaper is left that could fit
   std::string plan_file;        // where the best plan was written; empty when it was not
   std::string prove_command, train_command;

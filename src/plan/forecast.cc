@@ -8,9 +8,6 @@
 namespace vramfit::plan {
 namespace {
 
-// Of what PyTorch caches beyond the allocated bytes, this share sits in partly used segments and can't be given back.
-constexpr double kStuckCache = 0.2;
-
 void apply_checkpoints(const Forecast& forecast, model::StagePeak& moment) {
   if (!holds_graph(moment)) return;
   const Bytes freed = scaled(forecast.recomputed, forecast.activation_scale);

@@ -15,6 +15,9 @@
 
 namespace vramfit::plan {
 
+// Ampere: cards before it compute in bfloat16 by other means, if at all.
+inline constexpr model::ComputeCapability kFirstWithBf16 = {8, 0};
+
 // Which of the plans that fit is the best.
 enum class Goal {
   kSameTraining,  // the one that takes least from the training; of those, the fastest

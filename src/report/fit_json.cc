@@ -77,6 +77,22 @@ ordered_json techniques_json(const model::FitResult& result) {
   return list;
 }
 
+ordered_json hardware_json(const model::FitResult& result) {
+  ordered_json list = ordered_json::array();
+  for (const model::HardwareRow& row : result.hardware) {
+    list.push_back({{"card", row.key},
+                    {"name", row.name},
+                    {"count", row.count},
+                    {"with_plan", row.with_plan},
+                    {"needs_bytes", row.needs.count()},
+                    {"memory_bytes", row.memory.count()},
+                    {"price_factor", row.price},
+                    {"time_factor", row.time_factor},
+                    {"proven", row.proven}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string fit_to_json(const model::FitResult& result, std::string_view version) {
@@ -99,6 +115,13 @@ std::string fit_to_json(const model::FitResult& result, std::string_view version
                       {"runs", result.runs},
                       {"candidates", result.candidates},
                       {"ruled_out", result.ruled_out}};
+  fit["floor"] = result.floor ? ordered_json{{"weights_bytes", result.floor->weights.count()},
+                                             {"gradients_bytes", result.floor->gradients.count()},
+                                             {"optimizer_bytes", result.floor->optimizer.count()},
+                                             {"context_bytes", result.floor->context.count()},
+                                             {"sum_bytes", result.floor->sum().count()}}
+                              : ordered_json(nullptr);
+  fit["hardware"] = hardware_json(result);
   fit["goal"] = to_string(result.goal);
   fit["largest_batch"] = result.largest_batch ? ordered_json{{"size", result.largest_batch->size},
                                                              {"own", result.largest_batch->own},

@@ -252,6 +252,51 @@ void add_techniques(std::string& text, const FitResult& result) {
   }
 }
 
+// Of a table that is short of room.
+std::string without_maker(const std::string& name) {
+  constexpr std::string_view kMaker = "NVIDIA ";
+  return name.starts_with(kMaker) ? name.substr(kMaker.size()) : name;
+}
+
+// Where nothing fits: what no batch, precision of the activations or recomputation makes smaller.
+void add_floor(std::string& text, const FitResult& result) {
+  if (!result.floor) return;
+  const model::Floor& floor = *result.floor;
+  std::vector<std::vector<std::string>> rows = {{to_string(floor.weights), "weights and buffers"}};
+  if (floor.gradients > base::Bytes(0)) rows.push_back({to_string(floor.gradients), "their gradients"});
+  if (floor.optimizer > base::Bytes(0)) rows.push_back({to_string(floor.optimizer), "state of " + floor.name});
+  rows.push_back({to_string(floor.context), "CUDA context and libraries"});
+  rows.push_back({to_string(floor.sum()), fmt::format("in all, of {} on the card", to_string(result.limit))});
+  text += "\nWhat it holds whatever the batch is\n";
+  text += table({{Align::kRight}, {Align::kLeft, 60}}, rows);
+  if (floor.sum() <= result.limit) return;
+  text += wrap(
+              "This alone is more than the card has: neither a smaller batch nor recomputation can help, only a "
+              "smaller network, an optimizer that keeps less, weights of fewer bits, the host's memory, or other "
+              "cards.",
+              kPageWidth, 2) +
+          "\n";
+}
+
+// "2 x NVIDIA A100-PCIE-40GB  needs 12.1 of 39.4 GiB  x0.31  price 2.4"
+void add_hardware(std::string& text, const FitResult& result) {
+  if (result.hardware.empty()) return;
+  std::vector<std::vector<std::string>> rows = {{"", "card", "needs", "of", "time", "price", ""}};
+  for (const model::HardwareRow& row : result.hardware) {
+    rows.push_back({row.with_plan ? "best plan" : "as it is",
+                    (row.count > 1 ? fmt::format("{} x ", row.count) : "") + without_maker(row.name),
+                    to_string(row.needs), to_string(row.memory), fmt::format("x{:.2f}", row.time_factor),
+                    fmt::format("{:.2f}", row.price), row.proven ? "run" : ""});
+  }
+  text += "\nOther cards that it fits\n";
+  text += table({{}, {Align::kLeft, 30}, {Align::kRight}, {Align::kRight}, {Align::kRight}, {Align::kRight}, {}}, rows);
+  text += wrap(
+              "needs, time (of a step, against now): from a model, but for cards where it was run. price: of all of "
+              "them, an RTX 3090 being 1. Several cards share each batch (DistributedDataParallel).",
+              kPageWidth, 2) +
+          "\n";
+}
+
 // Commands are for copying: never wrapped.
 void add_commands(std::string& text, const FitResult& result) {
   if (result.plan_file.empty()) {
@@ -299,6 +344,8 @@ std::string fit_to_text(const FitResult& result, const TextOptions& options) {
   add_consequences(text, result);
   add_losers(text, result, options.verbose);
   add_techniques(text, result);
+  add_floor(text, result);
+  add_hardware(text, result);
   add_commands(text, result);
   add_effort(text, result, options.number);
   text += "\n" + fit_verdict_line(result) + "\n";

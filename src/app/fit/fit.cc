@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "app/fit/answer.h"
@@ -18,6 +19,7 @@
 #include "job/run_on.h"
 #include "job/session.h"
 #include "plan/cause.h"
+#include "plan/hardware.h"
 #include "plan/search/largest_batch.h"
 #include "plan/search/search.h"
 #include "plan/techniques/registry.h"
@@ -90,6 +92,7 @@ class Fit {
   }
 
   Result<FitResult> run() {
+    if (is_card_too_small()) return finish();
     auto as_is = run_as_is();
     if (!as_is) return std::unexpected(as_is.error());
     if (!*as_is) return finish();
@@ -101,7 +104,8 @@ class Fit {
       return finish();
     }
     if (!is_search_of_use(**job)) return finish();
-    if (auto searched = search_plans(std::move(**job)); !searched) return std::unexpected(searched.error());
+    if (auto searched = search_plans(**job); !searched) return std::unexpected(searched.error());
+    look_at_hardware(**job);
     return finish();
   }
 
@@ -144,6 +148,21 @@ class Fit {
     request.span = {};
     if (request_.budget_is_firm || result_.free_run) request.whole_seconds = left();
     return request;
+  }
+
+  // Smaller than its context: no job of PyTorch begins there.
+  bool is_card_too_small() {
+    for (const job::CardChoice& choice : request_.run.cards) {
+      if (request_.run.context || choice.card.overhead.empty()) continue;
+      Bytes least = Bytes::gib(1);
+      for (const auto& [major, overhead] : choice.card.overhead) least = std::min(least, overhead.context_lazy);
+      if (limit_of(choice) > least) continue;
+      conclude(FitVerdict::kNothingFits,
+               fmt::format("PyTorch's CUDA context alone takes {} of a {}, so that no job runs", to_string(least),
+                           choice.card.name));
+      return true;
+    }
+    return false;
   }
 
   // True when there is something to do: the job ran out of memory.
@@ -333,6 +352,39 @@ class Fit {
     // A plan that makes the script hang must not take the whole budget.
     if (!trial.timeout_seconds) trial.timeout_seconds = kShortestLimit + kLimitFactor * result_.free_run->wall_seconds;
     return trial;
+  }
+
+  // Other cards, on which it would run as it is, and with the best plan.
+  void look_at_hardware(const model::Job& job) {
+    if (request_.catalogue.empty() || result_.cards > 1 || result_.verdict == FitVerdict::kInterrupted) return;
+    const int cuda_major = std::atoi(result_.free_run->cuda.c_str());
+    const plan::Forecast as_is = plan::start_forecast(job);
+    if (result_.plans.empty()) result_.floor = plan::find_floor(job);
+    result_.hardware = plan::find_hardware(job, target_, plan::demand_of(job, as_is), request_.catalogue, cuda_major);
+    prove_hardware();
+    if (result_.plans.empty()) return;
+    const double as_it_is = result_.hardware.empty() ? 1e9 : result_.hardware.front().price;
+    auto with_plan =
+        plan::find_hardware(job, target_, plan::demand_of(job, result_.plans.front()), request_.catalogue, cuda_major);
+    std::erase_if(with_plan, [&](const model::HardwareRow& row) { return row.price >= as_it_is; });
+    result_.hardware.insert(result_.hardware.end(), with_plan.begin(), with_plan.end());
+  }
+
+  // The cheapest card for the job as it is, by a run there; where it does not fit after all, the next.
+  void prove_hardware() {
+    while (!result_.hardware.empty() && !base::was_interrupted()) {
+      model::HardwareRow& row = result_.hardware.front();
+      if (row.count > 1 || kConfirmFactor * result_.free_run->wall_seconds > left()) return;
+      progress_.update(fmt::format("running the job as it is on {}", row.name));
+      job::RunRequest request = quiet_request();
+      request.cards = {{*std::ranges::find(request_.catalogue, row.key, &model::Card::key), std::nullopt}};
+      const auto outcome = runner_.run(request, base::silent_progress());
+      if (!outcome) return;
+      ++result_.runs;
+      row.proven = outcome->result.verdict == model::Verdict::kFits;
+      if (row.proven || outcome->result.verdict == model::Verdict::kFailed) return;
+      result_.hardware.erase(result_.hardware.begin());
+    }
   }
 
   Result<void> find_batch(const model::Job& job) {

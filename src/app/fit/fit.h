@@ -27,6 +27,7 @@ struct FitRequest {
   model::FitGoal goal = model::FitGoal::kSameTraining;
   plan::Tier accept = plan::Tier::kAnother;  // --accept
   std::optional<double> max_slowdown;        // --max-slowdown
+  std::vector<model::Card> catalogue;        // to look for other cards in; empty: nobody looks
   std::vector<std::string> only;             // --only: technique ids; empty = all
   std::vector<std::string> deny;             // --deny
   double budget_seconds = 60;   // for everything, the two first runs included; setting an environment up is not

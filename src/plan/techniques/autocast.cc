@@ -18,7 +18,6 @@ constexpr double kActivationShare = 0.65;
 constexpr double kHalfCopies = 0.5;      // of the weights' bytes
 constexpr double kMatmulsInHalf = 0.95;  // of the multiply-adds
 constexpr double kCastLaunches = 1.15;
-constexpr model::ComputeCapability kFirstWithBf16 = {8, 0};
 
 bool is_turing_without_tensor_cores(const model::Card& card) {
   return card.capability == model::ComputeCapability{7, 5} && !card.rates.fp16_tensor;
