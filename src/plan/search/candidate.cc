@@ -1,6 +1,7 @@
 #include "plan/search/candidate.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "devices/time_model.h"
@@ -158,6 +159,35 @@ bool Cheaper::operator()(const Candidate& left, const Candidate& right) const {
 
 bool is_at_most(const Candidate& weaker, const Candidate& stronger) {
   return std::ranges::equal(weaker.levels, stronger.levels, std::ranges::less_equal());
+}
+
+std::vector<bool> find_axes_of(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                               std::string_view phase) {
+  const auto moments_of = [&](const Forecast& forecast) {
+    std::vector<model::StagePeak> moments;
+    std::ranges::copy_if(forecast.stage_peaks, std::back_inserter(moments),
+                         [&](const model::StagePeak& moment) { return moment.phase == phase; });
+    return moments;
+  };
+  const Forecast now = start_forecast(job);
+  const auto before = moments_of(now);
+  std::vector<bool> found(axes.size(), before.empty());
+  for (std::size_t axis = 0; axis < axes.size() && !before.empty(); ++axis) {
+    found[axis] = std::ranges::any_of(axes[axis].options, [&](const model::Change& change) {
+      Forecast forecast = now;
+      axes[axis].technique->predict(job, target, change, forecast);
+      const bool is_everywhere = forecast.cache_scale != now.cache_scale || forecast.recomputed != now.recomputed;
+      return is_everywhere || moments_of(forecast) != before;
+    });
+  }
+  return found;
+}
+
+bool is_at_most_on(const std::vector<bool>& axes, const Candidate& weaker, const Candidate& stronger) {
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    if (axes[axis] && weaker.levels[axis] > stronger.levels[axis]) return false;
+  }
+  return true;
 }
 
 Explained explain(const model::Job& job, const Target& target, const std::vector<Axis>& axes,

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/technique.h"
@@ -58,6 +59,12 @@ class Cheaper {
 };
 
 bool is_at_most(const Candidate& weaker, const Candidate& stronger);
+
+// Which axes change what is held at some moment of this phase; all of them for a phase of which no moment is known.
+std::vector<bool> find_axes_of(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                               std::string_view phase);
+// As is_at_most, looking at these axes alone.
+bool is_at_most_on(const std::vector<bool>& axes, const Candidate& weaker, const Candidate& stronger);
 
 // The full forecast of one candidate, with the text for people.
 struct Explained {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -33,6 +34,7 @@ class Search {
   }
 
   SearchResult run() {
+    learn_from_job();
     try_singles();
     if (best_ == kNone) secure();
     if (best_ != kNone) improve();
@@ -121,7 +123,7 @@ class Search {
         if (best_ == kNone || index < best_) best_ = index;
         break;
       case Outcome::kOutOfMemory:
-        rule_out(State::kRuledOut, [&](const Candidate& other) { return is_at_most(other, candidates_[index]); });
+        rule_out_in(proof.phase, candidates_[index]);
         break;
       case Outcome::kBorderline:
         rule_out(State::kUnproven, [&](const Candidate& other) { return is_at_most(other, candidates_[index]); });
@@ -140,6 +142,23 @@ class Search {
         rule_out_broken(State::kUnproven, candidates_[index], proof.refused);
         break;
     }
+  }
+
+  // The job as it is ran out: what leaves that phase as it is does not help.
+  void learn_from_job() {
+    if (!job_.oom) return;
+    Candidate as_is;
+    as_is.levels.assign(axes_.size(), 0);
+    rule_out_in(job_.oom->phase, as_is);
+  }
+
+  // What ran out in a phase does so again with whatever else changes other phases.
+  void rule_out_in(const std::string& phase, const Candidate& failed) {
+    auto known = axes_of_phase_.find(phase);
+    if (known == axes_of_phase_.end()) {
+      known = axes_of_phase_.emplace(phase, find_axes_of(job_, target_, axes_, phase)).first;
+    }
+    rule_out(State::kRuledOut, [&](const Candidate& other) { return is_at_most_on(known->second, other, failed); });
   }
 
   template <typename Predicate>
@@ -313,6 +332,7 @@ class Search {
   const std::int64_t started_ns_;
   const std::vector<Candidate> candidates_;  // cheapest first: an index is also a rank
   std::vector<State> state_;
+  std::map<std::string, std::vector<bool>> axes_of_phase_;
   std::size_t best_ = kNone;
   int disappointments_ = 0;
   double longest_run_ = 0;

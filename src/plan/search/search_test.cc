@@ -59,6 +59,7 @@ class LawProver final : public Prover {
       proof.refused = {refuses};
       return proof;
     }
+    proof.phase = fails_in;
     proof.outcome = needed(plan) <= limit_ ? Outcome::kFits : Outcome::kOutOfMemory;
     proof.peak_device = std::min(needed(plan), limit_);
     if (proof.outcome == Outcome::kFits && needed(plan) > limit_ - tight_below) proof.retries = 3;
@@ -71,7 +72,7 @@ class LawProver final : public Prover {
   double activation_bias = 1;
   double checkpoint_gain = 0.8;
   Bytes tight_below;  // the cache is emptied when less is left than this
-  std::string refuses, breaks;
+  std::string refuses, breaks, fails_in;
 
  private:
   static double share_of_batch(const model::Change& change) {
@@ -215,6 +216,25 @@ TEST(Search, a_refused_technique_is_not_tried_again) {
       std::ranges::count_if(result.trials, [](const Trial& trial) { return trial.proof.outcome == Outcome::kRefused; }),
       1);
   EXPECT_EQ(model::find_change(result.trials[*result.best].plan, "autocast"), nullptr);
+}
+
+TEST(Search, what_ran_out_in_training_is_not_tried_with_another_batch_of_the_evaluation) {
+  Setting setting(1400);
+  setting.job.oom = model::OomFacts{"train", Bytes::mib(64), Bytes::mib(1300), Bytes::mib(1300)};
+  LawProver prover(setting.target.limit, setting.clock);
+  prover.fails_in = "train";
+  const SearchResult result = setting.search_with(prover, trusting_nothing());
+  ASSERT_TRUE(result.best);
+  for (const Trial& trial : result.trials) {
+    for (const model::Change& change : trial.plan.changes) {
+      const auto loaders = change.settings.find("loaders");
+      if (loaders == change.settings.end()) continue;
+      EXPECT_EQ(std::get<std::vector<std::int64_t>>(loaders->second).front(), 0) << trial.plan.name;
+    }
+  }
+  setting.job.oom->phase = "validate";  // with what the forecast says, none of these moments can be too large
+  prover.fails_in = "";
+  EXPECT_TRUE(setting.search_with(prover, trusting_nothing()).best);
 }
 
 TEST(Search, a_tight_plan_gives_way_to_one_with_room_that_costs_little_more) {
