@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hooked_job import Job
 
 TRAINS = """
@@ -28,19 +29,36 @@ def test_names_of_this_release_are_all_there(job: Job) -> None:
     assert finished.of_kind("hook_failed") == []
 
 
-def test_a_name_that_is_gone_is_told_and_the_job_goes_on(job: Job) -> None:
-    taken = """
+@pytest.mark.parametrize(
+    ("taken", "name", "lost"),
+    [
+        (
+            "del torch.nn.parallel.DistributedDataParallel._ddp_init_helper",
+            "_ddp_init_helper",
+            "buckets of gradients have no owner",
+        ),
+        ("del torch._unique2", "_unique2", "reads of values by unique() are not noticed"),
+        (
+            "of_torch.HOST_FILLS['fill_']._symbols = ('_ZN2at4_ops3no_4callEv',)",
+            "fill_",
+            "large random fills on the host are made at once, which takes time",
+        ),
+    ],
+)
+def test_a_name_that_is_gone_is_told_and_the_job_goes_on(job: Job, taken: str, name: str, lost: str) -> None:
+    taking = f"""
 from vramfit.base import importing
+from vramfit.private import torch as of_torch
 def take_away(torch):
-    del torch.nn.parallel.DistributedDataParallel._ddp_init_helper
+    {taken}
 importing._state.watched["torch"].insert(0, take_away)
 """
-    finished = job.run(taken + TRAINS, cold=True)
+    finished = job.run(taking + TRAINS, cold=True)
     assert finished.stdout == "done\n", finished.stderr
     gone = finished.only("name_gone")
-    assert (gone["library"], gone["name"]) == ("torch", "_ddp_init_helper")
+    assert (gone["library"], gone["name"]) == ("torch", name)
     assert gone["version"].startswith("2.")
-    assert gone["lost"] == "buckets of gradients have no owner"
+    assert gone["lost"] == lost
     assert finished.of_kind("hook_failed") == []
 
 

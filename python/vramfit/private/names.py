@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
 from collections.abc import Iterator
 from types import CodeType, ModuleType
@@ -98,6 +100,28 @@ class Attribute(_Private):
         return owner is not _MISSING and (hasattr(owner, self.name) or _is_spoken_of(owner, self.name))
 
 
+class Symbol(_Private):
+    """A C++ function in one of the library's own shared objects, torch/lib/libtorch_cpu.so, by its mangled names: that
+    of today, and that of other releases."""
+
+    def __init__(self, name: str, file: str, symbols: tuple[str, ...], lost: str) -> None:
+        super().__init__(f"torch:{name}", lost)
+        self._file, self._symbols = file, symbols
+
+    def address(self) -> int | None:
+        """Where it was loaded."""
+        folder = os.path.dirname(str(sys.modules["torch"].__file__))
+        try:
+            library = ctypes.CDLL(os.path.join(folder, "lib", self._file), mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+        except OSError:
+            return None
+        found = (getattr(library, symbol, None) for symbol in self._symbols)
+        return next((ctypes.cast(each, ctypes.c_void_p).value for each in found if each is not None), None)
+
+    def is_gone(self) -> bool:
+        return "torch" in sys.modules and self.address() is None
+
+
 def _is_spoken_of(owner: Any, name: str) -> bool:
     if hasattr(owner, "__code__"):
         return _speaks_of(owner.__code__, name)
@@ -128,10 +152,18 @@ def need(*names: _Private) -> None:
         raise LookupError(f"{', '.join(gone)}: gone from this release")
 
 
+def _names_in(names: ModuleType) -> Iterator[_Private]:
+    for each in list(vars(names).values()):
+        if isinstance(each, dict):
+            yield from (value for value in each.values() if isinstance(value, _Private))
+        elif isinstance(each, _Private):
+            yield each
+
+
 def find_gone(names: ModuleType) -> Iterator[Gone]:
     """Of a file of this package, those that the library of this process has not."""
     library = names.LIBRARY
     version = str(getattr(sys.modules.get(library), "__version__", "")) or sys.version.split()[0]
-    for each in list(vars(names).values()):
-        if isinstance(each, _Private) and each.is_gone():
+    for each in _names_in(names):
+        if each.is_gone():
             yield Gone(library, version, each.name, each.lost)

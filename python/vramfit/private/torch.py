@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from vramfit.private.names import Attribute, Name, nothing
+from vramfit.private.names import Attribute, Name, Symbol, nothing
 
 LIBRARY = "torch"
 READY: tuple[str, ...] = ()  # it is, when they are first looked up
@@ -115,6 +115,41 @@ find_overflow = Name(
     "torch:_amp_foreach_non_finite_check_and_unscale_", "a plan can't scale losses: overflows are not found"
 )
 negative_view = Name("torch:_neg_view", "negated complex tensors can't be computed on the CPU")
+
+unique = Name("torch:_unique2", "reads of values by unique() are not noticed")
+_SOFTMAX = "softmax of values in half precision is not computed"
+SOFTMAXES = {
+    name: Name(f"torch.ops:aten.{name}", _SOFTMAX)
+    for name in ("_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data")
+}
+# at::_ops::<name>::call: the mangled names carry the types of the arguments. Up to 2.3 optional is c10's own.
+_LATE = "large random fills on the host are made at once, which takes time"
+HOST_FILLS = {
+    name: Symbol(f"at::{name}", "libtorch_cpu.so", tuple(symbols), _LATE)
+    for name, *symbols in (
+        (
+            "normal_",
+            "_ZN2at4_ops7normal_4callERNS_6TensorEddSt8optionalINS_9GeneratorEE",
+            "_ZN2at4_ops7normal_4callERNS_6TensorEddN3c108optionalINS_9GeneratorEEE",
+        ),
+        (
+            "uniform_",
+            "_ZN2at4_ops8uniform_4callERNS_6TensorEddSt8optionalINS_9GeneratorEE",
+            "_ZN2at4_ops8uniform_4callERNS_6TensorEddN3c108optionalINS_9GeneratorEEE",
+        ),
+        ("zero_", "_ZN2at4_ops5zero_4callERNS_6TensorE"),
+        ("erfinv_", "_ZN2at4_ops7erfinv_4callERNS_6TensorE"),
+        ("fill_", "_ZN2at4_ops12fill__Tensor4callERNS_6TensorERKS2_"),
+        ("mul_", "_ZN2at4_ops11mul__Tensor4callERNS_6TensorERKS2_"),
+        ("add_", "_ZN2at4_ops11add__Tensor4callERNS_6TensorERKS2_RKN3c106ScalarE"),
+        (
+            "clamp_",
+            "_ZN2at4_ops6clamp_4callERNS_6TensorERKSt8optionalIN3c106ScalarEES9_",
+            "_ZN2at4_ops6clamp_4callERNS_6TensorERKN3c108optionalINS4_6ScalarEEES9_",
+        ),
+        ("copy_", "_ZN2at4_ops5copy_4callERNS_6TensorERKS2_b"),
+    )
+}
 
 # -- processes, and the compiler
 

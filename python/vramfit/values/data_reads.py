@@ -43,11 +43,9 @@ _TENSOR_METHODS = {
     "item": NUMBER,
     "tolist": NUMBER,
 }
-# `_unique2` is what torch.unique and Tensor.unique call; torch.unique itself is built into TorchScript.
 _FUNCTIONS = {
     "nonzero": SIZE,
     "masked_select": SIZE,
-    "_unique2": SIZE,
     "repeat_interleave": SIZE,
     "bincount": SIZE,
     "where": SIZE,
@@ -110,7 +108,9 @@ def _watch(torch: ModuleType, counter: Callable[[], int], few: Callable[[], int]
     watch = functools.partial(_watched, torch, counter, few)
     for name, decides in _TENSOR_METHODS.items():
         _replace(torch.Tensor, name, watch(getattr(torch.Tensor, name), name.strip("_"), decides))
-    for name, decides in _FUNCTIONS.items():
+    # What torch.unique and Tensor.unique call; torch.unique itself is built into TorchScript.
+    unique = {} if of_torch.unique.is_gone() else {of_torch.unique.name: SIZE}
+    for name, decides in {**_FUNCTIONS, **unique}.items():
         original = getattr(torch, name)
         _replace(torch, name, watch(original, name.strip("_"), decides))
         keep_scriptable(original, getattr(torch, name))

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from vramfit.private import torch as of_torch
 from vramfit.values import attention, recurrent
 
 Tensor = torch.Tensor
@@ -82,10 +83,11 @@ def _eps(x: Tensor, eps: float | None) -> float:
 KERNELS: dict[str, Callable[..., Any]] = {
     "aten::cudnn_batch_norm": _cudnn_batch_norm,
     "aten::cudnn_batch_norm_backward": _cudnn_batch_norm_backward,
-    "aten::_softmax": _softmax(aten._softmax),
-    "aten::_log_softmax": _softmax(aten._log_softmax),
-    "aten::_softmax_backward_data": _softmax_backward(aten._softmax_backward_data),
-    "aten::_log_softmax_backward_data": _softmax_backward(aten._log_softmax_backward_data),
+    **{
+        f"aten::{name}": (_softmax_backward if "backward" in name else _softmax)(each.get())
+        for name, each in of_torch.SOFTMAXES.items()
+        if not each.is_gone()
+    },
     "aten::cudnn_grid_sampler": _cudnn_grid_sampler,
     "aten::_fused_rms_norm": _fused_rms_norm,
     "aten::_fused_rms_norm_backward": _fused_rms_norm_backward,

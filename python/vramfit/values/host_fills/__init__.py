@@ -18,7 +18,7 @@ from vramfit.base import events
 from vramfit.private import torch as of_torch
 from vramfit.private.names import need
 from vramfit.values import standing_in
-from vramfit.values.host_fills.calls import LARGE, SYMBOLS, find_functions, load_library
+from vramfit.values.host_fills.calls import KINDS, LARGE, find_functions, load_library
 from vramfit.values.host_fills.following import unwatch, watch
 from vramfit.values.host_fills.generator import rule_of, skipped
 from vramfit.values.host_fills.programs import Step, defer, fills, guarded, is_plain, whole_address
@@ -123,8 +123,8 @@ def install(torch: Any) -> None:
     if fills.library is None:
         return
     need(of_torch.default_device, of_torch.parse_to, of_torch.tensor_object, of_torch.generator_object)
-    fills.functions = find_functions(torch)
-    for name in SYMBOLS:
+    fills.functions = find_functions()
+    for name in KINDS:
         fills.originals[name] = getattr(torch.Tensor, name)
     if not {"normal_", "uniform_"} <= fills.functions.keys():
         return

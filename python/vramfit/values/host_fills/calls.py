@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from typing import Any
+
+from vramfit.private import torch as of_torch
 
 LARGE = (1 << 20) + 1  # bytes; copies to the card up to 1 MiB are really made, and read
 RANDOM, UNARY, BINARY, COPY, ADD, CLAMP = range(1, 7)
-_TENSOR, _CONST = "RNS_6TensorE", "RKS2_"
-# at::_ops::<name>::call in libtorch_cpu.so: the mangled names carry the types of the arguments.
-SYMBOLS = {
-    "normal_": (RANDOM, "_ZN2at4_ops7normal_4callERNS_6TensorEddSt8optionalINS_9GeneratorEE"),
-    "uniform_": (RANDOM, "_ZN2at4_ops8uniform_4callERNS_6TensorEddSt8optionalINS_9GeneratorEE"),
-    "zero_": (UNARY, "_ZN2at4_ops5zero_4callERNS_6TensorE"),
-    "erfinv_": (UNARY, "_ZN2at4_ops7erfinv_4callERNS_6TensorE"),
-    "fill_": (BINARY, "_ZN2at4_ops12fill__Tensor4callERNS_6TensorERKS2_"),
-    "mul_": (BINARY, "_ZN2at4_ops11mul__Tensor4callERNS_6TensorERKS2_"),
-    "add_": (ADD, "_ZN2at4_ops11add__Tensor4callERNS_6TensorERKS2_RKN3c106ScalarE"),
-    "clamp_": (CLAMP, "_ZN2at4_ops6clamp_4callERNS_6TensorERKSt8optionalIN3c106ScalarEES9_"),
-    "copy_": (COPY, "_ZN2at4_ops5copy_4callERNS_6TensorERKS2_b"),
+KINDS = {
+    "normal_": RANDOM,
+    "uniform_": RANDOM,
+    "zero_": UNARY,
+    "erfinv_": UNARY,
+    "fill_": BINARY,
+    "mul_": BINARY,
+    "add_": ADD,
+    "clamp_": CLAMP,
+    "copy_": COPY,
 }
 
 
@@ -60,20 +59,6 @@ def load_library() -> Any:
     return library
 
 
-def find_functions(torch: Any) -> dict[str, int]:
-    path = os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so")
-    library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
-    found = {}
-    for name, (_, symbol) in SYMBOLS.items():
-        address = ctypes.cast(getattr(library, symbol, None), ctypes.c_void_p).value if _has(library, symbol) else None
-        if address:
-            found[name] = address
-    return found
-
-
-def _has(library: Any, symbol: str) -> bool:
-    try:
-        getattr(library, symbol)
-    except AttributeError:
-        return False
-    return True
+def find_functions() -> dict[str, int]:
+    addresses = {name: of_torch.HOST_FILLS[name].address() for name in KINDS}
+    return {name: address for name, address in addresses.items() if address}

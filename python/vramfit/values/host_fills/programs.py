@@ -10,7 +10,7 @@ from typing import Any
 
 from vramfit.base import notes, process
 from vramfit.private import torch as of_torch
-from vramfit.values.host_fills.calls import ADD, BINARY, LARGE, SYMBOLS, Call
+from vramfit.values.host_fills.calls import ADD, BINARY, KINDS, LARGE, Call
 
 
 @dataclass
@@ -103,7 +103,7 @@ def whole_address(tensor: Any) -> int:
 
 def call_of(step: Step, alias: Any, alive: list[Any], other: Any = None) -> Call:
     torch = sys.modules["torch"]
-    signature = SYMBOLS[step.name][0]
+    signature = KINDS[step.name]
     target = alias if step.region is None else alias.as_strided(*step.region)
     alive.append(target)
     generator = None
