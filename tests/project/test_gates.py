@@ -68,6 +68,22 @@ def test_reading_recordings_behind_the_facts_fails(root: Path, tmp_path: Path, l
         assert run_gate(root, "check_layers", write(tmp_path / reader, HEADERS | {reader: line})).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("source", "line", "said"),
+    [
+        ("src/app/run.cc", "for (const model::notes::Cut& cut : cuts) {", "only src/facts and what lies below it"),
+        ("src/doctor/x.cc", '#include "model/notes.h"', "only src/facts and what lies below it"),
+        ("src/app/run.cc", "auto x = outcome.facts().recordings;", "only src/facts and what lies below it"),
+        ("src/doctor/x.cc", "#include <nlohmann/json.hpp>", "src/doctor has types where others have JSON"),
+        ("src/model/x.h", "#include <nlohmann/json.hpp>", "src/model has types where others have JSON"),
+    ],
+)
+def test_notes_and_json_behind_the_facts_fail(root: Path, tmp_path: Path, source: str, line: str, said: str) -> None:
+    done = run_gate(root, "check_layers", write(tmp_path, HEADERS | {source: line + "\n"}))
+    assert done.returncode == 1
+    assert f"{source}:1: {said}" in done.stdout
+
+
 def test_a_room_that_the_documentation_does_not_know_fails(root: Path, tmp_path: Path) -> None:
     done = run_gate(root, "check_layers", write(tmp_path, HEADERS | {"src/misc/all.cc": ""}))
     assert done.returncode == 1
@@ -137,6 +153,13 @@ def test_what_the_process_owns_may_change(root: Path, tmp_path: Path) -> None:
         ("class C:\n    count = 0\ndef f():\n    C.count += 1\n", 4, "the class C remembers something"),
         ("n = 0\ndef f():\n    global n\n    n = 1\n", 3, "`global`"),
         ("def f():\n    n = 0\n    def g():\n        nonlocal n\n        n = 1\n    return g\n", 4, "`nonlocal`"),
+        (
+            "def f():\n    seen = set()\n    def g(x):\n        seen.add(x)\n    return g\n",
+            4,
+            "seen is remembered by g",
+        ),
+        ("def f(seen=[]):\n    seen.append(1)\n", 1, "a default of f can change"),
+        ("def f():\n    f.count = 1\n", 2, "the function f remembers something"),
         ("import os\nos.register_at_fork(after_in_child=print)\n", 2, "alone follows forks"),
     ],
 )

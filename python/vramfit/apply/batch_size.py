@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vramfit import apply
-from vramfit.base import importing
+from vramfit.base import importing, process
 from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
 from vramfit.private import loaders as of_loaders
@@ -56,14 +56,17 @@ class RegroupedSampler:
         return getattr(self._own, name)
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
-    size = int(options["batch_size"])
-    wanted = [int(ordinal) for ordinal in options.get("loaders", [0])]
+class BatchSize:
+    KEEPS = process.ALL
 
-    def before_pass(this_pass: Pass) -> None:
-        if this_pass.ordinal not in wanted:
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.size = int(options["batch_size"])
+        self.loaders = [int(ordinal) for ordinal in options.get("loaders", [0])]
+
+    def before_pass(self, this_pass: Pass) -> None:
+        if this_pass.ordinal not in self.loaders:
             return
-        loader = this_pass.loader
+        loader, size = this_pass.loader, self.size
         sampler = getattr(loader, "batch_sampler", None)
         if sampler is None or of_loaders.is_stream(loader):
             apply.refused(ID, f"data loader {this_pass.ordinal + 1} makes its batches in a way of its own")
@@ -77,18 +80,21 @@ def install(torch: Any, options: dict[str, Any]) -> None:
         was = getattr(sampler, "batch_size", None)
         apply.applied(ID, f"batches of {size} instead of {'what they were' if was is None else was}")
 
-    def hugging_face(module: Any) -> None:
+    def hugging_face(self, module: Any) -> None:
         original = module.Trainer.__init__
 
         def init(trainer: Any, *args: Any, **kwargs: Any) -> None:
             original(trainer, *args, **kwargs)
             was = trainer.args.per_device_train_batch_size
-            trainer.args.per_device_train_batch_size = size
+            trainer.args.per_device_train_batch_size = self.size
             of_trainer.batch_size.put(trainer, trainer.args.train_batch_size)
-            wanted.clear()  # its loader is made with the size
-            apply.applied(ID, f"the Trainer was given batches of {size} instead of {was}")
+            self.loaders = []  # its loader is made with the size
+            apply.applied(ID, f"the Trainer was given batches of {self.size} instead of {was}")
 
         module.Trainer.__init__ = init
 
-    loaders.before_pass.insert(0, before_pass)  # before the cutter asks how long the pass is
-    importing.after_import(of_trainer.MODULE, hugging_face)
+
+def install(torch: Any, options: dict[str, Any]) -> None:
+    technique = process.own(BatchSize, options)
+    loaders.before_pass.insert(0, technique.before_pass)  # before the cutter asks how long the pass is
+    importing.after_import(of_trainer.MODULE, technique.hugging_face)

@@ -23,6 +23,7 @@ class _State:
         self.count = 0
         self.told_outputs: dict[str, int] = {}
         self.told_roots: set[int] = set()
+        self.told_graphs: set[str] = set()  # options of backward() that keep its graph
 
 
 _state = process.own(_State)
@@ -147,15 +148,14 @@ def _backward_called(torch: Any) -> None:
     from vramfit.base import frames
 
     original = torch.autograd.backward
-    told: set[str] = set()
 
     @functools.wraps(original)
     def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
         keeps = kwargs.get("retain_graph") or (len(args) > 1 and args[1])
         creates = kwargs.get("create_graph") or (len(args) > 2 and args[2])
         for asked, name in ((keeps, "retain_graph"), (creates, "create_graph")):
-            if asked and name not in told:
-                told.add(name)
+            if asked and name not in _state.told_graphs:
+                _state.told_graphs.add(name)
                 notes.note(said.GraphKept(option=name, line=frames.script_line(sys._getframe(1))))
         return original(tensors, *args, **kwargs)
 

@@ -51,6 +51,7 @@ class Position:
         self.trains_in_eval_mode: set[int] = set()
         self.root: Any = None  # id() of the last root with parameters
         self.training_steps = 0
+        self.stepping_in_backward: weakref.WeakSet[Any] = weakref.WeakSet()  # optimizers
         self.stepped: Any = None  # the first optimizer that stepped inside the backward pass that runs
 
     def set_phase(self, phase: int) -> None:
@@ -244,22 +245,20 @@ def _begin_backward() -> None:
 def _watch_optimizers(torch: Any) -> None:
     from torch.optim import optimizer as module
 
-    within: weakref.WeakSet[Any] = weakref.WeakSet()  # optimizers that are at a step inside a backward pass
-
     def begin(optimizer: Any, args: Any, kwargs: Any) -> None:
         position.set_phase(TRAIN)
         if position.stage == BACKWARD:  # from a hook of a parameter: one backward pass is one step of all of them
             position.stepped = position.stepped or optimizer
-            within.add(optimizer)
+            position.stepping_in_backward.add(optimizer)
         position.set_stage(OPTIMIZER)
         events.step_begin(optimizer)
 
     def end(optimizer: Any, args: Any, kwargs: Any) -> None:
-        in_backward = optimizer in within
+        in_backward = optimizer in position.stepping_in_backward
         position.set_stage(BACKWARD if in_backward else OTHER)
         events.step_end(optimizer)
         if in_backward:
-            within.discard(optimizer)
+            position.stepping_in_backward.discard(optimizer)
         else:
             events.training_step(optimizer)
 
