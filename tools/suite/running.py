@@ -30,9 +30,7 @@ def run_section(section: Section, tier: str, kept: Kept | None = None) -> Outcom
         for line in outcome.details:
             print(f"   {line}")
         print(f"-- {section.name}: {outcome} ({time.monotonic() - began:.1f} s)\n", flush=True)
-    if kept:
-        kept.keep(section.name, outcome)
-    return outcome
+    return kept.keep(section.name, outcome) if kept else outcome
 
 
 def run_sections(sections: list[Section], tier: str, kept: Kept | None = None) -> list[Outcome | None]:
