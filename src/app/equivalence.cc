@@ -319,6 +319,75 @@ Equivalence compare_training(const TrainingRecord& without, const TrainingRecord
   return Comparison(without, with, promise).run();
 }
 
+namespace {
+
+std::string count_forwards(std::size_t count) { return fmt::format("{} forward{}", count, count == 1 ? "" : "s"); }
+
+std::string why_outputs_tell_nothing(const TrainingRecord& without, const TrainingRecord& with) {
+  if (without.outputs.empty()) return "no forward of an evaluation was seen in the job as it is";
+  if (with.outputs.empty()) return "no forward of an evaluation was seen with the plan";
+  for (const auto& [number, sum] : without.inputs) {
+    const auto other = with.inputs.find(number);
+    const bool same = other != with.inputs.end() && !sum.empty() && !other->second.empty() &&
+                      std::abs(sum[0] - other->second[0]) <= kDataShare * std::max(1.0, std::abs(sum[0]));
+    if (!same) return "the two evaluations were not given the same numbers";
+  }
+  if (!find_not_finite(without.outputs).empty()) return "without the plan it puts out values that are not numbers, too";
+  if (are_zero(without.outputs)) return "the evaluation puts out zeros: some operator has no values on the CPU";
+  return "";
+}
+
+std::string words_of(double distance, bool is_precision) {
+  if (distance == 0) return "outputs equal";
+  if (!is_precision) return fmt::format("outputs equal to rounding ({} at most)", percent(distance));
+  return fmt::format("outputs within {}, as rounding to fewer bits leaves them", percent(distance));
+}
+
+Equivalence compare_outputs(const TrainingRecord& without, const TrainingRecord& with, double share) {
+  if (const std::string why = why_outputs_tell_nothing(without, with); !why.empty()) return not_compared(why);
+  Equivalence found;
+  found.checked = true;
+  if (const std::string name = find_not_finite(with.outputs); !name.empty()) {
+    found.sameness = Sameness::kNotANumber;
+    found.text = "evaluates to values that are not numbers: output " + name + ", which is one without the plan";
+    found.differences.push_back(found.text);
+    return found;
+  }
+  const TensorDistance distance = measure_distance(without.outputs, with.outputs, {}, share);
+  if (distance.looked_at < without.outputs.size() || distance.worst > share) {
+    found.sameness = Sameness::kOther;
+    found.differences.push_back(distance.looked_at < without.outputs.size()
+                                    ? "an output has another shape"
+                                    : fmt::format("the output {} differs by {}, where {} was promised", distance.at,
+                                                  percent(distance.worst), percent(share)));
+    found.text = "evaluates to something else: " + found.differences.front();
+    return found;
+  }
+  const bool is_precision = distance.worst > plan::kRoundingShare;
+  found.sameness = distance.worst == 0 ? Sameness::kEqual : is_precision ? Sameness::kPrecision : Sameness::kRounding;
+  found.text = fmt::format("evaluates the same: {} compared, {}", count_forwards(without.inputs.size()),
+                           words_of(distance.worst, is_precision));
+  return found;
+}
+
+}  // namespace
+
+Equivalence compare_runs(const TrainingRecord& without, const TrainingRecord& with, const plan::Promise& promise) {
+  const bool trains = !without.steps.empty();
+  if (trains && promise.outputs == 0) return compare_training(without, with, promise);
+  if (!trains && without.outputs.empty()) return not_compared("neither an optimizer step nor an evaluation was seen");
+  const double share = std::max({promise.outputs, promise.outputs > 0 ? 0 : promise.share,
+                                 plan::rounding_share_of(without.autocast), plan::kRoundingShare});
+  Equivalence outputs = compare_outputs(without, with, share);
+  if (!trains || is_failed(outputs)) return outputs;
+  Equivalence training = compare_training(without, with, promise);
+  if (is_failed(training) || !training.checked) return training;
+  training.text += "; " + outputs.text;
+  training.sameness = std::max(training.sameness, outputs.sameness);
+  training.checked = outputs.checked;
+  return training;
+}
+
 bool saw_the_same(const TrainingRecord& without, const TrainingRecord& with) {
   for (const auto& [optimizer, sum] : without.weights) {
     const auto other = with.weights.find(optimizer);

@@ -13,6 +13,11 @@ namespace vramfit::app {
 model::Equivalence compare_training(const facts::TrainingRecord& without, const facts::TrainingRecord& with,
                                     const plan::Promise& promise);
 
+// Of jobs and plans of either kind: the training, what an evaluation puts out, or both. Outputs are asked for where the
+// plan touches them, and where nothing is trained.
+model::Equivalence compare_runs(const facts::TrainingRecord& without, const facts::TrainingRecord& with,
+                                const plan::Promise& promise);
+
 // Whether both runs began with the same weights and had seen the same samples at each step.
 bool saw_the_same(const facts::TrainingRecord& without, const facts::TrainingRecord& with);
 

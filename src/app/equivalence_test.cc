@@ -73,6 +73,65 @@ class EquivalenceOf : public ::testing::TestWithParam<unsigned> {
 };
 INSTANTIATE_TEST_SUITE_P(Seeds, EquivalenceOf, ::testing::Range(0U, 20U));
 
+// A job that only evaluates: two forwards of 100 numbers.
+TrainingRecord example_evaluation() {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  TrainingRecord record;
+  for (const char* forward : {"0", "1"}) {
+    record.inputs[forward] = {normal(random)};
+    for (int i = 0; i < 100; ++i) record.outputs[std::string(forward) + ".out"].push_back(normal(random));
+  }
+  return record;
+}
+
+Promise promise_of_outputs(double share) {
+  Promise promise;
+  promise.outputs = share;
+  return promise;
+}
+
+TEST(EquivalenceOfEvaluations, outputs_are_compared_where_nothing_is_trained) {
+  const TrainingRecord plain = example_evaluation();
+  EXPECT_EQ(compare_runs(plain, plain, kMicroBatch).text, "evaluates the same: 2 forwards compared, outputs equal");
+  TrainingRecord rounded = plain;
+  shake(rounded.outputs, 0.004, 1);
+  const Equivalence found = compare_runs(plain, rounded, promise_of_outputs(0.05));
+  EXPECT_EQ(found.sameness, Sameness::kPrecision) << found.text;
+  EXPECT_NE(found.text.find("outputs within 0.38 %"), std::string::npos) << found.text;
+  EXPECT_EQ(compare_runs(plain, rounded, promise_of_outputs(1e-3)).sameness, Sameness::kOther);
+}
+
+TEST(EquivalenceOfEvaluations, what_can_not_be_compared_is_said) {
+  const TrainingRecord plain = example_evaluation();
+  TrainingRecord other = plain;
+  other.inputs["1"] = {99};
+  EXPECT_EQ(compare_runs(plain, other, promise_of_outputs(0.05)).text,
+            "not compared: the two evaluations were not given the same numbers");
+  EXPECT_EQ(compare_runs({}, {}, kBf16).text, "not compared: neither an optimizer step nor an evaluation was seen");
+  EXPECT_FALSE(compare_runs(plain, {}, promise_of_outputs(0.05)).checked);
+  other = plain;
+  other.outputs["0.out"][3] = NAN;
+  EXPECT_EQ(compare_runs(plain, other, promise_of_outputs(0.05)).sameness, Sameness::kNotANumber);
+  other = plain;
+  other.outputs["0.out"].pop_back();
+  EXPECT_EQ(compare_runs(plain, other, promise_of_outputs(0.05)).sameness, Sameness::kOther);
+}
+
+TEST(EquivalenceOfEvaluations, a_job_that_trains_too_has_both_compared) {
+  TrainingRecord plain = example(3);
+  plain.outputs = example_evaluation().outputs;
+  plain.inputs = example_evaluation().inputs;
+  TrainingRecord rounded = plain;
+  shake(rounded.outputs, 0.004, 1);
+  const Equivalence found = compare_runs(plain, rounded, promise_of_outputs(0.05));
+  EXPECT_EQ(found.sameness, Sameness::kPrecision);
+  EXPECT_NE(found.text.find("weights equal; evaluates the same"), std::string::npos) << found.text;
+  TrainingRecord without_outputs = rounded;
+  without_outputs.outputs.clear();
+  EXPECT_FALSE(compare_runs(plain, without_outputs, promise_of_outputs(0.05)).checked);
+}
+
 TEST_P(EquivalenceOf, a_run_with_itself_is_equal) {
   const Equivalence found = compare_training(plain, plain, kMicroBatch);
   EXPECT_EQ(found.sameness, Sameness::kEqual) << found.text;

@@ -25,6 +25,7 @@ using model::Plan;
 constexpr std::int64_t kSamplesInMicroBatch = 2;
 constexpr std::int64_t kMostMicroBatches = 4;
 constexpr int kSamplesWithoutMicroBatches = 2;
+constexpr int kForwards = 3;  // of an evaluation
 // Memory is not what this is about, and costs nothing that is not touched.
 constexpr std::int64_t kCardGib = 512;
 // The run with the plan takes about as long as the one without.
@@ -132,9 +133,9 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
     return Verified{not_compared((with->refused ? "" : "with the plan, values computed: ") + with->obstacle),
                     with->refused};
   }
-  const model::Equivalence found = compare_training(without->record, with->record, plan::find_promise(plan));
+  const model::Equivalence found = compare_runs(without->record, with->record, plan::find_promise(plan));
   const bool saw_others = is_failed(found) && !saw_the_same(without->record, with->record);
-  may_help_whole_ = saw_others || with->record.steps.empty();
+  may_help_whole_ = saw_others || (with->record.steps.empty() && with->record.outputs.empty());
   return Verified{found, false};
 }
 
@@ -145,9 +146,13 @@ Result<Verified> Verifier::compare(const Plan& plan, double seconds, const std::
   }
   started_ns_ = clock_.now_ns();
   seconds_ = seconds;
-  auto small = compare_once(shrink(plan), plan, say);
+  const auto sized = [&](SmallPlan sizes) {
+    if (promise.outputs > 0) sizes.first.outputs = kForwards;
+    return sizes;
+  };
+  auto small = compare_once(sized(shrink(plan)), plan, say);
   if (!small || !may_help_whole_ || small->refused) return small;
-  return compare_once(keep_whole(plan), plan, say);
+  return compare_once(sized(keep_whole(plan)), plan, say);
 }
 
 Result<model::VerifyResult> verify(const job::RunRequest& request, job::Runner& runner, base::ProgressSink& progress,

@@ -27,6 +27,8 @@ void add_tensor(const notes::TrainingTensor& told, TrainingRecord& record) {
                      : told.what == "update"  ? &record.updates
                      : told.what == "buffer"  ? &record.buffers
                      : told.what == "average" ? &record.averages
+                     : told.what == "input"   ? &record.inputs
+                     : told.what == "output"  ? &record.outputs
                                               : nullptr;
   if (tensors != nullptr) (*tensors)[told.index] = told.values;
 }
@@ -36,7 +38,9 @@ void add_tensor(const notes::TrainingTensor& told, TrainingRecord& record) {
 TrainingRecord read_training_record(std::span<const model::Recording> recordings) {
   TrainingRecord record;
   const auto trains = [](const model::Recording& recording) { return !recording.notes.training_step.empty(); };
-  const auto first = std::ranges::find_if(recordings, trains);
+  const auto evaluates = [](const model::Recording& recording) { return !recording.notes.training_tensor.empty(); };
+  auto first = std::ranges::find_if(recordings, trains);
+  if (first == recordings.end()) first = std::ranges::find_if(recordings, evaluates);
   if (first == recordings.end()) return record;
   const model::Notes& notes = first->notes;
   for (const auto& step : notes.training_step) add_step(step, record);

@@ -1,4 +1,5 @@
-// What the first optimizer steps of a run did, from the notes of python/vramfit/verify.
+// What the first optimizer steps of a run did, and what its first evaluation put out, from the notes of
+// python/vramfit/verify.
 #ifndef VRAMFIT_FACTS_TRAINING_RECORD_H
 #define VRAMFIT_FACTS_TRAINING_RECORD_H
 
@@ -37,6 +38,7 @@ struct TrainingRecord {
   Tensors gradients;                    // at each optimizer's first step
   Tensors updates;                      // of parameters, over all steps
   Tensors buffers, averages;            // what became of them over all steps
+  Tensors inputs, outputs;              // of the first forwards of evaluations: sums, and values of what came out
   std::map<int, double> weights;        // by optimizer: the sum of what its parameters were at first
   std::vector<std::string> optimizers;  // classes
   std::string autocast;                 // the script's own type; empty: none
@@ -45,7 +47,7 @@ struct TrainingRecord {
   std::vector<PlanEffect> effects;
 };
 
-// Of the first process that took a step: ranks train alike.
+// Of the first process that took a step, or evaluated where none did: ranks train alike.
 TrainingRecord read_training_record(std::span<const model::Recording> recordings);
 
 }  // namespace vramfit::facts

@@ -99,8 +99,8 @@ base::Environment child_environment(base::Environment user, const Installation& 
   if (request.snapshots) environment["VRAMFIT_SNAPSHOTS"] = "1";
   environment.erase("VRAMFIT_VERIFY");
   if (const auto& first = request.first_steps) {
-    environment["VRAMFIT_VERIFY"] =
-        fmt::format(R"({{"steps": {}, "samples": {}, "group": {}}})", first->steps, first->samples, first->group);
+    environment["VRAMFIT_VERIFY"] = fmt::format(R"({{"steps": {}, "samples": {}, "group": {}, "outputs": {}}})",
+                                                first->steps, first->samples, first->group, first->outputs);
   }
   environment.erase("VRAMFIT_PLAN");
   if (request.plan) environment["VRAMFIT_PLAN"] = fs::absolute(*request.plan).string();

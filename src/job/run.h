@@ -66,11 +66,13 @@ struct FileWishes {
   friend bool operator==(const FileWishes&, const FileWishes&) = default;
 };
 
-// For a comparison with another run: what the first optimizer steps do (training_record.h), and then the end.
+// For a comparison with another run: what the first optimizer steps do and the first evaluation puts out
+// (training_record.h), and then the end.
 struct FirstSteps {
   int steps = 4;
   int samples = 0;  // of which each batch is made; 0: as many as the script asks for
   int group = 0;    // of so many samples batch norms take their statistics; 0: of all that they are given
+  int outputs = 0;  // forwards of evaluations that are waited for
   friend bool operator==(const FirstSteps&, const FirstSteps&) = default;
 };
 

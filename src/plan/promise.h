@@ -22,6 +22,7 @@ struct Promise {
   std::string meant;           // another training on purpose: "inputs of another size"; empty: it is to train the same
   bool mixes_samples = false;  // batch statistics are taken over fewer samples
   bool rescales_gradients = false;  // a step may be given them scaled: they are not compared
+  double outputs = 0;               // share that an evaluation's outputs may differ by; 0: they are as they were
 
   bool operator==(const Promise&) const = default;
 };

@@ -36,7 +36,7 @@ std::string verify_to_text(const model::VerifyResult& result, const TextOptions&
   add_paragraph(text, "What the plan says that it changes", found.effects);
   std::string effort =
       fmt::format("{} runs in {:.1f} s, with values computed on the CPU and few samples", result.runs, result.seconds);
-  if (found.checked) {
+  if (found.checked && found.steps > 0) {
     effort += fmt::format(
         "; apart from each other: gradients of the first step {:.1g}, updates of the weights {:.1g} "
         "of their size",

@@ -681,9 +681,11 @@ class TrainingStep(Note, kind="training_step"):
 
 
 class TrainingTensor(Note, kind="training_tensor"):
-    """Values of a tensor, up to 64, evenly spread."""
+    """Values of a tensor, evenly spread: up to 64, of an output 2048."""
 
-    what: str  # `gradient`, `update`, `buffer`, `average`
+    what: (
+        str  # `gradient`, `update`, `buffer`, `average`; of an evaluation `output`, and `input`: the sum of all numbers
+    )
     index: str
     values: list[Number]
 

@@ -1,4 +1,5 @@
-"""Notes of kind `training_step` and `training_tensor`: options of each optimizer step, and samples of tensors.
+"""Notes of kind `training_step` and `training_tensor`: options of each optimizer step, and samples of tensors; those of
+an evaluation's outputs too.
 
 A tensor is known by what it is and by its number among those: parameters by their place in the optimizers, which is
 the same with and without a plan.
@@ -13,19 +14,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from vramfit.base import events, notes
+from vramfit.base.recorder import TEST, VALIDATE
 from vramfit.base.stop import RunComplete
 from vramfit.contract import notes as said
 from vramfit.observe import owners, scopes
+from vramfit.observe.phases import position
 from vramfit.steer import errors
 
 _VALUES = 64  # of a tensor, evenly spread
+_OUTPUT_VALUES = 2048  # of an output: what differs may be a seam
+_OUTPUTS = 3  # forwards of evaluations
 _Key = tuple[str, tuple[int, ...]]  # a weight's name and shape
 
 
 class Record:
-    def __init__(self, torch: Any, steps: int) -> None:
+    def __init__(self, torch: Any, steps: int, outputs: int) -> None:
         self._torch = torch
         self._steps = steps
+        self._awaited = outputs  # forwards of evaluations, before the run ends
+        self._forwards = 0  # of evaluations so far
+        self._input = 0.0  # the sum of all numbers that the evaluation's model was given
         self._optimizers: list[Any] = []
         self._begun: dict[int, int] = {}  # steps of each optimizer that have begun, by its number
         self._before: dict[tuple[int, int], Any] = {}  # sampled values of parameters before their first step
@@ -62,6 +70,8 @@ class Record:
         return next(i for i, known in enumerate(self._optimizers) if known is optimizer)
 
     def on_step_begin(self, optimizer: Any) -> None:
+        if self._finished:
+            return
         if self._buffers_before is None:
             self._buffers_before = {index: self._sample(buffer) for index, buffer in self._buffers()}
             self._weights_before = {key: self._sample(weight) for key, weight in self._trained().items()}
@@ -76,13 +86,15 @@ class Record:
             self._note_step(optimizer, number)
 
     def on_step_end(self, optimizer: Any) -> None:
+        if self._finished:
+            return
         number = self._number(optimizer)
         if self._has_closure:
             self._note_step(optimizer, number)
             self._has_closure = False
         if number == 0 and self._begun[0] >= self._steps:
             self.finish()
-            raise RunComplete
+            self._end_if_all_is_seen()
 
     def _note_step(self, optimizer: Any, number: int) -> None:
         is_first = self._begun[number] == 1
@@ -114,6 +126,39 @@ class Record:
             before = self._weights_before.get(key, [0.0] * len(after))
             self._write("average", index, [b - a for a, b in zip(before, after)])
         notes.note(said.TrainingEnd(steps=self._begun.get(0, 0), samples=self._samples))
+
+    # -- evaluations
+
+    def on_root_enter(self, module: Any, args: Any, kwargs: Any) -> None:
+        if self._is_looked_at(module):
+            self._input = sum(self._sum(tensor) for _, tensor in owners.tensors_in((args, kwargs)))
+
+    def on_root_exit(self, module: Any, result: Any) -> None:
+        if result is None or not self._is_looked_at(module):
+            return
+        number, self._forwards = self._forwards, self._forwards + 1
+        self._write("input", str(number), [self._input])
+        for name, tensor in owners.tensors_in(result):
+            self._write("output", f"{number}.{name}", self._values_of(tensor))
+        if self._forwards == self._awaited:
+            self._end_if_all_is_seen()
+
+    def _is_looked_at(self, module: Any) -> bool:
+        root = scopes.root_of(module)
+        is_model = root is not None and bool(root.parameters)
+        return is_model and position.phase in (VALIDATE, TEST) and self._forwards < max(_OUTPUTS, self._awaited)
+
+    def _end_if_all_is_seen(self) -> None:
+        if self._forwards < self._awaited or (self._begun and not self._finished):
+            return
+        self.finish()
+        raise RunComplete
+
+    def _values_of(self, tensor: Any) -> list[float]:
+        flat = tensor.detach().reshape(-1)
+        flat = (flat.real if flat.is_complex() else flat).to(self._torch.float64).cpu()
+        count = min(flat.numel(), _OUTPUT_VALUES)
+        return [float(value) for value in flat[[i * flat.numel() // count for i in range(count)]].tolist()]
 
     # -- tensors
 
@@ -187,8 +232,8 @@ def _numbers(group: dict[str, Any]) -> dict[str, float]:
     return kept
 
 
-def install(torch: Any, steps: int) -> None:
-    record, pid = Record(torch, steps), os.getpid()
+def install(torch: Any, steps: int, outputs: int) -> None:
+    record, pid = Record(torch, steps, outputs), os.getpid()
 
     def finish_at_exit() -> None:
         """Of a script that takes fewer steps."""
@@ -200,3 +245,5 @@ def install(torch: Any, steps: int) -> None:
     events.backward_begin.listen(record.on_backward)
     events.step_begin.listen(record.on_step_begin)
     events.step_end.listen(record.on_step_end)
+    events.root_enter.listen(record.on_root_enter)
+    events.root_exit.listen(record.on_root_exit)
