@@ -105,6 +105,11 @@ TEST_F(VerifierTest, two_small_runs_with_values_and_plenty_of_memory) {
   EXPECT_EQ(runner_.plans[0].changes, micro_batch_of(2, 4).changes);
 }
 
+TEST_F(VerifierTest, a_plan_for_an_evaluation_waits_for_its_outputs) {
+  ASSERT_TRUE(compare({"half", {{"half_evaluation", {{"dtype", std::string("float16")}}}}}));
+  EXPECT_EQ(runner_.requests[0].first_steps, (job::FirstSteps{4, 2, 0, 3}));
+}
+
 TEST_F(VerifierTest, the_job_as_it_is_runs_once_for_plans_of_one_size) {
   ASSERT_TRUE(compare(micro_batch_of(16, 8)));
   ASSERT_TRUE(compare(micro_batch_of(4, 32)));

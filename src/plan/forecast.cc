@@ -15,6 +15,20 @@ void apply_checkpoints(const Forecast& forecast, model::StagePeak& moment) {
   activations = std::max(activations - freed, Bytes(0));
 }
 
+constexpr double kMatmulsInHalf = 0.95;  // of the multiply-adds under autocast
+
+// Of what tiles leave, this share is one sample's: smaller batches do not make it less. Seen on FCN.
+constexpr double kOfOneSample = 0.5;
+
+void apply_split_of_samples(const Forecast& forecast, model::StagePeak& moment) {
+  const bool is_evaluation = moment.phase == "validate" || moment.phase == "test";
+  if (!forecast.one_sample_at_once || !is_evaluation || forecast.evaluation_batch <= 0) return;
+  const double share = forecast.evaluation_batch;
+  const double factor = (share * (1 - kOfOneSample) + kOfOneSample) / share;
+  moment.holdings.activations = scaled(moment.holdings.activations, factor);
+  moment.holdings.temporaries = scaled(moment.holdings.temporaries, factor);
+}
+
 }  // namespace
 
 std::string_view name(Effect effect) {
@@ -91,6 +105,14 @@ void scale_work(model::StepWork& work, double factor) {
   work.recomputed_macs *= factor;
 }
 
+void halve_matmuls(model::Number half, model::StepWork& work) {
+  for (const auto from : {model::Number::kF32, model::Number::kTf32}) {
+    double& macs = work.macs[static_cast<std::size_t>(from)];
+    work.macs[static_cast<std::size_t>(half)] += macs * kMatmulsInHalf;
+    macs *= 1 - kMatmulsInHalf;
+  }
+}
+
 void worsen(Forecast& forecast, Effect effect, std::string consequence) {
   forecast.effect = std::max(forecast.effect, effect);
   forecast.consequences.push_back(std::move(consequence));
@@ -111,6 +133,7 @@ Outlook add_up(const model::Job& job, const Forecast& forecast) {
   for (const model::StagePeak& moment : job.stage_peaks) before = std::max(before, sum(moment.holdings));
   for (model::StagePeak moment : forecast.stage_peaks) {
     apply_checkpoints(forecast, moment);
+    apply_split_of_samples(forecast, moment);
     const Bytes held = sum(moment.holdings);
     after = std::max(after, held);
     const auto known = std::ranges::find(outlook.phases, moment.phase, &PhaseOutlook::phase);

@@ -38,10 +38,12 @@ std::optional<Tier> find_tier(std::string_view name);  // "equal", "rounding", "
 
 struct Forecast {
   std::vector<model::StagePeak> stage_peaks;
-  double activation_scale = 1;  // what has been done to training activations: a block's share shrinks with it
-  Bytes recomputed;             // what checkpointing frees at the peak, before that scale
-  bool accumulates = false;     // gradients are alive at every moment of a step
-  double cache_scale = 1;       // of what PyTorch holds in reserve
+  double activation_scale = 1;      // what has been done to training activations: a block's share shrinks with it
+  Bytes recomputed;                 // what checkpointing frees at the peak, before that scale
+  bool accumulates = false;         // gradients are alive at every moment of a step
+  double evaluation_batch = 1;      // what has been done to the batches of evaluations
+  bool one_sample_at_once = false;  // within an evaluation's network, whatever the batch
+  double cache_scale = 1;           // of what PyTorch holds in reserve
   model::StepWork work;
   Effect effect = Effect::kSame;
   std::vector<std::string> consequences;  // for convergence and accuracy, a sentence each
@@ -56,6 +58,7 @@ bool holds_graph(const model::StagePeak& moment);  // a training moment at which
 // `share` of the samples (or of the pixels) at once: what grows with the batch shrinks with it.
 void scale_batch(Forecast& forecast, std::string_view phase, double share);
 void scale_work(model::StepWork& work, double factor);
+void halve_matmuls(model::Number half, model::StepWork& work);  // under autocast: nearly all of them
 void worsen(Forecast& forecast, Effect effect, std::string consequence);
 
 // What PyTorch held in reserve beyond the allocated peak when memory was plenty. Phases are not looked at one by one:

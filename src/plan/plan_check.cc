@@ -19,6 +19,11 @@ bool is_count(const Setting& setting) {
   return number != nullptr && *number >= 1;
 }
 
+bool are_tiles(const Setting& setting) {
+  const auto* number = std::get_if<std::int64_t>(&setting);
+  return number != nullptr && *number >= 2;
+}
+
 bool is_natural(const Setting& setting) {
   const auto* number = std::get_if<std::int64_t>(&setting);
   return number != nullptr && *number >= 0;
@@ -82,6 +87,9 @@ constexpr SettingRule kBatchSize[] = {{"batch_size", true, is_count, kCount},
                                       {"loaders", false, are_ordinals, kOrdinals}};
 constexpr SettingRule kAutocast[] = {{"dtype", false, is_half_type, "\"float16\" or \"bfloat16\""},
                                      {"scaler", false, is_flag, "true or false"}};
+constexpr SettingRule kHalfEvaluation[] = {{"dtype", false, is_half_type, "\"float16\" or \"bfloat16\""},
+                                           {"weights", false, is_flag, "true or false"}};
+constexpr SettingRule kTiles[] = {{"per_side", true, are_tiles, "a whole number from 2 on"}};
 constexpr SettingRule kCheckpoint[] = {{"modules", true, are_words, "a list of names as in named_modules()"}};
 constexpr SettingRule kOptimizer[] = {{"name", false, is_word, "a class of torch.optim"},
                                       {"options", false, are_options, "an object of arguments"}};
@@ -97,11 +105,20 @@ struct TechniqueRule {
   std::span<const SettingRule> settings;
 };
 
-constexpr TechniqueRule kRules[] = {
-    {"micro_batch", kMicroBatch}, {"batch_size", kBatchSize},  {"autocast", kAutocast},
-    {"checkpoint", kCheckpoint},  {"optimizer", kOptimizer},   {"resize_input", kResize},
-    {"no_grad_validation", {}},   {"gather_on_cpu", {}},       {"allocator", kAllocator},
-    {"empty_cache", kEmptyCache}, {"loader_options", kLoader}, {"zero_grad_set_to_none", {}}};
+constexpr TechniqueRule kRules[] = {{"micro_batch", kMicroBatch},
+                                    {"batch_size", kBatchSize},
+                                    {"autocast", kAutocast},
+                                    {"checkpoint", kCheckpoint},
+                                    {"optimizer", kOptimizer},
+                                    {"resize_input", kResize},
+                                    {"no_grad_validation", {}},
+                                    {"gather_on_cpu", {}},
+                                    {"allocator", kAllocator},
+                                    {"empty_cache", kEmptyCache},
+                                    {"loader_options", kLoader},
+                                    {"zero_grad_set_to_none", {}},
+                                    {"half_evaluation", kHalfEvaluation},
+                                    {"tiles", kTiles}};
 
 std::unexpected<base::Error> refuse(std::string what, std::string_view where, std::string remedy) {
   return base::fail(base::ErrorCode::kUsage, std::move(what), std::string(where), std::move(remedy));

@@ -22,6 +22,8 @@ TEST(PlanCheck, what_the_techniques_write_is_right) {
            {"resize_input", {{"scale", 0.75}}},
            {"no_grad_validation", {}},
            {"zero_grad_set_to_none", {}},
+           {"half_evaluation", {{"dtype", std::string("float16")}, {"weights", true}}},
+           {"tiles", {{"per_side", std::int64_t{4}}}},
            {"gather_on_cpu", {}},
            {"allocator", {{"conf", std::string("expandable_segments:True")}}},
            {"empty_cache", {{"before", std::vector<std::string>{"validate"}}}},
@@ -51,6 +53,9 @@ TEST(PlanCheck, a_senseless_setting_is_refused_with_its_place) {
            {"empty_cache", {{"before", std::vector<std::string>{"lunch"}}}},
            {"loader_options", {{"num_workers", std::int64_t{-2}}}},
            {"no_grad_validation", {{"really", true}}},
+           {"half_evaluation", {{"weights", std::int64_t{1}}}},
+           {"tiles", {}},
+           {"tiles", {{"per_side", std::int64_t{1}}}},
            {"magic", {}}}) {
     const auto checked = check(change);
     ASSERT_FALSE(checked) << change.technique;

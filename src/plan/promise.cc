@@ -24,6 +24,20 @@ Promise promise_of_autocast(const Change& change) {
   return {Sameness::kPrecision, share > 0 ? share : kRoundingShare, false, "", false, false};
 }
 
+// The training is not touched: what is compared is what an evaluation puts out.
+Promise promise_of_half_evaluation(const Change& change) {
+  Promise promise{Sameness::kPrecision, kRoundingShare, false, "", false, false};
+  promise.outputs = rounding_share_of(model::find_text(change, "dtype").value_or("bfloat16"));
+  return promise;
+}
+
+// Layers of finite reach give the same numbers in tiles; other sizes may have other orders of sums.
+Promise promise_of_tiles(const Change&) {
+  Promise promise{Sameness::kRounding, kRoundingShare, false, "", false, false};
+  promise.outputs = kRoundingShare;
+  return promise;
+}
+
 // Another optimizer is known by the two runs, which name theirs; options of the same one only order its sums.
 Promise promise_of_optimizer(const Change&) { return {Sameness::kRounding, kRoundingShare, false, "", false, true}; }
 
@@ -43,17 +57,19 @@ struct Row {
   Promise (*promise)(const Change&);
 };
 
-constexpr std::array<Row, 12> kPromises = {{{"allocator", exact},
+constexpr std::array<Row, 14> kPromises = {{{"allocator", exact},
                                             {"autocast", promise_of_autocast},
                                             {"batch_size", promise_of_batch_size},
                                             {"checkpoint", exact},
                                             {"empty_cache", exact},
                                             {"gather_on_cpu", exact},
+                                            {"half_evaluation", promise_of_half_evaluation},
                                             {"loader_options", exact},
                                             {"micro_batch", promise_of_micro_batch},
                                             {"no_grad_validation", exact},
                                             {"optimizer", promise_of_optimizer},
                                             {"resize_input", promise_of_inputs},
+                                            {"tiles", promise_of_tiles},
                                             {"zero_grad_set_to_none", promise_of_zero_grad}}};
 
 }  // namespace
@@ -81,6 +97,7 @@ Promise find_promise(const model::Plan& plan) {
     const Promise one = find_promise(change);
     whole.at_most = std::max(whole.at_most, one.at_most);
     whole.share = std::max(whole.share, one.share);
+    whole.outputs = std::max(whole.outputs, one.outputs);
     whole.exact = whole.exact && one.exact;
     whole.mixes_samples = whole.mixes_samples || one.mixes_samples;
     whole.rescales_gradients = whole.rescales_gradients || one.rescales_gradients;

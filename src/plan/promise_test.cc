@@ -36,6 +36,22 @@ TEST(Promise, half_types_promise_what_their_bits_can_hold) {
   EXPECT_EQ(find_promise(Change{"autocast", {}}).share, kBf16Share) << "the type that is taken when none is named";
 }
 
+TEST(Promise, half_evaluation_leaves_the_training_and_rounds_outputs) {
+  const Promise promise = find_promise(Change{"half_evaluation", {{"dtype", std::string("float16")}}});
+  EXPECT_EQ(promise.outputs, kFp16Share);
+  EXPECT_EQ(promise.share, kRoundingShare) << "of the training";
+  EXPECT_FALSE(promise.exact);
+  EXPECT_EQ(find_promise(Change{"autocast", {}}).outputs, 0);
+}
+
+TEST(Promise, tiles_put_out_the_same_but_for_the_order_of_sums) {
+  const Change tiles{"tiles", {{"per_side", std::int64_t{4}}}};
+  EXPECT_EQ(find_promise(tiles).outputs, kRoundingShare);
+  EXPECT_EQ(find_promise(tiles).at_most, Sameness::kRounding);
+  const model::Plan both{"both", {tiles, {"half_evaluation", {}}}};
+  EXPECT_EQ(find_promise(both).outputs, kBf16Share) << "the weaker of the two";
+}
+
 TEST(Promise, a_plan_promises_what_the_weakest_of_its_changes_does) {
   const Promise whole = find_promise(model::Plan{"both", {kCheckpoint, micro_batch_of(4, 2), {"autocast", {}}}});
   EXPECT_EQ(whole.at_most, Sameness::kPrecision);

@@ -30,13 +30,15 @@ _KNOWN = (
     "optimizer",
     "resize_input",
     "no_grad_validation",
+    "half_evaluation",
+    "tiles",
     "allocator",
     "empty_cache",
     "gather_on_cpu",
     "loader_options",
     "zero_grad_set_to_none",
 )
-_OF_EVALUATION = ("no_grad_validation", "gather_on_cpu", "empty_cache")
+_OF_EVALUATION = ("no_grad_validation", "gather_on_cpu", "empty_cache", "half_evaluation", "tiles")
 
 
 class _State:

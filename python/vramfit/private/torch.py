@@ -45,6 +45,10 @@ move_module = Name("torch.nn:Module._apply", "a model that is moved to the card 
 original_module = Attribute(
     "torch._dynamo.eval_frame:OptimizedModule._orig_mod", "compiled models have a name of their own", later=True
 )
+forward_hooks = Attribute("torch.nn:Module._forward_hooks", "modules that a script looks into may be run in tiles")
+forward_pre_hooks = Attribute(
+    "torch.nn:Module._forward_pre_hooks", "modules that a script looks into may be run in tiles"
+)
 batch_norm = Name("torch.nn.modules.batchnorm:_BatchNorm", "batch norms count checkpointed batches twice", ())
 writes = Attribute("torch:Tensor._version", "averages of weights are not told from copies that are never written")
 backward_hooks = Attribute("torch:Tensor._backward_hooks", "hooks on gradients are not seen by a plan's techniques")

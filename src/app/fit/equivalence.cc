@@ -44,11 +44,20 @@ std::optional<Equivalence> find_known_equivalence(const PlanRow& row) {
     return not_compared("it is meant to train otherwise");
   }
   // Smaller batches of an evaluation are micro-batches that accumulate nothing.
-  if (!promise.exact && promise.meant.empty()) return std::nullopt;
+  if (!promise.exact && (promise.meant.empty() || promise.outputs > 0)) return std::nullopt;
   Equivalence exact;
   exact.sameness = Sameness::kEqual;
   exact.text = "trains the same by the way it is made, whatever the loop is like";
   return exact;
+}
+
+model::Plan compared_part(const model::Plan& plan) {
+  if (plan::find_promise(plan).outputs == 0) return plan;
+  model::Plan part = plan;
+  std::erase_if(part.changes, [](const Change& change) {
+    return change.technique == "micro_batch" && model::find_integer(change, "accumulate").value_or(1) == 1;
+  });
+  return part;
 }
 
 std::string reject_best(FitResult& result) {

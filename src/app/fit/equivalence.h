@@ -14,6 +14,9 @@ namespace vramfit::app {
 // compared.
 std::optional<model::Equivalence> find_known_equivalence(const model::PlanRow& row);
 
+// What of a plan is compared: smaller batches of an evaluation put out the same, and can't be laid side by side.
+model::Plan compared_part(const model::Plan& plan);
+
 // The best plan was found to train something else: it joins those that lost, with all others that have the technique
 // which did it. Returns that technique, where there is only one that can have; else the best alone goes.
 std::string reject_best(model::FitResult& result);

@@ -477,7 +477,8 @@ class Fit {
                                                        : "interrupted");
       return false;
     }
-    const auto verified = verifier.compare(best.plan, seconds, [&](std::string_view line) { progress_.update(line); });
+    const auto verified =
+        verifier.compare(compared_part(best.plan), seconds, [&](std::string_view line) { progress_.update(line); });
     best.equivalence = verified ? verified->equivalence : not_compared(verified.error().what);
     if (!is_failed(*best.equivalence)) return false;
     if (const std::string culprit = reject_best(result_); !culprit.empty()) culprits_.push_back(culprit);

@@ -132,7 +132,7 @@ TEST(Search, finds_what_brute_force_finds_on_many_cards_and_laws) {
     if (expected) {
       EXPECT_EQ(result.trials[*result.best].candidate, *expected) << "round " << round;
     }
-    EXPECT_LT(prover.runs, 100) << "round " << round << ": of " << result.candidates;
+    EXPECT_LT(prover.runs, 300) << "round " << round << ": of " << result.candidates;
   }
 }
 

@@ -15,8 +15,7 @@ namespace vramfit::plan {
 namespace {
 
 constexpr double kActivationShare = 0.65;
-constexpr double kHalfCopies = 0.5;      // of the weights' bytes
-constexpr double kMatmulsInHalf = 0.95;  // of the multiply-adds
+constexpr double kHalfCopies = 0.5;  // of the weights' bytes
 constexpr double kCastLaunches = 1.15;
 
 bool is_turing_without_tensor_cores(const model::Card& card) {
@@ -109,11 +108,7 @@ class Autocast final : public Technique {
   }
 
   static void halve_work(model::Number half, model::StepWork& work) {
-    for (const auto from : {model::Number::kF32, model::Number::kTf32}) {
-      double& macs = work.macs[static_cast<std::size_t>(from)];
-      work.macs[static_cast<std::size_t>(half)] += macs * kMatmulsInHalf;
-      macs *= 1 - kMatmulsInHalf;
-    }
+    halve_matmuls(half, work);
     work.matmul_bytes *= 0.5;
     work.other_bytes *= kActivationShare;
     work.launches *= kCastLaunches;

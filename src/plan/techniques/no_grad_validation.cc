@@ -1,4 +1,5 @@
 // Evaluation without a graph: torch.no_grad() around every forward in eval mode. Results stay the same.
+#include "plan/evaluation.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -6,8 +7,6 @@ namespace {
 
 // Without a graph only the tensors between two layers are alive; of a deep network's activations, a small part.
 constexpr double kAliveWithoutGraph = 0.15;
-
-bool is_evaluation(const model::StagePeak& moment) { return moment.phase == "validate" || moment.phase == "test"; }
 
 class NoGradValidation final : public Technique {
  public:

@@ -16,6 +16,8 @@ const Technique& checkpoint();
 const Technique& optimizer();
 const Technique& validation_batch();
 const Technique& no_grad_validation();
+const Technique& half_evaluation();
+const Technique& tiles();
 const Technique& gather_on_cpu();
 const Technique& allocator();
 const Technique& empty_cache();

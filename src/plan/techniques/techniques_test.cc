@@ -5,6 +5,7 @@
 #include <set>
 
 #include "devices/time_model.h"
+#include "plan/evaluation.h"
 #include "plan/techniques/registry.h"
 #include "plan/testing/example_job.h"
 
@@ -36,6 +37,23 @@ model::Job job_with_everything_applicable() {
   return job;
 }
 
+// Only evaluates, and that is what runs out.
+model::Job evaluating_job() {
+  model::Job job = example_job();
+  job.optimizer.reset();
+  job.loaders = {{0, 4, 10, "test", {{4, 3, 512, 512}}}};
+  job.stage_peaks = {example_moment("load", "other", 0, 0, 0), example_moment("test", "forward", 2600, 0, 40)};
+  for (model::StagePeak& moment : job.stage_peaks) moment.holdings.optimizer = {};
+  job.phases = {{"test", Bytes::mib(2760), Bytes::mib(3000), Bytes::mib(3300), 3}};
+  return job;
+}
+
+// For the laws: a job that it applies to.
+model::Job job_for(const Technique& technique, const Target& target) {
+  const model::Job job = job_with_everything_applicable();
+  return technique.applies_to(job, target).standing == Standing::kApplicable ? job : evaluating_job();
+}
+
 TEST(Techniques, have_distinct_ids_and_are_found_by_them) {
   std::set<std::string_view> ids;
   for (const Technique* technique : all_techniques()) {
@@ -47,10 +65,10 @@ TEST(Techniques, have_distinct_ids_and_are_found_by_them) {
 
 // The law the search rests on, for every technique.
 TEST(Techniques, options_grow_in_strength) {
-  const model::Job job = job_with_everything_applicable();
   Target target = example_target();
   target.keep_effective_batch = false;
   for (const Technique* technique : all_techniques()) {
+    const model::Job job = job_for(*technique, target);
     ASSERT_EQ(technique->applies_to(job, target).standing, Standing::kApplicable)
         << technique->id() << ": " << technique->applies_to(job, target).reason;
     Bytes before = add_up(job, start_forecast(job)).needs;
@@ -64,10 +82,11 @@ TEST(Techniques, options_grow_in_strength) {
 }
 
 TEST(Techniques, the_order_in_which_they_are_predicted_does_not_matter) {
-  const model::Job job = job_with_everything_applicable();
   const Target target = example_target();
   for (const Technique* first : all_techniques()) {
     for (const Technique* second : all_techniques()) {
+      const model::Job job = job_for(*first, target);
+      if (job_for(*second, target) != job) continue;
       if (first->slot() == second->slot() || first->id() == "effective_batch" || second->id() == "effective_batch")
         continue;
       const auto one = first->options(job, target).back();
@@ -293,6 +312,91 @@ TEST(NoGradValidation, is_only_possible_where_evaluation_left_a_graph) {
   EXPECT_EQ(no_grad_validation().applies_to(job, example_target()).standing, Standing::kApplicable);
   job.phases.pop_back();
   EXPECT_EQ(no_grad_validation().applies_to(job, example_target()).standing, Standing::kNotPossible);
+}
+
+// What a run with the technique alone showed of `job`: these activations and weights in its evaluation.
+void add_measured(model::Job& job, std::string_view technique, Bytes activations, Bytes weights) {
+  std::vector<model::StagePeak> moments = job.stage_peaks;
+  for (model::StagePeak& moment : moments) {
+    if (is_evaluation(moment)) moment.holdings.activations = activations;
+    moment.holdings.weights = weights;
+  }
+  job.measured[std::string(technique)] = std::move(moments);
+}
+
+TEST(HalfEvaluation, halves_what_was_measured_and_leaves_training_alone) {
+  model::Job job = example_job();
+  job.stage_peaks[3].holdings.activations = Bytes::mib(3000);
+  add_measured(job, "half_evaluation", Bytes::mib(1800), Bytes::mib(100));
+  ASSERT_EQ(half_evaluation().applies_to(job, example_target()), applicable());
+  const auto options = half_evaluation().options(job, example_target());
+  ASSERT_EQ(options.size(), 1U) << "weights that are trained stay as they are";
+  EXPECT_EQ(half_evaluation().describe(options[0]), "evaluation in bf16");
+  const Forecast forecast = predict(half_evaluation(), job, example_target(), options[0]);
+  EXPECT_EQ(forecast.stage_peaks[3].holdings.activations, Bytes::mib(1800));
+  EXPECT_EQ(forecast.stage_peaks[3].holdings.weights, Bytes::mib(100)) << "without autocast's cache";
+  EXPECT_EQ(forecast.stage_peaks[0], job.stage_peaks[0]);
+  EXPECT_EQ(forecast.effect, Effect::kPrecision);
+  EXPECT_EQ(half_evaluation().slot(), autocast().slot());
+}
+
+TEST(HalfEvaluation, keeps_weights_in_half_where_nothing_is_trained) {
+  const model::Job job = evaluating_job();
+  const auto options = half_evaluation().options(job, example_target());
+  ASSERT_EQ(options.size(), 2U);
+  const Forecast forecast = predict(half_evaluation(), job, example_target(), options[1]);
+  EXPECT_EQ(forecast.stage_peaks[1].holdings.weights, Bytes::mib(50));
+  EXPECT_EQ(forecast.stage_peaks[0].holdings.weights, Bytes::mib(50)) << "they go to the card in half";
+  Target turing = example_target();
+  turing.card.capability = {7, 5};
+  EXPECT_EQ(half_evaluation().describe(half_evaluation().options(job, turing)[1]), "evaluation in fp16, weights too");
+}
+
+TEST(HalfEvaluation, says_in_numbers_that_evaluation_is_not_what_runs_out) {
+  const Applicability found = half_evaluation().applies_to(example_job(), example_target());
+  EXPECT_EQ(found.standing, Standing::kNotPossible);
+  EXPECT_EQ(found.reason, "evaluation needs 920 MiB of 2.00 GiB: it is not what runs out");
+  model::Job job = evaluating_job();
+  job.precision.autocast = "float16";
+  EXPECT_EQ(half_evaluation().applies_to(job, example_target()).standing, Standing::kInForce);
+  job = evaluating_job();
+  job.stage_peaks.clear();
+  EXPECT_EQ(half_evaluation().applies_to(job, example_target()).reason, "the script does not evaluate");
+}
+
+TEST(Tiles, leave_what_a_run_with_them_showed) {
+  model::Job job = evaluating_job();
+  add_measured(job, "tiles", Bytes::mib(650), Bytes::mib(100));
+  const auto options = tiles().options(job, example_target());
+  ASSERT_EQ(options.size(), 2U);
+  EXPECT_EQ(tiles().describe(options[1]), "evaluation in 4 x 4 tiles");
+  const Forecast forecast = predict(tiles(), job, example_target(), options[1]);
+  EXPECT_EQ(forecast.stage_peaks[1].holdings.activations, Bytes::mib(650));
+  EXPECT_EQ(forecast.stage_peaks[1].holdings.weights, Bytes::mib(100));
+  EXPECT_EQ(forecast.effect, Effect::kSame);
+  EXPECT_EQ(predict(tiles(), job, example_target(), options[0]).stage_peaks[1].holdings.activations, Bytes::mib(845));
+}
+
+TEST(Tiles, leave_smaller_batches_less_to_free) {
+  model::Job job = evaluating_job();
+  add_measured(job, "tiles", Bytes::mib(650), Bytes::mib(100));
+  Forecast forecast = predict(tiles(), job, example_target(), tiles().options(job, example_target())[1]);
+  const Bytes before = add_up(job, forecast).needs;
+  validation_batch().predict(job, example_target(), validation_batch().options(job, example_target())[1], forecast);
+  const Bytes freed = before - add_up(job, forecast).needs;
+  EXPECT_GT(freed.as_mib(), 200);
+  EXPECT_LT(freed.as_mib(), 300) << "of 650 MiB, half are of one sample: a quarter of the batch leaves 406";
+}
+
+TEST(Tiles, need_large_images) {
+  model::Job job = evaluating_job();
+  job.loaders[0].shapes = {{4, 3, 64, 96}};
+  EXPECT_EQ(tiles().applies_to(job, example_target()).reason,
+            "images of the evaluation are 64 x 96: too small for tiles");
+  job.loaders[0].shapes = {{4, 128}};
+  EXPECT_EQ(tiles().applies_to(job, example_target()).reason, "a batch of the evaluation has 2 dimensions: no images");
+  job.loaders.clear();
+  EXPECT_EQ(tiles().applies_to(job, example_target()), applicable()) << "a run tells";
 }
 
 TEST(Allocator, is_left_alone_when_memory_is_not_fragmented) {

@@ -1,15 +1,11 @@
 // Fewer samples at once in evaluation. Nothing is learned there, so results stay the same.
 #include <fmt/format.h>
 
+#include "plan/evaluation.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
 namespace {
-
-const model::LoaderFacts* find_evaluation_loader(const model::Job& job) {
-  const model::LoaderFacts* loader = model::find_loader(job, "validate");
-  return loader != nullptr ? loader : model::find_loader(job, "test");
-}
 
 class ValidationBatch final : public Technique {
  public:
@@ -42,7 +38,9 @@ class ValidationBatch final : public Technique {
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const model::LoaderFacts& loader = *find_evaluation_loader(job);
     const auto size = static_cast<double>(model::find_integer(change, "micro_batch").value_or(1));
-    scale_batch(forecast, loader.phase, size / static_cast<double>(loader.batch_size));
+    const double share = size / static_cast<double>(loader.batch_size);
+    scale_batch(forecast, loader.phase, share);
+    forecast.evaluation_batch *= share;
     forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
   }
 
