@@ -42,7 +42,17 @@ double bytes_per_second(const model::Card& card) {
   return gbps * 1e9 * kBandwidthEfficiency;
 }
 
+// PCI Express 3.0, 4.0 and 5.0: 8, 16 and 32 GT/s a lane, 128 bits of 130 (PCI-SIG's base specifications). Pascal to
+// Turing came with 3.0, Ampere and Ada with 4.0, Hopper and Blackwell with 5.0 (NVIDIA's product briefs).
+double slot_gbps(const model::Card& card) {
+  constexpr double kLanes = 16, kCoding = 128.0 / 130, kBits = 8;
+  const double transfers = card.capability.major >= 9 ? 32 : card.capability.major >= 8 ? 16 : 8;
+  return transfers * kLanes * kCoding / kBits;
+}
+
 }  // namespace
+
+double host_bytes_per_second(const model::Card& card) { return slot_gbps(card) * 1e9 * kSlotEfficiency; }
 
 double multiply_adds_per_second(const model::Card& card, Number number) {
   return tflops(card, number) * 1e12 / 2 * kMatmulEfficiency;
@@ -59,7 +69,8 @@ double estimate_step_seconds(const model::Card& card, const model::StepWork& wor
   }
   const double matmuls = std::max(compute, work.matmul_bytes / bytes_per_second(card));
   const double others = work.other_bytes / bytes_per_second(card);
-  return std::max(matmuls + others, work.launches * kSecondsPerLaunch);
+  const double copies = work.host_bytes / host_bytes_per_second(card);
+  return std::max(matmuls + others, work.launches * kSecondsPerLaunch) + copies;
 }
 
 bool speeds_up_half_precision(const model::Card& card, Number half) {

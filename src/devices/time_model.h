@@ -1,6 +1,6 @@
 // How long a training step takes on a card: a roofline estimate. Only ratios between two of its answers are claimed.
 //
-//   step = max(matmuls + everything else, launches x launch cost)
+//   step = max(matmuls + everything else, launches x launch cost) + host bytes / rate of its slot
 //   matmuls         = max(multiply-adds / peak rate of their type, bytes / bandwidth)
 //   everything else = bytes / bandwidth       (normalisation, activation functions, the optimizer)
 //
@@ -16,6 +16,9 @@ namespace vramfit::devices {
 
 inline constexpr double kMatmulEfficiency = 0.6;
 inline constexpr double kBandwidthEfficiency = 0.8;
+// Of a slot's rate, what bandwidthTest of NVIDIA's samples shows with pinned memory: 12 to 13 of 15.75 GB/s on
+// PCIe 3.0.
+inline constexpr double kSlotEfficiency = 0.8;
 // From Python through the dispatcher to the device, one small operator costs 4 to 8 microseconds of host time.
 inline constexpr double kSecondsPerLaunch = 5e-6;
 
@@ -27,6 +30,11 @@ double multiply_adds_per_second(const model::Card& card, model::Number number);
 double estimate_operator_seconds(const model::Card& card, model::Number number, double flops, double touched_bytes);
 
 double estimate_step_seconds(const model::Card& card, const model::StepWork& work);
+
+// A copy between this card and pinned host memory, one way at a time: the catalogue does not have the slot, so it is
+// the generation of PCI Express that cards of its compute capability came with, with all 16 lanes. A card in a slot of
+// an older generation, or of 8 lanes, takes twice as long.
+double host_bytes_per_second(const model::Card& card);
 
 // Whether half precision makes matmuls at least 1.5 times as fast on this card.
 bool speeds_up_half_precision(const model::Card& card, model::Number half);

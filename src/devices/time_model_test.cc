@@ -65,6 +65,14 @@ TEST(TimeModel, a_matmul_is_bound_by_bandwidth_when_it_touches_much) {
   EXPECT_NEAR(estimate_step_seconds(ampere(), work), 1e12 / (936e9 * kBandwidthEfficiency), 1e-9);
 }
 
+TEST(TimeModel, copies_to_the_host_go_through_the_slot_and_beside_nothing_else) {
+  StepWork work = matmuls(Number::kF32, 1e12);
+  const double before = estimate_step_seconds(ampere(), work);
+  work.host_bytes = 31.5e9;  // a second of PCI Express 4.0
+  EXPECT_NEAR(estimate_step_seconds(ampere(), work) - before, 1 / kSlotEfficiency, 0.01);
+  EXPECT_NEAR(host_bytes_per_second(ampere()) / host_bytes_per_second(pascal()), 2, 1e-9);
+}
+
 TEST(TimeModel, a_card_without_rates_still_gives_ratios) {
   const model::Card unknown;
   const double once = estimate_step_seconds(unknown, matmuls(Number::kF32, 1e12));

@@ -100,6 +100,7 @@ struct StepWork {
   std::array<double, kNumberCount> macs{};  // multiply-adds of matmuls and convolutions, by Number
   double matmul_bytes = 0;                  // touched by those
   double other_bytes = 0;                   // touched by everything else: from allocation traffic
+  double host_bytes = 0;                    // copied between the card and host memory, both ways together
   double launches = 0;                      // kernels
   double optimizer_launches = 0;            // part of `launches`
   double recomputed_macs = 0;               // part of `macs`: what checkpointing repeats

@@ -8,9 +8,10 @@
 namespace vramfit::plan {
 namespace {
 
-void apply_checkpoints(const Forecast& forecast, model::StagePeak& moment) {
+void free_activations(const Forecast& forecast, model::StagePeak& moment) {
   if (!holds_graph(moment)) return;
-  const Bytes freed = scaled(forecast.recomputed, forecast.activation_scale);
+  // What is offloaded of checkpointed blocks are their inputs: what either frees, the other does not free again.
+  const Bytes freed = scaled(std::max(forecast.recomputed, forecast.offloaded), forecast.activation_scale);
   Bytes& activations = moment.holdings.activations;
   activations = std::max(activations - freed, Bytes(0));
 }
@@ -98,6 +99,13 @@ void scale_batch(Forecast& forecast, std::string_view phase, double share) {
   if (phase == "train") forecast.activation_scale *= share;
 }
 
+model::StepWork find_work(const Forecast& forecast) {
+  model::StepWork work = forecast.work;
+  const Bytes moved = std::max(forecast.offloaded - forecast.recomputed, Bytes(0));
+  work.host_bytes += 2 * static_cast<double>(moved.count()) * forecast.activation_scale * forecast.passes;
+  return work;
+}
+
 void scale_work(model::StepWork& work, double factor) {
   for (double& macs : work.macs) macs *= factor;
   work.matmul_bytes *= factor;
@@ -132,7 +140,7 @@ Outlook add_up(const model::Job& job, const Forecast& forecast) {
   Bytes before, after;
   for (const model::StagePeak& moment : job.stage_peaks) before = std::max(before, sum(moment.holdings));
   for (model::StagePeak moment : forecast.stage_peaks) {
-    apply_checkpoints(forecast, moment);
+    free_activations(forecast, moment);
     apply_split_of_samples(forecast, moment);
     const Bytes held = sum(moment.holdings);
     after = std::max(after, held);

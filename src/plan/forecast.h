@@ -40,6 +40,8 @@ struct Forecast {
   std::vector<model::StagePeak> stage_peaks;
   double activation_scale = 1;      // what has been done to training activations: a block's share shrinks with it
   Bytes recomputed;                 // what checkpointing frees at the peak, before that scale
+  Bytes offloaded;                  // what waits in host memory at the peak, before that scale
+  double passes = 1;                // forward and backward, in one optimizer step
   bool accumulates = false;         // gradients are alive at every moment of a step
   double evaluation_batch = 1;      // what has been done to the batches of evaluations
   bool one_sample_at_once = false;  // within an evaluation's network, whatever the batch
@@ -57,6 +59,8 @@ bool holds_graph(const model::StagePeak& moment);  // a training moment at which
 
 // `share` of the samples (or of the pixels) at once: what grows with the batch shrinks with it.
 void scale_batch(Forecast& forecast, std::string_view phase, double share);
+// What an optimizer step asks of the card, with the way of what is offloaded to the host and back.
+model::StepWork find_work(const Forecast& forecast);
 void scale_work(model::StepWork& work, double factor);
 void halve_matmuls(model::Number half, model::StepWork& work);  // under autocast: nearly all of them
 void worsen(Forecast& forecast, Effect effect, std::string consequence);

@@ -91,6 +91,8 @@ constexpr SettingRule kHalfEvaluation[] = {{"dtype", false, is_half_type, "\"flo
                                            {"weights", false, is_flag, "true or false"}};
 constexpr SettingRule kTiles[] = {{"per_side", true, are_tiles, "a whole number from 2 on"}};
 constexpr SettingRule kCheckpoint[] = {{"modules", true, are_words, "a list of names as in named_modules()"}};
+constexpr SettingRule kOffload[] = {{"modules", false, are_words, "a list of names as in named_modules()"},
+                                    {"at_least", false, is_natural, "bytes of a tensor, a whole number from 0 on"}};
 constexpr SettingRule kOptimizer[] = {{"name", false, is_word, "a class of torch.optim"},
                                       {"options", false, are_options, "an object of arguments"}};
 constexpr SettingRule kResize[] = {{"scale", true, is_share, "a number above 0, up to 1"}};
@@ -105,20 +107,12 @@ struct TechniqueRule {
   std::span<const SettingRule> settings;
 };
 
-constexpr TechniqueRule kRules[] = {{"micro_batch", kMicroBatch},
-                                    {"batch_size", kBatchSize},
-                                    {"autocast", kAutocast},
-                                    {"checkpoint", kCheckpoint},
-                                    {"optimizer", kOptimizer},
-                                    {"resize_input", kResize},
-                                    {"no_grad_validation", {}},
-                                    {"gather_on_cpu", {}},
-                                    {"allocator", kAllocator},
-                                    {"empty_cache", kEmptyCache},
-                                    {"loader_options", kLoader},
-                                    {"zero_grad_set_to_none", {}},
-                                    {"half_evaluation", kHalfEvaluation},
-                                    {"tiles", kTiles}};
+constexpr TechniqueRule kRules[] = {
+    {"micro_batch", kMicroBatch},  {"batch_size", kBatchSize},           {"autocast", kAutocast},
+    {"checkpoint", kCheckpoint},   {"offload_activations", kOffload},    {"optimizer", kOptimizer},
+    {"resize_input", kResize},     {"no_grad_validation", {}},           {"gather_on_cpu", {}},
+    {"allocator", kAllocator},     {"empty_cache", kEmptyCache},         {"loader_options", kLoader},
+    {"zero_grad_set_to_none", {}}, {"half_evaluation", kHalfEvaluation}, {"tiles", kTiles}};
 
 std::unexpected<base::Error> refuse(std::string what, std::string_view where, std::string remedy) {
   return base::fail(base::ErrorCode::kUsage, std::move(what), std::string(where), std::move(remedy));

@@ -57,7 +57,7 @@ struct Row {
   Promise (*promise)(const Change&);
 };
 
-constexpr std::array<Row, 14> kPromises = {{{"allocator", exact},
+constexpr std::array<Row, 15> kPromises = {{{"allocator", exact},
                                             {"autocast", promise_of_autocast},
                                             {"batch_size", promise_of_batch_size},
                                             {"checkpoint", exact},
@@ -67,6 +67,7 @@ constexpr std::array<Row, 14> kPromises = {{{"allocator", exact},
                                             {"loader_options", exact},
                                             {"micro_batch", promise_of_micro_batch},
                                             {"no_grad_validation", exact},
+                                            {"offload_activations", exact},
                                             {"optimizer", promise_of_optimizer},
                                             {"resize_input", promise_of_inputs},
                                             {"tiles", promise_of_tiles},

@@ -16,7 +16,8 @@ Change micro_batch_of(std::int64_t size, std::int64_t accumulate) {
 const Change kCheckpoint{"checkpoint", {{"modules", std::vector<std::string>{"layers.0"}}}};
 
 TEST(Promise, what_is_exact_by_the_way_it_is_made_needs_no_comparison) {
-  for (const char* technique : {"checkpoint", "allocator", "empty_cache", "gather_on_cpu", "no_grad_validation"}) {
+  for (const char* technique :
+       {"checkpoint", "offload_activations", "allocator", "empty_cache", "gather_on_cpu", "no_grad_validation"}) {
     EXPECT_TRUE(find_promise(Change{technique, {}}).exact) << technique;
   }
   EXPECT_FALSE(find_promise(micro_batch_of(4, 2)).exact);

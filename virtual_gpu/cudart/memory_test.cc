@@ -114,6 +114,22 @@ TEST(CudaMemcpy, keeps_what_the_host_wrote_and_reads_zeros_elsewhere) {
   cudaFree(block);
 }
 
+TEST(CudaMemcpy, what_waits_in_pinned_memory_reads_as_it_was_on_the_card) {
+  char *block = nullptr, *pinned = nullptr;
+  ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&block), 4 * kMiB), cudaSuccess);
+  ASSERT_EQ(cudaMallocHost(reinterpret_cast<void**>(&pinned), 4 * kMiB), cudaSuccess);
+  std::memset(pinned, 'z', 4 * kMiB);
+  ASSERT_EQ(cudaMemcpy(block + kMiB, "abc", 3, cudaMemcpyHostToDevice), cudaSuccess);
+  ASSERT_EQ(cudaMemcpy(pinned + 100, block, 2 * kMiB, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(pinned[99], 'z');
+  EXPECT_EQ(pinned[100], 0);
+  EXPECT_EQ(std::memcmp(pinned + 100 + kMiB, "abc", 4), 0);
+  EXPECT_EQ(pinned[99 + 2 * kMiB], 0);
+  EXPECT_EQ(pinned[100 + 2 * kMiB], 'z');
+  cudaFreeHost(pinned);
+  cudaFree(block);
+}
+
 TEST(CudaMemcpy, from_the_host_above_a_mebibyte_reads_as_zeros) {
   char* block = nullptr;
   std::vector<char> host(2 * kMiB, 'x');

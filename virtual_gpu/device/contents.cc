@@ -89,12 +89,23 @@ void copy_on_device(void* to, const void* from, size_t bytes) {
   }
 }
 
+// What is copied to pinned memory to wait there and comes back unread (activations that are offloaded) costs no pages.
+void empty_on_host(void* to, size_t bytes) {
+  const auto allocation = find_allocation(to);
+  if (!allocation || allocation->origin != Origin::kHost) {
+    std::memset(to, 0, bytes);
+    return;
+  }
+  const auto begin = reinterpret_cast<uintptr_t>(to);
+  zero(begin, begin + bytes);
+}
+
 void copy_to_host(void* to, const void* from, size_t bytes) {
   const std::vector<Span> source = written().inside(span_of(from, bytes));
   if (source.empty()) unknown_reads.fetch_add(1, std::memory_order_relaxed);
   if (bytes <= kReadByHost) small_reads.fetch_add(1, std::memory_order_relaxed);
   if (source.empty() && bytes <= kReadByHost) device_reads.fetch_add(1, std::memory_order_relaxed);
-  std::memset(to, 0, bytes);
+  empty_on_host(to, bytes);
   for (const Span& span : source) {
     char* target = static_cast<char*>(to) + (span.begin - reinterpret_cast<uintptr_t>(from));
     std::memcpy(target, reinterpret_cast<const void*>(span.begin), span.end - span.begin);

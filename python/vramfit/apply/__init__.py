@@ -27,6 +27,7 @@ _KNOWN = (
     "batch_size",
     "autocast",
     "checkpoint",
+    "offload_activations",
     "optimizer",
     "resize_input",
     "no_grad_validation",

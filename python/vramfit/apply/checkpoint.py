@@ -13,10 +13,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from vramfit import apply
+from vramfit.apply.named_modules import NamedModules
 from vramfit.base import events, process
 from vramfit.observe import scopes
 from vramfit.private import torch as of_torch
-from vramfit.steer import errors
 
 ID = "checkpoint"
 
@@ -63,51 +63,29 @@ def wrap(torch: Any, module: Any) -> None:
 
 
 class Checkpoint:
-    KEEPS = process.ALL  # but for what in_child() begins anew
+    KEEPS = process.ALL
 
     def __init__(self, torch: Any, options: dict[str, Any]) -> None:
         self._torch = torch
-        self._names = [str(name) for name in options.get("modules", [])]
-        self._done: set[int] = set()
-        self._wrapped: set[str] = set()
+        self.named = NamedModules(ID, [str(name) for name in options.get("modules", [])])
 
     def in_child(self) -> None:
-        self._done.clear()
-
-    def _names_in(self, prefix: str) -> list[str]:
-        """Those of the root whose modules' names begin so; another network's are there when that is first called."""
-        return [name for name in self._names if name[: name.rfind("/") + 1] == prefix]
+        self.named.in_child()
 
     def enter(self, module: Any, args: Any, kwargs: Any) -> None:
-        root = scopes.root_of(module)
-        inner = scopes.unwrap(module)
-        if root is None or not root.parameters or id(inner) in self._done:
-            return
-        self._done.add(id(inner))
-        named = {root.prefix + name: child for name, child in inner.named_modules() if name}
-        wanted = self._names_in(root.prefix)
-        found = [name for name in wanted if name in named]
+        found = self.named.find(module)
         if not found:
             return
         if type(module).__name__ == "OptimizedModule":
             apply.refused(ID, "the model is compiled: checkpoint its blocks in the script, before torch.compile")
             return
-        missing = sorted(set(wanted) - set(named))
-        if missing:
-            apply.refused(ID, f"the model has no module {missing[0]}")
-            return
-        for name in found:
-            wrap(self._torch, named[name])
-        config = getattr(inner, "config", None)
+        for block in found.values():
+            wrap(self._torch, block)
+        config = getattr(scopes.unwrap(module), "config", None)
         if getattr(config, "use_cache", None):
             config.use_cache = False  # a cache filled twice would be wrong; transformers does the same
-        self._wrapped.update(found)
-        apply.applied(ID, f"{len(self._names)} modules run again in backward: {', '.join(self._names[:8])}")
-
-    def at_end(self) -> None:
-        missing = sorted(set(self._names) - self._wrapped)
-        if self._wrapped and missing and not errors.ended_by_error():
-            apply.refused(ID, f"the script never called a model with the module {missing[0]}")
+        names = self.named.names
+        apply.applied(ID, f"{len(names)} modules run again in backward: {', '.join(names[:8])}")
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:
@@ -115,4 +93,4 @@ def install(torch: Any, options: dict[str, Any]) -> None:
 
     technique = process.own(Checkpoint, torch, options)
     events.root_enter.listen(technique.enter)
-    atexit.register(technique.at_end)
+    atexit.register(technique.named.at_end)

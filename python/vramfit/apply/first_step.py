@@ -6,6 +6,7 @@ import gc
 import sys
 from typing import Any
 
+from vramfit.observe.phases import position
 from vramfit.private import torch as of_torch
 
 _OF_LOADERS = ("micro_batch", "batch_size", "resize_input", "loader_options")
@@ -17,6 +18,8 @@ def missed(technique: str, options: dict[str, Any]) -> str:
         return _missed_of_loader(technique, options)
     if technique == "checkpoint":
         return _missing_module([str(name) for name in options.get("modules", [])])
+    if technique == "offload_activations":
+        return _missed_of_saved([str(name) for name in options.get("modules", [])])
     if technique == "optimizer":
         return "no optimizer that the script made takes these options"
     return ""
@@ -35,10 +38,24 @@ def _missed_of_loader(technique: str, options: dict[str, Any]) -> str:
     return ""
 
 
-def _missing_module(names: list[str]) -> str:
-    """A model that has not run yet may have them: all modules there are are asked."""
+def _missed_of_saved(names: list[str]) -> str:
+    if any(of_torch.compiled_call.of(module) is not None for module in _modules()):
+        return "the model is compiled: torch.compile decides what it saves, and when"
+    if missing := _missing_module(names):
+        return missing
+    if not position.trained:
+        return ""  # its closure trains within the step
+    return "nothing that the model saves for its backward pass is large enough to be worth the way"
+
+
+def _modules() -> list[Any]:
+    """All there are: a model that has not run yet may be the one that is asked for."""
     module_class = sys.modules["torch"].nn.Module
-    modules = [found for found in gc.get_objects() if issubclass(type(found), module_class)]
+    return [found for found in gc.get_objects() if issubclass(type(found), module_class)]
+
+
+def _missing_module(names: list[str]) -> str:
+    modules = _modules() if names else []
     for name in names:
         path = name[name.rfind("/") + 1 :]  # after the class of a network that is not the first
         if not any(_has(module, path) for module in modules):

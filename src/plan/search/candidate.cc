@@ -122,7 +122,7 @@ std::vector<Axis> thin_out(std::vector<Axis> axes) {
 
 double time_factor_of(const model::Job& job, const Target& target, const Forecast& forecast) {
   const double now = devices::estimate_step_seconds(target.card, job.work);
-  return now > 0 ? devices::estimate_step_seconds(target.card, forecast.work) / now : 1;
+  return now > 0 ? devices::estimate_step_seconds(target.card, find_work(forecast)) / now : 1;
 }
 
 std::vector<Axis> build_axes(const model::Job& job, const Target& target,

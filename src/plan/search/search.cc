@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 constexpr int kRunsForRoom = 3;
+constexpr int kRunsToTrust = 4;       // of the forecast, before what frees most is run
 constexpr double kRoom = 0.08;        // of the card, that a plan with room is predicted to leave
 constexpr double kCostOfRoom = 1.25;  // times the step of the tight plan
 constexpr double kTightShare = 0.98;  // of the card
@@ -228,10 +229,11 @@ class Search {
                            [&](std::size_t i) { return static_cast<double>(candidates_[i].needs.count()) <= most; });
   }
 
-  // When nothing promising is left, whatever frees most is run: only that can prove that nothing fits.
+  // When nothing promising is left, or the forecast has been wrong a few times, whatever frees most is run: only that
+  // can prove that nothing fits, and it rules out most.
   void secure() {
-    while (best_ == kNone && may_run()) {
-      std::size_t next = find_promising(candidates_.size());
+    for (int run = 1; best_ == kNone && may_run(); ++run) {
+      std::size_t next = run % kRunsToTrust == 0 ? kNone : find_promising(candidates_.size());
       if (next == kNone) next = find_smallest_open(candidates_.size(), /*skip_hopeless=*/false);
       if (next == kNone) return;
       if (!try_candidate(next, "combinations")) ++disappointments_;
@@ -312,14 +314,21 @@ class Search {
     return kNone;
   }
 
-  // Of the first `end` (the cheapest) candidates, the open one that is predicted to need least.
+  // Of the first `end` (the cheapest) candidates, the open one that is predicted to need least; of equals, the one that
+  // does most: its failure rules out the others.
   std::size_t find_smallest_open(std::size_t end, bool skip_hopeless) const {
     std::size_t smallest = kNone;
     for (std::size_t i = 0; i < end; ++i) {
       if (state_[i] != State::kOpen || (skip_hopeless && is_hopeless(candidates_[i]))) continue;
-      if (smallest == kNone || candidates_[i].needs < candidates_[smallest].needs) smallest = i;
+      if (smallest == kNone || is_stronger(candidates_[i], candidates_[smallest])) smallest = i;
     }
     return smallest;
+  }
+
+  static bool is_stronger(const Candidate& left, const Candidate& right) {
+    if (left.needs != right.needs) return left.needs < right.needs;
+    const auto sum = [](const Candidate& one) { return std::accumulate(one.levels.begin(), one.levels.end(), 0); };
+    return sum(left) > sum(right);
   }
 
   const model::Job& job_;

@@ -45,6 +45,7 @@ class MicroBatch final : public Technique {
     const auto count = static_cast<double>(model::find_integer(change, "accumulate").value_or(1));
     scale_batch(forecast, "train", 1 / count);
     keep_gradients(job, forecast);
+    forecast.passes *= count;
     model::StepWork& work = forecast.work;
     work.launches += (work.launches - work.optimizer_launches) * (count - 1);
     work.other_bytes +=

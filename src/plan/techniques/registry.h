@@ -13,6 +13,7 @@ namespace vramfit::plan {
 const Technique& micro_batch();
 const Technique& autocast();
 const Technique& checkpoint();
+const Technique& offload_activations();
 const Technique& optimizer();
 const Technique& validation_batch();
 const Technique& no_grad_validation();

@@ -1,0 +1,48 @@
+"""Modules that a plan names: found in each root when that is first called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vramfit import apply
+from vramfit.observe import scopes
+from vramfit.steer import errors
+
+
+class NamedModules:
+    """Part of a technique's state."""
+
+    def __init__(self, technique: str, names: list[str]) -> None:
+        self.names = names
+        self._technique = technique
+        self._done: set[int] = set()
+        self._found: set[str] = set()
+
+    def in_child(self) -> None:
+        self._done.clear()
+
+    def _names_in(self, prefix: str) -> list[str]:
+        """Those of the root whose modules' names begin so; another network's are there when that is first called."""
+        return [name for name in self.names if name[: name.rfind("/") + 1] == prefix]
+
+    def find(self, module: Any) -> dict[str, Any]:
+        """Those of this root, by name, where it has not been asked for before. One that it lacks is refused."""
+        root = scopes.root_of(module)
+        inner = scopes.unwrap(module)
+        if root is None or not root.parameters or id(inner) in self._done:
+            return {}
+        self._done.add(id(inner))
+        modules = {root.prefix + name: child for name, child in inner.named_modules() if name}
+        wanted = self._names_in(root.prefix)
+        found = {name: modules[name] for name in wanted if name in modules}
+        missing = sorted(set(wanted) - set(found))
+        if found and missing:
+            apply.refused(self._technique, f"the model has no module {missing[0]}")
+            return {}
+        self._found.update(found)
+        return found
+
+    def at_end(self) -> None:
+        missing = sorted(set(self.names) - self._found)
+        if self._found and missing and not errors.ended_by_error():
+            apply.refused(self._technique, f"the script never called a model with the module {missing[0]}")
