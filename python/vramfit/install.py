@@ -152,7 +152,7 @@ def begin_job() -> None:
     import sys
 
     from vramfit import apply, diagnose, values, verify
-    from vramfit.observe import modules
+    from vramfit.observe import modules, own_snapshots
     from vramfit.steer import coverage, cut
     from vramfit.values import data_reads, host_fills, restart
 
@@ -167,4 +167,5 @@ def begin_job() -> None:
     diagnose.install(sys.modules["torch"])
     modules.install(sys.modules["torch"])
     verify.install(sys.modules["torch"])
+    own_snapshots.install(sys.modules["torch"])
     coverage.begin()

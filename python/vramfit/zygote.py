@@ -10,6 +10,13 @@ ending:
     {"id", "exit_code" or "signal", "timed_out", "wall_seconds", "maxrss": KiB}, and "refused" where the job could not
     enter its layer and did not run
 
+    python -c "from vramfit import zygote; zygote.main()" listen FD
+
+is one that several vramfits share, as those of a run of tests do: FD listens, each connection brings requests, and a
+job whose connection closes is killed. It ends when its own stdin does. With a request come the job's stdin, stdout and
+stderr, and {"shared": {"python", "flags"}}: a job that another start would serve otherwise is answered with
+{"id", "unsuitable": why} and does not run here.
+
 `env` is the job's whole environment. Jobs may overlap. The parent never touches CUDA: a fork could not use it then, and
 the ledger of a job is only known in its fork. Modules of well-known libraries that a job imported are imported here
 too, while nothing runs, so that the next job finds them. It ends when its socket does. It is outside of every layer and
@@ -26,6 +33,7 @@ import selectors
 import signal
 import socket
 import sys
+import tempfile
 import time
 import types
 from dataclasses import dataclass, field
@@ -41,14 +49,34 @@ _PRELOADED = {
     "numpy", "packaging", "pandas", "peft", "PIL", "pytorch_lightning", "safetensors", "scipy", "sklearn", "sympy",
     "timm", "tokenizers", "torch", "torchmetrics", "torchvision", "tqdm", "transformers", "triton", "yaml",
 }  # fmt: skip
+# A shared one serves jobs that have nothing in common: only what changes nothing for those that do not import it.
+_PRELOADED_SHARED = {"numpy", "PIL", "torchvision"}
 _MAX_PRELOADED = 4000
 _POLL_SECONDS = 0.02
+
+# Variables that the hooks and libraries read in the job itself, so that they may be others than the warm process has.
+_OF_A_JOB = {
+    "OLDPWD", "PWD", "PYTEST_CURRENT_TEST", "TMPDIR", "VRAMFIT_COVERAGE", "VRAMFIT_DIAGNOSE", "VRAMFIT_EVALUATION",
+    "VRAMFIT_HOME", "VRAMFIT_LAYER", "VRAMFIT_LEDGER", "VRAMFIT_MODULES", "VRAMFIT_PLAN", "VRAMFIT_PRINTED",
+    "VRAMFIT_RESTART", "VRAMFIT_RUN_DIR", "VRAMFIT_RUN_ON", "VRAMFIT_SNAPSHOTS", "VRAMFIT_STEPS", "VRAMFIT_STORE",
+    "VRAMFIT_VALUES", "VRAMFIT_VERIFY", "VRAMFIT_WARM", "VRAMFIT_WITHIN", "_",
+}  # fmt: skip
+
+
+@dataclass(eq=False)
+class Connection:
+    """Where requests come from."""
+
+    socket: socket.socket
+    received: bytes = b""
+    files: list[int] = field(default_factory=list)  # that came with the request which is being received
 
 
 @dataclass
 class Job:
     """One running fork."""
 
+    connection: Connection
     id: Any
     pid: int
     started: float
@@ -59,9 +87,11 @@ class Job:
 
 
 class Zygote:
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self._received = b""
+    def __init__(self, only: socket.socket | None = None, listener: socket.socket | None = None) -> None:
+        """With the one connection there will ever be, or a socket that listens for others."""
+        self._connections = [Connection(only)] if only else []
+        self._listener = listener
+        self._environment = dict(os.environ)
         self._jobs: list[Job] = []
         self._wanted: list[str] = []  # modules to import while idle
         self._real_count: Any = None
@@ -81,51 +111,108 @@ class Zygote:
         gc.freeze()
 
     def serve(self) -> None:
-        """Until the socket closes; jobs that still run are then killed."""
+        """Until the socket closes, or stdin of one that listens; jobs that still run are then killed."""
         with selectors.DefaultSelector() as selector:
-            selector.register(self._connection, selectors.EVENT_READ)
-            while True:
-                wait = _POLL_SECONDS if self._jobs else 0.0 if self._wanted else None
-                if selector.select(wait) and not self._receive():
-                    break
+            for connection in self._connections:
+                selector.register(connection.socket, selectors.EVENT_READ, connection)
+            if self._listener:
+                selector.register(self._listener, selectors.EVENT_READ)
+                selector.register(0, selectors.EVENT_READ)
+            while self._take(selector):
                 self._collect()
                 if not self._jobs:
                     self._preload_some()
         for job in self._jobs:
             _kill(job.pid)
 
-    def _receive(self) -> bool:
-        data = self._connection.recv(1 << 16)
-        self._received += data
-        while b"\n" in self._received:
-            line, _, self._received = self._received.partition(b"\n")
+    def _take(self, selector: selectors.BaseSelector) -> bool:
+        """What comes now. False: nothing will come any more."""
+        wait = _POLL_SECONDS if self._jobs else 0.0 if self._wanted else None
+        for key, _ in selector.select(wait):
+            if key.fileobj == 0:
+                return False
+            if key.fileobj is self._listener:
+                self._accept(selector)
+            elif not self._receive(key.data):
+                selector.unregister(key.fileobj)
+                self._forget(key.data)
+        return bool(self._connections or self._listener)
+
+    def _accept(self, selector: selectors.BaseSelector) -> None:
+        assert self._listener
+        connection = Connection(self._listener.accept()[0])
+        self._connections.append(connection)
+        selector.register(connection.socket, selectors.EVENT_READ, connection)
+
+    def _forget(self, connection: Connection) -> None:
+        """Nobody waits for its jobs any more."""
+        for job in self._jobs:
+            if job.connection is connection:
+                _kill(job.pid)
+        connection.socket.close()
+        self._connections.remove(connection)
+
+    def _receive(self, connection: Connection) -> bool:
+        try:
+            data, files, _, _ = socket.recv_fds(connection.socket, 1 << 16, 3)
+        except ConnectionResetError:
+            return False
+        connection.received += data
+        connection.files += files
+        while b"\n" in connection.received:
+            line, _, connection.received = connection.received.partition(b"\n")
             if line.strip():
-                self._start(json.loads(line))
+                self._start(connection, json.loads(line))
+            for number in connection.files:
+                os.close(number)
+            connection.files = []
         return bool(data)
 
-    def _start(self, request: dict[str, Any]) -> None:
+    def _start(self, connection: Connection, request: dict[str, Any]) -> None:
+        if unsuitable := self._why_not(request, connection.files):
+            self._send(connection, {"id": request.get("id"), "unsuitable": unsuitable})
+            return
         modules = os.memfd_create("vramfit-modules")
         sys.stdout.flush()
         sys.stderr.flush()
         pid = os.fork()
         if pid == 0:
-            self._become(request, modules)
+            self._become(request, connection.files, modules)
         try:
             os.setpgid(pid, pid)
         except OSError:  # the child has done it, or is gone
             pass
         timeout = request.get("timeout")
-        self._jobs.append(Job(request.get("id"), pid, time.monotonic(), timeout, modules))
+        self._jobs.append(Job(connection, request.get("id"), pid, time.monotonic(), timeout, modules))
 
-    def _become(self, request: dict[str, Any], modules: int) -> None:
+    def _why_not(self, request: dict[str, Any], files: list[int]) -> str:
+        """Why a job would go another way in a process of its own; empty: it would not."""
+        if not (shared := request.get("shared")):
+            return ""
+        if shared["python"] != sys.executable or shared["flags"]:
+            return f"{shared['python']} {' '.join(shared['flags'])} is another interpreter"
+        if any(os.isatty(number) for number in files):
+            return "it has a terminal"
+        asked = request["env"]
+        names = sorted(
+            name
+            for name in asked.keys() | self._environment.keys()
+            if name not in _OF_A_JOB and asked.get(name) != self._environment.get(name)
+        )
+        return f"its environment differs: {', '.join(names)}" if names else ""
+
+    def _become(self, request: dict[str, Any], streams: list[int], modules: int) -> None:
         """In the fork: turns into the job, and never returns."""
         code = 1
         refused = ""
         try:
             os.setpgid(0, 0)
-            self._connection.close()
+            for connection in self._connections:
+                connection.socket.close()
+            if self._listener:
+                self._listener.close()
             of_torch.count_devices.replace(self._real_count)
-            _enter_place(request)
+            _enter_place(request, streams)
             code = _run(request)
         except layer.Refused as problem:
             refused = str(problem) or "the job could not enter its layer"
@@ -145,6 +232,9 @@ class Zygote:
                 continue
             _kill(job.pid)  # what it left in its group: workers of a job that was killed
             self._jobs.remove(job)
+            if job.connection not in self._connections:
+                os.close(job.modules)
+                continue
             answer: dict[str, Any] = {"id": job.id, "timed_out": job.timed_out, "wall_seconds": seconds}
             answer["maxrss"] = usage.ru_maxrss
             if os.WIFSIGNALED(status):
@@ -154,12 +244,14 @@ class Zygote:
             left = _read_left(job.modules)
             if left.get("refused"):
                 answer["refused"] = left["refused"]
-            self._wanted = [name for name in left.get("modules", ()) if name not in sys.modules][:_MAX_PRELOADED]
-            self._send(answer)
+            allowed = _PRELOADED_SHARED if self._listener else _PRELOADED
+            new = (name for name in left.get("modules", ()) if name not in sys.modules)
+            self._wanted = [name for name in new if name.partition(".")[0] in allowed][:_MAX_PRELOADED]
+            self._send(job.connection, answer)
 
-    def _send(self, answer: dict[str, Any]) -> None:
+    def _send(self, connection: Connection, answer: dict[str, Any]) -> None:
         try:
-            self._connection.sendall(json.dumps(answer).encode() + b"\n")
+            connection.socket.sendall(json.dumps(answer).encode() + b"\n")
         except OSError:  # nobody listens any more; the loop ends at its next read
             pass
 
@@ -198,15 +290,21 @@ def _kill(group: int) -> None:
             pass
 
 
-def _enter_place(request: dict[str, Any]) -> None:
+def _enter_place(request: dict[str, Any], streams: list[int]) -> None:
     """The job's environment, folder and output, and the plan that its environment names."""
     os.environ.clear()
     os.environ.update(request.get("env") or {})
+    tempfile.tempdir = None  # it is of the environment, and was perhaps asked for already
     os.chdir(request["cwd"])
-    _redirect("/dev/null", os.O_RDONLY, 0)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    _redirect(request.get("stdout_path") or "/dev/null", flags, 1)
-    _redirect(request.get("stderr_path") or "/dev/null", flags, 2)
+    if streams:
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+    else:
+        _redirect("/dev/null", os.O_RDONLY, 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        _redirect(request.get("stdout_path") or "/dev/null", flags, 1)
+        _redirect(request.get("stderr_path") or "/dev/null", flags, 2)
     layer.enter(request.get("layer"))
     layer.die_with_parent()
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
@@ -235,9 +333,12 @@ def _run(request: dict[str, Any]) -> int:
             _run_script(argv)
     except SystemExit as ended:
         return _exit_code(ended)
-    except BaseException:  # noqa: B036
+    except BaseException as error:  # noqa: B036
+        trace = error.__traceback__
+        while trace and trace.tb_frame.f_code.co_filename == __file__:
+            trace = trace.tb_next
         try:
-            sys.excepthook(*sys.exc_info())
+            sys.excepthook(type(error), error.with_traceback(trace), trace)
         except SystemExit as ended:  # as Python itself would have it
             return _exit_code(ended)
         return 1
@@ -249,7 +350,7 @@ def _run_script(argv: list[str]) -> None:
     sys.argv = argv
     sys.path[0] = os.path.dirname(os.path.realpath(path))
     with open(path, "rb") as file:
-        code = compile(file.read(), path, "exec")
+        code = compile(file.read(), path, "exec", dont_inherit=True)  # of the __future__ of this file
     main = types.ModuleType("__main__")
     main.__dict__.update(__file__=path, __builtins__=__builtins__, __annotations__={})
     sys.modules["__main__"] = main
@@ -290,9 +391,10 @@ def _leave(code: int, modules: int, refused: str) -> None:
 
 
 def main() -> None:
-    connection = socket.socket(fileno=int(sys.argv[1]))
-    os.set_inheritable(connection.fileno(), False)
-    zygote = Zygote(connection)
+    with_others = sys.argv[1] == "listen"
+    end = socket.socket(fileno=int(sys.argv[-1]))
+    os.set_inheritable(end.fileno(), False)
+    zygote = Zygote(listener=end) if with_others else Zygote(end)
     zygote.warm_up()
     zygote.serve()
 

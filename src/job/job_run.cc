@@ -208,6 +208,18 @@ base::Environment JobRun::environment() const {
       {session_.ledger_path(), session_.run_folder(), setup_->cuda_major, setup_->cudnn, layer_.holds_files()});
 }
 
+ZygoteJob JobRun::for_zygote(const PythonCommand& command) const {
+  ZygoteJob job;
+  job.command = command;
+  job.folder = std::filesystem::current_path().string();
+  job.environment = environment();
+  job.output = request_.child_output.empty() ? "/dev/null" : request_.child_output.string();
+  job.layer = layer_.spec();
+  job.layer_library = setup_->installation.layer_library().string();
+  job.timeout_seconds = request_.timeout_seconds;
+  return job;
+}
+
 Result<RunOutcome> JobRun::read(const base::Ended& ended) {
   auto recordings = ingest::read_run_folder(session_.run_folder());
   if (!recordings) return std::unexpected(recordings.error());

@@ -12,6 +12,7 @@
 #include "job/installation.h"
 #include "job/run.h"
 #include "job/session.h"
+#include "job/zygote.h"
 
 namespace vramfit::job {
 
@@ -31,6 +32,7 @@ class JobRun {
   static base::Result<JobRun> open(const JobSetup& setup, const RunRequest& request);
 
   base::Environment environment() const;  // for the child
+  ZygoteJob for_zygote(const PythonCommand& command) const;
   const Session& session() const { return session_; }
   const FileLayer& layer() const { return layer_; }
   // Reads everything the job left, once. The session may go afterwards.

@@ -20,6 +20,21 @@ using base::Result;
 
 namespace {
 
+// In the zygote that several vramfits share, as in a process of its own. Nothing: the job is not for it.
+std::optional<Result<base::Ended>> run_shared(const JobRun& run, const RunRequest& request,
+                                              const std::optional<PythonCommand>& python, const base::Tick& tick) {
+  const auto path = shared_zygote();
+  // A module is mostly a launcher. A job that is ended hears of it first in a process of its own, a fork does not.
+  if (!path || !python || python->is_module || request.real || request.timeout_seconds) return std::nullopt;
+  auto zygote = Zygote::join(*path);
+  if (!zygote) return std::unexpected(zygote.error());
+  ZygoteJob job = run.for_zygote(*python);
+  job.has_our_streams = !request.quiet_child;
+  auto ended = zygote->run(job, tick);
+  if (!ended && ended.error().code == base::ErrorCode::kUnsupported) return std::nullopt;
+  return ended;
+}
+
 Result<RunOutcome> run_once(const JobSetup& setup, const RunRequest& request, base::ProgressSink& progress) {
   auto run = JobRun::open(setup, request);
   if (!run) return std::unexpected(run.error());
@@ -33,11 +48,13 @@ Result<RunOutcome> run_once(const JobSetup& setup, const RunRequest& request, ba
   SoFar so_far(*run);
   const auto python = parse_python_command(setup.job.command);
   const std::string& script = python && !python->argv.empty() ? python->argv.front() : launch.argv.front();
-  const auto ended = base::run_to_end(launch, [&](double seconds) {
+  const auto tick = [&](double seconds) {
     if (!request.quiet_child) so_far.look(progress);
     // The job's own output shares the terminal: a passing line is only shown when the job says nothing.
     if (request.quiet_child) progress.update(fmt::format("running {} ({:.0f} s)", script, seconds));
-  });
+  };
+  const auto shared = run_shared(*run, request, python, tick);
+  const auto ended = shared ? *shared : base::run_to_end(launch, tick);
   progress.clear();
   if (!ended) return std::unexpected(ended.error());
   return run->read(*ended);

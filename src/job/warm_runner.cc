@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "job/another_try.h"
@@ -23,6 +21,12 @@ Result<RunOutcome> WarmRunner::run_cold(const RunRequest& request, base::Progres
 
 Result<void> WarmRunner::start_zygote(const JobRun& run) {
   if (zygote_) return {};
+  if (const auto path = shared_zygote(); path && !is_unsuitable_) {
+    auto shared = Zygote::join(*path);
+    if (!shared) return std::unexpected(shared.error());
+    zygote_.emplace(std::move(*shared));
+    return {};
+  }
   // The zygote belongs to no session: its forks are told theirs one by one.
   base::Environment environment = run.environment();
   for (const char* name : {"VRAMFIT_LEDGER", "VRAMFIT_RUN_DIR", "VRAMFIT_PLAN", "VRAMFIT_VERIFY"})
@@ -37,17 +41,15 @@ Result<RunOutcome> WarmRunner::run_warm(const RunRequest& request, base::Progres
   auto run = JobRun::open(*setup_, request);
   if (!run) return std::unexpected(run.error());
   if (auto ready = start_zygote(*run); !ready) return std::unexpected(ready.error());
-  ZygoteJob job;
-  job.command = *python_;
-  job.folder = std::filesystem::current_path().string();
-  job.environment = run->environment();
-  job.output = request.child_output.empty() ? "/dev/null" : request.child_output.string();
-  job.layer = run->layer().spec();
-  job.layer_library = setup_->installation.layer_library().string();
-  job.timeout_seconds = request.timeout_seconds;
+  const ZygoteJob job = run->for_zygote(*python_);
   const auto ended = zygote_->run(job, [&](double seconds) {
     progress.update(fmt::format("running {} ({:.0f} s)", python_->argv.front(), seconds));
   });
+  if (!ended && zygote_->is_shared() && ended.error().code == base::ErrorCode::kUnsupported) {
+    is_unsuitable_ = true;
+    zygote_.reset();
+    return run_warm(request, progress);
+  }
   if (!ended) return std::unexpected(ended.error());
   return run->read(*ended);
 }
@@ -55,6 +57,7 @@ Result<RunOutcome> WarmRunner::run_warm(const RunRequest& request, base::Progres
 Result<void> WarmRunner::prepare(const RunRequest& request, base::ProgressSink& progress) {
   if (setup_ && command_ == request.command) return {};
   zygote_.reset();
+  is_unsuitable_ = false;
   conceded_ = {};
   auto setup = prepare_job(request, progress);
   if (!setup) return std::unexpected(setup.error());

@@ -29,7 +29,8 @@ class WarmRunner final : public Runner {
   std::vector<std::string> command_;  // that setup_ is for
   std::optional<PythonCommand> python_;
   std::optional<Zygote> zygote_;
-  RetryOptions conceded_;  // without them this command fails
+  bool is_unsuitable_ = false;  // this command is not for the zygote that several vramfits share
+  RetryOptions conceded_;       // without them this command fails
   ColdRunner cold_;
   std::string cold_reason_;
 };

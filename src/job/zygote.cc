@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/json_text.h"
+#include "isolate/descriptors.h"
 
 namespace vramfit::job {
 
@@ -60,6 +64,25 @@ Result<Zygote> Zygote::start(const PythonCommand& command, const base::Environme
   return Zygote(*process, std::move(ours));
 }
 
+Result<Zygote> Zygote::join(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return base::fail(ErrorCode::kUsage, "the path of the warm process is too long for a socket", path);
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  base::FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket || ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return base::fail_errno("the warm process can't be reached", path);
+  }
+  return Zygote(-1, std::move(socket));
+}
+
+std::optional<std::string> shared_zygote() {
+  const char* path = std::getenv("VRAMFIT_WARM");
+  return path != nullptr && *path != 0 ? std::optional<std::string>(path) : std::nullopt;
+}
+
 Result<std::string> Zygote::read_line(const base::Tick& tick, std::optional<double> limit_seconds) {
   const std::int64_t start = base::steady_clock().now_ns();
   while (true) {
@@ -85,7 +108,7 @@ Result<std::string> Zygote::read_line(const base::Tick& tick, std::optional<doub
 
 namespace {
 
-std::string request_line(const ZygoteJob& job, int id) {
+std::string request_line(const ZygoteJob& job, int id, bool is_shared) {
   json request = {{"id", id},
                   {"argv", job.command.argv},
                   {"cwd", job.folder},
@@ -94,6 +117,7 @@ std::string request_line(const ZygoteJob& job, int id) {
                   {"stderr_path", job.output},
                   {"run_as", job.command.is_module ? "module" : "script"}};
   request["layer"] = job.layer.empty() ? json(nullptr) : json{{"library", job.layer_library}, {"spec", job.layer}};
+  if (is_shared) request["shared"] = {{"python", job.command.python}, {"flags", job.command.flags}};
   request["timeout"] = job.timeout_seconds ? json(*job.timeout_seconds) : json(nullptr);
   return base::json_line(request) + "\n";
 }
@@ -108,6 +132,13 @@ bool send_all(int socket, std::string_view text) {
   return true;
 }
 
+// The first byte of a request carries the files, so that they come before its end does.
+bool send_request(int socket, std::string_view line, bool has_our_streams) {
+  if (!has_our_streams) return send_all(socket, line);
+  const auto sent = isolate::send_parcel(socket, std::string(line.substr(0, 1)), {0, 1, 2});
+  return sent && send_all(socket, line.substr(1));
+}
+
 std::optional<int> number_in(const json& answer, const char* name) {
   const auto field = answer.find(name);
   return field != answer.end() && field->is_number_integer() ? std::optional(field->get<int>()) : std::nullopt;
@@ -117,7 +148,7 @@ std::optional<int> number_in(const json& answer, const char* name) {
 
 Result<base::Ended> Zygote::run(const ZygoteJob& job, const base::Tick& tick) {
   const int id = ++last_id_;
-  if (!send_all(socket_.number(), request_line(job, id)))
+  if (!send_request(socket_.number(), request_line(job, id, is_shared()), job.has_our_streams))
     return base::fail_errno("the warm Python process takes no jobs");
   // The zygote keeps the job's time limit; this is for a zygote that is stuck itself.
   constexpr double kGraceSeconds = 30;
@@ -127,6 +158,9 @@ Result<base::Ended> Zygote::run(const ZygoteJob& job, const base::Tick& tick) {
   const json answer = json::parse(*line, nullptr, false);
   if (!answer.is_object() || number_in(answer, "id") != id) {
     return base::fail(ErrorCode::kCorrupt, "the warm Python process gave an answer that makes no sense: " + *line);
+  }
+  if (const auto other = answer.find("unsuitable"); other != answer.end() && other->is_string()) {
+    return base::fail(ErrorCode::kUnsupported, other->get<std::string>());
   }
   if (const auto refused = answer.find("refused"); refused != answer.end() && refused->is_string()) {
     return base::fail(ErrorCode::kSystem, refused->get<std::string>());

@@ -4,6 +4,10 @@
 //   -> {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script"|"module", "timeout",
 //       "layer": null | {"library", "spec"}}
 //   <- {"id", "exit_code" | "signal", "wall_seconds", "maxrss", "timed_out"}, "refused" if it could not enter its layer
+//
+// One that several vramfits share listens at a socket. Its requests also have {"shared": {"python", "flags"}}, and
+// bring stdin, stdout and stderr where the job is to have them. What it could not run as a new process would is
+// "unsuitable".
 #ifndef VRAMFIT_JOB_ZYGOTE_H
 #define VRAMFIT_JOB_ZYGOTE_H
 
@@ -24,8 +28,9 @@ struct ZygoteJob {
   PythonCommand command;
   std::string folder;
   base::Environment environment;
-  std::string output;  // path; stdout and stderr go there
-  std::string layer;   // isolate::to_text() of the layer that the fork enters; empty: none
+  std::string output;            // path; stdout and stderr go there
+  bool has_our_streams = false;  // instead: stdin, stdout and stderr are ours. Of a shared one only
+  std::string layer;             // isolate::to_text() of the layer that the fork enters; empty: none
   std::string layer_library;
   std::optional<double> timeout_seconds;
 };
@@ -34,11 +39,15 @@ class Zygote {
  public:
   // `environment` must hold the preloads: they belong to the process, and its forks inherit them.
   static base::Result<Zygote> start(const PythonCommand& command, const base::Environment& environment);
+  // One that somebody else has started, which listens at this path.
+  static base::Result<Zygote> join(const std::string& path);
   Zygote(Zygote&& other) noexcept;
   Zygote& operator=(Zygote&&) = delete;
   ~Zygote();
 
-  // Runs one job and waits for it. An error means that the zygote is gone, or that the job could not enter its layer.
+  bool is_shared() const { return process_ < 0; }
+  // Runs one job and waits for it. An error means that the zygote is gone, or that the job could not enter its layer;
+  // kUnsupported: this job is not for a zygote that is shared.
   base::Result<base::Ended> run(const ZygoteJob& job, const base::Tick& tick);
 
  private:
@@ -50,6 +59,9 @@ class Zygote {
   std::string received_;
   int last_id_ = 0;
 };
+
+// VRAMFIT_WARM: where the zygote listens that this vramfit and others share. Tests have one for all their runs.
+std::optional<std::string> shared_zygote();
 
 }  // namespace vramfit::job
 

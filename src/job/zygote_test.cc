@@ -1,10 +1,15 @@
 #include "job/zygote.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
+#include <cstring>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/file.h"
+#include "isolate/descriptors.h"
 #include "job/testing/fake_python.h"
 
 namespace vramfit::job {
@@ -76,6 +81,65 @@ TEST_F(ZygoteTest, an_answer_to_something_else_is_not_taken_for_this_jobs) {
   const auto ended = zygote->run(job(), {});
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().code, base::ErrorCode::kCorrupt);
+}
+
+// A zygote that several vramfits share: it takes one connection, keeps what it got and gives this answer.
+class SharedZygoteTest : public ZygoteTest {
+ protected:
+  base::Result<base::Ended> run_with_answer(const std::string& answer) {
+    const std::string path = (machine_.root() / "socket").string();
+    const base::FileDescriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(listener.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(listener.number(), 1), 0);
+    std::thread answers([&] {
+      const base::FileDescriptor connection(accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC));
+      while (!received_.ends_with('\n')) {
+        auto parcel = isolate::receive_parcel(connection.number());
+        if (!parcel) break;
+        received_ += parcel->text;
+        files_ += parcel->files.size();
+      }
+      EXPECT_EQ(send(connection.number(), answer.data(), answer.size(), MSG_NOSIGNAL),
+                static_cast<ssize_t>(answer.size()));
+    });
+    auto zygote = Zygote::join(path);
+    ZygoteJob shared = job();
+    shared.command.python = "/bin/python3";
+    shared.has_our_streams = true;
+    auto ended =
+        zygote ? zygote->run(shared, {}) : base::Result<base::Ended>(std::unexpected(std::move(zygote.error())));
+    answers.join();
+    return ended;
+  }
+
+  std::string received_;
+  std::size_t files_ = 0;
+};
+
+TEST_F(SharedZygoteTest, it_is_told_which_python_it_would_have_to_be_and_given_our_streams) {
+  const auto ended = run_with_answer("{\"id\": 1, \"exit_code\": 3}\n");
+  ASSERT_TRUE(ended) << ended.error().what;
+  EXPECT_EQ(ended->exit_code, 3);
+  EXPECT_EQ(files_, 3u);
+  const auto request = nlohmann::json::parse(received_);
+  EXPECT_EQ(request["shared"]["python"], "/bin/python3");
+  EXPECT_TRUE(request["shared"]["flags"].empty());
+}
+
+TEST_F(SharedZygoteTest, a_job_that_is_not_for_it_can_be_told_from_one_that_failed) {
+  const auto ended = run_with_answer("{\"id\": 1, \"unsuitable\": \"it has a terminal\"}\n");
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, base::ErrorCode::kUnsupported);
+  EXPECT_EQ(ended.error().what, "it has a terminal");
+}
+
+TEST_F(SharedZygoteTest, one_that_is_not_there_is_an_error) {
+  const auto zygote = Zygote::join((machine_.root() / "nobody").string());
+  ASSERT_FALSE(zygote);
+  EXPECT_EQ(zygote.error().code, base::ErrorCode::kSystem);
 }
 
 }  // namespace

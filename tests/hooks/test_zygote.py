@@ -57,6 +57,16 @@ def test_jobs_run_as_the_main_program_one_after_another(warm: Warm) -> None:
         assert len(finished.of_kind("process")) == 1
 
 
+def test_a_script_is_compiled_by_its_own_rules_and_its_traceback_is_its_own(warm: Warm) -> None:
+    answer, finished = warm.run("""
+        def f(size: int): raise ValueError(f.__annotations__["size"])
+        f(1)
+    """)
+    assert answer["exit_code"] == 1
+    assert "ValueError: <class 'int'>" in finished.stderr
+    assert "zygote" not in finished.stderr
+
+
 def test_exit_codes_errors_and_signals_come_back(warm: Warm) -> None:
     assert warm.run("import sys; sys.exit(3)")[0]["exit_code"] == 3
     answer, finished = warm.run("import torch\nraise ValueError('x')")
