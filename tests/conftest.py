@@ -1,14 +1,26 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import warm_python
 from product import Product
 
 
+@pytest.fixture(scope="session")
+def shared_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warm_python.SharedPython]:
+    process = warm_python.SharedPython(tmp_path_factory.mktemp("warm"))
+    yield process
+    process.close()
+
+
 @pytest.fixture
-def product(tmp_path: Path) -> Product:
-    return Product(tmp_path)
+def product(request: pytest.FixtureRequest, tmp_path: Path) -> Product:
+    """Of a test marked `warm`: whose runs are forks of a Python that has imported torch."""
+    marks = [mark.name for mark in request.node.iter_markers() if mark.name in ("warm", "cold")]
+    warm = request.getfixturevalue("shared_python").path if warm_python.is_wanted(marks) else ""
+    return Product(tmp_path, warm)

@@ -43,6 +43,7 @@ class Product:
     """Runs things in a folder of its own, whose `tmp` is the TMPDIR of every run."""
 
     folder: Path
+    warm: str = ""  # the socket of a Python that has imported torch (tests/warm_python.py); empty: none
 
     @property
     def temporary(self) -> Path:
@@ -56,6 +57,8 @@ class Product:
         store = str(self.folder / "runs.db")  # the history of whoever runs the tests stays as it is
         # Most tests need no more of a script than its short cut shows; those that do set VRAMFIT_WITHIN or --within.
         own = {"TMPDIR": str(self.temporary), "OMP_NUM_THREADS": "1", "VRAMFIT_STORE": store, "VRAMFIT_WITHIN": "0"}
+        if self.warm:
+            own["VRAMFIT_WARM"] = self.warm
         return {**kept, **own, **variables}
 
     def script(self, text: str, name: str = "train.py") -> Path:

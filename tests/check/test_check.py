@@ -9,6 +9,8 @@ import pytest
 from checked import check, record
 from product import Product
 
+pytestmark = pytest.mark.warm
+
 # Layers wide enough for segments of their own, a step that frees and asks again.
 TRAINS = """
     import sys

@@ -11,6 +11,8 @@ from checked import check, record
 from oom_text import MESSAGE
 from product import Product
 
+pytestmark = pytest.mark.warm
+
 MIB = 1 << 20
 
 # Layers of a ResNet, whose workspaces are among those that cuDNN was once asked for.

@@ -12,6 +12,8 @@ import pytest
 from oom_text import MESSAGE
 from product import ROOT, Product
 
+pytestmark = pytest.mark.warm
+
 MIB = 1 << 20
 
 

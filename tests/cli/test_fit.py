@@ -10,6 +10,8 @@ import jsonschema
 import pytest
 from product import ROOT, Finished, Product
 
+pytestmark = pytest.mark.warm
+
 # Activations of `--width` numbers per sample and layer decide; the weights are small.
 SCRIPT = """
     import argparse

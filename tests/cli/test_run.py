@@ -10,6 +10,8 @@ import jsonschema
 import pytest
 from product import ROOT, Product
 
+pytestmark = pytest.mark.warm
+
 MIB = 1 << 20
 
 FITS = """
@@ -61,6 +63,7 @@ def validate(result: dict[str, Any]) -> None:
     jsonschema.validate(result, schema)
 
 
+@pytest.mark.cold
 def test_a_job_that_fits_says_so_and_leaves_stdout_alone(product: Product) -> None:
     done = product.run(FITS)
     assert done.exit_code == 0, str(done)
@@ -77,6 +80,7 @@ def test_a_job_that_fits_says_so_and_leaves_stdout_alone(product: Product) -> No
     assert done.result["oom"] is None
 
 
+@pytest.mark.cold
 @pytest.mark.parametrize("code", [3, 77])
 def test_the_childs_exit_code_is_returned(product: Product, code: int) -> None:
     done = product.run(f"import sys, torch\nsys.exit({code})\n")
@@ -264,6 +268,7 @@ for x, in DataLoader(TensorDataset(torch.ones(4000, 8)), 4, shuffle=True):
 """
 
 
+@pytest.mark.cold
 def test_a_job_with_a_python_path_of_its_own_keeps_the_hooks(product: Product) -> None:
     script = product.script(TWO_PASSES)
     words = ["run", "--gpu", "t4", "--json", "run.json", "--", "env", "PYTHONPATH=.", sys.executable, str(script)]
@@ -274,6 +279,7 @@ def test_a_job_with_a_python_path_of_its_own_keeps_the_hooks(product: Product) -
     assert result["warnings"] == []
 
 
+@pytest.mark.cold
 def test_a_python_that_takes_no_hooks_is_told(product: Product) -> None:
     script = product.script("import torch\ntorch.zeros(1 << 20, device='cuda')\n")
     done = product.call("run", "--gpu", "t4", "--json", "run.json", "--", sys.executable, "-I", str(script))
@@ -301,6 +307,7 @@ DIES = {
 }
 
 
+@pytest.mark.cold
 @pytest.mark.parametrize("way", DIES)
 def test_a_rank_that_runs_out_of_memory_is_the_jobs_verdict(product: Product, way: str) -> None:
     text = RANKS.format(end="model(torch.ones(1 << 16, 1 << 14, device='cuda'))", start=DIES[way])
@@ -311,6 +318,7 @@ def test_a_rank_that_runs_out_of_memory_is_the_jobs_verdict(product: Product, wa
     assert done.result["oom"]["stack"][-1]["function"] == "train"
 
 
+@pytest.mark.cold
 @pytest.mark.parametrize("way", DIES)
 def test_a_rank_that_fails_is_told_by_its_own_words(product: Product, way: str) -> None:
     done = product.run(RANKS.format(end="raise ValueError('no such width')", start=DIES[way]))

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from product import Product
 
+pytestmark = pytest.mark.warm
+
 THREE_LINES = """
     import torch
     x = torch.zeros(2**20, device="cuda")
@@ -50,6 +52,7 @@ def test_nothing_is_lost_of_a_script_of_three_lines(product: Product) -> None:
     assert done.result["losses"] == []
 
 
+@pytest.mark.cold
 def test_a_child_that_asks_how_much_memory_is_free_needs_no_hooks(product: Product) -> None:
     done = product.run("""
         import subprocess, sys, torch
@@ -104,6 +107,7 @@ def test_a_plan_that_does_not_apply_ends_the_job_before_it_trains(product: Produ
     assert done.result["plan_refused"][0].startswith(technique["id"])
 
 
+@pytest.mark.cold
 def test_modules_of_the_current_folder_are_not_taken_for_pythons(product: Product) -> None:
     for name in ("json", "re", "selectors", "socket"):
         (product.folder / f"{name}.py").write_text("raise RuntimeError('not this one')")

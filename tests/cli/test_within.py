@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from product import VRAMFIT, Finished, Product, wait_for
 
+pytestmark = pytest.mark.warm
+
 MIB = 1 << 20
 
 LOOP = """
@@ -163,6 +165,7 @@ def test_a_queue_that_fills_is_no_leak(product: Product) -> None:
     assert done.result["verdict_words"] == "fits as far as it ran"
 
 
+@pytest.mark.cold
 def test_an_interrupted_run_gives_the_answer_so_far(product: Product) -> None:
     script = product.script(LOOP + "    while True: train_step(rows(64))\n")
     words = product.run_words(script, options=("--within", "600"))
@@ -245,6 +248,7 @@ RANKS = """
 """
 
 
+@pytest.mark.cold
 @pytest.mark.parametrize("way", ["torchrun", "spawn"])
 def test_ranks_run_on_and_are_cut_after_the_same_batch(product: Product, way: str) -> None:
     script = product.script(RANKS)

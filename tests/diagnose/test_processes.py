@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 Diagnose = Callable[..., dict[str, Any]]
 
 MIB = 1 << 20
@@ -85,6 +87,7 @@ if __name__ == "__main__":
     assert sorted((context["device"], context["rank"]) for context in contexts) == [(0, 0), (1, 1)]
 
 
+@pytest.mark.warm
 def test_checkpoints_that_stay_on_the_card(diagnose: Diagnose) -> None:
     text = """
 import sys, torch
@@ -113,6 +116,7 @@ for step in range(3):
     assert diagnose(text, "host", options=("--steps", "all"))["checkpoints"] == []
 
 
+@pytest.mark.warm
 def test_at_an_error_the_variables_are_named(diagnose: Diagnose) -> None:
     evidence = diagnose(
         """

@@ -11,7 +11,7 @@ import pytest
 from doctor_calls import Doctor
 from product import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.warm]
 
 EXAMPLES = sorted((ROOT / "src" / "doctor" / "examples").glob("*.py"))
 TEXTS = sorted((ROOT / "src" / "doctor" / "examples").glob("*.txt"))

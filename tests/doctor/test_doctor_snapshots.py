@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from doctor_calls import Doctor
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.warm]
 
 RECORD = """
 import torch

@@ -11,7 +11,7 @@ import pytest
 from doctor_calls import Doctor
 from product import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.warm]
 
 EXAMPLE = ROOT / "examples" / "validation_oom"
 # Builds for CUDA 13 have no kernels for the mission's own card: one of its size, then. Without a driver torch can't be

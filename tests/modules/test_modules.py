@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from product import ROOT, Finished, Product
 
+pytestmark = pytest.mark.warm
+
 # One residual block with an auxiliary head, trained with AdamW and evaluated. `--without` leaves the branch out.
 TWO_BRANCHES = """
     import sys, torch
@@ -205,6 +207,7 @@ def test_checkpointing_and_a_shared_module_change_no_byte_either(product: Produc
     assert branch["name"].startswith("blocks.")
 
 
+@pytest.mark.cold
 def test_a_compiled_model_is_left_compiled_and_said_to_be(product: Product) -> None:
     script = """
         import torch

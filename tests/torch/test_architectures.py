@@ -12,7 +12,7 @@ import subprocess
 import pytest
 from product import VRAMFIT, Product
 
-pytestmark = pytest.mark.by_release
+pytestmark = [pytest.mark.by_release, pytest.mark.warm]
 
 OPERATORS = """
     import torch

@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 from card_run import MIB, run_script
 
-pytestmark = pytest.mark.by_release
+pytestmark = [pytest.mark.by_release, pytest.mark.warm]
 
 # Graphs come last: after a failed capture PyTorch up to 2.6 can no longer empty its cache.
 TOGETHER = ("tensors", "segments", "pinned", "contents", "streams", "reports", "out_of_memory", "graphs")
 
 
 def core(check: str, conf: str | None = None, **how: Any) -> dict[str, Any]:
-    variables = {"PYTORCH_CUDA_ALLOC_CONF": conf} if conf else None
+    variables = {"PYTORCH_CUDA_ALLOC_CONF": conf} if conf else {}
+    if check == "fork":  # of a process that has begun as such
+        variables["VRAMFIT_WARM"] = ""
     return run_script("core.py", check, variables=variables, **how).line()
 
 

@@ -10,6 +10,8 @@ import sys
 import pytest
 from card_run import SCRIPTS, CardRun, finished, run_on_card
 
+pytestmark = pytest.mark.warm
+
 CUT: tuple[str, ...] = ()  # vramfit's default: cut to a few batches
 
 

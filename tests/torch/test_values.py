@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from card_run import SCRIPTS, run_script
 
-pytestmark = pytest.mark.by_release
+pytestmark = [pytest.mark.by_release, pytest.mark.warm]
 
 EXACT = ("--steps", "all", "--values", "cpu")
 # The two runs sum in different orders. The longest sums here have some 2000 terms (a weight's gradient in a
