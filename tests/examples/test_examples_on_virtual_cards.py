@@ -13,7 +13,7 @@ from product import VRAMFIT
 EXAMPLES = Path(__file__).parents[2] / "examples"
 EIGHT_GB = "rtx3070:8111MiB"  # the memory of a GTX 1070, on a card that every tested PyTorch build still supports
 
-pytestmark = pytest.mark.skipif(not VRAMFIT.exists(), reason="vramfit is not built")
+pytestmark = [pytest.mark.skipif(not VRAMFIT.exists(), reason="vramfit is not built"), pytest.mark.warm]
 
 
 def needs(module: str) -> pytest.MarkDecorator:

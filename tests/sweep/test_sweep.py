@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from product import VRAMFIT, Product
 
 TRAINS = """
@@ -37,6 +38,7 @@ def result_of(product: Product) -> dict:
     return json.loads((product.folder / "sweep.json").read_text())
 
 
+@pytest.mark.warm
 def test_a_matrix_runs_every_combination_and_maps_the_border(product: Product) -> None:
     options = ("--vary", "batch=2,40", "--vary", "--width=256,512")
     done = product.call(*sweep_words(product, *options), timeout=300)
@@ -63,6 +65,7 @@ def test_a_matrix_runs_every_combination_and_maps_the_border(product: Product) -
     assert all(run["devices"][0]["total_bytes"] > 2**33 for run in trials)
 
 
+@pytest.mark.warm
 def test_a_search_names_the_largest_and_its_neighbour(product: Product) -> None:
     done = product.call(*sweep_words(product, "--find-max", "batch=1..64", "--vary", "--width=1024"), timeout=300)
     assert done.exit_code == 0, str(done)
@@ -113,6 +116,7 @@ def test_what_cannot_be_varied_is_refused_with_what_can(product: Product) -> Non
     assert not list((product.folder / "vramfit-sweep" / "trials").glob("*.json"))
 
 
+@pytest.mark.warm
 def test_runs_are_noted_shown_compared_and_exported(product: Product) -> None:
     script = product.script("import torch\nx = torch.zeros(2**28, device='cuda')\n")
     first = product.call("run", "--gpu", "rtx3060", "--", sys.executable, str(script))
@@ -134,6 +138,7 @@ def test_runs_are_noted_shown_compared_and_exported(product: Product) -> None:
     assert product.call("show", "99").exit_code == 2
 
 
+@pytest.mark.warm
 def test_a_run_tells_the_whole_card_up_to_its_peak(product: Product) -> None:
     done = product.run("import torch\nx = torch.zeros(2**28, device='cuda')\ndel x\ntorch.cuda.empty_cache()\n")
     assert done.exit_code == 0, done
@@ -150,6 +155,7 @@ def test_a_run_tells_the_whole_card_up_to_its_peak(product: Product) -> None:
     assert "everything on the card" in (product.folder / "run.svg").read_text()
 
 
+@pytest.mark.warm
 def test_a_diagnosis_is_noted_with_its_findings(product: Product) -> None:
     log = product.folder / "train.log"
     log.write_text(

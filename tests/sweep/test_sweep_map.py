@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from product import ROOT, Product
+from warm_python import SharedPython
 
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "tests" / "report"))
@@ -38,9 +39,9 @@ def sweep(product: Product, *options: str) -> dict:
 
 
 @pytest.fixture(scope="module")
-def matrix(tmp_path_factory: pytest.TempPathFactory) -> Product:
+def matrix(tmp_path_factory: pytest.TempPathFactory, shared_python: SharedPython) -> Product:
     """Run 1 is the sweep, 2 to 7 are its trials."""
-    product = Product(tmp_path_factory.mktemp("matrix"))
+    product = Product(tmp_path_factory.mktemp("matrix"), shared_python.path)
     trials = sweep(product, "--vary", "batch=1,4", "--vary", "--width=1,2,4", "-j", "2")["trials"]
     assert [trial["verdict"] for trial in trials] == ["fits"] * 5 + ["out_of_memory"]
     assert all(trial["run_uuid"] for trial in trials)
@@ -48,8 +49,8 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Product:
 
 
 @pytest.fixture(scope="module")
-def search(tmp_path_factory: pytest.TempPathFactory) -> Product:
-    product = Product(tmp_path_factory.mktemp("search"))
+def search(tmp_path_factory: pytest.TempPathFactory, shared_python: SharedPython) -> Product:
+    product = Product(tmp_path_factory.mktemp("search"), shared_python.path)
     (largest,) = sweep(product, "--find-max", "batch=1..16", "-j", "1")["largest"]
     assert (largest["fits"], largest["too_large"]) == (11, 12)
     return product
