@@ -6,7 +6,7 @@ reads requests from the socket FD, one JSON object a line, and answers each when
 ending:
 
     {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script" | "module", "timeout": seconds | null,
-     "layer": {"library", "spec"} | null}
+     "grace": seconds from SIGTERM to SIGKILL at the time limit, "layer": {"library", "spec"} | null}
     {"id", "exit_code" or "signal", "timed_out", "wall_seconds", "maxrss": KiB}, and "refused" where the job could not
     enter its layer and did not run
 
@@ -81,6 +81,7 @@ class Job:
     pid: int
     started: float
     timeout: float | None
+    grace: float  # seconds from a polite signal at the time limit to the end; 0: it is ended at once
     modules: int  # a memory file in which it leaves the names of the modules it imported, or why it did not run
     timed_out: bool = False
     answer: dict[str, Any] = field(default_factory=dict)
@@ -182,8 +183,8 @@ class Zygote:
             os.setpgid(pid, pid)
         except OSError:  # the child has done it, or is gone
             pass
-        timeout = request.get("timeout")
-        self._jobs.append(Job(connection, request.get("id"), pid, time.monotonic(), timeout, modules))
+        limits = request.get("timeout"), request.get("grace", 0.0)
+        self._jobs.append(Job(connection, request.get("id"), pid, time.monotonic(), *limits, modules))
 
     def _why_not(self, request: dict[str, Any], files: list[int]) -> str:
         """Why a job would go another way in a process of its own; empty: it would not."""
@@ -228,6 +229,8 @@ class Zygote:
             if pid == 0:
                 if job.timeout is not None and seconds > job.timeout and not job.timed_out:
                     job.timed_out = True
+                    _kill(job.pid, signal.SIGTERM if job.grace else signal.SIGKILL)
+                elif job.timed_out and job.timeout is not None and seconds > job.timeout + job.grace:
                     _kill(job.pid)
                 continue
             _kill(job.pid)  # what it left in its group: workers of a job that was killed
@@ -282,10 +285,10 @@ def _read_left(memory_file: int) -> dict[str, Any]:
     return left if isinstance(left, dict) else {}
 
 
-def _kill(group: int) -> None:
+def _kill(group: int, how: int = signal.SIGKILL) -> None:
     for kill, target in ((os.killpg, group), (os.kill, group)):
         try:
-            kill(target, signal.SIGKILL)
+            kill(target, how)
         except OSError:
             pass
 

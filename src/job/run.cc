@@ -24,12 +24,13 @@ namespace {
 std::optional<Result<base::Ended>> run_shared(const JobRun& run, const RunRequest& request,
                                               const std::optional<PythonCommand>& python, const base::Tick& tick) {
   const auto path = shared_zygote();
-  // A module is mostly a launcher. A job that is ended hears of it first in a process of its own, a fork does not.
-  if (!path || !python || python->is_module || request.real || request.timeout_seconds) return std::nullopt;
+  // A module is mostly a launcher.
+  if (!path || !python || python->is_module || request.real) return std::nullopt;
   auto zygote = Zygote::join(*path);
   if (!zygote) return std::unexpected(zygote.error());
   ZygoteJob job = run.for_zygote(*python);
   job.has_our_streams = !request.quiet_child;
+  job.grace_seconds = base::Launch{}.grace_seconds;
   auto ended = zygote->run(job, tick);
   if (!ended && ended.error().code == base::ErrorCode::kUnsupported) return std::nullopt;
   return ended;

@@ -117,6 +117,7 @@ std::string request_line(const ZygoteJob& job, int id, bool is_shared) {
                   {"stderr_path", job.output},
                   {"run_as", job.command.is_module ? "module" : "script"}};
   request["layer"] = job.layer.empty() ? json(nullptr) : json{{"library", job.layer_library}, {"spec", job.layer}};
+  request["grace"] = job.grace_seconds;
   if (is_shared) request["shared"] = {{"python", job.command.python}, {"flags", job.command.flags}};
   request["timeout"] = job.timeout_seconds ? json(*job.timeout_seconds) : json(nullptr);
   return base::json_line(request) + "\n";

@@ -1,7 +1,7 @@
 // A Python process that has imported torch once and runs each job in a fork of itself (python/vramfit/zygote.py).
 //
 // Requests and answers are JSON, one object a line, over a socket pair:
-//   -> {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script"|"module", "timeout",
+//   -> {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script"|"module", "timeout", "grace",
 //       "layer": null | {"library", "spec"}}
 //   <- {"id", "exit_code" | "signal", "wall_seconds", "maxrss", "timed_out"}, "refused" if it could not enter its layer
 //
@@ -33,6 +33,7 @@ struct ZygoteJob {
   std::string layer;             // isolate::to_text() of the layer that the fork enters; empty: none
   std::string layer_library;
   std::optional<double> timeout_seconds;
+  double grace_seconds = 0;  // from SIGTERM at the time limit to SIGKILL
 };
 
 class Zygote {

@@ -74,6 +74,19 @@ PLACES = """
     sys.exit("the end")
 """
 
+HANGS = """
+    import signal, sys, time
+    import torch
+
+    def told(*_):
+        print("was asked to end", flush=True)
+        sys.exit(5)
+
+    signal.signal(signal.SIGTERM, told)
+    torch.zeros(10).cuda()
+    time.sleep(100)
+"""
+
 PICTURES = """
     import torch
     import torchvision
@@ -102,6 +115,7 @@ SCRIPTS = {
     "places": (PLACES, {"COLOUR": "green"}),
     "raises": ("import torch\ndef inner():\n    raise ValueError('wrong')\ninner()\n", {}),
     "killed": ("import os, torch\ntorch.zeros(9).cuda()\nos.kill(os.getpid(), 9)\n", {}),
+    "ended at its limit": (HANGS, {"options": ("--timeout", "8")}),
     "pictures": (PICTURES, {}),
     "trains after pictures": (TRAINS, {"options": CUT}),
 }
@@ -147,7 +161,7 @@ WHO = "import os, torch\nprint(os.getppid())\n"
 def test_a_marked_test_runs_in_forks_of_the_shared_python(product: Product, shared_python: SharedPython) -> None:
     parent = f"{shared_python.process.pid}\n"
     assert product.run(WHO).stdout == parent
-    for where in ({"VRAMFIT_WARM": ""}, {"PYTHONHASHSEED": "0"}, {"options": ("--timeout", "60")}):
+    for where in ({"VRAMFIT_WARM": ""}, {"PYTHONHASHSEED": "0"}):
         done = product.run(WHO, **where)
         assert done.exit_code == 0 and done.stdout != parent, str(done)
 
