@@ -142,6 +142,7 @@ Outlook add_up(const model::Job& job, const Forecast& forecast) {
   for (model::StagePeak moment : forecast.stage_peaks) {
     free_activations(forecast, moment);
     apply_split_of_samples(forecast, moment);
+    moment.holdings.weights = scaled(moment.holdings.weights, forecast.weight_share);
     const Bytes held = sum(moment.holdings);
     after = std::max(after, held);
     const auto known = std::ranges::find(outlook.phases, moment.phase, &PhaseOutlook::phase);

@@ -45,6 +45,7 @@ struct Forecast {
   bool accumulates = false;         // gradients are alive at every moment of a step
   double evaluation_batch = 1;      // what has been done to the batches of evaluations
   bool one_sample_at_once = false;  // within an evaluation's network, whatever the batch
+  double weight_share = 1;          // of the weights' bytes: the smallest of the types that techniques keep them in
   double cache_scale = 1;           // of what PyTorch holds in reserve
   model::StepWork work;
   Effect effect = Effect::kSame;

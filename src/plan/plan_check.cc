@@ -112,7 +112,8 @@ constexpr TechniqueRule kRules[] = {
     {"checkpoint", kCheckpoint},   {"offload_activations", kOffload},    {"optimizer", kOptimizer},
     {"resize_input", kResize},     {"no_grad_validation", {}},           {"gather_on_cpu", {}},
     {"allocator", kAllocator},     {"empty_cache", kEmptyCache},         {"loader_options", kLoader},
-    {"zero_grad_set_to_none", {}}, {"half_evaluation", kHalfEvaluation}, {"tiles", kTiles}};
+    {"zero_grad_set_to_none", {}}, {"half_evaluation", kHalfEvaluation}, {"tiles", kTiles},
+    {"int8_weights", {}}};
 
 std::unexpected<base::Error> refuse(std::string what, std::string_view where, std::string remedy) {
   return base::fail(base::ErrorCode::kUsage, std::move(what), std::string(where), std::move(remedy));

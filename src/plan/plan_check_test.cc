@@ -27,6 +27,7 @@ TEST(PlanCheck, what_the_techniques_write_is_right) {
            {"zero_grad_set_to_none", {}},
            {"half_evaluation", {{"dtype", std::string("float16")}, {"weights", true}}},
            {"tiles", {{"per_side", std::int64_t{4}}}},
+           {"int8_weights", {}},
            {"gather_on_cpu", {}},
            {"allocator", {{"conf", std::string("expandable_segments:True")}}},
            {"empty_cache", {{"before", std::vector<std::string>{"validate"}}}},
@@ -59,6 +60,7 @@ TEST(PlanCheck, a_senseless_setting_is_refused_with_its_place) {
            {"loader_options", {{"num_workers", std::int64_t{-2}}}},
            {"no_grad_validation", {{"really", true}}},
            {"half_evaluation", {{"weights", std::int64_t{1}}}},
+           {"int8_weights", {{"bits", std::int64_t{4}}}},
            {"tiles", {}},
            {"tiles", {{"per_side", std::int64_t{1}}}},
            {"magic", {}}}) {

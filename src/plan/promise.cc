@@ -38,6 +38,12 @@ Promise promise_of_tiles(const Change&) {
   return promise;
 }
 
+Promise promise_of_int8_weights(const Change&) {
+  Promise promise{Sameness::kPrecision, kRoundingShare, false, "", false, false};
+  promise.outputs = kInt8Share;
+  return promise;
+}
+
 // Another optimizer is known by the two runs, which name theirs; options of the same one only order its sums.
 Promise promise_of_optimizer(const Change&) { return {Sameness::kRounding, kRoundingShare, false, "", false, true}; }
 
@@ -57,13 +63,14 @@ struct Row {
   Promise (*promise)(const Change&);
 };
 
-constexpr std::array<Row, 15> kPromises = {{{"allocator", exact},
+constexpr std::array<Row, 16> kPromises = {{{"allocator", exact},
                                             {"autocast", promise_of_autocast},
                                             {"batch_size", promise_of_batch_size},
                                             {"checkpoint", exact},
                                             {"empty_cache", exact},
                                             {"gather_on_cpu", exact},
                                             {"half_evaluation", promise_of_half_evaluation},
+                                            {"int8_weights", promise_of_int8_weights},
                                             {"loader_options", exact},
                                             {"micro_batch", promise_of_micro_batch},
                                             {"no_grad_validation", exact},

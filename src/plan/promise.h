@@ -14,6 +14,7 @@ namespace vramfit::plan {
 inline constexpr double kRoundingShare = 1e-3;
 inline constexpr double kFp16Share = 0.05;
 inline constexpr double kBf16Share = 0.25;
+inline constexpr double kInt8Share = 0.25;  // of outputs, by weights of 8 bits
 
 struct Promise {
   model::Sameness at_most = model::Sameness::kEqual;

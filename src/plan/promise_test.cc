@@ -51,6 +51,7 @@ TEST(Promise, tiles_put_out_the_same_but_for_the_order_of_sums) {
   EXPECT_EQ(find_promise(tiles).at_most, Sameness::kRounding);
   const model::Plan both{"both", {tiles, {"half_evaluation", {}}}};
   EXPECT_EQ(find_promise(both).outputs, kBf16Share) << "the weaker of the two";
+  EXPECT_EQ(find_promise(Change{"int8_weights", {}}).outputs, kInt8Share);
 }
 
 TEST(Promise, a_plan_promises_what_the_weakest_of_its_changes_does) {

@@ -270,3 +270,91 @@ def test_the_reach_of_a_layer_is_what_it_depends_on(job: Job, layer: str, reache
 def test_tiles_refuse(job: Job, layers: str, forward: str, before: str, reason: str) -> None:
     finished = compute(job, images(layers, forward, before), TILES)
     assert reason in finished.of_kind("plan_refused")[0]["text"]
+
+
+# -- weights in 8 bits
+
+INT8 = {"id": "int8_weights"}
+
+WEIGHTED = """
+    import json, torch
+    from torch import nn
+    torch.manual_seed(0)
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words = nn.Embedding(512, 64)
+            self.look = nn.Conv1d(64, 256, 3, padding=1)
+            self.body = nn.Sequential(nn.LayerNorm(256), nn.Linear(256, 1024), nn.GELU(), nn.Linear(1024, 64))
+            self.attend = nn.MultiheadAttention(64, 4, batch_first=True)
+            self.head = nn.Linear(64, 512, bias=False)
+            self.head.weight = self.words.weight
+        def forward(self, x):
+            x = self.words(x)
+            x = x + self.attend(x, x, x, need_weights=False)[0]
+            return self.head(x + self.body(self.look(x.mT).mT))
+    {make}
+    words = torch.arange(512).reshape(4, 128).cuda()
+    {before}
+    model.eval()
+    held = torch.cuda.memory_allocated()
+    with torch.{mode}():
+        out = model(words)
+    {after}
+    print(json.dumps({{"scores": out.tolist(), "dtype": str(out.dtype)[6:], "held": held,
+                       "now": torch.cuda.memory_allocated(), "shape": list(model.body[1].weight.shape),
+                       "names": sorted(model.state_dict())}}))
+"""
+
+
+def weighted(make: str = "model = Net().cuda()", before: str = "", after: str = "", mode: str = "no_grad") -> str:
+    return WEIGHTED.format(make=make, before=before, after=after, mode=mode)
+
+
+ON_THE_CARD = "torch.set_default_device('cuda'); model = Net()"
+
+
+@pytest.mark.parametrize("make", ["model = Net().cuda()", "model = Net().to('cuda:0')", ON_THE_CARD])
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_weights_in_8_bits_take_a_quarter_and_put_out_nearly_the_same(job: Job, make: str, mode: str) -> None:
+    plain = compute(job, weighted(make, mode=mode)).output()
+    finished = compute(job, weighted(make, mode=mode), INT8)
+    kept = finished.output()
+    assert (kept["dtype"], kept["shape"], kept["names"]) == ("float32", [1024, 256], plain["names"])
+    assert 0 < distance(plain["scores"], kept["scores"]) < 0.03
+    # All that a plan can: 1.7 MB of weights, beside an output of 1 MB.
+    saved = 0.7 * 4 * (512 * 64 + 64 * 3 * 256 + 3 * 64 * 64 + 256 * 1024 + 1024 * 64)
+    assert plain["now"] - kept["now"] > saved
+    if make != ON_THE_CARD:
+        assert plain["held"] - kept["held"] > saved, "before the evaluation, too"
+    assert finished.only("plan_applied")["text"] == "weights of 7 layers are kept in 8 bits"
+
+
+def test_weights_in_8_bits_are_read_from_and_written_to_checkpoints(job: Job) -> None:
+    load = "torch.manual_seed(1); state = Net().state_dict(); print(model.load_state_dict(state))"
+    again = "again = Net().cuda(); again.load_state_dict(model.state_dict())"
+    after = f"{again}; torch.testing.assert_close(again.eval()(words), out)"
+    plain = compute(job, weighted(before=load)).output()
+    finished = compute(job, weighted(before=load, after=f"with torch.no_grad(): {after}"), INT8)
+    assert distance(plain["scores"], finished.output()["scores"]) < 0.03
+    assert "All keys matched" in finished.stdout
+
+
+def test_weights_in_8_bits_go_with_half_precision(job: Job) -> None:
+    plain = compute(job, weighted()).output()
+    both = compute(job, weighted(), INT8, WEIGHTS)
+    assert distance(plain["scores"], both.output()["scores"]) < 0.05
+    assert len(both.of_kind("plan_applied")) == 2
+
+
+@pytest.mark.parametrize(
+    ("make", "before", "after", "reason"),
+    [
+        ("model = Net().cuda()", "torch.optim.SGD(model.parameters(), lr=0.1)", "", "the script trains"),
+        ("model = Net().cuda()", "model(words)", "", "in training mode"),
+        ("model = nn.Sequential(nn.Embedding(512, 2), nn.LayerNorm(2)).cuda()", "", "", "to speak of"),
+    ],
+)
+def test_weights_in_8_bits_are_refused(job: Job, make: str, before: str, after: str, reason: str) -> None:
+    finished = compute(job, weighted(make, before, after), INT8)
+    assert reason in finished.of_kind("plan_refused")[0]["text"]

@@ -33,13 +33,14 @@ _KNOWN = (
     "no_grad_validation",
     "half_evaluation",
     "tiles",
+    "int8_weights",
     "allocator",
     "empty_cache",
     "gather_on_cpu",
     "loader_options",
     "zero_grad_set_to_none",
 )
-_OF_EVALUATION = ("no_grad_validation", "gather_on_cpu", "empty_cache", "half_evaluation", "tiles")
+_OF_EVALUATION = ("no_grad_validation", "gather_on_cpu", "empty_cache", "half_evaluation", "tiles", "int8_weights")
 
 
 class _State:

@@ -126,7 +126,7 @@ def watch_moves(torch: Any, before_move: Any) -> None:
 
     @functools.wraps(cuda)
     def to_card(self: Any, device: Any = None) -> Any:
-        before_move(self, torch.device("cuda"))
+        before_move(self, torch.device("cuda", device) if isinstance(device, int) else torch.device(device or "cuda"))
         return cuda(self, device)
 
     module_class.to, module_class.cuda = to_device, to_card

@@ -56,8 +56,8 @@ class HalfEvaluation final : public Technique {
         shares.weights = 1;  // the recorder's word for half copies is activations
         scale_holdings(moment.holdings, shares);
       }
-      if (weights) moment.holdings.weights = scaled(moment.holdings.weights, kWeightsInHalf);
     }
+    if (weights) forecast.weight_share = std::min(forecast.weight_share, kWeightsInHalf);
     forecast.uncertainty = std::max(forecast.uncertainty, is_measured(job, id()) ? 0.04 : 0.2);
     const bool bf16 = model::find_text(change, "dtype") == "bfloat16";
     if (!trains(job)) {

@@ -19,6 +19,7 @@ const Technique& validation_batch();
 const Technique& no_grad_validation();
 const Technique& half_evaluation();
 const Technique& tiles();
+const Technique& int8_weights();
 const Technique& gather_on_cpu();
 const Technique& allocator();
 const Technique& empty_cache();

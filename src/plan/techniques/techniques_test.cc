@@ -43,7 +43,10 @@ model::Job evaluating_job() {
   job.optimizer.reset();
   job.loaders = {{0, 4, 10, "test", {{4, 3, 512, 512}}}};
   job.stage_peaks = {example_moment("load", "other", 0, 0, 0), example_moment("test", "forward", 2600, 0, 40)};
-  for (model::StagePeak& moment : job.stage_peaks) moment.holdings.optimizer = {};
+  for (model::StagePeak& moment : job.stage_peaks) {
+    moment.holdings.optimizer = {};
+    moment.holdings.weights = job.parameter_bytes = Bytes::mib(400);
+  }
   job.phases = {{"test", Bytes::mib(2760), Bytes::mib(3000), Bytes::mib(3300), 3}};
   return job;
 }
@@ -393,8 +396,9 @@ TEST(HalfEvaluation, keeps_weights_in_half_where_nothing_is_trained) {
   const auto options = half_evaluation().options(job, example_target());
   ASSERT_EQ(options.size(), 2U);
   const Forecast forecast = predict(half_evaluation(), job, example_target(), options[1]);
-  EXPECT_EQ(forecast.stage_peaks[1].holdings.weights, Bytes::mib(50));
-  EXPECT_EQ(forecast.stage_peaks[0].holdings.weights, Bytes::mib(50)) << "they go to the card in half";
+  EXPECT_EQ(forecast.weight_share, 0.5);
+  const Bytes load = add_up(job, start_forecast(job)).phases[0].peak;
+  EXPECT_NEAR((load - add_up(job, forecast).phases[0].peak).as_mib(), 200, 20) << "they go to the card in half";
   Target turing = example_target();
   turing.card.capability = {7, 5};
   EXPECT_EQ(half_evaluation().describe(half_evaluation().options(job, turing)[1]), "evaluation in fp16, weights too");
@@ -420,7 +424,7 @@ TEST(Tiles, leave_what_a_run_with_them_showed) {
   EXPECT_EQ(tiles().describe(options[1]), "evaluation in 4 x 4 tiles");
   const Forecast forecast = predict(tiles(), job, example_target(), options[1]);
   EXPECT_EQ(forecast.stage_peaks[1].holdings.activations, Bytes::mib(650));
-  EXPECT_EQ(forecast.stage_peaks[1].holdings.weights, Bytes::mib(100));
+  EXPECT_EQ(forecast.stage_peaks[1].holdings.weights, Bytes::mib(400));
   EXPECT_EQ(forecast.effect, Effect::kSame);
   EXPECT_EQ(predict(tiles(), job, example_target(), options[0]).stage_peaks[1].holdings.activations, Bytes::mib(845));
 }
@@ -445,6 +449,28 @@ TEST(Tiles, need_large_images) {
   EXPECT_EQ(tiles().applies_to(job, example_target()).reason, "a batch of the evaluation has 2 dimensions: no images");
   job.loaders.clear();
   EXPECT_EQ(tiles().applies_to(job, example_target()), applicable()) << "a run tells";
+}
+
+TEST(Int8Weights, leave_the_weights_that_a_run_with_them_showed) {
+  model::Job job = evaluating_job();
+  add_measured(job, "int8_weights", Bytes::mib(2626), Bytes::mib(104));
+  const auto change = int8_weights().options(job, example_target())[0];
+  Forecast forecast = predict(int8_weights(), job, example_target(), change);
+  EXPECT_NEAR(forecast.weight_share, 0.26, 1e-9);
+  EXPECT_EQ(forecast.stage_peaks[1].holdings.activations, Bytes::mib(2626)) << "a layer's weights as numbers";
+  EXPECT_EQ(forecast.effect, Effect::kPrecision);
+  half_evaluation().predict(job, example_target(), half_evaluation().options(job, example_target())[1], forecast);
+  EXPECT_NEAR(forecast.weight_share, 0.26, 1e-9) << "8 bits are not halved again";
+}
+
+TEST(Int8Weights, are_for_jobs_that_only_evaluate_and_whose_weights_matter) {
+  model::Job job = evaluating_job();
+  ASSERT_EQ(int8_weights().applies_to(job, example_target()), applicable());
+  job.parameter_bytes = Bytes::mib(90);
+  EXPECT_EQ(int8_weights().applies_to(job, example_target()).reason,
+            "weights are 90 MiB of the 3.28 GiB that evaluation needs");
+  EXPECT_EQ(int8_weights().applies_to(example_job(), example_target()).reason,
+            "the script trains (AdamW): weights stay as they are");
 }
 
 TEST(Allocator, is_left_alone_when_memory_is_not_fragmented) {
