@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "app/fit/equivalence.h"
 #include "app/fit/prover.h"
 #include "app/fit/summary.h"
 #include "base/file.h"
@@ -358,6 +359,17 @@ TEST_F(FitTest, a_plan_that_is_exact_by_the_way_it_is_made_needs_no_comparison) 
   ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
   EXPECT_EQ(result->plans.front().equivalence->sameness, model::Sameness::kEqual);
   EXPECT_FALSE(result->plans.front().equivalence->checked);
+}
+
+TEST(ComparedPart, leaves_out_smaller_batches_of_an_evaluation_whose_outputs_are_compared) {
+  const model::Change batch{"micro_batch", {{"micro_batch", std::int64_t{1}}, {"accumulate", std::int64_t{1}}}};
+  const model::Change tiles{"tiles", {{"per_side", std::int64_t{4}}}};
+  EXPECT_EQ(compared_part({"both", {batch, tiles}}).changes, std::vector{tiles});
+  EXPECT_EQ(compared_part({"batch", {batch}}).changes, std::vector{batch});
+  model::PlanRow row;
+  row.plan = {"both", {batch, tiles}};
+  row.effect = "same";
+  EXPECT_FALSE(find_known_equivalence(row)) << "it has to be compared";
 }
 
 TEST(CommonWall, is_what_stopped_every_plan_alike) {
