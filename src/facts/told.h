@@ -20,7 +20,7 @@ struct ToldTechnique {
   std::string id, text;
 };
 
-// A memory snapshot that was kept in the run folder (python/vramfit/own_snapshots.py).
+// A memory snapshot that was kept in the run folder (python/vramfit/observe/own_snapshots.py).
 struct ToldSnapshot {
   int pid = 0;
   std::string file, name;

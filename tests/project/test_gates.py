@@ -268,12 +268,14 @@ def test_the_runner_counts_failures_errors_and_skips(root: Path, tmp_path: Path)
         '<testcase classname="a" name="bad"><failure message="boom"/></testcase>'
         '<testcase classname="a" name="broken"><error message="no fixture"/></testcase>'
         '<testcase classname="a" name="later"><skipped message="this machine gives no layer"/></testcase>'
+        '<testcase classname="g" name="c"><skipped message="/a_test.cc:6&#10;this machine gives no layer"/></testcase>'
+        '<testcase classname="g" name="d"><skipped message="/x/a_test.cc:62&#10;this machine is tired"/></testcase>'
         '<testcase classname="a" name="lazy"><skipped message="torch is not installed"/></testcase>'
         '<testcase classname="a" name="off" status="notrun"/></testsuite></testsuites>'
     )
     probe = RUNNER_PROBE.format(tools=str(root / "tools"), report=str(report))
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, env=dict(os.environ))
-    assert done.stdout.splitlines() == ["1 passed, 4 failed, 1 skipped", "0 passed, 1 failed 1 passed, 0 failed"], (
+    assert done.stdout.splitlines() == ["1 passed, 5 failed, 2 skipped", "0 passed, 1 failed 1 passed, 0 failed"], (
         done.stderr
     )
 

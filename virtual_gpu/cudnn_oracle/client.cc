@@ -111,7 +111,7 @@ std::expected<void, std::string> Client::start() {
 }
 
 std::expected<Answer, std::string> Client::exchange(const std::string& question) {
-  if (!write_frame(to_, question)) return std::unexpected("the cuDNN oracle went away");
+  if (!write_frame(to_, question, patience_seconds_)) return std::unexpected("the cuDNN oracle went away");
   const auto frame = hear("the cuDNN oracle went away while answering");
   if (!frame) return std::unexpected(frame.error());
   return decode_answer(*frame);

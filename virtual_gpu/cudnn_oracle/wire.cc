@@ -3,8 +3,12 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <climits>
 #include <cstring>
+#include <optional>
 
 namespace vramfit::cudnn_oracle {
 namespace {
@@ -106,24 +110,42 @@ bool children_come_first(const Question& question) {
   return true;
 }
 
-bool is_readable_within(int fd, int seconds) {
-  pollfd wanted = {.fd = fd, .events = POLLIN, .revents = 0};
-  int ready = -1;
-  do {
-    ready = ::poll(&wanted, 1, seconds > 0 ? seconds * 1000 : -1);
-  } while (ready < 0 && errno == EINTR);
-  return ready > 0;
+// When a frame has to be there; none: whenever.
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+Deadline deadline_in(int seconds) {
+  if (seconds <= 0) return std::nullopt;
+  return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
 }
 
-bool transfer(int fd, char* data, size_t size, bool writing, size_t& done) {
+bool is_ready(int fd, short events, const Deadline& deadline) {
+  pollfd wanted = {.fd = fd, .events = events, .revents = 0};
+  while (true) {
+    int left = -1;
+    if (deadline) {
+      const auto time = *deadline - std::chrono::steady_clock::now();
+      left = static_cast<int>(
+          std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::milliseconds>(time).count()));
+    }
+    const int ready = ::poll(&wanted, 1, left);
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
+}
+
+enum class Moved { kAll, kEnded, kLate };
+
+// A write of no more than PIPE_BUF does not block where poll() says that there is room.
+Moved transfer(int fd, char* data, size_t size, bool writing, const Deadline& deadline, size_t& done) {
   done = 0;
   while (done < size) {
-    const ssize_t n = writing ? ::write(fd, data + done, size - done) : ::read(fd, data + done, size - done);
+    if (!is_ready(fd, writing ? POLLOUT : POLLIN, deadline)) return Moved::kLate;
+    const size_t part = writing ? std::min<size_t>(size - done, PIPE_BUF) : size - done;
+    const ssize_t n = writing ? ::write(fd, data + done, part) : ::read(fd, data + done, part);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
+    if (n <= 0) return Moved::kEnded;
     done += static_cast<size_t>(n);
   }
-  return true;
+  return Moved::kAll;
 }
 
 }  // namespace
@@ -200,26 +222,27 @@ std::expected<Answer, std::string> decode_answer(const std::string& bytes) {
   return answer;
 }
 
-bool write_frame(int fd, const std::string& bytes) {
+bool write_frame(int fd, const std::string& bytes, int patience_seconds) {
   const auto size = static_cast<uint32_t>(bytes.size());
   std::string frame(sizeof size, '\0');
   std::memcpy(frame.data(), &size, sizeof size);
   frame += bytes;
   size_t done = 0;
-  return transfer(fd, frame.data(), frame.size(), true, done);
+  return transfer(fd, frame.data(), frame.size(), true, deadline_in(patience_seconds), done) == Moved::kAll;
 }
 
 std::expected<std::string, std::string> read_frame(int fd, int patience_seconds) {
-  // A frame is written at once: who has begun one ends it.
-  if (patience_seconds > 0 && !is_readable_within(fd, patience_seconds)) return std::unexpected("no answer");
+  const Deadline deadline = deadline_in(patience_seconds);
   uint32_t size = 0;
   size_t done = 0;
-  if (!transfer(fd, reinterpret_cast<char*>(&size), sizeof size, false, done)) {
-    return std::unexpected(done == 0 ? "end" : "truncated length");
-  }
+  const Moved length = transfer(fd, reinterpret_cast<char*>(&size), sizeof size, false, deadline, done);
+  if (length == Moved::kLate) return std::unexpected("no answer");
+  if (length == Moved::kEnded) return std::unexpected(done == 0 ? "end" : "truncated length");
   if (size > kLargestFrame) return std::unexpected("frame larger than any question");
   std::string bytes(size, '\0');
-  if (!transfer(fd, bytes.data(), bytes.size(), false, done)) return std::unexpected("truncated frame");
+  const Moved rest = transfer(fd, bytes.data(), bytes.size(), false, deadline, done);
+  if (rest == Moved::kLate) return std::unexpected("no answer");
+  if (rest == Moved::kEnded) return std::unexpected("truncated frame");
   return bytes;
 }
 

@@ -58,9 +58,9 @@ std::string encode(const Answer& answer);
 std::expected<Question, std::string> decode_question(const std::string& bytes);
 std::expected<Answer, std::string> decode_answer(const std::string& bytes);
 
-// One frame on a file descriptor. read_frame: the error "end" at a clean end of file, "no answer" where the other side
-// writes nothing for so many seconds (0: waited for without end).
-bool write_frame(int fd, const std::string& bytes);
+// One frame on a file descriptor, the whole of it within so many seconds (0: waited for without end). read_frame: the
+// error "end" at a clean end of file, "no answer" where it is not there in time.
+bool write_frame(int fd, const std::string& bytes, int patience_seconds = 0);
 std::expected<std::string, std::string> read_frame(int fd, int patience_seconds = 0);
 
 }  // namespace vramfit::cudnn_oracle

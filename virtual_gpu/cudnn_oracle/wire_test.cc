@@ -69,5 +69,17 @@ TEST(Wire, frames_cross_a_pipe_and_a_clean_end_is_told_from_a_torn_one) {
   close(ends[0]);
 }
 
+TEST(Wire, one_time_limit_holds_for_a_whole_frame) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "\x09\x00", 2), 2);  // half of a length
+  EXPECT_EQ(read_frame(ends[0], 1).error(), "no answer");
+  ASSERT_EQ(write(ends[1], "\x09\x00\x00\x00to", 6), 6);  // a part of a frame
+  EXPECT_EQ(read_frame(ends[0], 1).error(), "no answer");
+  EXPECT_FALSE(write_frame(ends[1], std::string(1 << 20, 'x'), 1)) << "nobody reads";
+  close(ends[0]);
+  close(ends[1]);
+}
+
 }  // namespace
 }  // namespace vramfit::cudnn_oracle
