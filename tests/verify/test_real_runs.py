@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from product import ROOT, STAGE, Product
 
-pytestmark = pytest.mark.warm
-
 CHECKER = Path(os.environ.get("VRAMFIT_VERIFY_RUN") or STAGE.parent / "tools" / "vramfit_verify_run")
 SCRIPTS = ROOT / "tests" / "torch" / "scripts"
 
