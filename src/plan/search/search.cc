@@ -155,11 +155,16 @@ class Search {
 
   // What ran out in a phase does so again with whatever else changes other phases.
   void rule_out_in(const std::string& phase, const Candidate& failed) {
+    const std::vector<bool>& touched = axes_of(phase);
+    rule_out(State::kRuledOut, [&](const Candidate& other) { return is_at_most_on(touched, other, failed); });
+  }
+
+  const std::vector<bool>& axes_of(const std::string& phase) {
     auto known = axes_of_phase_.find(phase);
     if (known == axes_of_phase_.end()) {
       known = axes_of_phase_.emplace(phase, find_axes_of(job_, target_, axes_, phase)).first;
     }
-    rule_out(State::kRuledOut, [&](const Candidate& other) { return is_at_most_on(known->second, other, failed); });
+    return known->second;
   }
 
   template <typename Predicate>
@@ -257,9 +262,11 @@ class Search {
     double most = static_cast<double>(target_.limit.count()) * (1 - kRoom);
     for (int run = 0; run < kRunsForRoom && is_tight_candidate(best_); ++run) {
       const Candidate& tight = candidates_[best_];
+      const std::vector<bool>& touched = axes_of(result_.trials[*result_.best].proof.phase);
       const std::size_t next = find_first_open(candidates_.size(), [&](std::size_t i) {
         const Candidate& candidate = candidates_[i];
-        return i > best_ && static_cast<double>(candidate.needs.count()) <= most &&
+        return i > best_ && !is_at_most_on(touched, candidate, tight) &&
+               static_cast<double>(candidate.needs.count()) <= most &&
                tier_of(candidate.effect) <= std::max(tier_of(tight.effect), Tier::kRounding) &&
                candidate.time_factor <= tight.time_factor * kCostOfRoom;
       });
