@@ -103,7 +103,8 @@ TEST(JobBuilder, joins_notes_and_records) {
                 {"name":"stage1.bn","class_name":"BatchNorm2d","parameters":5,"repeated":1}]})");
   script.note(R"({"kind":"module_memory","name":"stage2","class_name":"Stage","saved_bytes":52428800,"calls":1})");
   script.note(R"({"kind":"module_memory","name":"stage1","class_name":"Stage","saved_bytes":314572800,"calls":1})");
-  script.note(R"({"kind":"optimizer","class_name":"AdamW","options":{"foreach":null,"fused":false},"state_bytes":7})");
+  script.note(
+      R"({"kind":"optimizer","class_name":"AdamW","options":{"foreach":null,"fused":false},"largest_bytes":5,"state_bytes":7})");
   script.note(R"({"kind":"precision","autocast":null,"scaler":false,"checkpointing":false,"compiled":false})");
   const model::Job job = build(script);
   EXPECT_EQ(job.root_class, "Net");

@@ -88,6 +88,7 @@ class NoteReader {
     model::OptimizerFacts facts;
     facts.class_name = told.class_name;
     facts.state = told.state_bytes;
+    facts.largest = told.largest_bytes;
     facts.foreach = flag_in(told, "foreach");
     facts.fused = flag_in(told, "fused");
     if (!job_.optimizer || facts.state >= job_.optimizer->state) job_.optimizer = std::move(facts);

@@ -50,6 +50,7 @@ struct OptimizerFacts {
   std::optional<bool> foreach;
   std::optional<bool> fused;
   Bytes state;
+  Bytes largest = {};  // of its parameters
   bool operator==(const OptimizerFacts&) const = default;
 };
 

@@ -107,13 +107,23 @@ struct TechniqueRule {
   std::span<const SettingRule> settings;
 };
 
-constexpr TechniqueRule kRules[] = {
-    {"micro_batch", kMicroBatch},  {"batch_size", kBatchSize},           {"autocast", kAutocast},
-    {"checkpoint", kCheckpoint},   {"offload_activations", kOffload},    {"optimizer", kOptimizer},
-    {"resize_input", kResize},     {"no_grad_validation", {}},           {"gather_on_cpu", {}},
-    {"allocator", kAllocator},     {"empty_cache", kEmptyCache},         {"loader_options", kLoader},
-    {"zero_grad_set_to_none", {}}, {"half_evaluation", kHalfEvaluation}, {"tiles", kTiles},
-    {"int8_weights", {}}};
+constexpr TechniqueRule kRules[] = {{"micro_batch", kMicroBatch},
+                                    {"batch_size", kBatchSize},
+                                    {"autocast", kAutocast},
+                                    {"checkpoint", kCheckpoint},
+                                    {"offload_activations", kOffload},
+                                    {"optimizer", kOptimizer},
+                                    {"resize_input", kResize},
+                                    {"no_grad_validation", {}},
+                                    {"gather_on_cpu", {}},
+                                    {"allocator", kAllocator},
+                                    {"empty_cache", kEmptyCache},
+                                    {"loader_options", kLoader},
+                                    {"zero_grad_set_to_none", {}},
+                                    {"half_evaluation", kHalfEvaluation},
+                                    {"tiles", kTiles},
+                                    {"int8_weights", {}},
+                                    {"release_gradients", {}}};
 
 std::unexpected<base::Error> refuse(std::string what, std::string_view where, std::string remedy) {
   return base::fail(base::ErrorCode::kUsage, std::move(what), std::string(where), std::move(remedy));

@@ -28,6 +28,7 @@ TEST(PlanCheck, what_the_techniques_write_is_right) {
            {"half_evaluation", {{"dtype", std::string("float16")}, {"weights", true}}},
            {"tiles", {{"per_side", std::int64_t{4}}}},
            {"int8_weights", {}},
+           {"release_gradients", {}},
            {"gather_on_cpu", {}},
            {"allocator", {{"conf", std::string("expandable_segments:True")}}},
            {"empty_cache", {{"before", std::vector<std::string>{"validate"}}}},

@@ -58,12 +58,15 @@ Promise promise_of_batch_size(const Change&) {
   return {Sameness::kRounding, kRoundingShare, false, "batches of another size", true, false};
 }
 
+// The same update of each parameter, at another moment: a step finds no gradient to compare.
+Promise promise_of_released(const Change&) { return {Sameness::kEqual, kRoundingShare, false, "", false, true}; }
+
 struct Row {
   std::string_view technique;
   Promise (*promise)(const Change&);
 };
 
-constexpr std::array<Row, 16> kPromises = {{{"allocator", exact},
+constexpr std::array<Row, 17> kPromises = {{{"allocator", exact},
                                             {"autocast", promise_of_autocast},
                                             {"batch_size", promise_of_batch_size},
                                             {"checkpoint", exact},
@@ -76,6 +79,7 @@ constexpr std::array<Row, 16> kPromises = {{{"allocator", exact},
                                             {"no_grad_validation", exact},
                                             {"offload_activations", exact},
                                             {"optimizer", promise_of_optimizer},
+                                            {"release_gradients", promise_of_released},
                                             {"resize_input", promise_of_inputs},
                                             {"tiles", promise_of_tiles},
                                             {"zero_grad_set_to_none", promise_of_zero_grad}}};

@@ -31,6 +31,13 @@ TEST(Promise, gradients_set_to_none_train_the_same_unless_the_script_looks_at_th
   EXPECT_FALSE(promise.exact) << "so it is compared";
 }
 
+TEST(Promise, released_gradients_train_the_same_and_are_not_there_to_be_compared) {
+  const Promise promise = find_promise(Change{"release_gradients", {}});
+  EXPECT_EQ(promise.at_most, Sameness::kEqual);
+  EXPECT_FALSE(promise.exact);
+  EXPECT_TRUE(promise.rescales_gradients);
+}
+
 TEST(Promise, half_types_promise_what_their_bits_can_hold) {
   const Change fp16{"autocast", {{"dtype", std::string("float16")}}};
   EXPECT_EQ(find_promise(fp16).share, kFp16Share);

@@ -493,6 +493,26 @@ for epoch in range(2):
 """,
     ),
     Habit(
+        "weights decayed by hand before the step",
+        _loop(
+            step="""
+            optimizer.zero_grad(); loss.backward()
+            with torch.no_grad():
+                for p in model.parameters(): p.mul_(0.9)
+            optimizer.step()"""
+        ),
+    ),
+    Habit(
+        "weights decayed through .data before the step",
+        _loop(
+            make=ADAM,
+            step="""
+            optimizer.zero_grad(); loss.backward()
+            for p in model.parameters(): p.data.mul_(0.9)
+            optimizer.step()""",
+        ),
+    ),
+    Habit(
         "reentrant checkpointing",
         _loop(
             loss="""

@@ -6,7 +6,7 @@ end of the process was never reached, which is a refusal too.
 
 A refusal before the first optimizer step ends the job there (PlanRefused): to train for days without what the plan was
 to save is not what was asked for. What is only known at the first step is asked there (first_step.py). A refusal after
-it is told at the end, and costs no training.
+it is told at the end, and costs no training; where to go on would train something else, it ends the job too.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _KNOWN = (
     "checkpoint",
     "offload_activations",
     "optimizer",
+    "release_gradients",
     "resize_input",
     "no_grad_validation",
     "half_evaluation",
@@ -90,11 +91,18 @@ def refused(technique: str, text: str) -> None:
         notes.note(said.PlanRefused(id=technique, text=text))
         if _state.training:
             return
-        words = f"vramfit: the plan does not apply, so the job ends before it trains: {technique}: {text}"
+        words = f"vramfit: the plan does not apply, so the job ends: {technique}: {text}"
         print(words, file=sys.stderr)
         _state.refused_early = True
         if "torch" in sys.modules:  # before, Python itself is starting, which nothing may end
             _end_job()
+
+
+def ended(technique: str, text: str) -> None:
+    """A refusal that ends the job whenever it comes: to go on would train something else."""
+    _state.training = False
+    refused(technique, text)
+    _end_job()
 
 
 def _end_job() -> None:

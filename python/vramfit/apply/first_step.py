@@ -20,6 +20,8 @@ def missed(technique: str, options: dict[str, Any]) -> str:
         return _missing_module([str(name) for name in options.get("modules", [])])
     if technique == "offload_activations":
         return _missed_of_saved([str(name) for name in options.get("modules", [])])
+    if technique == "release_gradients" and position.trained:
+        return "no backward pass left a gradient with an optimizer"
     if technique == "optimizer":
         return "no optimizer that the script made takes these options"
     return ""

@@ -297,6 +297,7 @@ class Optimizer(Note, kind="optimizer"):
     options: dict[str, Scalar]
     parameters: int  # their elements
     tensors: int
+    largest_bytes: Bytes  # of one parameter
     state_bytes: Bytes
 
 

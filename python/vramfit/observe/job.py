@@ -315,6 +315,7 @@ def _on_step_end(optimizer: Any) -> None:
             options=options,
             parameters=sum(p.numel() for p in parameters),
             tensors=len(parameters),
+            largest_bytes=max((p.numel() * p.element_size() for p in parameters), default=0),
             state_bytes=owners.tag_state(optimizer),
         )
     )

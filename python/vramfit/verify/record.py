@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,6 +38,10 @@ class Record:
         self._optimizers: list[Any] = []
         self._begun: dict[int, int] = {}  # steps of each optimizer that have begun, by its number
         self._before: dict[tuple[int, int], Any] = {}  # sampled values of parameters before their first step
+        self._not_begun: weakref.WeakSet[Any] = weakref.WeakSet()  # optimizers that have taken no step yet
+        # The same by id(), before the first backward pass: a plan may update them within it, and a script that changes
+        # weights by hand before each step has done so as often as it saw batches.
+        self._before_backward: dict[int, list[float]] = {}
         self._buffers_before: dict[str, list[float]] | None = None
         self._weights_before: dict[_Key, list[float]] = {}  # averages begin at these
         self._finished = self._has_closure = False
@@ -56,6 +61,14 @@ class Record:
         self._samples += samples
         self._data += data
         self._waiting = (0, 0.0)
+        for optimizer in self._not_begun:
+            new = [p for p in _parameters(optimizer) if id(p) not in self._before_backward]
+            self._before_backward.update({id(p): self._sample(p) for p in new})
+        if not self._begun and not self._weights_before:
+            self._weights_before = {key: self._sample(weight) for key, weight in self._trained().items()}
+
+    def on_optimizer(self, optimizer: Any) -> None:
+        self._not_begun.add(optimizer)
 
     def _sum(self, tensor: Any) -> float:
         kept = tensor.detach().real if tensor.is_complex() else tensor.detach()
@@ -74,12 +87,15 @@ class Record:
             return
         if self._buffers_before is None:
             self._buffers_before = {index: self._sample(buffer) for index, buffer in self._buffers()}
-            self._weights_before = {key: self._sample(weight) for key, weight in self._trained().items()}
+            trained = {} if self._weights_before else self._trained()
+            self._weights_before.update({key: self._sample(weight) for key, weight in trained.items()})
         number = self._number(optimizer)
         self._begun[number] = self._begun.get(number, 0) + 1
         if self._begun[number] == 1:
+            self._not_begun.discard(getattr(optimizer, "optimizer", optimizer))
             for index, parameter in enumerate(_parameters(optimizer)):
-                self._before[number, index] = self._sample(parameter)
+                known = self._before_backward.pop(id(parameter), None)
+                self._before[number, index] = self._sample(parameter) if known is None else known
         # A closure makes the gradients within the step.
         self._has_closure = self._waiting[0] > 0
         if not self._has_closure:
@@ -243,6 +259,7 @@ def install(torch: Any, steps: int, outputs: int) -> None:
     atexit.register(finish_at_exit)
     events.batch.listen(record.on_batch)
     events.backward_begin.listen(record.on_backward)
+    events.optimizer_made.listen(record.on_optimizer)
     events.step_begin.listen(record.on_step_begin)
     events.step_end.listen(record.on_step_end)
     events.root_enter.listen(record.on_root_enter)

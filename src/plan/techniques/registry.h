@@ -15,6 +15,7 @@ const Technique& autocast();
 const Technique& checkpoint();
 const Technique& offload_activations();
 const Technique& optimizer();
+const Technique& release_gradients();
 const Technique& validation_batch();
 const Technique& no_grad_validation();
 const Technique& half_evaluation();

@@ -40,7 +40,7 @@ inline model::Job example_job() {
   job.parameters = job.parameter_bytes.count() / 4;
   job.loaders = {{0, 8, 100, "train", {{8, 3, 512, 512}}}, {1, 4, 10, "validate", {{4, 3, 512, 512}}}};
   job.levels = {example_level(12, 200, 20)};
-  job.optimizer = model::OptimizerFacts{"AdamW", std::nullopt, std::nullopt, Bytes::mib(200)};
+  job.optimizer = model::OptimizerFacts{"AdamW", std::nullopt, std::nullopt, Bytes::mib(200), Bytes::mib(10)};
   job.stage_peaks = {example_moment("train", "forward", 2600, 0, 0), example_moment("train", "backward", 2400, 20, 100),
                      example_moment("train", "optimizer", 0, 100, 200),
                      example_moment("validate", "forward", 300, 0, 0)};

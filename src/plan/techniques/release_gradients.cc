@@ -1,0 +1,92 @@
+// Each parameter is updated in the backward pass, as soon as its gradient is there, and the gradient freed at once.
+//
+// Of all gradients, and of the temporaries of the optimizer's step, what is of one parameter is left: at no moment of a
+// step are they alive together. Whether the loop allows it (nothing between backward() and step() may look at
+// gradients) only the run tells.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "plan/techniques/registry.h"
+
+namespace vramfit::plan {
+namespace {
+
+// Those that python/vramfit/apply/release_gradients.py takes.
+constexpr std::array<std::string_view, 12> kOneByOne = {
+    "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD"};
+// An update of one parameter needs temporaries of about twice its size.
+constexpr double kTemporaries = 2;
+// A step launches the kernels for each parameter by itself, where foreach takes many together.
+constexpr double kLaunches = 8;
+// Gradients of which a job holds less than this share of its peak are not worth a run.
+constexpr double kWorthwhile = 0.01;
+
+Bytes gradients_at_most(const model::Job& job) {
+  Bytes most;
+  for (const model::StagePeak& moment : job.stage_peaks) {
+    if (moment.phase == "train") most = std::max(most, moment.holdings.gradients);
+  }
+  return most;
+}
+
+Bytes find_peak(const model::Job& job) {
+  Bytes peak;
+  for (const model::StagePeak& moment : job.stage_peaks) peak = std::max(peak, sum(moment.holdings));
+  return peak;
+}
+
+class ReleaseGradients final : public Technique {
+ public:
+  std::string_view id() const override { return "release_gradients"; }
+  // Which adds up the gradients of several backward passes.
+  std::string_view slot() const override { return micro_batch().slot(); }
+
+  Applicability applies_to(const model::Job& job, const Target&) const override {
+    if (!job.optimizer) return not_possible("no optimizer of torch.optim was seen");
+    const std::string& name = job.optimizer->class_name;
+    if (std::ranges::find(kOneByOne, name) == kOneByOne.end()) {
+      return not_possible(name + " does not treat each parameter by itself");
+    }
+    if (job.precision.scaler) return not_possible("a GradScaler may leave a step out once it knows all gradients");
+    const Bytes all = gradients_at_most(job), peak = find_peak(job);
+    const Bytes freed = std::max(all - job.optimizer->largest, Bytes(0));
+    if (freed <= scaled(peak, kWorthwhile)) {
+      return not_possible(fmt::format("of {} at the peak, gradients hold {}, of which {} are of one parameter",
+                                      to_string(peak), to_string(all),
+                                      to_string(std::min(all, job.optimizer->largest))));
+    }
+    return applicable();
+  }
+
+  std::vector<model::Change> options(const model::Job&, const Target&) const override {
+    return {{std::string(id()), {}}};
+  }
+
+  void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
+    const Bytes largest = job.optimizer->largest, of_update = scaled(largest, kTemporaries);
+    for (model::StagePeak& moment : forecast.stage_peaks) {
+      if (moment.phase != "train") continue;
+      model::Holdings& held = moment.holdings;
+      const bool is_in_backward = moment.stage == "backward";
+      held.gradients = is_in_backward ? std::min(held.gradients, largest) : Bytes(0);
+      if (moment.stage == "optimizer") held.temporaries = std::min(held.temporaries, of_update);
+    }
+    model::StepWork& work = forecast.work;
+    work.launches += work.optimizer_launches * (kLaunches - 1);
+    work.optimizer_launches *= kLaunches;
+    forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
+  }
+
+  std::string describe(const model::Change&) const override { return "gradients released in backward"; }
+};
+
+}  // namespace
+
+const Technique& release_gradients() {
+  static const ReleaseGradients kTechnique;
+  return kTechnique;
+}
+
+}  // namespace vramfit::plan
