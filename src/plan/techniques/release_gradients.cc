@@ -21,7 +21,7 @@ constexpr double kTemporaries = 2;
 // A step launches the kernels for each parameter by itself, where foreach takes many together.
 constexpr double kLaunches = 8;
 // Gradients of which a job holds less than this share of its peak are not worth a run.
-constexpr double kWorthwhile = 0.01;
+constexpr double kWorthReleasing = 0.01;
 
 Bytes gradients_at_most(const model::Job& job) {
   Bytes most;
@@ -52,7 +52,7 @@ class ReleaseGradients final : public Technique {
     if (job.precision.scaler) return not_possible("a GradScaler may leave a step out once it knows all gradients");
     const Bytes all = gradients_at_most(job), peak = find_peak(job);
     const Bytes freed = std::max(all - job.optimizer->largest, Bytes(0));
-    if (freed <= scaled(peak, kWorthwhile)) {
+    if (freed <= scaled(peak, kWorthReleasing)) {
       return not_possible(fmt::format("of {} at the peak, gradients hold {}, of which {} are of one parameter",
                                       to_string(peak), to_string(all),
                                       to_string(std::min(all, job.optimizer->largest))));
