@@ -122,8 +122,8 @@ struct FitResult {
   std::vector<TechniqueRow> techniques;
   std::optional<Floor> floor;         // where no plan fits
   std::vector<HardwareRow> hardware;  // as it is, then with the best plan; each cheapest first
-  bool cheapest_known = false;  // nothing cheaper is left that could fit
-  std::string plan_file;        // where the best plan was written; empty when it was not
+  bool cheapest_known = false;        // nothing cheaper is left that could fit
+  std::string plan_file;              // where the best plan was written; empty when it was not
   std::string prove_command, train_command;
   double seconds = 0, budget_seconds = 0;
   int runs = 0;
