@@ -95,14 +95,14 @@ void unmap_one(Memory& all, uintptr_t begin) {
   const Mapping mapping = found->second;
   all.mappings.erase(found);
   auto* address = reinterpret_cast<void*>(begin);
-  take_range(address);
   forget(address, mapping.bytes);
-  make_inaccessible(address, mapping.bytes);
   Physical& physical = all.physical.at(mapping.handle);
   --physical.mappings;
   const Physical before = physical;
   drop_if_unused(all, mapping.handle);
-  record(VF_RECORD_SEGMENT_FREE, before, begin);
+  record(VF_RECORD_SEGMENT_FREE, before, begin);  // before anybody can see the addresses free
+  take_range(address);
+  make_inaccessible(address, mapping.bytes);
 }
 
 Handle adopt(Memory& all, const Physical& physical) {

@@ -135,10 +135,10 @@ void trim_locked(Pool& pool, size_t keep_bytes) {
       continue;
     }
     const size_t bytes = contents.bytes;
-    unmap(reinterpret_cast<void*>(begin), bytes);
     ledger::give_back(pool.card, static_cast<int64_t>(bytes));
     pool.reserved -= bytes;
-    record(VF_RECORD_SEGMENT_FREE, pool, begin, bytes);
+    record(VF_RECORD_SEGMENT_FREE, pool, begin, bytes);  // before another thread can be given the addresses
+    unmap(reinterpret_cast<void*>(begin), bytes);
     chunk = pool.chunks.erase(chunk);
   }
 }
