@@ -7,6 +7,7 @@
 #include <set>
 
 #include "job/kept_environment.h"
+#include "job/platforms.h"
 #include "job/torch_releases.h"
 #include "job/torchless.h"
 
@@ -35,7 +36,9 @@ int minor_of(const std::string& python_version) {
 std::vector<Interpreter> find_bases(const std::optional<Interpreter>& meant, const Environment& environment) {
   std::vector<Interpreter> bases;
   if (meant) bases.push_back(*meant);
-  for (const char* name : {"python3", "python3.12", "python3.11", "python3.13", "python3.10", "python3.9"}) {
+  std::vector<std::string> names{"python3"};
+  for (const int minor : rank_pythons()) names.push_back(fmt::format("python3.{}", minor));
+  for (const std::string& name : names) {
     const auto path = base::find_program(name, environment);
     if (!path) continue;
     const auto found = inspect_interpreter(*path, environment);
@@ -50,6 +53,13 @@ struct Choice {
   TorchRelease release;
   Interpreter base;
 };
+
+std::unexpected<base::Error> fail_without_python(const std::vector<model::Card>& cards) {
+  const auto pythons = find_pythons(capabilities_of(cards)).or_else([] { return find_pythons(); });
+  return fail(ErrorCode::kNotFound, "there is no python3 on the PATH", {},
+              fmt::format("install Python {}, or name an interpreter that has torch: -- /path/to/python ...",
+                          to_string(*pythons)));
+}
 
 // A version that is not in the table may be asked for: it is untested, and comes without torchvision.
 Result<Choice> choose_asked(const std::string& version, const std::vector<Interpreter>& bases) {
@@ -71,13 +81,11 @@ Result<Choice> choose_any(const std::vector<model::Card>& cards, const std::vect
       return Choice{*release, base};
     }
   }
-  if (bases.empty()) {
-    return fail(ErrorCode::kNotFound, "there is no python3 on the PATH", {},
-                "install Python 3.10 to 3.14, or name an interpreter that has torch: -- /path/to/python ...");
-  }
+  std::string remedy = "emulate cards of one generation";
+  if (const auto pythons = find_pythons(capabilities_of(cards)))
+    remedy = fmt::format("put a Python from {} on the PATH", to_string(*pythons));
   return fail(ErrorCode::kUnsupported, "no release of torch has kernels for these cards and this Python",
-              fmt::format("Python {}", bases.front().python),
-              "emulate cards of one generation, or put a Python from 3.10 to 3.13 on the PATH");
+              fmt::format("Python {}", bases.front().python), std::move(remedy));
 }
 
 std::string name_cards_without_kernels(const std::vector<model::Card>& cards, const Interpreter& interpreter) {
@@ -147,6 +155,7 @@ Environment enter(Environment environment, const KeptEnvironment& kept) {
 Result<JobEnvironment> use_kept(const EnvironmentRequest& request, const std::optional<CommandShape>& shape,
                                 const std::optional<Interpreter>& meant, ProgressSink& progress) {
   const auto bases = find_bases(meant, request.environment);
+  if (bases.empty()) return fail_without_python(request.cards);
   const auto choice = request.torch ? choose_asked(*request.torch, bases) : choose_any(request.cards, bases);
   if (!choice) return std::unexpected(choice.error());
   const auto kept = provide_environment(choice->release, choice->base.program, request.environment, progress);

@@ -1,9 +1,11 @@
 #include "job/environment.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/file.h"
 #include "job/kept_environment.h"
+#include "job/platforms.h"
 #include "job/testing/fake_python.h"
 
 namespace vramfit::job {
@@ -168,6 +170,42 @@ TEST(Environment, a_python_without_a_wheel_for_the_version_is_refused_with_the_r
   const auto job = choose(asked);
   ASSERT_FALSE(job);
   EXPECT_EQ(job.error().what, "torch 2.6.0 needs Python 3.9 to 3.13, and none is on the PATH");
+}
+
+TEST(Environment, the_newest_python_of_the_table_is_found_under_its_own_name) {
+  FakeMachine machine;
+  const int newest = find_pythons()->last;
+  machine.add_python(fmt::format("bin/python3.{}", newest), fmt::format("3.{}.0", newest));
+  auto asked = request(machine, {"python", "train.py"});
+  asked.torch = torch_releases().front().version;
+  asked.environment["FAKE_TORCH"] = asked.torch.value() + "+cu130";
+  const auto job = choose(asked);
+  ASSERT_TRUE(job) << base::to_string(job.error());
+  EXPECT_TRUE(job->is_kept);
+}
+
+TEST(Environment, a_machine_without_python_is_told_which_would_do) {
+  FakeMachine machine;
+  auto asked = request(machine, {"python", "train.py"});
+  for (const bool is_asked : {false, true}) {
+    if (is_asked) asked.torch = "9.9.0";
+    const auto job = choose(asked);
+    ASSERT_FALSE(job);
+    EXPECT_EQ(job.error().what, "there is no python3 on the PATH");
+    EXPECT_NE(job.error().remedy.find(fmt::format("install Python {}, or", to_string(*find_pythons()))),
+              std::string::npos)
+        << job.error().remedy;
+  }
+}
+
+TEST(Environment, cards_that_only_an_older_torch_knows_are_told_its_pythons) {
+  FakeMachine machine;
+  machine.add_python("bin/python3", "3.14.0");
+  auto asked = request(machine, {"python", "train.py"});
+  asked.cards = {kPascal};
+  EXPECT_EQ(choose(asked).error().remedy, "put a Python from 3.9 to 3.13 on the PATH");
+  asked.cards = {kPascal, card("NVIDIA B200", 10, 0)};
+  EXPECT_EQ(choose(asked).error().remedy, "emulate cards of one generation");
 }
 
 TEST(Environment, a_launcher_that_a_kept_environment_lacks_is_told_how_to_get) {

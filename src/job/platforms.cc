@@ -40,6 +40,10 @@ TorchRelease read_release(const nlohmann::json& row) {
   return release;
 }
 
+bool has_wheel_for(const TorchRelease& release, int python_minor) {
+  return python_minor >= release.python_first && python_minor <= release.python_last;
+}
+
 void add_unknown_torch(const Interpreter& interpreter, const Platforms& known, std::vector<std::string>& said) {
   if (interpreter.torch.empty() || known.torch.empty()) return;
   const auto line = line_of(interpreter.torch);
@@ -53,6 +57,21 @@ void add_unknown_torch(const Interpreter& interpreter, const Platforms& known, s
   } else if (line < oldest) {
     said.push_back(fmt::format("torch {} is older than those that this vramfit is tested with ({} to {})",
                                interpreter.torch, say(oldest), say(newest)));
+  }
+}
+
+void add_unknown_python(const Interpreter& interpreter, const Platforms& known, std::vector<std::string>& said) {
+  const auto pythons = find_pythons({}, known);
+  if (interpreter.python.empty() || !pythons) return;
+  const auto line = line_of(interpreter.python);
+  if (line > std::pair(3, pythons->last)) {
+    said.push_back(
+        fmt::format("Python {} is newer than those that this vramfit knows ({}): what the hooks and the recorder need "
+                    "of it is untested",
+                    interpreter.python, to_string(*pythons)));
+  } else if (line < std::pair(3, pythons->first)) {
+    said.push_back(fmt::format("Python {} is older than those that this vramfit is tested with ({})",
+                               interpreter.python, to_string(*pythons)));
   }
 }
 
@@ -77,6 +96,32 @@ const Platforms& platforms() {
   return known;
 }
 
+std::string to_string(PythonRange range) { return fmt::format("3.{} to 3.{}", range.first, range.last); }
+
+std::optional<PythonRange> find_pythons(const std::vector<model::ComputeCapability>& cards, const Platforms& known) {
+  std::optional<PythonRange> range;
+  for (const TorchRelease& release : known.torch) {
+    const auto built = parse_architectures(release.architectures);
+    if (!std::ranges::all_of(cards, [&](const auto& card) { return has_kernels_for(built, card); })) continue;
+    if (!range) range = {release.python_first, release.python_last};
+    range = {std::min(range->first, release.python_first), std::max(range->last, release.python_last)};
+  }
+  return range;
+}
+
+std::vector<int> rank_pythons(const Platforms& known) {
+  const auto range = find_pythons({}, known).value_or(PythonRange{0, -1});
+  std::vector<std::pair<std::int64_t, int>> counted;  // releases with a wheel for it, the minor version
+  for (int minor = range.first; minor <= range.last; ++minor) {
+    counted.emplace_back(std::ranges::count_if(known.torch, [&](const auto& one) { return has_wheel_for(one, minor); }),
+                         minor);
+  }
+  std::ranges::sort(counted, std::greater<>());
+  std::vector<int> minors;
+  for (const auto& [count, minor] : counted) minors.push_back(minor);
+  return minors;
+}
+
 base::Result<void> check_cuda(const Interpreter& interpreter, const Platforms& known) {
   if (interpreter.cuda.empty()) return {};
   const int major = line_of(interpreter.cuda).first;
@@ -93,6 +138,7 @@ base::Result<void> check_cuda(const Interpreter& interpreter, const Platforms& k
 std::vector<std::string> describe_unknown(const Interpreter& interpreter, const Platforms& known) {
   std::vector<std::string> said;
   add_unknown_torch(interpreter, known, said);
+  add_unknown_python(interpreter, known, said);
   return said;
 }
 

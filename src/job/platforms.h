@@ -2,6 +2,7 @@
 #ifndef VRAMFIT_JOB_PLATFORMS_H
 #define VRAMFIT_JOB_PLATFORMS_H
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,20 @@ Platforms parse_platforms(std::string_view text);
 
 // What is compiled in.
 const Platforms& platforms();
+
+// Minor versions of Python 3.
+struct PythonRange {
+  int first = 0, last = 0;
+  friend bool operator==(const PythonRange&, const PythonRange&) = default;
+};
+std::string to_string(PythonRange range);  // "3.9 to 3.15"
+
+// Those that a wheel of a known torch with kernels for all of these cards is for; none: no release has them all.
+std::optional<PythonRange> find_pythons(const std::vector<model::ComputeCapability>& cards = {},
+                                        const Platforms& known = platforms());
+
+// The minor versions to look for on a machine: those that most releases have wheels for first, of these the newest.
+std::vector<int> rank_pythons(const Platforms& known = platforms());
 
 // Refuses a torch whose CUDA has no stand-ins: it would not come to its end of being imported.
 base::Result<void> check_cuda(const Interpreter& interpreter, const Platforms& known = platforms());

@@ -55,6 +55,45 @@ TEST(Platforms, a_torch_of_the_future_or_the_past_is_said_to_be_untested) {
   EXPECT_TRUE(older[0].starts_with("torch 2.1.2+cu121 is older than those")) << older[0];
 }
 
+TEST(Platforms, a_python_of_the_future_or_the_past_is_said_to_be_untested) {
+  Interpreter interpreter = with("2.12.1+cu130", "13.0");
+  interpreter.python = "3.19.0a2";
+  const auto newer = describe_unknown(interpreter);
+  ASSERT_EQ(newer.size(), 1u);
+  EXPECT_TRUE(newer[0].starts_with("Python 3.19.0a2 is newer than those that this vramfit knows (3.9 to ")) << newer[0];
+  interpreter.python = "3.8.18";
+  const auto older = describe_unknown(interpreter);
+  ASSERT_EQ(older.size(), 1u);
+  EXPECT_TRUE(older[0].starts_with("Python 3.8.18 is older than those")) << older[0];
+  interpreter.python = "3.9.2";
+  EXPECT_TRUE(describe_unknown(interpreter).empty());
+}
+
+const Platforms kThreeReleases = parse_platforms(R"({"torch": [
+    {"version": "2.19.0", "cuda": "14.0", "torchvision": "", "triton": "", "sympy": "sympy", "python": [17, 19],
+     "architectures": "sm_90", "tested": "starts and trains"},
+    {"version": "2.18.0", "cuda": "14.0", "torchvision": "", "triton": "", "sympy": "sympy", "python": [16, 18],
+     "architectures": "sm_90", "tested": "throughout"},
+    {"version": "2.17.0", "cuda": "14.0", "torchvision": "", "triton": "", "sympy": "sympy", "python": [15, 17],
+     "architectures": "sm_80 sm_90", "tested": "throughout"}], "cuda_majors": [14], "drivers": {"14.0": "610.1"}})");
+
+TEST(Platforms, the_pythons_of_cards_are_those_with_wheels_that_have_kernels_for_all) {
+  EXPECT_EQ(find_pythons({}, kThreeReleases), (PythonRange{15, 19}));
+  EXPECT_EQ(find_pythons({{9, 0}}, kThreeReleases), (PythonRange{15, 19}));
+  EXPECT_EQ(find_pythons({{9, 0}, {8, 0}}, kThreeReleases), (PythonRange{15, 17}));
+  EXPECT_FALSE(find_pythons({{7, 0}}, kThreeReleases));
+  EXPECT_EQ(to_string({15, 17}), "3.15 to 3.17");
+}
+
+TEST(Platforms, a_python_that_most_releases_know_is_looked_for_first) {
+  EXPECT_EQ(rank_pythons(kThreeReleases), (std::vector{17, 18, 16, 19, 15}));
+  const auto all = rank_pythons();
+  for (const TorchRelease& release : platforms().torch) {
+    for (int minor = release.python_first; minor <= release.python_last; ++minor)
+      EXPECT_NE(std::ranges::find(all, minor), all.end()) << minor;
+  }
+}
+
 TEST(Platforms, one_entry_makes_a_release_known) {
   const Platforms later = parse_platforms(R"({"torch": [{"version": "2.19.0", "cuda": "14.0", "torchvision": "0.33.0",
       "triton": "4.0.0", "sympy": "sympy", "python": [12, 16], "architectures": "sm_90", "tested": "throughout"}],
