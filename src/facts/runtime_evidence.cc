@@ -47,14 +47,13 @@ std::optional<model::OomMoment> last_oom(const RunFacts& facts) {
     if (!history.ooms.empty()) where = &history;
   }
   if (where == nullptr) return std::nullopt;
-  static constexpr const char* kStages[] = {"other", "forward", "backward", "optimizer", "input"};
   const liveness::OomEvent& event = where->ooms.back();
   const auto process = static_cast<std::size_t>(event.process);
   const Recording& recording = facts.recordings[process];
   model::OomMoment moment;
   moment.device = where->device;
   moment.phase = model::phase_name(event.phase);
-  moment.stage = event.stage < std::size(kStages) ? kStages[event.stage] : "other";
+  moment.stage = model::stage_name(event.stage);
   moment.scope = recording.text(event.scope);
   moment.line = recording.text(event.line);
   moment.tried = event.tried;

@@ -16,21 +16,6 @@ using liveness::Block;
 using liveness::EventIndex;
 using model::Holdings;
 
-std::string_view stage_name(std::uint8_t stage) {
-  switch (stage) {
-    case VF_STAGE_FORWARD:
-      return "forward";
-    case VF_STAGE_BACKWARD:
-      return "backward";
-    case VF_STAGE_OPTIMIZER:
-      return "optimizer";
-    case VF_STAGE_INPUT:
-      return "input";
-    default:
-      return "other";
-  }
-}
-
 Bytes& field_of(Holdings& holdings, const Block& block) {
   const std::string_view owner = liveness::owner_name(block);
   if (owner == "weights") return holdings.weights;
@@ -67,7 +52,7 @@ std::vector<model::StagePeak> find_peaks_of_card(const liveness::CardHistory& hi
   std::vector<model::StagePeak> moments;
   for (const auto& [where, peak] : fullest) {
     moments.push_back(
-        {std::string(model::phase_name(where.first)), std::string(stage_name(where.second)), peak.second});
+        {std::string(model::phase_name(where.first)), std::string(model::stage_name(where.second)), peak.second});
   }
   return moments;
 }

@@ -126,14 +126,12 @@ bool slides(const Sites& sites, const Site& site, std::size_t first) {
   return false;
 }
 
-constexpr const char* kStages[] = {"other", "forward", "backward", "optimizer", "input"};
-
 GrowingLine describe(const Site& site, const std::map<std::size_t, Generation>& generations,
                      std::pair<std::size_t, std::size_t> row, const model::Recording& recording) {
   GrowingLine line;
   line.line = recording.text(site.line);
   line.scope = recording.text(site.scope);
-  line.stage = site.stage < std::size(kStages) ? kStages[site.stage] : "other";
+  line.stage = model::stage_name(site.stage);
   std::int64_t blocks = 0;
   for (auto at = generations.lower_bound(row.first); at != generations.end() && at->first <= row.second; ++at) {
     line.live += at->second.bytes;

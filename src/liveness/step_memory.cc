@@ -59,7 +59,7 @@ std::vector<GrowingLine> lines_at(const CardHistory& history, std::span<const Re
     GrowingLine& line = lines[std::string(recording.text(block.line))];
     line.line = recording.text(block.line);
     if (line.scope.empty()) line.scope = recording.text(block.scope);
-    line.stage = block.stage == VF_STAGE_INPUT ? "input" : "forward";
+    line.stage = model::stage_name(block.stage == VF_STAGE_INPUT ? VF_STAGE_INPUT : VF_STAGE_FORWARD);
     line.live += block.size;
   }
   std::vector<GrowingLine> sorted;

@@ -1,12 +1,11 @@
 #include "model/recording.h"
 
-#include <array>
-
 namespace vramfit::model {
 
-std::string_view phase_name(std::uint8_t phase) {
-  static constexpr std::array<std::string_view, kPhaseCount> kNames = {"load", "train", "validate", "test", "save"};
-  return phase < kNames.size() ? kNames[phase] : "unknown";
+std::string_view phase_name(std::uint8_t phase) { return phase < kPhaseNames.size() ? kPhaseNames[phase] : "unknown"; }
+
+std::string_view stage_name(std::uint8_t stage) {
+  return kStageNames[stage < kStageNames.size() ? stage : static_cast<std::uint8_t>(VF_STAGE_OTHER)];
 }
 
 }  // namespace vramfit::model

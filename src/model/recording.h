@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/notes.h"
+#include "model/number_names.h"
 #include "model/unread_input.h"
 
 namespace vramfit::model {
@@ -32,9 +33,11 @@ struct Recording {
   }
 };
 
-// The names of enum vf_phase as the result spells them: "load", "train", "validate", "test", "save".
+// The names of enum vf_phase and enum vf_stage as the result spells them: "train", "forward". A number that nobody
+// knows is "unknown" as a phase, and "other" as a stage.
 std::string_view phase_name(std::uint8_t phase);
-inline constexpr int kPhaseCount = 5;
+std::string_view stage_name(std::uint8_t stage);
+inline constexpr int kPhaseCount = static_cast<int>(kPhaseNames.size());
 
 }  // namespace vramfit::model
 

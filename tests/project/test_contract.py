@@ -88,6 +88,22 @@ def test_a_contract_that_the_documentation_does_not_follow_fails(root: Path, tmp
     assert generate(tmp_path, "--check").returncode == 0
 
 
+def test_names_of_phases_and_stages_are_made_of_the_contract(root: Path, tmp_path: Path) -> None:
+    shutil.copytree(root / "python" / "vramfit" / "contract", tmp_path / "python" / "vramfit" / "contract")
+    (tmp_path / "tools").mkdir()
+    shutil.copy(root / "tools" / "generate_contract", tmp_path / "tools")
+    numbers = tmp_path / "python" / "vramfit" / "contract" / "numbers.py"
+    as_it_is = numbers.read_text()
+    numbers.write_text(as_it_is.replace("    SAVE = 4", "    SAVE = 4\n    EXPORT = 5"))
+    assert generate(tmp_path, str(tmp_path / "out")).returncode == 0
+    made = (tmp_path / "out" / "model" / "number_names.h").read_text()
+    assert '({"load", "train", "validate", "test", "save", "export"})' in made
+    assert '({"other", "forward", "backward", "optimizer", "input"})' in made
+    numbers.write_text(as_it_is.replace("SAVE = 4", "SAVE = 5"))
+    refused = generate(tmp_path, str(tmp_path / "out"))
+    assert refused.returncode != 0 and "the numbers of Phase are not 0, 1, 2" in refused.stderr
+
+
 def test_a_type_that_nobody_knows_is_refused(root: Path, tmp_path: Path) -> None:
     shutil.copytree(root / "python" / "vramfit" / "contract", tmp_path / "python" / "vramfit" / "contract")
     (tmp_path / "tools").mkdir()
