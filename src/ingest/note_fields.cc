@@ -13,12 +13,19 @@ namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;  // no card, and no sum over cards, comes near it
 
+constexpr std::size_t kMostNames = 5;
+
 bool is_whole(const json& from) {
   if (from.is_number_unsigned()) return from.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
   return from.is_number_integer();
 }
 
 }  // namespace
+
+void UnreadFields::add_name(std::string_view name) {
+  const bool is_new = std::ranges::find(names, name) == names.end();
+  if (is_new && names.size() < kMostNames) names.emplace_back(name);
+}
 
 bool read(const json& from, std::string& into, UnreadFields& unread) {
   if (!from.is_string()) return ++unread.count, false;
@@ -80,7 +87,7 @@ bool ReadObject::end() const {
   for (const auto& [name, value] : from_.items()) {
     if (std::ranges::find(taken_, name) != taken_.end()) continue;
     ++unread_.count;
-    if (unread_.first.empty()) unread_.first = name;
+    unread_.add_name(name);
   }
   return true;
 }

@@ -21,7 +21,9 @@ namespace vramfit::ingest {
 // Fields that nobody reads, and values of another type or out of all bounds.
 struct UnreadFields {
   std::int64_t count = 0;
-  std::string first;  // the name of the first
+  std::vector<std::string> names;  // of the first few
+
+  void add_name(std::string_view name);
 };
 
 // False: the value as a whole is of another type. It was counted then, and `into` is as it was.
@@ -77,7 +79,7 @@ class ReadObject {
     if (found == nullptr) return;
     const std::int64_t before = unread_.count;
     read(*found, into, unread_);
-    if (unread_.count > before && unread_.first.empty()) unread_.first = name;
+    if (unread_.count > before) unread_.add_name(name);
   }
   void skip(const char* name) { find(name); }
   bool end() const;

@@ -24,7 +24,7 @@ TEST(NoteFields, a_note_becomes_its_struct) {
                      {"stack", {{{"file", "train.py"}, {"line", 12}, {"function", "main"}, {"code", "step()"}}}},
                      {"loading", {{"how", "to"}, {"root", "net"}, {"module", "fc"}, {"on_card_bytes", 4096}}}};
   const model::Notes notes = read_one(note, unread);
-  EXPECT_EQ(unread.count, 0) << unread.first;
+  EXPECT_EQ(unread.count, 0) << unread.names.size();
   const auto& oom = notes.oom.at(0);
   EXPECT_EQ(oom.stack.at(0).line, 12);
   EXPECT_EQ(oom.loading->on_card_bytes, base::Bytes(4096));
@@ -37,7 +37,7 @@ TEST(NoteFields, unknown_kinds_are_refused_and_unknown_fields_counted_by_name) {
   EXPECT_FALSE(read_note("no_such_kind", json::object(), notes, unread));
   read_one({{"kind", "open"}, {"text", "x"}, {"colour", 3}}, unread);
   EXPECT_EQ(unread.count, 1);
-  EXPECT_EQ(unread.first, "colour");
+  EXPECT_EQ(unread.names, std::vector<std::string>{"colour"});
 }
 
 TEST(NoteFields, values_of_another_type_leave_the_fields_start) {
@@ -45,7 +45,7 @@ TEST(NoteFields, values_of_another_type_leave_the_fields_start) {
     UnreadFields unread;
     const auto notes = read_one({{"kind", "late_growth"}, {"counter", "step"}, {"bytes_per_round", wrong}}, unread);
     EXPECT_EQ(unread.count, 1) << wrong;
-    EXPECT_EQ(unread.first, "bytes_per_round");
+    EXPECT_EQ(unread.names.at(0), "bytes_per_round");
     EXPECT_EQ(notes.late_growth.at(0).bytes_per_round, base::Bytes(0)) << wrong;
   }
 }

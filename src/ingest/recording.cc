@@ -1,6 +1,7 @@
 #include "ingest/recording.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -160,7 +161,9 @@ model::Notes parse_notes(std::string_view text, std::map<std::string, UnreadInpu
     const auto& kind = named->get_ref<const std::string&>();
     UnreadFields fields;
     if (!read_note(kind, object, notes, fields)) return count(unread, LossKind::kNoteKindUnknown, 1, kind);
-    if (fields.count > 0) count(unread, LossKind::kNoteFieldOdd, fields.count, kind + "." + fields.first);
+    if (fields.count == 0) return;
+    const std::string named_fields = fmt::format("{}", fmt::join(fields.names, ", " + kind + "."));
+    count(unread, LossKind::kNoteFieldOdd, fields.count, kind + "." + named_fields);
   });
   return notes;
 }

@@ -110,6 +110,10 @@ TEST(Recording, notes_that_are_no_notes_are_counted) {
   EXPECT_EQ(unread.at("note_kind_unknown").count, 1);
   EXPECT_EQ(unread.at("note_kind_unknown").first, "of tomorrow");
   EXPECT_EQ(unread.at("note_field_odd").first, "open.text");
+  std::map<std::string, model::UnreadInput> two;
+  parse_notes("{\"kind\":\"open\",\"text\":[],\"extra\":1}", two);
+  EXPECT_EQ(two.at("note_field_odd").count, 2);
+  EXPECT_EQ(two.at("note_field_odd").first, "open.text, open.extra");
 }
 
 TEST(Recording, a_run_folder_gives_one_recording_a_process) {
