@@ -50,12 +50,12 @@ std::string asked_build(const std::string& folder, const std::string& preload) {
 }  // namespace
 
 Client::Client(std::string program, std::string folder, std::string preload, std::string cache_file,
-               int patience_seconds)
+               std::chrono::seconds limit)
     : program_(std::move(program)),
       folder_(std::move(folder)),
       preload_(std::move(preload)),
       cache_file_(std::move(cache_file)),
-      patience_seconds_(patience_seconds) {}
+      limit_(limit) {}
 
 Client::~Client() { stop(); }
 
@@ -67,13 +67,17 @@ void Client::stop() {
   process_ = -1;
 }
 
-// What the oracle says next. One that says nothing may be stuck for ever: it is ended, and the job goes on without.
-std::expected<std::string, std::string> Client::hear(const char* went_away) {
-  auto frame = read_frame(from_, patience_seconds_);
-  if (frame) return frame;
-  if (frame.error() != "no answer") return std::unexpected(went_away);
+// Why a frame did not come through, in words. An oracle that is late may be stuck for ever, and one that closed its end
+// need not have ended: it is ended, so that nobody waits for it, and the job goes on without.
+std::string Client::give_up(const std::string& error, const char* went_away) {
   kill(process_, SIGKILL);
-  return std::unexpected("the cuDNN oracle gave no answer for " + std::to_string(patience_seconds_) + " s");
+  return error == kLate ? "the cuDNN oracle gave no answer for " + std::to_string(limit_.count()) + " s" : went_away;
+}
+
+std::expected<std::string, std::string> Client::hear(const char* went_away) {
+  auto frame = read_frame(from_, limit_);
+  if (!frame) return std::unexpected(give_up(frame.error(), went_away));
+  return frame;
 }
 
 std::expected<void, std::string> Client::start() {
@@ -111,7 +115,8 @@ std::expected<void, std::string> Client::start() {
 }
 
 std::expected<Answer, std::string> Client::exchange(const std::string& question) {
-  if (!write_frame(to_, question, patience_seconds_)) return std::unexpected("the cuDNN oracle went away");
+  const auto written = write_frame(to_, question, limit_);
+  if (!written) return std::unexpected(give_up(written.error(), "the cuDNN oracle went away"));
   const auto frame = hear("the cuDNN oracle went away while answering");
   if (!frame) return std::unexpected(frame.error());
   return decode_answer(*frame);

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <expected>
 #include <mutex>
 #include <string>
@@ -19,9 +20,9 @@ class Client {
  public:
   // program: path of vramfit-cudnn-oracle. folder: where the real libcudnn_graph.so.9 lies. preload: our libcublasLt,
   // which cuDNN's heuristics ask for its version. cache_file: may be empty.
-  // patience_seconds: how long one answer may take; cuDNN loads gigabytes before its first.
+  // limit: how long one question may take to be taken, and one answer to come; cuDNN loads gigabytes before its first.
   Client(std::string program, std::string folder, std::string preload, std::string cache_file,
-         int patience_seconds = 120);
+         std::chrono::seconds limit = std::chrono::seconds(120));
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client();
@@ -35,6 +36,7 @@ class Client {
   void load_cache();
   void keep(const std::string& key, const std::string& answer);
   std::expected<std::string, std::string> hear(const char* went_away);
+  std::string give_up(const std::string& error, const char* went_away);
   void stop();
 
   std::string program_, folder_, preload_, cache_file_;
@@ -46,7 +48,7 @@ class Client {
   pid_t process_ = -1;
   pid_t owner_ = -1;  // the process that started it: a forked child must not share its pipes
   int to_ = -1, from_ = -1;
-  int patience_seconds_;
+  std::chrono::seconds limit_;
 };
 
 }  // namespace vramfit::cudnn_oracle

@@ -127,11 +127,29 @@ TEST(Client, an_oracle_that_never_answers_is_given_up) {
   const Folder folder;
   std::ofstream(folder.at("silent")) << "#!/bin/sh\nexec sleep 1000\n";
   chmod(folder.at("silent").c_str(), 0755);
-  Client client(folder.at("silent"), "/nowhere", "", "", 1);
+  Client client(folder.at("silent"), "/nowhere", "", "", std::chrono::seconds(1));
   const auto answer = client.ask(question());
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error(), "the cuDNN oracle gave no answer for 1 s");
   EXPECT_EQ(client.ask(question()).error(), answer.error()) << "at once: it is not asked again";
+}
+
+TEST(Client, an_oracle_that_reads_no_question_is_given_up) {
+  const Folder folder;
+  folder.program(kHello, kAnswer);  // leaves the file hello
+  std::ofstream(folder.at("deaf")) << "#!/bin/sh\ncat " << folder.at("hello") << "\nexec sleep 1000\n";
+  chmod(folder.at("deaf").c_str(), 0755);
+  Question large = question();
+  large.device_json = std::string(size_t{1} << 20, ' ');  // more than a pipe holds
+  Client client(folder.at("deaf"), "/nowhere", "", "", std::chrono::seconds(1));
+  EXPECT_EQ(client.ask(large).error(), "the cuDNN oracle gave no answer for 1 s");
+}
+
+TEST(Client, an_oracle_that_closes_its_end_and_lives_on_is_not_waited_for) {
+  const Folder folder;
+  std::ofstream(folder.at("closed")) << "#!/bin/sh\nexec >&-\nexec sleep 1000\n";
+  chmod(folder.at("closed").c_str(), 0755);
+  EXPECT_EQ(Client(folder.at("closed"), "/nowhere", "", "").ask(question()).error(), "the cuDNN oracle ended at once");
 }
 
 }  // namespace

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <climits>
 #include <cstring>
-#include <optional>
 
 namespace vramfit::cudnn_oracle {
 namespace {
@@ -110,42 +108,48 @@ bool children_come_first(const Question& question) {
   return true;
 }
 
-// When a frame has to be there; none: whenever.
-using Deadline = std::optional<std::chrono::steady_clock::time_point>;
-
-Deadline deadline_in(int seconds) {
-  if (seconds <= 0) return std::nullopt;
-  return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-}
-
-bool is_ready(int fd, short events, const Deadline& deadline) {
-  pollfd wanted = {.fd = fd, .events = events, .revents = 0};
-  while (true) {
-    int left = -1;
-    if (deadline) {
-      const auto time = *deadline - std::chrono::steady_clock::now();
-      left = static_cast<int>(
-          std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::milliseconds>(time).count()));
-    }
-    const int ready = ::poll(&wanted, 1, left);
-    if (ready >= 0 || errno != EINTR) return ready > 0;
+// When a whole frame has to be through; none: it may take for ever.
+class Deadline {
+ public:
+  explicit Deadline(const std::optional<std::chrono::milliseconds>& limit) {
+    if (limit) at_ = Clock::now() + *limit;
   }
+  bool is_set() const { return at_.has_value(); }
+  // For poll: how long is left.
+  int milliseconds_left() const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*at_ - Clock::now()).count();
+    return static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> at_;
+};
+
+bool is_ready_before(int fd, short events, const Deadline& deadline) {
+  pollfd wanted = {.fd = fd, .events = events, .revents = 0};
+  int ready = -1;
+  do {
+    ready = ::poll(&wanted, 1, deadline.milliseconds_left());
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
 }
 
-enum class Moved { kAll, kEnded, kLate };
+enum class Transfer : uint8_t { kDone, kClosed, kLate };
 
-// A write of no more than PIPE_BUF does not block where poll() says that there is room.
-Moved transfer(int fd, char* data, size_t size, bool writing, const Deadline& deadline, size_t& done) {
+Transfer transfer(int fd, char* data, size_t size, bool writing, const Deadline& deadline, size_t& done) {
+  // A pipe that is ready takes PIPE_BUF bytes at once; for more a write would wait, and no deadline ends that.
+  const size_t most = writing && deadline.is_set() ? PIPE_BUF : SIZE_MAX;
   done = 0;
   while (done < size) {
-    if (!is_ready(fd, writing ? POLLOUT : POLLIN, deadline)) return Moved::kLate;
-    const size_t part = writing ? std::min<size_t>(size - done, PIPE_BUF) : size - done;
-    const ssize_t n = writing ? ::write(fd, data + done, part) : ::read(fd, data + done, part);
+    if (deadline.is_set() && !is_ready_before(fd, writing ? POLLOUT : POLLIN, deadline)) return Transfer::kLate;
+    const size_t now = std::min(size - done, most);
+    const ssize_t n = writing ? ::write(fd, data + done, now) : ::read(fd, data + done, now);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return Moved::kEnded;
+    if (n <= 0) return Transfer::kClosed;
     done += static_cast<size_t>(n);
   }
-  return Moved::kAll;
+  return Transfer::kDone;
 }
 
 }  // namespace
@@ -222,27 +226,31 @@ std::expected<Answer, std::string> decode_answer(const std::string& bytes) {
   return answer;
 }
 
-bool write_frame(int fd, const std::string& bytes, int patience_seconds) {
+std::expected<void, std::string> write_frame(int fd, const std::string& bytes, Limit limit) {
+  const Deadline deadline(limit);
   const auto size = static_cast<uint32_t>(bytes.size());
   std::string frame(sizeof size, '\0');
   std::memcpy(frame.data(), &size, sizeof size);
   frame += bytes;
   size_t done = 0;
-  return transfer(fd, frame.data(), frame.size(), true, deadline_in(patience_seconds), done) == Moved::kAll;
+  const Transfer outcome = transfer(fd, frame.data(), frame.size(), true, deadline, done);
+  if (outcome == Transfer::kLate) return std::unexpected(kLate);
+  if (outcome == Transfer::kClosed) return std::unexpected("end");
+  return {};
 }
 
-std::expected<std::string, std::string> read_frame(int fd, int patience_seconds) {
-  const Deadline deadline = deadline_in(patience_seconds);
+std::expected<std::string, std::string> read_frame(int fd, Limit limit) {
+  const Deadline deadline(limit);
   uint32_t size = 0;
   size_t done = 0;
-  const Moved length = transfer(fd, reinterpret_cast<char*>(&size), sizeof size, false, deadline, done);
-  if (length == Moved::kLate) return std::unexpected("no answer");
-  if (length == Moved::kEnded) return std::unexpected(done == 0 ? "end" : "truncated length");
+  Transfer outcome = transfer(fd, reinterpret_cast<char*>(&size), sizeof size, false, deadline, done);
+  if (outcome == Transfer::kLate) return std::unexpected(kLate);
+  if (outcome == Transfer::kClosed) return std::unexpected(done == 0 ? "end" : "truncated length");
   if (size > kLargestFrame) return std::unexpected("frame larger than any question");
   std::string bytes(size, '\0');
-  const Moved rest = transfer(fd, bytes.data(), bytes.size(), false, deadline, done);
-  if (rest == Moved::kLate) return std::unexpected("no answer");
-  if (rest == Moved::kEnded) return std::unexpected("truncated frame");
+  outcome = transfer(fd, bytes.data(), bytes.size(), false, deadline, done);
+  if (outcome == Transfer::kLate) return std::unexpected(kLate);
+  if (outcome == Transfer::kClosed) return std::unexpected("truncated frame");
   return bytes;
 }
 

@@ -5,8 +5,10 @@
 // One frame is a 4-byte little-endian length followed by that many bytes.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,9 +60,12 @@ std::string encode(const Answer& answer);
 std::expected<Question, std::string> decode_question(const std::string& bytes);
 std::expected<Answer, std::string> decode_answer(const std::string& bytes);
 
-// One frame on a file descriptor, the whole of it within so many seconds (0: waited for without end). read_frame: the
-// error "end" at a clean end of file, "no answer" where it is not there in time.
-bool write_frame(int fd, const std::string& bytes, int patience_seconds = 0);
-std::expected<std::string, std::string> read_frame(int fd, int patience_seconds = 0);
+// One frame on a file descriptor. The error is "end" where the other side has closed it (reading: before a frame),
+// kLate where the whole frame was not through within the limit, wherever in it the other side stopped. No limit: files,
+// and the oracle itself, which waits for questions as long as its job runs.
+using Limit = std::optional<std::chrono::milliseconds>;
+inline constexpr const char* kLate = "no answer";
+std::expected<void, std::string> write_frame(int fd, const std::string& bytes, Limit limit = {});
+std::expected<std::string, std::string> read_frame(int fd, Limit limit = {});
 
 }  // namespace vramfit::cudnn_oracle

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <thread>
+
 namespace vramfit::cudnn_oracle {
 namespace {
 
@@ -69,16 +71,56 @@ TEST(Wire, frames_cross_a_pipe_and_a_clean_end_is_told_from_a_torn_one) {
   close(ends[0]);
 }
 
-TEST(Wire, one_time_limit_holds_for_a_whole_frame) {
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  ASSERT_EQ(write(ends[1], "\x09\x00", 2), 2);  // half of a length
-  EXPECT_EQ(read_frame(ends[0], 1).error(), "no answer");
-  ASSERT_EQ(write(ends[1], "\x09\x00\x00\x00to", 6), 6);  // a part of a frame
-  EXPECT_EQ(read_frame(ends[0], 1).error(), "no answer");
-  EXPECT_FALSE(write_frame(ends[1], std::string(1 << 20, 'x'), 1)) << "nobody reads";
-  close(ends[0]);
-  close(ends[1]);
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+struct Pipe {
+  Pipe() { EXPECT_EQ(pipe(ends), 0); }
+  ~Pipe() {
+    for (const int end : ends) close(end);
+  }
+  int ends[2] = {};
+};
+
+TEST(Wire, a_peer_that_stops_within_a_frame_is_late) {
+  for (const std::string& begun : {std::string(), std::string("\x05\0", 2), std::string("\x05\0\0\0hel", 7)}) {
+    const Pipe pipe;
+    ASSERT_EQ(write(pipe.ends[1], begun.data(), begun.size()), static_cast<ssize_t>(begun.size()));
+    const auto began = Clock::now();
+    EXPECT_EQ(read_frame(pipe.ends[0], milliseconds(100)).error(), kLate) << begun.size();
+    EXPECT_LT(Clock::now() - began, milliseconds(5000));
+  }
+}
+
+TEST(Wire, a_peer_that_writes_a_byte_now_and_then_does_not_put_the_limit_off) {
+  const Pipe pipe;
+  std::thread peer([&] {
+    const std::string frame("\x64\0\0\0slowly", 10);
+    for (const char byte : frame) {
+      ASSERT_EQ(write(pipe.ends[1], &byte, 1), 1);
+      std::this_thread::sleep_for(milliseconds(60));
+    }
+  });
+  const auto began = Clock::now();
+  EXPECT_EQ(read_frame(pipe.ends[0], milliseconds(200)).error(), kLate);
+  EXPECT_LT(Clock::now() - began, milliseconds(500));
+  peer.join();
+}
+
+TEST(Wire, a_peer_that_reads_nothing_is_late) {
+  const Pipe pipe;
+  const std::string more_than_a_pipe_holds(size_t{1} << 20, 'x');
+  const auto began = Clock::now();
+  EXPECT_EQ(write_frame(pipe.ends[1], more_than_a_pipe_holds, milliseconds(100)).error(), kLate);
+  EXPECT_LT(Clock::now() - began, milliseconds(5000));
+}
+
+TEST(Wire, a_large_frame_crosses_within_its_limit) {
+  const Pipe pipe;
+  const std::string large(size_t{1} << 20, 'x');
+  std::thread writer([&] { EXPECT_TRUE(write_frame(pipe.ends[1], large, milliseconds(60000))); });
+  EXPECT_EQ(read_frame(pipe.ends[0], milliseconds(60000)), large);
+  writer.join();
 }
 
 }  // namespace
