@@ -216,6 +216,7 @@ class Search {
       const auto level = candidates_[i].levels[axis];
       if (candidates_[i].changes == 1 && level > 0) chain[level - 1U] = i;
     }
+    std::erase(chain, kNone);  // what the target does not accept
     return chain;
   }
 
