@@ -88,7 +88,7 @@ def test_a_plan_that_does_not_apply_is_no_difference(tmp_path: Path) -> None:
 def test_a_script_that_takes_no_step_is_not_compared(tmp_path: Path) -> None:
     code, printed, found = verify(tmp_path, "import torch\nprint(torch.zeros(3, device='cuda'))\n", FOUR)
     assert (code, found["class"]) == (4, "not_checked"), printed
-    assert "no optimizer step" in found["text"]
+    assert "neither an optimizer step nor an evaluation" in found["text"]
 
 
 # Activations decide: in parts of its batch it fits a card that is too small for the whole.
