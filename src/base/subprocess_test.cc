@@ -101,7 +101,7 @@ TEST_F(Subprocess, an_interrupt_is_passed_on_to_the_group) {
 TEST_F(Subprocess, a_started_process_is_ended_with_its_descendants) {
   const auto child = start_process(shell("sleep 60 & echo $!; wait"));
   ASSERT_TRUE(child);
-  for (int i = 0; i < 100 && output().empty(); ++i) usleep(10'000);
+  for (int i = 0; i < 3000 && output().empty(); ++i) usleep(10'000);
   const int grandchild = std::atoi(output().c_str());
   ASSERT_GT(grandchild, 0);
   end_process(*child, 0.5);

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 CHANCE = """
 from pathlib import Path
@@ -19,6 +22,17 @@ def test_chance(seen):
         before.touch()
         assert False
 """
+CHANCE_OF_CPP = """
+#include <gtest/gtest.h>
+#include <filesystem>
+TEST(Small, HasAChance) {
+  const std::filesystem::path before = "seen";
+  const bool was_there = !std::filesystem::create_directory(before);
+  EXPECT_TRUE(was_there);
+}
+TEST(Small, IsGood) {}
+TEST(Small, IsFaulty) { EXPECT_EQ(std::getenv("FAULTY"), nullptr); }
+"""
 FAULT = "def test_fault(): assert 1 == 2\n"
 GOOD = "def test_good(): pass\n"
 PROBE = """
@@ -28,6 +42,21 @@ from suite import python_environments, python_tests
 from suite.second_try import try_again
 python_environments.python = lambda name: sys.executable
 section = python_tests.suite("small", "tools", "tests/small")
+(outcome,) = try_again([section], [section.run("ci")])
+print(json.dumps([outcome.passed, outcome.failed, outcome.failed_tests, outcome.unsteady_tests]))
+"""
+
+PROBE_OF_CPP = """
+import json, sys
+sys.path.insert(0, "tools")
+from suite import building
+from suite.section import Section
+from suite.second_try import try_again
+section = Section(
+    "unit tests",
+    lambda tier: building.run_unit_tests("small"),
+    run_again=lambda tests: building.run_unit_tests_again("small", tests),
+)
 (outcome,) = try_again([section], [section.run("ci")])
 print(json.dumps([outcome.passed, outcome.failed, outcome.failed_tests, outcome.unsteady_tests]))
 """
@@ -63,3 +92,22 @@ def test_many_failures_are_no_chance(root: Path, tmp_path: Path) -> None:
 def test_a_file_that_can_not_be_imported_is_a_failure(root: Path, tmp_path: Path) -> None:
     passed, failed, _, unsteady = outcome_of(root, tmp_path, {"test_bad.py": "import nowhere\n", "test_good.py": GOOD})
     assert (failed, unsteady) == (1, [])
+
+
+@pytest.mark.parametrize("is_faulty", [False, True])
+def test_a_unit_test_of_cpp_is_run_again_too(root: Path, tmp_path: Path, is_faulty: bool) -> None:
+    shutil.copytree(root / "tools" / "suite", tmp_path / "tools" / "suite")
+    build = tmp_path / "build" / "small"
+    build.mkdir(parents=True)
+    (build / "small.cc").write_text(CHANCE_OF_CPP)
+    compiled = ["g++", "-std=c++20", "small.cc", "-o", "small_test", "-lgtest", "-lgtest_main"]
+    subprocess.run(compiled, cwd=build, check=True)
+    (build / "CTestTestfile.cmake").write_text(f'add_test(small_test "{build}/small_test")\n')
+    variables = dict(os.environ, **({"FAULTY": "1"} if is_faulty else {}))
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE_OF_CPP], cwd=tmp_path, env=variables, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    faulty = ["small_test: Small.IsFaulty"] if is_faulty else []
+    outcome = json.loads(done.stdout.splitlines()[-1])
+    assert outcome == [3 - len(faulty), len(faulty), faulty, ["small_test: Small.HasAChance"]]

@@ -37,13 +37,17 @@ def build(preset: str, targets: tuple[str, ...] = (), jobs: int | None = None) -
 
 
 def run_unit_tests(
-    preset: str, label: str | None = None, without: str | None = None, names: str | None = None
+    preset: str,
+    label: str | None = None,
+    without: str | None = None,
+    names: str | None = None,
+    case: str = "*",
 ) -> Outcome:
     """ctest runs the executables; GoogleTest's write their cases as XML, so that cases are counted."""
     reports = ROOT / "build" / preset / "reports" / "unit"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
-    environment = dict(os.environ, GTEST_OUTPUT=f"xml:{reports}/", GTEST_COLOR="no")
+    environment = dict(os.environ, GTEST_OUTPUT=f"xml:{reports}/", GTEST_COLOR="no", GTEST_FILTER=case)
     command = ["ctest", "--test-dir", f"build/{preset}", "--parallel", str(count_jobs()), "--output-on-failure"]
     summary = reports.parent / "ctest.xml"
     summary.unlink(missing_ok=True)
@@ -67,6 +71,15 @@ def run_unit_tests(
 # What runs threads of its own or is loaded into processes that do: the targets of its tests, and their labels.
 THREADED = ("base_test", "store_test", "http_test", "virtual_gpu_tests", "recorder_tests")
 THREADED_LABELS = "virtual_gpu|recorder|threads"
+
+
+def run_unit_tests_again(preset: str, tests: list[str]) -> Outcome:
+    """Those of one run, by the names in `failed_tests`."""
+    total = Outcome()
+    for test in tests:
+        program, case = test.split(": ")
+        total += run_unit_tests(preset, names=f"^{program}$", case=case)
+    return total
 
 
 def run_sanitized(preset: str, targets: tuple[str, ...], label: str | None = None) -> Outcome:
@@ -99,12 +112,14 @@ SANITIZED = [
         "unit tests under the address and undefined-behaviour sanitizers",
         lambda tier: run_sanitized("asan", ("tests",)),
         tiers=("ci", "all"),
+        run_again=lambda tests: run_unit_tests_again("asan", tests),
         is_unnoticed=True,
     ),
     Section(
         "threaded unit tests under the thread sanitizer",
         lambda tier: run_sanitized("tsan", THREADED, THREADED_LABELS),
         tiers=("ci", "all"),
+        run_again=lambda tests: run_unit_tests_again("tsan", tests),
         is_unnoticed=True,
     ),
 ]

@@ -33,7 +33,8 @@ class Outcome:
     failed: int = 0
     skipped: int = 0
     details: list[str] = field(default_factory=list)
-    failed_tests: list[str] = field(default_factory=list)  # those of `failed` that pytest can run by these names
+    # Those of `failed` that can run by themselves: pytest's names of them, or "store_test: StoreTest.Ends".
+    failed_tests: list[str] = field(default_factory=list)
     unsteady_tests: list[str] = field(default_factory=list)  # failed first, passed when run again
 
     def __add__(self, other: Outcome) -> Outcome:
@@ -81,7 +82,7 @@ def read_junit(paths: list[Path], leave_out: frozenset[str] = frozenset()) -> Ou
             bad = [child for child in case if child.tag in ("failure", "error")]
             if bad:
                 outcome.failed += 1
-                if test := _pytest_name(case.get("classname") or "", case.get("name") or ""):
+                if test := _name_of(case, path):
                     outcome.failed_tests.append(test)
                 first = (bad[0].get("message") or bad[0].text or "").strip().splitlines()
                 outcome.details.append(
@@ -108,7 +109,11 @@ def _why_skipped(case: xml.Element) -> str | None:
     return "it is disabled" if case.get("status") == "notrun" else None
 
 
-def _pytest_name(classname: str, name: str) -> str | None:
-    """ "tests.cli.test_run" and "test_it[2]": "tests/cli/test_run.py::test_it[2]". None: no test of pytest's."""
+def _name_of(case: xml.Element, report: Path) -> str | None:
+    """ "tests.cli.test_run" and "test_it[2]": "tests/cli/test_run.py::test_it[2]". None: nothing runs it by itself."""
+    classname, name = case.get("classname") or "", case.get("name") or ""
     file = classname.replace(".", "/") + ".py"
-    return f"{file}::{name}" if name and (ROOT / file).is_file() else None
+    if name and (ROOT / file).is_file():
+        return f"{file}::{name}"
+    # GoogleTest's reports have the name of their executable.
+    return f"{report.stem}: {classname}.{name}" if case.get("file", "").endswith((".cc", ".h")) else None
