@@ -53,7 +53,7 @@ class Undo {
 
   void undo(const TraceEntry& entry);
   State seed(std::vector<ReplaySlot>& slots) const;
-  std::int64_t odd() const { return unread_; }
+  std::int64_t unread() const { return unread_; }
 
  private:
   PoolId pool(const TraceEntry& entry) const {
@@ -240,7 +240,7 @@ Before state_before(const model::Snapshot& snapshot, int device, const Settings&
   }
   Before before;
   before.state = undo.seed(before.slots);
-  before.odd_entries = undo.odd();
+  before.unmatched_entries = undo.unread();
   return before;
 }
 

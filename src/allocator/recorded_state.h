@@ -28,9 +28,9 @@ State state_of(const model::Snapshot& snapshot, int device);
 
 // What lay there when the trace began: the final state with the trace undone.
 struct Before {
-  State state;                    // tags are slots
-  std::vector<ReplaySlot> slots;  // of what lived
-  std::int64_t odd_entries = 0;   // that don't fit what comes after them
+  State state;                         // tags are slots
+  std::vector<ReplaySlot> slots;       // of what lived
+  std::int64_t unmatched_entries = 0;  // that don't fit what comes after them
 };
 Before state_before(const model::Snapshot& snapshot, int device, const Settings& own);
 

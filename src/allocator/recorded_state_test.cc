@@ -41,7 +41,7 @@ TEST(RecordedState, a_free_undone_is_a_live_block_and_a_released_segment_is_back
   add(snapshot, model::TraceAction::kFreeCompleted, small, kMib);
   add(snapshot, model::TraceAction::kSegmentFree, small, 2 * kMib);
   const Before before = state_before(snapshot, 0, Settings{});
-  EXPECT_EQ(before.odd_entries, 0);
+  EXPECT_EQ(before.unmatched_entries, 0);
   ASSERT_EQ(before.slots.size(), 3U);
   ASSERT_EQ(before.state.segments.size(), 2U);
   EXPECT_EQ(before.state.segments[0].allocated, 13U * kMib);
@@ -61,7 +61,7 @@ TEST(RecordedState, entries_that_fit_nothing_are_counted) {
   model::Snapshot snapshot = one_segment();
   add(snapshot, model::TraceAction::kAlloc, kBase + 8 * kMib, kMib);
   add(snapshot, model::TraceAction::kSegmentAlloc, kBase + (std::uint64_t{1} << 40), 2 * kMib);
-  EXPECT_EQ(state_before(snapshot, 0, Settings{}).odd_entries, 2);
+  EXPECT_EQ(state_before(snapshot, 0, Settings{}).unmatched_entries, 2);
 }
 
 }  // namespace

@@ -78,14 +78,14 @@ void Builder::allocate(std::size_t entry) {
   const auto slot = static_cast<std::uint32_t>(program_.slots.size());
   const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(trace_[entry].size, 1));
   program_.slots.push_back({trace_[entry].stack, static_cast<std::uint32_t>(entry), bytes});
-  if (!slot_at_.insert_or_assign(trace_[entry].addr, slot).second) ++program_.odd_entries;
+  if (!slot_at_.insert_or_assign(trace_[entry].addr, slot).second) ++program_.unmatched_entries;
   add(ReplayCall::Kind::kAllocate, entry, slot);
 }
 
 void Builder::free(std::size_t entry) {
   const auto found = slot_at_.find(trace_[entry].addr);
   if (found == slot_at_.end()) {
-    ++program_.odd_entries;
+    ++program_.unmatched_entries;
     return;
   }
   const std::uint32_t slot = found->second;
@@ -224,7 +224,7 @@ base::Result<ReplayProgram> build_replay(const model::Snapshot& snapshot, int de
   Before before = state_before(snapshot, device, own);
   program.seed = std::move(before.state);
   program.slots = std::move(before.slots);
-  program.odd_entries = before.odd_entries;
+  program.unmatched_entries = before.unmatched_entries;
   program.seeded_blocks = static_cast<std::int64_t>(program.slots.size());
   for (const ReplaySlot& slot : program.slots) program.seeded_bytes += static_cast<std::int64_t>(slot.bytes);
   program.calls.reserve(trace.size());

@@ -49,9 +49,9 @@ struct ReplayProgram {
   RecordedAddresses addresses;
   // What PyTorch could have reserved when it ran out: reserved and free together. Nothing when it never did.
   std::optional<std::uint64_t> capacity;
-  State final;                      // the snapshot's own segments; tags are stacks
-  std::uint64_t recorded_peak = 0;  // reserved
-  std::int64_t odd_entries = 0;     // frees of what nobody allocated, and the like
+  State final;                         // the snapshot's own segments; tags are stacks
+  std::uint64_t recorded_peak = 0;     // reserved
+  std::int64_t unmatched_entries = 0;  // frees of what nobody allocated, and the like
 };
 
 // `own` and `rules`: what the recording ran under. They size blocks of which only the request is known.

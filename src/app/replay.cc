@@ -215,7 +215,7 @@ base::Result<model::ReplayResult> replay(const ReplayRequest& request, base::Pro
   result.events = static_cast<std::int64_t>(snapshot->traces[static_cast<std::size_t>(result.device)].size());
   result.seeded_blocks = own->program.seeded_blocks;
   result.seeded = Bytes(own->program.seeded_bytes);
-  result.odd_entries = own->program.odd_entries;
+  result.unmatched_entries = own->program.unmatched_entries;
   result.recorded_peak = bytes_of(own->program.recorded_peak);
   result.proof = to_model(own->proof);
 

@@ -100,7 +100,7 @@ bool grows(const model::Growth& growth, const HeldTensors& held) {
                                           [&](const model::GrowingLine& line) { return line.line == held.line; });
 }
 
-void apply_held(const notes::Held& told, const Blocks& blocks, RuntimeEvidence& evidence) {
+void apply_kept_across_steps(const notes::KeptAcrossSteps& told, const Blocks& blocks, RuntimeEvidence& evidence) {
   model::Growth* growth = growth_of(evidence, told.phase, device_of(told.tensors, told.at_ns, blocks));
   if (growth == nullptr && told.graphs.empty()) return;
   if (growth == nullptr) {  // a graph that gets longer while its tensors are freed: no bytes to speak of
@@ -127,24 +127,24 @@ void apply_evaluation(const notes::EvaluationForward& told, RuntimeEvidence& evi
   evidence.evaluations.push_back(std::move(call));
 }
 
-void apply_leftovers(const notes::Leftovers& told, const Blocks& blocks, RuntimeEvidence& evidence) {
-  model::Leftovers left;
+void apply_kept_from_training(const notes::KeptFromTraining& told, const Blocks& blocks, RuntimeEvidence& evidence) {
+  model::KeptFromTraining left;
   left.phase = told.phase;
   left.device = device_of(told.tensors, told.at_ns, blocks);
   left.allocated = told.allocated_bytes;
   left.gradients = told.gradient_bytes;
   left.tensors = with_lines(told.tensors, told.at_ns, blocks);
-  const auto total = [](const model::Leftovers& of) {
+  const auto total = [](const model::KeptFromTraining& of) {
     std::int64_t sum = 0;
     for (const HeldTensors& held : of.tensors) sum += held.bytes.count();
     return sum;
   };
-  for (model::Leftovers& known : evidence.leftovers) {
+  for (model::KeptFromTraining& known : evidence.kept_from_training) {
     if (known.phase != left.phase || known.device != left.device) continue;
     if (total(left) > total(known)) known = std::move(left);
     return;
   }
-  evidence.leftovers.push_back(std::move(left));
+  evidence.kept_from_training.push_back(std::move(left));
 }
 
 void apply_copy(const notes::NeedlessCopy& told, RuntimeEvidence& evidence) {
@@ -201,8 +201,8 @@ void apply_weight_copy(const notes::WeightCopy& told, const Blocks& blocks, Runt
 
 void apply_notes_of_process(const model::Notes& notes, const Blocks& blocks, RuntimeEvidence& evidence) {
   evidence.measured |= !notes.diagnosed.empty();
-  for (const auto& held : notes.held) apply_held(held, blocks, evidence);
-  for (const auto& left : notes.leftovers) apply_leftovers(left, blocks, evidence);
+  for (const auto& held : notes.kept_across_steps) apply_kept_across_steps(held, blocks, evidence);
+  for (const auto& left : notes.kept_from_training) apply_kept_from_training(left, blocks, evidence);
   for (const auto& at_oom : notes.held_at_oom) {
     if (evidence.oom) evidence.oom->holders = with_lines(at_oom.tensors, at_oom.at_ns, blocks);
   }

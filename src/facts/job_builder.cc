@@ -93,7 +93,7 @@ model::Job build_job(const RunFacts& facts, const model::RunResult& result) {
   add_phases(result, job);
   job.device = result.peak_device;
   job.stage_peaks = find_stage_peaks(facts, job.device);
-  job.leftovers = find_leftovers(facts, job.device);
+  job.kept_from_training = find_kept_training_tensors(facts, job.device);
   set_gathered_apart(job);
   job.work = count_step_work(facts, job.device);
   add_forward_work(facts, job);

@@ -185,14 +185,14 @@ TEST(JobBuilder, what_is_left_of_training_while_an_evaluation_runs_is_found) {
   script.tag(script.alloc(50), VF_OWNER_GRADIENT);
   script.free(freed, 40);
   script.step();
-  EXPECT_FALSE(build(script).leftovers) << "there was no evaluation";
+  EXPECT_FALSE(build(script).kept_from_training) << "there was no evaluation";
   RecordingScript evaluated;
   evaluated.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, "net");
   evaluated.alloc(30);
   evaluated.tag(evaluated.alloc(50), VF_OWNER_GRADIENT);
   evaluated.at(VF_PHASE_VALIDATE, VF_STAGE_FORWARD, "net");
   evaluated.alloc(10);
-  EXPECT_EQ(build(evaluated).leftovers, (model::LeftoverFacts{"validate", "", Bytes::mib(30)}));
+  EXPECT_EQ(build(evaluated).kept_from_training, (model::KeptTrainingTensors{"validate", "", Bytes::mib(30)}));
 }
 
 TEST(JobBuilder, the_facts_about_memory_are_of_the_fullest_card) {

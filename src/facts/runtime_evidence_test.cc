@@ -47,7 +47,7 @@ TEST(RuntimeEvidence, a_run_that_was_not_diagnosed_has_contexts_and_growth_only)
 TEST(RuntimeEvidence, a_holder_joins_the_growth_that_the_recording_shows_and_gets_its_line) {
   model::Recording job = leaking_job();
   note(job, {{"kind", "diagnosed"}});
-  note(job, {{"kind", "held"},
+  note(job, {{"kind", "kept_across_steps"},
              {"phase", "train"},
              {"step", 4},
              {"at_ns", 100},
@@ -75,7 +75,7 @@ TEST(RuntimeEvidence, the_same_list_seen_twice_is_one_holder) {
   model::Recording job = leaking_job();
   note(job, {{"kind", "diagnosed"}});
   for (const char* name : {"losses[1]", "losses[2]"}) {
-    note(job, {{"kind", "held"},
+    note(job, {{"kind", "kept_across_steps"},
                {"phase", "train"},
                {"at_ns", 100},
                {"tensors", {{{"holder", {{"kind", "global"}, {"name", name}}}, {"shape", "s"}, {"bytes", 1}}}}});
@@ -149,7 +149,10 @@ TEST(RuntimeEvidence, the_last_error_says_where_in_the_step_it_came) {
 TEST(RuntimeEvidence, damaged_notes_are_read_as_far_as_they_go) {
   model::Recording job = leaking_job();
   note(job, {{"kind", "diagnosed"}});
-  note(job, {{"kind", "held"}, {"phase", 7}, {"tensors", {1, "x", {{"holder", "y"}, {"bytes", "z"}}}}, {"graphs", 5}});
+  note(job, {{"kind", "kept_across_steps"},
+             {"phase", 7},
+             {"tensors", {1, "x", {{"holder", "y"}, {"bytes", "z"}}}},
+             {"graphs", 5}});
   note(job, {{"kind", "step_input"}, {"shapes", "[99999999999999999999] int64"}});
   note(job, {{"kind", "output"}, {"shape", {1 << 30, 1 << 30, "a", -4}}});
   note(job, {{"kind", "checkpoint_load"}, {"on_card_bytes", -5}});

@@ -83,11 +83,11 @@ bool is_of_one_step(const Block& block) {
 
 }  // namespace
 
-std::optional<model::LeftoverFacts> find_leftovers(const RunFacts& facts, int device) {
+std::optional<model::KeptTrainingTensors> find_kept_training_tensors(const RunFacts& facts, int device) {
   const liveness::CardHistory* history = facts.history_of(device);
   const Block* at = history != nullptr ? find_fullest_evaluation(*history) : nullptr;
   if (at == nullptr) return std::nullopt;
-  model::LeftoverFacts left;
+  model::KeptTrainingTensors left;
   left.phase = model::phase_name(at->phase);
   std::map<std::string, Bytes> by_line;
   for (const Block& block : history->blocks) {

@@ -148,6 +148,7 @@ Evidence gather_evidence(const RunResult& result, const FinishedRun& run, bool d
   evidence.exit_zero |= run.ended.interrupted && run.answers_so_far;
   evidence.exit_zero |= run.ended.exit_code && !result.error && run.facts->told.counted_on;
   evidence.uncaught_oom = died;
+  evidence.caught_oom = result.oom && !died;
   evidence.plan_refused = !result.plan_refused.empty();
   if (!result.losses.empty()) {
     const model::DataLoss& worst = result.losses.front();

@@ -26,6 +26,9 @@ Judgement judge(const Evidence& evidence) {
         "the script was killed, perhaps by the kernel for want of host memory (dmesg tells), and not for want of the "
         "card's"};
   }
+  if (!evidence.exit_zero && evidence.caught_oom) {
+    return {Verdict::kFailed, "the script ran out of memory, went on, and then failed: perhaps for want of it"};
+  }
   if (!evidence.exit_zero) return {Verdict::kFailed, "the script failed, not for want of memory"};
   if (!evidence.reached_card) return {Verdict::kNoCard, "the script ended without ever using a card"};
   if (evidence.margin && *evidence.margin < evidence.uncertainty) {

@@ -122,11 +122,11 @@ struct GatheredFacts {
 Bytes sum(const GatheredFacts& gathered);
 
 // Tensors of the last training steps that are still alive while an evaluation holds most.
-struct LeftoverFacts {
+struct KeptTrainingTensors {
   std::string phase;
   std::string line;  // of the script, that allocated most of them; may be empty
   Bytes bytes;
-  bool operator==(const LeftoverFacts&) const = default;
+  bool operator==(const KeptTrainingTensors&) const = default;
 };
 
 struct OomFacts {
@@ -148,7 +148,7 @@ struct Job {
   PrecisionFacts precision;
   bool validates_with_gradients = false;  // forwards of evaluation ran with gradients on
   std::optional<GatheredFacts> gathered;
-  std::optional<LeftoverFacts> leftovers;
+  std::optional<KeptTrainingTensors> kept_from_training;
   std::vector<StagePeak> stage_peaks;
   std::map<std::string, std::vector<StagePeak>> measured;  // by technique: the moments of a run with it alone
   std::vector<PhaseFacts> phases;

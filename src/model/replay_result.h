@@ -75,7 +75,7 @@ struct ReplayResult {
   std::int64_t events = 0;
   std::int64_t seeded_blocks = 0;  // that lived when the trace began: the ring buffer lost how
   base::Bytes seeded;
-  std::int64_t odd_entries = 0;
+  std::int64_t unmatched_entries = 0;
   base::Bytes recorded_peak;  // reserved
   std::optional<base::Bytes> capacity;
   std::string capacity_source;  // in words

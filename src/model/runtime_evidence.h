@@ -77,13 +77,13 @@ struct EvaluationForward {
 };
 
 // What training still holds when an evaluation begins: neither weights, buffers nor optimizer state.
-struct Leftovers {
+struct KeptFromTraining {
   std::string phase;  // that begins
   int device = 0;
   Bytes allocated;  // at that moment
   Bytes gradients;
   std::vector<HeldTensors> tensors;  // largest first
-  friend bool operator==(const Leftovers&, const Leftovers&) = default;
+  friend bool operator==(const KeptFromTraining&, const KeptFromTraining&) = default;
 };
 
 // A second tensor with the same values: both lived at the end of a forward pass, and neither was changed meanwhile.
@@ -210,7 +210,7 @@ struct RuntimeEvidence {
   bool measured = false;  // the run was diagnosed; otherwise only what every run records is here
   std::vector<Growth> growth;
   std::vector<EvaluationForward> evaluations;
-  std::vector<Leftovers> leftovers;
+  std::vector<KeptFromTraining> kept_from_training;
   std::vector<NeedlessCopy> copies;
   std::vector<InputWork> input_work;
   std::vector<FirstOptimizerStep> first_steps;

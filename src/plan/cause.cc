@@ -32,9 +32,9 @@ Cause describe_graph(std::string_view phase) {
 }
 
 // A little of a step always lives on: the last loss, a batch of inputs.
-constexpr double kUsualLeftovers = 0.1;
+constexpr double kUsuallyKeptFromTraining = 0.1;
 
-Cause describe_leftovers(const model::LeftoverFacts& leftovers) {
+Cause describe_what_training_left(const model::KeptTrainingTensors& leftovers) {
   Cause cause;
   cause.text = fmt::format("phase {} runs while {} of the last training steps are still on the card", leftovers.phase,
                            to_string(leftovers.bytes));
@@ -48,10 +48,10 @@ Cause describe_leftovers(const model::LeftoverFacts& leftovers) {
 
 std::optional<Cause> find_cause(const model::Job& job, Bytes limit) {
   if (job.gathered && peak_of(job, job.gathered->phase) > limit) return describe(*job.gathered);
-  if (const auto& left = job.leftovers;
+  if (const auto& left = job.kept_from_training;
       left && peak_of(job, left->phase) > limit &&
-      static_cast<double>(left->bytes.count()) > kUsualLeftovers * static_cast<double>(limit.count())) {
-    return describe_leftovers(*left);
+      static_cast<double>(left->bytes.count()) > kUsuallyKeptFromTraining * static_cast<double>(limit.count())) {
+    return describe_what_training_left(*left);
   }
   if (!job.validates_with_gradients) return std::nullopt;
   for (const std::string_view phase : {"validate", "test"}) {

@@ -29,9 +29,9 @@ TEST(Cause, gathering_that_fits_the_card_is_none) { EXPECT_FALSE(find_cause(gath
 TEST(Cause, what_training_left_behind_is_one_when_it_is_much) {
   model::Job job = example_job();
   job.phases[1].peak_allocated = Bytes::mib(2600);
-  job.leftovers = model::LeftoverFacts{"validate", "train.py:7 in step", Bytes::mib(30)};
+  job.kept_from_training = model::KeptTrainingTensors{"validate", "train.py:7 in step", Bytes::mib(30)};
   EXPECT_FALSE(find_cause(job, Bytes::mib(2048))) << "a batch of inputs lives on in any script";
-  job.leftovers->bytes = Bytes::mib(900);
+  job.kept_from_training->bytes = Bytes::mib(900);
   const auto cause = find_cause(job, Bytes::mib(2048));
   ASSERT_TRUE(cause);
   EXPECT_FALSE(cause->is_all);

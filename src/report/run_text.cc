@@ -108,8 +108,9 @@ void add_oom(std::string& text, const RunResult& result) {
 }
 
 void add_error(std::string& text, const RunResult& result) {
-  if (!result.error || result.verdict != Verdict::kFailed) return;
-  section(text, "Where it failed");
+  const bool is_of_handler = result.error && result.oom && !result.oom->caught;
+  if (!result.error || (result.verdict != Verdict::kFailed && !is_of_handler)) return;
+  section(text, is_of_handler ? "What failed while the script handled it" : "Where it failed");
   add_stack(text, result.error->stack);
   text += "  " + wrap(fmt::format("{}: {}", result.error->type, result.error->message), kPageWidth - 2, 2) + "\n";
   if (!result.error->remedy.empty()) text += "  " + wrap("try: " + result.error->remedy, kPageWidth - 2, 4) + "\n";

@@ -72,7 +72,7 @@ ordered_json evaluation_json(const model::EvaluationForward& call) {
           {"calls", call.calls}};
 }
 
-ordered_json leftovers_json(const model::Leftovers& left) {
+ordered_json kept_from_training_json(const model::KeptFromTraining& left) {
   return {{"phase", left.phase},
           {"device", left.device},
           {"allocated_bytes", left.allocated.count()},
@@ -189,7 +189,7 @@ ordered_json evidence_to_json(const model::RuntimeEvidence& evidence) {
   json["growth"] = list_json(evidence.growth, growth_json);
   if (!evidence.measured) return json;
   json["evaluations"] = list_json(evidence.evaluations, evaluation_json);
-  json["leftovers"] = list_json(evidence.leftovers, leftovers_json);
+  json["leftovers"] = list_json(evidence.kept_from_training, kept_from_training_json);
   json["copies"] = list_json(evidence.copies, copy_json);
   json["input_work"] = list_json(evidence.input_work, input_work_json);
   json["first_steps"] = list_json(evidence.first_steps, first_step_json);

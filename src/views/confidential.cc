@@ -8,7 +8,7 @@
 namespace vramfit::views {
 
 using report::page::PageFacts;
-using report::page::RunFacts;
+using report::page::ShownRun;
 
 namespace {
 
@@ -193,7 +193,7 @@ std::string without_paths(std::string_view text) {
 }
 
 void make_confidential(PageFacts& facts) {
-  for (RunFacts& run : facts.runs) {
+  for (ShownRun& run : facts.runs) {
     clean(run.stored);
     if (run.result) clean(*run.result);
     if (run.fit) clean(*run.fit);

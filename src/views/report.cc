@@ -20,7 +20,7 @@
 namespace vramfit::views {
 
 using report::page::OwnerTotal;
-using report::page::RunFacts;
+using report::page::ShownRun;
 
 namespace {
 
@@ -65,7 +65,7 @@ std::string link_to(std::int64_t number, const std::vector<model::StoredRun>& sh
 }
 
 // A sweep's and a diagnosis' results are not those of a run. False: it is another verb's.
-bool take_other_result(RunFacts& facts, const std::vector<model::StoredRun>& shown, const ReportRequest& request) {
+bool take_other_result(ShownRun& facts, const std::vector<model::StoredRun>& shown, const ReportRequest& request) {
   const model::StoredRun& stored = facts.stored;
   if (stored.start.verb == "sweep") {
     if (auto sweep = ingest::read_stored_sweep(stored.end.result)) {
@@ -83,9 +83,9 @@ bool take_other_result(RunFacts& facts, const std::vector<model::StoredRun>& sho
   return true;
 }
 
-RunFacts build_facts(const model::StoredRun& stored, const std::vector<model::StoredRun>& shown,
+ShownRun build_facts(const model::StoredRun& stored, const std::vector<model::StoredRun>& shown,
                      const ReportRequest& request) {
-  RunFacts facts{.stored = stored};
+  ShownRun facts{.stored = stored};
   if (stored.end.result.empty()) return facts;
   if (take_other_result(facts, shown, request)) return facts;
   auto read = ingest::read_stored_result(stored.end.result);
@@ -106,7 +106,7 @@ report::page::PageFacts build_page(std::vector<model::StoredRun> runs, const Rep
   for (const model::StoredRun& run : runs) facts.runs.push_back(build_facts(run, runs, request));
   if (runs.size() > 1) facts.comparison = history::compare(std::move(runs));
   if (request.is_confidential) make_confidential(facts);
-  for (RunFacts& run : facts.runs) {
+  for (ShownRun& run : facts.runs) {
     if (run.result) run.flames = build_flames(*run.result);
   }
   return facts;

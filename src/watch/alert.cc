@@ -233,14 +233,14 @@ std::vector<Alert> AlertWatch::look(const model::MachineSample& sample, std::int
     const AlertRule& rule = rules_[i];
     for (const Target& target : targets_of(rule, sample)) {
       const auto key = std::pair(i, target.card);
-      if (target.value && !holds(rule, *target.value)) held_.erase(key);
+      if (target.value && !holds(rule, *target.value)) breaches_.erase(key);
       if (target.value && holds(rule, *target.value)) {
-        held_.try_emplace(key, Held{.since_ns = now_ns}).first->second.value = *target.value;
+        breaches_.try_emplace(key, Breach{.since_ns = now_ns}).first->second.value = *target.value;
       }
-      const auto held = held_.find(key);
-      if (held == held_.end() || now_ns - held->second.since_ns < rule.hold_ns) continue;
-      Alert alert{.rule = rule.text, .card = target.card, .name = target.name, .value = held->second.value};
-      alert.is_new = !std::exchange(held->second.fired, true);
+      const auto breach = breaches_.find(key);
+      if (breach == breaches_.end() || now_ns - breach->second.since_ns < rule.hold_ns) continue;
+      Alert alert{.rule = rule.text, .card = target.card, .name = target.name, .value = breach->second.value};
+      alert.is_new = !std::exchange(breach->second.fired, true);
       alert.text = rule.quantity == Quantity::kLost
                        ? fmt::format("{}: does not answer", target.name)
                        : fmt::format("{}: {} is {} ({})", target.name, named(rule.quantity).name,

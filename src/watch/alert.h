@@ -59,13 +59,13 @@ class AlertWatch {
   std::vector<Alert> look(const model::MachineSample& sample, std::int64_t now_ns);
 
  private:
-  struct Held {
+  struct Breach {
     std::int64_t since_ns = 0;
     bool fired = false;
     double value = 0;
   };
   std::vector<AlertRule> rules_;
-  std::map<std::pair<std::size_t, std::string>, Held> held_;
+  std::map<std::pair<std::size_t, std::string>, Breach> breaches_;
 };
 
 // Starts `command` with /bin/sh in the background; the alert is in VRAMFIT_ALERT, _ALERT_CARD, _ALERT_NAME,

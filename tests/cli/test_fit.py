@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from pathlib import Path
 
 import jsonschema
@@ -50,10 +51,10 @@ SCRIPT = """
 """
 
 
-def fit(product: Product, *arguments: str, gpu: str, options: tuple[str, ...] = ()) -> Finished:
-    script = product.script(SCRIPT)
+def fit(product: Product, *arguments: str, gpu: str, options: tuple[str, ...] = (), script: str = SCRIPT) -> Finished:
+    file = product.script(script)
     report = product.folder / "fit.json"
-    words = ["fit", "--gpu", gpu, "--json", str(report), *options, "--", sys.executable, str(script), *arguments]
+    words = ["fit", "--gpu", gpu, "--json", str(report), *options, "--", sys.executable, str(file), *arguments]
     done = product.call(*words, timeout=240)
     if report.exists():
         done.result = json.loads(report.read_text())
@@ -192,3 +193,21 @@ def test_a_slow_job_ends_within_the_budget_and_is_out_of_time(product: Product) 
     script = product.script("import time, torch\ntorch.zeros(9, device='cuda')\ntime.sleep(100)\n")
     done = product.call("fit", "--gpu", "gtx1650", "--budget", "5", "--", sys.executable, str(script), timeout=60)
     assert done.exit_code == 1 and "ran out of time" in done.stdout, str(done)
+
+
+@pytest.mark.parametrize("is_chained", [True, False])
+def test_a_script_that_fails_while_it_handles_its_oom_ran_out_of_memory(product: Product, is_chained: bool) -> None:
+    """As milesial/Pytorch-UNet, whose handler calls a module."""
+    body = textwrap.dedent(SCRIPT)
+    start = body.index("for epoch in range(100):")
+    handler = "    torch.utils.checkpoint(model)\n" if is_chained else "    gone = True\n"
+    after = "" if is_chained else "if 'gone' in globals(): torch.utils.checkpoint(model)\n"
+    training = textwrap.indent(body[start:], "    ")
+    text = body[:start] + "try:\n" + training + "except torch.OutOfMemoryError:\n" + handler + after
+    before = product.run(product.script(text), "--batch-size", "720", gpu="gtx1650")
+    assert before.result["oom"], str(before)
+    assert before.result["verdict"] == ("out_of_memory" if is_chained else "failed")
+    assert before.result["error"]["type"] == "TypeError"
+    done = fit(product, "--batch-size", "720", gpu="gtx1650", options=("--no-verify",), script=text)
+    assert done.exit_code == 0, str(done)
+    assert done.result["fit"]["plans"][0]["standing"] == "fits"

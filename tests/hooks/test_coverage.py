@@ -88,7 +88,7 @@ def test_branches_that_share_a_line_with_their_test_are_told_apart(job: Job) -> 
     for step in range(100000):
         train_step(step, torch.ones(2, 4))
         if step % 1000 == 999: evaluate(model)
-        if step % 2: say("odd")
+        if step % 2: say("unread")
         x = evaluate(model) if step > 4000 else None
         y = evaluate(model.train()) if step % 3 == 1 else None
         step == 5000 and evaluate(model.eval())

@@ -89,14 +89,14 @@ def expected(snapshot: dict[str, Any]) -> dict[str, Any]:
 
 
 def content(read: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in read.items() if name not in {"torch_at_least", "unknown", "odd"}}
+    return {name: value for name, value in read.items() if name not in {"torch_at_least", "unknown", "unread"}}
 
 
 @pytest.mark.parametrize("path", PICKLES, ids=lambda path: path.stem)
 def test_a_recorded_snapshot_is_read_as_python_reads_it(path: Path) -> None:
     read = dump("snapshot", path)
     assert content(read) == expected(pickle.loads(path.read_bytes()))
-    assert (read["unknown"], read["odd"]) == ({}, {})
+    assert (read["unknown"], read["unread"]) == ({}, {})
     for name, release in RELEASES.items():
         if path.stem == name:
             assert read["torch_at_least"] == release
@@ -153,7 +153,7 @@ def test_what_is_not_known_is_kept_and_counted(tmp_path: Path) -> None:
     read = dump("snapshot", path)
     assert read["unknown"]["snapshot.of_tomorrow"] == [1, ['{"a":[1,2,{"b":null}]}']]
     assert read["unknown"]["trace.thread"] == [len(snapshot["device_traces"][0]), ["0", "1"]]
-    assert read["odd"] == {'trace action "segment_teleport"': 1}
+    assert read["unread"] == {'trace action "segment_teleport"': 1}
 
 
 def test_a_snapshot_within_something_else_is_found(tmp_path: Path) -> None:

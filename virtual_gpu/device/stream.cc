@@ -71,7 +71,7 @@ void occupy(Stream& stream, int64_t duration_ns) {
   raise(stream.busy_until, end);
   raise(card.all_until, end);
   if (is_blocking(stream)) raise(card.blocking_until, end);
-  stream.impatience.store(0, std::memory_order_relaxed);
+  stream.fruitless_queries.store(0, std::memory_order_relaxed);
   note_submission();
 }
 
@@ -81,9 +81,9 @@ void limit_queue(const Stream& stream) {
 }
 
 // Each fruitless query makes the next one wait longer, so that a loop around a query ends.
-bool has_passed(int64_t at, std::atomic<int64_t>& impatience) {
+bool has_passed(int64_t at, std::atomic<int64_t>& fruitless_queries) {
   if (at <= host_now()) return true;
-  const int64_t queries = impatience.fetch_add(1, std::memory_order_relaxed) + 1;
+  const int64_t queries = fruitless_queries.fetch_add(1, std::memory_order_relaxed) + 1;
   advance_host(kQueryNs * queries);
   if (at <= host_now()) return true;
   if (!has_caught_up()) return false;
@@ -188,7 +188,7 @@ Error query_stream(void* handle) {
   Stream* stream = find_stream(handle);
   if (stream == nullptr) return Error::kInvalidHandle;
   if (const Error error = refuse_while_captured(*stream); error != Error::kNone) return error;
-  return has_passed(horizon(*stream), stream->impatience) ? Error::kNone : Error::kNotReady;
+  return has_passed(horizon(*stream), stream->fruitless_queries) ? Error::kNone : Error::kNotReady;
 }
 
 Error synchronize_stream(void* handle) {
@@ -215,7 +215,7 @@ Error create_event(int card, unsigned flags, void** handle) {
   event->card = card;
   event->flags = flags;
   event->completes_at = -1;
-  event->impatience = 0;
+  event->fruitless_queries = 0;
   event->capture_id = 0;
   event->needs.clear();
   event->magic.store(kEventMagic, std::memory_order_release);
@@ -241,7 +241,7 @@ Error record_event(void* handle, void* stream_handle, unsigned flags) {
   if (submission.captured) return submission.error;
   occupy(*stream, kQueryNs);
   event->completes_at = stream->busy_until.load(std::memory_order_relaxed);
-  event->impatience = 0;
+  event->fruitless_queries = 0;
   advance_host(kQueryNs);
   return Error::kNone;
 }
@@ -265,8 +265,8 @@ Error query_event(void* handle) {
   if (event == nullptr) return Error::kInvalidHandle;
   if (const Error error = check_unsafe_call(); error != Error::kNone) return error;
   if (const Error error = refuse_captured_event(*event); error != Error::kNone) return error;
-  return has_passed(event->completes_at.load(std::memory_order_relaxed), event->impatience) ? Error::kNone
-                                                                                            : Error::kNotReady;
+  return has_passed(event->completes_at.load(std::memory_order_relaxed), event->fruitless_queries) ? Error::kNone
+                                                                                                   : Error::kNotReady;
 }
 
 Error synchronize_event(void* handle) {

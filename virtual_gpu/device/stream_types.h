@@ -29,7 +29,7 @@ struct Stream {
   std::atomic<uint32_t> magic{0};
   StreamFacts facts;
   std::atomic<int64_t> busy_until{0};
-  std::atomic<int64_t> impatience{0};  // fruitless queries since the last work
+  std::atomic<int64_t> fruitless_queries{0};  // since the last work
   std::atomic<Capture*> capture{nullptr};
   std::vector<Node*> needs;  // under the capture lock
 };
@@ -39,7 +39,7 @@ struct Event {
   int card = 0;
   unsigned flags = 0;
   std::atomic<int64_t> completes_at{-1};  // -1: never recorded
-  std::atomic<int64_t> impatience{0};
+  std::atomic<int64_t> fruitless_queries{0};
   std::atomic<uint64_t> capture_id{0};  // recorded during that capture; 0 = not
   std::vector<Node*> needs;             // under the capture lock
 };

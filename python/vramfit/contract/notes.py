@@ -108,7 +108,7 @@ class Loading(Record):
 
 
 class Oom(Note, kind="oom"):
-    """An out-of-memory error that reached the top of the script."""
+    """An out-of-memory error that reached the top of the script, or was being handled when another one did."""
 
     message: str
     phase: str
@@ -475,7 +475,7 @@ class Diagnosed(Note, kind="diagnosed"):
     """Causes are looked for: the notes below may follow."""
 
 
-class Held(Note, kind="held"):
+class KeptAcrossSteps(Note, kind="kept_across_steps"):
     """What outlives the step that made it."""
 
     phase: str
@@ -485,7 +485,7 @@ class Held(Note, kind="held"):
     graphs: list[HeldGraph]
 
 
-class Leftovers(Note, kind="leftovers"):
+class KeptFromTraining(Note, kind="kept_from_training"):
     """What of the training is on the card when an evaluation begins."""
 
     phase: str  # that begins

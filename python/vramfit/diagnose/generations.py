@@ -111,7 +111,7 @@ class Generations:
     def _write(self, kept: list[Any], longer: list[dict[str, Any]]) -> None:
         self._notes += 1
         notes.note(
-            said.Held(
+            said.KeptAcrossSteps(
                 phase=recorder.PHASE_NAMES[self.phase],
                 step=self.steps,
                 at_ns=time.monotonic_ns(),

@@ -32,9 +32,9 @@ def install(torch: ModuleType) -> None:
     """Once torch is imported. What needs the card waits until the job itself opens it."""
     if not is_wanted():
         return
-    from vramfit.on_oom import moment
+    from vramfit.on_oom import refused_allocation
 
-    moment.install(torch)
+    refused_allocation.install(torch)
     _watch_uncaught()
 
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from vramfit.base import process
 from vramfit.on_oom import waymarks
-from vramfit.on_oom.moment import Moment, collected
+from vramfit.on_oom.refused_allocation import RefusedAllocation, collected
 from vramfit.steer import errors
 
 DOCTOR_SECONDS = 60.0
@@ -45,7 +45,7 @@ class _State:
 _state = process.own(_State)
 
 
-def write(moment: Moment, number: int) -> None:
+def write(moment: RefusedAllocation, number: int) -> None:
     """At the moment itself, from inside the allocator's call: a job that is killed next has its report."""
     folder = _make_folder(number)
     _state.folders.append(folder)
@@ -65,7 +65,7 @@ def _make_folder(number: int) -> Path:
     return folder.absolute()
 
 
-def _write_json(folder: Path, moment: Moment, error: BaseException | None) -> None:
+def _write_json(folder: Path, moment: RefusedAllocation, error: BaseException | None) -> None:
     torch = sys.modules["torch"]
     known: dict[str, Any] = {"vramfit_report": 1, "kind": "out_of_memory"}
     known.update({field.name: getattr(moment, field.name) for field in fields(moment) if field.name not in _APART})
@@ -82,7 +82,7 @@ def _write_json(folder: Path, moment: Moment, error: BaseException | None) -> No
     (folder / "report.json").write_text(json.dumps(known, indent=1, default=str), encoding="utf-8")
 
 
-def owners_text(moment: Moment) -> str:
+def owners_text(moment: RefusedAllocation) -> str:
     lines = [
         f"out of memory on cuda:{moment.device}: tried {_size(moment.tried)}; "
         f"{_size(moment.allocated)} allocated and {_size(moment.reserved)} reserved by PyTorch, "

@@ -54,22 +54,32 @@ def note_error(error: BaseException) -> None:
     """One note for an exception that ends the job. KeyboardInterrupt and SystemExit are no errors."""
     if not isinstance(error, Exception):
         return
-    stack = stack_of(error.__traceback__)
-    if is_oom(error):
-        loading = _model_on_its_way(error)
-        notes.note(
-            said.Oom(message=str(error), phase=recorder.PHASE_NAMES[position.phase], stack=stack, loading=loading)
-        )
-    else:
+    if (oom := _oom_behind(error)) is not None:
+        phase = recorder.PHASE_NAMES[position.phase]
+        stack = stack_of(oom.__traceback__)
+        notes.note(said.Oom(message=str(oom), phase=phase, stack=stack, loading=_model_on_its_way(oom)))
+    if oom is not error:
         notes.note(
             said.Error(
                 type=type(error).__name__,
                 message=_shortened(str(error)),
-                stack=stack,
+                stack=stack_of(error.__traceback__),
                 after_cut=cutter.after_cut_evaluation,
                 after_read=data_reads.has_read(),
             )
         )
+
+
+def _oom_behind(error: BaseException) -> BaseException | None:
+    """The error itself, or the one that was being handled when it was raised: `except OutOfMemoryError: retry()`."""
+    seen: set[int] = set()
+    now: BaseException | None = error
+    while now is not None and id(now) not in seen:
+        if is_oom(now):
+            return now
+        seen.add(id(now))
+        now = now.__cause__ or now.__context__
+    return None
 
 
 @notes.guarded("errors.loading")
@@ -100,7 +110,7 @@ def _ends(error: BaseException) -> None:
     garbage.run_ends_early()
     _state.uncaught.append(error)
     try:
-        if is_oom(error) and "torch" in sys.modules:
+        if _oom_behind(error) is not None and "torch" in sys.modules:
             from vramfit.observe.ownership import census
 
             census.tell_all()

@@ -180,6 +180,9 @@ class Fit {
       case model::Verdict::kFits:
         return request_.goal != FitGoal::kSameTraining || conclude(FitVerdict::kFitsAlready, "");
       case model::Verdict::kFailed:
+        if (result_.as_is.oom)
+          break;  // what it did then went wrong; with plenty of memory it shows whether that is all
+        [[fallthrough]];
       case model::Verdict::kNoCard:
         return conclude(FitVerdict::kJobFailed, why_it_failed(result_.as_is));
       case model::Verdict::kBorderline:

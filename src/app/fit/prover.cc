@@ -82,6 +82,8 @@ plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const
   const model::RunResult& result = outcome.result;
   plan::Proof proof;
   proof.outcome = outcome_of(result.verdict);
+  const bool failed_after_oom = result.verdict == model::Verdict::kFailed && result.oom && !result.timed_out;
+  if (failed_after_oom) proof.outcome = plan::Outcome::kOutOfMemory;
   proof.phase = result.oom ? result.oom->phase : result.peak_phase;
   proof.tried = result.oom ? result.oom->tried : base::Bytes(0);
   proof.wall_seconds = result.wall_seconds;

@@ -10,8 +10,8 @@ namespace vramfit::doctor {
 
 namespace {
 
-void look_at_leftovers(const Scene& scene, Draft& draft) {
-  for (const model::Leftovers& left : scene.runtime().leftovers) {
+void look_at_what_training_left(const Scene& scene, Draft& draft) {
+  for (const model::KeptFromTraining& left : scene.runtime().kept_from_training) {
     model::Bytes held;
     for (const model::HeldTensors& tensors : left.tensors) held += tensors.bytes;
     model::Bytes total;
@@ -73,7 +73,7 @@ void find_refs_kept_across_steps_in_snapshots(const Scene& scene, Draft& draft) 
 }
 
 void find_refs_kept_across_steps(const Scene& scene, Draft& draft) {
-  if (scene.has_run()) look_at_leftovers(scene, draft);
+  if (scene.has_run()) look_at_what_training_left(scene, draft);
   find_refs_kept_across_steps_in_snapshots(scene, draft);
   if (draft.is_empty()) return;
   draft.fix({"Delete a step's outputs before the next one begins", "del outputs, loss  # at the end of the loop's body",

@@ -138,9 +138,9 @@ json trace_json(const model::Snapshot& snapshot, const std::vector<model::TraceE
 }
 
 json about(const model::Snapshot& snapshot) {
-  json result = {{"torch_at_least", snapshot.torch_at_least}, {"unknown", json::object()}, {"odd", json::object()}};
+  json result = {{"torch_at_least", snapshot.torch_at_least}, {"unknown", json::object()}, {"unread", json::object()}};
   for (const auto& [name, field] : snapshot.unknown) result["unknown"][name] = {field.count, field.examples};
-  for (const auto& [name, unread] : snapshot.unread) result["odd"][name] = unread.count;
+  for (const auto& [name, unread] : snapshot.unread) result["unread"][name] = unread.count;
   if (snapshot.truncated_at) result["truncated_at"] = *snapshot.truncated_at;
   if (snapshot.truncated_at) result["damage"] = snapshot.damage;
   return result;

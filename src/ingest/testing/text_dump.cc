@@ -30,7 +30,7 @@ json to_json(const model::Evidence& evidence) {
               {"host", evidence.host.size()},
               {"settings", evidence.settings.size()},
               {"remarks", evidence.remarks.size()},
-              {"odd", evidence.unread}};
+              {"unread", evidence.unread}};
   json& facts = result["facts"] = json::array();
   for (const model::Fact& fact : evidence.facts) {
     json entry{{"name", fact.name}, {"file", fact.at.file}, {"line", fact.at.line}};

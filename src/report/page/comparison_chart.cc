@@ -19,15 +19,15 @@ constexpr int kComparisonWidth = 960, kComparisonLeft = 90, kComparisonRight = 2
 
 // One run's fullest card.
 struct Bar {
-  const RunFacts* run = nullptr;
+  const ShownRun* run = nullptr;
   std::vector<OwnerTotal> owners;  // largest first
   Bytes whole;
   Bytes total;  // of the card; 0: not known
 };
 
-std::vector<Bar> build_bars(const std::vector<RunFacts>& runs) {
+std::vector<Bar> build_bars(const std::vector<ShownRun>& runs) {
   std::vector<Bar> bars;
-  for (const RunFacts& run : runs) {
+  for (const ShownRun& run : runs) {
     if (!run.result) continue;
     Bar bar{.run = &run, .owners = {}, .whole = {}, .total = {}};
     for (const OwnerTotal& owner : run.owners) {
@@ -119,7 +119,7 @@ std::string numbers(const std::vector<Bar>& bars, const std::vector<std::string>
 
 }  // namespace
 
-std::string comparison_chart(const std::vector<RunFacts>& runs) {
+std::string comparison_chart(const std::vector<ShownRun>& runs) {
   const std::vector<Bar> bars = build_bars(runs);
   if (bars.size() < 2) return "";
   const std::vector<std::string> names = owners_of(bars);

@@ -9,8 +9,8 @@ namespace {
 
 using base::Bytes;
 
-RunFacts run_of(std::int64_t number, std::vector<OwnerTotal> owners) {
-  RunFacts run{.stored = {.number = number}};
+ShownRun run_of(std::int64_t number, std::vector<OwnerTotal> owners) {
+  ShownRun run{.stored = {.number = number}};
   run.result.emplace();
   run.result->devices = {{.name = "a card", .index = 0, .total = Bytes::gib(8)}};
   run.owners = std::move(owners);
@@ -53,7 +53,7 @@ TEST(ComparisonChart, what_a_run_does_not_have_is_told) {
 }
 
 TEST(ComparisonChart, one_run_is_not_compared) {
-  EXPECT_EQ(comparison_chart({run_of(4, {owner("weights", 100)}), RunFacts{.stored = {.number = 5}}}), "");
+  EXPECT_EQ(comparison_chart({run_of(4, {owner("weights", 100)}), ShownRun{.stored = {.number = 5}}}), "");
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ std::vector<TableColumn> columns_of(const Comparison& comparison, std::string fi
 
 }  // namespace
 
-std::string comparison_section(const Comparison& comparison, const std::vector<RunFacts>& runs, int level) {
+std::string comparison_section(const Comparison& comparison, const std::vector<ShownRun>& runs, int level) {
   std::string html = "<section>\n" + heading(level, "Side by side") + memory_table(comparison);
   if (comparison.differences.empty()) {
     html += paragraph("Nothing of what is noted about these runs differs.");

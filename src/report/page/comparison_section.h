@@ -11,7 +11,7 @@
 namespace vramfit::report::page {
 
 // `runs` are the same, as the page shows them.
-std::string comparison_section(const model::Comparison& comparison, const std::vector<RunFacts>& runs, int level);
+std::string comparison_section(const model::Comparison& comparison, const std::vector<ShownRun>& runs, int level);
 
 }  // namespace vramfit::report::page
 

@@ -27,7 +27,7 @@ struct OwnerTotal {
   friend bool operator==(const OwnerTotal&, const OwnerTotal&) = default;
 };
 
-struct RunFacts {
+struct ShownRun {
   model::StoredRun stored;
   std::optional<model::RunResult> result;     // none: it has none, or not one of a run (see `unreadable`)
   std::optional<SweepFacts> sweep;            // of `vramfit sweep`; it has no result of one run
@@ -40,7 +40,7 @@ struct RunFacts {
 };
 
 struct PageFacts {
-  std::vector<RunFacts> runs;
+  std::vector<ShownRun> runs;
   std::vector<TraceFacts> traces;               // of memory snapshots, below the runs
   std::optional<model::Comparison> comparison;  // of several runs
   bool is_confidential = false;                 // says so; what is to be left out is left out already

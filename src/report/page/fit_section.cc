@@ -42,7 +42,7 @@ std::vector<std::string> plan_cells(const PlanRow& row, std::size_t number, bool
           remarks};
 }
 
-std::string plan_table(const RunFacts& run) {
+std::string plan_table(const ShownRun& run) {
   const model::FitResult& fit = *run.fit;
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < fit.plans.size(); ++i) {
@@ -74,7 +74,7 @@ std::string technique_table(const model::FitResult& fit) {
 
 }  // namespace
 
-std::string fit_section(const RunFacts& run, int level) {
+std::string fit_section(const ShownRun& run, int level) {
   const model::FitResult& fit = *run.fit;
   std::string html = heading(level, "Plans");
   if (fit.cause) {

@@ -9,7 +9,7 @@
 namespace vramfit::report::page {
 
 // `run` has a fit. `level` is that of its headings.
-std::string fit_section(const RunFacts& run, int level);
+std::string fit_section(const ShownRun& run, int level);
 
 }  // namespace vramfit::report::page
 

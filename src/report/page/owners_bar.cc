@@ -42,7 +42,7 @@ std::string draw(const std::vector<OwnerTotal>& totals, double whole, const std:
 
 }  // namespace
 
-std::string owners_bar(const RunFacts& run, int device, const std::string& title) {
+std::string owners_bar(const ShownRun& run, int device, const std::string& title) {
   std::vector<OwnerTotal> totals;
   double whole = 0;
   for (const OwnerTotal& total : run.owners) {

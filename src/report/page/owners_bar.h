@@ -9,7 +9,7 @@
 namespace vramfit::report::page {
 
 // Empty where nothing is known of that card. `title` is plain text.
-std::string owners_bar(const RunFacts& run, int device, const std::string& title);
+std::string owners_bar(const ShownRun& run, int device, const std::string& title);
 
 }  // namespace vramfit::report::page
 

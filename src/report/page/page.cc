@@ -37,7 +37,7 @@ std::string head(const PageFacts& facts) {
 // Every part's verdict in a line, where there are several.
 std::string verdicts(const PageFacts& facts) {
   std::string html = "<nav aria-label=\"Runs\"><ul class=\"verdicts\">\n";
-  for (const RunFacts& run : facts.runs) {
+  for (const ShownRun& run : facts.runs) {
     html += fmt::format("<li><a href=\"#run-{0}\">Run {0}</a>: {1}</li>\n", run.stored.number,
                         escape(verdict_sentence(run)));
   }
@@ -62,7 +62,7 @@ std::string page_to_html(const PageFacts& facts) {
       head(facts) + "<body>\n" + home_link(facts) + pattern_definitions() + "<main>\n" + heading(1, title_of(facts));
   if (facts.runs.size() + facts.traces.size() > 1) html += verdicts(facts);
   if (facts.comparison) html += comparison_section(*facts.comparison, facts.runs, 2);
-  for (const RunFacts& run : facts.runs) html += run_section(run, 2);
+  for (const ShownRun& run : facts.runs) html += run_section(run, 2);
   for (std::size_t i = 0; i < facts.traces.size(); ++i) {
     html += trace_section(facts.traces[i], static_cast<int>(i) + 1, 2);
   }

@@ -95,7 +95,7 @@ std::string draw_axes(const PlanScale& scale, const std::vector<Bytes>& levels, 
                    kPlanWidth - kPlanRight, kPlanHeight - 10);
 }
 
-std::string draw_front(const RunFacts& run, const PlanScale& scale) {
+std::string draw_front(const ShownRun& run, const PlanScale& scale) {
   std::string points;
   for (const std::size_t index : run.front) {
     const PlanRow& row = run.fit->plans[index];
@@ -106,7 +106,7 @@ std::string draw_front(const RunFacts& run, const PlanScale& scale) {
 
 }  // namespace
 
-std::string plan_chart(const RunFacts& run) {
+std::string plan_chart(const ShownRun& run) {
   const model::FitResult& fit = *run.fit;
   Bytes most = fit.limit;
   double most_factor = 1;

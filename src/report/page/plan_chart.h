@@ -14,7 +14,7 @@
 namespace vramfit::report::page {
 
 // Empty without plans. Numbers are the rows of the plans' table, from 1 on.
-std::string plan_chart(const RunFacts& run);
+std::string plan_chart(const ShownRun& run);
 
 }  // namespace vramfit::report::page
 

@@ -27,7 +27,7 @@ using model::StoredRun;
 namespace {
 
 // What the terminal says, in one line: "[✓] fits NVIDIA ...".
-std::string marked_verdict(const RunFacts& run) {
+std::string marked_verdict(const ShownRun& run) {
   std::string line;
   if (run.sweep) {
     line = report::sweep_verdict_line(run.sweep->result);
@@ -199,7 +199,7 @@ std::string remarks(const model::RunResult& result, int level) {
   return html;
 }
 
-std::string pictures(const RunFacts& run, int level) {
+std::string pictures(const ShownRun& run, int level) {
   std::string timelines, bars;
   for (const model::DeviceResult& device : run.result->devices) {
     const std::string of = fmt::format("{} (run {})", card_title(device), run.stored.number);
@@ -226,13 +226,13 @@ std::string findings(const StoredRun& run, int level) {
 
 }  // namespace
 
-std::string verdict_sentence(const RunFacts& run) {
+std::string verdict_sentence(const ShownRun& run) {
   const std::string marked = marked_verdict(run);
   const std::size_t space = marked.find(' ');
   return space == std::string::npos ? marked : marked.substr(space + 1);
 }
 
-std::string run_section(const RunFacts& run, int level) {
+std::string run_section(const ShownRun& run, int level) {
   const StoredRun& stored = run.stored;
   const std::string marked = marked_verdict(run);
   std::string html = fmt::format("<section id=\"run-{}\">\n", stored.number);

@@ -9,10 +9,10 @@
 namespace vramfit::report::page {
 
 // One sentence, without a mark: what came of it.
-std::string verdict_sentence(const RunFacts& run);
+std::string verdict_sentence(const ShownRun& run);
 
 // The parts below the verdict have headings of level + 1.
-std::string run_section(const RunFacts& run, int level);
+std::string run_section(const ShownRun& run, int level);
 
 }  // namespace vramfit::report::page
 

@@ -237,9 +237,9 @@ void Card::add_remarks() {
         "Only {} of the {} blocks in use at the end lie where the snapshot has them: the trace is not whole.",
         history_.same_blocks, history_.final_blocks));
   }
-  if (history_.odd_entries > 0) {
+  if (history_.unmatched_entries > 0) {
     card_.remarks.push_back(
-        fmt::format("Entries of the trace that fit nothing before or after them: {}.", history_.odd_entries));
+        fmt::format("Entries of the trace that fit nothing before or after them: {}.", history_.unmatched_entries));
   }
 }
 

@@ -156,7 +156,7 @@ void Walk::open(const TraceEntry& entry, bool is_expandable) {
   if (is_new) places_.push_back(place->second);
   range.place = resolve(place->second);
   if (const auto old = ranges_.find(range.address); old != ranges_.end()) {
-    ++history_.odd_entries;
+    ++history_.unmatched_entries;
     end_range(old);
   }
   if (is_expandable) {
@@ -181,7 +181,7 @@ void Walk::close(const TraceEntry& entry) {
   const Range* found = range_at(entry.addr);
   const std::uint64_t end = entry.addr + static_cast<std::uint64_t>(std::max<std::int64_t>(entry.size, 0));
   if (found == nullptr || end > found->address + found->size) {
-    ++history_.odd_entries;
+    ++history_.unmatched_entries;
     return;
   }
   const Range whole = *found;
@@ -217,7 +217,7 @@ std::uint64_t Walk::block_size(const TraceEntry& entry, const Range* range) cons
 
 void Walk::allocate(const TraceEntry& entry) {
   if (const auto old = live_.find(entry.addr); old != live_.end()) {  // its free is not in the trace
-    ++history_.odd_entries;
+    ++history_.unmatched_entries;
     Tenant& tenant = history_.tenants[old->second];
     if (tenant.freed == kNever) {
       allocated_ -= static_cast<std::int64_t>(tenant.size);
@@ -241,7 +241,7 @@ void Walk::allocate(const TraceEntry& entry) {
 void Walk::request_free(const TraceEntry& entry) {
   const auto found = live_.find(entry.addr);
   if (found == live_.end() || history_.tenants[found->second].freed != kNever) {
-    ++history_.odd_entries;
+    ++history_.unmatched_entries;
     return;
   }
   Tenant& tenant = history_.tenants[found->second];
@@ -252,7 +252,7 @@ void Walk::request_free(const TraceEntry& entry) {
 void Walk::complete_free(const TraceEntry& entry) {
   const auto found = live_.find(entry.addr);
   if (found == live_.end()) {
-    ++history_.odd_entries;
+    ++history_.unmatched_entries;
     return;
   }
   if (history_.tenants[found->second].freed == kNever) request_free(entry);
@@ -292,7 +292,7 @@ void Walk::take(const TraceEntry& entry) {
 
 void Walk::seed() {
   const allocator::Before before = allocator::state_before(snapshot_, device_, settings_);
-  history_.odd_entries += before.odd_entries;
+  history_.unmatched_entries += before.unmatched_entries;
   for (const allocator::StateSegment& segment : before.state.segments) {
     Range range{.address = segment.address, .size = segment.total};
     range.place =

@@ -67,7 +67,7 @@ struct History {
   // By instant, from 0 to the number of entries. Bytes.
   std::vector<std::int64_t> allocated;  // blocks that nobody has freed
   std::vector<std::int64_t> reserved;
-  std::int64_t odd_entries = 0;  // that fit nothing: frees of what nobody allocated, and the like
+  std::int64_t unmatched_entries = 0;  // that fit nothing: frees of what nobody allocated, and the like
   // Blocks in use of the final state, and how many of them the history ends with, at their address and size.
   std::int64_t final_blocks = 0;
   std::int64_t same_blocks = 0;

@@ -27,7 +27,7 @@ TEST(History, a_block_lives_from_its_allocation_to_the_end_of_its_free_and_count
   EXPECT_EQ(history.tenants[0].to, 4u);
   EXPECT_EQ(history.allocated, (std::vector<std::int64_t>{0, 0, 4 * kMib, 0, 0}));
   EXPECT_EQ(history.reserved, (std::vector<std::int64_t>{0, 20 * kMib, 20 * kMib, 20 * kMib, 20 * kMib}));
-  EXPECT_EQ(history.odd_entries, 0);
+  EXPECT_EQ(history.unmatched_entries, 0);
 }
 
 // |---- A 4 ----|------------ B 15.5 and 0.5 that are not worth splitting off ------------|
@@ -83,7 +83,7 @@ TEST(History, entries_that_fit_nothing_are_counted_and_change_nothing) {
   recording.entry(TraceAction::kFreeRequested, 4 * kMib, 2 * kMib);
   recording.segment(0, 20 * kMib, {{0, 2 * kMib}});
   const History history = build_history(recording.snapshot, 0);
-  EXPECT_GT(history.odd_entries, 0);
+  EXPECT_GT(history.unmatched_entries, 0);
   EXPECT_EQ(history.allocated.back(), 2 * kMib);
 }
 
@@ -148,7 +148,7 @@ TEST(History, recordings_of_every_release_end_where_their_snapshots_say) {
     ASSERT_TRUE(snapshot) << name;
     const History history = build_history(*snapshot, 0);
     EXPECT_EQ(history.same_blocks, history.final_blocks) << name;
-    EXPECT_EQ(history.odd_entries, 0) << name;
+    EXPECT_EQ(history.unmatched_entries, 0) << name;
     std::int64_t reserved = 0, allocated = 0;
     for (const model::Segment& segment : snapshot->segments) {
       reserved += segment.total_size;

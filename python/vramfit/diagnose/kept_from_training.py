@@ -83,7 +83,7 @@ def _before_root(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         found = _inventory({owners.address_of(tensor) for _, tensor in owners.tensors_in(args, kwargs)})
     _state.pending = None
     if found is not None:
-        notes.note(said.Leftovers(phase=recorder.PHASE_NAMES[position.phase], **found))
+        notes.note(said.KeptFromTraining(phase=recorder.PHASE_NAMES[position.phase], **found))
 
 
 def install() -> None:

@@ -25,7 +25,7 @@ _MIN_BYTES = 1 << 16
 
 
 @dataclass
-class Moment:
+class RefusedAllocation:
     """One refused allocation. Sizes in bytes."""
 
     device: int
@@ -46,7 +46,7 @@ class Collected:
 
     def __init__(self) -> None:
         self.torch: Any = None
-        self.moments: list[Moment] = []
+        self.moments: list[RefusedAllocation] = []
         self.errors = 0  # in all
 
 
@@ -72,7 +72,7 @@ def _out_of_memory(device: int, tried: int, total: int, free: int) -> None:
     if len(collected.moments) >= MAX_MOMENTS:
         return
     try:
-        moment = Moment(device, tried, total, free, _stack())
+        moment = RefusedAllocation(device, tried, total, free, _stack())
         collected.moments.append(moment)
         for part in (_measure, _find_owners, _take_snapshot):
             _guarded(part, moment)
@@ -84,7 +84,7 @@ def _out_of_memory(device: int, tried: int, total: int, free: int) -> None:
         notes.hook_failed("on_oom", error)
 
 
-def _guarded(part: Any, moment: Moment) -> None:
+def _guarded(part: Any, moment: RefusedAllocation) -> None:
     try:
         part(moment)
     except Exception as error:
@@ -106,14 +106,14 @@ def _stack() -> list[dict[str, Any]]:
     ]
 
 
-def _measure(moment: Moment) -> None:
+def _measure(moment: RefusedAllocation) -> None:
     cuda = collected.torch.cuda
     moment.allocated = int(cuda.memory_allocated(moment.device))
     moment.reserved = int(cuda.memory_reserved(moment.device))
     moment.summary = str(cuda.memory_summary(moment.device))
 
 
-def _take_snapshot(moment: Moment) -> None:
+def _take_snapshot(moment: RefusedAllocation) -> None:
     moment.snapshot = of_torch.take_snapshot()
     wanted = {entry["address"]: entry for entry in moment.held}
     for segment in moment.snapshot.get("segments", ()):
@@ -134,7 +134,7 @@ def _script_line(stack: Any) -> str:
     return ""
 
 
-def _find_owners(moment: Moment) -> None:
+def _find_owners(moment: RefusedAllocation) -> None:
     """Weights, gradients and optimizer state by the objects that hold them; the rest by the script's names."""
     torch = collected.torch
     modules, optimizers = _modules_and_optimizers(torch)
