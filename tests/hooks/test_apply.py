@@ -112,10 +112,15 @@ def test_a_module_that_is_not_there_is_a_refusal(job: Job) -> None:
 TWO_NETWORKS = """
     import torch
     from torch import nn
+    class Counted(nn.Linear):
+        times = 0
+        def forward(self, x):
+            self.times += 1
+            return super().forward(x)
     class Critic(nn.Module):
         def __init__(self):
             super().__init__()
-            self.main = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
+            self.main = nn.Sequential(Counted(4, 4), nn.ReLU(), nn.Linear(4, 1))
         def forward(self, x): return self.main(x)
     class Maker(Critic): pass
     critic, maker = Critic(), Maker()
@@ -126,12 +131,48 @@ TWO_NETWORKS = """
 """
 
 
+COPIES = """
+    import copy, io, json, torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4), nn.Tanh()), nn.Linear(4, 1)).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x = torch.randn(3, 4).cuda()
+    model(x).sum().backward()
+    twin = copy.deepcopy(model)
+    optimizer.step()
+    file = io.BytesIO()
+    torch.save(model, file)
+    file.seek(0)
+    loaded = torch.load(file, weights_only=False)
+    with torch.no_grad():
+        outs = [m.to("cuda")(x).tolist() for m in (model, twin, loaded)]
+    own = [name for m in (model, twin, loaded) for part in m.modules() for name in vars(part) if name == "forward"]
+    print(json.dumps({"outs": outs, "own": own}))
+"""
+
+
+@pytest.mark.parametrize("technique", ["checkpoint", "offload_activations"])
+def test_a_model_under_a_plan_is_saved_and_copied_as_it_is(job: Job, technique: str) -> None:
+    """examples/word_language_model saves the whole model; a copy that keeps the best weights is its own network."""
+    card = {"card": 4 << 30, "VRAMFIT_VALUES": "cpu"}
+    plain = job.run(COPIES, **card).output()
+    least = {"at_least": 0} if technique == "offload_activations" else {}
+    planned = job.run(COPIES, {"id": technique, "modules": ["1"], **least}, **card)
+    assert planned.only("plan_applied")["id"] == technique
+    assert planned.output() == plain
+    assert plain["outs"][0] == plain["outs"][2] != plain["outs"][1]
+    assert plain["own"] == []
+
+
 def test_blocks_of_two_networks_are_checkpointed_each_where_it_is(job: Job) -> None:
     plan = {"id": "checkpoint", "modules": ["main.0", "Maker/main.0"]}
     both = TWO_NETWORKS + "        maker(torch.ones(2, 4)).sum().backward()\n"
-    checked = "    print(json.dumps(['forward' in net.main[0].__dict__ for net in (critic, maker)]))\n"
-    finished = job.run(both + "    import json\n" + checked, plan)
-    assert finished.output() == [True, True]
+    begin = "    import json\n    for net in (critic, maker): net.main[0].times = 0\n"
+    checked = "    print(json.dumps([net.main[0].times for net in (critic, maker)]))\n"
+    finished = job.run(both.replace("    for step", begin + "    for step", 1) + checked, plan)
+    assert finished.output() == [6, 6], "again in backward, in each of three steps"
     assert not finished.of_kind("plan_refused")
     assert "2 modules" in finished.only("plan_applied")["text"]
     finished = job.run(both, {"id": "checkpoint", "modules": ["Maker/main.0"]})  # called after the first step

@@ -7,12 +7,12 @@ in the second run they are left alone. Results equal those without checkpointing
 from __future__ import annotations
 
 import atexit
-import functools
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from vramfit import apply
+from vramfit.apply import forwards
 from vramfit.apply.named_modules import NamedModules
 from vramfit.base import events, process
 from vramfit.observe import scopes
@@ -42,31 +42,26 @@ def _frozen_statistics(norms: list[Any]) -> Iterator[None]:
             of_torch.buffers.of(norm)[name] = buffer
 
 
-def wrap(torch: Any, module: Any) -> None:
-    """Makes one module checkpointed while it trains. Its hooks and its place in the model stay as they are."""
-    checkpoint = torch.utils.checkpoint.checkpoint
-    original = module.forward
+def _run_again_in_backward(module: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
+    """A module's forward, checkpointed while it trains. Its hooks and its place in the model stay as they are."""
+    import torch
+    import torch.utils.checkpoint
+
+    if not (module.training and torch.is_grad_enabled()):
+        return forward(*args, **kwargs)
     norms = [m for m in module.modules() if isinstance(m, of_torch.batch_norm.get())]
 
     def contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
         return nullcontext(), _frozen_statistics(norms)
 
     extra = {"context_fn": contexts} if norms else {}
-
-    @functools.wraps(original)
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        if not (module.training and torch.is_grad_enabled()):
-            return original(*args, **kwargs)
-        return checkpoint(original, *args, use_reentrant=False, **extra, **kwargs)
-
-    module.forward = forward
+    return torch.utils.checkpoint.checkpoint(forward, *args, use_reentrant=False, **extra, **kwargs)
 
 
 class Checkpoint:
     KEEPS = process.ALL
 
-    def __init__(self, torch: Any, options: dict[str, Any]) -> None:
-        self._torch = torch
+    def __init__(self, options: dict[str, Any]) -> None:
         self.named = NamedModules(ID, [str(name) for name in options.get("modules", [])])
 
     def in_child(self) -> None:
@@ -80,7 +75,7 @@ class Checkpoint:
             apply.refused(ID, "the model is compiled: checkpoint its blocks in the script, before torch.compile")
             return
         for block in found.values():
-            wrap(self._torch, block)
+            forwards.replace(block, _run_again_in_backward)
         config = getattr(scopes.unwrap(module), "config", None)
         if getattr(config, "use_cache", None):
             config.use_cache = False  # a cache filled twice would be wrong; transformers does the same
@@ -89,8 +84,6 @@ class Checkpoint:
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:
-    import torch.utils.checkpoint
-
-    technique = process.own(Checkpoint, torch, options)
+    technique = process.own(Checkpoint, options)
     events.root_enter.listen(technique.enter)
     atexit.register(technique.named.at_end)

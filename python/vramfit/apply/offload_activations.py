@@ -18,6 +18,7 @@ from typing import Any
 from torch.autograd.graph import saved_tensors_hooks
 
 from vramfit import apply
+from vramfit.apply import forwards
 from vramfit.apply.named_modules import NamedModules
 from vramfit.base import events, process
 from vramfit.observe import scopes
@@ -278,22 +279,16 @@ class _OfModules:
 
     def enter(self, module: Any, args: Any, kwargs: Any) -> None:
         for found in self.named.find(module).values():
-            self._wrap(found)
+            forwards.replace(found, self._through_host)
 
-    def _wrap(self, module: Any) -> None:
-        original = module.forward
-
-        @functools.wraps(original)
-        def forward(*args: Any, **kwargs: Any) -> Any:
-            if self._technique.is_open() or not self._technique.is_training(module):
-                return original(*args, **kwargs)
-            self._technique.begin(module)
-            try:
-                return original(*args, **kwargs)
-            finally:
-                self._technique.end()
-
-        module.forward = forward
+    def _through_host(self, module: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
+        if self._technique.is_open() or not self._technique.is_training(module):
+            return forward(*args, **kwargs)
+        self._technique.begin(module)
+        try:
+            return forward(*args, **kwargs)
+        finally:
+            self._technique.end()
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:

@@ -109,7 +109,7 @@ class FakeRunner final : public job::Runner {
       result.phases.push_back({"validate", device.index, {Bytes::mib(400), Bytes::mib(400), Bytes::mib(700)}, 3});
     }
     result.peak_phase = "train";
-    if (!fits) result.oom = model::Oom{Bytes::mib(64), "CUDA out of memory", "train", false, {}};
+    if (!fits && !breaks) result.oom = model::Oom{Bytes::mib(64), "CUDA out of memory", "train", false, {}};
     return outcome;
   }
 

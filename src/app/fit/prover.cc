@@ -34,20 +34,20 @@ plan::Outcome outcome_of(model::Verdict verdict) {
 }
 
 // Why a run that ended well proves nothing; empty when it does.
-std::string find_gap(const job::RunOutcome& outcome, const model::Plan& plan, const std::set<std::string>& phases) {
+std::string find_gap(const job::RunOutcome& outcome, const model::Plan& plan, const PhaseSteps& phases) {
   const auto applied = ids_of(outcome.facts->told.plan_applied);
   for (const model::Change& change : plan.changes) {
     if (std::ranges::find(applied, change.technique) == applied.end()) {
       return fmt::format("{} never came into force in this run", change.technique);
     }
   }
-  for (const std::string& phase : phases) {
+  for (const auto& [phase, steps_without] : phases) {
     std::int64_t steps = -1;
     for (const model::PhaseResult& seen : outcome.result.phases) {
       if (seen.name == phase) steps = std::max(steps, seen.steps);
     }
     if (steps < 0) return fmt::format("the run ended before phase {}", phase);
-    if (steps == 0 && phase == "train") return "no optimizer step was taken in this run";
+    if (steps == 0 && steps_without > 0 && phase == "train") return "no optimizer step was taken in this run";
   }
   return "";
 }
@@ -78,7 +78,7 @@ std::string first_of(const std::vector<std::string>& sentences) { return sentenc
 
 }  // namespace
 
-plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const std::set<std::string>& phases) {
+plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const PhaseSteps& phases) {
   const model::RunResult& result = outcome.result;
   plan::Proof proof;
   proof.outcome = outcome_of(result.verdict);
@@ -109,16 +109,15 @@ plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const
   return proof;
 }
 
-std::set<std::string> phases_to_see(const model::Job& job) {
-  std::set<std::string> phases;
+PhaseSteps phases_to_see(const model::Job& job) {
+  PhaseSteps phases;
   for (const model::PhaseFacts& facts : job.phases) {
-    if (facts.phase == "train" || facts.phase == "validate" || facts.phase == "test") phases.insert(facts.phase);
+    if (facts.phase == "train" || facts.phase == "validate" || facts.phase == "test") phases[facts.phase] = facts.steps;
   }
   return phases;
 }
 
-RunProver::RunProver(job::RunRequest request, std::set<std::string> phases, std::filesystem::path folder,
-                     job::Runner& runner)
+RunProver::RunProver(job::RunRequest request, PhaseSteps phases, std::filesystem::path folder, job::Runner& runner)
     : request_(std::move(request)), phases_(std::move(phases)), folder_(std::move(folder)), runner_(runner) {}
 
 base::Result<plan::Proof> RunProver::prove(const model::Plan& plan, double seconds_left) {

@@ -2,8 +2,9 @@
 #ifndef VRAMFIT_APP_FIT_PROVER_H
 #define VRAMFIT_APP_FIT_PROVER_H
 
+#include <cstdint>
 #include <filesystem>
-#include <set>
+#include <map>
 #include <string>
 
 #include "job/run.h"
@@ -11,22 +12,26 @@
 
 namespace vramfit::app {
 
+// The phases that a run must go through, with the steps that the job without a plan takes of each. Those of a loop that
+// updates its weights by hand are not seen.
+using PhaseSteps = std::map<std::string, std::int64_t>;
+
 // A run counts as a proof when every change of the plan said that it was applied, and the run went through every phase
 // that the job has.
-plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const std::set<std::string>& phases);
+plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const PhaseSteps& phases);
 
 // Phases with steps of their own: a run that is a proof must go through them. Saving may be rarer than a cut run.
-std::set<std::string> phases_to_see(const model::Job& job);
+PhaseSteps phases_to_see(const model::Job& job);
 
 class RunProver final : public plan::Prover {
  public:
   // `folder` is where plan files for the runs are written; the caller removes it.
-  RunProver(job::RunRequest request, std::set<std::string> phases, std::filesystem::path folder, job::Runner& runner);
+  RunProver(job::RunRequest request, PhaseSteps phases, std::filesystem::path folder, job::Runner& runner);
   base::Result<plan::Proof> prove(const model::Plan& plan, double seconds_left) override;
 
  private:
   job::RunRequest request_;
-  const std::set<std::string> phases_;
+  const PhaseSteps phases_;
   const std::filesystem::path folder_;
   job::Runner& runner_;
   int number_ = 0;

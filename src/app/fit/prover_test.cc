@@ -22,7 +22,7 @@ job::RunOutcome fitting_run() {
 const model::Plan kAutocastPlan{"bf16", {{"autocast", {{"dtype", std::string("bfloat16")}}}}};
 
 TEST(Judge, a_complete_run_is_a_proof) {
-  EXPECT_EQ(judge(fitting_run(), kAutocastPlan, {"train", "validate"}).outcome, plan::Outcome::kFits);
+  EXPECT_EQ(judge(fitting_run(), kAutocastPlan, {{"train", 2}, {"validate", 2}}).outcome, plan::Outcome::kFits);
 }
 
 TEST(Judge, a_change_that_left_no_trace_is_none) {
@@ -34,10 +34,11 @@ TEST(Judge, a_change_that_left_no_trace_is_none) {
 }
 
 TEST(Judge, a_run_that_missed_a_phase_or_took_no_step_is_none) {
-  EXPECT_EQ(judge(fitting_run(), kAutocastPlan, {"test"}).detail, "the run ended before phase test");
+  EXPECT_EQ(judge(fitting_run(), kAutocastPlan, {{"test", 1}}).detail, "the run ended before phase test");
   job::RunOutcome outcome = fitting_run();
   outcome.result.phases[0].steps = 0;
-  EXPECT_EQ(judge(outcome, kAutocastPlan, {"train"}).detail, "no optimizer step was taken in this run");
+  EXPECT_EQ(judge(outcome, kAutocastPlan, {{"train", 2}}).detail, "no optimizer step was taken in this run");
+  EXPECT_EQ(judge(outcome, kAutocastPlan, {{"train", 0}}).outcome, plan::Outcome::kFits) << "nor by the job itself";
 }
 
 TEST(Judge, a_borderline_run_that_ran_out_before_its_first_step_did_not_break) {
@@ -45,7 +46,7 @@ TEST(Judge, a_borderline_run_that_ran_out_before_its_first_step_did_not_break) {
   outcome.result.verdict = model::Verdict::kBorderline;
   outcome.result.phases[0].steps = 0;
   outcome.result.oom = model::Oom{Bytes::mib(20), "CUDA out of memory", "train", false, {}};
-  EXPECT_EQ(judge(outcome, kAutocastPlan, {"train"}).outcome, plan::Outcome::kBorderline);
+  EXPECT_EQ(judge(outcome, kAutocastPlan, {{"train", 2}}).outcome, plan::Outcome::kBorderline);
 }
 
 TEST(Judge, running_out_of_memory_is_told_with_what_was_asked_for) {
@@ -59,7 +60,7 @@ TEST(Judge, running_out_of_memory_is_told_with_what_was_asked_for) {
                  {{"/jobs/train.py", 90, "<module>", "main()"},
                   {"/jobs/train.py", 12, "main", "fake = generator(noise)"},
                   {"/lib/python3.11/site-packages/torch/nn/functional.py", 7, "pad", "return torch.pad()"}}};
-  const auto proof = judge(outcome, kAutocastPlan, {"train"});
+  const auto proof = judge(outcome, kAutocastPlan, {{"train", 2}});
   EXPECT_EQ(proof.outcome, plan::Outcome::kOutOfMemory);
   EXPECT_EQ(why_unproven(proof), "ran out in validate at train.py:12, asking for 20 MiB more");
   EXPECT_EQ(proof.phase, "validate");
@@ -78,7 +79,7 @@ TEST(Judge, the_line_of_a_program_that_a_package_brings_is_the_packages) {
                   {"/env/lib/python3.11/runpy.py", 198, "_run_code", "exec(code)"},
                   {"/env/lib/python3.11/site-packages/torchtune/modules/peft/lora.py", 74, "forward", ""},
                   {"/env/lib/python3.11/site-packages/torch/nn/functional.py", 7, "linear", ""}}};
-  EXPECT_EQ(why_unproven(judge(outcome, kAutocastPlan, {"train"})),
+  EXPECT_EQ(why_unproven(judge(outcome, kAutocastPlan, {{"train", 2}})),
             "ran out in train at lora.py:74, asking for 20 MiB more");
 }
 

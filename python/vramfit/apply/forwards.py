@@ -1,0 +1,66 @@
+"""Another way through the forward of chosen modules, that leaves nothing in them.
+
+An attribute `forward` of a module is pickled and copied with it: torch.save(model) fails at it, and a deepcopy would
+call the module it was copied from. So the class gets a forward that asks whether this very module was chosen: pickles
+are as without a plan, and a copy is an ordinary module.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from vramfit.base import process
+
+# Called with the module and with what it would have called, which takes what follows.
+Way = Callable[..., Any]
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.ways: weakref.WeakKeyDictionary[Any, list[tuple[type, Way]]] = weakref.WeakKeyDictionary()
+        self.classes: set[type] = set()
+
+
+_state = process.own(_State)
+
+
+def replace(module: Any, way: Way) -> None:
+    """Calls of this module's forward become `way(module, forward, *args, **kwargs)`; the last way given is outermost.
+
+    `way` must not hold the module: it would live for ever.
+    """
+    if "forward" in vars(module):  # a library has put its own there: accelerate, peft
+        _replace_own(module, way)
+        return
+    owner = next(kind for kind in type(module).__mro__ if "forward" in vars(kind))
+    _state.ways.setdefault(module, []).append((owner, way))
+    if owner not in _state.classes:
+        _state.classes.add(owner)
+        owner.forward = _asking(owner, vars(owner)["forward"])
+
+
+def _replace_own(module: Any, way: Way) -> None:
+    own = module.forward
+
+    @functools.wraps(own)
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        return way(module, own, *args, **kwargs)
+
+    module.forward = forward
+
+
+def _asking(owner: type, original: Any) -> Any:
+    @functools.wraps(original)
+    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        call = functools.partial(original, self)
+        for of, way in _state.ways.get(self, ()):
+            if of is owner:  # and not a class below it, whose forward calls this one
+                call = functools.partial(way, self, call)
+        return call(*args, **kwargs)
+
+    return forward
