@@ -208,7 +208,9 @@ model::PlanRow read_plan(const json& row) {
       named(text(row, "standing"), std::array{PlanStanding::kFits, PlanStanding::kBorderline, PlanStanding::kDoesNotFit,
                                               PlanStanding::kRefused, PlanStanding::kBroke, PlanStanding::kTimedOut,
                                               PlanStanding::kTrainsElse, PlanStanding::kNotRun});
-  plan.predicted = bytes(row.at("predicted"), "needs_bytes");
+  const json& predicted = row.at("predicted");
+  plan.predicted = bytes(predicted, "needs_bytes");
+  plan.predicted_peak = predicted.contains("peak_bytes") ? bytes(predicted, "peak_bytes") : plan.predicted;
   if (const auto proven = row.find("proven"); proven != row.end() && !proven->is_null()) {
     plan.proven = read_peaks(*proven);
     plan.retries = proven->value("allocation_retries", std::int64_t{0});

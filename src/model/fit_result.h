@@ -41,7 +41,8 @@ std::string_view to_string(PlanStanding standing);  // "fits", "does_not_fit", .
 struct PlanRow {
   Plan plan;
   PlanStanding standing = PlanStanding::kNotRun;
-  Bytes predicted;              // source: model
+  Bytes predicted;              // what it cannot do without; source: model
+  Bytes predicted_peak;         // what it takes of this card, with the cache that has room there: beside `proven`
   std::optional<Peaks> proven;  // source: run; of a run that died, the highest it got to
   std::int64_t retries = 0;
   bool is_tight = false;   // nothing is to spare

@@ -24,7 +24,8 @@ PlanRow row(std::string name, std::int64_t mib, double time, std::string effect)
   PlanRow result;
   result.plan = {std::move(name), {{"autocast", {{"dtype", std::string("float16")}, {"scaler", true}}}}};
   result.standing = PlanStanding::kFits;
-  result.predicted = Bytes::mib(mib - 100);
+  result.predicted = Bytes::mib(mib - 200);
+  result.predicted_peak = Bytes::mib(mib - 100);
   result.proven = model::Peaks{Bytes::mib(mib - 400), Bytes::mib(mib - 300), Bytes::mib(mib)};
   result.time_factor = time;
   result.effect = std::move(effect);

@@ -61,6 +61,7 @@ model::PlanRow plan_row(std::string name, std::int64_t peak, double factor) {
   return {.plan = {.name = std::move(name)},
           .standing = model::PlanStanding::kFits,
           .predicted = Bytes(peak),
+          .predicted_peak = Bytes(peak),
           .proven = model::Peaks{Bytes(peak), Bytes(peak), Bytes(peak)},
           .time_factor = factor,
           .effect = "same"};
@@ -70,7 +71,10 @@ model::FitResult some_fit() {
   model::FitResult fit{.verdict = model::FitVerdict::kPlanFits, .card = "card", .limit = Bytes(100)};
   fit.as_is = result_full_of("plain");
   fit.plans = {plan_row("quick", 90, 1.0), plan_row("worse", 95, 1.5), plan_row("small", 50, 2.0)};
-  fit.lost = {{.plan = {.name = "lost"}, .standing = model::PlanStanding::kNotRun, .predicted = Bytes(300)}};
+  fit.lost = {{.plan = {.name = "lost"},
+               .standing = model::PlanStanding::kNotRun,
+               .predicted = Bytes(300),
+               .predicted_peak = Bytes(300)}};
   fit.techniques = {{"autocast", "applicable", ""}};
   fit.prove_command = "vramfit run --plan plan.json -- python train.py";
   return fit;

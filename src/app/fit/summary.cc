@@ -45,11 +45,17 @@ std::string why_not_best(const PlanRow& row, const PlanRow& best) {
   return row.plan.changes.size() > best.plan.changes.size() ? "more changes for nothing" : "no better";
 }
 
+// PyTorch keeps what it has for as long as the card has room, and gives back what it can once it has none.
+void predict(const plan::Outlook& outlook, Bytes limit, PlanRow& row) {
+  row.predicted = outlook.needs;
+  row.predicted_peak = std::max(outlook.needs, std::min(outlook.uses, limit));
+}
+
 PlanRow row_of(const Trial& trial, Bytes limit) {
   PlanRow row;
   row.plan = trial.plan;
   row.standing = standing_of(trial.proof.outcome);
-  row.predicted = trial.outlook.needs;
+  predict(trial.outlook, limit, row);
   if (trial.proof.peak_device > Bytes(0)) {
     row.proven = model::Peaks{trial.proof.peak_allocated, trial.proof.peak_reserved, trial.proof.peak_device};
   }
@@ -77,7 +83,7 @@ void add_hopeless_singles(const model::Job& job, const plan::Target& target, con
     plan::Explained explained = plan::explain(job, target, axes, strongest);
     PlanRow row;
     row.plan = std::move(explained.plan);
-    row.predicted = explained.outlook.needs;
+    predict(explained.outlook, target.limit, row);
     row.effect = name(explained.effect);
     row.time_factor = explained.time_factor;
     row.consequences = std::move(explained.consequences);

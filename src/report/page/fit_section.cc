@@ -35,7 +35,7 @@ std::vector<std::string> plan_cells(const PlanRow& row, std::size_t number, bool
   return {fmt::format("{}", number),
           escape(row.plan.name),
           escape(words_of(to_string(row.standing))) + (on_front ? ", on the front" : ""),
-          to_string(row.predicted),
+          to_string(row.predicted_peak),
           proven_text(row),
           fmt::format("×{:.2f}", row.time_factor),
           escape(row.effect.empty() ? "unknown" : row.effect),

@@ -19,7 +19,7 @@ namespace {
 constexpr double kPlanWidth = 960, kPlanHeight = 340;
 constexpr double kPlanLeft = 76, kPlanRight = 24, kPlanTop = 24, kPlanBottom = 52;
 
-Bytes peak_of(const PlanRow& row) { return row.proven ? row.proven->device : row.predicted; }
+Bytes peak_of(const PlanRow& row) { return row.proven ? row.proven->device : row.predicted_peak; }
 
 struct PlanScale {
   double most_factor = 1, most_bytes = 1;
