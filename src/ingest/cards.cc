@@ -211,7 +211,7 @@ Result<Card> parse_card(const toml::table& table, std::string_view file, const s
 
 Result<std::vector<Card>> parse_cards(std::string_view text, std::string_view name, const std::vector<Card>& known) {
   if (const auto line = find_foreign_letter(text)) {
-    return base::fail(ErrorCode::kCorrupt, "a letter outside ASCII that is not in quotes",
+    return base::fail(ErrorCode::kCorrupt, "a control character, or a letter outside ASCII that is not in quotes",
                       fmt::format("{}:{}", name, *line));
   }
   toml::table root;

@@ -174,8 +174,8 @@ Result<SweepSpec> parse_sweep_json(std::string_view text, const std::string& whe
 
 Result<SweepFile> parse_sweep_toml(std::string_view text, const std::string& where) {
   if (const auto line = find_foreign_letter(text)) {
-    return fail(ErrorCode::kUsage, "a letter outside ASCII that is not in quotes", fmt::format("{}:{}", where, *line),
-                "docs/sweep.md shows a sweep's file");
+    return fail(ErrorCode::kUsage, "a control character, or a letter outside ASCII that is not in quotes",
+                fmt::format("{}:{}", where, *line), "docs/sweep.md shows a sweep's file");
   }
   SweepFile file;
   try {
