@@ -97,6 +97,7 @@ model::Job build_job(const RunFacts& facts, const model::RunResult& result) {
   set_gathered_apart(job);
   job.work = count_step_work(facts, job.device);
   add_forward_work(facts, job);
+  job.step_modules = find_step_modules(facts, job.device);
   if (job.parameter_bytes == Bytes(0)) {
     for (const model::StagePeak& moment : job.stage_peaks) {
       job.parameter_bytes = std::max(job.parameter_bytes, moment.holdings.weights);

@@ -45,6 +45,31 @@ struct BlockLevel {
   bool operator==(const BlockLevel&) const = default;
 };
 
+// A module's part in one training step: how full the card was while it ran, and what running it again would free.
+// Peaks are bytes allocated on the card in the fullest recorded step, in which every module kept its activations.
+struct StepModule {
+  std::string name;  // as in named_modules() of the root module
+  int parent = -1;   // index of the module around it, which comes before it; -1: none
+  bool may_repeat = true;
+  Bytes freed;          // not held any more from its forward to its backward when it is checkpointed; may be negative
+  Bytes forward_peak;   // from its beginning to its last allocation
+  Bytes after_peak;     // from there to the beginning of the next module
+  Bytes backward_peak;  // while its backward ran
+  Bytes repeat_peak;    // when its forward is run again before that, with nothing else changed
+  Bytes repeat_rise;    // so much higher than in its first forward stands the card then
+  double macs = 0;      // multiply-adds of its forward
+  double bytes = 0;     // allocated by its forward
+  bool operator==(const StepModule&) const = default;
+};
+
+// The fullest training step as the modules in it, each after the one around it, in the order in which they ran.
+struct StepModules {
+  std::vector<StepModule> modules;
+  Bytes end_peak;  // from the last module's end to the beginning of backward: the loss
+  Bytes peak;      // of its forward and backward
+  bool operator==(const StepModules&) const = default;
+};
+
 struct OptimizerFacts {
   std::string class_name;  // "AdamW"
   std::optional<bool> foreach;
@@ -143,6 +168,7 @@ struct Job {
   bool has_batch_norm = false;
   std::vector<LoaderFacts> loaders;
   std::vector<BlockLevel> levels;  // coarse to fine; empty when no module was seen
+  std::optional<StepModules> step_modules;  // empty when no whole step was seen, or several processes share the card
   std::optional<OptimizerFacts> optimizer;
   std::optional<KeptGradients> kept_gradients;
   PrecisionFacts precision;

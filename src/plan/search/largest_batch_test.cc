@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "plan/techniques/registry.h"
 #include "plan/testing/example_job.h"
 

@@ -1,13 +1,15 @@
 // Activation checkpointing: chosen blocks keep only their output and are run again in backward.
 //
-// Which blocks: by bytes freed for work repeated, in sets of growing size, at the level of the module tree that reaches
-// deepest; checkpointing all blocks of that level is the "every block" end of the scale. Among the sets is the smallest
+// Which blocks: where a whole training step was seen, the cheapest sets for the card and for other budgets
+// (recompute/solver.h), of modules at any depth, also one within another. Where none was seen, by bytes freed for work
+// repeated, in sets of growing size, at the level of the module tree that reaches deepest; among these is the smallest
 // that is foretold to fit the card. The work repeated is one forward of the chosen blocks.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "plan/checkpointing.h"
+#include "plan/recompute/repeat_sets.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -19,6 +21,8 @@ constexpr double kWorthwhile = 0.03;
 constexpr double kSpare = 0.05;
 // Forward, and the two matmuls of backward (for inputs and for weights): forward is a third of a step.
 constexpr double kForwardShare = 1.0 / 3;
+// Of the card, what a set leaves for those who want some to spare (search.cc asks for 8 % of it).
+constexpr double kRoomToSpare = 0.12;
 
 const model::BlockLevel* find_best_level(const model::Job& job) {
   const model::BlockLevel* best = nullptr;
@@ -45,20 +49,16 @@ class Checkpoint final : public Technique {
  public:
   std::string_view id() const override { return "checkpoint"; }
 
-  Applicability applies_to(const model::Job& job, const Target&) const override {
+  Applicability applies_to(const model::Job& job, const Target& target) const override {
     if (job.precision.checkpointing) return in_force("the script already checkpoints activations");
     if (job.precision.compiled) return not_possible("the model is compiled; torch.compile decides what it recomputes");
     if (job.levels.empty()) return not_possible("no blocks were seen in the model");
-    if (sets_of(job).empty()) return not_possible("no block holds enough activations to be worth running twice");
+    if (options(job, target).empty()) return not_possible("no block holds enough activations to be worth running twice");
     return applicable();
   }
 
   std::vector<model::Change> options(const model::Job& job, const Target& target) const override {
-    auto sets = sets_of(job);
-    if (auto least = find_smallest_that_fits(job, target); !least.empty()) {
-      const auto place = std::ranges::lower_bound(sets, least.size(), {}, &std::vector<std::string>::size);
-      if (place == sets.end() || place->size() != least.size()) sets.insert(place, std::move(least));
-    }
+    auto sets = job.step_modules ? find_repeat_sets(job, target.card, budgets_of(job, target)) : nested_sets(job, target);
     std::vector<model::Change> changes;
     for (auto& names : sets) changes.push_back({std::string(id()), {{"modules", std::move(names)}}});
     return changes;
@@ -66,9 +66,14 @@ class Checkpoint final : public Technique {
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const auto names = model::find_names(change, "modules");
-    forecast.recomputed = bytes_freed(job, names);
     forecast.uncertainty = std::max(forecast.uncertainty, 0.1);
-    add_recompute(job, names, forecast);
+    if (const auto seen = find_seen(job, names)) {
+      forecast.recomputed = job.step_modules->peak - peak_with(*job.step_modules, *seen);
+      add_repeats(*job.step_modules, *seen, forecast);
+    } else {
+      forecast.recomputed = bytes_freed(job, names);
+      add_recompute(job, names, forecast);
+    }
   }
 
   std::string describe(const model::Change& change) const override {
@@ -77,6 +82,37 @@ class Checkpoint final : public Technique {
   }
 
  private:
+  // Bytes that may be allocated in forward and backward: so that it fits, and so that some of the card is left.
+  static std::vector<Bytes> budgets_of(const model::Job& job, const Target& target) {
+    Bytes fullest;
+    for (const model::StagePeak& moment : job.stage_peaks) {
+      if (holds_graph(moment)) fullest = std::max(fullest, sum(moment.holdings));
+    }
+    const Bytes beside = job.overhead + scaled(find_cache(job), kStuckCache);
+    const Bytes unseen = std::max(fullest - job.step_modules->peak, Bytes());  // by the step that sets are made for
+    std::vector<Bytes> budgets;
+    for (const double spare : {kSpare, kRoomToSpare}) budgets.push_back(scaled(target.limit, 1 - spare) - beside - unseen);
+    return budgets;
+  }
+
+  // The named modules of the step; none when it lacks one.
+  static std::optional<std::vector<std::size_t>> find_seen(const model::Job& job,
+                                                           const std::vector<std::string>& names) {
+    if (!job.step_modules) return std::nullopt;
+    auto seen = find_modules(*job.step_modules, names);
+    return seen.size() == names.size() ? std::optional(std::move(seen)) : std::nullopt;
+  }
+
+  std::vector<std::vector<std::string>> nested_sets(const model::Job& job, const Target& target) const {
+    auto sets = sets_of(job);
+    if (sets.empty()) return sets;
+    if (auto least = find_smallest_that_fits(job, target); !least.empty()) {
+      const auto place = std::ranges::lower_bound(sets, least.size(), {}, &std::vector<std::string>::size);
+      if (place == sets.end() || place->size() != least.size()) sets.insert(place, std::move(least));
+    }
+    return sets;
+  }
+
   static std::vector<std::vector<std::string>> sets_of(const model::Job& job) {
     const model::BlockLevel* level = find_best_level(job);
     if (level == nullptr) return {};
@@ -121,7 +157,26 @@ class Checkpoint final : public Technique {
       all_bytes += saved;
     }
     const double share_of_bytes = all_bytes > 0 ? bytes / all_bytes : 0;
-    const double share_of_macs = all_macs > 0 ? macs / all_macs : share_of_bytes;
+    add_forward(all_macs > 0 ? macs / all_macs : share_of_bytes, share_of_bytes, forecast);
+  }
+
+  // What is within another one that is run again is run a third time: it counts by itself.
+  static void add_repeats(const model::StepModules& step, const std::vector<std::size_t>& chosen, Forecast& forecast) {
+    double macs = 0, all_macs = 0, bytes = 0, all_bytes = 0;
+    for (const std::size_t index : chosen) {
+      macs += step.modules[index].macs;
+      bytes += step.modules[index].bytes;
+    }
+    for (const model::StepModule& module : step.modules) {
+      if (module.parent >= 0) continue;
+      all_macs += module.macs;
+      all_bytes += module.bytes;
+    }
+    const double share_of_bytes = all_bytes > 0 ? bytes / all_bytes : 0;
+    add_forward(all_macs > 0 ? macs / all_macs : share_of_bytes, share_of_bytes, forecast);
+  }
+
+  static void add_forward(double share_of_macs, double share_of_bytes, Forecast& forecast) {
     model::StepWork& work = forecast.work;
     for (double& of_type : work.macs) of_type *= 1 + kForwardShare * share_of_macs;
     work.recomputed_macs += total_macs(work) * kForwardShare * share_of_macs / (1 + kForwardShare * share_of_macs);

@@ -1,0 +1,59 @@
+#include "plan/recompute/repeat_sets.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "plan/testing/example_job.h"
+#include "plan/testing/example_step.h"
+
+namespace vramfit::plan {
+namespace {
+
+model::Job job_with(model::StepModules step) {
+  model::Job job = example_job();
+  for (model::StepModule& module : step.modules) module.bytes = 1e8;
+  job.step_modules = std::move(step);
+  return job;
+}
+
+std::vector<Bytes> peaks_of(const model::Job& job, const std::vector<std::vector<std::string>>& sets) {
+  std::vector<Bytes> peaks;
+  for (const auto& names : sets) peaks.push_back(peak_with(*job.step_modules, find_modules(*job.step_modules, names)));
+  return peaks;
+}
+
+TEST(RepeatSets, free_more_and_more) {
+  const model::Job job = job_with(example_chain(12, 200, 20));
+  const auto sets = find_repeat_sets(job, example_target().card, {});
+  const auto peaks = peaks_of(job, sets);
+  ASSERT_GE(peaks.size(), 4U);
+  EXPECT_TRUE(std::ranges::is_sorted(peaks, std::greater<>()));
+  EXPECT_EQ(peaks.back(), Bytes::mib(11 * 20 + 200));
+}
+
+TEST(RepeatSets, hold_the_smallest_for_each_budget_that_is_asked_for) {
+  const model::Job job = job_with(example_chain(12, 200, 20));
+  const Bytes budget = Bytes::mib(2400 - 180 - 90);
+  const auto sets = find_repeat_sets(job, example_target().card, {budget});
+  EXPECT_TRUE(std::ranges::any_of(sets, [](const auto& names) { return names.size() == 2; }));
+}
+
+TEST(RepeatSets, are_none_without_a_step_or_where_nothing_can_be_freed) {
+  EXPECT_TRUE(find_repeat_sets(example_job(), example_target().card, {Bytes::mib(1)}).empty());
+  EXPECT_TRUE(find_repeat_sets(job_with(example_chain(4, 100, 100)), example_target().card, {Bytes::mib(1)}).empty());
+}
+
+TEST(RepeatSets, work_that_is_repeated_takes_longer_on_a_slower_card) {
+  model::Job job = job_with(example_chain(2, 200, 20));
+  job.step_modules->modules[0].macs = 1e12;
+  const auto costs = repeat_seconds(job, example_target().card);
+  EXPECT_GT(costs[0], costs[1]);
+  model::Card slower = example_target().card;
+  slower.rates.fp32 = *slower.rates.fp32 / 2;
+  EXPECT_GT(repeat_seconds(job, slower)[0], 1.5 * costs[0]);
+}
+
+}  // namespace
+}  // namespace vramfit::plan
