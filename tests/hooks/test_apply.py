@@ -104,6 +104,52 @@ def test_checkpointing_gives_the_same_weights_dropout_and_batch_statistics(job: 
     assert finished.of_kind("precision")[-1]["checkpointing"] is True
 
 
+def test_checkpointed_modules_within_checkpointed_modules_train_the_same(job: Job) -> None:
+    middle = "nn.Sequential(nn.Linear(12, 12), nn.BatchNorm1d(12), nn.Sequential(nn.Linear(12, 12), nn.Dropout(0.3))),"
+    plain = job.run(training(middle)).output()
+    finished = job.run(training(middle), {"id": "checkpoint", "modules": ["2", "2.0", "2.2"]})
+    assert finished.output()["values"] == plain["values"]
+    assert finished.only("plan_applied")["id"] == "checkpoint"
+
+
+# A module that is given a list which grows after its forward, by name only.
+GROWING = """class Joins(nn.Sequential):
+        def __init__(self, many, few):
+            super().__init__(nn.Linear(many, few), nn.Tanh(), nn.Dropout(0.3))
+        def forward(self, seen):
+            return super().forward(torch.cat(seen, 1))
+    class Grows(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts = nn.ModuleList([Joins(12, 12), Joins(24, 12)])
+        def forward(self, x):
+            seen = [x]
+            for part in self.parts:
+                seen.append(part(seen=seen))
+            return seen[-1]
+    layers = """
+
+
+def test_a_list_that_grows_after_a_checkpointed_forward_is_seen_as_it_was(job: Job) -> None:
+    script = training("Grows(),").replace("layers = ", GROWING)
+    plain = job.run(script).output()
+    finished = job.run(script, {"id": "checkpoint", "modules": ["2.parts.0", "2.parts.1"]})
+    assert finished.output()["values"] == plain["values"]
+
+
+def test_what_is_changed_in_place_after_a_checkpointed_forward_is_never_run_again_silently(job: Job) -> None:
+    changing = """class Changes(nn.Linear):
+        def forward(self, x):
+            y = super().forward(x * 1)
+            x.mul_(2)
+            return y
+    layers = """
+    script = training("nn.Linear(12, 12), Changes(12, 12),").replace("layers = ", changing)
+    finished = job.run(script, {"id": "checkpoint", "modules": ["3"]})
+    assert finished.exit_code != 0
+    assert "modified by an inplace operation" in finished.stderr
+
+
 def test_a_module_that_is_not_there_is_a_refusal(job: Job) -> None:
     finished = job.run(training(), {"id": "checkpoint", "modules": ["0", "backbone"]})
     assert "no module backbone" in finished.only("plan_refused")["text"]

@@ -1,7 +1,9 @@
 """Activation checkpointing of chosen modules: their forward runs again in backward instead of keeping its activations.
 
 Random state is restored for the second run, so dropout repeats. Batch norm would update its running statistics twice;
-in the second run they are left alone. Results equal those without checkpointing.
+in the second run they are left alone. Inputs are those of the first run: a list that grew since is as it was then, and
+a tensor that was changed in place is an error of autograd's. Results equal those without checkpointing.
+A module that talks to other ranks is not run again: the plan is refused.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import chain
 from typing import Any
 
 from vramfit import apply
@@ -42,6 +45,50 @@ def _frozen_statistics(norms: list[Any]) -> Iterator[None]:
             of_torch.buffers.of(norm)[name] = buffer
 
 
+class _Calls:
+    """A forward as checkpoint() calls it: first with what the module was given, then with the same as it was then.
+
+    checkpoint() keeps tensors among its own arguments safe from changes, and random state of their devices; it looks
+    into neither named arguments nor lists. So it gets all of them side by side, and `shape` puts them in their places.
+    """
+
+    def __init__(self, forward: Any, args: Any, kwargs: Any) -> None:
+        self.forward = forward
+        self.given: tuple[Any, Any] | None = (args, kwargs)
+        self.leaves, self.shape = of_torch.flatten_tree.get()((args, kwargs))
+
+    def __call__(self, anchor: Any, *leaves: Any) -> Any:
+        if self.given is not None:
+            args, kwargs = self.given
+            self.given = None
+        else:
+            args, kwargs = of_torch.unflatten_tree.get()(list(leaves), self.shape)
+        return self.forward(*args, **kwargs)
+
+
+def _anchor(torch: Any, module: Any, leaves: list[Any]) -> Any:
+    """A tensor of the device that the module is on, where its inputs don't tell it: its random state is kept too."""
+    if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in leaves):
+        return None
+    state = chain(module.parameters(), module.buffers())
+    return next((torch.empty(0, device=tensor.device) for tensor in state if tensor.is_cuda), None)
+
+
+def _watches_ranks(torch: Any) -> AbstractContextManager[Any]:
+    """Refuses a module that talks to other ranks: in a second run they might not be there to answer."""
+    distributed = torch.distributed
+    if not (distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1):
+        return nullcontext()
+
+    class Watch(of_torch.dispatch_mode.get()):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func.namespace in ("c10d", "_c10d_functional"):
+                apply.refused(ID, f"a module that it would run again talks to other ranks ({func.__name__})")
+            return func(*args, **(kwargs or {}))
+
+    return Watch()
+
+
 def _run_again_in_backward(module: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
     """A module's forward, checkpointed while it trains. Its hooks and its place in the model stay as they are."""
     import torch
@@ -52,10 +99,11 @@ def _run_again_in_backward(module: Any, forward: Any, *args: Any, **kwargs: Any)
     norms = [m for m in module.modules() if isinstance(m, of_torch.batch_norm.get())]
 
     def contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-        return nullcontext(), _frozen_statistics(norms)
+        return _watches_ranks(torch), _frozen_statistics(norms)
 
-    extra = {"context_fn": contexts} if norms else {}
-    return torch.utils.checkpoint.checkpoint(forward, *args, use_reentrant=False, **extra, **kwargs)
+    calls = _Calls(forward, args, kwargs)
+    anchor = _anchor(torch, module, calls.leaves)
+    return torch.utils.checkpoint.checkpoint(calls, anchor, *calls.leaves, use_reentrant=False, context_fn=contexts)
 
 
 class Checkpoint:
