@@ -169,7 +169,8 @@ class PartFinder {
       next[parts_[i].parent] = parts_[i].begin;
     }
     for (Part& part : parts_) {
-      if (part.next == 0) part.next = part.parent < 0 ? window_.turn : parts_[static_cast<std::size_t>(part.parent)].last + 1;
+      if (part.next == 0)
+        part.next = part.parent < 0 ? window_.turn : parts_[static_cast<std::size_t>(part.parent)].last + 1;
     }
   }
 

@@ -42,7 +42,7 @@ RecordingScript step_of_two(int steps) {
 
 TEST(StepModules, tell_what_each_frees_and_how_full_the_card_was_meanwhile) {
   RecordingScript script = step_of_two(2);
-  const auto step = find_step_modules(*gather(script.take()), 0);
+  const auto step = find_step_modules(*facts::gather(script.take()), 0);
   ASSERT_TRUE(step);
   ASSERT_EQ(step->modules.size(), 2U);
   const model::StepModule& a = step->modules[0];
@@ -75,7 +75,7 @@ TEST(StepModules, what_a_module_was_given_and_nobody_else_keeps_is_not_freed) {
   script.step();
   script.note(
       R"({"kind":"module_memory","name":"relu","class_name":"ReLU","saved_bytes":83886080,"output_bytes":83886080,"calls":1})");
-  const auto step = find_step_modules(*gather(script.take()), 0);
+  const auto step = find_step_modules(*facts::gather(script.take()), 0);
   ASSERT_TRUE(step);
   EXPECT_EQ(step->modules[0].freed, -Bytes::mib(80));
 }
@@ -84,7 +84,7 @@ TEST(StepModules, are_none_before_a_step_has_ended) {
   RecordingScript script = step_of_two(0);
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, "a");
   script.alloc(10);
-  EXPECT_FALSE(find_step_modules(*gather(script.take()), 0));
+  EXPECT_FALSE(find_step_modules(*facts::gather(script.take()), 0));
 }
 
 }  // namespace

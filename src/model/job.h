@@ -167,7 +167,7 @@ struct Job {
   Bytes parameter_bytes;
   bool has_batch_norm = false;
   std::vector<LoaderFacts> loaders;
-  std::vector<BlockLevel> levels;  // coarse to fine; empty when no module was seen
+  std::vector<BlockLevel> levels;           // coarse to fine; empty when no module was seen
   std::optional<StepModules> step_modules;  // empty when no whole step was seen, or several processes share the card
   std::optional<OptimizerFacts> optimizer;
   std::optional<KeptGradients> kept_gradients;

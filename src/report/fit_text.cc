@@ -129,8 +129,8 @@ bool is_doubtful(const PlanRow& row) {
 
 std::string numbers_of(const PlanRow& row, std::size_t rank) {
   const std::string proven = row.proven ? to_string(row.proven->device) : "-";
-  return fmt::format("{:>3} {:>11} {:>11}  x{:<5.2f} {:<11}  ", rank, to_string(row.predicted_peak), proven, row.time_factor,
-                     row.effect + (is_doubtful(row) ? "?" : ""));
+  return fmt::format("{:>3} {:>11} {:>11}  x{:<5.2f} {:<11}  ", rank, to_string(row.predicted_peak), proven,
+                     row.time_factor, row.effect + (is_doubtful(row) ? "?" : ""));
 }
 
 // Wrapped to the last column, whose lines all begin at the same place.

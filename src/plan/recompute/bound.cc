@@ -17,7 +17,8 @@ CostBound::CostBound(const model::StepModules& step, const std::vector<double>& 
   for (std::size_t i = 0; i < step.modules.size(); ++i) ends_.push_back(i + 1);
   for (std::size_t i = step.modules.size(); i-- > 0;) {
     const int parent = step.modules[i].parent;
-    if (parent >= 0) ends_[static_cast<std::size_t>(parent)] = std::max(ends_[static_cast<std::size_t>(parent)], ends_[i]);
+    if (parent >= 0)
+      ends_[static_cast<std::size_t>(parent)] = std::max(ends_[static_cast<std::size_t>(parent)], ends_[i]);
   }
   deadlines_ = find_deadlines(budget);
   for (Deadline& deadline : deadlines_) set_price(deadline);
@@ -107,8 +108,7 @@ std::vector<CostBound::Deadline> CostBound::find_deadlines(Bytes budget) const {
   std::size_t fullest = count;
   for (std::size_t i = 0; i < count; ++i) {
     if (is_split(step_, children_[i])) continue;
-    const bool is_fuller =
-        fullest == count || step_.modules[i].backward_peak >= step_.modules[fullest].backward_peak;
+    const bool is_fuller = fullest == count || step_.modules[i].backward_peak >= step_.modules[fullest].backward_peak;
     if (is_fuller) fullest = i;
     if (i % std::max<std::size_t>(1, count / kProbed) == 0) add(i, step_.modules[i].backward_peak);
   }

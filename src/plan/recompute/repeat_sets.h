@@ -13,8 +13,9 @@ namespace vramfit::plan {
 // By module: seconds of running its forward once more on that card.
 std::vector<double> repeat_seconds(const model::Job& job, const model::Card& card);
 
-// Names of modules, those sets first that free least; each frees more than the one before it and costs more. Each is the
-// cheapest for its budget: `budgets`, as bytes allocated at the most, and a few more between nothing and all there is.
+// Names of modules, those sets first that free least; each frees more than the one before it and costs more. Each is
+// the cheapest for its budget: `budgets`, as bytes allocated at the most, and a few more between nothing and all there
+// is.
 std::vector<std::vector<std::string>> find_repeat_sets(const model::Job& job, const model::Card& card,
                                                        const std::vector<Bytes>& budgets);
 

@@ -43,8 +43,8 @@ class RepeatWalk {
         children_(find_children(step)) {
     enough_ = step.end_peak - budget;
     for (const model::StepModule& module : step.modules) {
-      const Bytes highest = std::max({module.forward_peak + std::max(module.repeat_rise, Bytes()), module.after_peak,
-                                      module.backward_peak});
+      const Bytes highest = std::max(
+          {module.forward_peak + std::max(module.repeat_rise, Bytes()), module.after_peak, module.backward_peak});
       enough_ = std::max(enough_, highest + module.repeat_rise - budget);
     }
   }

@@ -64,8 +64,7 @@ std::vector<std::vector<std::size_t>> find_children(const model::StepModules& st
 }
 
 bool is_split(const model::StepModules& step, std::span<const std::size_t> children) {
-  return std::ranges::any_of(children,
-                             [&](std::size_t index) { return step.modules[index].backward_peak > Bytes(0); });
+  return std::ranges::any_of(children, [&](std::size_t index) { return step.modules[index].backward_peak > Bytes(0); });
 }
 
 Bytes peak_with(const model::StepModules& step, std::span<const std::size_t> chosen) {

@@ -53,12 +53,14 @@ class Checkpoint final : public Technique {
     if (job.precision.checkpointing) return in_force("the script already checkpoints activations");
     if (job.precision.compiled) return not_possible("the model is compiled; torch.compile decides what it recomputes");
     if (job.levels.empty()) return not_possible("no blocks were seen in the model");
-    if (options(job, target).empty()) return not_possible("no block holds enough activations to be worth running twice");
+    if (options(job, target).empty())
+      return not_possible("no block holds enough activations to be worth running twice");
     return applicable();
   }
 
   std::vector<model::Change> options(const model::Job& job, const Target& target) const override {
-    auto sets = job.step_modules ? find_repeat_sets(job, target.card, budgets_of(job, target)) : nested_sets(job, target);
+    auto sets =
+        job.step_modules ? find_repeat_sets(job, target.card, budgets_of(job, target)) : nested_sets(job, target);
     std::vector<model::Change> changes;
     for (auto& names : sets) changes.push_back({std::string(id()), {{"modules", std::move(names)}}});
     return changes;
@@ -91,7 +93,8 @@ class Checkpoint final : public Technique {
     const Bytes beside = job.overhead + scaled(find_cache(job), kStuckCache);
     const Bytes unseen = std::max(fullest - job.step_modules->peak, Bytes());  // by the step that sets are made for
     std::vector<Bytes> budgets;
-    for (const double spare : {kSpare, kRoomToSpare}) budgets.push_back(scaled(target.limit, 1 - spare) - beside - unseen);
+    for (const double spare : {kSpare, kRoomToSpare})
+      budgets.push_back(scaled(target.limit, 1 - spare) - beside - unseen);
     return budgets;
   }
 
