@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ingest/stored_fields.h"
+
 namespace vramfit::ingest {
 namespace {
 
@@ -16,19 +18,19 @@ using nlohmann::json;
 constexpr const char* kRemedy = "`vramfit runs --export FILE` writes such files";
 
 model::Peaks read_row_peaks(const json& row) {
-  return {Bytes(row.at("peak_allocated_bytes").get<std::int64_t>()),
-          Bytes(row.at("peak_reserved_bytes").get<std::int64_t>()),
-          Bytes(row.at("peak_device_bytes").get<std::int64_t>())};
+  return {Bytes(whole<std::int64_t>(row.at("peak_allocated_bytes"))),
+          Bytes(whole<std::int64_t>(row.at("peak_reserved_bytes"))),
+          Bytes(whole<std::int64_t>(row.at("peak_device_bytes")))};
 }
 
 model::DeviceResult read_row_device(const json& row) {
   model::DeviceResult device;
-  device.index = row.at("index").get<int>();
+  device.index = whole<int>(row.at("index"));
   device.name = row.at("name").get<std::string>();
-  device.total = Bytes(row.at("total_bytes").get<std::int64_t>());
-  device.context = Bytes(row.at("context_bytes").get<std::int64_t>());
-  device.libraries = Bytes(row.at("library_bytes").get<std::int64_t>());
-  device.retries = row.at("allocation_retries").get<std::int64_t>();
+  device.total = Bytes(whole<std::int64_t>(row.at("total_bytes")));
+  device.context = Bytes(whole<std::int64_t>(row.at("context_bytes")));
+  device.libraries = Bytes(whole<std::int64_t>(row.at("library_bytes")));
+  device.retries = whole<std::int64_t>(row.at("allocation_retries"));
   device.peaks = read_row_peaks(row);
   return device;
 }
@@ -47,7 +49,7 @@ model::RunStart read_start(const json& run) {
   start.version = run.at("vramfit").get<std::string>();
   start.card = run.at("card").get<std::string>();
   start.plan = run.at("plan").get<std::string>();
-  if (!run.at("parent").is_null()) start.parent = run.at("parent").get<std::int64_t>();
+  if (!run.at("parent").is_null()) start.parent = whole<std::int64_t>(run.at("parent"));
   return start;
 }
 
@@ -55,7 +57,7 @@ model::RunEnd read_end(const json& run) {
   model::RunEnd end;
   end.verdict = run.at("verdict").get<std::string>();
   end.reason = run.at("reason").get<std::string>();
-  end.exit_code = run.at("exit_code").get<int>();
+  end.exit_code = whole<int>(run.at("exit_code"));
   end.wall_seconds = run.at("wall_seconds").get<double>();
   end.torch = run.at("torch").get<std::string>();
   end.cuda = run.at("cuda").get<std::string>();
@@ -63,9 +65,9 @@ model::RunEnd read_end(const json& run) {
   for (const json& row : run.at("devices")) end.devices.push_back(read_row_device(row));
   for (const json& row : run.at("phases")) {
     end.phases.push_back({.name = row.at("name").get<std::string>(),
-                          .device = row.at("device").get<int>(),
+                          .device = whole<int>(row.at("device")),
                           .peaks = read_row_peaks(row),
-                          .steps = row.at("steps").get<std::int64_t>()});
+                          .steps = whole<std::int64_t>(row.at("steps"))});
   }
   for (const json& row : run.at("findings")) {
     end.findings.push_back(
@@ -77,13 +79,13 @@ model::RunEnd read_end(const json& run) {
 
 StoredRun read_stored_run(const json& run) {
   StoredRun stored;
-  stored.number = run.at("number").get<std::int64_t>();
+  stored.number = whole<std::int64_t>(run.at("number"));
   stored.uuid = run.at("uuid").get<std::string>();
   const auto state = model::parse_run_state(run.at("state").get<std::string>());
   if (!state || stored.uuid.empty()) throw std::out_of_range("state or uuid");
   stored.state = *state;
-  stored.started_ms = run.at("started_ms").get<std::int64_t>();
-  if (!run.at("ended_ms").is_null()) stored.ended_ms = run.at("ended_ms").get<std::int64_t>();
+  stored.started_ms = whole<std::int64_t>(run.at("started_ms"));
+  if (!run.at("ended_ms").is_null()) stored.ended_ms = whole<std::int64_t>(run.at("ended_ms"));
   stored.tags = run.at("tags").get<std::vector<std::string>>();
   stored.note = run.at("note").get<std::string>();
   stored.start = read_start(run);

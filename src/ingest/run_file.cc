@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ingest/stored_fields.h"
 #include "model/note_fields.h"
 
 namespace vramfit::ingest {
@@ -15,16 +16,16 @@ using nlohmann::json;
 namespace {
 
 model::Peaks peaks_of(const json& row) {
-  return {Bytes(row.at("peak_allocated_bytes").get<std::int64_t>()),
-          Bytes(row.at("peak_reserved_bytes").get<std::int64_t>()),
-          Bytes(row.at("peak_device_bytes").get<std::int64_t>())};
+  return {Bytes(whole<std::int64_t>(row.at("peak_allocated_bytes"))),
+          Bytes(whole<std::int64_t>(row.at("peak_reserved_bytes"))),
+          Bytes(whole<std::int64_t>(row.at("peak_device_bytes")))};
 }
 
 model::RunEnd read(const json& file) {
   model::RunEnd end;
   end.verdict = file.at("verdict").get<std::string>();
   end.reason = text_of(file, "reason");
-  end.exit_code = file.at("exit_code").get<int>();
+  end.exit_code = whole<int>(file.at("exit_code"));
   end.wall_seconds = file.at("wall_seconds").get<double>();
   end.torch = text_of(file, "torch");
   end.cuda = text_of(file, "cuda");
@@ -32,19 +33,19 @@ model::RunEnd read(const json& file) {
   for (const json& row : file.value("devices", json::array())) {
     model::DeviceResult device;
     device.name = text_of(row, "name");
-    device.index = row.value("index", 0);
-    device.total = Bytes(row.at("total_bytes").get<std::int64_t>());
-    device.context = Bytes(row.value("context_bytes", std::int64_t{0}));
-    device.libraries = Bytes(row.value("library_bytes", std::int64_t{0}));
-    device.retries = row.value("allocation_retries", std::int64_t{0});
+    device.index = whole_or(row, "index", 0);
+    device.total = Bytes(whole<std::int64_t>(row.at("total_bytes")));
+    device.context = Bytes(whole_or(row, "context_bytes", std::int64_t{0}));
+    device.libraries = Bytes(whole_or(row, "library_bytes", std::int64_t{0}));
+    device.retries = whole_or(row, "allocation_retries", std::int64_t{0});
     device.peaks = peaks_of(row);
     end.devices.push_back(std::move(device));
   }
   for (const json& row : file.value("phases", json::array())) {
     end.phases.push_back({.name = text_of(row, "name"),
-                          .device = row.value("device", 0),
+                          .device = whole_or(row, "device", 0),
                           .peaks = peaks_of(row),
-                          .steps = row.value("steps", std::int64_t{0})});
+                          .steps = whole_or(row, "steps", std::int64_t{0})});
   }
   return end;
 }

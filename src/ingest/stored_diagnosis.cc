@@ -31,7 +31,7 @@ Enum named(const json& row, const char* key, const std::array<Enum, N>& all) {
 
 model::EvidenceItem read_evidence(const json& row) {
   return {.file = required_text(row, "file"),
-          .line = row.at("line").is_null() ? 0 : row.at("line").get<std::int64_t>(),
+          .line = row.at("line").is_null() ? 0 : whole<std::int64_t>(row.at("line")),
           .text = required_text(row, "text"),
           .reasoning = required_text(row, "reasoning")};
 }
@@ -41,7 +41,7 @@ model::Fix read_fix(const json& row) {
                  .command = required_text(row, "command"),
                  .saves = std::nullopt,
                  .time_cost = {}};
-  if (!row.at("saves_bytes").is_null()) fix.saves = base::Bytes(row.at("saves_bytes").get<std::int64_t>());
+  if (!row.at("saves_bytes").is_null()) fix.saves = base::Bytes(whole<std::int64_t>(row.at("saves_bytes")));
   fix.time_cost = required_text(row, "time_cost");
   fix.applicability =
       named(row, "applicability", std::array{Applicability::kAsIs, Applicability::kMayBeWrong, Applicability::kFillIn});
@@ -75,9 +75,9 @@ model::Check read_check(const json& row) {
 }
 
 model::HeldOutside read_held(const json& row) {
-  const auto bytes = [&](const char* key) { return base::Bytes(row.at(key).get<std::int64_t>()); };
+  const auto bytes = [&](const char* key) { return base::Bytes(whole<std::int64_t>(row.at(key))); };
   model::HeldOutside outside{.file = required_text(row, "file"),
-                             .line = row.at("line").is_null() ? 0 : row.at("line").get<std::int64_t>(),
+                             .line = row.at("line").is_null() ? 0 : whole<std::int64_t>(row.at("line")),
                              .process = model::exactly(bytes("process_bytes")),
                              .reserved = model::exactly(bytes("reserved_bytes")),
                              .held = std::nullopt,

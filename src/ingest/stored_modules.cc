@@ -14,12 +14,12 @@ using nlohmann::json;
 
 namespace {
 
-Bytes required_bytes(const json& row, const char* key) { return Bytes(row.at(key).get<std::int64_t>()); }
+Bytes required_bytes(const json& row, const char* key) { return Bytes(whole<std::int64_t>(row.at(key))); }
 
 model::ModuleUse read_use(const json& row) {
   model::ModuleUse use;
   use.phase = required_text(row, "phase");
-  use.calls = row.at("calls").get<std::int64_t>();
+  use.calls = whole<std::int64_t>(row.at("calls"));
   use.inputs = row.at("inputs").get<std::vector<std::string>>();
   use.outputs = row.at("outputs").get<std::vector<std::string>>();
   use.forward_flops = row.at("forward_flops").get<double>();
@@ -36,7 +36,7 @@ model::ModuleUse read_use(const json& row) {
 model::ModuleRow read_row(const json& row) {
   model::ModuleRow module{required_text(row, "name"),
                           required_text(row, "class"),
-                          row.at("parameters").get<std::int64_t>(),
+                          whole<std::int64_t>(row.at("parameters")),
                           required_bytes(row, "parameter_bytes"),
                           required_bytes(row, "buffer_bytes"),
                           required_bytes(row, "gradient_bytes"),
@@ -47,7 +47,7 @@ model::ModuleRow read_row(const json& row) {
 }
 
 model::ModuleEdge read_edge(const json& row, std::size_t nodes) {
-  model::ModuleEdge edge{row.at("from").get<std::size_t>(), row.at("to").get<std::size_t>(),
+  model::ModuleEdge edge{whole<std::size_t>(row.at("from")), whole<std::size_t>(row.at("to")),
                          required_bytes(row, "bytes"), row.at("via").get<std::vector<std::string>>()};
   if (edge.from >= nodes || edge.to >= nodes) throw json::other_error::create(600, "an edge without a node", nullptr);
   return edge;
@@ -68,12 +68,12 @@ model::Branch read_branch(const json& row) {
   branch.kind = read_kind(required_text(row, "kind"));
   branch.joins = required_text(row, "joins");
   branch.training_only = row.at("training_only").get<bool>();
-  branch.parameters = row.at("parameters").get<std::int64_t>();
+  branch.parameters = whole<std::int64_t>(row.at("parameters"));
   branch.weights = required_bytes(row, "weight_bytes");
   branch.gradients = required_bytes(row, "gradient_bytes");
   branch.optimizer = required_bytes(row, "optimizer_bytes");
   branch.activations = required_bytes(row, "activation_bytes");
-  branch.alike = row.at("alike").get<int>();
+  branch.alike = whole<int>(row.at("alike"));
   return branch;
 }
 

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-Bytes bytes(const json& object, const char* key) { return Bytes(object.value(key, std::int64_t{0})); }
+Bytes bytes(const json& object, const char* key) { return Bytes(whole_or(object, key, std::int64_t{0})); }
 
 // A verdict or standing by its word in the file.
 template <class Enum, std::size_t N>
@@ -44,45 +44,45 @@ model::Peaks read_peaks(const json& row) {
 model::DeviceResult read_device(const json& row) {
   model::DeviceResult device;
   device.name = text(row, "name");
-  device.index = row.value("index", 0);
+  device.index = whole_or(row, "index", 0);
   device.total = bytes(row, "total_bytes");
   device.occupied = bytes(row, "occupied_bytes");
   device.context = bytes(row, "context_bytes");
   device.context_uncertainty = bytes(row, "context_uncertainty_bytes");
   device.libraries = bytes(row, "library_bytes");
   device.peaks = read_peaks(row);
-  device.retries = row.value("allocation_retries", std::int64_t{0});
+  device.retries = whole_or(row, "allocation_retries", std::int64_t{0});
   return device;
 }
 
 model::PhaseResult read_phase(const json& row) {
-  return {text(row, "name"), row.value("device", 0), read_peaks(row), row.value("steps", std::int64_t{0})};
+  return {text(row, "name"), whole_or(row, "device", 0), read_peaks(row), whole_or(row, "steps", std::int64_t{0})};
 }
 
 model::OwnerRow read_owner(const json& row) {
-  return {text(row, "owner"),     text(row, "name"),   text(row, "line"),
-          row.value("device", 0), bytes(row, "bytes"), row.value("blocks", std::int64_t{0})};
+  return {text(row, "owner"),         text(row, "name"),   text(row, "line"),
+          whole_or(row, "device", 0), bytes(row, "bytes"), whole_or(row, "blocks", std::int64_t{0})};
 }
 
 model::LineRow read_line(const json& row) {
-  return {text(row, "line"), row.value("device", 0), bytes(row, "bytes"), row.value("blocks", std::int64_t{0})};
+  return {text(row, "line"), whole_or(row, "device", 0), bytes(row, "bytes"), whole_or(row, "blocks", std::int64_t{0})};
 }
 
 model::TimelinePoint read_point(const json& row) {
-  model::TimelinePoint point{.at_ns = row.value("at_ns", std::int64_t{0}),
-                             .device = row.value("device", 0),
+  model::TimelinePoint point{.at_ns = whole_or(row, "at_ns", std::int64_t{0}),
+                             .device = whole_or(row, "device", 0),
                              .phase = text(row, "phase"),
                              .allocated = bytes(row, "allocated_bytes"),
                              .reserved = bytes(row, "reserved_bytes"),
                              .mark = text(row, "mark")};
   if (const auto used = row.find("used_bytes"); used != row.end() && !used->is_null()) {
-    point.used = Bytes(used->get<std::int64_t>());
+    point.used = Bytes(whole<std::int64_t>(*used));
   }
   return point;
 }
 
 model::StackFrame read_frame(const json& row) {
-  return {text(row, "file"), row.value("line", 0), text(row, "function"), text(row, "code")};
+  return {text(row, "file"), whole_or(row, "line", 0), text(row, "function"), text(row, "code")};
 }
 
 model::Remark read_remark(const json& row) { return {text(row, "text"), row.value("count", std::int64_t{1})}; }
@@ -112,7 +112,7 @@ void read_failure(const json& file, model::RunResult& result) {
                                                 bytes(*loading, "on_card_bytes"),
                                                 {}};
       if (const auto left = loading->find("to_come_bytes"); left != loading->end() && left->is_number()) {
-        result.oom->loading->to_come = Bytes(left->get<std::int64_t>());
+        result.oom->loading->to_come = Bytes(whole<std::int64_t>(*left));
       }
     }
   }
@@ -125,8 +125,9 @@ void read_failure(const json& file, model::RunResult& result) {
 }
 
 model::Unreached read_unreached(const json& row) {
-  return {text(row, "file"), row.value("line", 0), row.value("last_line", 0), text(row, "place"),
-          text(row, "code"), text(row, "when"),    text(row, "card")};
+  return {text(row, "file"),  whole_or(row, "line", 0), whole_or(row, "last_line", 0),
+          text(row, "place"), text(row, "code"),        text(row, "when"),
+          text(row, "card")};
 }
 
 // Results of versions that did not say are taken as they were meant: what fits, fits.
@@ -145,8 +146,8 @@ void read_reach(const json& file, model::Reach& reach) {
   reach.looked = rows(*written, "looked_at", [](const json& row) {
     const auto of = row.find("of");
     const bool is_known = of != row.end() && of->is_number();
-    return model::LookedAt{row.value("loader", 0), row.value("samples", std::int64_t{0}),
-                           is_known ? std::optional(of->get<std::int64_t>()) : std::nullopt,
+    return model::LookedAt{whole_or(row, "loader", 0), whole_or(row, "samples", std::int64_t{0}),
+                           is_known ? std::optional(whole<std::int64_t>(*of)) : std::nullopt,
                            row.value("differ", false)};
   });
   reach.unreached = rows(file, "unreached", read_unreached);
@@ -159,7 +160,7 @@ model::RunResult read_run(const json& file) {
   result.verdict = named(text(file, "verdict"), std::array{Verdict::kFits, Verdict::kBorderline, Verdict::kOutOfMemory,
                                                            Verdict::kFailed, Verdict::kNoCard});
   result.reason = text(file, "reason");
-  result.exit_code = file.value("exit_code", 0);
+  result.exit_code = whole_or(file, "exit_code", 0);
   result.timed_out = file.value("timed_out", false);
   result.interrupted = file.value("interrupted", false);
   result.torch = text(file, "torch");
@@ -167,7 +168,7 @@ model::RunResult read_run(const json& file) {
   result.python = text(file, "python");
   result.wall_seconds = file.value("wall_seconds", 0.0);
   result.host_peak = bytes(file, "host_peak_bytes");
-  result.peak_device = file.value("peak_device", 0);
+  result.peak_device = whole_or(file, "peak_device", 0);
   result.peak_phase = text(file, "peak_phase");
   result.devices = rows(file, "devices", read_device);
   result.phases = rows(file, "phases", read_phase);
@@ -195,7 +196,7 @@ model::Equivalence read_equivalence(const json& row) {
       text(row, "class"), std::array{Sameness::kNotChecked, Sameness::kEqual, Sameness::kRounding, Sameness::kPrecision,
                                      Sameness::kStatistics, Sameness::kOther, Sameness::kNotANumber});
   equivalence.text = text(row, "text");
-  equivalence.steps = row.value("steps", 0);
+  equivalence.steps = whole_or(row, "steps", 0);
   equivalence.checked = row.value("checked", false);
   return equivalence;
 }
@@ -235,8 +236,8 @@ model::FitResult read_fit(const json& row) {
                                              FitVerdict::kInterrupted, FitVerdict::kJobFailed});
   fit.reason = text(row, "reason");
   fit.card = text(row, "card");
-  fit.card_index = row.value("card_index", 0);
-  fit.cards = row.value("cards", 1);
+  fit.card_index = whole_or(row, "card_index", 0);
+  fit.cards = whole_or(row, "cards", 1);
   fit.limit = bytes(row, "limit_bytes");
   if (const auto cause = row.find("cause"); cause != row.end() && !cause->is_null()) {
     fit.cause =
@@ -253,7 +254,7 @@ model::FitResult read_fit(const json& row) {
   fit.train_command = text(row, "train_command");
   fit.seconds = row.value("seconds", 0.0);
   fit.budget_seconds = row.value("budget_seconds", 0.0);
-  fit.runs = row.value("runs", 0);
+  fit.runs = whole_or(row, "runs", 0);
   fit.candidates = row.value("candidates", std::size_t{0});
   fit.ruled_out = row.value("ruled_out", std::size_t{0});
   // Its sentence names the first plan and what was proven of it.

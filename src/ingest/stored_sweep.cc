@@ -61,7 +61,7 @@ TrialState read_state(const std::string& word) {
 }
 
 Trial read_trial(const SweepSpec& spec, const json& row) {
-  Trial trial{.index = row.at("index").get<std::size_t>(),
+  Trial trial{.index = whole<std::size_t>(row.at("index")),
               .values = read_values(spec, row.at("values"), true),
               .state = read_state(text(row, "state")),
               .result = {},
@@ -69,7 +69,7 @@ Trial read_trial(const SweepSpec& spec, const json& row) {
   if (trial.state != TrialState::kDone) return trial;
   trial.result.verdict = row.at("verdict").get<std::string>();
   trial.result.reason = text(row, "reason");
-  trial.result.exit_code = row.value("exit_code", 0);
+  trial.result.exit_code = whole_or(row, "exit_code", 0);
   trial.result.wall_seconds = row.value("wall_seconds", 0.0);
   trial.result.total = Bytes(optional<std::int64_t>(row, "total_bytes").value_or(0));
   if (const auto device = optional<std::int64_t>(row, "peak_device_bytes")) {

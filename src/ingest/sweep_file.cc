@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "ingest/stored_fields.h"
 #include "ingest/toml_text.h"
 
 namespace vramfit::ingest {
@@ -33,8 +34,8 @@ SweepSpec read_spec(const json& file) {
         {variable.at("name").get<std::string>(), variable.at("values").get<std::vector<std::string>>()});
   }
   if (const json& goal = file.at("goal"); !goal.is_null()) {
-    spec.goal = model::SweepGoal{goal.at("name").get<std::string>(), goal.at("low").get<std::int64_t>(),
-                                 goal.at("high").get<std::int64_t>()};
+    spec.goal = model::SweepGoal{goal.at("name").get<std::string>(), whole<std::int64_t>(goal.at("low")),
+                                 whole<std::int64_t>(goal.at("high"))};
   }
   spec.timeout_seconds = file.at("timeout_seconds").get<double>();
   return spec;
@@ -135,13 +136,13 @@ model::TrialResult read_trial(const json& file) {
   if (file.contains("reason") && file["reason"].is_string()) result.reason = file["reason"].get<std::string>();
   if (file.contains("error") && file["error"].is_object()) result.reason = file["error"].value("message", "");
   if (file.contains("oom") && file["oom"].is_object()) result.reason = file["oom"].value("message", "");
-  result.exit_code = file.at("exit_code").get<int>();
+  result.exit_code = whole<int>(file.at("exit_code"));
   result.wall_seconds = file.at("wall_seconds").get<double>();
   if (const json* device = file.contains("devices") ? fullest(file["devices"]) : nullptr; device != nullptr) {
-    result.peaks = model::Peaks{Bytes(device->at("peak_allocated_bytes").get<std::int64_t>()),
-                                Bytes(device->at("peak_reserved_bytes").get<std::int64_t>()),
-                                Bytes(device->at("peak_device_bytes").get<std::int64_t>())};
-    result.total = Bytes(device->at("total_bytes").get<std::int64_t>());
+    result.peaks = model::Peaks{Bytes(whole<std::int64_t>(device->at("peak_allocated_bytes"))),
+                                Bytes(whole<std::int64_t>(device->at("peak_reserved_bytes"))),
+                                Bytes(whole<std::int64_t>(device->at("peak_device_bytes")))};
+    result.total = Bytes(whole<std::int64_t>(device->at("total_bytes")));
   }
   return result;
 }
