@@ -86,6 +86,7 @@ def _after_torch(torch: ModuleType) -> None:
         phases,
         saves,
         thread_lines,
+        wide_losses,
     )
     from vramfit.observe.ownership import buckets, caches, census
     from vramfit.steer import coverage, cut, errors, looking_ahead, run_ahead, trainers, uploads
@@ -103,6 +104,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("caches", caches.install),
         ("buckets", lambda: buckets.install(torch)),
         ("job", lambda: job.install(torch)),
+        ("wide_losses", lambda: wide_losses.install(torch)),
         ("apply", lambda: apply.install(torch)),
         ("cut", lambda: cut.install(torch)),
         ("run_ahead", run_ahead.install),

@@ -38,6 +38,7 @@ class NoteReader {
     for (const auto& evaluation : notes.evaluation) job_.validates_with_gradients |= evaluation.gradients;
     for (const auto& kept : notes.gradients_kept) job_.kept_gradients = {kept.line, kept.after_forward};
     for (const auto& growth : notes.growth) apply_growth(growth);
+    for (const auto& loss : notes.wide_loss) apply_wide_loss(loss);
   }
 
   void finish() {
@@ -55,6 +56,12 @@ class NoteReader {
     facts.phase = told.phase;
     for (const notes::TensorShape& tensor : told.shapes) facts.shapes.push_back(tensor.shape);
     loaders_[facts.ordinal] = std::move(facts);
+  }
+
+  void apply_wide_loss(const notes::WideLoss& told) {
+    if (told.classes <= 0 || told.rows <= 0) return;
+    if (job_.wide_loss && job_.wide_loss->bytes >= told.bytes) return;
+    job_.wide_loss = {told.rows, told.classes, told.bytes};
   }
 
   // Losses are called like models; the root is the one with the most parameters.

@@ -146,6 +146,13 @@ struct GatheredFacts {
 };
 Bytes sum(const GatheredFacts& gathered);
 
+// The cross entropy with the largest logits.
+struct WideLoss {
+  std::int64_t rows = 0, classes = 0;
+  Bytes bytes;  // of its logits, in float32
+  bool operator==(const WideLoss&) const = default;
+};
+
 // Tensors of the last training steps that are still alive while an evaluation holds most.
 struct KeptTrainingTensors {
   std::string phase;
@@ -174,6 +181,7 @@ struct Job {
   PrecisionFacts precision;
   bool validates_with_gradients = false;  // forwards of evaluation ran with gradients on
   std::optional<GatheredFacts> gathered;
+  std::optional<WideLoss> wide_loss;
   std::optional<KeptTrainingTensors> kept_from_training;
   std::vector<StagePeak> stage_peaks;
   std::map<std::string, std::vector<StagePeak>> measured;  // by technique: the moments of a run with it alone

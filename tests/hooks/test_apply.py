@@ -645,3 +645,70 @@ def test_what_an_error_in_training_kept_from_its_place_is_not_refused(job: Job) 
     whole = job.run(text.format(end="pass"), *plan)
     assert [note["id"] for note in whole.of_kind("plan_applied")] == ["micro_batch"]
     assert [note["id"] for note in whole.of_kind("plan_refused")] == ["gather_on_cpu"]
+
+
+WIDE = """
+    import json, torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(8, 40000).cuda()
+    x = torch.randn(64, 8).cuda()
+    {before}
+    logits = model(x){after}
+    labels = torch.randint(0, logits.shape[1], logits.shape[:1] + logits.shape[2:]).cuda()
+    labels[:3] = -100
+    torch.cuda.reset_peak_memory_stats()
+    with torch.autocast("cuda", torch.bfloat16, enabled={autocast}):
+        loss = {loss}
+    {backward}
+    print(json.dumps({{"loss": loss.tolist(), "gradient": model.weight.grad.flatten()[::97].tolist(),
+                       "peak": torch.cuda.max_memory_allocated()}}))
+"""
+CHUNKED = {"id": "chunked_loss", "chunk_bytes": 1 << 20}
+LOSSES = {
+    "mean": "nn.CrossEntropyLoss()(logits, labels)",
+    "sum": "nn.functional.cross_entropy(logits, labels, reduction='sum')",
+    "each": "(nn.functional.cross_entropy(logits, labels, reduction='none') * torch.arange(64).cuda()).sum()",
+    "weighted": "nn.functional.cross_entropy(logits, labels, torch.rand(40000).cuda(), label_smoothing=0.1)",
+}
+
+
+def wide(loss: str, before: str = "pass", after: str = "", autocast: bool = False, backward: str = "") -> str:
+    backward = backward or "loss.backward()"
+    return WIDE.format(loss=loss, before=before, after=after, autocast=autocast, backward=backward)
+
+
+@pytest.mark.parametrize("autocast", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_loss_in_chunks_has_the_same_gradients_and_needs_less(job: Job, loss: str, autocast: bool) -> None:
+    script = wide(LOSSES[loss], autocast=autocast)
+    plain = job.run(script, card=4 << 30, VRAMFIT_VALUES="cpu").output()
+    chunked = job.run(script, CHUNKED, card=4 << 30, VRAMFIT_VALUES="cpu")
+    assert "cross entropy over 40000 classes in 11 chunks" in chunked.only("plan_applied")["text"]
+    found = chunked.output()
+    assert found["loss"] == pytest.approx(plain["loss"], rel=1e-5)
+    assert found["gradient"] == pytest.approx(plain["gradient"], rel=1e-5, abs=1e-9)
+    assert any(found["gradient"])
+    assert found["peak"] < plain["peak"] - 0.9 * 64 * 40000 * 4
+
+
+def test_a_loss_over_pixels_is_worked_out_image_by_image(job: Job) -> None:
+    after = ".view(64, 40, 10, 100)"
+    plain = job.run(wide(LOSSES["mean"], after=after), card=4 << 30, VRAMFIT_VALUES="cpu").output()
+    chunked = job.run(wide(LOSSES["mean"], after=after), CHUNKED, card=4 << 30, VRAMFIT_VALUES="cpu")
+    assert chunked.only("plan_applied")
+    assert chunked.output()["gradient"] == pytest.approx(plain["gradient"], rel=1e-5, abs=1e-9)
+
+
+def test_a_gradient_of_the_gradient_goes_through_a_loss_in_chunks(job: Job) -> None:
+    backward = "g, = torch.autograd.grad(loss, logits, create_graph=True); (loss + g.square().sum()).backward()"
+    plain = job.run(wide(LOSSES["mean"], backward=backward), card=4 << 30, VRAMFIT_VALUES="cpu").output()
+    chunked = job.run(wide(LOSSES["mean"], backward=backward), CHUNKED, card=4 << 30, VRAMFIT_VALUES="cpu").output()
+    assert chunked["gradient"] == pytest.approx(plain["gradient"], rel=1e-5, abs=1e-9)
+
+
+def test_a_loss_that_is_small_is_no_place_for_chunks(job: Job) -> None:
+    finished = job.run(wide(LOSSES["mean"]), {"id": "chunked_loss"}, card=4 << 30)
+    assert not finished.of_kind("plan_applied")
+    assert "never came to a place" in finished.only("plan_refused")["text"]

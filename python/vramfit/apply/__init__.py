@@ -27,6 +27,7 @@ _KNOWN = (
     "batch_size",
     "autocast",
     "checkpoint",
+    "chunked_loss",
     "offload_activations",
     "optimizer",
     "release_gradients",

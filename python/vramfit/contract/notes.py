@@ -116,6 +116,14 @@ class Oom(Note, kind="oom"):
     loading: Loading | None = None
 
 
+class WideLoss(Note, kind="wide_loss"):
+    """A cross entropy whose logits are larger than those of all before it."""
+
+    rows: int
+    classes: int
+    bytes: Bytes  # of the logits, in float32
+
+
 # -- what was left out, and what was not seen
 
 

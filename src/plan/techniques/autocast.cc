@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "devices/time_model.h"
+#include "plan/measured_shares.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -78,23 +79,11 @@ class Autocast final : public Technique {
     return {kActivationShare, kActivationShare, scaled(moment.holdings.weights, kHalfCopies)};
   }
 
-  static const model::StagePeak* find_same(const std::vector<model::StagePeak>& moments,
-                                           const model::StagePeak& moment) {
-    for (const model::StagePeak& other : moments) {
-      if (other.phase == moment.phase && other.stage == moment.stage) return &other;
-    }
-    return nullptr;
-  }
-
-  static double share(Bytes with, Bytes without) {
-    return without > Bytes(0) ? static_cast<double>(with.count()) / static_cast<double>(without.count()) : 1;
-  }
-
   // The recorder counts half copies of weights among the activations; they do not shrink with the batch.
   static Shares compare(const model::Job& job, const std::vector<model::StagePeak>& measured,
                         const model::StagePeak& moment) {
-    const model::StagePeak* before = find_same(job.stage_peaks, moment);
-    const model::StagePeak* after = find_same(measured, moment);
+    const model::StagePeak* before = find_same_moment(job.stage_peaks, moment);
+    const model::StagePeak* after = find_same_moment(measured, moment);
     if (before == nullptr || after == nullptr) return {};
     Shares shares;
     Bytes activations = after->holdings.activations;
@@ -102,8 +91,8 @@ class Autocast final : public Technique {
       shares.half_copies = std::min(scaled(job.parameter_bytes, kHalfCopies), activations);
       activations -= shares.half_copies;
     }
-    shares.activations = share(activations, before->holdings.activations);
-    shares.temporaries = share(after->holdings.temporaries, before->holdings.temporaries);
+    shares.activations = share_of(activations, before->holdings.activations);
+    shares.temporaries = share_of(after->holdings.temporaries, before->holdings.temporaries);
     return shares;
   }
 

@@ -6,13 +6,24 @@
 namespace vramfit::plan {
 
 std::span<const Technique* const> all_techniques() {
-  static const std::array<const Technique*, 17> kAll = {
-      &micro_batch(),           &autocast(),         &checkpoint(),
-      &offload_activations(),   &optimizer(),        &release_gradients(),
-      &zero_grad_set_to_none(), &validation_batch(), &allocator(),
-      &no_grad_validation(),    &half_evaluation(),  &tiles(),
-      &int8_weights(),          &gather_on_cpu(),    &empty_cache(),
-      &effective_batch(),       &resize_input()};
+  static const std::array<const Technique*, 18> kAll = {&micro_batch(),
+                                                        &chunked_loss(),
+                                                        &autocast(),
+                                                        &checkpoint(),
+                                                        &offload_activations(),
+                                                        &optimizer(),
+                                                        &release_gradients(),
+                                                        &zero_grad_set_to_none(),
+                                                        &validation_batch(),
+                                                        &allocator(),
+                                                        &no_grad_validation(),
+                                                        &half_evaluation(),
+                                                        &tiles(),
+                                                        &int8_weights(),
+                                                        &gather_on_cpu(),
+                                                        &empty_cache(),
+                                                        &effective_batch(),
+                                                        &resize_input()};
   return kAll;
 }
 

@@ -12,6 +12,7 @@ namespace vramfit::plan {
 
 const Technique& micro_batch();
 const Technique& autocast();
+const Technique& chunked_loss();
 const Technique& checkpoint();
 const Technique& offload_activations();
 const Technique& optimizer();

@@ -34,6 +34,7 @@ model::Job job_with_everything_applicable() {
   job.oom = model::OomFacts{"train", Bytes::mib(64), Bytes::mib(1200), Bytes::mib(1700)};
   job.phases[1].peak_reserved = Bytes::mib(3200);
   job.kept_gradients = model::KeptGradients{"train.py:31 in train", false};
+  job.wide_loss = model::WideLoss{8192, 50304, Bytes::mib(200)};
   return job;
 }
 
@@ -506,6 +507,20 @@ TEST(Int8Weights, are_for_jobs_that_only_evaluate_and_whose_weights_matter) {
 TEST(Allocator, is_left_alone_when_memory_is_not_fragmented) {
   EXPECT_EQ(allocator().applies_to(example_job(), example_target()).standing, Standing::kNotPossible);
   EXPECT_EQ(allocator().applies_to(job_with_everything_applicable(), example_target()).standing, Standing::kApplicable);
+}
+
+TEST(ChunkedLoss, frees_two_copies_of_the_logits_or_what_a_run_showed) {
+  model::Job job = job_with_everything_applicable();
+  const model::Change change = chunked_loss().options(job, example_target()).front();
+  const Bytes before = sum(job.stage_peaks[0].holdings);
+  EXPECT_NEAR(sum(predict(chunked_loss(), job, example_target(), change).stage_peaks[0].holdings).as_mib(),
+              before.as_mib() - 400, 0.01);
+  job.measured["chunked_loss"] = job.stage_peaks;
+  job.measured["chunked_loss"][0].holdings.activations -= Bytes::mib(100);
+  EXPECT_NEAR(sum(predict(chunked_loss(), job, example_target(), change).stage_peaks[0].holdings).as_mib(),
+              before.as_mib() - 100, 0.01);
+  job.wide_loss->bytes = Bytes::mib(1);
+  EXPECT_EQ(chunked_loss().applies_to(job, example_target()).standing, Standing::kNotPossible);
 }
 
 TEST(ResizeInput, scales_images_with_the_area_and_says_that_accuracy_changes) {
