@@ -210,16 +210,9 @@ Result<Card> parse_card(const toml::table& table, std::string_view file, const s
 }  // namespace
 
 Result<std::vector<Card>> parse_cards(std::string_view text, std::string_view name, const std::vector<Card>& known) {
-  if (const auto line = find_foreign_letter(text)) {
-    return base::fail(ErrorCode::kCorrupt, "a control character, or a letter outside ASCII that is not in quotes",
-                      fmt::format("{}:{}", name, *line));
-  }
-  toml::table root;
-  try {
-    root = toml::parse(text);
-  } catch (const toml::parse_error& problem) {
-    return base::fail(ErrorCode::kCorrupt, std::string(problem.description()), place(name, problem.source()));
-  }
+  auto read = read_toml(text);
+  if (!read) return base::fail(ErrorCode::kCorrupt, read.error().what, fmt::format("{}:{}", name, read.error().line));
+  toml::table& root = *read;
   std::vector<Card> cards;
   std::set<std::string> keys;
   const auto add = [&](const toml::table& table) -> std::optional<base::Error> {

@@ -174,19 +174,14 @@ Result<SweepSpec> parse_sweep_json(std::string_view text, const std::string& whe
 }
 
 Result<SweepFile> parse_sweep_toml(std::string_view text, const std::string& where) {
-  if (const auto line = find_foreign_letter(text)) {
-    return fail(ErrorCode::kUsage, "a control character, or a letter outside ASCII that is not in quotes",
-                fmt::format("{}:{}", where, *line), "docs/sweep.md shows a sweep's file");
+  const auto table = read_toml(text);
+  if (!table) {
+    return fail(ErrorCode::kUsage, table.error().what, fmt::format("{}:{}", where, table.error().line),
+                "docs/sweep.md shows a sweep's file");
   }
   SweepFile file;
-  try {
-    const toml::table table = toml::parse(text);
-    for (const auto& [key, node] : table) {
-      if (auto read = read_key(std::string(key.str()), node, file, where); !read) return std::unexpected(read.error());
-    }
-  } catch (const toml::parse_error& problem) {
-    return fail(ErrorCode::kUsage, std::string(problem.description()),
-                fmt::format("{}:{}", where, problem.source().begin.line), "docs/sweep.md shows a sweep's file");
+  for (const auto& [key, node] : *table) {
+    if (auto read = read_key(std::string(key.str()), node, file, where); !read) return std::unexpected(read.error());
   }
   return file;
 }

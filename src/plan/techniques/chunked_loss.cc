@@ -13,7 +13,7 @@ namespace {
 constexpr double kWorthChunks = 0.02;
 // Of what the loss holds beside the logits and their gradient, without a run that shows it: log-softmax, and its
 // gradient.
-constexpr int kCopiesSaved = 2;
+constexpr double kCopiesSaved = 2;
 
 class ChunkedLoss final : public Technique {
  public:
@@ -59,7 +59,7 @@ class ChunkedLoss final : public Technique {
 
  private:
   static model::Holdings assume(const model::WideLoss& loss, model::Holdings held) {
-    Bytes saved = loss.bytes * kCopiesSaved;
+    const Bytes saved = scaled(loss.bytes, kCopiesSaved);
     const Bytes of_temporaries = std::min(saved, held.temporaries);
     held.temporaries -= of_temporaries;
     held.activations = std::max(held.activations - (saved - of_temporaries), Bytes(0));
