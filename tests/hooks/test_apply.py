@@ -112,6 +112,17 @@ def test_checkpointed_modules_within_checkpointed_modules_train_the_same(job: Jo
     assert finished.only("plan_applied")["id"] == "checkpoint"
 
 
+def test_a_nested_module_that_is_given_one_tensor_thrice_is_so_again(job: Job) -> None:
+    attends = """class Attends(nn.TransformerEncoderLayer):
+        def forward(self, x):
+            return super().forward(x[:, None])[:, 0]
+    layers = """
+    script = training("Attends(12, 2, 8, dropout=0.2),").replace("layers = ", attends)
+    plain = job.run(script).output()
+    finished = job.run(script, {"id": "checkpoint", "modules": ["2", "2.self_attn"]})
+    assert_close(finished.output()["values"], plain["values"])
+
+
 # A module that is given a list which grows after its forward, by name only.
 GROWING = """class Joins(nn.Sequential):
         def __init__(self, many, few):

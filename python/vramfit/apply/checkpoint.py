@@ -50,19 +50,23 @@ class _Calls:
 
     checkpoint() keeps tensors among its own arguments safe from changes, and random state of their devices; it looks
     into neither named arguments nor lists. So it gets all of them side by side, and `shape` puts them in their places.
+    Each is there once: a module that asks whether its query is its key gets the same answer the second time.
     """
 
     def __init__(self, forward: Any, args: Any, kwargs: Any) -> None:
         self.forward = forward
         self.given: tuple[Any, Any] | None = (args, kwargs)
-        self.leaves, self.shape = of_torch.flatten_tree.get()((args, kwargs))
+        leaves, self.shape = of_torch.flatten_tree.get()((args, kwargs))
+        self.leaves = list({id(leaf): leaf for leaf in leaves}.values())
+        numbers = {id(leaf): number for number, leaf in enumerate(self.leaves)}
+        self.places = [numbers[id(leaf)] for leaf in leaves]
 
     def __call__(self, anchor: Any, *leaves: Any) -> Any:
         if self.given is not None:
             args, kwargs = self.given
             self.given = None
         else:
-            args, kwargs = of_torch.unflatten_tree.get()(list(leaves), self.shape)
+            args, kwargs = of_torch.unflatten_tree.get()([leaves[place] for place in self.places], self.shape)
         return self.forward(*args, **kwargs)
 
 
@@ -102,8 +106,9 @@ def _run_again_in_backward(module: Any, forward: Any, *args: Any, **kwargs: Any)
         return _watches_ranks(torch), _frozen_statistics(norms)
 
     calls = _Calls(forward, args, kwargs)
-    anchor = _anchor(torch, module, calls.leaves)
-    return torch.utils.checkpoint.checkpoint(calls, anchor, *calls.leaves, use_reentrant=False, context_fn=contexts)
+    leaves, calls.leaves = calls.leaves, []  # checkpoint() holds them, as long as they are needed
+    anchor = _anchor(torch, module, leaves)
+    return torch.utils.checkpoint.checkpoint(calls, anchor, *leaves, use_reentrant=False, context_fn=contexts)
 
 
 class Checkpoint:
