@@ -44,7 +44,7 @@ def greedy(step: dict[str, Any], blocks: list[int], budget: int, peak: Any) -> l
     return None
 
 
-def rotor(stages: list[Stage], budget: int, slots: int = 250) -> float | None:
+def rotor(stages: list[Stage], budget: int, slots: int = 500) -> float | None:
     """Seconds repeated by Rotor's dynamic program (Herrmann et al., arXiv 1911.13214, theorem 1); None: does not fit.
 
     cost(s, t, m): stages s to t, forward and backward, with m slots free and the input of s held by somebody else.
