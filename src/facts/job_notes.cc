@@ -96,6 +96,7 @@ class NoteReader {
     facts.class_name = told.class_name;
     facts.state = told.state_bytes;
     facts.largest = told.largest_bytes;
+    facts.has_bitsandbytes = told.bitsandbytes;
     facts.foreach = flag_in(told, "foreach");
     facts.fused = flag_in(told, "fused");
     if (!job_.optimizer || facts.state >= job_.optimizer->state) job_.optimizer = std::move(facts);

@@ -76,6 +76,7 @@ struct OptimizerFacts {
   std::optional<bool> fused;
   Bytes state;
   Bytes largest = {};  // of its parameters
+  bool has_bitsandbytes = false;  // the script's environment can import it
   bool operator==(const OptimizerFacts&) const = default;
 };
 

@@ -48,7 +48,10 @@ Promise promise_of_int8_weights(const Change&) {
 }
 
 // Another optimizer is known by the two runs, which name theirs; options of the same one only order its sums.
-Promise promise_of_optimizer(const Change&) { return {Sameness::kRounding, kRoundingShare, false, "", false, true}; }
+Promise promise_of_optimizer(const Change& change) {
+  if (is_eight_bit(change)) return {Sameness::kPrecision, kRoundingShare, false, "", false, true};
+  return {Sameness::kRounding, kRoundingShare, false, "", false, true};
+}
 
 Promise promise_of_inputs(const Change&) {
   return {Sameness::kRounding, kRoundingShare, false, "inputs of another size", false, false};
@@ -89,6 +92,10 @@ constexpr std::array<Row, 18> kPromises = {{{"allocator", exact},
                                             {"zero_grad_set_to_none", promise_of_zero_grad}}};
 
 }  // namespace
+
+bool is_eight_bit(const Change& change) {
+  return change.technique == "optimizer" && model::find_text(change, "name").value_or("").ends_with("8bit");
+}
 
 double rounding_share_of(std::string_view type) {
   if (type == "float16") return kFp16Share;

@@ -28,6 +28,9 @@ struct Promise {
   bool operator==(const Promise&) const = default;
 };
 
+// Moments of Adam in 8 bits, which bitsandbytes keeps.
+bool is_eight_bit(const model::Change& change);
+
 // Of a technique that is not in the table: nothing is known, so it has to be compared.
 Promise find_promise(const model::Change& change);
 // The weakest of what its changes promise.

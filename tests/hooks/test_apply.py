@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 from hooked_job import Job
 
@@ -352,6 +354,19 @@ def test_an_optimizer_takes_over_no_argument_that_means_something_else_to_it(job
     finished = job.run(training(optimizer=adam), {"id": "optimizer", "name": "Adafactor"})
     assert finished.output()["optimizer"] == "Adafactor"
     assert finished.only("optimizer")["options"]["eps"] == [None, 0.001]
+
+
+def test_an_8_bit_optimizer_takes_over_what_the_script_gave_its_own(job: Job) -> None:
+    adam = "AdamW(model.parameters(), 0.125, betas=(0.8, 0.9))"
+    eight_bit = {"id": "optimizer", "name": "bitsandbytes.optim.AdamW8bit"}
+    finished = job.run(training(optimizer=adam), eight_bit)
+    if importlib.util.find_spec("bitsandbytes") is None:
+        assert finished.exit_code == 3
+        assert "no bitsandbytes.optim.AdamW8bit" in finished.only("plan_refused")["text"]
+        return
+    assert finished.output()["optimizer"] == "AdamW8bit"
+    assert finished.output()["lr"] == pytest.approx(0.125 / 4)
+    assert finished.only("optimizer")["options"]["betas"] == [0.8, 0.9]
 
 
 def test_options_of_the_same_optimizer_do_not_change_results(job: Job) -> None:

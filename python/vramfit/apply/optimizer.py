@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import importlib.util
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 from vramfit import apply
@@ -49,12 +52,24 @@ def _change_options(torch: Any, kind: Any, options: dict[str, Any]) -> None:
     kind.__init__ = init
 
 
-def _replace(torch: Any, target: Any, options: dict[str, Any]) -> None:
-    """Every optimizer of another class becomes one of `target`, which is what isinstance() then sees."""
+def _find(torch: Any, name: str) -> Callable[[], Any] | None:
+    """Gives the class, of torch.optim or of a package that is imported when the script makes its optimizer."""
+    module, _, kind = name.rpartition(".")
+    if not module:
+        target = getattr(torch.optim, kind, None)
+        return None if target is None else lambda: target
+    if importlib.util.find_spec(module.split(".")[0]) is None:
+        return None
+    return lambda: getattr(importlib.import_module(module), kind)
+
+
+def _replace(torch: Any, find: Callable[[], Any], options: dict[str, Any]) -> None:
+    """Every optimizer of another class becomes one of another, which is what isinstance() then sees."""
     base = torch.optim.Optimizer
 
     def new(kind: Any, *args: Any, **kwargs: Any) -> Any:
         # Wrappers (accelerate's, sharding ones) hold an optimizer; they are not one to replace.
+        target = find()
         is_wrapper = kind.__module__.split(".")[0] in ("accelerate", "deepspeed") or "Zero" in kind.__name__
         if issubclass(kind, target) or is_wrapper:
             return object.__new__(kind)
@@ -76,9 +91,11 @@ def install(torch: Any, options: dict[str, Any]) -> None:
             if issubclass(kind, torch.optim.Optimizer) and kind is not torch.optim.Optimizer:
                 _change_options(torch, kind, changed)
         return
-    target = getattr(torch.optim, str(name), None)
-    if target is None:
-        apply.refused(ID, f"this PyTorch has no torch.optim.{name}")
+    find = _find(torch, str(name))
+    if find is None:
+        missing = str(name) if "." in str(name) else f"torch.optim.{name}"
+        apply.refused(ID, f"the script's Python has no {missing}")
         return
-    _change_options(torch, target, changed)
-    _replace(torch, target, changed)
+    if "." not in str(name):
+        _change_options(torch, find(), changed)
+    _replace(torch, find, changed)

@@ -307,6 +307,7 @@ class Optimizer(Note, kind="optimizer"):
     tensors: int
     largest_bytes: Bytes  # of one parameter
     state_bytes: Bytes
+    bitsandbytes: bool  # it can be imported
 
 
 class OptimizerBegins(Note, kind="optimizer_begins"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -317,6 +318,7 @@ def _on_step_end(optimizer: Any) -> None:
             tensors=len(parameters),
             largest_bytes=max((p.numel() * p.element_size() for p in parameters), default=0),
             state_bytes=owners.tag_state(optimizer),
+            bitsandbytes=importlib.util.find_spec("bitsandbytes") is not None,
         )
     )
 

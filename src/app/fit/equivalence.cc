@@ -43,6 +43,9 @@ std::optional<Equivalence> find_known_equivalence(const PlanRow& row) {
   if (is_meant) {
     return not_compared("it is meant to train otherwise");
   }
+  if (std::ranges::any_of(row.plan.changes, plan::is_eight_bit)) {
+    return not_compared("the kernels of bitsandbytes compute no values without a card");
+  }
   // Smaller batches of an evaluation are micro-batches that accumulate nothing.
   if (!promise.exact && (promise.meant.empty() || promise.outputs > 0)) return std::nullopt;
   Equivalence exact;

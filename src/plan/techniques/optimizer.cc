@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "plan/promise.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -15,6 +16,9 @@ namespace {
 constexpr double kTemporariesOneByOne = 0.1;
 // torch.optim.Adafactor keeps a row and a column per matrix.
 constexpr double kAdafactorState = 0.02;
+// Two moments of one byte and a scale per 256 elements of each, of eight bytes (bitsandbytes' blockwise quantization,
+// arXiv 2110.02861). Its tensors of less than 4096 elements stay in 32 bits.
+constexpr double kEightBitState = (2.0 + 2 * 4.0 / 256) / 8;
 constexpr std::array<std::string_view, 3> kHaveFused = {"Adam", "AdamW", "SGD"};
 constexpr std::array<std::string_view, 8> kHaveForeach = {"Adam",  "AdamW",  "SGD",     "NAdam",
                                                           "RAdam", "Adamax", "RMSprop", "Adagrad"};
@@ -26,6 +30,12 @@ bool keeps_two_moments(std::string_view name) {
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
+}
+
+// The class of bitsandbytes that takes the place of one of torch.optim; empty where there is none.
+std::string_view find_eight_bit(std::string_view name) {
+  if (name == "Adam") return "bitsandbytes.optim.Adam8bit";
+  return name == "AdamW" ? "bitsandbytes.optim.AdamW8bit" : "";
 }
 
 model::Change make_change(std::string name, model::Options options) {
@@ -52,6 +62,9 @@ class Optimizer final : public Technique {
     if (contains(kHaveFused, facts.class_name) && !one_pass) {
       changes.push_back(make_change(facts.class_name, {{"fused", true}}));
     }
+    if (const auto eight_bit = find_eight_bit(facts.class_name); facts.has_bitsandbytes && !eight_bit.empty()) {
+      changes.push_back({"optimizer", {{"name", std::string(eight_bit)}}});
+    }
     if (keeps_two_moments(facts.class_name)) {
       changes.push_back(make_change("SGD", {{"momentum", 0.9}, {"foreach", false}}));
       changes.push_back(make_change("Adafactor", {{"foreach", false}}));
@@ -67,9 +80,11 @@ class Optimizer final : public Technique {
       if (moment.stage != "optimizer") continue;
       moment.holdings.temporaries = scaled(moment.holdings.temporaries, kTemporariesOneByOne);
     }
-    predict_launches(is_fused(change), forecast.work);
+    predict_launches(is_fused(change) || is_eight_bit(change), forecast.work);
     if (is_fused(change)) worsen(forecast, Effect::kRounding, "the optimizer's sums are rounded in another order");
-    if (name != job.optimizer->class_name) {
+    if (is_eight_bit(change)) {
+      worsen(forecast, Effect::kPrecision, "Adam's moments are kept in 8 bits, in blocks of 256 (bitsandbytes)");
+    } else if (name != job.optimizer->class_name) {
       forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
       worsen(forecast, Effect::kOptimizer,
              fmt::format("{} instead of {}: learning rate and schedule have to be found again", name,
@@ -80,6 +95,7 @@ class Optimizer final : public Technique {
   std::string describe(const model::Change& change) const override {
     const std::string name = model::find_text(change, "name").value_or("");
     if (is_fused(change)) return name + " fused";
+    if (is_eight_bit(change)) return name.substr(name.rfind('.') + 1);
     return name == "Adafactor" || is_swap_to_sgd(change) ? name : name + " foreach=False";
   }
 
@@ -101,6 +117,7 @@ class Optimizer final : public Technique {
 
   static double share_of_state(std::string_view from, std::string_view to) {
     if (from == to) return 1;
+    if (to == find_eight_bit(from)) return kEightBitState;
     return to == "Adafactor" ? kAdafactorState : 0.5;  // SGD keeps one moment of the two
   }
 

@@ -6,6 +6,7 @@
 
 #include "devices/time_model.h"
 #include "plan/evaluation.h"
+#include "plan/promise.h"
 #include "plan/techniques/registry.h"
 #include "plan/testing/example_job.h"
 
@@ -300,6 +301,20 @@ TEST(Optimizer, offers_the_same_updates_with_fewer_temporaries_first) {
   EXPECT_EQ(names, (std::vector<std::string>{"AdamW foreach=False", "AdamW fused", "SGD", "Adafactor"}));
   EXPECT_EQ(predict(optimizer(), example_job(), example_target(), options[0]).effect, Effect::kSame);
   EXPECT_EQ(predict(optimizer(), example_job(), example_target(), options[2]).effect, Effect::kOptimizer);
+}
+
+TEST(Optimizer, keeps_moments_in_8_bits_where_bitsandbytes_is_installed) {
+  model::Job job = example_job();
+  job.optimizer->has_bitsandbytes = true;
+  const auto options = optimizer().options(job, example_target());
+  const auto eight_bit = std::ranges::find_if(options, is_eight_bit);
+  ASSERT_NE(eight_bit, options.end());
+  EXPECT_EQ(optimizer().describe(*eight_bit), "AdamW8bit");
+  const Forecast forecast = predict(optimizer(), job, example_target(), *eight_bit);
+  EXPECT_EQ(forecast.effect, Effect::kPrecision);
+  EXPECT_EQ(forecast.stage_peaks[2].holdings.optimizer, scaled(job.stage_peaks[2].holdings.optimizer, 2.03125 / 8));
+  job.optimizer->class_name = "SGD";
+  EXPECT_TRUE(std::ranges::none_of(optimizer().options(job, example_target()), is_eight_bit));
 }
 
 TEST(Optimizer, fused_sgd_already_keeps_as_little_as_it_can) {
