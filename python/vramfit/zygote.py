@@ -217,6 +217,8 @@ class Zygote:
             code = _run(request)
         except layer.Refused as problem:
             refused = str(problem) or "the job could not enter its layer"
+        except SystemExit as ended:  # a plan that can't be applied ends the job before its first line
+            code = _exit_code(ended)
         except BaseException:  # noqa: B036 - nothing may reach the parent's loop
             sys.excepthook(*sys.exc_info())
         finally:
