@@ -61,7 +61,7 @@ class NoteReader {
   void apply_wide_loss(const notes::WideLoss& told) {
     if (told.classes <= 0 || told.rows <= 0) return;
     if (job_.wide_loss && job_.wide_loss->bytes >= told.bytes) return;
-    job_.wide_loss = {told.rows, told.classes, told.bytes};
+    job_.wide_loss = {told.rows, told.classes, told.bytes, told.is_log, told.features};
   }
 
   // Losses are called like models; the root is the one with the most parameters.

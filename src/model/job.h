@@ -75,7 +75,7 @@ struct OptimizerFacts {
   std::optional<bool> foreach;
   std::optional<bool> fused;
   Bytes state;
-  Bytes largest = {};  // of its parameters
+  Bytes largest = {};             // of its parameters
   bool has_bitsandbytes = false;  // the script's environment can import it
   bool operator==(const OptimizerFacts&) const = default;
 };
@@ -150,7 +150,9 @@ Bytes sum(const GatheredFacts& gathered);
 // The cross entropy with the largest logits.
 struct WideLoss {
   std::int64_t rows = 0, classes = 0;
-  Bytes bytes;  // of its logits, in float32
+  Bytes bytes;                // of its logits, in float32
+  bool is_log = false;        // it was given log-probabilities
+  std::int64_t features = 0;  // of the linear layer that put them out; 0: none did
   bool operator==(const WideLoss&) const = default;
 };
 

@@ -96,7 +96,7 @@ constexpr SettingRule kOffload[] = {{"modules", false, are_words, "a list of nam
 constexpr SettingRule kOptimizer[] = {{"name", false, is_word, "a class of torch.optim"},
                                       {"options", false, are_options, "an object of arguments"}};
 constexpr SettingRule kResize[] = {{"scale", true, is_share, "a number above 0, up to 1"}};
-constexpr SettingRule kChunkedLoss[] = {{"chunk_bytes", false, is_count, kCount}};
+constexpr SettingRule kChunkedLoss[] = {{"chunk_bytes", false, is_count, kCount}, {"linear", false, is_count, kCount}};
 constexpr SettingRule kAllocator[] = {{"conf", true, is_word, "what PYTORCH_CUDA_ALLOC_CONF takes"}};
 constexpr SettingRule kEmptyCache[] = {
     {"before", false, are_phases, "a list of phases: load, train, validate, test, save"}};

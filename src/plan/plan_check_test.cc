@@ -29,7 +29,7 @@ TEST(PlanCheck, what_the_techniques_write_is_right) {
            {"tiles", {{"per_side", std::int64_t{4}}}},
            {"int8_weights", {}},
            {"release_gradients", {}},
-           {"chunked_loss", {{"chunk_bytes", std::int64_t{1 << 25}}}},
+           {"chunked_loss", {{"chunk_bytes", std::int64_t{1 << 25}}, {"linear", std::int64_t{50304}}}},
            {"gather_on_cpu", {}},
            {"allocator", {{"conf", std::string("expandable_segments:True")}}},
            {"empty_cache", {{"before", std::vector<std::string>{"validate"}}}},

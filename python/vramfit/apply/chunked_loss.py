@@ -3,8 +3,11 @@
     whole     logits, log-softmax, its gradient, gradient of the logits      4 x rows x classes
     chunked   logits, gradient of the logits                                 2 x, and the same four of one chunk
 
-Rows know nothing of each other, so each term and each gradient comes out as in the whole; what may differ is the order
-in which the terms are added up.
+    linear    the same without the logits: of one chunk alone          4 x of one chunk
+
+With `linear`, the layer that makes the logits is part of the chunk, forwards and, once more, backwards
+(deferred_logits.py). Rows know nothing of each other, so each term and each gradient comes out as in the whole; what
+may differ is the order in which the terms are added up.
 """
 
 from __future__ import annotations
@@ -17,18 +20,21 @@ from typing import Any
 import torch
 
 from vramfit import apply
+from vramfit.apply.deferred_logits import Deferred, Layer, is_possible
 from vramfit.base import process
 
 ID = "chunked_loss"
 _FLOAT32 = 4
 _CHUNK_BYTES = 32 << 20  # of logits in float32
+_LINEAR_CHUNK_BYTES = 128 << 20  # each chunk passes over the layer's weight, and over its gradient
 
 
 class ChunkedLoss:
     KEEPS = process.ALL
 
     def __init__(self, options: dict[str, Any]) -> None:
-        self.chunk_bytes = int(options.get("chunk_bytes", _CHUNK_BYTES))
+        self.classes = int(options.get("linear", 0))  # of the last layer, which is worked out in the chunks too
+        self.chunk_bytes = int(options.get("chunk_bytes", _LINEAR_CHUNK_BYTES if self.classes else _CHUNK_BYTES))
         self.is_told = False
 
     def rows(self, logits: Any) -> int:
@@ -67,7 +73,7 @@ def _gradient(terms: Any, of: Any, gradient: Any, is_differentiable: bool = Fals
 
 
 class _Terms(torch.autograd.Function):
-    """The loss of each row, worked out chunk by chunk, forwards and backwards."""
+    """The loss of each row of logits, worked out chunk by chunk, forwards and backwards."""
 
     @staticmethod
     def forward(ctx: Any, logits: Any, target: Any, weight: Any, rows: int, loss: Callable[..., Any]) -> Any:
@@ -92,6 +98,45 @@ class _Terms(torch.autograd.Function):
         return found, None, None, None, None
 
 
+class _TermsOfLayer(torch.autograd.Function):
+    """The loss of each row that a linear layer is given: its logits exist for one chunk at a time."""
+
+    @staticmethod
+    def forward(ctx: Any, hidden: Any, matrix: Any, bias: Any, target: Any, weight: Any, rows: int, how: Any) -> Any:
+        ctx.save_for_backward(hidden, matrix, bias, target, weight)
+        ctx.rows, ctx.how = rows, how
+        return torch.cat([how(hidden[part], matrix, bias, target[part], weight) for part in _chunks(len(hidden), rows)])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> tuple[Any, ...]:
+        hidden, matrix, bias, target, weight = ctx.saved_tensors
+        wanted = [index for index in range(3) if ctx.needs_input_grad[index]]
+        found: list[Any] = [None] * 7
+        if torch.is_grad_enabled():  # a gradient of the gradient is wanted
+            whole = ctx.how(hidden, matrix, bias, target, weight)
+            given = [(hidden, matrix, bias)[index] for index in wanted]
+            grad = inspect.unwrap(torch.autograd.grad)
+            for index, one in zip(wanted, grad(whole, given, gradient, create_graph=True)):
+                found[index] = one
+            return tuple(found)
+        for index in wanted:
+            found[index] = torch.zeros_like((hidden, matrix, bias)[index])
+        leaves = [None if one is None else one.detach() for one in (hidden, matrix, bias)]
+        for part in _chunks(len(hidden), ctx.rows):
+            given = [leaves[0][part], leaves[1], leaves[2]]
+            for index in wanted:
+                given[index] = given[index].detach().requires_grad_()
+            with torch.enable_grad():
+                terms = ctx.how(*given, target[part], weight)
+            grad = inspect.unwrap(torch.autograd.grad)
+            for index, one in zip(wanted, grad(terms, [given[index] for index in wanted], gradient[part])):
+                if index == 0:
+                    found[0][part] = one
+                else:
+                    found[index] += one
+        return tuple(found)
+
+
 def _divisor(target: Any, weight: Any, ignored: int) -> Any:
     """What a mean divides by: labels that count, or the sum of their weights."""
     counts = target != ignored
@@ -110,10 +155,64 @@ def _chunked(technique: ChunkedLoss, original: Callable[..., Any], given: dict[s
     def loss(some: Any, labels: Any, weights: Any) -> Any:
         return original(some, labels, weights, ignore_index=ignored, reduction="none", label_smoothing=smoothing)
 
-    terms = _Terms.apply(logits, target, weight, rows, loss)
+    if isinstance(logits, Deferred):
+        terms = _terms_of_layer(logits, target, weight, rows, loss)
+    else:
+        terms = _Terms.apply(logits, target, weight, rows, loss)
     if reduction == "none":
         return terms
     return terms.sum() if reduction == "sum" else terms.sum() / _divisor(target, weight, ignored)
+
+
+def _terms_of_layer(logits: Deferred, target: Any, weight: Any, rows: int, loss: Callable[..., Any]) -> Any:
+    layer: Layer = logits.layer
+    layer.require_unchanged()
+    layer.is_in_a_loss = True
+    dtype = logits.dtype
+
+    def terms(hidden: Any, matrix: Any, bias: Any, labels: Any, weights: Any) -> Any:
+        enabled, half = layer.autocast
+        with torch.autocast("cuda", dtype=half, enabled=enabled, cache_enabled=False):
+            return loss(layer.call(hidden, matrix, bias).to(dtype), labels, weights)
+
+    hidden = layer.rows.reshape(-1, layer.rows.shape[-1])
+    return _TermsOfLayer.apply(hidden, layer.weight, layer.bias, target, weight, rows, terms)
+
+
+def _looked_at(logits: Any) -> Any:
+    """The tensor itself, where it exists already or is not made of rows."""
+    exists = isinstance(logits, Deferred) and (logits.layer.whole is not None or logits.dim() != 2)
+    return logits.materialize() if exists else logits
+
+
+def _defer_last_layer(technique: ChunkedLoss, functional: Any) -> None:
+    linear = functional.linear
+
+    @functools.wraps(linear)
+    def deferring(input: Any, weight: Any, bias: Any = None) -> Any:  # `input`: as torch calls it
+        is_last = weight.shape[0] == technique.classes and weight.dim() == 2 and type(input) is torch.Tensor
+        if not is_last or not input.is_cuda or input.dim() < 2 or input.is_inference() or _is_traced():
+            return linear(input, weight, bias)
+        layer = Layer(linear, input, weight, bias)
+        return Deferred(layer, (*input.shape[:-1], weight.shape[0]), layer.type())
+
+    functional.linear = deferring
+
+
+def _take_log_probabilities(technique: ChunkedLoss, functional: Any) -> None:
+    """The loss of deferred log-probabilities is the cross entropy of the logits that they come from."""
+    original, cross_entropy = functional.nll_loss, functional.cross_entropy
+    names = list(inspect.signature(original).parameters)
+
+    @functools.wraps(original)
+    def nll_loss(*args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(names, args)), **kwargs}
+        given["input"] = _looked_at(given["input"])
+        if not isinstance(given["input"], Deferred) or not given["input"].is_log or not technique.suits(given):
+            return original(*args, **kwargs)
+        return _chunked(technique, inspect.unwrap(cross_entropy), given)
+
+    functional.nll_loss = nll_loss
 
 
 def install(torch_module: Any, options: dict[str, Any]) -> None:
@@ -125,8 +224,16 @@ def install(torch_module: Any, options: dict[str, Any]) -> None:
     @functools.wraps(original)
     def cross_entropy(*args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(names, args)), **kwargs}
-        if not technique.suits(given):
+        given["input"] = _looked_at(given["input"])
+        if not technique.suits(given) or getattr(given["input"], "is_log", False):
             return original(*args, **kwargs)
         return _chunked(technique, original, given)
 
     functional.cross_entropy = cross_entropy
+    if not technique.classes:
+        return
+    if not is_possible():
+        apply.refused(ID, "this PyTorch is too old to put off its last layer")
+        return
+    _defer_last_layer(technique, functional)
+    _take_log_probabilities(technique, functional)

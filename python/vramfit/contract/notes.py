@@ -117,11 +117,13 @@ class Oom(Note, kind="oom"):
 
 
 class WideLoss(Note, kind="wide_loss"):
-    """A cross entropy whose logits are larger than those of all before it."""
+    """A cross entropy, or a loss of log-probabilities, whose logits are larger than those of all before it."""
 
     rows: int
     classes: int
     bytes: Bytes  # of the logits, in float32
+    is_log: bool  # what it was given were log-probabilities
+    features: int  # that the linear layer is given which put them out; 0: none was found
 
 
 # -- what was left out, and what was not seen

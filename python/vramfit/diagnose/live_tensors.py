@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vramfit.observe import owners, scopes
+from vramfit.observe.ownership import storages
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ def is_tensor(value: Any) -> bool:
 
 @functools.cache
 def _is_tensor_type(kind: type) -> bool:
-    return sys.modules["torch"].Tensor in kind.__mro__
+    return sys.modules["torch"].Tensor in kind.__mro__ and not storages.is_shell(kind)
 
 
 def on_card(value: Any) -> bool:

@@ -21,25 +21,51 @@ class _State:
 _state = process.own(_State)
 
 
+# Of autograd's nodes: what keeps the rows of a linear layer's outputs apart, its product, what a weight goes through.
+_BETWEEN = ("View", "UnsafeView", "Reshape", "LogSoftmax", "ToCopy", "Clone")
+_PRODUCTS = ("Addmm", "Mm", "Linear")
+_OF_WEIGHTS = ("T", "ToCopy", "Transpose")
+
+
+def _pass_by(node: Any, names: tuple[str, ...]) -> Any:
+    while node is not None and node.name().startswith(tuple(f"{name}Backward" for name in names)):
+        node = node.next_functions[0][0]
+    return node
+
+
+def _features(logits: Any, classes: int) -> int:
+    """What the linear layer that put them out is given; 0 where it was none."""
+    product = _pass_by(logits.grad_fn, _BETWEEN)
+    if product is None or not product.name().startswith(_PRODUCTS):
+        return 0
+    for node, _ in product.next_functions:
+        weight = getattr(_pass_by(node, _OF_WEIGHTS), "variable", None)
+        if weight is not None and weight.dim() == 2 and weight.shape[0] == classes:
+            return int(weight.shape[1])
+    return 0
+
+
 @notes.guarded("wide_losses")
-def _look(logits: Any) -> None:
+def _look(logits: Any, is_log: bool) -> None:
     size = logits.numel() * _FLOAT32
-    if not logits.is_cuda or logits.dim() < 2 or size < max(_LEAST, _state.told + 1):
+    if not logits.is_cuda or logits.dim() < 2 or size < max(_LEAST, _state.told + 1) or logits.grad_fn is None:
         return
     _state.told = size
-    classes = logits.shape[1]
-    notes.note(said.WideLoss(rows=logits.numel() // classes, classes=classes, bytes=size))
+    classes, features = logits.shape[1], _features(logits, logits.shape[1])
+    rows = logits.numel() // classes
+    notes.note(said.WideLoss(rows=rows, classes=classes, bytes=size, is_log=is_log, features=features))
 
 
-def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
+def _watched(original: Callable[..., Any], is_log: bool) -> Callable[..., Any]:
     @functools.wraps(original)
-    def cross_entropy(input: Any, *args: Any, **kwargs: Any) -> Any:  # `input`: as torch calls it
-        _look(input)
+    def loss(input: Any, *args: Any, **kwargs: Any) -> Any:  # `input`: as torch calls it
+        _look(input, is_log)
         return original(input, *args, **kwargs)
 
-    return cross_entropy
+    return loss
 
 
 def install(torch: Any) -> None:
     functional = torch.nn.functional
-    functional.cross_entropy = _watched(functional.cross_entropy)
+    functional.cross_entropy = _watched(functional.cross_entropy, is_log=False)
+    functional.nll_loss = _watched(functional.nll_loss, is_log=True)

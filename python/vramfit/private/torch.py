@@ -57,6 +57,9 @@ base_gradient = Attribute("torch:Tensor._grad", "some gradients have no name")
 tensor_object = Attribute("torch:Tensor._cdata", "large fills on the host are not put off")
 generator_object = Attribute("torch:Generator._cdata", "large random fills on the host are not put off")
 storage_object = Attribute("torch:UntypedStorage._cdata", "storages of a model's operators are not told apart")
+_LAYER = "the last layer is not worked out in chunks"
+make_shell = Name("torch:Tensor._make_wrapper_subclass", _LAYER, None)
+without_function = Name("torch._C:DisableTorchFunctionSubclass", _LAYER, None)
 local_tensor = Attribute(
     "torch.distributed.tensor:DTensor._local_tensor",
     "tensors that are spread over cards have no owner",

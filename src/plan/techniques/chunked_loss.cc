@@ -1,4 +1,5 @@
-// Cross entropy in chunks of rows: log-softmax over a large vocabulary, and its gradient, never lie on the card whole.
+// Cross entropy in chunks of rows: log-softmax over a large vocabulary, and its gradient, never lie on the card whole;
+// with the last layer, the logits and theirs neither.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +15,9 @@ constexpr double kWorthChunks = 0.02;
 // Of what the loss holds beside the logits and their gradient, without a run that shows it: log-softmax, and its
 // gradient.
 constexpr double kCopiesSaved = 2;
+constexpr double kCopiesSavedWithLayer = 3;  // the logits too; their gradient comes when log-softmax has gone
+
+bool takes_layer(const model::Change& change) { return change.settings.contains("linear"); }
 
 class ChunkedLoss final : public Technique {
  public:
@@ -24,30 +28,39 @@ class ChunkedLoss final : public Technique {
     if (job.wide_loss->bytes < scaled(target.limit, kWorthChunks)) {
       return not_possible(fmt::format("the logits of its cross entropy are {} alone", to_string(job.wide_loss->bytes)));
     }
+    if (job.wide_loss->is_log && job.wide_loss->features <= 0) {
+      return not_possible("its loss takes log-probabilities that no linear layer put out");
+    }
     return applicable();
   }
 
-  std::vector<model::Change> options(const model::Job&, const Target&) const override {
-    return {{std::string(id()), {}}};
+  std::vector<model::Change> options(const model::Job& job, const Target&) const override {
+    std::vector<model::Change> changes;
+    if (!job.wide_loss->is_log) changes.push_back({std::string(id()), {}});
+    if (job.wide_loss->features > 0) changes.push_back({std::string(id()), {{"linear", job.wide_loss->classes}}});
+    return changes;
   }
 
   std::optional<model::Change> find_measurable(const model::Job& job, const Target& target) const override {
-    return options(job, target).front();
+    const model::Change first = options(job, target).front();
+    return takes_layer(first) ? std::nullopt : std::optional(first);
   }
 
-  void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
-    const auto measured = job.measured.find(std::string(id()));
+  void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
+    const auto measured = takes_layer(change) ? job.measured.end() : job.measured.find(std::string(id()));
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (!holds_graph(moment)) continue;
       const model::StagePeak* before = find_same_moment(job.stage_peaks, moment);
       if (before == nullptr) continue;
       const model::StagePeak* after =
           measured == job.measured.end() ? nullptr : find_same_moment(measured->second, moment);
-      const model::Holdings with = after != nullptr ? after->holdings : assume(*job.wide_loss, before->holdings);
+      const model::Holdings with =
+          after != nullptr ? after->holdings : assume(*job.wide_loss, change, before->holdings);
       model::Holdings& held = moment.holdings;
       held.activations = scaled(held.activations, share_of(with.activations, before->holdings.activations));
       held.temporaries = scaled(held.temporaries, share_of(with.temporaries, before->holdings.temporaries));
     }
+    if (takes_layer(change)) run_layer_again(*job.wide_loss, forecast.work);
     forecast.uncertainty = std::max(forecast.uncertainty, measured == job.measured.end() ? 0.2 : 0.04);
     worsen(forecast, Effect::kRounding,
            fmt::format("the loss over {} classes is worked out in chunks of rows; its terms are added up in another "
@@ -55,11 +68,20 @@ class ChunkedLoss final : public Technique {
                        job.wide_loss->classes));
   }
 
-  std::string describe(const model::Change&) const override { return "cross entropy in chunks"; }
+  std::string describe(const model::Change& change) const override {
+    return takes_layer(change) ? "last layer and loss in chunks" : "cross entropy in chunks";
+  }
 
  private:
-  static model::Holdings assume(const model::WideLoss& loss, model::Holdings held) {
-    const Bytes saved = scaled(loss.bytes, kCopiesSaved);
+  static void run_layer_again(const model::WideLoss& loss, model::StepWork& work) {
+    const double macs =
+        static_cast<double>(loss.rows) * static_cast<double>(loss.classes) * static_cast<double>(loss.features);
+    *std::ranges::max_element(work.macs) += macs;  // in what the job mostly computes in
+    work.recomputed_macs += macs;
+  }
+
+  static model::Holdings assume(const model::WideLoss& loss, const model::Change& change, model::Holdings held) {
+    const Bytes saved = scaled(loss.bytes, takes_layer(change) ? kCopiesSavedWithLayer : kCopiesSaved);
     const Bytes of_temporaries = std::min(saved, held.temporaries);
     held.temporaries -= of_temporaries;
     held.activations = std::max(held.activations - (saved - of_temporaries), Bytes(0));

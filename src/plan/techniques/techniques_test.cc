@@ -534,6 +534,18 @@ TEST(ChunkedLoss, frees_two_copies_of_the_logits_or_what_a_run_showed) {
   job.measured["chunked_loss"][0].holdings.activations -= Bytes::mib(100);
   EXPECT_NEAR(sum(predict(chunked_loss(), job, example_target(), change).stage_peaks[0].holdings).as_mib(),
               before.as_mib() - 100, 0.01);
+  job.wide_loss->features = 768;
+  const auto options = chunked_loss().options(job, example_target());
+  ASSERT_EQ(options.size(), 2u);
+  EXPECT_EQ(model::find_integer(options[1], "linear"), 50304);
+  const auto with_layer = predict(chunked_loss(), job, example_target(), options[1]);
+  EXPECT_NEAR(total_macs(with_layer.work) - total_macs(job.work), 8192.0 * 50304 * 768, 1e6);
+  EXPECT_EQ(chunked_loss().describe(options[1]), "last layer and loss in chunks");
+  job.wide_loss->is_log = true;
+  EXPECT_EQ(chunked_loss().options(job, example_target()), std::vector{options[1]});
+  EXPECT_EQ(chunked_loss().find_measurable(job, example_target()), std::nullopt);
+  job.wide_loss->features = 0;
+  EXPECT_EQ(chunked_loss().applies_to(job, example_target()).standing, Standing::kNotPossible);
   job.wide_loss->bytes = Bytes::mib(1);
   EXPECT_EQ(chunked_loss().applies_to(job, example_target()).standing, Standing::kNotPossible);
 }

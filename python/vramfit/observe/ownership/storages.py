@@ -66,7 +66,12 @@ def is_quantized(tensor: Any) -> bool:
 def is_tensor(value: Any) -> bool:
     """By its class: to ask just any object for an attribute may import modules or load libraries."""
     torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
+    return torch is not None and isinstance(value, torch.Tensor) and not is_shell(type(value))
+
+
+def is_shell(kind: type) -> bool:
+    """Tensors of ours that have no memory, and would come by some if they were asked (apply/deferred_logits.py)."""
+    return getattr(kind, "IS_SHELL", False)
 
 
 def within(value: Any, depth: int = 0) -> Iterator[Any]:

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
+from vramfit.observe.ownership import storages
 from vramfit.private import torch as of_torch
 
 
@@ -36,7 +37,7 @@ def _and_below(kind: type) -> set[type]:
 
 def living() -> Living:
     torch = sys.modules["torch"]
-    tensors = _and_below(torch.Tensor)
+    tensors = {kind for kind in _and_below(torch.Tensor) if not storages.is_shell(kind)}
     modules, optimizers = _and_below(torch.nn.Module), _and_below(torch.optim.Optimizer)
     wanted = tensors | modules | optimizers
     found = Living()
