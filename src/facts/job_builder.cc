@@ -4,6 +4,9 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "facts/allocation_stream.h"
 
 namespace vramfit::facts {
 namespace {
@@ -85,6 +88,10 @@ void add_phases(const model::RunResult& result, model::Job& job) {
   }
 }
 
+void add_stream(const RunFacts& facts, const model::RunResult& result, model::Job& job) {
+  if (auto stream = find_allocation_stream(facts, job.device, result.torch)) job.streams[""] = std::move(stream);
+}
+
 }  // namespace
 
 model::Job build_job(const RunFacts& facts, const model::RunResult& result) {
@@ -93,6 +100,7 @@ model::Job build_job(const RunFacts& facts, const model::RunResult& result) {
   add_phases(result, job);
   job.device = result.peak_device;
   job.stage_peaks = find_stage_peaks(facts, job.device);
+  add_stream(facts, result, job);
   job.kept_from_training = find_kept_training_tensors(facts, job.device);
   set_gathered_apart(job);
   job.work = count_step_work(facts, job.device);

@@ -8,11 +8,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
+#include "model/allocation_stream.h"
 
 namespace vramfit::model {
 
@@ -188,6 +190,9 @@ struct Job {
   std::optional<KeptTrainingTensors> kept_from_training;
   std::vector<StagePeak> stage_peaks;
   std::map<std::string, std::vector<StagePeak>> measured;  // by technique: the moments of a run with it alone
+  // By technique, as `measured`, and under "" of the job as it is: every block it allocated. Absent where that can't be
+  // played again.
+  std::map<std::string, std::shared_ptr<const AllocationStream>> streams;
   std::vector<PhaseFacts> phases;
   Bytes overhead;  // context, libraries, other processes: what the card lost before PyTorch asked
   StepWork work;

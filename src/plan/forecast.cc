@@ -87,6 +87,12 @@ bool holds_graph(const model::StagePeak& moment) {
   return moment.phase == "train" && (moment.stage == "forward" || moment.stage == "backward");
 }
 
+model::StagePeak settled(const Forecast& forecast, model::StagePeak moment) {
+  apply_split_of_samples(forecast, moment);
+  moment.holdings.weights = scaled(moment.holdings.weights, forecast.weight_share);
+  return moment;
+}
+
 void scale_batch(Forecast& forecast, std::string_view phase, double share) {
   for (model::StagePeak& moment : forecast.stage_peaks) {
     if (moment.phase != phase) continue;
@@ -141,8 +147,7 @@ Outlook add_up(const model::Job& job, const Forecast& forecast) {
   for (const model::StagePeak& moment : job.stage_peaks) before = std::max(before, sum(moment.holdings));
   for (model::StagePeak moment : forecast.stage_peaks) {
     free_activations(forecast, moment);
-    apply_split_of_samples(forecast, moment);
-    moment.holdings.weights = scaled(moment.holdings.weights, forecast.weight_share);
+    moment = settled(forecast, std::move(moment));
     const Bytes held = sum(moment.holdings);
     after = std::max(after, held);
     const auto known = std::ranges::find(outlook.phases, moment.phase, &PhaseOutlook::phase);

@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "model/job.h"
+#include "model/plan.h"
 
 namespace vramfit::plan {
 
@@ -47,6 +48,13 @@ struct Forecast {
   bool one_sample_at_once = false;  // within an evaluation's network, whatever the batch
   double weight_share = 1;          // of the weights' bytes: the smallest of the types that techniques keep them in
   double cache_scale = 1;           // of what PyTorch holds in reserve
+  // What a stream of allocations is reshaped by (plan/stream), beside the above.
+  const model::Change* repeats = nullptr;  // names the modules that are run again; of the axis, which outlives this
+  bool releases_gradients = false;
+  bool chunks_loss = false;
+  bool expandable_segments = false;
+  bool empties_cache = false;
+  std::string_view measured_with;  // the technique whose own run it begins from
   model::StepWork work;
   Effect effect = Effect::kSame;
   std::vector<std::string> consequences;  // for convergence and accuracy, a sentence each
@@ -57,6 +65,9 @@ Forecast start_forecast(const model::Job& job);
 
 Bytes scaled(Bytes bytes, double factor);
 bool holds_graph(const model::StagePeak& moment);  // a training moment at which activations are alive
+
+// A moment as the techniques left it, before what checkpointing and offloading free of it.
+model::StagePeak settled(const Forecast& forecast, model::StagePeak moment);
 
 // `share` of the samples (or of the pixels) at once: what grows with the batch shrinks with it.
 void scale_batch(Forecast& forecast, std::string_view phase, double share);
@@ -80,6 +91,7 @@ struct Outlook {
   std::vector<PhaseOutlook> phases;
   Bytes needs;  // the largest of them: the smallest card it should run on
   Bytes uses;   // what it takes when memory is plenty: with the cache
+  Bytes allocated = {};  // by tensors, at most; 0 where it was added up
   bool operator==(const Outlook&) const = default;
 };
 Outlook add_up(const model::Job& job, const Forecast& forecast);

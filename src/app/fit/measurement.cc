@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/fit/prover.h"
+#include "facts/allocation_stream.h"
 #include "facts/job_builder.h"
 #include "ingest/plan_file.h"
 
@@ -30,6 +31,7 @@ base::Result<Measurement> measure_change(job::Runner& runner, job::RunRequest pl
     case plan::Outcome::kFits:
     case plan::Outcome::kBorderline:
       job.measured[change.technique] = facts::find_stage_peaks(*outcome->facts, job.device);
+      job.streams[change.technique] = facts::find_allocation_stream(*outcome->facts, job.device, outcome->result.torch);
       break;
     case plan::Outcome::kOutOfMemory:
     case plan::Outcome::kTimedOut:

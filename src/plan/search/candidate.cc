@@ -39,6 +39,16 @@ Forecast forecast_levels(const model::Job& job, const Target& target, const std:
   return forecast;
 }
 
+// The run that a forecast's stream is of: with the technique alone that has a run of its own.
+Forecast forecast_begun(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                        const std::vector<std::uint8_t>& levels, const Forecast& forecast) {
+  std::vector<std::uint8_t> alone(axes.size(), 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (levels[i] > 0 && axes[i].technique->id() == forecast.measured_with) alone[i] = levels[i];
+  }
+  return forecast_levels(job, target, axes, alone);
+}
+
 // Walks the product of all axes, the last one fastest, and carries the forecast along: what the first axes change is
 // predicted once for all combinations of the others.
 class Enumeration {
@@ -191,7 +201,7 @@ bool is_at_most_on(const std::vector<bool>& axes, const Candidate& weaker, const
 }
 
 Explained explain(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
-                  const Candidate& candidate) {
+                  const Candidate& candidate, const StreamPlayer* player) {
   Explained explained;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (candidate.levels[i] == 0) continue;
@@ -201,11 +211,20 @@ Explained explain(const model::Job& job, const Target& target, const std::vector
     explained.plan.name += axes[i].technique->describe(change);
   }
   Forecast forecast = forecast_levels(job, target, axes, candidate.levels);
-  explained.outlook = add_up(job, forecast);
+  const Forecast begun = forecast_begun(job, target, axes, candidate.levels, forecast);
+  const auto played = player != nullptr ? player->play(forecast, begun) : std::nullopt;
+  explained.outlook = played ? *played : add_up(job, forecast);
   explained.effect = forecast.effect;
   explained.time_factor = time_factor_of(job, target, forecast);
   explained.consequences = std::move(forecast.consequences);
   return explained;
+}
+
+std::optional<Bytes> play_needs(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                                const Candidate& candidate, const StreamPlayer& player) {
+  const Forecast forecast = forecast_levels(job, target, axes, candidate.levels);
+  const auto played = player.play(forecast, forecast_begun(job, target, axes, candidate.levels, forecast));
+  return played ? std::optional(played->needs) : std::nullopt;
 }
 
 }  // namespace vramfit::plan

@@ -10,11 +10,13 @@
 #define VRAMFIT_PLAN_SEARCH_CANDIDATE_H
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "plan/stream/player.h"
 #include "plan/technique.h"
 
 namespace vramfit::plan {
@@ -74,8 +76,13 @@ struct Explained {
   double time_factor = 1;
   std::vector<std::string> consequences;
 };
+// `player`: what the outlook is played by, where it can be; null: it is added up.
 Explained explain(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
-                  const Candidate& candidate);
+                  const Candidate& candidate, const StreamPlayer* player = nullptr);
+
+// What a candidate needs by its own stream of allocations; nothing where that can't be played.
+std::optional<Bytes> play_needs(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                                const Candidate& candidate, const StreamPlayer& player);
 
 }  // namespace vramfit::plan
 

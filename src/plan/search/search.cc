@@ -16,6 +16,9 @@ constexpr int kRunsToTrust = 4;       // of the forecast, before what frees most
 constexpr double kRoom = 0.08;        // of the card, that a plan with room is predicted to leave
 constexpr double kCostOfRoom = 1.25;  // times the step of the tight plan
 constexpr double kTightShare = 0.98;  // of the card
+// What is added up to more than this beyond the card is not played: it is not near.
+constexpr double kWorthPlaying = 0.35;
+constexpr double kMostPlaySeconds = 4;
 
 class Search {
  public:
@@ -30,7 +33,9 @@ class Search {
         on_trial_(on_trial),
         started_ns_(clock.now_ns()),
         candidates_(build_candidates(job, target, axes)),
-        state_(candidates_.size(), State::kOpen) {
+        state_(candidates_.size(), State::kOpen),
+        player_(job),
+        played_(candidates_.size()) {
     result_.candidates = candidates_.size();
   }
 
@@ -92,14 +97,31 @@ class Search {
     return !unknown.empty();
   }
 
-  bool is_hopeless(const Candidate& candidate) const {
-    const double most = 1 + options_.hopeless_excess + candidate.uncertainty;
-    return static_cast<double>(candidate.needs.count()) > static_cast<double>(target_.limit.count()) * most;
+  // What a candidate is predicted to need: played, where that can be and there is time, for those that decide.
+  Bytes needs_of(std::size_t index) {
+    const Candidate& candidate = candidates_[index];
+    if (!player_.is_sound()) return candidate.needs;
+    if (!played_[index]) {
+      const bool is_near = static_cast<double>(candidate.needs.count()) <=
+                           static_cast<double>(target_.limit.count()) * (1 + kWorthPlaying);
+      if (!is_near || play_seconds_ > kMostPlaySeconds) return candidate.needs;
+      const std::int64_t began_ns = clock_.now_ns();
+      played_[index] = play_needs(job_, target_, axes_, candidate, player_).value_or(candidate.needs);
+      play_seconds_ += base::seconds_between(began_ns, clock_.now_ns());
+    }
+    return *played_[index];
+  }
+
+  bool is_hopeless(std::size_t index) {
+    const double needs = static_cast<double>(needs_of(index).count());
+    const double uncertainty = played_[index] ? kPlayedUncertainty : candidates_[index].uncertainty;
+    const double most = 1 + options_.hopeless_excess + uncertainty;
+    return needs > static_cast<double>(target_.limit.count()) * most;
   }
 
   // Runs one candidate and draws the conclusions; false when it did not fit or no run was possible.
   bool try_candidate(std::size_t index, std::string_view stage) {
-    Explained explained = explain(job_, target_, axes_, candidates_[index]);
+    Explained explained = explain(job_, target_, axes_, candidates_[index], &player_);
     if (on_trial_) on_trial_(explained.plan, explained.outlook, result_.trials.size(), stage);
     const double before = elapsed();
     base::Result<Proof> proof = prover_.prove(explained.plan, options_.budget_seconds - before);
@@ -195,7 +217,7 @@ class Search {
       const std::vector<std::size_t> chain = find_chain(axis);
       std::size_t low = 0, high = chain.size();  // chain[high] is known to fit, chain[low - 1] not to
       const bool mends = axes_[axis].technique->mends_cause(job_);
-      while (low < high && !mends && is_hopeless(candidates_[chain[low]])) ++low;
+      while (low < high && !mends && is_hopeless(chain[low])) ++low;
       std::size_t probe = find_predicted(chain, low, high);
       while (low < high && state_[chain[probe]] == State::kOpen && may_run(options_.singles_share)) {
         if (try_candidate(chain[probe], "one change")) {
@@ -220,19 +242,18 @@ class Search {
     return chain;
   }
 
-  std::size_t find_predicted(const std::vector<std::size_t>& chain, std::size_t low, std::size_t high) const {
+  std::size_t find_predicted(const std::vector<std::size_t>& chain, std::size_t low, std::size_t high) {
     for (std::size_t i = low; i < high; ++i) {
-      if (candidates_[chain[i]].needs <= target_.limit) return i;
+      if (needs_of(chain[i]) <= target_.limit) return i;
     }
     return high > low ? high - 1 : low;
   }
 
   // The cheapest of the first `end` candidates that is predicted to fit. After each disappointment a little more is
   // asked of the prediction.
-  std::size_t find_promising(std::size_t end) const {
+  std::size_t find_promising(std::size_t end) {
     const double most = static_cast<double>(target_.limit.count()) * (1 - options_.safety - 0.06 * disappointments_);
-    return find_first_open(end,
-                           [&](std::size_t i) { return static_cast<double>(candidates_[i].needs.count()) <= most; });
+    return find_first_open(end, [&](std::size_t i) { return static_cast<double>(needs_of(i).count()) <= most; });
   }
 
   // When nothing promising is left, or the forecast has been wrong a few times, whatever frees most is run: only that
@@ -267,12 +288,12 @@ class Search {
       const std::size_t next = find_first_open(candidates_.size(), [&](std::size_t i) {
         const Candidate& candidate = candidates_[i];
         return i > best_ && !is_at_most_on(touched, candidate, tight) &&
-               static_cast<double>(candidate.needs.count()) <= most &&
                tier_of(candidate.effect) <= std::max(tier_of(tight.effect), Tier::kRounding) &&
-               candidate.time_factor <= tight.time_factor * kCostOfRoom;
+               candidate.time_factor <= tight.time_factor * kCostOfRoom &&
+               static_cast<double>(needs_of(i).count()) <= most;
       });
       if (next == kNone || !may_run()) return;
-      most = static_cast<double>(candidates_[next].needs.count()) * (1 - kRoom);
+      most = static_cast<double>(needs_of(next).count()) * (1 - kRoom);
       if (try_candidate(next, "with room") && !is_tight_candidate(next)) {
         best_ = next;
         result_.best = result_.trials.size() - 1;
@@ -292,9 +313,9 @@ class Search {
     for (const Trial& trial : result_.trials) wanted -= trial.proof.outcome == Outcome::kFits ? 1 : 0;
     while (wanted >= 0 && may_run()) {
       const std::size_t next = find_first_open(candidates_.size(), [&](std::size_t i) {
-        return static_cast<double>(candidates_[i].needs.count()) <=
-                   static_cast<double>(target_.limit.count()) * (1 - options_.safety) &&
-               is_another_kind(candidates_[i]);
+        return is_another_kind(candidates_[i]) &&
+               static_cast<double>(needs_of(i).count()) <=
+                   static_cast<double>(target_.limit.count()) * (1 - options_.safety);
       });
       if (next == kNone) return;
       if (try_candidate(next, "alternatives")) --wanted;
@@ -324,18 +345,20 @@ class Search {
 
   // Of the first `end` (the cheapest) candidates, the open one that is predicted to need least; of equals, the one that
   // does most: its failure rules out the others.
-  std::size_t find_smallest_open(std::size_t end, bool skip_hopeless) const {
+  std::size_t find_smallest_open(std::size_t end, bool skip_hopeless) {
     std::size_t smallest = kNone;
     for (std::size_t i = 0; i < end; ++i) {
-      if (state_[i] != State::kOpen || (skip_hopeless && is_hopeless(candidates_[i]))) continue;
-      if (smallest == kNone || is_stronger(candidates_[i], candidates_[smallest])) smallest = i;
+      if (state_[i] != State::kOpen || (skip_hopeless && is_hopeless(i))) continue;
+      if (smallest == kNone || is_stronger(i, smallest)) smallest = i;
     }
     return smallest;
   }
 
-  static bool is_stronger(const Candidate& left, const Candidate& right) {
-    if (left.needs != right.needs) return left.needs < right.needs;
-    const auto sum = [](const Candidate& one) { return std::accumulate(one.levels.begin(), one.levels.end(), 0); };
+  bool is_stronger(std::size_t left, std::size_t right) {
+    if (needs_of(left) != needs_of(right)) return needs_of(left) < needs_of(right);
+    const auto sum = [&](std::size_t one) {
+      return std::accumulate(candidates_[one].levels.begin(), candidates_[one].levels.end(), 0);
+    };
     return sum(left) > sum(right);
   }
 
@@ -351,6 +374,9 @@ class Search {
   std::vector<State> state_;
   std::map<std::string, std::vector<bool>> axes_of_phase_;
   std::size_t best_ = kNone;
+  StreamPlayer player_;
+  std::vector<std::optional<Bytes>> played_;
+  double play_seconds_ = 0;
   int disappointments_ = 0;
   double longest_run_ = 0;
   bool stopped_ = false;

@@ -57,6 +57,7 @@ class Autocast final : public Technique {
       moment.holdings.weights += shares.half_copies;
       if (moment.phase == "train" && moment.stage == "forward") forecast.activation_scale *= shares.activations;
     }
+    if (measured != job.measured.end()) forecast.measured_with = id();
     forecast.uncertainty = std::max(forecast.uncertainty, measured == job.measured.end() ? 0.2 : 0.04);
     const bool bf16 = model::find_text(change, "dtype") == "bfloat16";
     halve_work(bf16 ? model::Number::kBf16 : model::Number::kF16, forecast.work);

@@ -69,6 +69,7 @@ class Checkpoint final : public Technique {
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const auto names = model::find_names(change, "modules");
     forecast.uncertainty = std::max(forecast.uncertainty, 0.1);
+    forecast.repeats = &change;
     if (const auto seen = find_seen(job, names)) {
       forecast.recomputed = job.step_modules->peak - peak_with(*job.step_modules, *seen);
       add_repeats(*job.step_modules, *seen, forecast);

@@ -60,6 +60,8 @@ class ChunkedLoss final : public Technique {
       held.activations = scaled(held.activations, share_of(with.activations, before->holdings.activations));
       held.temporaries = scaled(held.temporaries, share_of(with.temporaries, before->holdings.temporaries));
     }
+    forecast.chunks_loss = true;
+    if (measured != job.measured.end()) forecast.measured_with = id();
     if (takes_layer(change)) run_layer_again(*job.wide_loss, forecast.work);
     forecast.uncertainty = std::max(forecast.uncertainty, measured == job.measured.end() ? 0.2 : 0.04);
     worsen(forecast, Effect::kRounding,

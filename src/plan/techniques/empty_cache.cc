@@ -31,6 +31,7 @@ class EmptyCache final : public Technique {
 
   void predict(const model::Job&, const Target&, const model::Change&, Forecast& forecast) const override {
     forecast.cache_scale *= kCacheLeftByEmptying;
+    forecast.empties_cache = true;
     forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
   }
 

@@ -65,6 +65,7 @@ class ReleaseGradients final : public Technique {
   }
 
   void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
+    forecast.releases_gradients = true;
     const Bytes largest = job.optimizer->largest, of_update = scaled(largest, kTemporaries);
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (moment.phase != "train") continue;

@@ -1,0 +1,172 @@
+// How near the planner's forecasts come to runs: for bench/forecast.
+//
+//   vramfit_forecast_tool GPU SECONDS python train.py ...
+//
+// Runs the job with plenty of memory, then one plan after another: options of every technique alone, and pairs of them.
+// A line of JSON each: what was added up, what was played (plan/stream), and what the run reserved at most.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/catalogue.h"
+#include "app/fit/measurement.h"
+#include "app/fit/prover.h"
+#include "base/clock.h"
+#include "devices/catalogue.h"
+#include "facts/job_builder.h"
+#include "ingest/plan_file.h"
+#include "job/warm_runner.h"
+#include "plan/search/candidate.h"
+#include "plan/stream/player.h"
+#include "plan/techniques/registry.h"
+
+namespace {
+
+using namespace vramfit;
+using base::Bytes;
+using nlohmann::json;
+
+constexpr double kOfPeak = 0.6;  // the card that options are made for
+constexpr Bytes kPlenty = Bytes::gib(1024);
+
+int refuse(const base::Error& error) {
+  fmt::print(stderr, "{}\n", error.what);
+  return 2;
+}
+
+class Comparison {
+ public:
+  Comparison(job::Runner& runner, job::RunRequest plenty, double seconds)
+      : runner_(runner), plenty_(std::move(plenty)), seconds_(seconds), began_ns_(base::steady_clock().now_ns()) {
+    plenty_.quiet_child = true;
+  }
+
+  int run() {
+    const auto outcome = runner_.run(plenty_, base::silent_progress());
+    if (!outcome) return refuse(outcome.error());
+    job_ = facts::build_job(*outcome->facts, outcome->result);
+    target_.card = plenty_.cards.front().card;
+    const auto* device = model::fullest(outcome->result);
+    if (device == nullptr || job_.stage_peaks.empty()) return refuse({base::ErrorCode::kUnsupported, "nothing ran"});
+    peak_ = device->peaks.device;
+    target_.limit = plan::scaled(peak_, kOfPeak);
+    target_.keep_effective_batch = false;
+    job_.oom = model::OomFacts{outcome->result.peak_phase, Bytes(), Bytes(), Bytes()};
+    measure();
+    std::vector<const plan::Technique*> techniques;
+    for (const plan::Technique* technique : plan::all_techniques()) techniques.push_back(technique);
+    axes_ = plan::build_axes(job_, target_, techniques);
+    const plan::StreamPlayer player(job_);
+    const auto own = job_.streams.find("");
+    tell({{"peak", peak_.count()},
+          {"recorded", own == job_.streams.end() ? 0 : own->second->peak_reserved.count()},
+          {"as_recorded", player.as_recorded().count()},
+          {"is_sound", player.is_sound()},
+          {"seconds", outcome->result.wall_seconds}});
+    for (const std::vector<std::uint8_t>& levels : choose()) {
+      if (base::seconds_between(began_ns_, base::steady_clock().now_ns()) > seconds_) break;
+      compare(levels, player);
+    }
+    return 0;
+  }
+
+ private:
+  void tell(const json& line) { std::cout << line << std::endl; }
+
+  void measure() {
+    for (const plan::Technique* technique : plan::all_techniques()) {
+      if (technique->applies_to(job_, target_).standing != plan::Standing::kApplicable) continue;
+      const auto change = technique->find_measurable(job_, target_);
+      if (change) (void)app::measure_change(runner_, plenty_, *change, place_ / "measured.json", job_);
+    }
+  }
+
+  // Of each axis the mildest, the middle and the strongest option; then pairs of the strongest.
+  std::vector<std::vector<std::uint8_t>> choose() const {
+    std::vector<std::vector<std::uint8_t>> chosen;
+    const std::vector<std::uint8_t> none(axes_.size(), 0);
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      const std::size_t count = axes_[axis].options.size();
+      std::vector<std::size_t> levels = {1, (count + 1) / 2, count};
+      levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+      for (const std::size_t level : levels) {
+        chosen.push_back(none);
+        chosen.back()[axis] = static_cast<std::uint8_t>(level);
+      }
+    }
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      for (std::size_t b = a + 1; b < axes_.size(); ++b) {
+        if (axes_[a].technique->slot() == axes_[b].technique->slot()) continue;
+        chosen.push_back(none);
+        chosen.back()[a] = static_cast<std::uint8_t>((axes_[a].options.size() + 1) / 2);
+        chosen.back()[b] = static_cast<std::uint8_t>(axes_[b].options.size());
+      }
+    }
+    return chosen;
+  }
+
+  void compare(const std::vector<std::uint8_t>& levels, const plan::StreamPlayer& player) {
+    plan::Candidate candidate;
+    candidate.levels = levels;
+    const plan::Explained added = plan::explain(job_, target_, axes_, candidate);
+    const std::int64_t began_ns = base::steady_clock().now_ns();
+    const plan::Explained played = plan::explain(job_, target_, axes_, candidate, &player);
+    const double seconds = base::seconds_between(began_ns, base::steady_clock().now_ns());
+    job::RunRequest request = plenty_;
+    request.plan = place_ / "plan.json";
+    if (!ingest::write_plan(*request.plan, added.plan)) return;
+    const auto outcome = runner_.run(request, base::silent_progress());
+    if (!outcome) return;
+    const plan::Proof proof = app::judge(*outcome, added.plan, {});
+    json techniques = json::array();
+    for (const model::Change& change : added.plan.changes) techniques.push_back(change.technique);
+    json line = {{"plan", added.plan.name}, {"techniques", techniques}, {"outcome", plan::name(proof.outcome)}};
+    line["added"] = {{"uses", added.outlook.uses.count()}, {"needs", added.outlook.needs.count()}};
+    line["played"] = {{"uses", played.outlook.uses.count()},
+                      {"needs", played.outlook.needs.count()},
+                      {"allocated", played.outlook.allocated.count()}};
+    line["play_seconds"] = seconds;
+    line["proven"] = {{"device", proof.peak_device.count()}, {"allocated", proof.peak_allocated.count()}};
+    tell(line);
+  }
+
+  job::Runner& runner_;
+  job::RunRequest plenty_;
+  const double seconds_;
+  const std::int64_t began_ns_;
+  const std::filesystem::path place_ = [] {
+    auto place = std::filesystem::temp_directory_path() / fmt::format("vramfit-forecast-{}", ::getpid());
+    std::filesystem::create_directories(place);
+    return place;
+  }();
+  model::Job job_;
+  plan::Target target_;
+  Bytes peak_;
+  std::vector<plan::Axis> axes_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    fmt::print(stderr, "vramfit_forecast_tool GPU SECONDS COMMAND...\n");
+    return 2;
+  }
+  const auto catalogue = app::load_catalogue();
+  if (!catalogue) return refuse(catalogue.error());
+  const auto requests = devices::parse_gpu_option(argv[1]);
+  if (!requests) return refuse(requests.error());
+  const auto match = devices::find_card(*catalogue, requests->front().name);
+  if (!match) return refuse(match.error());
+  job::RunRequest request;
+  request.cards = {{match->card, kPlenty}};
+  request.command = {argv + 3, argv + argc};
+  job::WarmRunner runner;
+  return Comparison(runner, std::move(request), std::stod(argv[2])).run();
+}

@@ -1,0 +1,136 @@
+// One process' blocks on a card, for playing them again under a plan (plan/stream).
+#include "facts/allocation_stream.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "liveness/lifetimes.h"
+#include "liveness/owners.h"
+
+namespace vramfit::facts {
+namespace {
+
+using liveness::CardHistory;
+using liveness::EventIndex;
+using model::Held;
+
+// More than that is a recording of minutes, whose blocks would take longer to play than a run takes.
+constexpr std::size_t kMostBlocks = 600000;
+
+Held held_by(const liveness::Block& block) {
+  const std::string_view owner = liveness::owner_name(block);
+  if (owner == "weights") return Held::kWeights;
+  if (owner == "gradients") return Held::kGradients;
+  if (owner == "optimizer") return Held::kOptimizer;
+  if (owner == "inputs") return Held::kInputs;
+  if (owner == "activations" || owner == "KV cache") return Held::kActivations;
+  if (owner == "workspaces") return Held::kWorkspaces;
+  return owner == "loaded" || liveness::is_model_state(block) ? Held::kBuffers : Held::kTemporaries;
+}
+
+std::vector<model::StreamPass> find_passes(const CardHistory& history) {
+  std::vector<model::StreamPass> passes;
+  bool is_open = false, has_turned = false;
+  for (EventIndex at = 0; at < history.levels.size(); ++at) {
+    const liveness::Level& level = history.levels[at];
+    if (level.phase != VF_PHASE_TRAIN) continue;
+    if (level.stage == VF_STAGE_FORWARD) {
+      if (!is_open || has_turned) passes.push_back({at, at, at});
+      is_open = true;
+      has_turned = false;
+    } else if (level.stage == VF_STAGE_BACKWARD && is_open) {
+      if (!has_turned) passes.back().turn = at;
+      has_turned = true;
+      passes.back().end = at + 1;
+    }
+  }
+  if (is_open && !has_turned) passes.pop_back();
+  return passes;
+}
+
+// Segments go while the job runs only when somebody asks for it: memory is plenty.
+std::vector<model::StreamMoment> find_emptied(const CardHistory& history) {
+  std::vector<model::StreamMoment> gone;
+  const EventIndex last = history.blocks.empty() ? 0 : history.blocks.back().born;
+  for (const liveness::Segment& segment : history.segments) {
+    if (segment.died < last) gone.push_back(segment.died);
+  }
+  std::ranges::sort(gone);
+  std::vector<model::StreamMoment> first;
+  for (std::size_t i = 0; i < gone.size(); ++i) {
+    if (i == 0 || gone[i] > gone[i - 1] + 1) first.push_back(gone[i]);
+  }
+  return first;
+}
+
+class ModuleIndex {
+ public:
+  explicit ModuleIndex(const model::Recording& recording) : recording_(recording) {
+    std::map<std::string_view, base::Bytes> outputs;
+    for (const auto& told : recording.notes.module_memory) {
+      if (!told.name.empty()) outputs[told.name] = std::max(outputs[told.name], told.output_bytes);
+    }
+    for (const auto& [name, output] : outputs) {  // by name: those around a module come before it
+      modules_.push_back({std::string(name), find(outer_of(name)), output});
+      places_.emplace(name, static_cast<std::int32_t>(modules_.size() - 1));
+    }
+  }
+
+  std::int32_t of_scope(std::uint32_t scope) {
+    if (scope == 0) return -1;
+    const auto [known, is_new] = of_scope_.emplace(scope, -1);
+    if (is_new) known->second = find(recording_.text(scope));
+    return known->second;
+  }
+
+  std::vector<model::StreamModule> take() && { return std::move(modules_); }
+
+ private:
+  static std::string_view outer_of(std::string_view name) {
+    const auto dot = name.rfind('.');
+    return dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
+  }
+
+  std::int32_t find(std::string_view name) const {
+    for (; !name.empty(); name = outer_of(name)) {
+      const auto place = places_.find(name);
+      if (place != places_.end()) return place->second;
+    }
+    return -1;
+  }
+
+  const model::Recording& recording_;
+  std::vector<model::StreamModule> modules_;
+  std::map<std::string, std::int32_t, std::less<>> places_;
+  std::map<std::uint32_t, std::int32_t> of_scope_;
+};
+
+}  // namespace
+
+std::shared_ptr<const model::AllocationStream> find_allocation_stream(const RunFacts& facts, int device,
+                                                                      const std::string& torch_version) {
+  const CardHistory* history = facts.history_of(device);
+  if (history == nullptr || history->blocks.empty() || history->blocks.size() > kMostBlocks) return nullptr;
+  const int process = history->blocks.front().process;
+  const auto is_foreign = [&](const liveness::Block& block) { return block.process != process; };
+  if (std::ranges::any_of(history->blocks, is_foreign)) return nullptr;
+  ModuleIndex modules(facts.recordings[static_cast<std::size_t>(process)]);
+  auto stream = std::make_shared<model::AllocationStream>();
+  stream->blocks.reserve(history->blocks.size());
+  for (const liveness::Block& block : history->blocks) {
+    stream->blocks.push_back({block.born, block.freed ? block.died : model::kStreamEnd, modules.of_scope(block.scope),
+                              block.size.count(), block.phase, block.stage, held_by(block)});
+  }
+  stream->modules = std::move(modules).take();
+  stream->torch_version = torch_version;
+  stream->passes = find_passes(*history);
+  stream->emptied = find_emptied(*history);
+  for (const liveness::Level& level : history->levels) {
+    stream->peak_reserved = std::max(stream->peak_reserved, level.reserved);
+  }
+  return stream;
+}
+
+}  // namespace vramfit::facts

@@ -1,0 +1,58 @@
+#include "facts/allocation_stream.h"
+
+#include <gtest/gtest.h>
+
+#include "facts/testing/recording_script.h"
+
+namespace vramfit::facts {
+namespace {
+
+using base::Bytes;
+using model::Held;
+
+TEST(AllocationStream, tells_of_every_block_its_life_its_owner_and_its_module) {
+  RecordingScript script;
+  script.at(VF_PHASE_LOAD, VF_STAGE_OTHER);
+  script.tag(script.alloc(100), VF_OWNER_WEIGHT);
+  script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, "body.0.linear");
+  const auto kept = script.alloc(60);
+  script.tag(kept, VF_OWNER_ACTIVATION);
+  script.at(VF_PHASE_TRAIN, VF_STAGE_BACKWARD);
+  const auto gradient = script.alloc(20);
+  script.tag(gradient, VF_OWNER_GRADIENT);
+  script.free(kept, 60);
+  script.free(gradient, 20);
+  script.step();
+  script.note(
+      R"({"kind":"module_memory","name":"body","class_name":"Body","saved_bytes":1,"output_bytes":3,"calls":1})");
+  script.note(
+      R"({"kind":"module_memory","name":"body.0","class_name":"Layer","saved_bytes":1,"output_bytes":2,"calls":1})");
+  const auto stream = find_allocation_stream(*gather(script.take()), 0, "2.12.1");
+  ASSERT_TRUE(stream);
+  ASSERT_EQ(stream->blocks.size(), 3U);
+  EXPECT_EQ(stream->blocks[0].held, Held::kWeights);
+  EXPECT_EQ(stream->blocks[0].died, model::kStreamEnd);
+  const model::StreamBlock& held = stream->blocks[1];
+  EXPECT_EQ(held.held, Held::kActivations);
+  EXPECT_EQ(held.bytes, Bytes::mib(60).count());
+  ASSERT_GE(held.module, 0);
+  const auto& module = stream->modules[static_cast<std::size_t>(held.module)];
+  EXPECT_EQ(module.name, "body.0") << "the innermost one that is known";
+  EXPECT_EQ(stream->modules[static_cast<std::size_t>(module.parent)].name, "body");
+  EXPECT_EQ(stream->blocks[2].held, Held::kGradients);
+  ASSERT_EQ(stream->passes.size(), 1U);
+  EXPECT_LE(stream->passes[0].begin, held.born);
+  EXPECT_LE(stream->passes[0].turn, stream->blocks[2].born);
+  EXPECT_GT(stream->passes[0].end, held.died);
+  EXPECT_EQ(stream->torch_version, "2.12.1");
+}
+
+TEST(AllocationStream, is_not_told_of_a_card_that_nothing_happened_on) {
+  RecordingScript script;
+  script.at(VF_PHASE_LOAD, VF_STAGE_OTHER);
+  script.alloc(1);
+  EXPECT_EQ(find_allocation_stream(*gather(script.take()), 3, ""), nullptr);
+}
+
+}  // namespace
+}  // namespace vramfit::facts

@@ -1,0 +1,160 @@
+#include "plan/stream/player.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "allocator/card_device.h"
+#include "allocator/simulator.h"
+#include "model/recording.h"
+
+namespace vramfit::plan {
+
+struct StreamPlayer::Call {
+  PlayMoment at = 0;
+  std::uint32_t block = 0;
+  std::uint8_t phase = 0;
+  bool is_birth = false;
+  std::int64_t bytes = 0;  // of a birth; below zero: the cache is given back
+};
+
+namespace {
+
+constexpr std::size_t kPhases = 8;
+constexpr double kSameReserved = 0.02;
+constexpr std::uint64_t kPlenty = std::uint64_t{1} << 46;
+// To how near the least card is found, as a share.
+constexpr double kNear = 0.005;
+
+allocator::Rules rules_of_run(const std::string& torch_version) {
+  const auto version = allocator::parse_torch_version(torch_version);
+  return allocator::rules_of(version.value_or(allocator::TorchVersion{}));
+}
+
+const model::AllocationStream* find_stream(const model::Job& job, std::string_view technique) {
+  const auto stream = job.streams.find(std::string(technique));
+  return stream != job.streams.end() ? stream->second.get() : nullptr;
+}
+
+bool is_near(Bytes one, Bytes other) {
+  return std::abs(static_cast<double>((one - other).count())) <= kSameReserved * static_cast<double>(other.count());
+}
+
+// Before the first evaluation after training, each time.
+void add_emptied(const model::AllocationStream& stream, std::vector<PlayMoment>& emptied) {
+  std::uint8_t before = VF_PHASE_LOAD;
+  for (const model::StreamBlock& block : stream.blocks) {
+    const bool begins = block.phase == VF_PHASE_VALIDATE && before == VF_PHASE_TRAIN;
+    if (begins) emptied.push_back(at_event(block.born) - 1);
+    before = block.phase;
+  }
+}
+
+}  // namespace
+
+StreamPlayer::StreamPlayer(const model::Job& job) : job_(job) {
+  const model::AllocationStream* own = find_stream(job, "");
+  if (own == nullptr) return;
+  rules_ = rules_of_run(own->torch_version);
+  const auto lives = reshape(*own, find_reshaping(job, start_forecast(job), start_forecast(job), *own));
+  std::vector<PlayMoment> emptied;
+  for (const model::StreamMoment moment : own->emptied) emptied.push_back(at_event(moment));
+  const Played played = run(order(lives, emptied), lives.size(), {});
+  as_recorded_ = played.reserved;
+  is_sound_ = is_near(played.reserved, own->peak_reserved);
+}
+
+std::optional<Outlook> StreamPlayer::play(const Forecast& forecast, const Forecast& begun) const {
+  if (!is_sound_) return std::nullopt;
+  const model::AllocationStream* stream = find_stream(job_, begun.measured_with);
+  if (stream == nullptr) return std::nullopt;
+  const auto lives = reshape(*stream, find_reshaping(job_, forecast, begun, *stream));
+  std::vector<PlayMoment> emptied;
+  for (const model::StreamMoment moment : stream->emptied) emptied.push_back(at_event(moment));
+  if (forecast.empties_cache) add_emptied(*stream, emptied);
+  const std::vector<Call> calls = order(lives, emptied);
+  const Setting setting{forecast.expandable_segments, std::nullopt};
+  const Played free = run(calls, lives.size(), setting);
+  const Bytes least = find_least(calls, lives.size(), setting, free);
+  Bytes most;
+  for (const Bytes allocated : free.allocated) most = std::max(most, allocated);
+  Outlook outlook;
+  for (std::size_t phase = 0; phase < free.allocated.size(); ++phase) {
+    if (free.allocated[phase] == Bytes()) continue;
+    outlook.phases.push_back({std::string(model::phase_name(static_cast<std::uint8_t>(phase))),
+                              free.allocated[phase] + (least - most) + job_.overhead});
+  }
+  outlook.needs = least + job_.overhead;
+  outlook.allocated = most;
+  outlook.uses = free.reserved + job_.overhead;
+  return outlook;
+}
+
+std::vector<StreamPlayer::Call> StreamPlayer::order(const std::vector<Life>& lives,
+                                                    const std::vector<PlayMoment>& emptied) {
+  std::vector<Call> calls;
+  calls.reserve(2 * lives.size() + emptied.size());
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    const auto block = static_cast<std::uint32_t>(i);
+    calls.push_back({lives[i].born, block, lives[i].phase, true, lives[i].bytes});
+    if (lives[i].died != kNeverFreed) {
+      calls.push_back({std::max(lives[i].died, lives[i].born), block, lives[i].phase, false, 0});
+    }
+  }
+  for (const PlayMoment moment : emptied) calls.push_back({moment, 0, 0, false, -1});
+  // Of one moment, births first: nothing is freed before it is there.
+  std::ranges::stable_sort(
+      calls, [](const Call& a, const Call& b) { return a.at != b.at ? a.at < b.at : a.is_birth && !b.is_birth; });
+  return calls;
+}
+
+StreamPlayer::Played StreamPlayer::run(const std::vector<Call>& calls, std::size_t blocks,
+                                       const Setting& setting) const {
+  const std::uint64_t total = setting.capacity ? static_cast<std::uint64_t>(setting.capacity->count()) : kPlenty;
+  allocator::CardDevice device(total);
+  allocator::Settings settings;
+  settings.expandable_segments = setting.expandable_segments;
+  allocator::Simulator simulator(device, rules_, settings);
+  std::vector<allocator::BlockId> ids(blocks, allocator::kNoBlock);
+  std::vector<std::int64_t> sizes(blocks, 0);
+  Played played;
+  played.allocated.assign(kPhases, Bytes());
+  std::int64_t allocated = 0;
+  for (const Call& call : calls) {
+    if (call.is_birth) {
+      ids[call.block] = simulator.malloc(static_cast<std::uint64_t>(call.bytes), 0);
+      if (ids[call.block] == allocator::kNoBlock) {
+        played.fits = false;
+        return played;
+      }
+      sizes[call.block] = call.bytes;
+      allocated += call.bytes;
+      Bytes& most = played.allocated[call.phase % kPhases];
+      most = std::max(most, Bytes(allocated));
+      played.reserved = std::max(played.reserved, Bytes(static_cast<std::int64_t>(simulator.reserved_bytes())));
+    } else if (call.bytes < 0) {
+      simulator.empty_cache();
+    } else if (ids[call.block] != allocator::kNoBlock) {
+      simulator.free(ids[call.block]);
+      ids[call.block] = allocator::kNoBlock;
+      allocated -= sizes[call.block];
+    }
+  }
+  return played;
+}
+
+// Between what is allocated at most and what is reserved with plenty.
+Bytes StreamPlayer::find_least(const std::vector<Call>& calls, std::size_t blocks, Setting setting,
+                               const Played& free) const {
+  Bytes fails = *std::ranges::max_element(free.allocated), works = free.reserved;
+  while (static_cast<double>((works - fails).count()) > kNear * static_cast<double>(works.count())) {
+    const Bytes middle = base::round_up(Bytes((works.count() + fails.count()) / 2), Bytes::mib(2));
+    if (middle >= works) break;
+    setting.capacity = middle;
+    (run(calls, blocks, setting).fits ? works : fails) = middle;
+  }
+  return works;
+}
+
+}  // namespace vramfit::plan

@@ -1,0 +1,57 @@
+// What a plan needs, by playing the job's own stream of allocations, as the plan would have it, through the simulator
+// of PyTorch's allocator: cache, fragmentation and all.
+#ifndef VRAMFIT_PLAN_STREAM_PLAYER_H
+#define VRAMFIT_PLAN_STREAM_PLAYER_H
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "allocator/rules.h"
+#include "model/job.h"
+#include "plan/forecast.h"
+#include "plan/stream/reshape.h"
+
+namespace vramfit::plan {
+
+// How far a played forecast may be off, as a share of the peak: half-width.
+inline constexpr double kPlayedUncertainty = 0.03;
+
+class StreamPlayer {
+ public:
+  // `job` outlives it.
+  explicit StreamPlayer(const model::Job& job);
+
+  // Played as it was recorded, the job's stream reserves what was recorded, to within 2 %. Where it does not (blocks of
+  // other streams, graphs, pools, settings of the script's own), nothing is said of plans.
+  bool is_sound() const { return is_sound_; }
+  Bytes as_recorded() const { return as_recorded_; }  // reserved at most, when played so
+
+  // `begun`: what is already so in the run that it begins from: of the job as it is, or under the technique that has a
+  // run of its own (Forecast::measured_with). Nothing where the job's stream is not sound.
+  std::optional<Outlook> play(const Forecast& forecast, const Forecast& begun) const;
+
+ private:
+  struct Call;
+  struct Played {
+    bool fits = true;
+    Bytes reserved;                // at most
+    std::vector<Bytes> allocated;  // at most, by phase
+  };
+  struct Setting {
+    bool expandable_segments = false;
+    std::optional<Bytes> capacity;
+  };
+  static std::vector<Call> order(const std::vector<Life>& lives, const std::vector<PlayMoment>& emptied);
+  Played run(const std::vector<Call>& calls, std::size_t blocks, const Setting& setting) const;
+  Bytes find_least(const std::vector<Call>& calls, std::size_t blocks, Setting setting, const Played& free) const;
+
+  const model::Job& job_;
+  allocator::Rules rules_;
+  bool is_sound_ = false;
+  Bytes as_recorded_;
+};
+
+}  // namespace vramfit::plan
+
+#endif

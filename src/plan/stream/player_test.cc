@@ -1,0 +1,74 @@
+#include "plan/stream/player.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/stream/testing/example_stream.h"
+#include "plan/techniques/registry.h"
+#include "plan/testing/example_job.h"
+
+namespace vramfit::plan {
+namespace {
+
+// Each block of the example is a segment of its own: 100, 60, 40, 60, 20, 10; where b's 20 were, a gradient of 20.
+model::Job streamed_job(std::int64_t reserved_mib, model::AllocationStream stream = example_stream()) {
+  model::Job job = example_job();
+  stream.peak_reserved = Bytes::mib(reserved_mib);
+  job.streams[""] = std::make_shared<model::AllocationStream>(std::move(stream));
+  return job;
+}
+
+TEST(StreamPlayer, is_sound_only_where_the_stream_reserves_what_was_recorded) {
+  EXPECT_TRUE(StreamPlayer(streamed_job(290)).is_sound());
+  const model::Job other = streamed_job(400);
+  EXPECT_FALSE(StreamPlayer(other).is_sound());
+  const Forecast forecast = start_forecast(other);
+  EXPECT_EQ(StreamPlayer(other).play(forecast, forecast), std::nullopt);
+  EXPECT_FALSE(StreamPlayer(example_job()).is_sound()) << "it has no stream";
+}
+
+TEST(StreamPlayer, tells_what_is_reserved_with_plenty_and_what_the_job_can_do_with) {
+  const model::Job job = streamed_job(290);
+  const Forecast forecast = start_forecast(job);
+  const auto outlook = StreamPlayer(job).play(forecast, forecast);
+  ASSERT_TRUE(outlook);
+  EXPECT_EQ(outlook->uses, Bytes::mib(290) + job.overhead);
+  EXPECT_EQ(outlook->allocated, Bytes::mib(290));
+  EXPECT_LE(outlook->needs, outlook->uses);
+  EXPECT_GE(outlook->needs, outlook->allocated + job.overhead);
+}
+
+TEST(StreamPlayer, a_repeated_module_lowers_the_peak_by_what_it_keeps) {
+  const model::Job job = streamed_job(290);
+  Forecast forecast = start_forecast(job);
+  const Forecast begun = forecast;
+  const model::Change change{"checkpoint", {{"modules", std::vector<std::string>{"a"}}}};
+  forecast.repeats = &change;
+  const auto outlook = StreamPlayer(job).play(forecast, begun);
+  ASSERT_TRUE(outlook);
+  EXPECT_EQ(outlook->allocated, Bytes::mib(250)) << "while a runs again: weights, its 60, both its outputs, a gradient";
+}
+
+// What is left of 100 beside the 60 that took its place can't serve 44, but for pages that are mapped on behind it.
+TEST(StreamPlayer, sees_fragmentation_and_what_expandable_segments_make_of_it) {
+  model::AllocationStream stream;
+  const auto add = [&](model::StreamMoment born, model::StreamMoment died, std::int64_t mib) {
+    stream.blocks.push_back({born, died, -1, mib << 20, VF_PHASE_TRAIN, VF_STAGE_FORWARD, model::Held::kActivations});
+  };
+  add(0, 1, 100);
+  add(2, model::kStreamEnd, 60);
+  add(3, model::kStreamEnd, 44);
+  const model::Job job = streamed_job(144, stream);
+  const StreamPlayer player(job);
+  ASSERT_TRUE(player.is_sound()) << to_string(player.as_recorded());
+  Forecast forecast = start_forecast(job);
+  const Forecast begun = forecast;
+  const auto now = player.play(forecast, begun);
+  forecast.expandable_segments = true;
+  const auto expandable = player.play(forecast, begun);
+  ASSERT_TRUE(now && expandable);
+  EXPECT_EQ(now->allocated, expandable->allocated);
+  EXPECT_LT(expandable->needs, now->needs);
+}
+
+}  // namespace
+}  // namespace vramfit::plan

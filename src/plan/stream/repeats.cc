@@ -1,0 +1,228 @@
+#include "plan/stream/repeats.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+
+namespace vramfit::plan {
+namespace {
+
+using model::StreamBlock;
+using model::StreamMoment;
+
+// What is made before an event: by how deep the module lies in others that are run again, then by its own order.
+PlayMoment before_event(StreamMoment event, std::size_t depth, StreamMoment offset) {
+  constexpr std::size_t kDepths = 15;
+  constexpr StreamMoment kOffsets = (1U << 27) - 1;
+  return PlayMoment{event} << 32 | PlayMoment{std::min(depth, kDepths)} << 27 | std::min(offset, kOffsets);
+}
+
+// One module's part of a pass.
+struct Run {
+  StreamMoment begin = model::kStreamEnd, last = 0;  // its first and last birth in forward
+  StreamMoment next = 0;                             // the first birth after it that is not its own, or the turn
+  StreamMoment again = 0;                            // it is run again before this event
+  StreamMoment first_freed = model::kStreamEnd;      // of what it holds, in backward
+  StreamMoment released = 0;                         // the last of it
+};
+
+class RepeatedPass {
+ public:
+  RepeatedPass(const model::AllocationStream& stream, const std::vector<bool>& is_chosen, const model::StreamPass& pass,
+               std::vector<Life>& lives)
+      : stream_(stream), is_chosen_(is_chosen), pass_(pass), lives_(lives), runs_(stream.modules.size()) {
+    const auto first = std::ranges::lower_bound(stream.blocks, pass.begin, {}, &StreamBlock::born);
+    const auto last = std::ranges::lower_bound(stream.blocks, pass.turn, {}, &StreamBlock::born);
+    from_ = static_cast<std::size_t>(first - stream.blocks.begin());
+    to_ = static_cast<std::size_t>(last - stream.blocks.begin());
+  }
+
+  void run() {
+    find_runs();
+    find_outputs();
+    find_second_runs();
+    for (std::size_t i = from_; i < to_; ++i) move(i);
+    for (std::size_t i = from_; i < to_; ++i) keep_inputs(i);
+  }
+
+ private:
+  const StreamBlock& block(std::size_t i) const { return stream_.blocks[i]; }
+  bool is_held(const StreamBlock& block) const { return block.died > pass_.turn && block.died <= pass_.end; }
+
+  template <typename Use>
+  void for_each_around(const StreamBlock& block, Use use) const {
+    for (std::int32_t m = block.module; m >= 0; m = stream_.modules[static_cast<std::size_t>(m)].parent) {
+      use(static_cast<std::size_t>(m));
+    }
+  }
+
+  void find_runs() {
+    for (std::size_t i = from_; i < to_; ++i) {
+      for_each_around(block(i), [&](std::size_t m) {
+        runs_[m].begin = std::min(runs_[m].begin, block(i).born);
+        runs_[m].last = std::max(runs_[m].last, block(i).born);
+      });
+    }
+    for (Run& run : runs_) {
+      const auto after = std::ranges::upper_bound(stream_.blocks, run.last, {}, &StreamBlock::born);
+      run.next = after != stream_.blocks.end() ? std::min(after->born, pass_.turn) : pass_.turn;
+    }
+  }
+
+  // The last blocks of a module that add up to what it returned.
+  void find_outputs() {
+    output_of_.assign(to_ - from_, {});
+    std::vector<std::int64_t> left;
+    for (const model::StreamModule& module : stream_.modules) left.push_back(module.output.count() * 51 / 50 + 512);
+    for (std::size_t i = to_; i-- > from_;) {
+      if (!is_held(block(i))) continue;
+      for_each_around(block(i), [&](std::size_t m) {
+        if (stream_.modules[m].output == base::Bytes() || block(i).bytes > left[m]) return;
+        left[m] -= block(i).bytes;
+        output_of_[i - from_].push_back(m);
+      });
+    }
+  }
+
+  bool is_output_of(std::size_t i, std::size_t module) const {
+    return std::ranges::find(output_of_[i - from_], module) != output_of_[i - from_].end();
+  }
+
+  // A module's backward begins when the last block of what came after it is gone.
+  void find_second_runs() {
+    for (std::size_t m = 0; m < runs_.size(); ++m) {
+      if (is_chosen_[m]) find_second_run(m);
+    }
+  }
+
+  void find_second_run(std::size_t m) {
+    Run& run = runs_[m];
+    for (std::size_t i = from_; i < to_; ++i) {
+      if (!is_held(block(i)) || !is_within(block(i), m) || is_output_of(i, m)) continue;
+      run.first_freed = std::min(run.first_freed, block(i).died);
+      run.released = std::max(run.released, block(i).died);
+    }
+    run.again = pass_.turn;
+    for (std::size_t i = from_; i < to_; ++i) {
+      const bool is_later = is_held(block(i)) && block(i).died < run.first_freed && !is_within(block(i), m);
+      if (is_later) run.again = std::max(run.again, block(i).died + 1);
+    }
+  }
+
+  bool is_within(const StreamBlock& block, std::size_t module) const {
+    bool found = false;
+    for_each_around(block, [&](std::size_t m) { found = found || m == module; });
+    return found;
+  }
+
+  // The chosen modules that a block is made anew in, the outermost first: of what a module returned, those around it.
+  std::vector<std::size_t> find_chain(std::size_t i) const {
+    std::vector<std::size_t> chain;
+    for_each_around(block(i), [&](std::size_t m) {
+      if (is_chosen_[m] && runs_[m].released > 0) chain.insert(chain.begin(), m);
+    });
+    for (std::size_t k = 0; k < chain.size(); ++k) {
+      if (is_output_of(i, chain[k])) {
+        chain.resize(k);
+        break;
+      }
+    }
+    return chain;
+  }
+
+  // Where nothing is kept for backward, a block goes when the module around the operator that made it is done; what
+  // that returns, when the next one is.
+  StreamMoment gone_without_graph(std::size_t i, std::size_t outermost) const {
+    const std::int32_t own = block(i).module;
+    if (own < 0 || static_cast<std::size_t>(own) == outermost) return runs_[outermost].last;
+    const std::int32_t around = stream_.modules[static_cast<std::size_t>(own)].parent;
+    const auto whole = static_cast<std::size_t>(std::max(around, 0));
+    if (around < 0 || whole == outermost || is_output_of(i, whole)) {
+      return std::min(runs_[outermost].last, end_of_next(whole, outermost));
+    }
+    return std::min(runs_[outermost].last, runs_[whole].last);
+  }
+
+  // The end of the sibling after a module.
+  StreamMoment end_of_next(std::size_t module, std::size_t outermost) const {
+    if (module == outermost) return runs_[outermost].last;
+    StreamMoment end = runs_[outermost].last;
+    StreamMoment nearest = model::kStreamEnd;
+    for (std::size_t m = 0; m < runs_.size(); ++m) {
+      const bool is_sibling = stream_.modules[m].parent == stream_.modules[module].parent && runs_[m].last > 0;
+      if (!is_sibling || runs_[m].begin <= runs_[module].last || runs_[m].begin >= nearest) continue;
+      nearest = runs_[m].begin;
+      end = runs_[m].last;
+    }
+    return end;
+  }
+
+  void move(std::size_t i) {
+    const std::vector<std::size_t> chain = find_chain(i);
+    const Life whole = lives_[i];
+    // Of what a module returned, its second run makes another.
+    for_each_around(block(i), [&](std::size_t m) {
+      if (is_chosen_[m] && runs_[m].released > 0 && is_output_of(i, m) && chain.empty()) add_passing(i, m, 0, whole);
+    });
+    if (chain.empty()) return;
+    if (is_held(block(i))) lives_[i].died = std::min(whole.died, at_event(gone_without_graph(i, chain.front())) + 1);
+    for (std::size_t depth = 0; depth < chain.size(); ++depth) {
+      const Run& run = runs_[chain[depth]];
+      const bool is_last = depth + 1 == chain.size();
+      if (!is_held(block(i))) {
+        add_passing(i, chain[depth], depth, whole);
+        continue;
+      }
+      const PlayMoment died =
+          is_last ? whole.died : before_event(run.again, depth, runs_[chain[depth + 1]].last - run.begin + 1);
+      lives_.push_back({before_event(run.again, depth, block(i).born - run.begin), died, whole.bytes, whole.phase});
+    }
+  }
+
+  // Made and gone within a module's second run.
+  void add_passing(std::size_t i, std::size_t module, std::size_t depth, const Life& whole) {
+    const Run& run = runs_[module];
+    const StreamMoment end = run.last - run.begin + 1;
+    const StreamMoment died = block(i).died > run.last ? end : block(i).died - run.begin;
+    lives_.push_back({before_event(run.again, depth, block(i).born - run.begin), before_event(run.again, depth, died),
+                      whole.bytes, whole.phase});
+  }
+
+  // What a module was given, and nobody else keeps, stays for its second run, and is saved there.
+  void keep_inputs(std::size_t i) {
+    if (block(i).died >= pass_.turn || !find_chain(i).empty()) return;
+    for (std::size_t m = 0; m < runs_.size(); ++m) {
+      const Run& run = runs_[m];
+      if (!is_chosen_[m] || run.released == 0 || is_inside_chosen(m)) continue;
+      const bool is_given = block(i).born < run.begin && block(i).died >= run.begin && block(i).died <= run.next;
+      if (is_given) lives_[i].died = std::max(lives_[i].died, at_event(run.released));
+    }
+  }
+
+  bool is_inside_chosen(std::size_t module) const {
+    for (std::int32_t m = stream_.modules[module].parent; m >= 0;
+         m = stream_.modules[static_cast<std::size_t>(m)].parent) {
+      if (is_chosen_[static_cast<std::size_t>(m)]) return true;
+    }
+    return false;
+  }
+
+  const model::AllocationStream& stream_;
+  const std::vector<bool>& is_chosen_;
+  const model::StreamPass& pass_;
+  std::vector<Life>& lives_;
+  std::vector<Run> runs_;
+  std::size_t from_ = 0, to_ = 0;
+  std::vector<std::vector<std::size_t>> output_of_;
+};
+
+}  // namespace
+
+void repeat_modules(const model::AllocationStream& stream, std::span<const std::int32_t> modules,
+                    std::vector<Life>& lives) {
+  std::vector<bool> is_chosen(stream.modules.size(), false);
+  for (const std::int32_t module : modules) is_chosen[static_cast<std::size_t>(module)] = true;
+  for (const model::StreamPass& pass : stream.passes) RepeatedPass(stream, is_chosen, pass, lives).run();
+}
+
+}  // namespace vramfit::plan

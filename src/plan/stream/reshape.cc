@@ -1,0 +1,160 @@
+#include "plan/stream/reshape.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "plan/stream/repeats.h"
+
+namespace vramfit::plan {
+namespace {
+
+using model::Held;
+using model::StreamBlock;
+
+constexpr std::int64_t kLeastBlock = 512;
+// A block is larger than its tensor by what the allocator does not split off.
+constexpr std::int64_t kMostUnsplit = 2 << 20;
+constexpr std::int64_t kLeastOffloaded = 1 << 20;  // python/vramfit/apply/offload_activations.py
+// Of the operators around it: what it is copied after, and what it is back before.
+constexpr std::size_t kBirthsBeforeCopied = 3;
+constexpr model::StreamMoment kEventsBeforeUse = 10;
+
+constexpr std::array<base::Bytes model::Holdings::*, model::kHeldCount> kFields = {
+    &model::Holdings::weights,    &model::Holdings::buffers,    &model::Holdings::gradients,
+    &model::Holdings::optimizer,  &model::Holdings::inputs,     &model::Holdings::activations,
+    &model::Holdings::workspaces, &model::Holdings::temporaries};
+
+constexpr std::array<std::string_view, 5> kPhases = {"load", "train", "validate", "test", "save"};
+constexpr std::array<std::string_view, 5> kStages = {"other", "forward", "backward", "optimizer", "input"};
+
+std::size_t index_in(const std::array<std::string_view, 5>& names, std::string_view name) {
+  return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+}
+
+base::Bytes held_as(const model::Holdings& holdings, std::size_t held) {
+  // What an evaluation gathers was told apart from activations and temporaries.
+  const bool may_be_gathered = held == static_cast<std::size_t>(Held::kActivations);
+  return holdings.*kFields[held] + (may_be_gathered ? holdings.gathered : base::Bytes());
+}
+
+void find_shares(const std::vector<model::StagePeak>& before, const std::vector<model::StagePeak>& after,
+                 Shares& shares) {
+  for (auto& phase : shares) {
+    for (auto& stage : phase) stage.fill(1);
+  }
+  for (std::size_t phase = 0; phase < kPhases.size(); ++phase) {
+    for (std::size_t held = 0; held < model::kHeldCount; ++held) {
+      base::Bytes most;  // where most of it is there, its share is known best
+      std::optional<double> of_phase;
+      for (int round = 0; round < 2; ++round) {
+        for (std::size_t i = 0; i < before.size() && i < after.size(); ++i) {
+          if (before[i].phase != kPhases[phase]) continue;
+          const std::size_t stage = index_in(kStages, before[i].stage);
+          const base::Bytes was = held_as(before[i].holdings, held), is = held_as(after[i].holdings, held);
+          if (was <= base::Bytes()) continue;
+          const double share = static_cast<double>(is.count()) / static_cast<double>(was.count());
+          if (round == 0 && was > most) {
+            most = was;
+            of_phase = share;
+          }
+          if (round == 1) shares[phase][stage][held] = share;
+        }
+        if (round == 0 && of_phase) {
+          for (auto& stage : shares[phase]) stage[held] = *of_phase;
+        }
+      }
+    }
+  }
+}
+
+bool is_logits(std::int64_t bytes, std::int64_t logits) {
+  // In float32 or in half of it.
+  const auto is_of = [&](std::int64_t tensor) { return bytes >= tensor && bytes - tensor <= kMostUnsplit; };
+  return logits > 0 && (is_of(logits) || is_of(logits / 2));
+}
+
+void set_gradients(const model::AllocationStream& stream, const Reshaping& reshaping, std::vector<Life>& lives) {
+  const model::StreamMoment first_end = stream.passes.empty() ? model::kStreamEnd : stream.passes.front().end;
+  for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
+    const StreamBlock& block = stream.blocks[i];
+    if (block.held != Held::kGradients || block.phase != VF_PHASE_TRAIN) continue;
+    const bool stays = !reshaping.releases_gradients && block.born < first_end;
+    lives[i].died = stays ? kNeverFreed : at_event(block.born) + 1;
+  }
+}
+
+// What a forward of the model keeps for its backward, one tensor large enough to be worth the way.
+void offload(const model::AllocationStream& stream, std::int64_t logits, std::vector<Life>& lives) {
+  const std::size_t count = lives.size();
+  std::vector<Life> back;
+  for (const model::StreamPass& pass : stream.passes) {
+    std::vector<model::StreamMoment> births;  // of large blocks
+    for (const StreamBlock& block : stream.blocks) {
+      if (block.born >= pass.begin && block.born < pass.turn && block.bytes >= kLeastOffloaded) {
+        births.push_back(block.born);
+      }
+    }
+    for (std::size_t i = 0; i < stream.blocks.size() && i < count; ++i) {
+      const StreamBlock& block = stream.blocks[i];
+      const bool is_saved = block.module >= 0 && block.born >= pass.begin && block.born < pass.turn &&
+                            lives[i].died > at_event(pass.turn) && lives[i].died <= at_event(pass.end);
+      if (!is_saved || lives[i].bytes < kLeastOffloaded || is_logits(lives[i].bytes, logits)) continue;
+      const auto after = std::ranges::upper_bound(births, block.born);
+      const auto steps = static_cast<std::ptrdiff_t>(kBirthsBeforeCopied);
+      const model::StreamMoment gone = births.end() - after >= steps ? *(after + steps - 1) : pass.turn;
+      const auto due = static_cast<model::StreamMoment>(lives[i].died >> 32);
+      const model::StreamMoment again = std::max(pass.turn, due - std::min(due, kEventsBeforeUse));
+      back.push_back({at_event(again) + 1, lives[i].died, lives[i].bytes, lives[i].phase});
+      lives[i].died = at_event(gone) + 1;
+    }
+  }
+  lives.insert(lives.end(), back.begin(), back.end());
+}
+
+}  // namespace
+
+Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const Forecast& begun,
+                         const model::AllocationStream& stream) {
+  Reshaping reshaping;
+  std::vector<model::StagePeak> before, after;
+  for (const model::StagePeak& moment : begun.stage_peaks) before.push_back(settled(begun, moment));
+  for (const model::StagePeak& moment : forecast.stage_peaks) after.push_back(settled(forecast, moment));
+  find_shares(before, after, reshaping.shares);
+  if (forecast.repeats != nullptr) {
+    for (const std::string& name : model::find_names(*forecast.repeats, "modules")) {
+      const auto module = std::ranges::find(stream.modules, name, &model::StreamModule::name);
+      if (module != stream.modules.end()) {
+        reshaping.repeated.push_back(static_cast<std::int32_t>(module - stream.modules.begin()));
+      }
+    }
+  }
+  if (forecast.accumulates || forecast.releases_gradients) {  // their lives are changed, not their sizes
+    for (auto& stage : reshaping.shares[VF_PHASE_TRAIN]) stage[static_cast<std::size_t>(Held::kGradients)] = 1;
+  }
+  reshaping.offloads = forecast.offloaded > base::Bytes();
+  if (forecast.chunks_loss && job.wide_loss) reshaping.logits = job.wide_loss->bytes.count();
+  reshaping.accumulates = forecast.accumulates;
+  reshaping.releases_gradients = forecast.releases_gradients;
+  return reshaping;
+}
+
+std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping& reshaping) {
+  std::vector<Life> lives;
+  lives.reserve(stream.blocks.size());
+  for (const StreamBlock& block : stream.blocks) {
+    const double share = reshaping.shares[block.phase & 7U][block.stage & 7U][static_cast<std::size_t>(block.held)];
+    const auto bytes = share == 1 ? block.bytes : std::llround(static_cast<double>(block.bytes) * share);
+    lives.push_back({at_event(block.born), block.died == model::kStreamEnd ? kNeverFreed : at_event(block.died),
+                     bytes > 0 ? std::max<std::int64_t>(bytes, kLeastBlock) : 0, block.phase});
+  }
+  if (reshaping.accumulates || reshaping.releases_gradients) set_gradients(stream, reshaping, lives);
+  if (!reshaping.repeated.empty()) repeat_modules(stream, reshaping.repeated, lives);
+  if (reshaping.offloads) offload(stream, reshaping.logits, lives);
+  std::erase_if(lives, [](const Life& life) { return life.bytes == 0; });
+  return lives;
+}
+
+}  // namespace vramfit::plan

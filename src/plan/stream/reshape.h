@@ -1,0 +1,60 @@
+// A recorded stream of allocations -> the stream that the job would have under a plan.
+//
+// Sizes are scaled by what a forecast makes of their owners at each moment. What techniques do to lives is done to
+// them:
+//
+//   run again     forward  |--b--|......................            what a module kept to its backward goes with its
+//                 backward                 |--b again--|            forward, and is made anew before its backward
+//   offloaded     |--b--|                          |-b-|            comes back where it is due
+//   accumulated   gradients of the first pass stay; those of later passes are added to them and go
+//   released      every gradient goes as soon as it is there
+#ifndef VRAMFIT_PLAN_STREAM_RESHAPE_H
+#define VRAMFIT_PLAN_STREAM_RESHAPE_H
+
+#include <vramfit/recording.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "model/allocation_stream.h"
+#include "model/job.h"
+#include "plan/forecast.h"
+
+namespace vramfit::plan {
+
+// When something happens: at an event of the recording, or, made by a plan, between two.
+using PlayMoment = std::uint64_t;
+
+struct Life {
+  PlayMoment born = 0, died = 0;  // kNeverFreed: not in this run
+  std::int64_t bytes = 0;
+  std::uint8_t phase = 0;
+  bool operator==(const Life&) const = default;
+};
+inline constexpr PlayMoment kNeverFreed = ~PlayMoment{0};
+
+// At the event itself.
+constexpr PlayMoment at_event(model::StreamMoment event) { return PlayMoment{event} << 32 | PlayMoment{1} << 31; }
+
+// By phase, stage and owner: times the bytes of now.
+using Shares = std::array<std::array<std::array<double, model::kHeldCount>, 8>, 8>;
+
+struct Reshaping {
+  Shares shares{};
+  std::vector<std::int32_t> repeated;  // modules of the stream
+  bool offloads = false;
+  std::int64_t logits = 0;  // of a loss in chunks, which keeps them where they are; 0: none
+  bool accumulates = false;
+  bool releases_gradients = false;
+};
+
+// `begun`: of the run that the stream is of.
+Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const Forecast& begun,
+                         const model::AllocationStream& stream);
+
+std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping& reshaping);
+
+}  // namespace vramfit::plan
+
+#endif

@@ -1,0 +1,123 @@
+#include "plan/stream/reshape.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "plan/stream/testing/example_stream.h"
+#include "plan/techniques/registry.h"
+#include "plan/testing/example_job.h"
+
+namespace vramfit::plan {
+namespace {
+
+using model::Held;
+
+constexpr std::int64_t kMib = 1 << 20;
+
+// Bytes that live just after an event, and just before it.
+std::int64_t level_at(const std::vector<Life>& lives, PlayMoment moment) {
+  std::int64_t level = 0;
+  for (const Life& life : lives) level += life.born <= moment && moment < life.died ? life.bytes : 0;
+  return level / kMib;
+}
+std::int64_t highest(const std::vector<Life>& lives, model::StreamMoment from, model::StreamMoment to) {
+  std::int64_t most = 0;
+  for (const Life& life : lives) {
+    const bool is_between = life.born >= PlayMoment{from} << 32 && life.born < PlayMoment{to} << 32;
+    if (is_between) most = std::max(most, level_at(lives, life.born));
+  }
+  return most;
+}
+
+Reshaping nothing() {
+  Reshaping reshaping;
+  for (auto& phase : reshaping.shares) {
+    for (auto& stage : phase) stage.fill(1);
+  }
+  return reshaping;
+}
+
+TEST(Reshape, leaves_a_stream_without_a_plan_as_it_was) {
+  const model::AllocationStream stream = example_stream();
+  const auto lives = reshape(stream, nothing());
+  ASSERT_EQ(lives.size(), stream.blocks.size());
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    EXPECT_EQ(lives[i].born, at_event(stream.blocks[i].born));
+    EXPECT_EQ(lives[i].bytes, stream.blocks[i].bytes);
+  }
+}
+
+TEST(Reshape, scales_each_owner_by_what_the_forecast_makes_of_it_at_that_moment) {
+  const model::AllocationStream stream = example_stream();
+  const model::Job job = example_job();
+  Forecast forecast = start_forecast(job);
+  scale_batch(forecast, "train", 0.25);
+  const auto lives = reshape(stream, find_reshaping(job, forecast, start_forecast(job), stream));
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    const bool is_smaller = stream.blocks[i].held == Held::kActivations;
+    EXPECT_EQ(lives[i].bytes, is_smaller ? stream.blocks[i].bytes / 4 : stream.blocks[i].bytes) << i;
+  }
+}
+
+TEST(Reshape, counts_no_change_twice_that_the_recorded_run_had_already) {
+  const model::AllocationStream stream = example_stream();
+  const model::Job job = example_job();
+  Forecast halved = start_forecast(job);
+  scale_batch(halved, "train", 0.5);
+  const auto lives = reshape(stream, find_reshaping(job, halved, halved, stream));
+  EXPECT_EQ(lives, reshape(stream, nothing()));
+}
+
+// a: 60 kept and 40 handed on | b: 60 kept, 20 handed on
+TEST(Reshape, what_a_repeated_module_kept_goes_with_its_forward_and_is_made_anew_before_its_backward) {
+  const model::AllocationStream stream = example_stream();
+  Reshaping reshaping = nothing();
+  const auto& pass = stream.passes.front();
+  const auto before = reshape(stream, reshaping);
+  ASSERT_EQ(level_at(before, at_event(pass.turn) - 1), 100 + 180);
+  reshaping.repeated = {0};
+  const auto lives = reshape(stream, reshaping);
+  EXPECT_EQ(level_at(lives, at_event(pass.turn) - 1), 100 + 120) << "a's own 60 are gone, what it handed on is not";
+  EXPECT_EQ(highest(lives, 0, pass.turn), highest(before, 0, pass.turn) - 60);
+  EXPECT_EQ(level_at(lives, at_event(pass.end)), level_at(before, at_event(pass.end))) << "all is freed as before";
+  const auto again = std::ranges::count_if(lives, [&](const Life& life) {
+    return life.born > at_event(pass.turn) && life.born < at_event(pass.end) && life.bytes == 60 * kMib;
+  });
+  EXPECT_EQ(again, 1);
+}
+
+TEST(Reshape, a_module_in_a_repeated_one_is_repeated_within_its_second_run) {
+  model::AllocationStream stream = example_stream();
+  stream.modules.push_back({"a.inner", 0, {}});
+  stream.blocks[1].module = 2;  // a's 60
+  Reshaping reshaping = nothing();
+  reshaping.repeated = {0, 2};
+  const auto lives = reshape(stream, reshaping);
+  const auto times = std::ranges::count_if(lives, [](const Life& life) { return life.bytes == 60 * kMib; });
+  EXPECT_EQ(times, 4) << "b's, and a's three times: forward, again for a, again for what is in it";
+}
+
+TEST(Reshape, offloaded_blocks_are_away_between_their_forward_and_their_backward) {
+  const model::AllocationStream stream = example_stream();
+  Reshaping reshaping = nothing();
+  reshaping.offloads = true;
+  const auto lives = reshape(stream, reshaping);
+  const auto& pass = stream.passes.front();
+  EXPECT_LT(level_at(lives, at_event(pass.turn)), level_at(reshape(stream, nothing()), at_event(pass.turn)));
+  EXPECT_EQ(level_at(lives, at_event(pass.end)), 100 + 30) << "weights and the gradients";
+}
+
+TEST(Reshape, gradients_stay_where_they_are_added_up_and_go_where_they_are_released) {
+  const model::AllocationStream stream = example_stream();
+  Reshaping reshaping = nothing();
+  const auto end = at_event(stream.blocks.back().died) + 1;
+  ASSERT_EQ(level_at(reshape(stream, reshaping), end), 100);
+  reshaping.accumulates = true;
+  EXPECT_EQ(level_at(reshape(stream, reshaping), end), 100 + 30);
+  reshaping.releases_gradients = true;
+  EXPECT_EQ(level_at(reshape(stream, reshaping), at_event(stream.passes.front().end)), 100);
+}
+
+}  // namespace
+}  // namespace vramfit::plan
