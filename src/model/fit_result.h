@@ -120,6 +120,7 @@ struct FitResult {
   std::optional<LargestBatch> largest_batch;
   std::vector<PlanRow> plans;  // those that fit, best first
   std::vector<PlanRow> lost;
+  std::vector<PlanRow> front;  // memory against time: no plan beats one of these in everything; most were not run
   std::vector<TechniqueRow> techniques;
   std::optional<Floor> floor;         // where no plan fits
   std::vector<HardwareRow> hardware;  // as it is, then with the best plan; each cheapest first

@@ -106,6 +106,7 @@ std::string fit_to_json(const model::FitResult& result, std::string_view version
                       {"limit_bytes", result.limit.count()},
                       {"plans", plans_json(result.plans)},
                       {"lost", plans_json(result.lost)},
+                      {"front", plans_json(result.front)},
                       {"techniques", techniques_json(result)},
                       {"cheapest_known", result.cheapest_known},
                       {"plan_file", or_null(result.plan_file)},

@@ -241,6 +241,23 @@ void add_losers(std::string& text, const FitResult& result, bool verbose) {
   if (shown < result.lost.size()) text += fmt::format("  and {} more (-v shows all)\n", result.lost.size() - shown);
 }
 
+void add_front(std::string& text, const FitResult& result) {
+  if (result.front.empty()) return;
+  text += "\nMemory against time\n";
+  text += fmt::format("    {:>11} {:>11}  {:<6} {:<11}  {}\n", "needs", "proven", "time", "results", "plan");
+  for (const PlanRow& row : result.front) {
+    const bool was_run = row.proven && row.standing == model::PlanStanding::kFits;
+    text += fmt::format("    {:>11} {:>11}  x{:<5.2f} {:<11}  ", to_string(row.predicted),
+                        was_run ? to_string(row.proven->device) : "-", row.time_factor, row.effect);
+    text += in_name_column(row.plan.name) + "\n";
+  }
+  text += wrap(
+              "No other plan that takes as little from the training needs less memory without taking more time. needs, "
+              "time: from a model; -: not run.",
+              kPageWidth, 2) +
+          "\n";
+}
+
 void add_techniques(std::string& text, const FitResult& result) {
   bool heading = false;
   for (const model::TechniqueRow& row : result.techniques) {
@@ -330,6 +347,16 @@ void add_effort(std::string& text, const FitResult& result, std::int64_t number)
   text += "\n" + wrap(line, kPageWidth, 0) + "\n";
 }
 
+void add_what_is_left_out(std::string& text, const FitResult& result) {
+  const auto is_out = [](const model::TechniqueRow& row) { return row.standing != "applicable"; };
+  const auto out = std::ranges::count_if(result.techniques, is_out);
+  if (result.lost.empty() && out == 0 && result.front.empty()) return;
+  const std::string words = fmt::format(
+      "-v tells why {} other plans and {} techniques are not the answer, and memory against time for {} plans.",
+      result.lost.size(), out, result.front.size());
+  text += wrap(words, kPageWidth, 0) + "\n";
+}
+
 }  // namespace
 
 std::string fit_verdict_line(const FitResult& result) {
@@ -342,12 +369,18 @@ std::string fit_to_text(const FitResult& result, const TextOptions& options) {
   add_cause(text, result);
   add_plans(text, result);
   add_consequences(text, result);
-  add_losers(text, result, options.verbose);
-  add_techniques(text, result);
+  // Where a plan is the answer, what is not is for those who ask.
+  const bool tells_all = options.verbose || result.plans.empty();
+  if (tells_all) {
+    add_losers(text, result, options.verbose);
+    add_techniques(text, result);
+  }
+  if (options.verbose) add_front(text, result);
   add_floor(text, result);
   add_hardware(text, result);
   add_commands(text, result);
   add_effort(text, result, options.number);
+  if (!tells_all) add_what_is_left_out(text, result);
   text += "\n" + fit_verdict_line(result) + "\n";
   return options.color ? paint_marks(text) : text;
 }

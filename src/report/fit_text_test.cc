@@ -182,9 +182,32 @@ TEST(FitText, a_long_plan_is_wrapped_within_its_column) {
 }
 
 TEST(FitText, losers_say_why_and_what_was_not_tried_is_told) {
-  const std::string text = fit_to_text(found(), {});
+  const std::string text = fit_to_text(found(), {.verbose = true, .color = false});
   EXPECT_NE(text.find("fp16 autocast + GradScaler: ran out in train, asking for 64.0 MiB more"), std::string::npos);
   EXPECT_NE(text.find("optimizer: already in force: SGD already keeps"), std::string::npos);
+}
+
+TEST(FitText, where_a_plan_is_the_answer_the_rest_is_for_those_who_ask) {
+  const std::string text = fit_to_text(found(), {});
+  EXPECT_EQ(text.find("Plans that lost"), std::string::npos);
+  EXPECT_NE(text.find("-v tells why"), std::string::npos);
+  FitResult nothing = found();
+  nothing.plans.clear();
+  nothing.verdict = FitVerdict::kNothingFits;
+  EXPECT_NE(fit_to_text(nothing, {}).find("Plans that lost"), std::string::npos);
+}
+
+TEST(FitText, memory_stands_against_time_and_says_what_was_not_run) {
+  FitResult result = found();
+  model::PlanRow row = result.plans.front();
+  row.standing = PlanStanding::kNotRun;
+  row.proven.reset();
+  row.time_factor = 1.25;
+  result.front = {row};
+  const auto lines = lines_of(fit_to_text(result, {.verbose = true, .color = false}));
+  const auto heading = std::ranges::find(lines, "Memory against time");
+  ASSERT_NE(heading, lines.end());
+  EXPECT_NE((heading + 2)->find("  -  x1.25"), std::string::npos) << *(heading + 2);
 }
 
 TEST(FitText, commands_are_whole_lines_for_copying) {

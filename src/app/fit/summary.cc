@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "plan/search/front.h"
+
 namespace vramfit::app {
 namespace {
 
@@ -95,6 +97,29 @@ void add_hopeless_singles(const model::Job& job, const plan::Target& target, con
   }
 }
 
+// With the proof of those that were run.
+void add_front(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
+               const plan::SearchResult& found, model::FitResult& result) {
+  const auto candidates = plan::build_candidates(job, target, axes);
+  result.front.clear();
+  for (plan::Explained& explained : plan::find_front(job, target, axes, candidates)) {
+    const auto same = std::ranges::find_if(
+        found.trials, [&](const Trial& trial) { return trial.plan.changes == explained.plan.changes; });
+    if (same != found.trials.end()) {
+      result.front.push_back(row_of(*same, target.limit));
+      continue;
+    }
+    PlanRow row;
+    row.plan = std::move(explained.plan);
+    row.predicted = explained.outlook.needs;
+    row.predicted_peak = explained.outlook.needs;
+    row.effect = name(explained.effect);
+    row.time_factor = explained.time_factor;
+    row.consequences = std::move(explained.consequences);
+    result.front.push_back(std::move(row));
+  }
+}
+
 }  // namespace
 
 void add_search(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
@@ -115,6 +140,7 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
   });
   for (const Trial* trial : fitting) result.plans.push_back(row_of(*trial, target.limit));
   add_hopeless_singles(job, target, axes, found, result);
+  add_front(job, target, axes, found, result);
   result.cheapest_known = found.ending == plan::Ending::kCheapestProven;
   result.candidates = found.candidates;
   result.ruled_out = found.ruled_out;

@@ -69,7 +69,9 @@ std::optional<Outlook> StreamPlayer::play(const Forecast& forecast, const Foreca
   if (!is_sound_) return std::nullopt;
   const model::AllocationStream* stream = find_stream(job_, begun.measured_with);
   if (stream == nullptr) return std::nullopt;
-  const auto lives = reshape(*stream, find_reshaping(job_, forecast, begun, *stream));
+  const Reshaping reshaping = find_reshaping(job_, forecast, begun, *stream);
+  if (!reshaping.knows_all) return std::nullopt;
+  const auto lives = reshape(*stream, reshaping);
   std::vector<PlayMoment> emptied;
   for (const model::StreamMoment moment : stream->emptied) emptied.push_back(at_event(moment));
   if (forecast.empties_cache) add_emptied(*stream, emptied);

@@ -28,7 +28,8 @@ class StreamPlayer {
   Bytes as_recorded() const { return as_recorded_; }  // reserved at most, when played so
 
   // `begun`: what is already so in the run that it begins from: of the job as it is, or under the technique that has a
-  // run of its own (Forecast::measured_with). Nothing where the job's stream is not sound.
+  // run of its own (Forecast::measured_with). Nothing where the job's stream is not sound, or does
+  // not show the modules that are run again.
   std::optional<Outlook> play(const Forecast& forecast, const Forecast& begun) const;
 
  private:

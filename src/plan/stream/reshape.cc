@@ -114,6 +114,19 @@ void offload(const model::AllocationStream& stream, std::int64_t logits, std::ve
   lives.insert(lives.end(), back.begin(), back.end());
 }
 
+// Whether the forward of a training step allocated anything in that module.
+bool is_seen(const model::AllocationStream& stream, std::int32_t module) {
+  const auto is_inside = [&](std::int32_t inner) {
+    while (inner >= 0 && inner != module) inner = stream.modules[static_cast<std::size_t>(inner)].parent;
+    return inner == module;
+  };
+  return std::ranges::any_of(stream.passes, [&](const model::StreamPass& pass) {
+    return std::ranges::any_of(stream.blocks, [&](const StreamBlock& block) {
+      return block.born >= pass.begin && block.born < pass.turn && is_inside(block.module);
+    });
+  });
+}
+
 }  // namespace
 
 Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const Forecast& begun,
@@ -126,9 +139,9 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
   if (forecast.repeats != nullptr) {
     for (const std::string& name : model::find_names(*forecast.repeats, "modules")) {
       const auto module = std::ranges::find(stream.modules, name, &model::StreamModule::name);
-      if (module != stream.modules.end()) {
-        reshaping.repeated.push_back(static_cast<std::int32_t>(module - stream.modules.begin()));
-      }
+      const auto index = static_cast<std::int32_t>(module - stream.modules.begin());
+      reshaping.knows_all = reshaping.knows_all && module != stream.modules.end() && is_seen(stream, index);
+      if (reshaping.knows_all) reshaping.repeated.push_back(index);
     }
   }
   if (forecast.accumulates || forecast.releases_gradients) {  // their lives are changed, not their sizes
