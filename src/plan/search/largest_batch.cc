@@ -8,7 +8,8 @@
 namespace vramfit::plan {
 namespace {
 
-constexpr std::int64_t kStridesInGuess = 32;  // the first stride is this part of what is predicted
+// The first stride is this part of what is predicted: by adding up, by playing.
+constexpr std::int64_t kStridesInGuess = 32, kStridesInPlayedGuess = 96;
 
 class Hunt {
  public:
@@ -16,6 +17,7 @@ class Hunt {
        const OnTrial& on_trial)
       : job_(job),
         target_(target),
+        player_(job),
         loader_(*model::find_loader(job, "train")),
         prover_(prover),
         budget_seconds_(budget_seconds),
@@ -28,7 +30,8 @@ class Hunt {
 
   LargestBatch run() {
     std::int64_t size = guess();
-    std::int64_t stride = std::max<std::int64_t>(1, size / kStridesInGuess);
+    std::int64_t stride =
+        std::max<std::int64_t>(1, size / (player_.is_sound() ? kStridesInPlayedGuess : kStridesInGuess));
     while (fits_ + 1 < fails_) {
       if (!try_size(size)) return std::move(result_);
       if (fits_ == 0) {
@@ -53,7 +56,8 @@ class Hunt {
     const model::Change change = batch_of(loader_, size);
     Forecast forecast = start_forecast(job_);
     effective_batch().predict(job_, target_, change, forecast);
-    trial.outlook = add_up(job_, forecast);
+    const auto played = player_.play(forecast, start_forecast(job_));
+    trial.outlook = played ? *played : add_up(job_, forecast);
     trial.plan = {effective_batch().describe(change), {change}};
     trial.candidate.needs = trial.outlook.needs;
     trial.candidate.effect = size == loader_.batch_size ? Effect::kSame : forecast.effect;
@@ -115,6 +119,7 @@ class Hunt {
 
   const model::Job& job_;
   const Target& target_;
+  const StreamPlayer player_;
   const model::LoaderFacts& loader_;
   Prover& prover_;
   const double budget_seconds_;
