@@ -73,7 +73,7 @@ def prepare(always: bool = False) -> None:
 
 
 def _after_torch(torch: ModuleType) -> None:
-    from vramfit import apply, diagnose, values, verify
+    from vramfit import apply, diagnose, patch, values, verify
     from vramfit.base import recorder
     from vramfit.observe import (
         autograd_threads,
@@ -106,6 +106,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("job", lambda: job.install(torch)),
         ("wide_losses", lambda: wide_losses.install(torch)),
         ("apply", lambda: apply.install(torch)),
+        ("patch", lambda: patch.install(torch)),
         ("cut", lambda: cut.install(torch)),
         ("run_ahead", run_ahead.install),
         ("looking_ahead", looking_ahead.install),
@@ -153,7 +154,7 @@ def begin_job() -> None:
     """In a fork of a warm process, where torch is imported already: what the job's environment asks for."""
     import sys
 
-    from vramfit import apply, diagnose, values, verify
+    from vramfit import apply, diagnose, patch, values, verify
     from vramfit.observe import modules, own_snapshots
     from vramfit.steer import coverage, cut
     from vramfit.values import data_reads, host_fills, restart
@@ -166,6 +167,7 @@ def begin_job() -> None:
     cut.cutter.begin()
     apply.before_torch()
     apply.install(sys.modules["torch"])
+    patch.install(sys.modules["torch"])
     diagnose.install(sys.modules["torch"])
     modules.install(sys.modules["torch"])
     verify.install(sys.modules["torch"])

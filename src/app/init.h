@@ -39,9 +39,6 @@ InitFacts gather_facts(const InitRequest& request);
 // One line for each thing, in a settled order. init_checks.cc.
 std::vector<model::EnvironmentCheck> check_environment(const InitFacts& facts);
 
-// The known word that is least changed, if few letters are: "expandable_segment" -> "expandable_segments".
-std::optional<std::string> nearest_word(std::string_view word, const std::vector<std::string>& known);
-
 }  // namespace vramfit::app
 
 #endif

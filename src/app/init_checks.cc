@@ -6,6 +6,7 @@
 #include "allocator/rules.h"
 #include "allocator/settings.h"
 #include "app/init.h"
+#include "base/nearest_word.h"
 
 namespace vramfit::app {
 
@@ -136,7 +137,9 @@ std::string guess_meant(std::string_view conf) {
     const std::string key(pair.substr(0, pair.find(':')));
     from = end + 1;
     if (std::ranges::find(setting_names(), key) != setting_names().end()) continue;
-    if (const auto nearest = nearest_word(key, setting_names())) return fmt::format("{} instead of {}", *nearest, key);
+    if (const auto nearest = base::nearest_word(key, setting_names())) {
+      return fmt::format("{} instead of {}", *nearest, key);
+    }
   }
   return "";
 }
@@ -326,29 +329,6 @@ void check_room(std::vector<EnvironmentCheck>& checks, std::string_view what, co
 }
 
 }  // namespace
-
-std::optional<std::string> nearest_word(std::string_view word, const std::vector<std::string>& known) {
-  std::optional<std::string> nearest;
-  std::size_t least = std::max<std::size_t>(word.size() / 3, 1) + 1;
-  for (const std::string& one : known) {
-    std::vector<std::size_t> row(one.size() + 1);
-    for (std::size_t i = 0; i <= one.size(); ++i) row[i] = i;
-    for (std::size_t j = 1; j <= word.size(); ++j) {
-      std::size_t diagonal = row[0];
-      row[0] = j;
-      for (std::size_t i = 1; i <= one.size(); ++i) {
-        const std::size_t changed = diagonal + (one[i - 1] == word[j - 1] ? 0 : 1);
-        diagonal = row[i];
-        row[i] = std::min({changed, row[i] + 1, row[i - 1] + 1});
-      }
-    }
-    if (row.back() < least) {
-      least = row.back();
-      nearest = one;
-    }
-  }
-  return nearest;
-}
 
 std::vector<EnvironmentCheck> check_environment(const InitFacts& facts) {
   std::vector<EnvironmentCheck> checks = {check_driver(facts), check_torch(facts)};

@@ -140,13 +140,5 @@ TEST(Init, a_group_that_is_nearly_full_and_swap) {
   EXPECT_EQ(find(facts, "shm").state, EnvironmentState::kUnknown) << "never a zero";
 }
 
-TEST(Init, the_nearest_word_is_a_near_one) {
-  const std::vector<std::string> known = {"backend", "expandable_segments"};
-  EXPECT_EQ(nearest_word("bakend", known), "backend");
-  EXPECT_EQ(nearest_word("expandable_segment", known), "expandable_segments");
-  EXPECT_EQ(nearest_word("something_else", known), std::nullopt);
-  EXPECT_EQ(nearest_word("", known), std::nullopt);
-}
-
 }  // namespace
 }  // namespace vramfit::app

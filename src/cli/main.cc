@@ -38,12 +38,13 @@ int main_checked(int argc, char** argv) {
       "Runs the real CUDA build of PyTorch on a virtual GPU and finds what makes a job fit its card.",
       "vramfit " VRAMFIT_VERSION, "vramfit VERB [options] -- python script.py its own arguments");
   std::vector<Verb> verbs;
-  for (const auto add : {vramfit::cli::add_run_verb, vramfit::cli::add_fit_verb, vramfit::cli::add_gpus_verb,
-                         vramfit::cli::add_env_verb, vramfit::cli::add_runs_verb, vramfit::cli::add_show_verb,
-                         vramfit::cli::add_compare_verb, vramfit::cli::add_sweep_verb, vramfit::cli::add_watch_verb,
-                         vramfit::cli::add_doctor_verb, vramfit::cli::add_explain_verb, vramfit::cli::add_replay_verb,
-                         vramfit::cli::add_report_verb, vramfit::cli::add_serve_verb, vramfit::cli::add_export_verb,
-                         vramfit::cli::add_init_verb, vramfit::cli::add_verify_verb, vramfit::cli::add_check_verb}) {
+  for (const auto add :
+       {vramfit::cli::add_run_verb, vramfit::cli::add_fit_verb, vramfit::cli::add_gpus_verb, vramfit::cli::add_env_verb,
+        vramfit::cli::add_runs_verb, vramfit::cli::add_show_verb, vramfit::cli::add_compare_verb,
+        vramfit::cli::add_sweep_verb, vramfit::cli::add_watch_verb, vramfit::cli::add_doctor_verb,
+        vramfit::cli::add_explain_verb, vramfit::cli::add_replay_verb, vramfit::cli::add_report_verb,
+        vramfit::cli::add_serve_verb, vramfit::cli::add_export_verb, vramfit::cli::add_init_verb,
+        vramfit::cli::add_verify_verb, vramfit::cli::add_check_verb, vramfit::cli::add_patch_verb}) {
     verbs.push_back(add(line.parser()));
   }
   Words words = split(argc, argv);

@@ -34,6 +34,7 @@ Verb add_report_verb(const Parser& parser);
 Verb add_serve_verb(const Parser& parser);
 Verb add_export_verb(const Parser& parser);
 Verb add_verify_verb(const Parser& parser);
+Verb add_patch_verb(const Parser& parser);
 Verb add_check_verb(const Parser& parser);
 Verb add_init_verb(const Parser& parser);
 

@@ -2,12 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "base/file.h"
+#include "base/json_text.h"
+#include "base/nearest_word.h"
+#include "model/plan_schema.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -17,7 +24,7 @@ using nlohmann::json;
 
 std::unexpected<base::Error> corrupt(std::string what, std::string_view where) {
   return base::fail(ErrorCode::kCorrupt, std::move(what), std::string(where),
-                    "docs/architecture.md shows a plan file; `vramfit fit` writes them");
+                    "docs/plans.md tells what a plan file holds; `vramfit fit` writes them");
 }
 
 json setting_to_json(const model::Setting& setting) {
@@ -36,10 +43,16 @@ json setting_to_json(const model::Setting& setting) {
       setting);
 }
 
+// Of a type that holds it: one of 64 bits without a sign would come out negative.
+bool holds_integer(const json& value) {
+  const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > most);
+}
+
 template <typename Variant>
 std::optional<Variant> parse_plain(const json& value) {
   if (value.is_boolean()) return Variant(value.get<bool>());
-  if (value.is_number_integer()) return Variant(value.get<std::int64_t>());
+  if (holds_integer(value)) return Variant(value.get<std::int64_t>());
   if (value.is_number()) return Variant(value.get<double>());
   if (value.is_string()) return Variant(value.get<std::string>());
   return std::nullopt;
@@ -58,8 +71,7 @@ std::optional<std::vector<T>> parse_list(const json& list, bool (*is_right)(cons
 std::optional<model::Setting> parse_setting(const json& value) {
   if (auto plain = parse_plain<model::Setting>(value)) return plain;
   if (value.is_array()) {
-    if (auto numbers = parse_list<std::int64_t>(value, [](const json& item) { return item.is_number_integer(); });
-        numbers && !numbers->empty()) {
+    if (auto numbers = parse_list<std::int64_t>(value, holds_integer); numbers && !numbers->empty()) {
       return *numbers;
     }
     return parse_list<std::string>(value, [](const json& item) { return item.is_string(); });
@@ -72,6 +84,76 @@ std::optional<model::Setting> parse_setting(const json& value) {
     options[key] = std::move(*plain);
   }
   return options;
+}
+
+// nlohmann::json takes the last of two equal keys in silence, and objects of any depth.
+class Objects {
+ public:
+  bool operator()(int, json::parse_event_t event, const json& value) {
+    if (event == json::parse_event_t::object_start || event == json::parse_event_t::array_start) {
+      keys_.emplace_back();
+      is_deep_ = is_deep_ || keys_.size() > kDeepest;
+    } else if (event == json::parse_event_t::object_end || event == json::parse_event_t::array_end) {
+      keys_.pop_back();
+    } else if (event == json::parse_event_t::key && !keys_.back().insert(value.get<std::string>()).second) {
+      twice_ = value.get<std::string>();
+    }
+    return true;
+  }
+  std::string fault() const {
+    if (is_deep_) return fmt::format("this is not a plan: it is more than {} levels deep", kDeepest);
+    return twice_ ? fmt::format("\"{}\" stands twice in one object", *twice_) : "";
+  }
+
+ private:
+  static constexpr std::size_t kDeepest = 8;
+  std::vector<std::set<std::string>> keys_;
+  bool is_deep_ = false;
+  std::optional<std::string> twice_;
+};
+
+// "plan.json:3:14".
+std::string place_of(std::string_view name, std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
+  const auto line = std::ranges::count(before, '\n') + 1;
+  const std::size_t end = before.rfind('\n');
+  return fmt::format("{}:{}:{}", name, line, before.size() - (end == std::string_view::npos ? 0 : end + 1) + 1);
+}
+
+base::Result<json> parse_text(std::string_view text, std::string_view name) {
+  try {
+    Objects objects;
+    json root = json::parse(text, std::ref(objects));
+    if (const std::string fault = objects.fault(); !fault.empty()) return corrupt(fault, name);
+    if (!root.is_object()) return corrupt("this is not a plan: no JSON object", name);
+    return root;
+  } catch (const json::parse_error& broken) {
+    return corrupt("this is not a plan: what stands here is no JSON, or it ends too early",
+                   place_of(name, text, broken.byte));
+  } catch (const json::out_of_range&) {
+    return corrupt("this is not a plan: it holds a number that is too large for any", name);
+  }
+}
+
+base::Result<void> check_keys(const json& root, std::string_view name) {
+  const std::vector<std::string> known(std::begin(model::kPlanKeys), std::end(model::kPlanKeys));
+  for (const auto& [key, value] : root.items()) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    const auto meant = base::nearest_word(key, known);
+    return corrupt(
+        fmt::format("a plan has no \"{}\"{}", key, meant ? fmt::format(": did you mean \"{}\"?", *meant) : ""), name);
+  }
+  return {};
+}
+
+base::Result<int> parse_version(const json& root, std::string_view name, int newest) {
+  const auto version = root.find("version");
+  if (version == root.end()) return corrupt("a plan has a \"version\"", name);
+  const bool is_known = version->is_number_integer() && *version >= 1 && *version <= newest;
+  if (is_known) return version->get<int>();
+  const std::string known = newest == 1 ? "1" : fmt::format("1 to {}", newest);
+  return corrupt(fmt::format("this plan's version is {}; this vramfit reads {}", base::json_line(*version), known),
+                 name);
 }
 
 base::Result<model::Change> parse_change(const json& object, const std::string& where) {
@@ -100,22 +182,32 @@ json to_json(const model::Plan& plan) {
     for (const auto& [key, setting] : change.settings) object[key] = setting_to_json(setting);
     techniques.push_back(std::move(object));
   }
-  return {{"version", kPlanFileVersion}, {"name", plan.name}, {"techniques", std::move(techniques)}};
+  return {{"version", model::needed_plan_version(plan)}, {"name", plan.name}, {"techniques", std::move(techniques)}};
 }
 
-base::Result<model::Plan> parse_plan(std::string_view text, std::string_view name) {
-  const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!root.is_object()) return corrupt("this is not a plan: no JSON object", name);
-  if (root.value("version", json()) != json(kPlanFileVersion)) {
-    return corrupt(fmt::format("this plan's version is not {}", kPlanFileVersion), name);
-  }
+base::Result<model::Plan> parse_plan(std::string_view text, std::string_view name,
+                                     std::span<const model::TechniqueSchema> schema) {
+  const auto parsed = parse_text(text, name);
+  if (!parsed) return std::unexpected(parsed.error());
+  const json& root = *parsed;
+  const auto version = parse_version(root, name, model::newest_plan_version(schema));
+  if (!version) return std::unexpected(version.error());
+  if (auto known = check_keys(root, name); !known) return std::unexpected(known.error());
   const auto techniques = root.find("techniques");
   if (techniques == root.end() || !techniques->is_array()) return corrupt("a plan has a list \"techniques\"", name);
   model::Plan plan;
-  if (const auto title = root.find("name"); title != root.end() && title->is_string()) plan.name = *title;
+  if (const auto title = root.find("name"); title != root.end()) {
+    if (!title->is_string()) return corrupt("a plan's \"name\" is a text", name);
+    plan.name = *title;
+  }
   for (std::size_t i = 0; i < techniques->size(); ++i) {
     auto change = parse_change((*techniques)[i], fmt::format("{}: techniques[{}]", name, i));
     if (!change) return std::unexpected(change.error());
+    if (const int needed = model::needed_plan_version({"", {*change}}, schema); needed > *version) {
+      return corrupt(fmt::format("{} as it stands here came with version {} of plans, and this one says {}",
+                                 change->technique, needed, *version),
+                     fmt::format("{}: techniques[{}]", name, i));
+    }
     plan.changes.push_back(std::move(*change));
   }
   return plan;

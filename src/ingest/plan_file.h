@@ -1,23 +1,26 @@
-// The plan file (docs/architecture.md): what `vramfit fit` writes, `--plan` reads and python/vramfit/apply carries out.
+// The plan file (docs/plans.md): what `vramfit fit` writes, `--plan` reads and python/vramfit/apply carries out.
 #ifndef VRAMFIT_INGEST_PLAN_FILE_H
 #define VRAMFIT_INGEST_PLAN_FILE_H
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string_view>
 
 #include "base/error.h"
 #include "model/plan.h"
+#include "model/plan_schema.h"
 
 namespace vramfit::ingest {
 
-inline constexpr int kPlanFileVersion = 1;
-
+// Of the lowest version that has all of it.
 nlohmann::json to_json(const model::Plan& plan);
 
-// Settings that are no plan setting (null, nested lists) are refused with their place; unknown techniques are kept:
-// whoever applies the plan knows them or refuses them.
-base::Result<model::Plan> parse_plan(std::string_view text, std::string_view name);
+// Keys that stand twice or that no plan has, and versions that nobody knows or that are older than what is in the plan,
+// are refused with their place. Settings that are no plan setting (null, nested lists) are refused with their place;
+// unknown techniques are kept: plan::check_plan refuses them.
+base::Result<model::Plan> parse_plan(std::string_view text, std::string_view name,
+                                     std::span<const model::TechniqueSchema> schema = model::plan_schema());
 
 base::Result<model::Plan> read_plan(const std::filesystem::path& path);
 base::Result<void> write_plan(const std::filesystem::path& path, const model::Plan& plan);

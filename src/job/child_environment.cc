@@ -97,6 +97,8 @@ base::Environment child_environment(base::Environment user, const Installation& 
   if (request.modules) environment["VRAMFIT_MODULES"] = "1";
   environment.erase("VRAMFIT_SNAPSHOTS");
   if (request.snapshots) environment["VRAMFIT_SNAPSHOTS"] = "1";
+  environment.erase("VRAMFIT_PATCH");
+  if (request.patch) environment["VRAMFIT_PATCH"] = "1";
   environment.erase("VRAMFIT_VERIFY");
   if (const auto& first = request.first_steps) {
     environment["VRAMFIT_VERIFY"] = fmt::format(R"({{"steps": {}, "samples": {}, "group": {}, "outputs": {}}})",

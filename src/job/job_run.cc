@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "devices/overhead.h"
+#include "ingest/patch_file.h"
 #include "ingest/plan_file.h"
 #include "ingest/recording.h"
 #include "ingest/snapshot/reader.h"
@@ -238,6 +239,11 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) {
   outcome.result = assemble(run);
   outcome.result.files = layer_.finish(outcome.result.warnings);
   if (request_.snapshots) outcome.snapshots = read_snapshots(session_.run_folder(), outcome.facts->told);
+  if (request_.patch) {
+    auto patch = ingest::read_patch(session_.run_folder());
+    if (!patch) return std::unexpected(patch.error());
+    outcome.patch = std::move(*patch);
+  }
   outcome.wants_values = read_wish(session_.run_folder() / kWish);
   outcome.failed_after_read = outcome.facts->told.failed_after_read;
   if (auto& error = outcome.result.error) {

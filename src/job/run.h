@@ -13,6 +13,7 @@
 #include "facts/run_facts.h"
 #include "model/card.h"
 #include "model/layer_workspace.h"
+#include "model/patch.h"
 #include "model/run_result.h"
 #include "model/snapshot.h"
 
@@ -102,6 +103,7 @@ struct RunRequest {
   bool diagnose = false;                  // the hooks look for causes too (RunResult::evidence)
   bool modules = false;                   // the hooks watch every module (RunResult::modules)
   bool snapshots = false;                 // its memory history is kept too (RunOutcome::snapshots)
+  bool patch = false;                     // its plan is written into its source too (RunOutcome::patch)
   std::optional<FirstSteps> first_steps;  // needs values that are computed
   bool quiet_child = false;               // its output goes to `child_output` (or nowhere): candidates, floor
   std::filesystem::path child_output;
@@ -125,6 +127,7 @@ struct RunOutcome {
   // The script read a value that steers it and was not computed, and ended itself there: run it again with tracked
   // values. What it had printed by then.
   std::optional<OutputSeen> wants_values;
+  std::optional<model::Patch> patch;   // with RunRequest::patch, where a process told one
   std::vector<RunSnapshot> snapshots;  // with RunRequest::snapshots
   bool failed_after_read = false;      // the script failed after the host had read values that were not computed
 };

@@ -4,174 +4,142 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
-#include <span>
+#include <set>
 #include <string>
 #include <vector>
+
+#include "base/nearest_word.h"
+#include "plan/setting_check.h"
 
 namespace vramfit::plan {
 namespace {
 
-using model::Setting;
+using model::Change;
+using model::SettingSchema;
+using model::TechniqueSchema;
 
-bool is_count(const Setting& setting) {
-  const auto* number = std::get_if<std::int64_t>(&setting);
-  return number != nullptr && *number >= 1;
+// As the errors quote what stands in a file that may hold anything.
+std::string in_quotes(std::string_view word) {
+  constexpr std::size_t kShown = 60;
+  std::string plain;
+  for (const char letter : word.substr(0, kShown)) plain += letter < ' ' || letter > '~' ? '?' : letter;
+  return fmt::format("\"{}{}\"", plain, word.size() > kShown ? "..." : "");
 }
 
-bool are_tiles(const Setting& setting) {
-  const auto* number = std::get_if<std::int64_t>(&setting);
-  return number != nullptr && *number >= 2;
+template <class Rows, class Member>
+std::vector<std::string> names_in(const Rows& rows, Member member) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.*member);
+  return names;
 }
 
-bool is_natural(const Setting& setting) {
-  const auto* number = std::get_if<std::int64_t>(&setting);
-  return number != nullptr && *number >= 0;
+// What to write instead of a word that nobody knows.
+std::string suggest(std::string_view word, const std::vector<std::string>& known) {
+  if (known.empty()) return "it has none";
+  const std::string all = fmt::format("{}", fmt::join(known, ", "));
+  const auto meant = base::nearest_word(word, known);
+  return meant ? fmt::format("did you mean \"{}\"? There are: {}", *meant, all) : all;
 }
 
-bool is_flag(const Setting& setting) { return std::holds_alternative<bool>(setting); }
-
-bool is_word(const Setting& setting) {
-  const auto* text = std::get_if<std::string>(&setting);
-  return text != nullptr && !text->empty();
+bool says_nothing(const std::pair<const std::string, model::Setting>& setting) {
+  const auto* options = std::get_if<model::Options>(&setting.second);
+  return options != nullptr && options->empty();
 }
 
-bool is_half_type(const Setting& setting) {
-  const auto* text = std::get_if<std::string>(&setting);
-  return text != nullptr && (*text == "float16" || *text == "bfloat16");
-}
+class Check {
+ public:
+  Check(const TechniqueSchema& technique, const Change& change, std::string where)
+      : technique_(technique), change_(change), where_(std::move(where)) {}
 
-bool is_share(const Setting& setting) {
-  const auto* number = std::get_if<double>(&setting);
-  const auto* whole = std::get_if<std::int64_t>(&setting);
-  return (number != nullptr && *number > 0 && *number <= 1) || (whole != nullptr && *whole == 1);
-}
+  base::Result<void> whole() const {
+    for (const auto& [name, value] : change_.settings) {
+      if (auto right = setting(name, value); !right) return right;
+    }
+    for (const SettingSchema& setting : technique_.settings) {
+      if (setting.needed && !change_.settings.contains(std::string(setting.name))) {
+        return refuse(fmt::format("{} needs \"{}\": {}", technique_.id, setting.name, describe_setting(setting)), "");
+      }
+    }
+    if (technique_.needs_one && std::ranges::all_of(change_.settings, says_nothing)) {
+      return refuse(fmt::format("{} changes nothing", technique_.id),
+                    fmt::format("{}", fmt::join(names_in(technique_.settings, &SettingSchema::name), ", ")));
+    }
+    return {};
+  }
 
-bool are_ordinals(const Setting& setting) {
-  const auto* list = std::get_if<std::vector<std::int64_t>>(&setting);
-  return list != nullptr && !list->empty() && std::ranges::all_of(*list, [](std::int64_t one) { return one >= 0; });
-}
+  std::unexpected<base::Error> refuse(std::string what, std::string remedy) const {
+    return base::fail(base::ErrorCode::kUsage, std::move(what), where_, std::move(remedy));
+  }
 
-bool are_words(const Setting& setting) {
-  const auto* list = std::get_if<std::vector<std::string>>(&setting);
-  return list != nullptr && !list->empty() && std::ranges::none_of(*list, &std::string::empty);
-}
+ private:
+  base::Result<void> setting(const std::string& name, const model::Setting& value) const {
+    const SettingSchema* known = technique_.find(name);
+    if (known == nullptr) {
+      return refuse(fmt::format("{} has no setting {}", technique_.id, in_quotes(name)),
+                    suggest(name, names_in(technique_.settings, &SettingSchema::name)));
+    }
+    const SettingFault fault = find_fault(*known, value);
+    if (!fault.found) return {};
+    if (fault.word.empty()) {
+      return refuse(fmt::format("\"{}\" of {} is not {}", name, technique_.id, describe_setting(*known)), "");
+    }
+    const std::vector<std::string> words(known->words.begin(), known->words.end());
+    return refuse(fmt::format("\"{}\" of {} can't hold {}{}", name, technique_.id, in_quotes(fault.word),
+                              fault.twice ? " twice" : ""),
+                  fault.twice ? "" : suggest(fault.word, words));
+  }
 
-bool are_phases(const Setting& setting) {
-  constexpr std::string_view kPhases[] = {"load", "train", "validate", "test", "save"};
-  return are_words(setting) && std::ranges::all_of(std::get<std::vector<std::string>>(setting), [&](const auto& word) {
-           return std::ranges::find(kPhases, word) != std::end(kPhases);
-         });
-}
-
-bool are_options(const Setting& setting) {
-  const auto* list = std::get_if<std::vector<std::string>>(&setting);  // {} and [] read alike
-  return std::holds_alternative<model::Options>(setting) || (list != nullptr && list->empty());
-}
-
-struct SettingRule {
-  std::string_view name;
-  bool is_needed;
-  bool (*is_right)(const Setting&);
-  std::string_view words;  // what it must be
+  const TechniqueSchema& technique_;
+  const Change& change_;
+  const std::string where_;
 };
 
-constexpr std::string_view kCount = "a whole number from 1 on";
-constexpr std::string_view kOrdinals =
-    "a list of loaders, numbered from 0 in the order in which the script iterates them";
+std::vector<std::int64_t> loaders_of(const Change& change) {
+  const auto setting = change.settings.find("loaders");
+  if (setting == change.settings.end()) return {0};
+  return std::get<std::vector<std::int64_t>>(setting->second);
+}
 
-constexpr SettingRule kMicroBatch[] = {{"micro_batch", true, is_count, kCount},
-                                       {"accumulate", false, is_count, kCount},
-                                       {"loaders", false, are_ordinals, kOrdinals}};
-constexpr SettingRule kBatchSize[] = {{"batch_size", true, is_count, kCount},
-                                      {"loaders", false, are_ordinals, kOrdinals}};
-constexpr SettingRule kAutocast[] = {{"dtype", false, is_half_type, "\"float16\" or \"bfloat16\""},
-                                     {"scaler", false, is_flag, "true or false"}};
-constexpr SettingRule kHalfEvaluation[] = {{"dtype", false, is_half_type, "\"float16\" or \"bfloat16\""},
-                                           {"weights", false, is_flag, "true or false"}};
-constexpr SettingRule kTiles[] = {{"per_side", true, are_tiles, "a whole number from 2 on"}};
-constexpr SettingRule kCheckpoint[] = {{"modules", true, are_words, "a list of names as in named_modules()"}};
-constexpr SettingRule kOffload[] = {{"modules", false, are_words, "a list of names as in named_modules()"},
-                                    {"at_least", false, is_natural, "bytes of a tensor, a whole number from 0 on"}};
-constexpr SettingRule kOptimizer[] = {{"name", false, is_word, "a class of torch.optim"},
-                                      {"options", false, are_options, "an object of arguments"}};
-constexpr SettingRule kResize[] = {{"scale", true, is_share, "a number above 0, up to 1"}};
-constexpr SettingRule kChunkedLoss[] = {{"chunk_bytes", false, is_count, kCount}, {"linear", false, is_count, kCount}};
-constexpr SettingRule kAllocator[] = {{"conf", true, is_word, "what PYTORCH_CUDA_ALLOC_CONF takes"}};
-constexpr SettingRule kEmptyCache[] = {
-    {"before", false, are_phases, "a list of phases: load, train, validate, test, save"}};
-constexpr SettingRule kLoader[] = {{"pin_memory", false, is_flag, "true or false"},
-                                   {"num_workers", false, is_natural, "a whole number from 0 on"}};
+// Techniques that stand in the plan so far.
+class Seen {
+ public:
+  // Why this one may not stand beside them; empty when it may.
+  std::string add(const TechniqueSchema& technique, const Change& change) {
+    if (!technique.for_loaders) {
+      return ids_.insert(std::string(technique.id)).second ? "" : fmt::format("{} stands there twice", technique.id);
+    }
+    for (const std::int64_t loader : loaders_of(change)) {
+      if (!of_loaders_.emplace(technique.id, loader).second) {
+        return fmt::format("{} stands there twice for data loader {}", technique.id, loader);
+      }
+    }
+    return "";
+  }
 
-struct TechniqueRule {
-  std::string_view id;
-  std::span<const SettingRule> settings;
+ private:
+  std::set<std::string> ids_;
+  std::set<std::pair<std::string, std::int64_t>> of_loaders_;
 };
-
-constexpr TechniqueRule kRules[] = {{"micro_batch", kMicroBatch},
-                                    {"batch_size", kBatchSize},
-                                    {"autocast", kAutocast},
-                                    {"checkpoint", kCheckpoint},
-                                    {"offload_activations", kOffload},
-                                    {"optimizer", kOptimizer},
-                                    {"resize_input", kResize},
-                                    {"no_grad_validation", {}},
-                                    {"chunked_loss", kChunkedLoss},
-                                    {"gather_on_cpu", {}},
-                                    {"allocator", kAllocator},
-                                    {"empty_cache", kEmptyCache},
-                                    {"loader_options", kLoader},
-                                    {"zero_grad_set_to_none", {}},
-                                    {"half_evaluation", kHalfEvaluation},
-                                    {"tiles", kTiles},
-                                    {"int8_weights", {}},
-                                    {"release_gradients", {}}};
-
-std::unexpected<base::Error> refuse(std::string what, std::string_view where, std::string remedy) {
-  return base::fail(base::ErrorCode::kUsage, std::move(what), std::string(where), std::move(remedy));
-}
-
-template <class Rows>
-std::string names_in(const Rows& rows, auto member) {
-  std::vector<std::string_view> names;
-  for (const auto& row : rows) names.push_back(row.*member);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-base::Result<void> check_change(const model::Change& change, const std::string& where) {
-  const auto rule = std::ranges::find(kRules, change.technique, &TechniqueRule::id);
-  if (rule == std::end(kRules)) {
-    return refuse(fmt::format("no technique is called \"{}\"", change.technique), where,
-                  names_in(kRules, &TechniqueRule::id));
-  }
-  for (const auto& [name, value] : change.settings) {
-    const auto setting = std::ranges::find(rule->settings, name, &SettingRule::name);
-    if (setting == rule->settings.end()) {
-      return refuse(fmt::format("{} has no setting \"{}\"", change.technique, name), where,
-                    rule->settings.empty() ? "it has none" : names_in(rule->settings, &SettingRule::name));
-    }
-    if (!setting->is_right(value)) {
-      return refuse(fmt::format("\"{}\" of {} is not {}", name, change.technique, setting->words), where, "");
-    }
-  }
-  for (const SettingRule& setting : rule->settings) {
-    if (setting.is_needed && !change.settings.contains(std::string(setting.name))) {
-      return refuse(fmt::format("{} needs \"{}\": {}", change.technique, setting.name, setting.words), where, "");
-    }
-  }
-  if (change.settings.empty() && (change.technique == "optimizer" || change.technique == "loader_options")) {
-    return refuse(fmt::format("{} changes nothing", change.technique), where,
-                  names_in(rule->settings, &SettingRule::name));
-  }
-  return {};
-}
 
 }  // namespace
 
-base::Result<void> check_plan(const model::Plan& plan, std::string_view name) {
-  if (plan.changes.empty()) return refuse("this plan changes nothing: \"techniques\" is empty", name, "");
+base::Result<void> check_plan(const model::Plan& plan, std::string_view name, std::span<const TechniqueSchema> schema) {
+  const auto fail = [](std::string what, std::string where, std::string remedy) {
+    return base::fail(base::ErrorCode::kUsage, std::move(what), std::move(where), std::move(remedy));
+  };
+  if (plan.changes.empty()) return fail("this plan changes nothing: \"techniques\" is empty", std::string(name), "");
+  Seen seen;
   for (std::size_t i = 0; i < plan.changes.size(); ++i) {
-    if (auto right = check_change(plan.changes[i], fmt::format("{}: techniques[{}]", name, i)); !right) return right;
+    const Change& change = plan.changes[i];
+    std::string where = fmt::format("{}: techniques[{}]", name, i);
+    const auto technique = std::ranges::find(schema, change.technique, &TechniqueSchema::id);
+    if (technique == schema.end()) {
+      return fail(fmt::format("no technique is called {}", in_quotes(change.technique)), std::move(where),
+                  suggest(change.technique, names_in(schema, &TechniqueSchema::id)));
+    }
+    const Check check(*technique, change, std::move(where));
+    if (auto right = check.whole(); !right) return right;
+    if (std::string twice = seen.add(*technique, change); !twice.empty()) return check.refuse(std::move(twice), "");
   }
   return {};
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 namespace vramfit::plan {
 namespace {
 
@@ -65,6 +68,25 @@ TEST(PlanCheck, a_senseless_setting_is_refused_with_its_place) {
            {"int8_weights", {{"bits", std::int64_t{4}}}},
            {"tiles", {}},
            {"tiles", {{"per_side", std::int64_t{1}}}},
+           {"micro_batch", {{"micro_batch", std::numeric_limits<std::int64_t>::max()}}},
+           {"micro_batch", {{"micro_batch", std::numeric_limits<std::int64_t>::min()}}},
+           {"micro_batch", {{"micro_batch", std::int64_t{2}}, {"accumulate", std::int64_t{1} << 40}}},
+           {"micro_batch", {{"micro_batch", std::int64_t{2}}, {"loaders", std::vector<std::int64_t>{0, 0}}}},
+           {"batch_size", {{"batch_size", std::int64_t{2}}, {"loaders", std::vector<std::int64_t>{1'000'000}}}},
+           {"resize_input", {{"scale", std::nan("")}}},
+           {"resize_input", {{"scale", std::numeric_limits<double>::infinity()}}},
+           {"resize_input", {{"scale", 0.0}}},
+           {"checkpoint", {{"modules", std::vector<std::string>{"layer1", "layer1"}}}},
+           {"checkpoint", {{"modules", std::vector<std::string>{""}}}},
+           {"checkpoint", {{"modules", std::vector<std::string>(20'000, "layer1")}}},
+           {"checkpoint", {{"modules", std::vector<std::string>{std::string("layer\0", 6)}}}},
+           {"allocator", {{"conf", std::string("a:1\nb:2")}}},
+           {"allocator", {{"conf", std::string(1 << 20, 'a')}}},
+           {"optimizer", {{"options", model::Options{}}}},
+           {"optimizer", {{"options", model::Options{{"lr", std::nan("")}}}}},
+           {"optimizer", {{"options", std::vector<std::string>{}}}},
+           {"tiles", {{"per_side", std::int64_t{100'000}}}},
+           {"loader_options", {{"num_workers", std::int64_t{1} << 40}}},
            {"magic", {}}}) {
     const auto checked = check(change);
     ASSERT_FALSE(checked) << change.technique;
@@ -72,6 +94,39 @@ TEST(PlanCheck, a_senseless_setting_is_refused_with_its_place) {
     EXPECT_EQ(checked.error().where, "plan.json: techniques[0]");
     EXPECT_NE(checked.error().what.find(change.technique), std::string::npos) << checked.error().what;
   }
+}
+
+std::string remedy_for(Change change) {
+  const auto checked = check(std::move(change));
+  return checked ? "" : checked.error().remedy;
+}
+
+TEST(PlanCheck, what_was_meant_is_named) {
+  EXPECT_EQ(remedy_for({"checkpoints", {}}).find("did you mean \"checkpoint\"?"), 0U);
+  EXPECT_EQ(remedy_for({"micro_batch", {{"micro_batch", std::int64_t{2}}, {"acumulate", std::int64_t{2}}}})
+                .find("did you mean \"accumulate\"?"),
+            0U);
+  EXPECT_EQ(remedy_for({"autocast", {{"dtype", std::string("bfloat1")}}}).find("did you mean \"bfloat16\"?"), 0U);
+  EXPECT_EQ(remedy_for({"empty_cache", {{"before", std::vector<std::string>{"train", "validat"}}}})
+                .find("did you mean \"validate\"?"),
+            0U);
+  EXPECT_EQ(remedy_for({"int8_weights", {{"bits", std::int64_t{4}}}}), "it has none");
+}
+
+TEST(PlanCheck, a_word_that_is_quoted_can_do_nothing_to_a_terminal) {
+  const auto checked = check({"\x1b[31m" + std::string(1000, 'x'), {}});
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().what.find('\x1b'), std::string::npos);
+  EXPECT_LT(checked.error().what.size(), 200U);
+}
+
+TEST(PlanCheck, a_technique_stands_once_or_once_for_each_loader) {
+  const Change training = {"micro_batch", {{"micro_batch", std::int64_t{2}}, {"accumulate", std::int64_t{4}}}};
+  Change evaluation = {"micro_batch", {{"micro_batch", std::int64_t{1}}, {"loaders", std::vector<std::int64_t>{1}}}};
+  EXPECT_TRUE(check_plan({"", {training, evaluation}}, "plan.json"));
+  evaluation.settings["loaders"] = std::vector<std::int64_t>{1, 0};
+  EXPECT_FALSE(check_plan({"", {training, evaluation}}, "plan.json"));
+  EXPECT_FALSE(check_plan({"", {{"autocast", {}}, {"autocast", {}}}}, "plan.json"));
 }
 
 TEST(PlanCheck, a_plan_without_a_change_is_refused) { EXPECT_FALSE(check_plan({"", {}}, "plan.json")); }

@@ -1,5 +1,5 @@
 vramfit_room(plan
-  SOURCES cause.cc checkpointing.cc evaluation.cc forecast.cc hardware.cc measured_shares.cc plan_check.cc promise.cc
+  SOURCES cause.cc checkpointing.cc evaluation.cc forecast.cc hardware.cc measured_shares.cc plan_check.cc promise.cc setting_check.cc
     recompute/bound.cc recompute/repeat_sets.cc recompute/solver.cc recompute/step_peak.cc
     search/candidate.cc search/front.cc search/largest_batch.cc search/search.cc
     stream/player.cc stream/repeats.cc stream/reshape.cc

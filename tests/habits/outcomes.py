@@ -93,7 +93,7 @@ def is_found_by_verify(folder: Path, habit: Habit, technique: str) -> bool:
     if not (STAGE / "bin" / "vramfit").exists():
         return False
     plan = folder / "verify-plan.json"
-    plan.write_text(json.dumps({"version": 1, "name": technique, "techniques": TECHNIQUES[technique]}))
+    plan.write_text(json.dumps({"version": 2, "name": technique, "techniques": TECHNIQUES[technique]}))
     script = folder / "verified.py"
     script.write_text(habit.script())
     command = [

@@ -340,6 +340,40 @@ def test_a_module_to_offload_that_is_not_there_is_refused(job: Job) -> None:
     assert "no model of the script has a module backbone" in finished.only("plan_refused")["text"]
 
 
+MISNAMED = {
+    "no model of the script has a module 00; did you mean 0?": {"id": "checkpoint", "modules": ["00"]},
+    "no optimizer of torch.optim takes weigth_decay; did you mean weight_decay": {
+        "id": "optimizer",
+        "options": {"weigth_decay": 0.1},
+    },
+    "torch.optim.SGD does not take momentums; did you mean momentum": {
+        "id": "optimizer",
+        "name": "SGD",
+        "options": {"momentums": 0.5},
+    },
+    "this PyTorch has no torch.optim.AdamV; did you mean Adam": {"id": "optimizer", "name": "AdamV"},
+    "the script trains on data loader 0, and the plan names 5": {
+        "id": "micro_batch",
+        "micro_batch": 2,
+        "accumulate": 4,
+        "loaders": [5],
+    },
+}
+
+
+@pytest.mark.parametrize("reason", MISNAMED)
+def test_what_is_not_there_is_refused_before_the_first_step_with_what_is(job: Job, reason: str) -> None:
+    finished = job.run(training().replace("optimizer.step()", "optimizer.step(); print('stepped')"), MISNAMED[reason])
+    assert finished.exit_code == 3
+    assert reason in finished.only("plan_refused")["text"]
+    assert "stepped" not in finished.stdout
+
+
+def test_a_loader_that_never_came_is_named_with_those_that_did(job: Job) -> None:
+    finished = job.run(training(), {"id": "batch_size", "batch_size": 4, "loaders": [3]})
+    assert finished.only("plan_refused")["text"] == "the script has no data loader 3: it came to data loader 0"
+
+
 def test_another_optimizer_takes_over_the_learning_rate(job: Job) -> None:
     adam = "AdamW(model.parameters(), 0.125)"
     finished = job.run(training(optimizer=adam), {"id": "optimizer", "name": "SGD", "options": {"momentum": 0.5}})

@@ -90,6 +90,7 @@ SECTIONS = [
     suite("torch 2.6", "torch-2.6", "tests/torch", tiers=("ci", "all"), is_second_release=True),
     suite("every version of torch", "tools", "tests/versions", tiers=("all",)),
     suite("programs that people run", "programs", "tests/programs", tiers=("all",)),
+    suite("patches on torch 2.12", "torch-2.12", "tests/patch", tiers=("ci", "all")),
     suite("recomputation on torch 2.12", "torch-2.12", "tests/recompute", tiers=("ci", "all")),
     suite("answers counted again on torch 2.12", "torch-2.12", "tests/verify", tiers=("ci", "all")),
     suite("doctor on torch 2.12", "torch-2.12", "tests/doctor"),

@@ -160,9 +160,18 @@ def _answer_at_exit(techniques: list[dict[str, Any]]) -> None:
         for options in techniques:
             name = str(options.get("id"))
             if name not in _state.answered and _was_due(name, options):
-                refused(name, "the script never came to a place where it could be applied")
+                refused(name, _never_reached(options))
 
     atexit.register(answer)
+
+
+def _never_reached(options: dict[str, Any]) -> str:
+    from vramfit.observe import loaders
+
+    for ordinal in options.get("loaders", []):
+        if not loaders.was_begun(int(ordinal)):
+            return f"the script has no data loader {ordinal}: it came to {loaders.spelled_begun()}"
+    return "the script never came to a place where it could be applied"
 
 
 def _was_due(name: str, options: dict[str, Any]) -> bool:

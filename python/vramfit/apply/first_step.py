@@ -6,6 +6,7 @@ import gc
 import sys
 from typing import Any
 
+from vramfit.apply import near_names
 from vramfit.observe.phases import position
 from vramfit.private import torch as of_torch
 
@@ -35,6 +36,9 @@ def _missed_of_loader(technique: str, options: dict[str, Any]) -> str:
     if technique == "resize_input":
         return "the batches hold neither images nor token sequences"
     wanted = options.get("loaders", [0])
+    trains = technique == "micro_batch" and int(options.get("accumulate", 1)) > 1
+    if trains and not any(loaders.was_begun(int(ordinal)) for ordinal in wanted):
+        return f"the script trains on {loaders.spelled_begun()}, and the plan names {', '.join(map(str, wanted))}"
     if technique == "micro_batch" and all(loaders.was_begun(int(ordinal)) for ordinal in wanted):
         return f"the data loader's batches are not larger than {options.get('micro_batch')}"
     return ""
@@ -61,8 +65,15 @@ def _missing_module(names: list[str]) -> str:
     for name in names:
         path = name[name.rfind("/") + 1 :]  # after the class of a network that is not the first
         if not any(_has(module, path) for module in modules):
-            return f"no model of the script has a module {name}"
+            return f"no model of the script has a module {name}{near_names.instead_of(path, _names_in(modules))}"
     return ""
+
+
+def _names_in(modules: list[Any]) -> set[str]:
+    """Of all modules that no other has, as their own named_modules() spells them."""
+    inner = {id(child) for module in modules for child in of_torch.children.of(module, {}).values()}
+    roots = [module for module in modules if id(module) not in inner]
+    return {name for root in roots for name, _ in root.named_modules() if name}
 
 
 def _has(module: Any, path: str) -> bool:

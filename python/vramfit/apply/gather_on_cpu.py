@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from vramfit import apply
-from vramfit.base import importing, process
+from vramfit.base import events, importing, process
 from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
 from vramfit.private import transformers as of_trainer
@@ -44,6 +44,7 @@ class GatherOnCpu:
             self._lists = found.lists if found is not None else []
             self._moved = [0] * len(self._lists)
             if found is not None and found.lists:
+                events.gathered(found)
                 apply.applied(ID, f"`{found.name}` ({found.line}) is kept on the CPU")
         for index, items in enumerate(self._lists):
             if len(items) < self._moved[index]:  # emptied meanwhile

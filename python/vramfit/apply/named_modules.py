@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vramfit import apply
+from vramfit.apply import near_names
 from vramfit.observe import scopes
 from vramfit.steer import errors
 
@@ -37,7 +38,9 @@ class NamedModules:
         found = {name: modules[name] for name in wanted if name in modules}
         missing = sorted(set(wanted) - set(found))
         if found and missing:
-            apply.refused(self._technique, f"the model has no module {missing[0]}")
+            apply.refused(
+                self._technique, f"the model has no module {missing[0]}{near_names.instead_of(missing[0], modules)}"
+            )
             return {}
         self._found.update(found)
         return found

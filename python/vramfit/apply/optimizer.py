@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vramfit import apply
+from vramfit.apply import near_names
 
 ID = "optimizer"
 # What a replacement takes over from the script's own arguments, where its class has the same argument.
@@ -24,6 +25,12 @@ def _own_arguments(kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     """The script's arguments by name, positional ones included."""
     names = [name for name in inspect.signature(kind.__init__).parameters if name != "self"]
     return {**dict(zip(names, args)), **kwargs}
+
+
+def _kinds(torch: Any) -> dict[str, Any]:
+    base = torch.optim.Optimizer
+    classes = {name: kind for name, kind in vars(torch.optim).items() if isinstance(kind, type)}
+    return {name: kind for name, kind in classes.items() if issubclass(kind, base) and kind is not base}
 
 
 def _means_the_same(target: Any, name: str, value: Any) -> bool:
@@ -56,7 +63,7 @@ def _find(torch: Any, name: str) -> Callable[[], Any] | None:
     """Gives the class, of torch.optim or of a package that is imported when the script makes its optimizer."""
     module, _, kind = name.rpartition(".")
     if not module:
-        target = getattr(torch.optim, kind, None)
+        target = _kinds(torch).get(kind)
         return None if target is None else lambda: target
     if importlib.util.find_spec(module.split(".")[0]) is None:
         return None
@@ -83,19 +90,37 @@ def _replace(torch: Any, find: Callable[[], Any], options: dict[str, Any]) -> No
     base.__new__ = staticmethod(new)
 
 
+def _missing(torch: Any, name: str) -> str:
+    if "." in name:
+        return f"the script's Python has no {name}"
+    return f"this PyTorch has no torch.optim.{name}{near_names.instead_of(name, _kinds(torch))}"
+
+
+def _untaken(kinds: list[Any], options: dict[str, Any]) -> str:
+    """Why these options are none of any of these optimizers; empty where one takes each."""
+    taken = {argument for kind in kinds for argument in _accepted(kind)}
+    for argument in sorted(options.keys() - taken):
+        whose = "no optimizer of torch.optim takes"
+        if len(kinds) == 1:
+            whose = f"torch.optim.{kinds[0].__name__} does not take"
+        return f"{whose} {argument}{near_names.instead_of(argument, taken)}"
+    return ""
+
+
 def install(torch: Any, options: dict[str, Any]) -> None:
     name = options.get("name")
     changed = dict(options.get("options") or {})
-    if name is None:
-        for kind in {k for k in vars(torch.optim).values() if isinstance(k, type)}:
-            if issubclass(kind, torch.optim.Optimizer) and kind is not torch.optim.Optimizer:
-                _change_options(torch, kind, changed)
+    find = None if name is None else _find(torch, str(name))
+    if name is not None and find is None:
+        apply.refused(ID, _missing(torch, str(name)))
         return
-    find = _find(torch, str(name))
-    if find is None:
-        missing = str(name) if "." in str(name) else f"torch.optim.{name}"
-        apply.refused(ID, f"the script's Python has no {missing}")
+    kinds = list(_kinds(torch).values())
+    if name is not None:
+        kinds = [] if find is None or "." in str(name) else [find()]
+    if kinds and (why := _untaken(kinds, changed)):
+        apply.refused(ID, why)
         return
-    if "." not in str(name):
-        _change_options(torch, find(), changed)
-    _replace(torch, find, changed)
+    for kind in kinds:
+        _change_options(torch, kind, changed)
+    if find is not None:
+        _replace(torch, find, changed)

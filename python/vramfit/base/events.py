@@ -13,6 +13,7 @@ batch(loader_pass, batch)          a DataLoader yields
 phase_begin(phase)                 the phase changed
 optimizer_made(optimizer)          a torch optimizer was constructed
 step_counted(number)               one optimizer step, or one batch of an evaluation, ended: the recorder was told
+gathered(found)                    a list was found in which an evaluation gathers (steer/gathering.py)
 before_stop()                      the run is ended here, before its script would end
 """
 
@@ -62,4 +63,5 @@ batch = process.own(Event, "batch")
 phase_begin = process.own(Event, "phase_begin")
 optimizer_made = process.own(Event, "optimizer_made")
 step_counted = process.own(Event, "step_counted")
+gathered = process.own(Event, "gathered")
 before_stop = process.own(Event, "before_stop")

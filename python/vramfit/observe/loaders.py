@@ -237,6 +237,12 @@ def was_begun(ordinal: int) -> bool:
     return ordinal in _state.counts
 
 
+def spelled_begun() -> str:
+    """Those over which a pass was ever begun: "data loaders 0, 1"."""
+    known = sorted(_state.counts)
+    return f"data loader{'s' * (len(known) != 1)} {', '.join(map(str, known))}" if known else "no data loader"
+
+
 def _end(this_pass: Pass) -> None:
     this_pass.last_batch = None
     if this_pass in _state.current:

@@ -6,6 +6,7 @@
 
 #include "devices/time_model.h"
 #include "plan/evaluation.h"
+#include "plan/plan_check.h"
 #include "plan/promise.h"
 #include "plan/techniques/registry.h"
 #include "plan/testing/example_job.h"
@@ -66,6 +67,17 @@ TEST(Techniques, have_distinct_ids_and_are_found_by_them) {
     EXPECT_EQ(find_technique(technique->id()), technique);
   }
   EXPECT_EQ(find_technique("wishful_thinking"), nullptr);
+}
+
+TEST(Techniques, whatever_they_offer_is_a_plan_by_the_schema) {
+  Target target = example_target();
+  target.keep_effective_batch = false;
+  for (const Technique* technique : all_techniques()) {
+    for (const model::Change& change : technique->options(job_for(*technique, target), target)) {
+      const auto checked = check_plan({"", {change}}, "plan.json");
+      EXPECT_TRUE(checked) << technique->id() << ": " << checked.error().what;
+    }
+  }
 }
 
 // The law the search rests on, for every technique.

@@ -1,0 +1,193 @@
+"""`vramfit patch` on scripts as strangers write them: its diff is applied by the real tools. The patched copy, run
+without the plan, needs the same memory and trains the same as the script with the plan."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from product import ROOT, STAGE, VRAMFIT, Finished, Product
+
+SCRIPTS = Path(__file__).resolve().parent / "scripts"
+# Of the peak. A patched loop keeps a name longer, or shorter, than the plan's own.
+MEMORY_TOLERANCE = 0.03
+# Of each sum of weights: the same steps, summed in the same order but where a batch is split.
+WEIGHT_TOLERANCE = 1e-4
+
+MICRO = {"id": "micro_batch", "micro_batch": 4, "accumulate": 2, "loaders": [0]}
+BF16 = {"id": "autocast", "dtype": "bfloat16", "scaler": False}
+# Of tests/patch/scripts/evaluation: the plan moves it with the next batch, the patched script at once.
+ONE_OUTPUT = 8 * 4 * 96 * 96 * 4
+
+
+@dataclass
+class Case:
+    folder: str
+    techniques: list[dict[str, Any]]
+    left: list[str] = field(default_factory=list)  # ids that stay with the plan, in the order of the plan
+    script: str = "train.py"
+    tolerance: float = WEIGHT_TOLERANCE
+    less: int = 0  # bytes that the patched script may need less
+
+    def __str__(self) -> str:
+        return "-".join([self.folder, *(one["id"] for one in self.techniques)])
+
+
+CASES = [
+    Case("functions", [MICRO, {"id": "optimizer", "options": {"foreach": False}}, {"id": "no_grad_validation"}]),
+    Case("functions", [{"id": "micro_batch", "micro_batch": 2, "loaders": [1]}, {"id": "empty_cache"}]),
+    Case("functions", [BF16, {"id": "allocator", "conf": "expandable_segments:True"}], tolerance=1e-2),
+    Case("trainer", [{**MICRO, "micro_batch": 2, "accumulate": 4}, {"id": "checkpoint", "modules": ["blocks.1"]}]),
+    Case(
+        "trainer", [{"id": "offload_activations", "at_least": 4096}, {"id": "release_gradients"}], ["release_gradients"]
+    ),
+    Case("script", [{"id": "checkpoint", "modules": ["0", "1", "3", "4"]}, {"id": "zero_grad_set_to_none"}]),
+    Case("script", [{"id": "resize_input", "scale": 0.5}, {"id": "loader_options", "num_workers": 0}]),
+    Case("script", [{"id": "optimizer", "name": "SGD", "options": {}}, {"id": "batch_size", "batch_size": 4}]),
+    Case(
+        "amp",
+        [{**MICRO, "micro_batch": 256, "accumulate": 4}, {"id": "checkpoint", "modules": ["2", "4"]}],
+        tolerance=1e-3,
+    ),
+    Case(
+        "hugging_face",
+        [MICRO, BF16, {"id": "checkpoint", "modules": ["bert.encoder.layer.0"]}],
+        ["micro_batch", "autocast"],
+    ),
+    Case("evaluation", [{"id": "no_grad_validation"}, {"id": "gather_on_cpu"}], script="test.py", less=ONE_OUTPUT),
+    Case("pair", [BF16, {"id": "optimizer", "options": {"foreach": False}}], tolerance=1e-2),
+    Case("tabs", [{"id": "optimizer", "options": {"foreach": False}}, {**MICRO, "micro_batch": 64}], ["micro_batch"]),
+]
+
+
+def copy_of(product: Product, case: Case, name: str) -> Path:
+    folder = product.folder / name
+    shutil.copytree(SCRIPTS / case.folder, folder)
+    return folder
+
+
+def write_plan(path: Path, techniques: list[dict[str, Any]]) -> Path:
+    path.write_text(json.dumps({"version": 1, "name": "patched", "techniques": techniques}))
+    return path
+
+
+def patch(product: Product, script: Path, plan: Path, *options: str) -> Finished:
+    words = ["patch", str(plan), "--gpu", "rtx3060", *options, "--", sys.executable, script.name]
+    done = subprocess.run(
+        [str(VRAMFIT), *words], cwd=script.parent, env=product.environment(), capture_output=True, text=True
+    )
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+def run(product: Product, script: Path, *options: str) -> tuple[int, list[float]]:
+    """The peak in bytes, and the numbers that the script prints of what it trained."""
+    report = script.parent / "result.json"
+    words = ["run", "--gpu", "rtx3060", "--values", "cpu", "--steps", "all", "--json", str(report), *options]
+    done = subprocess.run(
+        [str(VRAMFIT), *words, "--", sys.executable, script.name],
+        cwd=script.parent,
+        env=product.environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = " ".join(line for line in done.stdout.splitlines() if line.startswith(("weights", "outputs", "mean loss")))
+    numbers = [float(one) for one in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", told)]
+    assert numbers, done.stdout
+    cards = json.loads(report.read_text())["devices"]
+    return max(card["peak_allocated_bytes"] for card in cards), numbers
+
+
+def apply(folder: Path, diff: str, tool: str) -> None:
+    words = {"git": ["git", "apply", "-"], "patch": ["patch", "-p1", "--dry-run"]}[tool]
+    done = subprocess.run(words, cwd=folder, input=diff, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr + diff
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_patched_script_needs_and_trains_what_the_plan_has_it(product: Product, case: Case) -> None:
+    if case.folder == "hugging_face":
+        pytest.importorskip("transformers")
+    with_plan, patched = copy_of(product, case, "with_plan"), copy_of(product, case, "patched")
+    plan = write_plan(product.folder / "plan.json", case.techniques)
+    made = patch(product, patched / case.script, plan)
+    assert made.exit_code == (4 if case.left else 0), made
+    assert re.findall(r"\[✗\] (\w+) is not", made.stderr) == case.left
+    assert all((patched / path.name).read_bytes() == path.read_bytes() for path in (SCRIPTS / case.folder).glob("*.py"))
+    apply(patched, made.stdout, "patch")
+    apply(patched, made.stdout, "git")
+    kept = [one for one in case.techniques if one["id"] not in case.left]
+    planned = write_plan(product.folder / "kept.json", kept)
+    peak, weights = run(product, with_plan / case.script, "--plan", str(planned))
+    peak_patched, weights_patched = run(product, patched / case.script)
+    print(f"{case}: {peak} bytes with the plan, {peak_patched} patched")
+    assert peak * (1 - MEMORY_TOLERANCE) - case.less <= peak_patched <= peak * (1 + MEMORY_TOLERANCE)
+    assert weights_patched == pytest.approx(weights, rel=case.tolerance, abs=1e-4)
+
+
+def test_every_technique_has_a_change_or_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(STAGE / "python"))
+    from vramfit.patch.changes import CHANGES
+
+    schema = json.loads((ROOT / "docs" / "plan.schema.json").read_text())
+    techniques = schema["properties"]["techniques"]["items"]["oneOf"]
+    assert set(CHANGES) == {one["properties"]["id"]["const"] for one in techniques}
+
+
+def test_a_loop_of_a_library_is_refused_by_its_name(product: Product) -> None:
+    case = Case("library", [BF16, {"id": "optimizer", "options": {"foreach": False}}])
+    folder = copy_of(product, case, "job")
+    made = patch(product, folder / "train.py", write_plan(product.folder / "plan.json", case.techniques))
+    assert made.exit_code == 4, made
+    assert "autocast is not: backward() is called by fitlib, not by the script" in made.stderr
+    assert "+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=False)" in made.stdout
+
+
+def test_a_plan_of_which_nothing_can_be_written_changes_nothing(product: Product) -> None:
+    folder = copy_of(product, Case("library", []), "job")
+    made = patch(product, folder / "train.py", write_plan(product.folder / "plan.json", [BF16]))
+    assert (made.exit_code, made.stdout) == (1, ""), made
+
+
+def test_an_autocast_that_the_script_turned_off_is_left_to_the_plan(product: Product) -> None:
+    folder = copy_of(product, Case("script", []), "job")
+    made = patch(product, folder / "train.py", write_plan(product.folder / "plan.json", [BF16]))
+    assert (made.exit_code, made.stdout) == (1, ""), made
+    assert "autocast is not: the script has an autocast of its own, which is off (train.py:21)" in made.stderr
+
+
+def test_a_plan_that_does_not_apply_is_refused(product: Product) -> None:
+    folder = copy_of(product, Case("amp", []), "job")
+    made = patch(product, folder / "train.py", write_plan(product.folder / "plan.json", [BF16]))
+    assert made.exit_code == 3, made
+    assert "the script uses autocast with bfloat16 already" in made.stderr
+
+
+def test_write_keeps_what_was_there(product: Product) -> None:
+    folder = copy_of(product, Case("script", []), "job")
+    before = (folder / "train.py").read_bytes()
+    plan = write_plan(product.folder / "plan.json", [{"id": "batch_size", "batch_size": 4}])
+    made = patch(product, folder / "train.py", plan, "--write")
+    assert made.exit_code == 0, made
+    assert (folder / "train.py.orig").read_bytes() == before
+    assert "loader = DataLoader(TensorDataset(x_all, y_all), 4)" in (folder / "train.py").read_text()
+
+
+def test_output_goes_to_a_file(product: Product) -> None:
+    folder = copy_of(product, Case("script", []), "job")
+    plan = write_plan(product.folder / "plan.json", [{"id": "batch_size", "batch_size": 4}])
+    made = patch(product, folder / "train.py", plan, "--output", str(product.folder / "out.diff"))
+    assert (made.exit_code, made.stdout) == (0, ""), made
+    apply(folder, (product.folder / "out.diff").read_text(), "git")
+
+
+def test_help_has_two_examples(product: Product) -> None:
+    shown = product.call("patch", "--help")
+    assert shown.stdout.count("vramfit patch") >= 2 and shown.exit_code == 0
