@@ -17,7 +17,7 @@ using liveness::EventIndex;
 using model::Held;
 
 // More than that is a recording of minutes, whose blocks would take longer to play than a run takes.
-constexpr std::size_t kMostBlocks = 600000;
+constexpr std::size_t kMostBlocksPlayed = 600000;
 
 Held held_by(const liveness::Block& block) {
   const std::string_view owner = liveness::owner_name(block);
@@ -112,7 +112,7 @@ class ModuleIndex {
 std::shared_ptr<const model::AllocationStream> find_allocation_stream(const RunFacts& facts, int device,
                                                                       const std::string& torch_version) {
   const CardHistory* history = facts.history_of(device);
-  if (history == nullptr || history->blocks.empty() || history->blocks.size() > kMostBlocks) return nullptr;
+  if (history == nullptr || history->blocks.empty() || history->blocks.size() > kMostBlocksPlayed) return nullptr;
   const int process = history->blocks.front().process;
   const auto is_foreign = [&](const liveness::Block& block) { return block.process != process; };
   if (std::ranges::any_of(history->blocks, is_foreign)) return nullptr;
