@@ -21,7 +21,7 @@ struct StreamPlayer::Call {
 
 namespace {
 
-constexpr std::size_t kPhases = 8;
+constexpr std::size_t kMostPhases = 8;
 constexpr double kSameReserved = 0.02;
 constexpr std::uint64_t kPlenty = std::uint64_t{1} << 46;
 // To how near the least card is found, as a share.
@@ -121,7 +121,7 @@ StreamPlayer::Played StreamPlayer::run(const std::vector<Call>& calls, std::size
   std::vector<allocator::BlockId> ids(blocks, allocator::kNoBlock);
   std::vector<std::int64_t> sizes(blocks, 0);
   Played played;
-  played.allocated.assign(kPhases, Bytes());
+  played.allocated.assign(kMostPhases, Bytes());
   std::int64_t allocated = 0;
   for (const Call& call : calls) {
     if (call.is_birth) {
@@ -132,7 +132,7 @@ StreamPlayer::Played StreamPlayer::run(const std::vector<Call>& calls, std::size
       }
       sizes[call.block] = call.bytes;
       allocated += call.bytes;
-      Bytes& most = played.allocated[call.phase % kPhases];
+      Bytes& most = played.allocated[call.phase % kMostPhases];
       most = std::max(most, Bytes(allocated));
       played.reserved = std::max(played.reserved, Bytes(static_cast<std::int64_t>(simulator.reserved_bytes())));
     } else if (call.bytes < 0) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "model/recording.h"
 #include "plan/stream/repeats.h"
 
 namespace vramfit::plan {
@@ -27,11 +28,8 @@ constexpr std::array<base::Bytes model::Holdings::*, model::kHeldCount> kFields 
     &model::Holdings::optimizer,  &model::Holdings::inputs,     &model::Holdings::activations,
     &model::Holdings::workspaces, &model::Holdings::temporaries};
 
-constexpr std::array<std::string_view, 5> kPhases = {"load", "train", "validate", "test", "save"};
-constexpr std::array<std::string_view, 5> kStages = {"other", "forward", "backward", "optimizer", "input"};
-
-std::size_t index_in(const std::array<std::string_view, 5>& names, std::string_view name) {
-  return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+std::size_t index_of_stage(std::string_view name) {
+  return static_cast<std::size_t>(std::ranges::find(model::kStageNames, name) - model::kStageNames.begin());
 }
 
 base::Bytes held_as(const model::Holdings& holdings, std::size_t held) {
@@ -45,14 +43,14 @@ void find_shares(const std::vector<model::StagePeak>& before, const std::vector<
   for (auto& phase : shares) {
     for (auto& stage : phase) stage.fill(1);
   }
-  for (std::size_t phase = 0; phase < kPhases.size(); ++phase) {
+  for (std::size_t phase = 0; phase < model::kPhaseNames.size(); ++phase) {
     for (std::size_t held = 0; held < model::kHeldCount; ++held) {
       base::Bytes most;  // where most of it is there, its share is known best
       std::optional<double> of_phase;
       for (int round = 0; round < 2; ++round) {
         for (std::size_t i = 0; i < before.size() && i < after.size(); ++i) {
-          if (before[i].phase != kPhases[phase]) continue;
-          const std::size_t stage = index_in(kStages, before[i].stage);
+          if (before[i].phase != model::kPhaseNames[phase]) continue;
+          const std::size_t stage = index_of_stage(before[i].stage);
           const base::Bytes was = held_as(before[i].holdings, held), is = held_as(after[i].holdings, held);
           if (was <= base::Bytes()) continue;
           const double share = static_cast<double>(is.count()) / static_cast<double>(was.count());
