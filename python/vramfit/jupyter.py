@@ -119,7 +119,7 @@ def show_measured(ipython: Any, torch: Any, cell: str) -> str:
         torch.cuda.reset_peak_memory_stats(card)
         before[card] = torch.cuda.memory_allocated(card)
     ipython.run_cell(cell)
-    rows = [("card", "before", "peak allocated", "peak reserved")]
+    rows: list[tuple[str, ...]] = [("card", "before", "peak allocated", "peak reserved")]
     for card in cards:
         torch.cuda.synchronize(card)
         name = f"{card}, {torch.cuda.get_device_name(card)}"

@@ -251,6 +251,24 @@ def test_badly_written_python_fails(root: Path, tmp_path: Path) -> None:
     assert subprocess.run([ruff, "format", "--check", *config, ugly], capture_output=True).returncode == 1
 
 
+@pytest.mark.parametrize(
+    "made, said",
+    [
+        ("TrainingEnd(steps=1, samples='many')", '"samples" to "TrainingEnd" has incompatible type "str"'),
+        ("TrainingEnd(steps=1)", 'Missing named argument "samples"'),
+        ("TrainingEnd(steps=1, samples=2, epochs=3)", 'Unexpected keyword argument "epochs"'),
+        ("ModuleStates(bytes=[[0, 1, 2]])", 'expected "ModuleBytes"'),
+        ("TrainingEnd(steps=1, samples=2)", ""),
+    ],
+)
+def test_a_note_of_other_types_than_the_contracts_fails(root: Path, tmp_path: Path, made: str, said: str) -> None:
+    (tmp_path / "writes.py").write_text(f"from vramfit.contract import notes as said\n\nsaid.{made}\n")
+    command = [Path(sys.executable).parent / "mypy", f"--config-file={root / 'pyproject.toml'}", "--no-incremental"]
+    done = subprocess.run([*command, tmp_path / "writes.py"], cwd=root, capture_output=True, text=True)
+    assert done.returncode == (1 if said else 0), done.stdout
+    assert said in done.stdout
+
+
 RUNNER_PROBE = """
 import sys
 sys.path.insert(0, {tools!r})

@@ -44,6 +44,11 @@ def check_python(tier: str) -> Outcome:
     return run_check([ruff, "check", "--quiet", *files]) + run_check([ruff, "format", "--check", "--quiet", *files])
 
 
+def check_types(tier: str) -> Outcome:
+    """What pyproject.toml asks of mypy: above all that notes are made with the types of the contract."""
+    return run_check([python_environments.tool("mypy"), "--no-incremental", "--no-error-summary"])
+
+
 def without_precompiled(command: str) -> str:
     """g++'s precompiled headers, which tests and what they share are compiled with, are nothing to clang."""
     return re.sub(r" -Winvalid-pch| -include \S*cmake_pch\.hxx", "", command)
@@ -127,6 +132,7 @@ SECTIONS = [
     Section("machine paths", lambda tier: run_tool("check_paths")),
     Section("format of C++", check_format),
     Section("format and lint of Python", check_python),
+    Section("types of notes", check_types),
     # Beside the tests of Python: some of them wait for something most of the time.
     Section("clang-tidy", check_tidy, tiers=("ci", "all"), is_unnoticed=True),
 ]

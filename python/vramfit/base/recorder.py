@@ -94,7 +94,7 @@ def note(line: str) -> None:
     _note(line.encode("utf-8", "replace").replace(b"\0", b" "))
 
 
-def watch_lines(watch: Callable[[Any, int], bool] | None) -> bool:
+def watch_lines(watch: Callable[[Any, int], Any] | None) -> bool:
     """Has each line of wanted code told once; `watch` must live on. None ends it. In this thread."""
     return bool(_watch_lines(ctypes.c_void_p(id(watch)) if watch is not None else None))
 

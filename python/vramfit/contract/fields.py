@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Union
+from typing import TYPE_CHECKING, Any, ClassVar, Union
+
+if TYPE_CHECKING:
+    from typing import dataclass_transform
+else:  # Python 3.9 has no such name, and none of it is needed while a job runs
+
+    def dataclass_transform(**_: Any) -> Any:
+        return lambda kind: kind
+
 
 Bytes = int  # from 0 on
 Address = int  # of device memory
@@ -10,14 +18,12 @@ Scalar = Union[str, float, bool, None]  # an option of an optimizer
 Number = Union[float, str]  # "nan", "inf" and "-inf" too: JSON has none of them
 
 
-class Row:
-    """A JSON array of fixed length: its annotations name its places. Never made: who writes one writes a list."""
-
-
+@dataclass_transform(kw_only_default=True)
 class Record:
     """A JSON object. Fields are given by their names; one without a default must be given.
 
-    Raises `TypeError` for a field that is missing, or that no annotation names.
+    Raises `TypeError` for a field that is missing, or that no annotation names. Types are looked at by mypy (`./test`),
+    not while a job runs.
     """
 
     def __init__(self, **fields: Any) -> None:
@@ -43,8 +49,14 @@ class Note(Record):
         cls.kind = kind
 
 
+class Row(Record):
+    """A JSON array of fixed length: its annotations name its places, and each must be given."""
+
+
 def plain(value: Any) -> Any:
     """For `json.dumps(..., default=plain)`: a note with its kind, a record, or the text of anything else."""
     if isinstance(value, Note):
         return {"kind": value.kind, **vars(value)}
+    if isinstance(value, Row):
+        return [getattr(value, name) for name in type(value).__annotations__]
     return dict(vars(value)) if isinstance(value, Record) else str(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from dataclasses import asdict
 from typing import Any
 
 from vramfit.base import events, frames, notes, process
@@ -55,7 +54,7 @@ def look(*_: Any) -> None:
             said.CheckpointLoad(
                 **facts,
                 kept_bytes=sum(size for _, size in extra),
-                holder=asdict(holder),
+                holder=holder.told(),
                 final=True,
             )
         )

@@ -42,7 +42,7 @@ def _out_of_memory(device: int, tried: int, device_total: int, device_free: int)
             phase=recorder.PHASE_NAMES[position.phase],
             device=device,
             at_ns=time.monotonic_ns(),
-            tensors=[entry for entry in groups.describe(left) if entry["bytes"] >= _MIN_BYTES],
+            tensors=[entry for entry in groups.describe(left) if entry.bytes >= _MIN_BYTES],
         )
     )
 

@@ -108,7 +108,7 @@ class Generations:
                 kept += old + new
         return kept
 
-    def _write(self, kept: list[Any], longer: list[dict[str, Any]]) -> None:
+    def _write(self, kept: list[Any], longer: list[said.HeldGraph]) -> None:
         self._notes += 1
         notes.note(
             said.KeptAcrossSteps(

@@ -7,10 +7,10 @@ are counted at the end of steps, and names compared.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 from vramfit.base import frames
+from vramfit.contract import notes as said
 from vramfit.diagnose import live_tensors
 from vramfit.observe.holders import Holder
 
@@ -27,7 +27,7 @@ class Lengths:
         self._counts: dict[tuple[str, str], list[int]] = {}
         self._told: set[tuple[str, str]] = set()
 
-    def measure(self) -> list[dict[str, Any]]:
+    def measure(self) -> list[said.HeldGraph]:
         """Entries for a note: graphs that had more nodes at each of the last steps."""
         found = []
         now: dict[tuple[str, str], list[int]] = {}
@@ -40,12 +40,12 @@ class Lengths:
                 self._told.add(key)
                 holder = Holder(kind=kind, name=name, where=where, chain=[f"{kind} {name}"])
                 found.append(
-                    {
-                        "holder": asdict(holder),
-                        "nodes_before": history[0],
-                        "nodes_after": history[-1],
-                        "counted_all": complete,
-                    }
+                    said.HeldGraph(
+                        holder=holder.told(),
+                        nodes_before=history[0],
+                        nodes_after=history[-1],
+                        counted_all=complete,
+                    )
                 )
         self._counts = now
         return found

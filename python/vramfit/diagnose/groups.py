@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
+from vramfit.contract import notes as said
 from vramfit.diagnose import live_tensors
 from vramfit.observe import holders, owners
 
@@ -15,7 +15,7 @@ _MAX_SEARCHED = 24  # tensors whose holders are searched in one note
 _MAX_LISTED = 12
 
 
-def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[dict[str, Any]]:
+def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[said.HeldTensors]:
     """Entries for notes: the largest kinds of tensor first, each with the holder of one of them.
 
     Only one tensor of a kind (shape, type, operation) is traced at first; where kinds are few, more of each.
@@ -27,7 +27,7 @@ def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[dict[str, A
     share = max(1, _MAX_SEARCHED // max(1, len(chosen)))
     traced = [tensor for kind in chosen for tensor in kind[:share]]
     found = iter(holders.find(traced, [*hidden, tensors, chosen, *kinds.values(), *chosen]))
-    entries: list[dict[str, Any]] = []
+    entries: list[said.HeldTensors] = []
     for kind in chosen:
         by_name: dict[str, tuple[holders.Holder, list[Any]]] = {}
         for tensor in kind[:share]:
@@ -38,22 +38,22 @@ def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[dict[str, A
             entries.append(_entry(holder, held + (rest if len(by_name) == 1 else [])))
         if rest and len(by_name) > 1:
             entries.append(_entry(holders.Holder(), rest))
-    return sorted(entries, key=lambda entry: -entry["bytes"])
+    return sorted(entries, key=lambda entry: -entry.bytes)
 
 
 def _bytes(tensors: list[Any]) -> int:
     return sum({owners.address_of(tensor): live_tensors.storage_bytes(tensor) for tensor in tensors}.values())
 
 
-def _entry(holder: holders.Holder, tensors: list[Any]) -> dict[str, Any]:
+def _entry(holder: holders.Holder, tensors: list[Any]) -> said.HeldTensors:
     first = tensors[0]
     signature = live_tensors.signature_of(first)
-    return {
-        "holder": asdict(holder),
-        "address": owners.address_of(first),
-        "shape": str(signature),
-        "tensors": len(tensors),
-        "bytes": _bytes(tensors),
-        "has_graph": bool(signature.operation),
-        "operation": signature.operation,
-    }
+    return said.HeldTensors(
+        holder=holder.told(),
+        address=owners.address_of(first),
+        shape=str(signature),
+        tensors=len(tensors),
+        bytes=_bytes(tensors),
+        has_graph=bool(signature.operation),
+        operation=signature.operation,
+    )

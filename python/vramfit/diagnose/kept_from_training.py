@@ -54,7 +54,7 @@ def _inventory(but: set[int]) -> dict[str, Any] | None:
         "at_ns": time.monotonic_ns(),
         "allocated_bytes": recorder.allocated(),
         "gradient_bytes": _gradient_bytes(),
-        "tensors": [entry for entry in groups.describe(left) if entry["bytes"] >= _MIN_BYTES],
+        "tensors": [entry for entry in groups.describe(left) if entry.bytes >= _MIN_BYTES],
     }
 
 

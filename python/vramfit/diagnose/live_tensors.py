@@ -26,11 +26,12 @@ class Signature:
 
 
 def is_tensor(value: Any) -> bool:
-    return _is_tensor_type(type(value))
+    kind: Any = type(value)
+    return _is_tensor_type(kind)
 
 
 @functools.cache
-def _is_tensor_type(kind: type) -> bool:
+def _is_tensor_type(kind: Any) -> bool:
     return sys.modules["torch"].Tensor in kind.__mro__ and not storages.is_shell(kind)
 
 

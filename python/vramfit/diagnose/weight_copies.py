@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import asdict
 from typing import Any
 
 from vramfit.base import events, notes, recorder
@@ -45,7 +44,7 @@ def _step_counted(number: int) -> None:
             step=number,
             at_ns=time.monotonic_ns(),
             address=owners.address_of(first),
-            holder=asdict(holder),
+            holder=holder.told(),
             tensors=len(found),
             bytes=size,
         )

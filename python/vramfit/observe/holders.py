@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vramfit.base import frames
+from vramfit.contract import notes as said
 from vramfit.private import torch as of_torch
 
 _MAX_LEVELS = 12
@@ -38,6 +39,10 @@ class Holder:
     container: str = ""
     length: int = -1
     chain: list[str] = field(default_factory=list)
+
+    def told(self) -> said.Holder:
+        """For a note."""
+        return said.Holder(**vars(self))
 
 
 @dataclass

@@ -11,6 +11,7 @@ from typing import Any
 from vramfit.base import events, frames, notes, process, recorder
 from vramfit.base.recorder import FORWARD, TEST, TRAIN, VALIDATE
 from vramfit.contract import notes as said
+from vramfit.contract.fields import Scalar
 from vramfit.observe import loaders, owners, phases, quiet_forwards, scopes
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
@@ -25,7 +26,7 @@ class _State:
         self.said: set[tuple[str, int]] = set()
         self.steps: dict[int, int] = {}
         self.facts: dict[str, Any] = {}
-        self.loaders: dict[int, list[dict[str, Any]]] = {}  # shapes of a loader's first batch, by its ordinal
+        self.loaders: dict[int, list[said.TensorShape]] = {}  # shapes of a loader's first batch, by its ordinal
         self.first_optimizer: int | None = None  # id of the one that stepped first
         self.counted: tuple[int, int, int, int] | None = None  # the batch of an evaluation that was counted last
         self.meter: _Meter | None = None
@@ -45,9 +46,9 @@ def _once(kind: str, key: int) -> bool:
 # -- loaders
 
 
-def _shapes(batch: Any) -> list[dict[str, Any]]:
+def _shapes(batch: Any) -> list[said.TensorShape]:
     return [
-        {"name": name, "shape": list(tensor.shape), "dtype": str(tensor.dtype).replace("torch.", "")}
+        said.TensorShape(name=name, shape=list(tensor.shape), dtype=str(tensor.dtype).replace("torch.", ""))
         for name, tensor in owners.tensors_in(batch)[:16]
     ]
 
@@ -96,7 +97,7 @@ def _batch_size(loader: Any) -> int | None:
 # -- models
 
 
-def _blocks(root: Any, prefix: str) -> list[dict[str, Any]]:
+def _blocks(root: Any, prefix: str) -> list[said.ModuleBlock]:
     """Child modules worth a technique of their own: large ones, and those repeated in a list."""
     total = sum(p.numel() for p in filter(scopes.is_there, root.parameters())) or 1
     blocks = []
@@ -110,12 +111,12 @@ def _blocks(root: Any, prefix: str) -> list[dict[str, Any]]:
         repeated = siblings if siblings > 1 and children else 1
         if children and (parameters * 100 >= total or repeated > 1):
             blocks.append(
-                {
-                    "name": prefix + name,
-                    "class_name": type(module).__name__,
-                    "parameters": parameters,
-                    "repeated": repeated,
-                }
+                said.ModuleBlock(
+                    name=prefix + name,
+                    class_name=type(module).__name__,
+                    parameters=parameters,
+                    repeated=repeated,
+                )
             )
     return blocks[:_MAX_BLOCKS]
 
@@ -304,10 +305,10 @@ def _on_training_step(optimizer: Any) -> None:
 def _on_step_end(optimizer: Any) -> None:
     if not _once("optimizer", id(optimizer)):
         return
-    options = {
+    options: dict[str, Scalar] = {
         key: value
         for key, value in optimizer.param_groups[0].items()
-        if key != "params" and isinstance(value, (int, float, bool, str, tuple, type(None)))
+        if key != "params" and isinstance(value, (int, float, bool, str, type(None)))
     }
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     notes.note(

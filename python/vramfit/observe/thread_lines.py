@@ -21,7 +21,8 @@ def _for_line(line: int, function: Callable[..., Any], *args: Any, **kwargs: Any
 
 
 def install() -> None:
-    start, submit = threading.Thread.start, ThreadPoolExecutor.submit
+    start: Any = threading.Thread.start
+    submit: Any = ThreadPoolExecutor.submit
 
     @functools.wraps(start)
     def start_for_line(self: Any) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vramfit.base import frames, notes, process
+from vramfit.contract import notes as said
 from vramfit.diagnose import groups, live_tensors
 from vramfit.observe import owners
 from vramfit.on_oom import history, waymarks
@@ -33,7 +34,7 @@ class RefusedAllocation:
     total: int
     free: int
     stack: list[dict[str, Any]]
-    held: list[dict[str, Any]] = field(default_factory=list)  # as in notes: tensors by holder
+    held: list[said.HeldTensors] = field(default_factory=list)
     owned: dict[str, int] = field(default_factory=dict)  # weights, buffers, gradients, optimizer, tensors
     allocated: int = 0
     reserved: int = 0
@@ -115,13 +116,13 @@ def _measure(moment: RefusedAllocation) -> None:
 
 def _take_snapshot(moment: RefusedAllocation) -> None:
     moment.snapshot = of_torch.take_snapshot()
-    wanted = {entry["address"]: entry for entry in moment.held}
+    wanted = {entry.address: entry for entry in moment.held}
     for segment in moment.snapshot.get("segments", ()):
         address = segment["address"]
         for block in segment["blocks"]:
             entry = wanted.get(block.get("address", address))
             if entry is not None:
-                entry["line"] = _script_line(block.get("frames", ()))
+                entry.line = _script_line(block.get("frames", ()))
             address += block["size"]
 
 
@@ -162,7 +163,7 @@ def _find_owners(moment: RefusedAllocation) -> None:
     rest = list(live_tensors.without(live_tensors.find_all(), set(where) | waymarks.storages()))
     rest = [tensor for tensor in rest if tensor.device.index == moment.device]
     described = groups.describe(rest)
-    moment.held = [entry for entry in described if entry["bytes"] >= _MIN_BYTES] or described[:3]
+    moment.held = [entry for entry in described if entry.bytes >= _MIN_BYTES] or described[:3]
     for address, owner in where.items():
         moment.owned[owner] = moment.owned.get(owner, 0) + sizes[address]
     named = {owners.address_of(tensor): live_tensors.storage_bytes(tensor) for tensor in rest}

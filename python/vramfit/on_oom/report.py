@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from vramfit.base import process
+from vramfit.contract import notes as said
+from vramfit.contract.fields import plain
 from vramfit.on_oom import waymarks
 from vramfit.on_oom.refused_allocation import RefusedAllocation, collected
 from vramfit.steer import errors
@@ -79,7 +81,7 @@ def _write_json(folder: Path, moment: RefusedAllocation, error: BaseException | 
         message=str(error) if error is not None else None,
         uncaught=error is not None,
     )
-    (folder / "report.json").write_text(json.dumps(known, indent=1, default=str), encoding="utf-8")
+    (folder / "report.json").write_text(json.dumps(known, indent=1, default=plain), encoding="utf-8")
 
 
 def owners_text(moment: RefusedAllocation) -> str:
@@ -99,13 +101,13 @@ def owners_text(moment: RefusedAllocation) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _held_line(entry: dict[str, Any]) -> str:
-    holder = entry["holder"]
-    name = holder["name"] or ("only autograd" if holder["kind"] == "graph" else "not found")
-    where = f" ({holder['kind']}, {holder['where']})" if holder["where"] else f" ({holder['kind']})"
-    count = f"{entry['tensors']} x " if entry["tensors"] > 1 else ""
-    line = f", made at {entry['line']}" if entry.get("line") else ""
-    return f"{_size(entry['bytes']):>11}  {name}{where}: {count}{entry['shape']}{line}"
+def _held_line(entry: said.HeldTensors) -> str:
+    holder = entry.holder
+    name = holder.name or ("only autograd" if holder.kind == "graph" else "not found")
+    where = f" ({holder.kind}, {holder.where})" if holder.where else f" ({holder.kind})"
+    count = f"{entry.tensors} x " if entry.tensors > 1 else ""
+    line = f", made at {entry.line}" if entry.line else ""
+    return f"{_size(entry.bytes):>11}  {name}{where}: {count}{entry.shape}{line}"
 
 
 def _size(size: float) -> str:

@@ -34,14 +34,15 @@ def is_oom(error: BaseException) -> bool:
     return kind is not None and isinstance(error, kind)
 
 
-def stack_of(trace: TracebackType | None) -> list[dict[str, Any]]:
+def stack_of(trace: TracebackType | None) -> list[said.StackFrame]:
     """The frames of a traceback, innermost last, without ours."""
     frames = []
     for summary in traceback.extract_tb(trace):
         if is_ours(summary.filename) or summary.filename.startswith("<frozen"):
             continue
         code = summary.line or linecache.getline(summary.filename, summary.lineno or 0).strip()
-        frames.append({"file": summary.filename, "line": summary.lineno, "function": summary.name, "code": code})
+        line = summary.lineno or 0
+        frames.append(said.StackFrame(file=summary.filename, line=line, function=summary.name, code=code))
     return frames[-_MAX_FRAMES:]
 
 
@@ -83,7 +84,7 @@ def _oom_behind(error: BaseException) -> BaseException | None:
 
 
 @notes.guarded("errors.loading")
-def _model_on_its_way(error: BaseException) -> dict[str, Any] | None:
+def _model_on_its_way(error: BaseException) -> said.Loading | None:
     from vramfit.observe.ownership import loading
 
     return loading.progress(sys.modules["torch"], error.__traceback__)

@@ -133,14 +133,14 @@ class Record:
                 if before is not None and len(before) == min(parameter.numel(), _VALUES):
                     after = self._sample(parameter)
                     self._write("update", f"{number}.{index}", [b - a for a, b in zip(before, after)])
-        for index, buffer in self._buffers():
+        for name, buffer in self._buffers():
             after = self._sample(buffer)
-            before = (self._buffers_before or {}).get(index, [0.0] * len(after))
-            self._write("buffer", index, [b - a for a, b in zip(before, after)])
-        for index, key, tensor in self._averages():
+            began = (self._buffers_before or {}).get(name, [0.0] * len(after))
+            self._write("buffer", name, [b - a for a, b in zip(began, after)])
+        for name, key, tensor in self._averages():
             after = self._sample(tensor)
-            before = self._weights_before.get(key, [0.0] * len(after))
-            self._write("average", index, [b - a for a, b in zip(before, after)])
+            began = self._weights_before.get(key, [0.0] * len(after))
+            self._write("average", name, [b - a for a, b in zip(began, after)])
         notes.note(said.TrainingEnd(steps=self._begun.get(0, 0), samples=self._samples))
 
     # -- evaluations

@@ -57,13 +57,22 @@ def _note_modules(inner: Any, root: scopes.Root, number: int) -> None:
         buffers = [b for b in module.buffers(recurse=False) if scopes.is_there(b) and id(b) not in seen]
         seen.update(map(id, own), map(id, buffers))
         _state.parameters.update({id(p): (number, index) for p in own})
-        rows.append([name, type(module).__name__, sum(_local(p).numel() for p in own), _bytes(own), _bytes(buffers)])
+        rows.append(
+            said.ListedModule(
+                name=name,
+                class_name=type(module).__name__,
+                parameters=sum(_local(p).numel() for p in own),
+                parameter_bytes=_bytes(own),
+                buffer_bytes=_bytes(buffers),
+            )
+        )
     notes.note(said.ModuleList(root=number, prefix=root.prefix, modules=rows))
 
 
-def _note_sums(kind: type[said.Note], sums: dict[tuple[int, int], int]) -> None:
+def _note_sums(kind: type[said.ModuleGradients] | type[said.ModuleStates], sums: dict[tuple[int, int], int]) -> None:
     if sums:
-        notes.note(kind(bytes=[[root, index, total] for (root, index), total in sums.items()]))
+        rows = [said.ModuleBytes(root=root, module=index, bytes=total) for (root, index), total in sums.items()]
+        notes.note(kind(bytes=rows))
 
 
 def note_gradients() -> None:

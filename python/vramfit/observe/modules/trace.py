@@ -95,10 +95,10 @@ class _Storages:
     def numbers_of(self, tensors: list[Any]) -> list[int]:
         return sorted({number for number in map(self.number_of, tensors) if number >= 0})
 
-    def alive(self, numbers: set[int]) -> list[list[int]]:
+    def alive(self, numbers: set[int]) -> list[said.TraceAlive]:
         """Of these, those on a card that something still holds, with the sizes of their blocks."""
         return [
-            [number, -(-self.sizes[number] // _GRAIN_BYTES) * _GRAIN_BYTES]
+            said.TraceAlive(storage=number, bytes=-(-self.sizes[number] // _GRAIN_BYTES) * _GRAIN_BYTES)
             for number in sorted(numbers)
             if self.sizes[number] and not self._references[number].expired()
         ]
@@ -115,9 +115,9 @@ class Trace:
         self._root = root
         self._indices = indices
         self._sees_operators = sees_operators
-        self._frames: list[list[Any]] = []
+        self._frames: list[said.TraceFrame] = []
         self._open: list[int] = []
-        self._operators: list[list[Any]] = []
+        self._operators: list[said.TraceOperator] = []
         self._names: dict[str, int] = {}
         self._storages = _Storages()
         self._made: set[int] = set()
@@ -149,7 +149,10 @@ class Trace:
             self._close(self._open.pop(), result)
         if self._sees_operators:
             outputs = owners.tensors_in(result)
-            self._outputs = [[self._storages.number_of(tensor), name, _bytes_of(tensor)] for name, tensor in outputs]
+            self._outputs = [
+                said.TraceOutput(storage=self._storages.number_of(tensor), name=name, bytes=_bytes_of(tensor))
+                for name, tensor in outputs
+            ]
 
     def enter(self, module: Any, args: Any, kwargs: Any = None) -> None:
         if threading.get_ident() != self._thread:
@@ -158,7 +161,12 @@ class Trace:
         around = self._open[-1] if self._open else -1
         shapes = [_shape(tensor) for _, tensor in owners.tensors_in(args, kwargs or {})[:_MOST_SHAPES]]
         self._open.append(len(self._frames))
-        self._frames.append([index, around, time.monotonic_ns(), 0, 0, shapes, []])
+        began = time.monotonic_ns()
+        self._frames.append(
+            said.TraceFrame(
+                module=index, around=around, began_ns=began, ended_ns=0, output_bytes=0, inputs=shapes, outputs=[]
+            )
+        )
 
     def leave(self, module: Any, result: Any) -> None:
         # The model's own frame is closed by end().
@@ -167,9 +175,10 @@ class Trace:
 
     def _close(self, number: int, result: Any) -> None:
         outputs = [tensor for _, tensor in owners.tensors_in(result)]
-        self._frames[number][3] = time.monotonic_ns()
-        self._frames[number][4] = sum(map(_bytes_of, outputs))
-        self._frames[number][6] = [_shape(tensor) for tensor in outputs[:_MOST_SHAPES]]
+        frame = self._frames[number]
+        frame.ended_ns = time.monotonic_ns()
+        frame.output_bytes = sum(map(_bytes_of, outputs))
+        frame.outputs = [_shape(tensor) for tensor in outputs[:_MOST_SHAPES]]
 
     def _see(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
         if self._is_cut or threading.get_ident() != self._thread:
@@ -185,16 +194,16 @@ class Trace:
         name = of_torch.schema.of(func).name.removeprefix("aten::")
         work = work_of(func, args, kwargs, out, inputs + outputs)
         self._operators.append(
-            [
-                self._open[-1] if self._open else 0,
-                self._names.setdefault(name, len(self._names)),
-                reads,
-                writes,
-                work.forward,
-                work.backward,
-                work.number,
-                work.touched_bytes,
-            ]
+            said.TraceOperator(
+                frame=self._open[-1] if self._open else 0,
+                name=self._names.setdefault(name, len(self._names)),
+                reads=reads,
+                writes=writes,
+                forward_flops=work.forward,
+                backward_flops=work.backward,
+                number=work.number,
+                touched_bytes=work.touched_bytes,
+            )
         )
 
     def write(self, phase: str) -> None:

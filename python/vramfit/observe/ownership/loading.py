@@ -12,6 +12,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from vramfit.base import process
+from vramfit.contract import notes as said
 from vramfit.observe import scopes
 from vramfit.observe.ownership import storages, walk
 from vramfit.private import torch as of_torch
@@ -24,13 +25,13 @@ class _State:
     KEEPS = process.ALL
 
     def __init__(self) -> None:
-        self.seen: dict[str, Any] | None = None  # what was being built at the last OOM
+        self.seen: said.Loading | None = None  # what was being built at the last OOM
 
 
 _state = process.own(_State)
 
 
-def progress(torch: Any, trace: TracebackType | None) -> dict[str, Any] | None:
+def progress(torch: Any, trace: TracebackType | None) -> said.Loading | None:
     """From the traceback of the error, outermost frame first. None: no model was being put on the card."""
     frames = list(_frames(trace))
     if any(_is_of_module(frame) and frame.f_code.co_name in _CALLS for frame in frames):
@@ -59,7 +60,7 @@ def _is_of_module(frame: FrameType) -> bool:
     return frame.f_code.co_filename.replace("\\", "/").endswith(_MODULE_FILE)
 
 
-def _moved(torch: Any, frames: list[FrameType]) -> dict[str, Any] | None:
+def _moved(torch: Any, frames: list[FrameType]) -> said.Loading | None:
     selves = [
         frame.f_locals.get("self")
         for frame in frames
@@ -75,7 +76,7 @@ def _name_within(root: Any, module: Any) -> str:
     return next((name for name, each in root.named_modules() if each is module), "")
 
 
-def _loaded(torch: Any, frames: list[FrameType]) -> dict[str, Any] | None:
+def _loaded(torch: Any, frames: list[FrameType]) -> said.Loading | None:
     """The outermost frame with a variable for a model that is only partly there."""
     for frame in frames:
         for value in list(frame.f_locals.values()):
@@ -107,28 +108,27 @@ def _chain(torch: Any, frames: list[FrameType]) -> list[Any]:
     return chain
 
 
-def _built(torch: Any, frames: list[FrameType]) -> dict[str, Any] | None:
+def _built(torch: Any, frames: list[FrameType]) -> said.Loading | None:
     chain = _chain(torch, frames)
     if not chain:
         return None
-    return {
-        "how": "built",
-        "root": type(chain[0]).__name__,
-        "module": " > ".join(type(each).__name__ for each in chain) if len(chain) > 1 else "",
-        "on_card_bytes": _bytes_on_card(walk.living().modules),
-        "to_come_bytes": None,
-    }
+    return said.Loading(
+        how="built",
+        root=type(chain[0]).__name__,
+        module=" > ".join(type(each).__name__ for each in chain) if len(chain) > 1 else "",
+        on_card_bytes=_bytes_on_card(walk.living().modules),
+    )
 
 
-def _told(how: str, root: Any, module: str) -> dict[str, Any]:
+def _told(how: str, root: Any, module: str) -> said.Loading:
     on_card, to_come = _sizes(root)
-    return {
-        "how": how,
-        "root": type(scopes.unwrap(root)).__name__,
-        "module": module,
-        "on_card_bytes": on_card,
-        "to_come_bytes": to_come,
-    }
+    return said.Loading(
+        how=how,
+        root=type(scopes.unwrap(root)).__name__,
+        module=module,
+        on_card_bytes=on_card,
+        to_come_bytes=to_come,
+    )
 
 
 def _sizes(model: Any) -> tuple[int, int]:

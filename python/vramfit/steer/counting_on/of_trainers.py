@@ -76,8 +76,8 @@ def tested_in(module: Any, attribute: str, now: int, end: int | None) -> set[int
     for method in vars(type(module)).values():
         code = getattr(method, "__code__", None)
         source = source_of(code) if code is not None else None
-        scope = scope_at(source, code) if source is not None else None
-        if scope is None:
+        scope = scope_at(source, code) if source is not None and code is not None else None
+        if scope is None or code is None:
             continue
         names = {**method.__globals__, code.co_varnames[0]: module} if code.co_argcount else method.__globals__
         tests = targets.tests_in(scope)

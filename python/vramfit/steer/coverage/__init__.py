@@ -98,13 +98,13 @@ def tell(stack: Stack | None) -> None:
     )
 
 
-def find(stack: list[tuple[FrameType, int]], torch: Any) -> list[dict[str, Any]]:
+def find(stack: list[tuple[FrameType, int]], torch: Any) -> list[said.UnreachedLines]:
     """Gaps that a longer run may reach: `{file, line, last_line, function, code, when, card}`."""
     sources = _read_sources()
     varying, touching = Varying(sources), Touching(sources, torch)
     once = Once(sources)
     places = _places(stack)
-    found: list[dict[str, Any]] = []
+    found: list[said.UnreachedLines] = []
     for source in sources:
         for gap in source.gaps():
             when = _may_come(gap, source, varying, once, places)
@@ -122,7 +122,7 @@ def find(stack: list[tuple[FrameType, int]], torch: Any) -> list[dict[str, Any]]
     for crossing in crossings.find(sources, stack):
         card = touching.judge([crossing.statement], crossing.source.name)
         found.append(_entry_of_side(crossing, card))
-    return sorted(found, key=lambda entry: ("yes", "unknown", "no").index(entry["card"]))[:_MAX_GAPS]
+    return sorted(found, key=lambda entry: ("yes", "unknown", "no").index(entry.card))[:_MAX_GAPS]
 
 
 def _read_sources() -> list[Source]:
@@ -176,41 +176,41 @@ def _contains(scope: ast.AST, line: int) -> bool:
     return getattr(scope, "lineno", 0) <= line <= (getattr(scope, "end_lineno", 0) or 0)
 
 
-def _entry(gap: Gap, source: Source, first: ast.stmt, when: str, card: str) -> dict[str, Any]:
+def _entry(gap: Gap, source: Source, first: ast.stmt, when: str, card: str) -> said.UnreachedLines:
     code = ast.unparse(first).split("\n")[0].strip()
     last = gap.statements[-1]
-    return {
-        "file": source.name,
-        "line": first.lineno,
-        "last_line": last.end_lineno or last.lineno,
-        "place": frames.spelled(source.name, first.lineno, gap.function),
-        "code": code[:120],
-        "when": when[:120],
-        "why": _rhythm(gap.test) if gap.decided_for else None,
-        "card": card,
-    }
+    return said.UnreachedLines(
+        file=source.name,
+        line=first.lineno,
+        last_line=last.end_lineno or last.lineno,
+        place=frames.spelled(source.name, first.lineno, gap.function),
+        code=code[:120],
+        when=when[:120],
+        why=_rhythm(gap.test) if gap.decided_for else None,
+        card=card,
+    )
 
 
-def _entry_of_side(crossing: crossings.Crossing, card: str) -> dict[str, Any]:
+def _entry_of_side(crossing: crossings.Crossing, card: str) -> said.UnreachedLines:
     """Its line was executed: `once` tells readers that this is about the other side of it."""
     line = crossing.expression.lineno
-    return {
-        "file": crossing.source.name,
-        "line": line,
-        "last_line": crossing.expression.end_lineno or line,
-        "place": frames.spelled(crossing.source.name, line, crossing.function),
-        "code": ast.unparse(crossing.expression)[:120],
-        "when": f"once {crossing.counter} is {crossing.limit:,g}",
-        "why": None,
-        "card": card,
-    }
+    return said.UnreachedLines(
+        file=crossing.source.name,
+        line=line,
+        last_line=crossing.expression.end_lineno or line,
+        place=frames.spelled(crossing.source.name, line, crossing.function),
+        code=ast.unparse(crossing.expression)[:120],
+        when=f"once {crossing.counter} is {crossing.limit:,g}",
+        why=None,
+        card=card,
+    )
 
 
 def _lines_spanned(node: ast.expr) -> range:
     return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
-def _find_parts(source: Source, varying: Varying, once: Once, touching: Touching) -> Iterable[dict[str, Any]]:
+def _find_parts(source: Source, varying: Varying, once: Once, touching: Touching) -> Iterable[said.UnreachedLines]:
     """Branches that share a line with their test, on lines that were executed."""
     known = lines.seen.masks.sort(source.name, within_lines.find(source.tree))
     for branch in (*known.not_reached, *known.unknown):
@@ -226,23 +226,24 @@ def _find_parts(source: Source, varying: Varying, once: Once, touching: Touching
             yield _entry_of_part(branch, source, f"{branch.when()}: whether it was run is not known", UNKNOWN)
 
 
-def _entry_of_part(branch: within_lines.Branch, source: Source, when: str, card: str) -> dict[str, Any]:
+def _entry_of_part(branch: within_lines.Branch, source: Source, when: str, card: str) -> said.UnreachedLines:
     """Its line was executed: readers go by `column`, from 1."""
     gap = Gap(branch.statements(), branch.function, branch.test, branch.decided_for, branch.scope)
     line, column = branch.begin()
     entry = _entry(gap, source, gap.statements[0], when, card)
-    entry["why"] = None if card == UNKNOWN else entry["why"]
-    return {**entry, "line": line, "column": column + 1}
+    entry.why = None if card == UNKNOWN else entry.why
+    entry.line, entry.column = line, column + 1
+    return entry
 
 
-def _parts(sources: list[Source]) -> dict[str, list[list[int]]]:
+def _parts(sources: list[Source]) -> dict[str, list[said.LinePart]]:
     """Lines and columns of branches within a line that were run."""
-    found: dict[str, list[list[int]]] = {}
+    found: dict[str, list[said.LinePart]] = {}
     for source in sources:
         known = lines.seen.masks.sort(source.name, within_lines.find(source.tree))
         places = sorted(branch.begin() for branch in known.reached)
         if places:
-            found[source.name] = [[line, column + 1] for line, column in places]
+            found[source.name] = [said.LinePart(line=line, column=column + 1) for line, column in places]
     return found
 
 
@@ -264,16 +265,16 @@ def _rhythm(test: ast.expr | None) -> str | None:
     return f"every {period:,} steps" if "step" in counted or "iter" in counted else f"every {period:,} rounds"
 
 
-def _as_ranges(seen: dict[str, list[int]]) -> dict[str, list[list[int]]]:
-    """[3, 4, 5, 9] -> [[3, 5], [9, 9]]"""
-    ranges: dict[str, list[list[int]]] = {}
+def _as_ranges(seen: dict[str, list[int]]) -> dict[str, list[said.LineRange]]:
+    """[3, 4, 5, 9] -> 3 to 5, 9 to 9"""
+    ranges: dict[str, list[said.LineRange]] = {}
     for file, numbers in seen.items():
         rows = ranges.setdefault(file, [])
         for number in numbers:
-            if rows and rows[-1][1] == number - 1:
-                rows[-1][1] = number
+            if rows and rows[-1].last == number - 1:
+                rows[-1].last = number
             else:
-                rows.append([number, number])
+                rows.append(said.LineRange(first=number, last=number))
     return ranges
 
 

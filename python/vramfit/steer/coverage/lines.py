@@ -108,7 +108,7 @@ class _Children:
             return
         with open(self._path, "rb") as text:
             for line in text:
-                kind, *what = json.loads(line) if line.endswith(b"\n") else [""]
+                kind, *what = json.loads(line) if line.endswith(b"\n") else [""]  # type: str, Any
                 if kind == "line":
                     seen.executed.setdefault(what[0], set()).add(what[1])
                 elif kind:

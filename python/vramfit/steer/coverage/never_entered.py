@@ -29,8 +29,8 @@ def find(sources: Iterable[Source], entered: set[tuple[str, str, int]]) -> Itera
         for node in ast.walk(source.tree):
             is_known = isinstance(node, ast.Lambda) and node.lineno in source.seen
             if is_known and (source.name, "<lambda>", node.lineno) not in entered:
-                body = ast.copy_location(ast.Expr(node.body), node.body)
-                yield source, Gap([body], "<lambda>", None), "when this lambda is called"
+                whole = ast.copy_location(ast.Expr(node.body), node.body)
+                yield source, Gap([whole], "<lambda>", None), "when this lambda is called"
 
 
 def _was_entered(source: Source, function: Function, entered: set[tuple[str, str, int]]) -> bool:

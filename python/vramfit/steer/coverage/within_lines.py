@@ -29,7 +29,7 @@ Scope = Union[ast.FunctionDef, ast.AsyncFunctionDef, None]
 class Branch:
     """What is run only when `test` comes out as `decided_for`, or when there is a round of a loop."""
 
-    nodes: tuple[ast.AST, ...]
+    nodes: tuple[ast.stmt | ast.expr, ...]
     test: ast.expr
     decided_for: bool
     function: str
@@ -44,7 +44,7 @@ class Branch:
         return f"if {ast.unparse(self.test)} gives anything" if self.is_loop else when(self.test, self.decided_for)
 
     def statements(self) -> list[ast.stmt]:
-        return [node if isinstance(node, ast.stmt) else ast.copy_location(ast.Expr(node), node) for node in self.nodes]  # type: ignore[type-var]
+        return [ast.copy_location(ast.Expr(node), node) if isinstance(node, ast.expr) else node for node in self.nodes]
 
 
 def when(test: ast.expr, decided_for: bool) -> str:
@@ -173,7 +173,7 @@ def _find_in(node: ast.AST, function: str, scope: Scope) -> Iterator[Branch]:
         yield from _find_in(child, function, scope)
 
 
-def _branches_of(node: ast.AST) -> Iterator[tuple[tuple[ast.AST, ...], ast.expr, bool]]:
+def _branches_of(node: ast.AST) -> Iterator[tuple[tuple[ast.stmt | ast.expr, ...], ast.expr, bool]]:
     if isinstance(node, (ast.If, ast.While)):
         yield _on_line_of(node.test, node.body), node.test, True
     elif isinstance(node, (ast.For, ast.AsyncFor)):
@@ -192,16 +192,17 @@ def _parts(node: ast.expr) -> list[ast.expr]:
     return node.values if isinstance(node, ast.BoolOp) else [node]
 
 
-def _on_line_of(test: ast.expr, body: list[ast.stmt]) -> tuple[ast.AST, ...]:
+def _on_line_of(test: ast.expr, body: list[ast.stmt]) -> tuple[ast.stmt | ast.expr, ...]:
     return tuple(body) if body[0].lineno == test.end_lineno else ()
 
 
 def _calls_of(code: CodeType) -> Iterator[Call]:
     for instruction in dis.get_instructions(code):
         positions = instruction.positions if instruction.opname in _CALLS else None  # type: ignore[attr-defined]
-        if positions is not None and None not in positions:
-            begin, end = (positions.lineno, positions.col_offset), (positions.end_lineno, positions.end_col_offset)
-            yield Call(instruction.offset, begin, end)
+        known = [place for place in positions or () if place is not None]
+        if len(known) == 4:
+            line, end_line, column, end_column = known
+            yield Call(instruction.offset, (line, column), (end_line, end_column))
 
 
 def _makes(branch: Branch, call: Call) -> bool:

@@ -176,12 +176,15 @@ def _candidates(loader: Any, sizes: dict[int, int]) -> Iterator[list[int]]:
     if size is not None and by_chance:
         yield heapq.nlargest(size, sizes, key=lambda index: sizes[index])
         return
-    batches = list(itertools.islice(iter(loader.batch_sampler), _MAX_BATCHES))
-    known = [batch for batch in batches if any(index in sizes for index in batch)]
+    batches: list[list[int]] = list(itertools.islice(iter(loader.batch_sampler), _MAX_BATCHES))
+    known: list[list[int]] = [batch for batch in batches if any(index in sizes for index in batch)]
     if not known:
         return
-    yield list(max(known, key=lambda batch: len(batch) * max(sizes.get(index, 0) for index in batch)))
-    yield list(max(known, key=lambda batch: sum(sizes.get(index, 0) for index in batch)))
+
+    padded = max(known, key=lambda batch: len(batch) * max(sizes.get(index, 0) for index in batch))
+    ragged = max(known, key=lambda batch: sum(sizes.get(index, 0) for index in batch))
+    yield list(padded)
+    yield list(ragged)
 
 
 def _look_at_stream(loader: Any, until: float) -> dict[str, Any]:

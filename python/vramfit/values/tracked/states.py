@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -24,7 +25,7 @@ class _Functions:
     def __init__(self) -> None:
         library = find_library()
         assert library is not None
-        place = [ctypes.c_void_p, ctypes.c_size_t]
+        place: list[Any] = [ctypes.c_void_p, ctypes.c_size_t]
         self.track = library.vramfit_gpu_track_values
         self.state = library.vramfit_gpu_value_state
         self.state.argtypes, self.state.restype = place, ctypes.c_uint32
