@@ -89,8 +89,8 @@ struct PhaseOutlook {
 
 struct Outlook {
   std::vector<PhaseOutlook> phases;
-  Bytes needs;  // the largest of them: the smallest card it should run on
-  Bytes uses;   // what it takes when memory is plenty: with the cache
+  Bytes needs;           // the largest of them: the smallest card it should run on
+  Bytes uses;            // what it takes when memory is plenty: with the cache
   Bytes allocated = {};  // by tensors, at most; 0 where it was added up
   bool operator==(const Outlook&) const = default;
 };
