@@ -121,7 +121,7 @@ std::shared_ptr<const model::AllocationStream> find_allocation_stream(const RunF
   stream->blocks.reserve(history->blocks.size());
   for (const liveness::Block& block : history->blocks) {
     stream->blocks.push_back({block.born, block.freed ? block.died : model::kStreamEnd, modules.of_scope(block.scope),
-                              block.size.count(), block.phase, block.stage, held_by(block)});
+                              block.size.count(), block.phase, block.stage, held_by(block), block.product});
   }
   stream->modules = std::move(modules).take();
   stream->torch_version = torch_version;

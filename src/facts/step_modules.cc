@@ -36,7 +36,8 @@ struct Part {
   EventIndex released = 0;              // in backward; 0: holds nothing
   Bytes held;                           // from its forward to its backward
   Bytes borrowed;                       // what it was given and would be gone without it
-  double macs = 0, bytes = 0;
+  Bytes products;                       // of its forward
+  double macs = 0, bytes = 0, operators = 0;
 };
 
 class PartFinder {
@@ -93,6 +94,8 @@ class PartFinder {
       part.begin = std::min(part.begin, block.born);
       part.last = std::max(part.last, block.born);
       part.bytes += static_cast<double>(block.size.count());
+      part.operators += 1;
+      if (block.product) part.products += block.size;
       if (!is_held) continue;
       part.held += block.size;
       part.released = std::max(part.released, block.died);
@@ -247,8 +250,10 @@ model::StepModule describe(const CardHistory& history, const Part& part, EventIn
   module.freed = part.held - find_kept(part) - part.borrowed;
   module.forward_peak = find_highest(history, begin, part.last + 1);
   module.after_peak = find_highest(history, part.last + 1, part.next);
+  module.products = part.products;
   module.macs = part.macs;
   module.bytes = part.bytes;
+  module.operators = part.operators;
   if (!backward.runs(index)) return module;
   module.backward_peak = backward.peak(index);
   module.repeat_rise = std::max(backward.level_before(index) - module.freed - before, Bytes());

@@ -21,6 +21,7 @@ std::int64_t subtract_wrapping(std::int64_t left, std::int64_t right) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) - static_cast<std::uint64_t>(right));
 }
 
+constexpr std::size_t kMostMade = 4;     // of the last blocks before a product: copies of its inputs, result, workspace
 constexpr std::uint8_t kMostCards = 64;  // 255 is the host; anything else from here on is no card of any machine
 
 // Builds one card's history from its events in the order of time.
@@ -60,21 +61,33 @@ class HistoryBuilder {
     const auto next = static_cast<EventIndex>(history_.levels.size());
     for (const auto& [address, index] : of.blocks) history_.blocks[index].died = next;
     for (const auto& [address, index] : of.segments) history_.segments[index].died = next;
+    for (auto& [thread, made] : of.made) settle(made);
     if (device_.count() >= 0) device_ -= of.reserved + of.context + of.libraries;
     of = Process{};
   }
 
   CardHistory take() && {
+    for (Process& of : processes_) {
+      for (auto& [thread, made] : of.made) settle(made);
+    }
     mark_cublas_workspaces();
     return std::move(history_);
   }
 
  private:
+  // What a thread has allocated since its last product. The result of a product is the last of it that outlives the
+  // call: its workspace, allocated later, is given back at once.
+  struct Made {
+    std::vector<std::size_t> blocks;
+    bool is_multiplied = false;  // the product is under way, or was the last thing that happened
+  };
+
   struct Process {
     bool uses_card = false;
     Bytes allocated, reserved, context, libraries;
     std::map<std::uint64_t, std::size_t> blocks;    // address -> living block
     std::map<std::uint64_t, std::size_t> segments;  // address -> living segment
+    std::map<std::uint32_t, Made> made;             // by thread
   };
 
   void apply_kind(const vf_record& record, int process) {
@@ -113,6 +126,12 @@ class HistoryBuilder {
       case VF_RECORD_TAG:
         tag(record, of);
         break;
+      case VF_RECORD_MATMUL:
+      case VF_RECORD_CONVOLUTION:
+        if (Made& made = of.made[record.thread]; !made.blocks.empty() && is_of_weights(record, process)) {
+          made.is_multiplied = true;
+        }
+        break;
       case VF_RECORD_MARK:
         history_.marks.push_back({now_, std::string(recordings_[static_cast<std::size_t>(process)].text(record.text))});
         break;
@@ -141,7 +160,28 @@ class HistoryBuilder {
     block.scope = record.scope;
     block.line = record.line;
     block.thread = record.thread;
+    Made& made = of.made[record.thread];
+    if (made.is_multiplied) settle(made);
+    if (made.blocks.size() == kMostMade) made.blocks.erase(made.blocks.begin());
+    made.blocks.push_back(history_.blocks.size());
     history_.blocks.push_back(block);
+  }
+
+  // By the function that did it (virtual_gpu/cublas, cublaslt). Batched products are mostly those within attention,
+  // whose results are large for the work that they take.
+  bool is_of_weights(const vf_record& record, int process) const {
+    if (record.kind == VF_RECORD_CONVOLUTION) return true;
+    const std::string_view function = recordings_[static_cast<std::size_t>(process)].text(record.text);
+    return function == "gemm" || function == "gemmEx" || function == "cublasLtMatmul";
+  }
+
+  void settle(Made& made) {
+    if (made.is_multiplied) {
+      const auto lives = [&](std::size_t index) { return !history_.blocks[index].freed; };
+      const auto last = std::find_if(made.blocks.rbegin(), made.blocks.rend(), lives);
+      if (last != made.blocks.rend()) history_.blocks[*last].product = true;
+    }
+    made = Made{};
   }
 
   bool end_life(const vf_record& record, Process& of) {

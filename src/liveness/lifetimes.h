@@ -40,6 +40,8 @@ struct Block {
   std::uint32_t scope = 0, line = 0, tag = 0;  // string ids of its recording
 
   bool freed = false;  // by PyTorch, not by the end of its process
+  // A product of two matrices or a convolution wrote it: allocated just before, and not the call's workspace.
+  bool product = false;
 
   bool lives_at(EventIndex at) const { return born <= at && at < died; }
 };

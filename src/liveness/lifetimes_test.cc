@@ -56,6 +56,33 @@ TEST(Lifetimes, a_tag_inside_a_block_names_it_even_after_the_peak) {
   EXPECT_EQ(history.blocks[1].owner, VF_OWNER_UNKNOWN);
 }
 
+// A copy of the input, the result, the workspace that is given back; then an operator of another kind.
+TEST(Lifetimes, the_result_of_a_product_is_the_last_block_before_it_that_outlives_the_call) {
+  RecordingBuilder builder;
+  builder.alloc(1000, 100).alloc(2000, 100).alloc(3000, 100);
+  builder.emit(VF_RECORD_CONVOLUTION).free(3000).alloc(4000, 100);
+  builder.alloc(5000, 100).emit(VF_RECORD_MATMUL, VF_F32, 0, "gemmEx");
+  builder.alloc(6000, 100).emit(VF_RECORD_MATMUL, VF_F32, 0, "gemmStridedBatchedEx").alloc(7000, 100);
+  const std::vector recordings = {builder.build()};
+  const auto history = build_histories(recordings).at(0);
+  std::vector<bool> products;
+  for (const Block& block : history.blocks) products.push_back(block.product);
+  EXPECT_EQ(products, (std::vector{false, true, false, false, true, false, false}));
+}
+
+TEST(Lifetimes, a_product_into_memory_that_was_there_marks_nothing) {
+  RecordingBuilder builder;
+  const auto multiply = [&] { builder.emit(VF_RECORD_MATMUL, VF_F32, 0, "gemm"); };
+  builder.alloc(1000, 100);
+  multiply();
+  builder.alloc(2000, 100).free(2000);
+  multiply();
+  const std::vector recordings = {builder.build()};
+  const auto history = build_histories(recordings).at(0);
+  EXPECT_TRUE(history.blocks[0].product);
+  EXPECT_FALSE(history.blocks[1].product);
+}
+
 TEST(Lifetimes, processes_on_one_card_are_merged_by_time_and_added) {
   RecordingBuilder first, second;
   first.at(0).alloc(1000, 100).at(10).free(1000);

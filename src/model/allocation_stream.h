@@ -34,6 +34,7 @@ struct StreamBlock {
   std::int64_t bytes = 0;
   std::uint8_t phase = 0, stage = 0;  // enum vf_phase, vf_stage
   Held held = Held::kTemporaries;
+  bool product = false;  // of matrices, or a convolution's result
   bool operator==(const StreamBlock&) const = default;
 };
 

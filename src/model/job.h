@@ -53,14 +53,16 @@ struct StepModule {
   std::string name;  // as in named_modules() of the root module
   int parent = -1;   // index of the module around it, which comes before it; -1: none
   bool may_repeat = true;
-  Bytes freed;          // not held any more from its forward to its backward when it is checkpointed; may be negative
-  Bytes forward_peak;   // from its beginning to its last allocation
-  Bytes after_peak;     // from there to the beginning of the next module
-  Bytes backward_peak;  // while its backward ran
-  Bytes repeat_peak;    // when its forward is run again before that, with nothing else changed
-  Bytes repeat_rise;    // so much higher than in its first forward stands the card then
-  double macs = 0;      // multiply-adds of its forward
-  double bytes = 0;     // allocated by its forward
+  Bytes freed;           // not held any more from its forward to its backward when it is checkpointed; may be negative
+  Bytes forward_peak;    // from its beginning to its last allocation
+  Bytes after_peak;      // from there to the beginning of the next module
+  Bytes backward_peak;   // while its backward ran
+  Bytes repeat_peak;     // when its forward is run again before that, with nothing else changed
+  Bytes repeat_rise;     // so much higher than in its first forward stands the card then
+  Bytes products;        // written by products of matrices and convolutions in its forward, whether or not it is held
+  double macs = 0;       // multiply-adds of its forward
+  double bytes = 0;      // allocated by its forward
+  double operators = 0;  // that allocated something in it
   bool operator==(const StepModule&) const = default;
 };
 

@@ -50,7 +50,14 @@ constexpr SettingSchema kBatchSize[] = {
 constexpr SettingSchema kAutocast[] = {
     {.name = "dtype", .form = kText, .meaning = "computed in", .words = kHalfTypes, .left_out = "\"bfloat16\""},
     {.name = "scaler", .form = kFlag, .meaning = "the loss is scaled; left out: in float16"}};
-constexpr SettingSchema kCheckpoint[] = {needed_modules()};
+constexpr std::string_view kKept[] = {"products"};
+constexpr SettingSchema kCheckpoint[] = {
+    needed_modules(),
+    {.name = "keep",
+     .form = kText,
+     .meaning = "what is not worked out again: results of products of matrices and of convolutions; left out: nothing",
+     .words = kKept,
+     .since = 2}};
 constexpr SettingSchema kOffload[] = {kModules,
                                       {.name = "at_least",
                                        .form = kWhole,

@@ -106,6 +106,54 @@ def test_checkpointing_gives_the_same_weights_dropout_and_batch_statistics(job: 
     assert finished.of_kind("precision")[-1]["checkpointing"] is True
 
 
+SELECTIVE = """
+    import json, torch
+    from torch import nn
+    torch.manual_seed(0)
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.norm = nn.Conv2d(4, 4, 3, padding=1), nn.BatchNorm2d(4)
+            self.attend, self.mix, self.drop = nn.MultiheadAttention(4, 2), nn.Linear(4, 4), nn.Dropout(0.3)
+        def forward(self, x):
+            x = nn.functional.gelu(self.norm(self.conv(x)))
+            rows = x.flatten(2).permute(2, 0, 1)
+            rows = rows + self.drop(self.attend(rows, rows, rows)[0])
+            return x + self.drop(torch.tanh(self.mix(rows) * 2)).permute(1, 2, 0).reshape(x.shape)
+    model = nn.Sequential(Block(), Block(), Block(), nn.Flatten(), nn.Linear(256, 3)).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    held = 0
+    for step in range(3):
+        before = torch.cuda.memory_allocated()
+        loss = model(torch.randn(16, 4, 8, 8, device="cuda")).square().mean()
+        held = torch.cuda.memory_allocated() - before  # of the last step: workspaces of libraries are there since the first
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    values = {name: value.tolist() for name, value in model.state_dict().items()}
+    print(json.dumps({"values": values, "held": held}))
+"""
+
+
+@pytest.mark.by_release
+def test_blocks_that_keep_their_products_train_the_same_and_hold_less(job: Job) -> None:
+    card = {"card": 4 << 30, "VRAMFIT_VALUES": "cpu"}
+    plain = job.run(SELECTIVE, **card).output()
+    names = ["0", "1", "2"]
+    kept = job.run(SELECTIVE, {"id": "checkpoint", "modules": names, "keep": "products"}, **card)
+    whole = job.run(SELECTIVE, {"id": "checkpoint", "modules": names}, **card).output()
+    assert "but for their products" in kept.only("plan_applied")["text"]
+    assert kept.output()["values"] == plain["values"]
+    assert whole["held"] < kept.output()["held"] < 0.8 * plain["held"]
+
+
+def test_a_product_that_is_changed_in_place_is_never_worked_on_silently(job: Job) -> None:
+    middle = "nn.Sequential(nn.Linear(12, 12), nn.ReLU(inplace=True)),"
+    finished = job.run(training(middle), {"id": "checkpoint", "modules": ["2"], "keep": "products"})
+    assert finished.exit_code != 0
+    assert "mutated" in finished.stderr
+
+
 def test_checkpointed_modules_within_checkpointed_modules_train_the_same(job: Job) -> None:
     middle = "nn.Sequential(nn.Linear(12, 12), nn.BatchNorm1d(12), nn.Sequential(nn.Linear(12, 12), nn.Dropout(0.3))),"
     plain = job.run(training(middle)).output()

@@ -4,13 +4,16 @@ Random state is restored for the second run, so dropout repeats. Batch norm woul
 in the second run they are left alone. Inputs are those of the first run: a list that grew since is as it was then, and
 a tensor that was changed in place is an error of autograd's. Results equal those without checkpointing.
 A module that talks to other ranks is not run again: the plan is refused.
+
+With `keep` "products" the results of products of matrices and of convolutions stay from the first run, and what lies
+between them is worked out again (PyTorch's selective activation checkpointing).
 """
 
 from __future__ import annotations
 
 import atexit
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from itertools import chain
 from typing import Any
 
@@ -22,6 +25,7 @@ from vramfit.observe import scopes
 from vramfit.private import torch as of_torch
 
 ID = "checkpoint"
+_FIRST_SELECTIVE = (2, 4)  # create_selective_checkpoint_contexts
 
 
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
@@ -93,6 +97,26 @@ def _watches_ranks(torch: Any) -> AbstractContextManager[Any]:
     return Watch()
 
 
+# Of `torch.ops.aten`: products of two matrices and convolutions. Batched products are mostly those within attention, whose
+# results are large for the work that they take; src/liveness/lifetimes.cc counts the same.
+_PRODUCTS = ("mm", "addmm", "_scaled_mm", "convolution")
+
+
+def _kept_products(torch: Any) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """For the first run, which stores them, and for the second, which takes them."""
+    aten = torch.ops.aten
+    kept = [getattr(aten, name).default for name in _PRODUCTS if hasattr(aten, name)]
+    return torch.utils.checkpoint.create_selective_checkpoint_contexts(kept)
+
+
+@contextmanager
+def _both(first: AbstractContextManager[Any], second: AbstractContextManager[Any]) -> Iterator[None]:
+    with ExitStack() as entered:
+        entered.enter_context(first)
+        entered.enter_context(second)
+        yield
+
+
 def _run_again_in_backward(module: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
     """A module's forward, checkpointed while it trains. Its hooks and its place in the model stay as they are."""
     import torch
@@ -103,12 +127,26 @@ def _run_again_in_backward(module: Any, forward: Any, *args: Any, **kwargs: Any)
     norms = [m for m in module.modules() if isinstance(m, of_torch.batch_norm.get())]
 
     def contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-        return _watches_ranks(torch), _frozen_statistics(norms)
+        first, second = _watches_ranks(torch), _frozen_statistics(norms)
+        if not _state.keeps_products:
+            return first, second
+        storing, taking = _kept_products(torch)
+        return _both(first, storing), _both(second, taking)
 
     calls = _Calls(forward, args, kwargs)
     leaves, calls.leaves = calls.leaves, []  # checkpoint() holds them, as long as they are needed
     anchor = _anchor(torch, module, leaves)
     return torch.utils.checkpoint.checkpoint(calls, anchor, *leaves, use_reentrant=False, context_fn=contexts)
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.keeps_products = False
+
+
+_state = process.own(_State)
 
 
 class Checkpoint:
@@ -133,10 +171,15 @@ class Checkpoint:
         if getattr(config, "use_cache", None):
             config.use_cache = False  # a cache filled twice would be wrong; transformers does the same
         names = self.named.names
-        apply.applied(ID, f"{len(names)} modules run again in backward: {', '.join(names[:8])}")
+        but = " but for their products" if _state.keeps_products else ""
+        apply.applied(ID, f"{len(names)} modules run again in backward{but}: {', '.join(names[:8])}")
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:
+    _state.keeps_products = options.get("keep") == "products"
+    if _state.keeps_products and tuple(map(int, torch.__version__.split(".")[:2])) < _FIRST_SELECTIVE:
+        apply.refused(ID, f"PyTorch {torch.__version__} has no selective checkpointing: 2.4 and later have")
+        return
     technique = process.own(Checkpoint, options)
     events.root_enter.listen(technique.enter)
     atexit.register(technique.named.at_end)

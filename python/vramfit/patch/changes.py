@@ -153,6 +153,8 @@ def _scale_losses(editing: Editing) -> None:
 
 def checkpoint(editing: Editing, options: Options) -> None:
     wanted = [str(name) for name in options["modules"]]
+    if options.get("keep"):
+        raise Unpatchable("results that are kept go by PyTorch's selective checkpointing, which takes more than a line")
     if other := [name for name in wanted if "/" in name]:
         raise Unpatchable(f"{other[0]} is of a second model")
     if not editing.places.optimizers:

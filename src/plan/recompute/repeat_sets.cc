@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <utility>
 
 #include "devices/time_model.h"
 #include "plan/recompute/solver.h"
@@ -14,10 +16,13 @@ constexpr int kBudgetsBetween = 8;
 constexpr double kWorthARun = 0.03;
 // checkpoint() saves and restores random state and packs what is saved: some twenty calls from Python.
 constexpr double kSecondsPerRepeat = 20 * devices::kSecondsPerLaunch;
+// Each operator of such a module, in both of its runs, goes through a mode in Python that looks at it: some twenty
+// microseconds, which is four small launches.
+constexpr double kLaunchesOfWatching = 2 * 4;
 constexpr double kForwardTouches = 2;  // a tensor is written once and read by the next operator
 
-struct RepeatSet {
-  std::vector<std::size_t> modules;
+struct PricedSet {
+  RepeatSet set;
   double cost = 0;
   Bytes peak;
 };
@@ -28,22 +33,62 @@ double all_macs(const model::StepModules& step) {
   return sum;
 }
 
-void add_set(const model::StepModules& step, const std::vector<double>& costs, Bytes budget,
-             std::vector<RepeatSet>& sets) {
-  auto answer = find_repeats(step, costs, budget);
-  if (!answer.repeats || answer.repeats->modules.empty()) return;
-  const Bytes peak = peak_with(step, answer.repeats->modules);
-  sets.push_back({std::move(answer.repeats->modules), answer.repeats->cost, peak});
+// What is run again within another module's second run has no results of products left from the first.
+bool is_nested(const model::StepModules& step, const std::vector<std::size_t>& chosen) {
+  return std::ranges::any_of(chosen, [&](std::size_t index) {
+    int outer = step.modules[index].parent;
+    while (outer >= 0 && !std::ranges::binary_search(chosen, static_cast<std::size_t>(outer))) {
+      outer = step.modules[static_cast<std::size_t>(outer)].parent;
+    }
+    return outer >= 0;
+  });
 }
 
+// The cheapest sets for budgets, of modules that keep the same.
+class SetFinder {
+ public:
+  SetFinder(const model::Job& job, const model::Card& card, Kept kept)
+      : step_(kept == Kept::kProducts ? with_products_kept(*job.step_modules) : *job.step_modules),
+        costs_(repeat_seconds(job, card, kept)),
+        kept_(kept) {}
+
+  std::vector<PricedSet> find(const std::vector<Bytes>& budgets) && {
+    const Bytes least = find_least_peak(step_, costs_);
+    const Bytes range = step_.peak - least;
+    const auto worth = static_cast<std::int64_t>(static_cast<double>(step_.peak.count()) * kWorthARun);
+    if (range.count() >= worth) {
+      for (int i = 0; i < kBudgetsBetween; ++i) add(least + Bytes(range.count() * i / kBudgetsBetween));
+      std::erase_if(sets_, [&](const PricedSet& each) { return (step_.peak - each.peak).count() < worth; });
+    }
+    for (const Bytes budget : budgets) add(budget);
+    return std::move(sets_);
+  }
+
+ private:
+  void add(Bytes budget) {
+    const auto answer = find_repeats(step_, costs_, budget);
+    if (!answer.repeats || answer.repeats->modules.empty()) return;
+    const std::vector<std::size_t>& chosen = answer.repeats->modules;
+    if (kept_ == Kept::kProducts && is_nested(step_, chosen)) return;
+    PricedSet found{{{}, kept_}, answer.repeats->cost, peak_with(step_, chosen)};
+    for (const std::size_t index : chosen) found.set.modules.push_back(step_.modules[index].name);
+    sets_.push_back(std::move(found));
+  }
+
+  model::StepModules step_;
+  std::vector<double> costs_;
+  Kept kept_;
+  std::vector<PricedSet> sets_;
+};
+
 // Of those that free no more than another one, the cheapest.
-void drop_the_beaten(std::vector<RepeatSet>& sets) {
-  std::ranges::sort(sets, {}, [](const RepeatSet& set) { return std::pair(set.peak, set.cost); });
+void drop_the_beaten(std::vector<PricedSet>& sets) {
+  std::ranges::sort(sets, {}, [](const PricedSet& each) { return std::pair(each.peak, each.cost); });
   double cheapest = 0;
   bool is_first = true;
-  std::erase_if(sets, [&](const RepeatSet& set) {
-    const bool is_beaten = !is_first && set.cost >= cheapest;
-    if (!is_beaten) cheapest = set.cost;
+  std::erase_if(sets, [&](const PricedSet& each) {
+    const bool is_beaten = !is_first && each.cost >= cheapest;
+    if (!is_beaten) cheapest = each.cost;
     is_first = false;
     return is_beaten;
   });
@@ -52,45 +97,38 @@ void drop_the_beaten(std::vector<RepeatSet>& sets) {
 
 }  // namespace
 
-std::vector<double> repeat_seconds(const model::Job& job, const model::Card& card) {
+std::vector<double> repeat_seconds(const model::Job& job, const model::Card& card, Kept kept) {
   std::vector<double> costs;
   if (!job.step_modules) return costs;
   const double macs = all_macs(*job.step_modules);
   const double forward_share = macs > 0 ? 1 / (3 * macs) : 0;  // of a step's multiply-adds a third is forward's
   for (const model::StepModule& module : job.step_modules->modules) {
     model::StepWork work;
-    const double share = std::max(0.0, module.macs) * forward_share;
-    for (std::size_t i = 0; i < work.macs.size(); ++i) work.macs[i] = job.work.macs[i] * share;
-    work.matmul_bytes = job.work.matmul_bytes * share;
-    work.other_bytes = module.bytes * kForwardTouches;
+    if (kept == Kept::kNothing) {
+      const double share = std::max(0.0, module.macs) * forward_share;
+      for (std::size_t i = 0; i < work.macs.size(); ++i) work.macs[i] = job.work.macs[i] * share;
+      work.matmul_bytes = job.work.matmul_bytes * share;
+      work.other_bytes = module.bytes * kForwardTouches;
+    } else {  // they are read, not written
+      work.other_bytes = module.bytes * kForwardTouches - static_cast<double>(module.products.count());
+      work.launches = kLaunchesOfWatching * module.operators;
+    }
     costs.push_back(devices::estimate_step_seconds(card, work) + kSecondsPerRepeat);
   }
   return costs;
 }
 
-std::vector<std::vector<std::string>> find_repeat_sets(const model::Job& job, const model::Card& card,
-                                                       const std::vector<Bytes>& budgets) {
+std::vector<RepeatSet> find_repeat_sets(const model::Job& job, const model::Card& card,
+                                        const std::vector<Bytes>& budgets) {
   if (!job.step_modules) return {};
-  const model::StepModules& step = *job.step_modules;
-  const std::vector<double> costs = repeat_seconds(job, card);
-  std::vector<RepeatSet> sets;
-  const Bytes least = find_least_peak(step, costs);
-  const Bytes range = step.peak - least;
-  const auto worth = static_cast<std::int64_t>(static_cast<double>(step.peak.count()) * kWorthARun);
-  if (range.count() >= worth) {
-    for (int i = 0; i < kBudgetsBetween; ++i) {
-      add_set(step, costs, least + Bytes(range.count() * i / kBudgetsBetween), sets);
-    }
-    std::erase_if(sets, [&](const RepeatSet& set) { return (step.peak - set.peak).count() < worth; });
+  std::vector<PricedSet> sets;
+  for (const Kept kept : {Kept::kNothing, Kept::kProducts}) {
+    std::ranges::move(SetFinder(job, card, kept).find(budgets), std::back_inserter(sets));
   }
-  for (const Bytes budget : budgets) add_set(step, costs, budget, sets);
   drop_the_beaten(sets);
-  std::vector<std::vector<std::string>> names;
-  for (const RepeatSet& set : sets) {
-    std::vector<std::string>& of_set = names.emplace_back();
-    for (const std::size_t index : set.modules) of_set.push_back(step.modules[index].name);
-  }
-  return names;
+  std::vector<RepeatSet> found;
+  for (PricedSet& each : sets) found.push_back(std::move(each.set));
+  return found;
 }
 
 }  // namespace vramfit::plan

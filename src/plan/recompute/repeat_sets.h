@@ -10,14 +10,22 @@
 
 namespace vramfit::plan {
 
-// By module: seconds of running its forward once more on that card.
-std::vector<double> repeat_seconds(const model::Job& job, const model::Card& card);
+// Whether what products of matrices and convolutions gave is kept when a module is run again (selective checkpointing).
+enum class Kept { kNothing, kProducts };
 
-// Names of modules, those sets first that free least; each frees more than the one before it and costs more. Each is
-// the cheapest for its budget: `budgets`, as bytes allocated at the most, and a few more between nothing and all there
-// is.
-std::vector<std::vector<std::string>> find_repeat_sets(const model::Job& job, const model::Card& card,
-                                                       const std::vector<Bytes>& budgets);
+struct RepeatSet {
+  std::vector<std::string> modules;
+  Kept kept = Kept::kNothing;
+  bool operator==(const RepeatSet&) const = default;
+};
+
+// By module: seconds of running its forward once more on that card.
+std::vector<double> repeat_seconds(const model::Job& job, const model::Card& card, Kept kept = Kept::kNothing);
+
+// Those sets first that free least; each frees more than the one before it and costs more. Each is the cheapest for its
+// budget: `budgets`, as bytes allocated at the most, and a few more between nothing and all there is.
+std::vector<RepeatSet> find_repeat_sets(const model::Job& job, const model::Card& card,
+                                        const std::vector<Bytes>& budgets);
 
 }  // namespace vramfit::plan
 

@@ -18,9 +18,13 @@ model::Job job_with(model::StepModules step) {
   return job;
 }
 
-std::vector<Bytes> peaks_of(const model::Job& job, const std::vector<std::vector<std::string>>& sets) {
+std::vector<Bytes> peaks_of(const model::Job& job, const std::vector<RepeatSet>& sets) {
   std::vector<Bytes> peaks;
-  for (const auto& names : sets) peaks.push_back(peak_with(*job.step_modules, find_modules(*job.step_modules, names)));
+  for (const RepeatSet& set : sets) {
+    const auto& step = *job.step_modules;
+    peaks.push_back(
+        peak_with(set.kept == Kept::kProducts ? with_products_kept(step) : step, find_modules(step, set.modules)));
+  }
   return peaks;
 }
 
@@ -37,12 +41,30 @@ TEST(RepeatSets, hold_the_smallest_for_each_budget_that_is_asked_for) {
   const model::Job job = job_with(example_chain(12, 200, 20));
   const Bytes budget = Bytes::mib(2400 - 180 - 90);
   const auto sets = find_repeat_sets(job, example_target().card, {budget});
-  EXPECT_TRUE(std::ranges::any_of(sets, [](const auto& names) { return names.size() == 2; }));
+  EXPECT_TRUE(std::ranges::any_of(sets, [](const auto& set) { return set.modules.size() == 2; }));
 }
 
 TEST(RepeatSets, are_none_without_a_step_or_where_nothing_can_be_freed) {
   EXPECT_TRUE(find_repeat_sets(example_job(), example_target().card, {Bytes::mib(1)}).empty());
   EXPECT_TRUE(find_repeat_sets(job_with(example_chain(4, 100, 100)), example_target().card, {Bytes::mib(1)}).empty());
+}
+
+// Half of what each holds are results of products, which take all of its time.
+TEST(RepeatSets, keep_products_where_what_lies_between_them_is_enough) {
+  model::Job job = job_with(example_chain(12, 200, 20));
+  for (model::StepModule& module : job.step_modules->modules) {
+    module.macs = 1e12;
+    module.products = Bytes::mib(100);
+  }
+  const Bytes little = Bytes::mib(2400 - 12 * 80 + 100), much = Bytes::mib(2400 - 12 * 100);
+  const auto sets = find_repeat_sets(job, example_target().card, {little, much});
+  const auto set_within = [&](Bytes budget) {
+    return *std::ranges::find_if(sets, [&](const RepeatSet& set) { return peaks_of(job, {set})[0] <= budget; });
+  };
+  EXPECT_EQ(set_within(little).kept, Kept::kProducts);
+  EXPECT_EQ(set_within(much).kept, Kept::kNothing);
+  EXPECT_LT(repeat_seconds(job, example_target().card, Kept::kProducts)[0],
+            0.5 * repeat_seconds(job, example_target().card)[0]);
 }
 
 TEST(RepeatSets, work_that_is_repeated_takes_longer_on_a_slower_card) {

@@ -71,6 +71,11 @@ Bytes peak_with(const model::StepModules& step, std::span<const std::size_t> cho
   return PeakWalk(step, chosen).run();
 }
 
+model::StepModules with_products_kept(model::StepModules step) {
+  for (model::StepModule& module : step.modules) module.freed -= module.products;
+  return step;
+}
+
 std::vector<std::size_t> find_modules(const model::StepModules& step, std::span<const std::string> names) {
   std::vector<std::size_t> found;
   for (const std::string& name : names) {

@@ -27,6 +27,10 @@ bool is_split(const model::StepModules& step, std::span<const std::size_t> child
 // Bytes allocated on the card at the most, in forward and backward. `chosen`: indices of step.modules.
 Bytes peak_with(const model::StepModules& step, std::span<const std::size_t> chosen);
 
+// The step as it is to modules that keep the results of their products when they are run again: each frees so much
+// less.
+model::StepModules with_products_kept(model::StepModules step);
+
 // Those of the named modules that the step has; fewer than were asked for when it lacks some.
 std::vector<std::size_t> find_modules(const model::StepModules& step, std::span<const std::string> names);
 

@@ -48,6 +48,20 @@ TEST(StreamPlayer, a_repeated_module_lowers_the_peak_by_what_it_keeps) {
   EXPECT_EQ(outlook->allocated, Bytes::mib(250)) << "while a runs again: weights, its 60, both its outputs, a gradient";
 }
 
+TEST(StreamPlayer, a_repeated_module_that_keeps_its_products_holds_them_to_its_backward) {
+  model::AllocationStream stream = example_stream();
+  stream.blocks[1].product = true;  // a's 60
+  const model::Job job = streamed_job(290, stream);
+  Forecast forecast = start_forecast(job);
+  const Forecast begun = forecast;
+  const model::Change change{"checkpoint",
+                             {{"modules", std::vector<std::string>{"a"}}, {"keep", std::string("products")}}};
+  forecast.repeats = &change;
+  const auto outlook = StreamPlayer(job).play(forecast, begun);
+  ASSERT_TRUE(outlook);
+  EXPECT_EQ(outlook->allocated, Bytes::mib(290)) << "nothing is freed of the peak: what it keeps was all it held";
+}
+
 // What is left of 100 beside the 60 that took its place can't serve 44, but for pages that are mapped on behind it.
 TEST(StreamPlayer, sees_fragmentation_and_what_expandable_segments_make_of_it) {
   model::AllocationStream stream;

@@ -29,8 +29,13 @@ struct Run {
 class RepeatedPass {
  public:
   RepeatedPass(const model::AllocationStream& stream, const std::vector<bool>& is_chosen, const model::StreamPass& pass,
-               std::vector<Life>& lives)
-      : stream_(stream), is_chosen_(is_chosen), pass_(pass), lives_(lives), runs_(stream.modules.size()) {
+               bool keeps_products, std::vector<Life>& lives)
+      : stream_(stream),
+        is_chosen_(is_chosen),
+        pass_(pass),
+        keeps_products_(keeps_products),
+        lives_(lives),
+        runs_(stream.modules.size()) {
     const auto first = std::ranges::lower_bound(stream.blocks, pass.begin, {}, &StreamBlock::born);
     const auto last = std::ranges::lower_bound(stream.blocks, pass.turn, {}, &StreamBlock::born);
     from_ = static_cast<std::size_t>(first - stream.blocks.begin());
@@ -165,6 +170,10 @@ class RepeatedPass {
       if (is_chosen_[m] && runs_[m].released > 0 && is_output_of(i, m) && chain.empty()) add_passing(i, m, 0, whole);
     });
     if (chain.empty()) return;
+    if (keeps_products_ && block(i).product) {  // also those that nobody held
+      lives_[i].died = std::max(whole.died, at_event(runs_[chain.front()].released));
+      return;
+    }
     if (is_held(block(i))) lives_[i].died = std::min(whole.died, at_event(gone_without_graph(i, chain.front())) + 1);
     for (std::size_t depth = 0; depth < chain.size(); ++depth) {
       const Run& run = runs_[chain[depth]];
@@ -210,6 +219,7 @@ class RepeatedPass {
   const model::AllocationStream& stream_;
   const std::vector<bool>& is_chosen_;
   const model::StreamPass& pass_;
+  const bool keeps_products_;
   std::vector<Life>& lives_;
   std::vector<Run> runs_;
   std::size_t from_ = 0, to_ = 0;
@@ -218,11 +228,12 @@ class RepeatedPass {
 
 }  // namespace
 
-void repeat_modules(const model::AllocationStream& stream, std::span<const std::int32_t> modules,
+void repeat_modules(const model::AllocationStream& stream, std::span<const std::int32_t> modules, bool keeps_products,
                     std::vector<Life>& lives) {
   std::vector<bool> is_chosen(stream.modules.size(), false);
   for (const std::int32_t module : modules) is_chosen[static_cast<std::size_t>(module)] = true;
-  for (const model::StreamPass& pass : stream.passes) RepeatedPass(stream, is_chosen, pass, lives).run();
+  for (const model::StreamPass& pass : stream.passes)
+    RepeatedPass(stream, is_chosen, pass, keeps_products, lives).run();
 }
 
 }  // namespace vramfit::plan

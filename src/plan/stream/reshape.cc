@@ -135,6 +135,7 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
   for (const model::StagePeak& moment : forecast.stage_peaks) after.push_back(settled(forecast, moment));
   find_shares(before, after, reshaping.shares);
   if (forecast.repeats != nullptr) {
+    reshaping.keeps_products = model::find_text(*forecast.repeats, "keep") == "products";
     for (const std::string& name : model::find_names(*forecast.repeats, "modules")) {
       const auto module = std::ranges::find(stream.modules, name, &model::StreamModule::name);
       const auto index = static_cast<std::int32_t>(module - stream.modules.begin());
@@ -162,7 +163,7 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
                      bytes > 0 ? std::max<std::int64_t>(bytes, kLeastBlock) : 0, block.phase});
   }
   if (reshaping.accumulates || reshaping.releases_gradients) set_gradients(stream, reshaping, lives);
-  if (!reshaping.repeated.empty()) repeat_modules(stream, reshaping.repeated, lives);
+  if (!reshaping.repeated.empty()) repeat_modules(stream, reshaping.repeated, reshaping.keeps_products, lives);
   if (reshaping.offloads) offload(stream, reshaping.logits, lives);
   std::erase_if(lives, [](const Life& life) { return life.bytes == 0; });
   return lives;

@@ -43,6 +43,7 @@ using Shares = std::array<std::array<std::array<double, model::kHeldCount>, 8>, 
 struct Reshaping {
   Shares shares{};
   std::vector<std::int32_t> repeated;  // modules of the stream
+  bool keeps_products = false;         // when they are run again
   bool knows_all = true;               // the stream shows what each of them allocates
   bool offloads = false;
   std::int64_t logits = 0;  // of a loss in chunks, which keeps them where they are; 0: none

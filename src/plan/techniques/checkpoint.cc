@@ -59,10 +59,19 @@ class Checkpoint final : public Technique {
   }
 
   std::vector<model::Change> options(const model::Job& job, const Target& target) const override {
-    auto sets =
-        job.step_modules ? find_repeat_sets(job, target.card, budgets_of(job, target)) : nested_sets(job, target);
     std::vector<model::Change> changes;
-    for (auto& names : sets) changes.push_back({std::string(id()), {{"modules", std::move(names)}}});
+    const auto add = [&](std::vector<std::string> names) -> model::Change& {
+      return changes.emplace_back(std::string(id()),
+                                  std::map<std::string, model::Setting>{{"modules", std::move(names)}});
+    };
+    if (!job.step_modules) {
+      for (auto& names : nested_sets(job, target)) add(std::move(names));
+      return changes;
+    }
+    for (RepeatSet& set : find_repeat_sets(job, target.card, budgets_of(job, target))) {
+      model::Change& change = add(std::move(set.modules));
+      if (set.kept == Kept::kProducts) change.settings.emplace("keep", std::string("products"));
+    }
     return changes;
   }
 
@@ -71,8 +80,10 @@ class Checkpoint final : public Technique {
     forecast.uncertainty = std::max(forecast.uncertainty, 0.1);
     forecast.repeats = &change;
     if (const auto seen = find_seen(job, names)) {
-      forecast.recomputed = job.step_modules->peak - peak_with(*job.step_modules, *seen);
-      add_repeats(*job.step_modules, *seen, forecast);
+      const model::StepModules& step = *job.step_modules;
+      const Kept kept = kept_by(change);
+      forecast.recomputed = step.peak - peak_with(kept == Kept::kProducts ? with_products_kept(step) : step, *seen);
+      add_repeats(step, *seen, kept, forecast);
     } else {
       forecast.recomputed = bytes_freed(job, names);
       add_recompute(job, names, forecast);
@@ -81,10 +92,15 @@ class Checkpoint final : public Technique {
 
   std::string describe(const model::Change& change) const override {
     const auto names = model::find_names(change, "modules");
-    return names.size() == 1 ? "checkpoint " + names[0] : fmt::format("checkpoint {} blocks", names.size());
+    const std::string_view verb = kept_by(change) == Kept::kProducts ? "selective checkpoint" : "checkpoint";
+    return names.size() == 1 ? fmt::format("{} {}", verb, names[0]) : fmt::format("{} {} blocks", verb, names.size());
   }
 
  private:
+  static Kept kept_by(const model::Change& change) {
+    return model::find_text(change, "keep") == "products" ? Kept::kProducts : Kept::kNothing;
+  }
+
   // Bytes that may be allocated in forward and backward: so that it fits, and so that some of the card is left.
   static std::vector<Bytes> budgets_of(const model::Job& job, const Target& target) {
     Bytes fullest;
@@ -165,11 +181,13 @@ class Checkpoint final : public Technique {
   }
 
   // What is within another one that is run again is run a third time: it counts by itself.
-  static void add_repeats(const model::StepModules& step, const std::vector<std::size_t>& chosen, Forecast& forecast) {
+  static void add_repeats(const model::StepModules& step, const std::vector<std::size_t>& chosen, Kept kept,
+                          Forecast& forecast) {
     double macs = 0, all_macs = 0, bytes = 0, all_bytes = 0;
     for (const std::size_t index : chosen) {
-      macs += step.modules[index].macs;
-      bytes += step.modules[index].bytes;
+      const model::StepModule& module = step.modules[index];
+      macs += kept == Kept::kNothing ? module.macs : 0;
+      bytes += module.bytes - (kept == Kept::kNothing ? 0 : static_cast<double>(module.products.count()) / 2);
     }
     for (const model::StepModule& module : step.modules) {
       if (module.parent >= 0) continue;
