@@ -78,6 +78,7 @@ TEST(PlanCheck, a_senseless_setting_is_refused_with_its_place) {
            {"resize_input", {{"scale", 0.0}}},
            {"checkpoint", {{"modules", std::vector<std::string>{"layer1", "layer1"}}}},
            {"checkpoint", {{"modules", std::vector<std::string>{""}}}},
+           {"checkpoint", {{"modules", std::vector<std::string>{"layer1"}}, {"keep", std::string("everything")}}},
            {"checkpoint", {{"modules", std::vector<std::string>(20'000, "layer1")}}},
            {"checkpoint", {{"modules", std::vector<std::string>{std::string("layer\0", 6)}}}},
            {"allocator", {{"conf", std::string("a:1\nb:2")}}},
