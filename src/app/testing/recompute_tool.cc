@@ -4,7 +4,8 @@
 //   vramfit_recompute_tool solve < step.json                     with "budgets" added: the answers, one for each;
 //                                                                with "sets" of modules: what each comes down to
 //
-// Step: {"modules": [{"name", "parent", ...}], "costs": [seconds], "end_peak", "peak"}, bytes allocated on the card.
+// Step: {"modules": [{"name", "parent", ...}], "costs": [seconds], "end_peak", "peak"}, bytes allocated on the card;
+// "costs_without_products": of modules that keep the results of their products, which are "products" bytes of each.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -41,6 +42,7 @@ json write_module(const model::StepModule& module) {
           {"after_peak", module.after_peak.count()},
           {"backward_peak", module.backward_peak.count()},
           {"repeat_rise", module.repeat_rise.count()},
+          {"products", module.products.count()},
           {"macs", module.macs},
           {"bytes", module.bytes}};
 }
@@ -78,6 +80,7 @@ int tell_step(const std::string& gpu, std::vector<std::string> command) {
     return 1;
   }
   json told = {{"costs", plan::repeat_seconds(job, match->card)},
+               {"costs_without_products", plan::repeat_seconds(job, match->card, plan::Kept::kProducts)},
                {"end_peak", job.step_modules->end_peak.count()},
                {"peak", job.step_modules->peak.count()},
                {"modules", json::array()}};
