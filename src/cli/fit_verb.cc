@@ -27,7 +27,7 @@ struct FitOptions {
   JobOptions job;
   std::string keep = "effective-batch";
   std::string plan_out = "vramfit-plan.json";
-  std::vector<std::string> only, deny;
+  std::vector<std::string> only, deny, phases;
   bool no_verify = false;
   std::vector<std::string> budgets;  // seconds, a size of memory, or both
   std::string goal = "same-training", accept = "another";
@@ -83,6 +83,7 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   request.keep_effective_batch = options.keep == "effective-batch";
   request.only = options.only;
   request.deny = options.deny;
+  request.phases = options.phases;
   if (auto catalogue = app::load_catalogue()) request.catalogue = std::move(*catalogue);
   request.goal = *model::find_goal(options.goal);
   request.accept = *plan::find_tier(options.accept);
@@ -117,6 +118,7 @@ Verb add_fit_verb(const Parser& parser) {
                   "Consider these techniques alone: micro_batch,autocast,checkpoint,resize")
       .separated_by(',');
   verb.add_option("--deny,--forbid", options->deny, "Leave these techniques out").separated_by(',');
+  verb.add_option("--phase", options->phases, "Change these phases alone: train, validate, test").separated_by(',');
   verb.add_option("--plan-out", options->plan_out, "Where the best plan is written");
   verb.add_flag("--no-verify", options->no_verify,
                 "Do not train a few steps with and without the best plan, to see that they are the same");

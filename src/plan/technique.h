@@ -47,6 +47,9 @@ inline Applicability applicable() { return {}; }
 inline Applicability in_force(std::string reason) { return {Standing::kInForce, std::move(reason)}; }
 inline Applicability not_possible(std::string reason) { return {Standing::kNotPossible, std::move(reason)}; }
 
+// In which phases a technique changes what a job does: what --phase goes by.
+enum class ActsIn { kAnyPhase, kTraining, kEvaluations };
+
 class Technique {
  public:
   virtual ~Technique() = default;
@@ -59,6 +62,7 @@ class Technique {
                        Forecast& forecast) const = 0;
   // A few words: "micro-batch 2 x 4".
   virtual std::string describe(const model::Change& change) const = 0;
+  virtual ActsIn acts_in() const { return ActsIn::kAnyPhase; }
   // Two techniques that turn the same knob share a slot and are never combined.
   virtual std::string_view slot() const { return id(); }
   // A change whose effect on memory is better measured than modelled, where the job allows: one run more, with plenty.

@@ -1,6 +1,7 @@
 #include "app/fit/fit.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -295,6 +296,13 @@ class Fit {
     return least;
   }
 
+  static bool acts_in_any(const plan::Technique& technique, const std::vector<std::string>& phases) {
+    const plan::ActsIn acts_in = technique.acts_in();
+    if (phases.empty() || acts_in == plan::ActsIn::kAnyPhase) return true;
+    return std::ranges::any_of(
+        phases, [&](const std::string& phase) { return (phase == "train") == (acts_in == plan::ActsIn::kTraining); });
+  }
+
   std::vector<const plan::Technique*> choose_techniques(const model::Job& job) {
     std::vector<const plan::Technique*> chosen;
     for (const plan::Technique* technique : plan::all_techniques()) {
@@ -305,6 +313,9 @@ class Fit {
       if (!wanted || contains(request_.deny, technique->id())) {
         row.standing = "denied";
         row.reason = wanted ? "--deny" : "not among --only";
+      } else if (!acts_in_any(*technique, request_.phases)) {
+        row.standing = "denied";
+        row.reason = fmt::format("--phase: it changes nothing in {}", fmt::join(request_.phases, ", "));
       } else if (applicability.standing == plan::Standing::kInForce) {
         row.standing = "in_force";
       } else if (applicability.standing == plan::Standing::kNotPossible) {

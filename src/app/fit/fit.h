@@ -30,6 +30,7 @@ struct FitRequest {
   std::vector<model::Card> catalogue;        // to look for other cards in; empty: nobody looks
   std::vector<std::string> only;             // --only: technique ids; empty = all
   std::vector<std::string> deny;             // --deny
+  std::vector<std::string> phases;           // --phase: what acts in none of them is left alone; empty: all
   double budget_seconds = 60;   // for everything, the two first runs included; setting an environment up is not
   bool budget_is_firm = false;  // as asked for; otherwise a job or a machine whose runs are slow gets more
   bool verify = true;           // --no-verify: the best plan is not compared with the job as it is

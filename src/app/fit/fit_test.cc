@@ -253,6 +253,26 @@ TEST_F(FitTest, denied_techniques_are_listed_and_not_used) {
   EXPECT_EQ(std::ranges::count(result->techniques, "denied", &model::TechniqueRow::standing), 2);
 }
 
+TEST_F(FitTest, what_acts_in_another_phase_is_left_alone) {
+  request.phases = {"validate"};
+  const auto result = run();
+  ASSERT_TRUE(result);
+  const auto row_of = [&](std::string_view id) {
+    return *std::ranges::find(result->techniques, id, &model::TechniqueRow::id);
+  };
+  EXPECT_EQ(row_of("checkpoint").reason, "--phase: it changes nothing in validate");
+  EXPECT_NE(row_of("validation_batch").standing, "denied");
+  EXPECT_NE(row_of("resize").standing, "denied");
+  EXPECT_NE(result->verdict, FitVerdict::kPlanFits) << "it is the training that does not fit";
+}
+
+TEST_F(FitTest, a_phase_without_techniques_is_a_usage_error) {
+  request.phases = {"save"};
+  const auto result = run();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().where, "--phase");
+}
+
 TEST_F(FitTest, an_unknown_technique_is_a_usage_error_that_lists_the_known) {
   request.deny = {"magic"};
   const auto result = run();

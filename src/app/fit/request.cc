@@ -31,6 +31,11 @@ Result<void> check_request(const FitRequest& request) {
                       "name the card, as in --gpu \"RTX 3060\"");
   }
   if (auto only = check_ids(request.only, "--only"); !only) return only;
+  for (const std::string& phase : request.phases) {
+    if (phase == "train" || phase == "validate" || phase == "test") continue;
+    return base::fail(ErrorCode::kUsage, fmt::format("a plan has nothing to change in a phase \"{}\"", phase),
+                      "--phase", "known are: train, validate, test");
+  }
   return check_ids(request.deny, "--deny");
 }
 

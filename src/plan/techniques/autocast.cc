@@ -26,6 +26,7 @@ bool is_turing_without_tensor_cores(const model::Card& card) {
 class Autocast final : public Technique {
  public:
   std::string_view id() const override { return "autocast"; }
+  ActsIn acts_in() const override { return ActsIn::kTraining; }
 
   Applicability applies_to(const model::Job& job, const Target& target) const override {
     if (job.precision.autocast) return in_force("the script already runs under autocast " + *job.precision.autocast);

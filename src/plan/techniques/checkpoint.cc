@@ -48,6 +48,7 @@ Bytes sum_saved(const model::BlockLevel& level) {
 class Checkpoint final : public Technique {
  public:
   std::string_view id() const override { return "checkpoint"; }
+  ActsIn acts_in() const override { return ActsIn::kTraining; }
 
   Applicability applies_to(const model::Job& job, const Target& target) const override {
     if (job.precision.checkpointing) return in_force("the script already checkpoints activations");

@@ -22,6 +22,7 @@ bool takes_layer(const model::Change& change) { return change.settings.contains(
 class ChunkedLoss final : public Technique {
  public:
   std::string_view id() const override { return "chunked_loss"; }
+  ActsIn acts_in() const override { return ActsIn::kTraining; }
 
   Applicability applies_to(const model::Job& job, const Target& target) const override {
     if (!job.wide_loss) return not_possible("no cross entropy over many rows and classes was seen");

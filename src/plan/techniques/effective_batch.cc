@@ -12,6 +12,7 @@ namespace {
 class EffectiveBatch final : public Technique {
  public:
   std::string_view id() const override { return "effective_batch"; }
+  ActsIn acts_in() const override { return ActsIn::kTraining; }
   std::string_view slot() const override { return micro_batch().slot(); }
 
   Applicability applies_to(const model::Job& job, const Target& target) const override {

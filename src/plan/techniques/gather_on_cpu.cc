@@ -12,6 +12,7 @@ namespace {
 class GatherOnCpu final : public Technique {
  public:
   std::string_view id() const override { return "gather_on_cpu"; }
+  ActsIn acts_in() const override { return ActsIn::kEvaluations; }
 
   Applicability applies_to(const model::Job& job, const Target&) const override {
     if (!job.gathered) return not_possible("no evaluation was seen to gather on the card");

@@ -25,6 +25,7 @@ bool keeps_weights_in_half(const model::Change& change) {
 class HalfEvaluation final : public Technique {
  public:
   std::string_view id() const override { return "half_evaluation"; }
+  ActsIn acts_in() const override { return ActsIn::kEvaluations; }
 
   Applicability applies_to(const model::Job& job, const Target& target) const override {
     if (job.precision.autocast) return in_force("the script already runs under autocast " + *job.precision.autocast);

@@ -26,6 +26,7 @@ double measured_weights(const model::Job& job, std::string_view id) {
 class Int8Weights final : public Technique {
  public:
   std::string_view id() const override { return "int8_weights"; }
+  ActsIn acts_in() const override { return ActsIn::kEvaluations; }
 
   Applicability applies_to(const model::Job& job, const Target& target) const override {
     if (Applicability found = check_evaluation_alone(job, target); found.standing != Standing::kApplicable)

@@ -17,6 +17,7 @@ constexpr double kParameterPassesPerAccumulation = 4;
 class MicroBatch final : public Technique {
  public:
   std::string_view id() const override { return "micro_batch"; }
+  ActsIn acts_in() const override { return ActsIn::kTraining; }
 
   Applicability applies_to(const model::Job& job, const Target&) const override {
     const model::LoaderFacts* loader = model::find_loader(job, "train");

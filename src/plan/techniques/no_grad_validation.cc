@@ -11,6 +11,7 @@ constexpr double kAliveWithoutGraph = 0.15;
 class NoGradValidation final : public Technique {
  public:
   std::string_view id() const override { return "no_grad_validation"; }
+  ActsIn acts_in() const override { return ActsIn::kEvaluations; }
 
   Applicability applies_to(const model::Job& job, const Target&) const override {
     if (model::find_phase(job, "validate") == nullptr && model::find_phase(job, "test") == nullptr) {

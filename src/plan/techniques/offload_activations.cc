@@ -41,6 +41,7 @@ Bytes find_offloaded(const model::Job& job) {
 class OffloadActivations final : public Technique {
  public:
   std::string_view id() const override { return "offload_activations"; }
+  ActsIn acts_in() const override { return ActsIn::kTraining; }
 
   Applicability applies_to(const model::Job& job, const Target& target) const override {
     if (job.precision.compiled) return not_possible("the model is compiled; torch.compile decides what it saves");

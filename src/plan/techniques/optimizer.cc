@@ -45,6 +45,7 @@ model::Change make_change(std::string name, model::Options options) {
 class Optimizer final : public Technique {
  public:
   std::string_view id() const override { return "optimizer"; }
+  ActsIn acts_in() const override { return ActsIn::kTraining; }
 
   Applicability applies_to(const model::Job& job, const Target& target) const override {
     if (!job.optimizer) return not_possible("no optimizer of torch.optim was seen");

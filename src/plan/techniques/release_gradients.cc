@@ -40,6 +40,7 @@ Bytes find_peak(const model::Job& job) {
 class ReleaseGradients final : public Technique {
  public:
   std::string_view id() const override { return "release_gradients"; }
+  ActsIn acts_in() const override { return ActsIn::kTraining; }
   // Which adds up the gradients of several backward passes.
   std::string_view slot() const override { return micro_batch().slot(); }
 

@@ -36,6 +36,7 @@ std::string find_obstacle(const std::vector<std::int64_t>& shape) {
 class Tiles final : public Technique {
  public:
   std::string_view id() const override { return "tiles"; }
+  ActsIn acts_in() const override { return ActsIn::kEvaluations; }
 
   Applicability applies_to(const model::Job& job, const Target& target) const override {
     if (Applicability found = check_evaluation(job, target); found.standing != Standing::kApplicable) return found;

@@ -10,6 +10,7 @@ namespace {
 class ValidationBatch final : public Technique {
  public:
   std::string_view id() const override { return "validation_batch"; }
+  ActsIn acts_in() const override { return ActsIn::kEvaluations; }
 
   Applicability applies_to(const model::Job& job, const Target&) const override {
     const model::LoaderFacts* loader = find_evaluation_loader(job);

@@ -13,6 +13,7 @@ constexpr double kThereAtThePeak = 0.5;
 class ZeroGradSetToNone final : public Technique {
  public:
   std::string_view id() const override { return "zero_grad_set_to_none"; }
+  ActsIn acts_in() const override { return ActsIn::kTraining; }
 
   Applicability applies_to(const model::Job& job, const Target&) const override {
     if (!job.kept_gradients) return not_possible("the script was not seen to call zero_grad(set_to_none=False)");
