@@ -29,6 +29,8 @@ QUICK = [
     ("fp16", "optimizer in backward"),
     ("bf16", "metrics after backward"),
     ("checkpoint", "dropout"),
+    ("selective", "dropout"),
+    ("selective", "gradient penalty"),
     ("chunked_loss", "ignore_index"),
     ("chunked_loss", "class weights"),
     ("chunked_loss", "contrastive loss in the batch"),
