@@ -26,6 +26,7 @@ from programs import PROGRAMS, TIMM  # noqa: E402
 OWN = {
     "pp_liteseg": "examples/pp_liteseg/train.py --batch-size 8 --crop-size 1024 512",
     "bert_large": "examples/bert_large/train.py --batch-size 8",
+    "no_grad_missing": "examples/validation_oom/train.py --validation no-grad-missing",
 }
 # Families of networks, by timm's train.py. None is among bench/fit's programs.
 FAMILIES = {

@@ -139,6 +139,7 @@ class Comparison {
     json techniques = json::array();
     for (const model::Change& change : added.plan.changes) techniques.push_back(change.technique);
     json line = {{"plan", added.plan.name}, {"techniques", techniques}, {"outcome", plan::name(proof.outcome)}};
+    if (!proof.detail.empty()) line["detail"] = proof.detail;
     line["added"] = {{"uses", added.outlook.uses.count()}, {"needs", added.outlook.needs.count()}};
     line["played"] = {{"uses", played.outlook.uses.count()},
                       {"needs", played.outlook.needs.count()},
