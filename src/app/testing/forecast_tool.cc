@@ -59,7 +59,7 @@ class Comparison {
     peak_ = device->peaks.device;
     target_.limit = plan::scaled(peak_, kOfPeak);
     target_.keep_effective_batch = false;
-    job_.oom = model::OomFacts{outcome->result.peak_phase, Bytes(), Bytes(), Bytes()};
+    job_.oom = model::OomFacts{outcome->result.peak_phase, Bytes(), device->peaks.allocated, device->peaks.reserved};
     measure();
     std::vector<const plan::Technique*> techniques;
     for (const plan::Technique* technique : plan::all_techniques()) techniques.push_back(technique);
