@@ -23,8 +23,11 @@ std::optional<StepWindow> find_last_pass(const CardHistory& history, EventIndex 
     if (is_training(levels[at - 1], VF_STAGE_BACKWARD)) window.turn = at - 1;
   }
   if (at == from || window.end == from) return std::nullopt;
-  for (; at > from && !is_training(levels[at - 1], VF_STAGE_BACKWARD); --at) {
-  }
+  // An evaluation, a save or the loading before it is not of the pass.
+  const auto is_before_backward = [&](const liveness::Level& level) {
+    return level.phase == VF_PHASE_TRAIN && level.stage != VF_STAGE_BACKWARD;
+  };
+  while (at > from && is_before_backward(levels[at - 1])) --at;
   window.begin = at;
   return window;
 }

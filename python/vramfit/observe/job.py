@@ -243,14 +243,17 @@ def _current_device() -> int:
 
 
 def autocast_dtype() -> str | None:
-    """The type autocast uses on the device right now; None when it is off."""
+    """The type autocast uses on the device right now; None when it is off, or casts to the float32 that there is anyway."""
     torch = sys.modules["torch"]
     try:
         if not torch.is_autocast_enabled("cuda"):
             return None
-        return str(torch.get_autocast_dtype("cuda")).replace("torch.", "")
+        dtype = torch.get_autocast_dtype("cuda")
     except TypeError:  # before 2.4
-        return str(torch.get_autocast_gpu_dtype()).replace("torch.", "") if torch.is_autocast_enabled() else None
+        if not torch.is_autocast_enabled():
+            return None
+        dtype = torch.get_autocast_gpu_dtype()
+    return None if dtype == torch.float32 else str(dtype).replace("torch.", "")
 
 
 def _precision(**changed: Any) -> None:

@@ -247,6 +247,11 @@ class Fit {
       const model::DeviceResult* device = model::fullest(result_.as_is);
       const model::Peaks peaks = device != nullptr ? device->peaks : model::Peaks{};
       job.oom = model::OomFacts{result_.as_is.oom->phase, result_.as_is.oom->tried, peaks.allocated, peaks.reserved};
+      // What was idle when memory ran out, which the peaks, of other moments, do not tell.
+      if (const auto& moment = result_.as_is.evidence.oom) {
+        job.oom->allocated = moment->allocated;
+        job.oom->reserved = moment->reserved;
+      }
     }
     result_.free_run = std::move(outcome->result);
     stretch_budget();

@@ -3,10 +3,12 @@
 //   vramfit_forecast_tool GPU SECONDS python train.py ...
 //
 // Runs the job with plenty of memory, then one plan after another: options of every technique alone, and pairs of them.
-// A line of JSON each: what was added up, what was played (plan/stream), and what the run reserved at most.
+// A line of JSON each: what was added up, what was played (plan/stream), and what the run reserved at most. Techniques
+// that are not for this job have a line each with the reason.
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -57,7 +59,7 @@ class Comparison {
     peak_ = device->peaks.device;
     target_.limit = plan::scaled(peak_, kOfPeak);
     target_.keep_effective_batch = false;
-    job_.oom = model::OomFacts{outcome->result.peak_phase, Bytes(), Bytes(), Bytes()};
+    job_.oom = model::OomFacts{outcome->result.peak_phase, Bytes(), device->peaks.allocated, device->peaks.reserved};
     measure();
     std::vector<const plan::Technique*> techniques;
     for (const plan::Technique* technique : plan::all_techniques()) techniques.push_back(technique);
@@ -69,6 +71,7 @@ class Comparison {
           {"as_recorded", player.as_recorded().count()},
           {"is_sound", player.is_sound()},
           {"seconds", outcome->result.wall_seconds}});
+    tell_left_out();
     for (const std::vector<std::uint8_t>& levels : choose()) {
       if (base::seconds_between(began_ns_, base::steady_clock().now_ns()) > seconds_) break;
       compare(levels, player);
@@ -87,18 +90,27 @@ class Comparison {
     }
   }
 
-  // Of each axis the mildest, the middle and the strongest option; then pairs of the strongest.
+  void tell_left_out() {
+    for (const plan::Technique* technique : plan::all_techniques()) {
+      const plan::Applicability found = technique->applies_to(job_, target_);
+      if (found.standing != plan::Standing::kApplicable)
+        tell({{"technique", technique->id()}, {"reason", found.reason}});
+    }
+  }
+
+  // Of each axis the strongest option, then the middle and the mildest; then pairs of the strongest.
   std::vector<std::vector<std::uint8_t>> choose() const {
     std::vector<std::vector<std::uint8_t>> chosen;
     const std::vector<std::uint8_t> none(axes_.size(), 0);
+    const auto add = [&](std::size_t axis, std::size_t level) {
+      std::vector<std::uint8_t> levels = none;
+      levels[axis] = static_cast<std::uint8_t>(level);
+      if (std::ranges::find(chosen, levels) == chosen.end()) chosen.push_back(levels);
+    };
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) add(axis, axes_[axis].options.size());
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-      const std::size_t count = axes_[axis].options.size();
-      std::vector<std::size_t> levels = {1, (count + 1) / 2, count};
-      levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
-      for (const std::size_t level : levels) {
-        chosen.push_back(none);
-        chosen.back()[axis] = static_cast<std::uint8_t>(level);
-      }
+      add(axis, (axes_[axis].options.size() + 1) / 2);
+      add(axis, 1);
     }
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       for (std::size_t b = a + 1; b < axes_.size(); ++b) {
@@ -127,11 +139,14 @@ class Comparison {
     json techniques = json::array();
     for (const model::Change& change : added.plan.changes) techniques.push_back(change.technique);
     json line = {{"plan", added.plan.name}, {"techniques", techniques}, {"outcome", plan::name(proof.outcome)}};
+    if (!proof.detail.empty()) line["detail"] = proof.detail;
     line["added"] = {{"uses", added.outlook.uses.count()}, {"needs", added.outlook.needs.count()}};
     line["played"] = {{"uses", played.outlook.uses.count()},
                       {"needs", played.outlook.needs.count()},
                       {"allocated", played.outlook.allocated.count()}};
     line["play_seconds"] = seconds;
+    line["time_factor"] = added.time_factor;
+    line["effect"] = plan::name(added.effect);
     line["proven"] = {{"device", proof.peak_device.count()}, {"allocated", proof.peak_allocated.count()}};
     tell(line);
   }

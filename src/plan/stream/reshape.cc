@@ -8,6 +8,7 @@
 
 #include "model/recording.h"
 #include "plan/stream/repeats.h"
+#include "plan/stream/without_graph.h"
 
 namespace vramfit::plan {
 namespace {
@@ -146,6 +147,13 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
   if (forecast.accumulates || forecast.releases_gradients) {  // their lives are changed, not their sizes
     for (auto& stage : reshaping.shares[VF_PHASE_TRAIN]) stage[static_cast<std::size_t>(Held::kGradients)] = 1;
   }
+  reshaping.drops_evaluation_graphs = forecast.evaluation_graph < 1;
+  for (const int phase : {VF_PHASE_VALIDATE, VF_PHASE_TEST}) {  // as above: the share of the graph is no size
+    for (auto& stage : reshaping.shares[static_cast<std::size_t>(phase)]) {
+      double& share = stage[static_cast<std::size_t>(Held::kActivations)];
+      if (reshaping.drops_evaluation_graphs) share = std::min(1.0, share / forecast.evaluation_graph);
+    }
+  }
   reshaping.offloads = forecast.offloaded > base::Bytes();
   if (forecast.chunks_loss && job.wide_loss) reshaping.logits = job.wide_loss->bytes.count();
   reshaping.accumulates = forecast.accumulates;
@@ -163,6 +171,7 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
                      bytes > 0 ? std::max<std::int64_t>(bytes, kLeastBlock) : 0, block.phase});
   }
   if (reshaping.accumulates || reshaping.releases_gradients) set_gradients(stream, reshaping, lives);
+  if (reshaping.drops_evaluation_graphs) drop_graphs_of_evaluations(stream, lives);
   if (!reshaping.repeated.empty()) repeat_modules(stream, reshaping.repeated, reshaping.keeps_products, lives);
   if (reshaping.offloads) offload(stream, reshaping.logits, lives);
   std::erase_if(lives, [](const Life& life) { return life.bytes == 0; });

@@ -8,6 +8,7 @@
 //   offloaded     |--b--|                          |-b-|            comes back where it is due
 //   accumulated   gradients of the first pass stay; those of later passes are added to them and go
 //   released      every gradient goes as soon as it is there
+//   no graph      what an evaluation kept for no backward goes with the module around it (without_graph.h)
 #ifndef VRAMFIT_PLAN_STREAM_RESHAPE_H
 #define VRAMFIT_PLAN_STREAM_RESHAPE_H
 
@@ -47,6 +48,7 @@ struct Reshaping {
   bool knows_all = true;               // the stream shows what each of them allocates
   bool offloads = false;
   std::int64_t logits = 0;  // of a loss in chunks, which keeps them where they are; 0: none
+  bool drops_evaluation_graphs = false;
   bool accumulates = false;
   bool releases_gradients = false;
 };

@@ -31,6 +31,7 @@ class NoGradValidation final : public Technique {
       moment.holdings.activations = scaled(moment.holdings.activations, kAliveWithoutGraph);
       moment.holdings.gathered = scaled(moment.holdings.gathered, kAliveWithoutGraph);  // each result kept its graph
     }
+    forecast.evaluation_graph = kAliveWithoutGraph;
     forecast.uncertainty = std::max(forecast.uncertainty, 0.15);
   }
 

@@ -1,0 +1,127 @@
+"""The jobs that forecasts are tried on, and what `vramfit_forecast_tool` tells of one: lines of JSON.
+
+`added` adds up shares of what each moment held, `played` plays the job's own stream of allocations through the
+simulator of PyTorch's allocator; `proven` is the run. A technique that is not for this job has a line with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent / "fit"))
+
+from programs import PROGRAMS, TIMM  # noqa: E402
+
+OWN = {
+    "pp_liteseg": "examples/pp_liteseg/train.py --batch-size 8 --crop-size 1024 512",
+    "bert_large": "examples/bert_large/train.py --batch-size 8",
+    "no_grad_missing": "examples/validation_oom/train.py --validation no-grad-missing",
+}
+# Families of networks, by timm's train.py. None is among bench/fit's programs.
+FAMILIES = {
+    "densenet121": "-b 32 --opt sgd",
+    "regnety_032": "-b 32 --opt adamw",
+    "mobilenetv3_large_100": "-b 64 --opt sgd",
+    "vgg16_bn": "-b 16 --opt sgd",
+    "swin_tiny_patch4_window7_224": "-b 32 --opt adamw",
+    "mixer_b16_224": "-b 32 --opt adamw",
+    "deit_small_patch16_224": "-b 64 --opt adamw --amp",
+    "resnext50_32x4d": "-b 32 --opt adamw",
+    "seresnet50": "-b 32 --opt sgd --amp",
+    "poolformer_s12": "-b 32 --opt adamw",
+    "convnext_tiny": "-b 32 --opt adamw",
+    "efficientnet_b0": "-b 64 --opt sgd",
+    "inception_v3": "-b 32 --opt sgd",
+    "resnetv2_50": "-b 32 --opt adamw",
+    "dla34": "-b 32 --opt sgd",
+    "cait_xxs24_224": "-b 32 --opt adamw",
+}
+JOBS = [*OWN, *PROGRAMS, *FAMILIES]
+
+
+@dataclass
+class Lines:
+    about: dict[str, Any] = field(default_factory=dict)  # the run with plenty of memory; empty: it failed
+    cases: list[dict[str, Any]] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)  # technique -> reason
+
+    @property
+    def is_sound(self) -> bool:
+        return bool(self.about) and self.about["is_sound"]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--python", required=True)
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "dev")
+    parser.add_argument("--public", type=Path, required=True, help="where the repositories were cloned")
+    parser.add_argument("--gpu", default="a100-80gb")
+    parser.add_argument("--seconds", type=float, default=240, help="for the plans of one job")
+    parser.add_argument(
+        "--lines", type=Path, help="a folder to keep each job's lines in; what is there is not run again"
+    )
+
+
+def command_of(public: Path, job: str) -> tuple[Path, list[str]]:
+    if job in OWN:
+        return ROOT, OWN[job].split()
+    if job in FAMILIES:
+        words = f"train.py --data-dir {public / 'images'} -j 2 --num-classes 4 --epochs 1 --model {job} {FAMILIES[job]}"
+        return public / TIMM, words.split()
+    program = PROGRAMS[job]
+    return public / program.repository / program.folder, program.command.format(images=public / "images").split()
+
+
+def _run(options: argparse.Namespace, job: str) -> Iterator[str]:
+    public, build = options.public.resolve(), options.build.resolve()
+    folder, command = command_of(public, job)
+    tool = [build / "tools" / "vramfit_forecast_tool", options.gpu, options.seconds, options.python, *command]
+    with tempfile.TemporaryDirectory() as place:
+        own = {"VRAMFIT_HOME": str(build / "stage"), "VRAMFIT_STORE": f"{place}/runs.db", "WANDB_MODE": "disabled"}
+        with subprocess.Popen(
+            [str(word) for word in tool],
+            cwd=folder,
+            env=os.environ | own,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as running:
+            assert running.stdout is not None
+            yield from (line.strip() for line in running.stdout if line.startswith("{"))
+
+
+def _texts(options: argparse.Namespace, job: str) -> Iterator[str]:
+    """Kept as they come, so that a bench that is ended has what it found."""
+    kept = options.lines / f"{job}.jsonl" if options.lines else None
+    if kept is not None and kept.exists():
+        yield from kept.read_text().splitlines()
+        return
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+    for text in _run(options, job):
+        if kept is not None:
+            with kept.open("a") as file:
+                file.write(text + "\n")
+        yield text
+
+
+def lines_of(options: argparse.Namespace, job: str) -> Lines:
+    found = Lines()
+    for line in map(json.loads, _texts(options, job)):
+        if "peak" in line:
+            found.about = line
+        elif "reason" in line:
+            found.left_out[line["technique"]] = line["reason"]
+        else:
+            found.cases.append(dict(line, job=job))
+    return found

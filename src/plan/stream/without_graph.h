@@ -1,0 +1,15 @@
+// Evaluations that ran with gradients on -> as under no_grad: nothing waits for a backward that never comes.
+#ifndef VRAMFIT_PLAN_STREAM_WITHOUT_GRAPH_H
+#define VRAMFIT_PLAN_STREAM_WITHOUT_GRAPH_H
+
+#include <vector>
+
+#include "plan/stream/reshape.h"
+
+namespace vramfit::plan {
+
+void drop_graphs_of_evaluations(const model::AllocationStream& stream, std::vector<Life>& lives);
+
+}  // namespace vramfit::plan
+
+#endif
