@@ -47,7 +47,8 @@ std::string to_string(Bytes bytes) {
   if (size < 1 << 20) return fmt::format("{:.1f} KiB", count / 1024);
   if (size < 10 << 20) return fmt::format("{:.1f} MiB", bytes.as_mib());
   if (size < 2.0 * (1 << 30)) return fmt::format("{:.0f} MiB", bytes.as_mib());
-  return fmt::format("{:.2f} GiB", bytes.as_gib());
+  if (size < 1000.0 * (1 << 30)) return fmt::format("{:.2f} GiB", bytes.as_gib());
+  return fmt::format("{:.2f} TiB", bytes.as_gib() / 1024);
 }
 
 Result<Bytes> parse_bytes(std::string_view text) {

@@ -40,6 +40,7 @@ TEST(Bytes, are_shown_in_binary_units) {
   EXPECT_EQ(to_string(Bytes(1536)), "1.5 KiB");
   EXPECT_EQ(to_string(Bytes::mib(1343)), "1343 MiB");
   EXPECT_EQ(to_string(Bytes(8510701568)), "7.93 GiB");
+  EXPECT_EQ(to_string(Bytes::gib(3252)), "3.18 TiB");
   EXPECT_EQ(to_string(Bytes::mib(-20)), "-20 MiB");
 }
 

@@ -39,6 +39,9 @@ class NoteReader {
     for (const auto& kept : notes.gradients_kept) job_.kept_gradients = {kept.line, kept.after_forward};
     for (const auto& growth : notes.growth) apply_growth(growth);
     for (const auto& loss : notes.wide_loss) apply_wide_loss(loss);
+    for (const auto& made : notes.network_made) apply_network(made);
+    for (const auto& teacher : notes.teacher) apply_teacher(teacher);
+    for (const auto& advice : notes.advice) job_.advice.push_back(advice.text);
   }
 
   void finish() {
@@ -62,6 +65,16 @@ class NoteReader {
     if (told.classes <= 0 || told.rows <= 0) return;
     if (job_.wide_loss && job_.wide_loss->bytes >= told.bytes) return;
     job_.wide_loss = {told.rows, told.classes, told.bytes, told.is_log, told.features};
+  }
+
+  void apply_teacher(const notes::Teacher& told) {
+    if (job_.teacher && job_.teacher->weights >= told.bytes) return;
+    job_.teacher = model::TeacherFacts{told.class_name, told.bytes, told.is_float};
+  }
+
+  void apply_network(const notes::NetworkMade& told) {
+    if (job_.network && job_.network->weights >= told.weights) return;
+    job_.network = model::NetworkFacts{told.library, told.name, told.smaller, told.weights, told.loaded};
   }
 
   // Losses are called like models; the root is the one with the most parameters.

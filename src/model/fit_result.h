@@ -47,7 +47,7 @@ struct PlanRow {
   std::int64_t retries = 0;
   bool is_tight = false;   // nothing is to spare
   double time_factor = 1;  // of a training step, against the job as it is; source: model
-  std::string effect;      // "same", "rounding", "precision", "statistics", "optimizer", "input"
+  std::string effect;      // "same", "rounding", "precision", "statistics", "optimizer", "input", "network"
   std::vector<std::string> consequences;
   std::string reason;                      // why it is not the answer; empty for the winner
   double wall_seconds = 0;                 // of the run
@@ -83,14 +83,34 @@ struct LargestBatch {
   bool operator==(const LargestBatch&) const = default;
 };
 
+// What would make the floor lower. source: model
+struct FloorRemedy {
+  std::string text;
+  Bytes frees;
+  Bytes leaves;  // of the floor
+  bool operator==(const FloorRemedy&) const = default;
+};
+
+// How many of a card hold the floor together: weights, gradients and state sharded over them (ZeRO-3, FSDP).
+struct FloorCards {
+  std::string card;
+  std::int64_t count = 0;  // 0: no number does, as each needs more than the card beside its share
+  Bytes each;
+  bool operator==(const FloorCards&) const = default;
+};
+
 // What the training can't do without on one card, however small its batch: no plan that keeps the network, the
 // optimizer and all of them on the card takes less.
 struct Floor {
-  Bytes context;     // and libraries
-  Bytes weights;     // and buffers
-  Bytes gradients;   // of all weights, at the end of a backward pass
-  Bytes optimizer;   // its state
-  std::string name;  // of the optimizer; empty: none was seen
+  Bytes context;           // and libraries
+  Bytes weights;           // and buffers
+  Bytes gradients;         // of all weights, at the end of a backward pass
+  Bytes optimizer;         // its state
+  std::string name;        // of the optimizer; empty: none was seen
+  Bytes transient = {};    // the largest block that one operator takes beside what lasts
+  std::string owner = {};  // whose the weights are: "GPT2LMHeadModel, 175 billion parameters"
+  std::vector<FloorRemedy> remedies = {};
+  std::vector<FloorCards> cards = {};
   Bytes sum() const { return context + weights + gradients + optimizer; }
   bool operator==(const Floor&) const = default;
 };
@@ -123,6 +143,7 @@ struct FitResult {
   std::vector<PlanRow> front;  // memory against time: no plan beats one of these in everything; most were not run
   std::vector<TechniqueRow> techniques;
   std::optional<Floor> floor;         // where no plan fits
+  std::vector<std::string> advice;    // what takes an edit, in sentences with this job's figures
   std::vector<HardwareRow> hardware;  // as it is, then with the best plan; each cheapest first
   bool cheapest_known = false;        // nothing cheaper is left that could fit
   std::string plan_file;              // where the best plan was written; empty when it was not

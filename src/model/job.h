@@ -160,6 +160,24 @@ struct WideLoss {
   bool operator==(const WideLoss&) const = default;
 };
 
+// A network that a library made by a name or a config.
+struct NetworkFacts {
+  std::string library;                    // "timm", "torchvision", "transformers"
+  std::string name;                       // "resnet152"
+  std::vector<std::string> smaller = {};  // of its family, the largest first
+  std::int64_t weights = 0;               // about
+  bool loaded = false;                    // weights of a checkpoint went in
+  bool operator==(const NetworkFacts&) const = default;
+};
+
+// A network that a training step calls in eval mode, without gradients: the teacher of a distillation.
+struct TeacherFacts {
+  std::string class_name;
+  Bytes weights;          // of its parameters
+  bool is_float = false;  // in 32 bits
+  bool operator==(const TeacherFacts&) const = default;
+};
+
 // Tensors of the last training steps that are still alive while an evaluation holds most.
 struct KeptTrainingTensors {
   std::string phase;
@@ -190,8 +208,14 @@ struct Job {
   std::optional<GatheredFacts> gathered;
   std::optional<WideLoss> wide_loss;
   std::optional<KeptTrainingTensors> kept_from_training;
+  std::optional<TeacherFacts> teacher;  // the largest
+  std::vector<std::string> advice;      // of the hooks: sentences with this job's figures
+  std::optional<NetworkFacts> network;  // the largest of those that a library made
   std::vector<StagePeak> stage_peaks;
-  std::map<std::string, std::vector<StagePeak>> measured;  // by technique: the moments of a run with it alone
+  // By technique (plan/measured_shares.h, measured_key): the moments of a run with it alone, and what a step of it
+  // asks.
+  std::map<std::string, std::vector<StagePeak>> measured;
+  std::map<std::string, StepWork> measured_work;
   // By technique, as `measured`, and under "" of the job as it is: every block it allocated. Absent where that can't be
   // played again.
   std::map<std::string, std::shared_ptr<const AllocationStream>> streams;

@@ -105,6 +105,16 @@ constexpr SettingSchema kTiles[] = {{.name = "per_side",
                                      .least = 2,
                                      .most = kMostTiles}};
 
+constexpr SettingSchema kHalfTeacher[] = {{.name = "dtype",
+                                           .form = kText,
+                                           .meaning = "held and computed in",
+                                           .words = kHalfTypes,
+                                           .left_out = "\"bfloat16\"",
+                                           .since = 2}};
+constexpr SettingSchema kSmallerModel[] = {
+    {.name = "from", .form = kText, .meaning = "the network's name, or its config's", .needed = true, .since = 2},
+    {.name = "to", .form = kText, .meaning = "of the same family", .needed = true, .since = 2}};
+
 constexpr TechniqueSchema kTechniques[] = {
     {.id = "micro_batch",
      .meaning = "batches in parts, with one optimizer step for the parts of each",
@@ -132,7 +142,13 @@ constexpr TechniqueSchema kTechniques[] = {
     {.id = "half_evaluation", .meaning = "evaluations in half precision", .settings = kHalfEvaluation},
     {.id = "tiles", .meaning = "evaluations in tiles", .settings = kTiles},
     {.id = "int8_weights", .meaning = "weights of 8 bits in evaluations"},
-    {.id = "release_gradients", .meaning = "gradients are used and given back within backward"}};
+    {.id = "release_gradients", .meaning = "gradients are used and given back within backward"},
+    {.id = "int4_weights", .meaning = "weights of 4 bits in evaluations", .since = 2},
+    {.id = "half_teacher",
+     .meaning = "a teacher's weights and forward in half precision",
+     .settings = kHalfTeacher,
+     .since = 2},
+    {.id = "smaller_model", .meaning = "a smaller network of the family", .settings = kSmallerModel, .since = 2}};
 
 int needed_version_of(const Change& change, const TechniqueSchema& technique) {
   int version = technique.since;

@@ -46,6 +46,8 @@ std::string_view name(Effect effect) {
       return "optimizer";
     case Effect::kInput:
       return "input";
+    case Effect::kNetwork:
+      return "network";
   }
   return "unknown";
 }
@@ -62,6 +64,7 @@ Tier tier_of(Effect effect) {
       return Tier::kStatistics;
     case Effect::kOptimizer:
     case Effect::kInput:
+    case Effect::kNetwork:
       break;
   }
   return Tier::kAnother;
@@ -90,6 +93,7 @@ bool holds_graph(const model::StagePeak& moment) {
 model::StagePeak settled(const Forecast& forecast, model::StagePeak moment) {
   apply_split_of_samples(forecast, moment);
   moment.holdings.weights = scaled(moment.holdings.weights, forecast.weight_share);
+  moment.holdings.gradients = scaled(moment.holdings.gradients, forecast.parameter_share);
   return moment;
 }
 

@@ -29,6 +29,7 @@ enum class Effect {
   kStatistics,  // batch normalisation sees fewer samples at once
   kOptimizer,   // other update steps: another optimizer, another effective batch
   kInput,       // the network sees something else
+  kNetwork,     // another network
 };
 std::string_view name(Effect effect);  // "same", "rounding", ...
 
@@ -46,6 +47,7 @@ struct Forecast {
   bool accumulates = false;         // gradients are alive at every moment of a step
   double evaluation_batch = 1;      // what has been done to the batches of evaluations
   bool one_sample_at_once = false;  // within an evaluation's network, whatever the batch
+  double parameter_share = 1;       // of the gradients' bytes: a smaller network has fewer parameters
   double weight_share = 1;          // of the weights' bytes: the smallest of the types that techniques keep them in
   double cache_scale = 1;           // of what PyTorch holds in reserve
   // What a stream of allocations is reshaped by (plan/stream), beside the above.

@@ -9,6 +9,15 @@ const model::StagePeak* find_same_moment(const std::vector<model::StagePeak>& mo
   return nullptr;
 }
 
+std::string measured_key(const model::Change& change) {
+  const auto other = model::find_text(change, "to");
+  return other ? change.technique + ":" + *other : change.technique;
+}
+
+bool is_measured_by(std::string_view key, std::string_view technique) {
+  return key.starts_with(technique) && (key.size() == technique.size() || key[technique.size()] == ':');
+}
+
 double share_of(base::Bytes with, base::Bytes without) {
   return without > base::Bytes(0) ? static_cast<double>(with.count()) / static_cast<double>(without.count()) : 1;
 }

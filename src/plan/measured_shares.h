@@ -2,14 +2,21 @@
 #ifndef VRAMFIT_PLAN_MEASURED_SHARES_H
 #define VRAMFIT_PLAN_MEASURED_SHARES_H
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/job.h"
+#include "model/plan.h"
 
 namespace vramfit::plan {
 
 // The moment of that phase and stage; null: there is none.
 const model::StagePeak* find_same_moment(const std::vector<model::StagePeak>& moments, const model::StagePeak& moment);
+
+// Under which a change's run is kept (Job::measured): its technique, and what of several runs of one this is.
+std::string measured_key(const model::Change& change);
+bool is_measured_by(std::string_view key, std::string_view technique);
 
 // 1 where there was nothing.
 double share_of(base::Bytes with, base::Bytes without);

@@ -57,6 +57,19 @@ Promise promise_of_inputs(const Change&) {
   return {Sameness::kRounding, kRoundingShare, false, "inputs of another size", false, false};
 }
 
+Promise promise_of_int4_weights(const Change&) {
+  Promise promise{Sameness::kPrecision, kRoundingShare, false, "", false, false};
+  promise.outputs = kInt4Share;
+  return promise;
+}
+
+// The teacher's outputs round, and with them the loss.
+Promise promise_of_half_teacher(const Change& change) { return promise_of_autocast(change); }
+
+Promise promise_of_network(const Change&) {
+  return {Sameness::kRounding, kRoundingShare, false, "another network", false, false};
+}
+
 // The sums stay what they are; a script that looks at a gradient before its backward pass finds none.
 Promise promise_of_zero_grad(const Change&) { return {Sameness::kEqual, kRoundingShare, false, "", false, false}; }
 
@@ -72,7 +85,7 @@ struct Row {
   Promise (*promise)(const Change&);
 };
 
-constexpr std::array<Row, 18> kPromises = {{{"allocator", exact},
+constexpr std::array<Row, 21> kPromises = {{{"allocator", exact},
                                             {"autocast", promise_of_autocast},
                                             {"batch_size", promise_of_batch_size},
                                             {"checkpoint", exact},
@@ -89,7 +102,10 @@ constexpr std::array<Row, 18> kPromises = {{{"allocator", exact},
                                             {"release_gradients", promise_of_released},
                                             {"resize_input", promise_of_inputs},
                                             {"tiles", promise_of_tiles},
-                                            {"zero_grad_set_to_none", promise_of_zero_grad}}};
+                                            {"zero_grad_set_to_none", promise_of_zero_grad},
+                                            {"smaller_model", promise_of_network},
+                                            {"int4_weights", promise_of_int4_weights},
+                                            {"half_teacher", promise_of_half_teacher}}};
 
 }  // namespace
 

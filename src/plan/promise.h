@@ -15,6 +15,7 @@ inline constexpr double kRoundingShare = 1e-3;
 inline constexpr double kFp16Share = 0.05;
 inline constexpr double kBf16Share = 0.25;
 inline constexpr double kInt8Share = 0.25;  // of outputs, by weights of 8 bits
+inline constexpr double kInt4Share = 0.5;   // of 4 bits
 
 struct Promise {
   model::Sameness at_most = model::Sameness::kEqual;

@@ -59,6 +59,7 @@ TEST(Promise, tiles_put_out_the_same_but_for_the_order_of_sums) {
   const model::Plan both{"both", {tiles, {"half_evaluation", {}}}};
   EXPECT_EQ(find_promise(both).outputs, kBf16Share) << "the weaker of the two";
   EXPECT_EQ(find_promise(Change{"int8_weights", {}}).outputs, kInt8Share);
+  EXPECT_EQ(find_promise(Change{"int4_weights", {}}).outputs, kInt4Share);
 }
 
 TEST(Promise, a_plan_promises_what_the_weakest_of_its_changes_does) {
@@ -69,6 +70,15 @@ TEST(Promise, a_plan_promises_what_the_weakest_of_its_changes_does) {
   EXPECT_TRUE(whole.mixes_samples);
   EXPECT_EQ(find_promise(model::Plan{"none", {}}), Promise{});
 }
+
+TEST(Promise, a_teacher_in_half_precision_rounds_what_the_student_learns) {
+  const Promise promise = find_promise(Change{"half_teacher", {{"dtype", std::string("float16")}}});
+  EXPECT_EQ(promise.at_most, Sameness::kPrecision);
+  EXPECT_EQ(promise.share, kFp16Share);
+  EXPECT_FALSE(promise.exact);
+}
+
+TEST(Promise, another_network_is_meant) { EXPECT_FALSE(find_promise(Change{"smaller_model", {}}).meant.empty()); }
 
 TEST(Promise, another_batch_or_input_is_meant_to_train_otherwise) {
   EXPECT_FALSE(find_promise(micro_batch_of(4, 1)).meant.empty());

@@ -67,6 +67,11 @@ class Technique {
   virtual std::string_view slot() const { return id(); }
   // A change whose effect on memory is better measured than modelled, where the job allows: one run more, with plenty.
   virtual std::optional<model::Change> find_measurable(const model::Job&, const Target&) const { return std::nullopt; }
+  // Where each of several options is another job: a run for each.
+  virtual std::vector<model::Change> find_all_measurable(const model::Job& job, const Target& target) const {
+    const auto one = find_measurable(job, target);
+    return one ? std::vector{*one} : std::vector<model::Change>{};
+  }
   // Whether it puts right what is wrong with the script itself (plan/cause): such a change is tried before all others
   // and is not held against a plan.
   virtual bool mends_cause(const model::Job&) const { return false; }

@@ -94,6 +94,23 @@ ordered_json hardware_json(const model::FitResult& result) {
   return list;
 }
 
+ordered_json remedies_json(const model::Floor& floor) {
+  ordered_json list = ordered_json::array();
+  for (const model::FloorRemedy& remedy : floor.remedies) {
+    list.push_back(
+        {{"text", remedy.text}, {"frees_bytes", remedy.frees.count()}, {"leaves_bytes", remedy.leaves.count()}});
+  }
+  return list;
+}
+
+ordered_json floor_cards_json(const model::Floor& floor) {
+  ordered_json list = ordered_json::array();
+  for (const model::FloorCards& cards : floor.cards) {
+    list.push_back({{"card", cards.card}, {"count", cards.count}, {"each_bytes", cards.each.count()}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string fit_to_json(const model::FitResult& result, std::string_view version) {
@@ -121,8 +138,13 @@ std::string fit_to_json(const model::FitResult& result, std::string_view version
                                              {"gradients_bytes", result.floor->gradients.count()},
                                              {"optimizer_bytes", result.floor->optimizer.count()},
                                              {"context_bytes", result.floor->context.count()},
+                                             {"transient_bytes", result.floor->transient.count()},
+                                             {"owner", or_null(result.floor->owner)},
+                                             {"remedies", remedies_json(*result.floor)},
+                                             {"cards", floor_cards_json(*result.floor)},
                                              {"sum_bytes", result.floor->sum().count()}}
                               : ordered_json(nullptr);
+  fit["advice"] = result.advice;
   fit["hardware"] = hardware_json(result);
   fit["goal"] = to_string(result.goal);
   fit["largest_batch"] = result.largest_batch ? ordered_json{{"size", result.largest_batch->size},

@@ -123,7 +123,7 @@ void add_cause(std::string& text, const FitResult& result) {
 
 // What it promises to leave as it is, and nobody has compared.
 bool is_doubtful(const PlanRow& row) {
-  const bool promises = row.effect != "optimizer" && row.effect != "input";
+  const bool promises = row.effect != "optimizer" && row.effect != "input" && row.effect != "network";
   return promises && row.equivalence && row.equivalence->sameness == model::Sameness::kNotChecked;
 }
 
@@ -275,6 +275,34 @@ std::string without_maker(const std::string& name) {
   return name.starts_with(kMaker) ? name.substr(kMaker.size()) : name;
 }
 
+std::string describe_cards(const model::FloorCards& cards) {
+  if (cards.count == 0) {
+    return fmt::format("no number of {}: each needs {} beside its share", cards.card, to_string(cards.each));
+  }
+  if (cards.count == 1) return fmt::format("1 {}, which would hold it whole", cards.card);
+  return fmt::format("{} x {}, with {} on each", cards.count, cards.card, to_string(cards.each));
+}
+
+void add_remedies(std::string& text, const model::Floor& floor, base::Bytes limit) {
+  std::vector<std::vector<std::string>> rows = {{"less by", "leaves", ""}};
+  for (const model::FloorRemedy& remedy : floor.remedies) {
+    const std::string_view enough = remedy.leaves <= limit ? " (below the card's memory)" : "";
+    rows.push_back({to_string(remedy.frees), to_string(remedy.leaves), remedy.text + std::string(enough)});
+  }
+  if (rows.size() > 1) {
+    text += "\nWhat would make that less, each alone (by arithmetic, not run)\n";
+    text += table({{Align::kRight}, {Align::kRight}, {Align::kLeft, 56}}, rows);
+  }
+  std::string cards;
+  for (const model::FloorCards& one : floor.cards) cards += (cards.empty() ? "" : "; or ") + describe_cards(one);
+  if (!cards.empty()) {
+    text += wrap("Cards that hold it with weights, gradients and state in shards (FSDP, ZeRO-3): " + cards +
+                     ". Sharing the batch alone (DistributedDataParallel) leaves all of it on each card.",
+                 kPageWidth, 2) +
+            "\n";
+  }
+}
+
 // Where nothing fits: what no batch, precision of the activations or recomputation makes smaller.
 void add_floor(std::string& text, const FitResult& result) {
   if (!result.floor) return;
@@ -284,15 +312,27 @@ void add_floor(std::string& text, const FitResult& result) {
   if (floor.optimizer > base::Bytes(0)) rows.push_back({to_string(floor.optimizer), "state of " + floor.name});
   rows.push_back({to_string(floor.context), "CUDA context and libraries"});
   rows.push_back({to_string(floor.sum()), fmt::format("in all, of {} on the card", to_string(result.limit))});
+  if (floor.transient > base::Bytes(0)) {
+    rows.push_back({to_string(floor.transient), "more while the operator runs that takes most beside"});
+  }
   text += "\nWhat it holds whatever the batch is\n";
+  if (!floor.owner.empty()) text += "  " + wrap(floor.owner, kPageWidth - 2, 2) + "\n";
   text += table({{Align::kRight}, {Align::kLeft, 60}}, rows);
   if (floor.sum() <= result.limit) return;
+  add_remedies(text, floor, result.limit);
   text += wrap(
               "This alone is more than the card has: neither a smaller batch nor recomputation can help, only a "
               "smaller network, an optimizer that keeps less, weights of fewer bits, the host's memory, or other "
               "cards.",
               kPageWidth, 2) +
           "\n";
+}
+
+// What an edit would free; none of it was run.
+void add_advice(std::string& text, const FitResult& result) {
+  if (result.advice.empty()) return;
+  text += "\nWhat an edit would free (from this job's figures; not run)\n";
+  for (const std::string& sentence : result.advice) text += "  - " + wrap(sentence, kPageWidth - 4, 4) + "\n";
 }
 
 // "2 x NVIDIA A100-PCIE-40GB  needs 12.1 of 39.4 GiB  x0.31  price 2.4"
@@ -377,6 +417,7 @@ std::string fit_to_text(const FitResult& result, const TextOptions& options) {
   }
   if (options.verbose) add_front(text, result);
   add_floor(text, result);
+  add_advice(text, result);
   add_hardware(text, result);
   add_commands(text, result);
   add_effort(text, result, options.number);

@@ -116,6 +116,38 @@ TEST(FitText, what_is_meant_to_train_otherwise_is_no_doubt) {
   EXPECT_EQ(text.find("promised, not proven"), std::string::npos);
 }
 
+// Adam on 100 GiB of weights, on a card of 12.
+FitResult hopeless() {
+  FitResult result;
+  result.verdict = FitVerdict::kNothingFits;
+  result.card = "RTX 3060";
+  result.limit = base::Bytes::gib(12);
+  model::Floor floor;
+  floor.weights = floor.gradients = base::Bytes::gib(100);
+  floor.optimizer = base::Bytes::gib(200);
+  floor.context = base::Bytes::gib(1);
+  floor.transient = base::Bytes::gib(2);
+  floor.owner = "GPT, 26.8 billion parameters";
+  floor.remedies = {{"LoRA", base::Bytes::gib(300), base::Bytes::gib(101)},
+                    {"all of it elsewhere", base::Bytes::gib(390), base::Bytes::gib(11)}};
+  floor.cards = {{"RTX 3060", 53, base::Bytes::gib(11)}, {"H200", 0, base::Bytes::gib(150)}};
+  result.floor = floor;
+  result.advice = {"without heads.1 it would hold less by 110 MiB"};
+  return result;
+}
+
+TEST(FitText, where_nothing_fits_whose_it_is_and_what_each_remedy_leaves) {
+  const std::string text = fit_to_text(hopeless(), {});
+  EXPECT_NE(text.find("GPT, 26.8 billion parameters"), std::string::npos) << text;
+  EXPECT_NE(text.find("401.00 GiB  in all, of 12.00 GiB on the card"), std::string::npos) << text;
+  EXPECT_NE(text.find("101.00 GiB  LoRA\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("11.00 GiB  all of it elsewhere (below the card's memory)"), std::string::npos) << text;
+  EXPECT_NE(text.find("53 x RTX 3060"), std::string::npos) << text;
+  EXPECT_NE(text.find("no number of H200"), std::string::npos) << text;
+  EXPECT_NE(text.find("  - without heads.1 it would hold less by 110 MiB"), std::string::npos) << text;
+  EXPECT_EQ(violations_of(hopeless()), std::vector<std::string>());
+}
+
 TEST(FitJson, keeps_the_schema_whatever_was_found) {
   EXPECT_TRUE(violations_of(micro_batch(model::Sameness::kOther, true, "trains something else")).empty());
   FitResult result = found();

@@ -78,3 +78,13 @@ def test_large_images_fit_in_tiles_only(product, mode, verdict):
     script = EXAMPLES / "resnet152_test" / "test.py"
     finished = product.run(script, "--mode", mode, "--images", "8", gpu="gtx1650")
     assert finished.result["verdict"] == verdict, finished
+
+
+@needs("transformers")
+def test_gpt_3_is_too_large_for_one_card_and_takes_no_memory_of_the_host(product):
+    finished = product.run(EXAMPLES / "gpt3" / "train.py", gpu="rtx3060")
+    assert finished.result["verdict"] == "out_of_memory", finished
+    assert finished.result["oom"]["phase"] == "load"
+    loading = finished.result["oom"]["loading"]
+    assert loading["to_come_bytes"] > 600 << 30
+    assert finished.result["host_peak_bytes"] < 4 << 30

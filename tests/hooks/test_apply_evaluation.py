@@ -358,3 +358,36 @@ def test_weights_in_8_bits_go_with_half_precision(job: Job) -> None:
 def test_weights_in_8_bits_are_refused(job: Job, make: str, before: str, after: str, reason: str) -> None:
     finished = compute(job, weighted(make, before, after), INT8)
     assert reason in finished.of_kind("plan_refused")[0]["text"]
+
+
+# -- weights in 4 bits
+
+INT4 = {"id": "int4_weights"}
+
+
+@pytest.mark.parametrize("make", ["model = Net().cuda()", ON_THE_CARD])
+def test_weights_in_4_bits_take_a_seventh_and_put_out_about_the_same(job: Job, make: str) -> None:
+    plain = compute(job, weighted(make)).output()
+    finished = compute(job, weighted(make), INT4)
+    kept = finished.output()
+    assert (kept["dtype"], kept["shape"], kept["names"]) == ("float32", [1024, 256], plain["names"])
+    assert 0.01 < distance(plain["scores"], kept["scores"]) < 0.3
+    saved = 0.84 * 4 * (512 * 64 + 64 * 3 * 256 + 3 * 64 * 64 + 256 * 1024 + 1024 * 64)
+    assert plain["now"] - kept["now"] > saved
+    assert finished.only("plan_applied")["text"] == "weights of 7 layers are kept in 4 bits"
+
+
+def test_weights_in_4_bits_are_read_from_and_written_to_checkpoints(job: Job) -> None:
+    load = "torch.manual_seed(1); state = Net().state_dict(); print(model.load_state_dict(state))"
+    again = "again = Net().cuda(); again.load_state_dict(model.state_dict())"
+    after = f"{again}; torch.testing.assert_close(again.eval()(words), out)"
+    plain = compute(job, weighted(before=load)).output()
+    finished = compute(job, weighted(before=load, after=f"with torch.no_grad(): {after}"), INT4)
+    assert distance(plain["scores"], finished.output()["scores"]) < 0.3
+    assert "All keys matched" in finished.stdout
+
+
+def test_weights_in_4_bits_refuse_jobs_that_train(job: Job) -> None:
+    before = "torch.optim.SGD(model.parameters(), lr=0.1)"
+    finished = compute(job, weighted("model = Net().cuda()", before), INT4)
+    assert "weights in 4 bits are for jobs that only evaluate" in finished.of_kind("plan_refused")[0]["text"]

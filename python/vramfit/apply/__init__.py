@@ -41,8 +41,19 @@ _KNOWN = (
     "gather_on_cpu",
     "loader_options",
     "zero_grad_set_to_none",
+    "smaller_model",
+    "int4_weights",
+    "half_teacher",
 )
-_OF_EVALUATION = ("no_grad_validation", "gather_on_cpu", "empty_cache", "half_evaluation", "tiles", "int8_weights")
+_OF_EVALUATION = (
+    "no_grad_validation",
+    "gather_on_cpu",
+    "empty_cache",
+    "half_evaluation",
+    "tiles",
+    "int8_weights",
+    "int4_weights",
+)
 
 
 class _State:

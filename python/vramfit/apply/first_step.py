@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from vramfit.apply import near_names
+from vramfit.observe import network_makers
 from vramfit.observe.phases import position
 from vramfit.private import torch as of_torch
 
@@ -25,7 +26,15 @@ def missed(technique: str, options: dict[str, Any]) -> str:
         return "no backward pass left a gradient with an optimizer"
     if technique == "optimizer":
         return "no optimizer that the script made takes these options"
+    if technique == "smaller_model":
+        return _missed_network(str(options["from"]))
     return ""
+
+
+def _missed_network(name: str) -> str:
+    made = network_makers.made()
+    others = f": it made {', '.join(sorted(made))}" if made else ""
+    return f"the script made no {name} by a name or a config{others}"
 
 
 def _missed_of_loader(technique: str, options: dict[str, Any]) -> str:

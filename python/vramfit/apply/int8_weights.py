@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from vramfit import apply
@@ -24,11 +25,13 @@ _LARGEST = 127
 _SMALLEST = 1e-12  # of a scale: channels of zeros
 _FEWEST = 4096  # numbers in a weight: smaller ones are not worth it
 _WEIGHTS = ("weight", "in_proj_weight")  # the second is attention's
-_PARTS = ("_int8", "_scale")  # what there is instead of each
+_PARTS = ("_integers", "_scale")  # what there is instead of each
 
 
 class Int8Weights:
     KEEPS = process.ALL
+    id = ID
+    bits = 8
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
@@ -49,17 +52,19 @@ class Int8Weights:
             return
         if module.training or phases.position.phase == TRAIN:
             if any(map(is_kept, module.modules())):
-                apply.refused(ID, "the script calls its network in training mode, whose weights stay as they are")
+                apply.refused(self.id, "the script calls its network in training mode, whose weights stay as they are")
             return
         self.keep(module, None)
         kept = sum(map(is_kept, module.modules()))
         if kept:
-            apply.applied(ID, f"weights of {kept} layers are kept in 8 bits")
+            apply.applied(self.id, f"weights of {kept} layers are kept in {self.bits} bits")
         else:
-            apply.refused(ID, f"{type(module).__name__} has no linear layers, convolutions or embeddings to speak of")
+            apply.refused(
+                self.id, f"{type(module).__name__} has no linear layers, convolutions or embeddings to speak of"
+            )
 
     def trains(self, *_: Any) -> None:
-        apply.refused(ID, "the script trains: weights in 8 bits are for jobs that only evaluate")
+        apply.refused(self.id, f"the script trains: weights in {self.bits} bits are for jobs that only evaluate")
 
     # -- how
 
@@ -93,13 +98,20 @@ class Int8Weights:
         integers = (values / scale).round_().clamp_(-_LARGEST, _LARGEST).to(self._torch.int8)
         return parameter(integers, requires_grad=False), parameter(scale, requires_grad=False)
 
+    @staticmethod
+    def make(integers: Any, scale: Any) -> Any:
+        """Numbers again, of a weight or of some of its rows."""
+        return integers * scale
+
     def _put(self, layer: Any, name: str, tensors: tuple[Any, Any]) -> None:
+        shape = tuple(getattr(layer, name).shape)
         delattr(layer, name)
         for part, tensor in zip(_PARTS, tensors):
             layer.register_parameter(name + part, tensor)
         kind = type(layer)
         if (kind, name) not in self._classes:
-            self._classes[kind, name] = _class_of(self._torch, kind, name)
+            self._classes[kind, name] = _class_of(self._torch, kind, name, self.make)
+        layer.vramfit_shape = shape
         layer.__class__ = self._classes[kind, name]
 
     def load(self, layer: Any, weight: Any) -> None:
@@ -112,8 +124,8 @@ class Int8Weights:
 
 
 def kept_name(layer: Any) -> str:
-    """Of the weight that is kept in 8 bits; empty where none is."""
-    return getattr(type(layer), "vramfit_int8", "")
+    """Of the weight that is kept in integers; empty where none is."""
+    return getattr(type(layer), "vramfit_kept", "")
 
 
 def is_kept(layer: Any) -> bool:
@@ -125,17 +137,16 @@ def parts_of(layer: Any) -> tuple[Any, Any]:
     return integers, scale
 
 
-def _class_of(torch: Any, kind: type, name: str) -> type:
+def _class_of(torch: Any, kind: type, name: str, make: Callable[[Any, Any], Any]) -> type:
     """`kind`, whose weight of that name is made when it is asked for."""
     embedding = torch.nn.functional.embedding
 
     def weight(self: Any) -> Any:
-        integers, scale = parts_of(self)
-        return integers * scale
+        return make(*parts_of(self)).reshape(self.vramfit_shape)
 
     def embed(self: Any, input: Any) -> Any:
         integers, scale = parts_of(self)
-        return embedding(input, integers) * embedding(input, scale)
+        return make(embedding(input, integers), embedding(input, scale))
 
     def state_dict(self: Any, *args: Any, **kwargs: Any) -> Any:
         """As it was: a script that saves it gets numbers."""
@@ -144,10 +155,10 @@ def _class_of(torch: Any, kind: type, name: str) -> type:
         for part in _PARTS:
             result.pop(prefix + name + part, None)
         integers, scale = parts_of(self)
-        result[prefix + name] = integers.cpu() * scale.cpu()
+        result[prefix + name] = make(integers.cpu(), scale.cpu()).reshape(self.vramfit_shape)
         return result
 
-    own = {name: property(weight), "state_dict": state_dict, "vramfit_int8": name, "__module__": kind.__module__}
+    own = {name: property(weight), "state_dict": state_dict, "vramfit_kept": name, "__module__": kind.__module__}
     if issubclass(kind, torch.nn.Embedding) and kind.forward is torch.nn.Embedding.forward:
         own["forward"] = embed
     return type(kind.__name__, (kind,), own)
@@ -174,7 +185,10 @@ def _watch_loading(torch: Any, technique: Int8Weights) -> None:
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:
-    technique = process.own(Int8Weights, torch)
+    put_in_place(torch, process.own(Int8Weights, torch))
+
+
+def put_in_place(torch: Any, technique: Int8Weights) -> None:
     events.root_enter.listen(technique.enter)
     events.backward_begin.listen(technique.trains)
     events.optimizer_made.listen(technique.trains)

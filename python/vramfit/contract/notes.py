@@ -126,6 +126,30 @@ class WideLoss(Note, kind="wide_loss"):
     features: int  # that the linear layer is given which put them out; 0: none was found
 
 
+class NetworkMade(Note, kind="network_made"):
+    """A network that a library made by a name (timm, torchvision) or by the sizes of a config (transformers)."""
+
+    library: str
+    name: str
+    weights: int  # of a config: about, and of its layers alone
+    smaller: list[str]  # of its family, the largest first
+    loaded: bool  # weights of a checkpoint went in
+
+
+class Teacher(Note, kind="teacher"):
+    """A network that a training step calls in eval mode and without gradients, as a distillation calls its teacher."""
+
+    class_name: str
+    bytes: Bytes  # of its parameters
+    is_float: bool  # in 32 bits
+
+
+class Advice(Note, kind="advice"):
+    """What a script does that frees no memory, or takes some, and what would: with the job's own figures."""
+
+    text: str
+
+
 # -- what was left out, and what was not seen
 
 

@@ -340,6 +340,9 @@ _WHY_NOT = {
     "half_evaluation": "weights and results change their type around each evaluation",
     "tiles": "an evaluation in tiles takes the network's layers apart",
     "int8_weights": "weights of 8 bits need layers of their own",
+    "int4_weights": "weights of 4 bits need layers of their own",
+    "half_teacher": "weights and results change their type around each call of the teacher",
+    "smaller_model": "which network is made is often an option's or a file's to say",
 }
 
 

@@ -39,7 +39,8 @@ void lose(PlanRow row, std::string reason, FitResult& result) {
 
 std::optional<Equivalence> find_known_equivalence(const PlanRow& row) {
   const plan::Promise promise = plan::find_promise(row.plan);
-  const bool is_meant = row.effect == name(plan::Effect::kOptimizer) || row.effect == name(plan::Effect::kInput);
+  const bool is_meant = row.effect == name(plan::Effect::kOptimizer) || row.effect == name(plan::Effect::kInput) ||
+                        row.effect == name(plan::Effect::kNetwork);
   if (is_meant) {
     return not_compared("it is meant to train otherwise");
   }

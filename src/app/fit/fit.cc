@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "app/fit/answer.h"
@@ -19,7 +20,9 @@
 #include "facts/job_builder.h"
 #include "job/run_on.h"
 #include "job/session.h"
+#include "plan/advice.h"
 #include "plan/cause.h"
+#include "plan/floor_proof.h"
 #include "plan/hardware.h"
 #include "plan/search/largest_batch.h"
 #include "plan/search/search.h"
@@ -38,6 +41,8 @@ using model::PlanRow;
 
 // Far beyond any card, and free: memory of a virtual card that nothing touches takes no host memory.
 constexpr std::int64_t kFreeRunGib = 512;
+// Where even that is too little: networks of hundreds of billions of parameters.
+constexpr std::int64_t kUtmostGib = 16384;
 
 // A candidate's time limit: these seconds, and so many times what the free run took.
 constexpr double kShortestLimit = 10;
@@ -107,6 +112,7 @@ class Fit {
     if (!is_search_of_use(**job)) return finish();
     if (auto searched = search_plans(**job); !searched) return std::unexpected(searched.error());
     look_at_hardware(**job);
+    advise(**job);
     return finish();
   }
 
@@ -216,16 +222,24 @@ class Fit {
 
   job::RunRequest plentiful_request() const {
     job::RunRequest request = quiet_request();
-    for (job::CardChoice& card : request.cards) card.total = std::max(Bytes::gib(kFreeRunGib), limit_of(card));
+    for (job::CardChoice& card : request.cards) card.total = std::max(Bytes::gib(plenty_gib_), limit_of(card));
     return request;
+  }
+
+  Result<job::RunOutcome> run_with_plenty() {
+    progress_.update(fmt::format("running it on the same card with {} GiB, to see the whole of it", plenty_gib_));
+    ++result_.runs;
+    return runner_.run(plentiful_request(), progress_);
   }
 
   // The job's facts, from a run that memory does not stop; nothing when even that run did not work.
   Result<std::optional<model::Job>> run_free() {
-    progress_.update(fmt::format("running it on the same card with {} GiB, to see the whole of it", kFreeRunGib));
-    auto outcome = runner_.run(plentiful_request(), progress_);
+    auto outcome = run_with_plenty();
+    if (outcome && outcome->result.verdict == model::Verdict::kOutOfMemory) {
+      plenty_gib_ = kUtmostGib;
+      outcome = run_with_plenty();
+    }
     if (!outcome) return std::unexpected(outcome.error());
-    ++result_.runs;
     if (auto longer = run_on(plentiful_request(), *outcome); !longer) return std::unexpected(longer.error());
     model::RunResult& free = outcome->result;
     if (free.interrupted) {
@@ -238,7 +252,7 @@ class Fit {
     }
     if (free.verdict != model::Verdict::kFits && free.verdict != model::Verdict::kBorderline) {
       conclude(FitVerdict::kJobFailed,
-               fmt::format("with {} GiB of memory it ends badly too: {}", kFreeRunGib, why_it_failed(free)));
+               fmt::format("with {} GiB of memory it ends badly too: {}", plenty_gib_, why_it_failed(free)));
       return std::nullopt;
     }
     look_at_shortest_card(free);
@@ -292,7 +306,7 @@ class Fit {
 
   // What the mildest of its options does to the training.
   plan::Effect least_effect(const plan::Technique& technique, const model::Job& job) const {
-    plan::Effect least = plan::Effect::kInput;
+    plan::Effect least = plan::Effect::kNetwork;
     for (const model::Change& change : technique.options(job, target_)) {
       plan::Forecast forecast = plan::start_forecast(job);
       technique.predict(job, target_, change, forecast);
@@ -342,19 +356,32 @@ class Fit {
                        const std::filesystem::path& folder) {
     if (result_.cause && result_.cause->is_all) return {};  // what puts that right comes first, and mostly is enough
     for (const plan::Technique* technique : std::vector(techniques)) {
-      const auto change = technique->find_measurable(job, target_);
-      if (!change || result_.free_run->wall_seconds > kMeasuringShare * left()) continue;
-      progress_.update(fmt::format("measuring {} with {} GiB", technique->describe(*change), kFreeRunGib));
-      const auto seen = measure_change(runner_, plentiful_request(), *change, folder / "measured.json", job);
-      if (!seen) return std::unexpected(seen.error());
-      ++result_.runs;
-      if (seen->obstacle.empty()) continue;
+      const auto obstacle = measure_options(*technique, job, folder);
+      if (!obstacle) return std::unexpected(obstacle.error());
+      if (obstacle->empty()) continue;
       std::erase(techniques, technique);
       const auto row = std::ranges::find(result_.techniques, technique->id(), &model::TechniqueRow::id);
       row->standing = "not_possible";
-      row->reason = seen->obstacle;
+      row->reason = *obstacle;
     }
     return {};
+  }
+
+  // Why none of its options can be; empty where one can, or was not tried.
+  Result<std::string> measure_options(const plan::Technique& technique, model::Job& job,
+                                      const std::filesystem::path& folder) {
+    std::string obstacle;
+    bool has_one = false;
+    for (const model::Change& change : technique.find_all_measurable(job, target_)) {
+      if (result_.free_run->wall_seconds > kMeasuringShare * left()) continue;
+      progress_.update(fmt::format("measuring {} with {} GiB", technique.describe(change), plenty_gib_));
+      const auto seen = measure_change(runner_, plentiful_request(), change, folder / "measured.json", job);
+      if (!seen) return std::unexpected(seen.error());
+      ++result_.runs;
+      has_one = has_one || seen->obstacle.empty();
+      if (obstacle.empty()) obstacle = seen->obstacle;
+    }
+    return has_one ? "" : obstacle;
   }
 
   plan::OnTrial tell_trials() {
@@ -378,7 +405,10 @@ class Fit {
     if (request_.catalogue.empty() || result_.cards > 1 || result_.verdict == FitVerdict::kInterrupted) return;
     const int cuda_major = std::atoi(result_.free_run->cuda.c_str());
     const plan::Forecast as_is = plan::start_forecast(job);
-    if (result_.plans.empty()) result_.floor = plan::find_floor(job);
+    // Of another network, it is no answer why this one does not fit.
+    if (result_.plans.empty() || result_.plans.front().effect == name(plan::Effect::kNetwork)) {
+      result_.floor = plan::prove_floor(job, target_, request_.catalogue);
+    }
     result_.hardware = plan::find_hardware(job, target_, plan::demand_of(job, as_is), request_.catalogue, cuda_major);
     prove_hardware();
     if (result_.plans.empty()) return;
@@ -387,6 +417,28 @@ class Fit {
         plan::find_hardware(job, target_, plan::demand_of(job, result_.plans.front()), request_.catalogue, cuda_major);
     std::erase_if(with_plan, [&](const model::HardwareRow& row) { return row.price >= as_it_is; });
     result_.hardware.insert(result_.hardware.end(), with_plan.begin(), with_plan.end());
+  }
+
+  // Where every plan takes something from the training, or none fits, what an edit would free is of interest.
+  void advise(const model::Job& job) {
+    if (result_.verdict == FitVerdict::kInterrupted) return;
+    const bool is_spared = !result_.plans.empty() && result_.plans.front().effect != name(plan::Effect::kOptimizer) &&
+                           result_.plans.front().effect != name(plan::Effect::kInput) &&
+                           result_.plans.front().effect != name(plan::Effect::kNetwork);
+    if (is_spared) {
+      result_.advice = job.advice;
+      return;
+    }
+    std::shared_ptr<const model::ModuleTable> modules;
+    if (kConfirmFactor * result_.free_run->wall_seconds <= left() && !base::was_interrupted()) {
+      progress_.update("looking at what each part of the network holds");
+      job::RunRequest request = plentiful_request();
+      request.modules = true;
+      const auto outcome = runner_.run(request, base::silent_progress());
+      ++result_.runs;
+      if (outcome) modules = outcome->result.modules;
+    }
+    result_.advice = plan::find_advice(job, target_, modules.get());
   }
 
   // The cheapest card for the job as it is, by a run there; where it does not fit after all, the next.
@@ -554,6 +606,7 @@ class Fit {
   FitSpan span_;
   plan::Target target_;
   FitResult result_;
+  std::int64_t plenty_gib_ = kFreeRunGib;
   std::vector<std::string> culprits_;  // techniques that were found to train something else
 };
 

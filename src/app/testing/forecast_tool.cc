@@ -85,8 +85,9 @@ class Comparison {
   void measure() {
     for (const plan::Technique* technique : plan::all_techniques()) {
       if (technique->applies_to(job_, target_).standing != plan::Standing::kApplicable) continue;
-      const auto change = technique->find_measurable(job_, target_);
-      if (change) (void)app::measure_change(runner_, plenty_, *change, place_ / "measured.json", job_);
+      for (const model::Change& change : technique->find_all_measurable(job_, target_)) {
+        (void)app::measure_change(runner_, plenty_, change, place_ / "measured.json", job_);
+      }
     }
   }
 

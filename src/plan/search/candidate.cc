@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "devices/time_model.h"
+#include "plan/measured_shares.h"
 
 namespace vramfit::plan {
 namespace {
@@ -44,7 +45,7 @@ Forecast forecast_begun(const model::Job& job, const Target& target, const std::
                         const std::vector<std::uint8_t>& levels, const Forecast& forecast) {
   std::vector<std::uint8_t> alone(axes.size(), 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (levels[i] > 0 && axes[i].technique->id() == forecast.measured_with) alone[i] = levels[i];
+    if (levels[i] > 0 && is_measured_by(forecast.measured_with, axes[i].technique->id())) alone[i] = levels[i];
   }
   return forecast_levels(job, target, axes, alone);
 }

@@ -37,6 +37,8 @@ model::Job job_with_everything_applicable() {
   job.phases[1].peak_reserved = Bytes::mib(3200);
   job.kept_gradients = model::KeptGradients{"train.py:31 in train", false};
   job.wide_loss = model::WideLoss{8192, 50304, Bytes::mib(200)};
+  job.network = model::NetworkFacts{"timm", "resnet152", {"resnet101", "resnet50"}};
+  job.teacher = model::TeacherFacts{"BigNet", Bytes::mib(60), true};
   return job;
 }
 
@@ -519,6 +521,105 @@ TEST(Int8Weights, leave_the_weights_that_a_run_with_them_showed) {
   EXPECT_EQ(forecast.effect, Effect::kPrecision);
   half_evaluation().predict(job, example_target(), half_evaluation().options(job, example_target())[1], forecast);
   EXPECT_NEAR(forecast.weight_share, 0.26, 1e-9) << "8 bits are not halved again";
+}
+
+TEST(Int4Weights, leave_the_weights_that_a_run_with_them_showed_and_never_go_with_8_bits) {
+  model::Job job = evaluating_job();
+  const auto change = int4_weights().options(job, example_target())[0];
+  EXPECT_NEAR(predict(int4_weights(), job, example_target(), change).weight_share, 0.17, 1e-9);
+  add_measured(job, "int4_weights", Bytes::mib(2640), Bytes::mib(60));
+  const Forecast forecast = predict(int4_weights(), job, example_target(), change);
+  EXPECT_NEAR(forecast.weight_share, 0.15, 1e-9);
+  EXPECT_EQ(forecast.stage_peaks[1].holdings.activations, Bytes::mib(2640));
+  EXPECT_EQ(forecast.effect, Effect::kPrecision);
+  EXPECT_EQ(int4_weights().slot(), int8_weights().slot());
+  EXPECT_EQ(int4_weights().applies_to(example_job(), example_target()).standing, Standing::kNotPossible);
+}
+
+TEST(HalfTeacher, halves_the_teachers_weights_and_leaves_the_students) {
+  model::Job job = example_job();
+  EXPECT_EQ(half_teacher().applies_to(job, example_target()).standing, Standing::kNotPossible);
+  job.teacher = model::TeacherFacts{"BigNet", Bytes::mib(60), true};
+  ASSERT_EQ(half_teacher().applies_to(job, example_target()), applicable());
+  const auto change = half_teacher().options(job, example_target())[0];
+  EXPECT_EQ(half_teacher().describe(change), "teacher in bf16");
+  const Forecast forecast = predict(half_teacher(), job, example_target(), change);
+  EXPECT_EQ(forecast.stage_peaks[0].holdings.weights, Bytes::mib(70));
+  EXPECT_EQ(forecast.stage_peaks[2].holdings.optimizer, job.stage_peaks[2].holdings.optimizer);
+  EXPECT_EQ(forecast.effect, Effect::kPrecision);
+  job.teacher->is_float = false;
+  EXPECT_EQ(half_teacher().applies_to(job, example_target()).standing, Standing::kInForce);
+  job.teacher = model::TeacherFacts{"BigNet", Bytes::mib(6), true};
+  EXPECT_EQ(half_teacher().applies_to(job, example_target()).reason,
+            "weights of the teacher (BigNet) are 6.0 MiB alone");
+}
+
+// What a run with the smaller network showed of `job`: this share of all that training holds, and of its work.
+void add_smaller(model::Job& job, const std::string& name, double share) {
+  std::vector<model::StagePeak> moments = job.stage_peaks;
+  for (model::StagePeak& moment : moments) {
+    moment.holdings.weights = scaled(moment.holdings.weights, share);
+    moment.holdings.activations = scaled(moment.holdings.activations, share);
+  }
+  job.measured["smaller_model:" + name] = std::move(moments);
+  job.measured_work["smaller_model:" + name] = job.work;
+  scale_work(job.measured_work["smaller_model:" + name], share);
+}
+
+TEST(SmallerModel, offers_what_runs_of_the_smaller_ones_showed) {
+  model::Job job = job_with_everything_applicable();
+  const auto all = smaller_model().find_all_measurable(job, example_target());
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(smaller_model().options(job, example_target()), all) << "no run told anything yet";
+  EXPECT_EQ(smaller_model().describe(all[1]), "resnet50 instead of resnet152");
+  add_smaller(job, "resnet101", 0.8);
+  add_smaller(job, "resnet50", 0.5);
+  const Forecast forecast = predict(smaller_model(), job, example_target(), all[1]);
+  EXPECT_EQ(forecast.stage_peaks[0].holdings.activations, Bytes::mib(1300));
+  EXPECT_EQ(forecast.stage_peaks[0].holdings.weights, Bytes::mib(50));
+  EXPECT_NEAR(total_macs(forecast.work), 5e11, 1);
+  EXPECT_EQ(forecast.measured_with, "smaller_model:resnet50");
+  EXPECT_EQ(forecast.effect, Effect::kNetwork);
+  EXPECT_EQ(tier_of(forecast.effect), Tier::kAnother);
+}
+
+TEST(SmallerModel, leaves_out_what_was_not_run_and_what_is_no_smaller) {
+  model::Job job = job_with_everything_applicable();
+  add_smaller(job, "resnet101", 1.1);
+  EXPECT_TRUE(smaller_model().options(job, example_target()).empty());
+  add_smaller(job, "resnet50", 0.5);
+  ASSERT_EQ(smaller_model().options(job, example_target()).size(), 1U);
+}
+
+TEST(SmallerModel, is_for_networks_of_a_family_without_weights_of_their_own) {
+  model::Job job = job_with_everything_applicable();
+  EXPECT_EQ(smaller_model().slot(), checkpoint().slot()) << "modules are named as in the script's own";
+  job.network->smaller.clear();
+  EXPECT_EQ(smaller_model().applies_to(job, example_target()).reason,
+            "resnet152 is the smallest of its family that is known");
+  job.network = model::NetworkFacts{"transformers", "bert-large", {"bert-base"}, 0, true};
+  EXPECT_EQ(smaller_model().applies_to(job, example_target()).standing, Standing::kNotPossible);
+  job.network.reset();
+  EXPECT_EQ(smaller_model().applies_to(job, example_target()).standing, Standing::kNotPossible);
+}
+
+TEST(ResizeInput, follows_what_a_run_at_half_of_the_size_showed) {
+  model::Job job = example_job();
+  const auto options = resize_input().options(job, example_target());
+  const auto half = resize_input().find_measurable(job, example_target());
+  ASSERT_EQ(half, options[1]);
+  add_measured(job, "resize_input", Bytes::mib(0), Bytes::mib(100));
+  job.measured["resize_input"][0].holdings.activations = Bytes::mib(2600 * 4 / 10);  // 0.4: 0.15 of it does not shrink
+  EXPECT_EQ(predict(resize_input(), job, example_target(), *half).stage_peaks[0].holdings.activations,
+            Bytes::mib(1040));
+  EXPECT_NEAR(predict(resize_input(), job, example_target(), options[0]).stage_peaks[0].holdings.activations.as_mib(),
+              2600 * (1 - 0.6 * (1 - 0.5625) / 0.75), 1);
+  EXPECT_EQ(predict(resize_input(), job, example_target(), *half).stage_peaks[0].holdings.weights, Bytes::mib(100));
+  // Sequences: half of the length left 0.3: by 0.2 of the length and 0.8 of its square.
+  job.loaders[0].shapes = {{8, 512}};
+  job.measured["resize_input"][0].holdings.activations = Bytes::mib(780);
+  EXPECT_NEAR(predict(resize_input(), job, example_target(), options[0]).stage_peaks[0].holdings.activations.as_mib(),
+              2600 * (0.2 * 0.75 + 0.8 * 0.5625), 1);
 }
 
 TEST(Int8Weights, are_for_jobs_that_only_evaluate_and_whose_weights_matter) {

@@ -1,0 +1,148 @@
+// The next smaller networks of the same family, where timm, torchvision or transformers makes the script's by a name or
+// a config: another training, ranked last. What each needs is seen in a run of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/measured_shares.h"
+#include "plan/techniques/registry.h"
+
+namespace vramfit::plan {
+namespace {
+
+// Where there was no time for a run: about what one step down a family leaves. The trial tells.
+constexpr double kGuessedShare = 0.7;
+constexpr double kGuessedUncertainty = 0.4;
+
+double divide(double with, double without) { return without > 0 ? with / without : 1; }
+
+void scale_to(const model::StepWork& with, const model::StepWork& without, model::StepWork& work) {
+  for (std::size_t i = 0; i < work.macs.size(); ++i) work.macs[i] *= divide(with.macs[i], without.macs[i]);
+  work.matmul_bytes *= divide(with.matmul_bytes, without.matmul_bytes);
+  work.other_bytes *= divide(with.other_bytes, without.other_bytes);
+  work.launches *= divide(with.launches, without.launches);
+  work.optimizer_launches *= divide(with.optimizer_launches, without.optimizer_launches);
+}
+
+// Of each owner, what a run with the smaller network held of what the script's own did.
+void scale_to(const model::Holdings& with, const model::Holdings& without, model::Holdings& held) {
+  for (auto field : {&model::Holdings::weights, &model::Holdings::buffers, &model::Holdings::optimizer,
+                     &model::Holdings::inputs, &model::Holdings::activations, &model::Holdings::workspaces,
+                     &model::Holdings::temporaries, &model::Holdings::gathered}) {
+    held.*field = scaled(held.*field, share_of(with.*field, without.*field));
+  }
+}
+
+Bytes most_gradients(const std::vector<model::StagePeak>& moments) {
+  Bytes most;
+  for (const model::StagePeak& moment : moments) most = std::max(most, moment.holdings.gradients);
+  return most;
+}
+
+Bytes most_of(const std::vector<model::StagePeak>& moments) {
+  Bytes most;
+  for (const model::StagePeak& moment : moments) most = std::max(most, model::sum(moment.holdings));
+  return most;
+}
+
+class SmallerModel final : public Technique {
+ public:
+  std::string_view id() const override { return "smaller_model"; }
+  // Modules that are run again are named as in the script's own network.
+  std::string_view slot() const override { return checkpoint().slot(); }
+
+  Applicability applies_to(const model::Job& job, const Target&) const override {
+    if (!job.network) {
+      return not_possible("timm, torchvision and transformers made no network by a name or a config that is known");
+    }
+    const model::NetworkFacts& network = *job.network;
+    if (network.library == "transformers" && network.loaded) {
+      return not_possible("weights of " + network.name + " come from a checkpoint, which has none for a smaller one");
+    }
+    if (network.smaller.empty()) return not_possible(network.name + " is the smallest of its family that is known");
+    return applicable();
+  }
+
+  // Once some were run, those that were, and that need less than those before them.
+  std::vector<model::Change> options(const model::Job& job, const Target&) const override {
+    std::vector<model::Change> changes;
+    const bool was_any_run =
+        std::ranges::any_of(job.measured, [&](const auto& measured) { return is_measured_by(measured.first, id()); });
+    Bytes before = most_of(job.stage_peaks);
+    for (const model::Change& change : all_options(job)) {
+      const auto measured = job.measured.find(measured_key(change));
+      if (measured == job.measured.end()) {
+        if (!was_any_run) changes.push_back(change);
+        continue;
+      }
+      const Bytes needs = most_of(measured->second);
+      if (needs >= before) continue;
+      before = needs;
+      changes.push_back(change);
+    }
+    return changes;
+  }
+
+  std::vector<model::Change> find_all_measurable(const model::Job& job, const Target&) const override {
+    return all_options(job);
+  }
+
+  void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
+    const auto measured = job.measured.find(measured_key(change));
+    if (measured == job.measured.end()) {
+      guess(job, change, forecast);
+    } else {
+      for (model::StagePeak& moment : forecast.stage_peaks) {
+        const model::StagePeak* before = find_same_moment(job.stage_peaks, moment);
+        const model::StagePeak* after = find_same_moment(measured->second, moment);
+        if (before != nullptr && after != nullptr) scale_to(after->holdings, before->holdings, moment.holdings);
+      }
+      forecast.parameter_share *= share_of(most_gradients(measured->second), most_gradients(job.stage_peaks));
+      if (const auto work = job.measured_work.find(measured->first); work != job.measured_work.end()) {
+        scale_to(work->second, job.work, forecast.work);
+      }
+      forecast.measured_with = measured->first;
+      forecast.uncertainty = std::max(forecast.uncertainty, 0.04);
+    }
+    worsen(forecast, Effect::kNetwork,
+           fmt::format("{} instead of {}: another network, with an accuracy of its own",
+                       model::find_text(change, "to").value_or(""), model::find_text(change, "from").value_or("")));
+  }
+
+  std::string describe(const model::Change& change) const override {
+    return model::find_text(change, "to").value_or("") + " instead of " + model::find_text(change, "from").value_or("");
+  }
+
+ private:
+  static std::vector<model::Change> all_options(const model::Job& job) {
+    std::vector<model::Change> changes;
+    for (const std::string& other : job.network->smaller) {
+      changes.push_back({"smaller_model", {{"from", job.network->name}, {"to", other}}});
+    }
+    return changes;
+  }
+
+  static void guess(const model::Job& job, const model::Change& change, Forecast& forecast) {
+    const auto& smaller = job.network->smaller;
+    const auto steps = std::ranges::find(smaller, model::find_text(change, "to").value_or("")) - smaller.begin() + 1;
+    double share = 1;
+    for (std::ptrdiff_t step = 0; step < steps; ++step) share *= kGuessedShare;
+    for (model::StagePeak& moment : forecast.stage_peaks) {
+      for (auto field : {&model::Holdings::weights, &model::Holdings::optimizer, &model::Holdings::activations}) {
+        moment.holdings.*field = scaled(moment.holdings.*field, share);
+      }
+    }
+    forecast.parameter_share *= share;
+    scale_work(forecast.work, share);
+    forecast.uncertainty = std::max(forecast.uncertainty, kGuessedUncertainty);
+  }
+};
+
+}  // namespace
+
+const Technique& smaller_model() {
+  static const SmallerModel kTechnique;
+  return kTechnique;
+}
+
+}  // namespace vramfit::plan
