@@ -54,7 +54,7 @@ struct Forecast {
   bool chunks_loss = false;
   bool expandable_segments = false;
   bool empties_cache = false;
-  double evaluation_graph = 1;  // what of an evaluation's activations no_grad was taken to leave
+  double evaluation_graph = 1;     // what of an evaluation's activations no_grad was taken to leave
   std::string_view measured_with;  // the technique whose own run it begins from
   model::StepWork work;
   Effect effect = Effect::kSame;
@@ -90,8 +90,8 @@ struct PhaseOutlook {
 
 struct Outlook {
   std::vector<PhaseOutlook> phases;
-  Bytes needs;  // the largest of them: the smallest card it should run on
-  Bytes uses;   // what it takes when memory is plenty: with the cache
+  Bytes needs;           // the largest of them: the smallest card it should run on
+  Bytes uses;            // what it takes when memory is plenty: with the cache
   Bytes allocated = {};  // by tensors, at most; 0 where it was added up
   bool operator==(const Outlook&) const = default;
 };
