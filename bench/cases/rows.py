@@ -11,12 +11,13 @@ class Remedy:
     what: str
     folklore: str  # what is commonly said that it saves
     technique: str  # of the planner
+    change: str = ""  # as plans name it, where that is another name
 
 
 REMEDIES = (
-    Remedy("R1", "a smaller batch", "half the batch, half the memory", "effective_batch"),
+    Remedy("R1", "a smaller batch", "half the batch, half the memory", "effective_batch", "batch_size"),
     Remedy("R2", "gradient accumulation", "N micro-batches: 1/N of all memory", "micro_batch"),
-    Remedy("R3", "smaller inputs", "half the side, a quarter of the memory", "resize_input"),
+    Remedy("R3", "smaller inputs", "half the side, a quarter of the memory", "resize", "resize_input"),
     Remedy("R4", "mixed precision", "half of everything", "autocast"),
     Remedy("R5", "activation checkpointing", "sqrt(n) of the activations", "checkpoint"),
     Remedy("R9", "empty_cache between phases", "frees memory", "empty_cache"),

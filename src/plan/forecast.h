@@ -56,7 +56,7 @@ struct Forecast {
   bool chunks_loss = false;
   bool expandable_segments = false;
   bool empties_cache = false;
-  double evaluation_graph = 1;  // what of an evaluation's activations no_grad was taken to leave
+  double evaluation_graph = 1;     // what of an evaluation's activations no_grad was taken to leave
   std::string_view measured_with;  // the technique whose own run it begins from
   model::StepWork work;
   Effect effect = Effect::kSame;

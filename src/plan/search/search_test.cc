@@ -311,6 +311,17 @@ TEST(Candidates, are_sorted_from_cheap_to_dear_and_respect_slots) {
   }
 }
 
+TEST(Candidates, what_frees_activations_in_training_is_tried_when_training_ran_out) {
+  const Setting setting(2048);
+  const auto axes = build_axes(setting.job, setting.target, all_techniques());
+  const std::vector<bool> touched = find_axes_of(setting.job, setting.target, axes, "train");
+  for (const std::string_view id : {"micro_batch", "checkpoint", "offload_activations"}) {
+    const auto axis = std::ranges::find(axes, id, [](const Axis& one) { return one.technique->id(); });
+    ASSERT_NE(axis, axes.end()) << id;
+    EXPECT_TRUE(touched[static_cast<std::size_t>(axis - axes.begin())]) << id;
+  }
+}
+
 TEST(Candidates, a_space_too_large_is_thinned_but_keeps_its_strongest_options) {
   Setting setting(2048);
   setting.job.loaders[0].batch_size = 720720;  // 240 divisors
