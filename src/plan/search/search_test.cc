@@ -311,6 +311,19 @@ TEST(Candidates, are_sorted_from_cheap_to_dear_and_respect_slots) {
   }
 }
 
+TEST(Candidates, of_networks_that_cost_no_time_the_one_nearest_to_the_scripts_own_is_first) {
+  Candidate large, small;
+  large.effect = small.effect = Effect::kNetwork;
+  large.time_factor = 0.8;
+  small.time_factor = 0.3;
+  large.changes = small.changes = 1;
+  EXPECT_TRUE(Cheaper()(large, small));
+  EXPECT_FALSE(Cheaper()(small, large));
+  EXPECT_TRUE(Cheaper(Goal::kMinTime)(small, large));
+  large.effect = small.effect = Effect::kOptimizer;
+  EXPECT_TRUE(Cheaper()(small, large)) << "what computes as much, faster";
+}
+
 TEST(Candidates, a_space_too_large_is_thinned_but_keeps_its_strongest_options) {
   Setting setting(2048);
   setting.job.loaders[0].batch_size = 720720;  // 240 divisors
