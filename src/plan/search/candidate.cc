@@ -194,7 +194,9 @@ std::vector<bool> find_axes_of(const model::Job& job, const Target& target, cons
     found[axis] = std::ranges::any_of(axes[axis].options, [&](const model::Change& change) {
       Forecast forecast = now;
       axes[axis].technique->predict(job, target, change, forecast);
-      const bool is_everywhere = forecast.cache_scale != now.cache_scale || forecast.recomputed != now.recomputed;
+      const bool is_everywhere = forecast.cache_scale != now.cache_scale || forecast.recomputed != now.recomputed ||
+                                 forecast.weight_share != now.weight_share ||
+                                 forecast.parameter_share != now.parameter_share;
       return is_everywhere || moments_of(forecast) != before;
     });
   }

@@ -324,6 +324,14 @@ TEST(Candidates, of_networks_that_cost_no_time_the_one_nearest_to_the_scripts_ow
   EXPECT_TRUE(Cheaper()(small, large)) << "what computes as much, faster";
 }
 
+TEST(Candidates, smaller_weights_change_what_a_load_holds) {
+  model::Job job = example_job();
+  job.optimizer.reset();
+  job.stage_peaks = {example_moment("load", "other", 0, 0, 0), example_moment("test", "forward", 100, 0, 0)};
+  const std::vector<Axis> axes = {{&int8_weights(), {{"int8_weights", {}}}}};
+  EXPECT_EQ(find_axes_of(job, example_target(), axes, "load"), std::vector<bool>{true});
+}
+
 TEST(Candidates, a_space_too_large_is_thinned_but_keeps_its_strongest_options) {
   Setting setting(2048);
   setting.job.loaders[0].batch_size = 720720;  // 240 divisors
