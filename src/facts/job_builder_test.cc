@@ -129,6 +129,23 @@ TEST(JobBuilder, knows_where_gradients_are_kept) {
   EXPECT_EQ(build(script).kept_gradients, (model::KeptGradients{"train.py:31 in train", true}));
 }
 
+TEST(JobBuilder, knows_the_largest_network_and_teacher_and_what_the_hooks_advise) {
+  RecordingScript script = two_steps();
+  EXPECT_FALSE(build(script).network.has_value());
+  script = two_steps();
+  script.note(
+      R"({"kind":"network_made","library":"timm","name":"resnet18","weights":11000000,"smaller":[],"loaded":false})");
+  script.note(
+      R"({"kind":"network_made","library":"timm","name":"resnet50","weights":25000000,"smaller":["resnet34"],"loaded":true})");
+  script.note(R"({"kind":"teacher","class_name":"Small","bytes":100,"is_float":false})");
+  script.note(R"({"kind":"teacher","class_name":"Big","bytes":900,"is_float":true})");
+  script.note(R"({"kind":"advice","text":"masks take 3 MiB"})");
+  const model::Job job = build(script);
+  EXPECT_EQ(job.network, (model::NetworkFacts{"timm", "resnet50", {"resnet34"}, 25000000, true}));
+  EXPECT_EQ(job.teacher, (model::TeacherFacts{"Big", Bytes(900), true}));
+  EXPECT_EQ(job.advice, std::vector<std::string>{"masks take 3 MiB"});
+}
+
 TEST(JobBuilder, notes_of_the_wrong_type_do_no_harm) {
   RecordingScript script = two_steps();
   script.note(R"({"kind":"loader","ordinal":"zero","batch_size":null,"shapes":{"a":1}})");

@@ -30,6 +30,13 @@ int rank_of(const Candidate& candidate) {
   return is_slow ? static_cast<int>(Tier::kAnother) : static_cast<int>(tier);
 }
 
+// Of plans that cost no time: the faster one. Where a smaller network or smaller inputs are what makes it fast, the
+// less time it takes, the further it is from what was to be trained.
+double distance_by_time(const Candidate& candidate) {
+  const bool computes_less = candidate.effect == Effect::kInput || candidate.effect == Effect::kNetwork;
+  return computes_less ? -std::min(1.0, candidate.time_factor) : candidate.time_factor;
+}
+
 Forecast forecast_levels(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                          const std::vector<std::uint8_t>& levels) {
   Forecast forecast = start_forecast(job);
@@ -155,7 +162,7 @@ std::vector<Candidate> build_candidates(const model::Job& job, const Target& tar
 
 bool Cheaper::operator()(const Candidate& left, const Candidate& right) const {
   const auto by_training = [](const Candidate& c) {
-    return std::tuple(rank_of(c), cost(c), -c.mends, c.effect, c.time_factor, c.needs);
+    return std::tuple(rank_of(c), cost(c), -c.mends, c.effect, distance_by_time(c), c.needs);
   };
   if (goal_ == Goal::kMinTime) {
     const auto by_time = [](const Candidate& c) {
@@ -189,7 +196,8 @@ std::vector<bool> find_axes_of(const model::Job& job, const Target& target, cons
       axes[axis].technique->predict(job, target, change, forecast);
       // What is worked out after the moments.
       const bool is_everywhere = forecast.cache_scale != now.cache_scale || forecast.recomputed != now.recomputed ||
-                                 forecast.offloaded != now.offloaded;
+                                 forecast.offloaded != now.offloaded || forecast.weight_share != now.weight_share ||
+                                 forecast.parameter_share != now.parameter_share;
       return is_everywhere || moments_of(forecast) != before;
     });
   }

@@ -322,6 +322,27 @@ TEST(Candidates, what_frees_activations_in_training_is_tried_when_training_ran_o
   }
 }
 
+TEST(Candidates, of_networks_that_cost_no_time_the_one_nearest_to_the_scripts_own_is_first) {
+  Candidate large, small;
+  large.effect = small.effect = Effect::kNetwork;
+  large.time_factor = 0.8;
+  small.time_factor = 0.3;
+  large.changes = small.changes = 1;
+  EXPECT_TRUE(Cheaper()(large, small));
+  EXPECT_FALSE(Cheaper()(small, large));
+  EXPECT_TRUE(Cheaper(Goal::kMinTime)(small, large));
+  large.effect = small.effect = Effect::kOptimizer;
+  EXPECT_TRUE(Cheaper()(small, large)) << "what computes as much, faster";
+}
+
+TEST(Candidates, smaller_weights_change_what_a_load_holds) {
+  model::Job job = example_job();
+  job.optimizer.reset();
+  job.stage_peaks = {example_moment("load", "other", 0, 0, 0), example_moment("test", "forward", 100, 0, 0)};
+  const std::vector<Axis> axes = {{&int8_weights(), {{"int8_weights", {}}}}};
+  EXPECT_EQ(find_axes_of(job, example_target(), axes, "load"), std::vector<bool>{true});
+}
+
 TEST(Candidates, a_space_too_large_is_thinned_but_keeps_its_strongest_options) {
   Setting setting(2048);
   setting.job.loaders[0].batch_size = 720720;  // 240 divisors
