@@ -1,5 +1,6 @@
 // The exported C interface of include/vramfit/vramfit.h.
 #include "block_listener.h"
+#include "kernel_tally.h"
 #include "line_watch.h"
 #include "memory_gauge.h"
 #include "python_frames.h"
@@ -45,6 +46,8 @@ VRAMFIT_EXPORT void vramfit_mark(const char* text) {
 
 VRAMFIT_EXPORT void vramfit_set_phase(uint32_t phase) {
   const auto next = static_cast<uint8_t>(phase);
+  if (vr::position().phase.load() == next) return;
+  if (vr::Recorder* recorder = vr::recorder()) vr::kernel_tally().flush(*recorder);
   if (vr::position().phase.exchange(next) == next) return;
   if (vr::Recorder* recorder = vr::recorder()) recorder->add(record_of(VF_RECORD_PHASE), vr::Recorder::Line::kNone);
 }
@@ -61,6 +64,9 @@ VRAMFIT_EXPORT void vramfit_relabel(uint64_t from, uint32_t before, uint32_t aft
 }
 
 VRAMFIT_EXPORT void vramfit_set_stage(uint32_t stage) {
+  if (vr::position().stage.load() != stage) {
+    if (vr::Recorder* recorder = vr::recorder()) vr::kernel_tally().flush(*recorder);
+  }
   if (stage == VF_STAGE_BACKWARD) {
     vr::Recorder* recorder = vr::recorder();
     vr::position().backward_line = recorder != nullptr ? recorder->own_line() : 0;
@@ -92,6 +98,7 @@ VRAMFIT_EXPORT void vramfit_tag(uint64_t address, uint32_t owner, uint32_t text_
 VRAMFIT_EXPORT void vramfit_step(uint64_t number) {
   vr::Recorder* recorder = vr::recorder();
   if (recorder == nullptr) return;
+  vr::kernel_tally().flush(*recorder);
   vf_record record = record_of(VF_RECORD_STEP);
   record.a = static_cast<int64_t>(number);
   recorder->add(record, vr::Recorder::Line::kNone);
@@ -111,6 +118,13 @@ VRAMFIT_EXPORT void vramfit_emit(uint8_t kind, uint8_t device, uint64_t address,
   // Segments are rare and worth a line; the streams of launches and multiply-adds are not.
   const bool rare = kind == VF_RECORD_SEGMENT_ALLOC || kind == VF_RECORD_OOM || kind == VF_RECORD_PIN;
   recorder->add(record, rare ? vr::Recorder::Line::kFind : vr::Recorder::Line::kNone);
+}
+
+VRAMFIT_EXPORT void vramfit_kernel(uint8_t device, const uint64_t* pointers, uint32_t count, int64_t most_each,
+                                   int64_t bytes, int picks_rows) {
+  vr::Recorder* recorder = vr::recorder();
+  if (recorder == nullptr) return;
+  vr::kernel_tally().add(*recorder, device, {pointers, count}, {most_each, bytes, picks_rows != 0});
 }
 
 VRAMFIT_EXPORT void vramfit_note(const char* json) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "block_listener.h"
+#include "kernel_tally.h"
 #include "memory_gauge.h"
 #include "recorder.h"
 
@@ -60,6 +61,11 @@ void on_block(void* block, int64_t size, size_t allocated, size_t reserved, int8
   Recorder* recorder = vramfit::recorder::recorder();
   if (recorder == nullptr || size == 0) return;
   const bool alloc = size > 0;
+  if (alloc) {
+    live_blocks().add(address, size);
+  } else {
+    live_blocks().remove(address);
+  }
   recorder->add(block_record(alloc ? VF_RECORD_BLOCK_ALLOC : VF_RECORD_BLOCK_FREE, address, alloc ? size : -size,
                              allocated, reserved, device),
                 alloc ? Recorder::Line::kFind : Recorder::Line::kNone);

@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "kernel_tally.h"
+
 namespace vramfit::recorder {
 
 namespace {
@@ -32,8 +34,15 @@ constinit std::atomic<Recorder*> current{nullptr};
 constinit std::atomic<bool> started{false};
 constinit Position the_position;
 
-void before_fork() { start_lock.lock(); }
-void after_fork_in_parent() { start_lock.unlock(); }
+void before_fork() {
+  start_lock.lock();
+  kernel_tally().before_fork();
+}
+
+void after_fork_in_parent() {
+  kernel_tally().after_fork(false);
+  start_lock.unlock();
+}
 
 void after_fork_in_child() {
   start_lock.unlock();
@@ -43,6 +52,7 @@ void after_fork_in_child() {
   cached_thread = 0;
   inherited_line = 0;
   the_position.reset();
+  kernel_tally().after_fork(true);
 }
 
 Recorder* start() {

@@ -41,9 +41,10 @@ enum vf_record_kind {
   VF_RECORD_MARK = 7,         /* text = string id of a mark */
   VF_RECORD_TAG = 8,          /* the live block at address is a = enum vf_owner, named text */
   VF_RECORD_STEP = 9,         /* one optimizer step (phase train) or one batch (others) ended; a = its number from 1 */
-  VF_RECORD_MATMUL = 10,      /* a = multiply-adds, b = bytes touched, size = enum vf_dtype: from cuBLAS */
+  VF_RECORD_MATMUL = 10,      /* a = multiply-adds, b = bytes touched, size = enum vf_dtype, address = its shape by
+                                 vf_shape_of() or 0: from cuBLAS */
   VF_RECORD_CONVOLUTION = 11, /* the same, from cuDNN */
-  VF_RECORD_LAUNCHES = 12,    /* a = kernel launches since the last such record */
+  VF_RECORD_LAUNCHES = 12,    /* a = kernel launches, of about the same size; b = bytes touched by them, 0: not known */
   VF_RECORD_COPY = 13,        /* size = bytes, a = cudaMemcpyKind */
   VF_RECORD_CONTEXT = 14,     /* this process touched the card: size = context bytes; a = card's used bytes after it */
   VF_RECORD_LIBRARY = 15,     /* a library took (size > 0) or gave back device memory; text names it */
@@ -53,6 +54,19 @@ enum vf_record_kind {
 };
 
 enum vf_dtype { VF_F32 = 0, VF_F64 = 1, VF_F16 = 2, VF_BF16 = 3, VF_TF32 = 4, VF_F8 = 5, VF_I8 = 6, VF_OTHER = 7 };
+
+/* A product of `batch` matrices of rows x columns, or a convolution as such a product (rows: output pixels; batch: its
+ * groups), in one number; what is beyond its bits is the most that they hold. */
+static inline uint64_t vf_shape_of(int64_t rows, int64_t columns, int64_t batch) {
+  const int64_t most_rows = (INT64_C(1) << 28) - 1, most_columns = (1 << 20) - 1, most_batch = (1 << 16) - 1;
+  if (rows <= 0 || columns <= 0 || batch <= 0) return 0;
+  return (uint64_t)(rows < most_rows ? rows : most_rows) << 36 |
+         (uint64_t)(columns < most_columns ? columns : most_columns) << 16 |
+         (uint64_t)(batch < most_batch ? batch : most_batch);
+}
+static inline int64_t vf_rows_of(uint64_t shape) { return (int64_t)(shape >> 36); }
+static inline int64_t vf_columns_of(uint64_t shape) { return (int64_t)(shape >> 16 & 0xfffff); }
+static inline int64_t vf_batch_of(uint64_t shape) { return (int64_t)(shape & 0xffff); }
 
 typedef struct vf_record {
   uint8_t kind;   /* enum vf_record_kind; 0 = end of the recording */

@@ -1,4 +1,5 @@
-// How long a training step takes on a card: a roofline estimate. Only ratios between two of its answers are claimed.
+// How long a training step takes on a card: kernel by kernel where they were counted (operator_time.h), the host's part
+// beside them, and copies. Where nothing saw the kernels, a roofline, of which only ratios are claimed:
 //
 //   step = max(matmuls + everything else, launches x launch cost) + host bytes / rate of its slot
 //   matmuls         = max(multiply-adds / peak rate of their type, bytes / bandwidth)
@@ -9,6 +10,7 @@
 #ifndef VRAMFIT_DEVICES_TIME_MODEL_H
 #define VRAMFIT_DEVICES_TIME_MODEL_H
 
+#include "devices/time_figures.h"
 #include "model/card.h"
 #include "model/job.h"
 
@@ -30,6 +32,23 @@ double multiply_adds_per_second(const model::Card& card, model::Number number);
 double estimate_operator_seconds(const model::Card& card, model::Number number, double flops, double touched_bytes);
 
 double estimate_step_seconds(const model::Card& card, const model::StepWork& work);
+double estimate_step_seconds(const model::Card& card, const model::StepWork& work, const TimeFigures& figures);
+double estimate_roofline_seconds(const model::Card& card, const model::StepWork& work);
+
+// A time, or a ratio of two, and the range that held four of five measurements that the figures were not fitted on
+// (bench/time/run).
+struct Interval {
+  double value = 0, low = 0, high = 0;
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
+Interval interval_of_seconds(double seconds);
+// Of the same step changed, on one card; and on another card.
+Interval interval_of_change(double factor);
+Interval interval_between_cards(double factor);
+
+// Of the data sheet: what the efficiencies are shares of.
+double peak_bytes_per_second(const model::Card& card);
+double peak_multiply_adds_per_second(const model::Card& card, model::Number number);
 
 // A copy between this card and pinned host memory, one way at a time: the catalogue does not have the slot, so it is
 // the generation of PCI Express that cards of its compute capability came with, with all 16 lanes. A card in a slot of

@@ -84,6 +84,35 @@ TEST(StepWork, of_a_run_that_died_in_its_first_step_is_what_it_got_to) {
   EXPECT_EQ(count_step_work(*gather(script.take()), 0).macs[static_cast<std::size_t>(model::Number::kBf16)], 500);
 }
 
+TEST(StepWork, counts_kernels_that_are_alike_as_one_operator) {
+  RecordingScript script;
+  script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
+  script.product(64, 128, 32, 1000, VF_F16);
+  script.product(64, 128, 32, 1000, VF_F16);
+  script.passes(3, 3000);
+  script.step();
+  const model::StepWork work = count_step_work(*gather(script.take()), 0);
+  ASSERT_NE(work.operators, nullptr);
+  ASSERT_EQ(work.operators->size(), 2u);
+  const model::OperatorWork& product = work.operators->front();
+  EXPECT_EQ(product.kind, model::OperatorWork::Kind::kProduct);
+  EXPECT_EQ(product.number, model::Number::kF16);
+  EXPECT_EQ(std::tuple(product.rows, product.columns, product.inner, product.count), std::tuple(64, 128, 32, 2));
+  EXPECT_EQ(work.operators->back().bytes, 1000);
+  EXPECT_EQ(work.operators->back().count, 3);
+  EXPECT_EQ(work.other_bytes, 3000);
+}
+
+TEST(StepWork, has_no_operators_where_most_launches_tell_nothing) {
+  RecordingScript script;
+  script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
+  script.product(64, 128, 32, 1000, VF_F32);
+  script.passes(1, 3000);
+  script.launches(100);
+  script.step();
+  EXPECT_EQ(count_step_work(*gather(script.take()), 0).operators, nullptr);
+}
+
 model::Job build(RecordingScript& script) {
   model::RunResult result;
   result.devices.push_back({});

@@ -1,7 +1,10 @@
 // What one training step asks of a card, counted in the recording.
 #include <algorithm>
 #include <map>
-#include <string>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "facts/job_builder.h"
 
@@ -12,22 +15,95 @@ namespace {
 constexpr double kTouchesPerByte = 3;
 
 constexpr std::uint8_t kHost = 255;  // steps belong to no card
+constexpr int kWithinCard = 3;       // cudaMemcpyDeviceToDevice
+// Of a step's launches; the others are small, or kernels that nobody knows. With fewer, allocations tell more.
+constexpr double kEnoughTold = 0.5;
 
 bool is_multiply_add(const vf_record& record) {
   return record.kind == VF_RECORD_MATMUL || record.kind == VF_RECORD_CONVOLUTION;
 }
 
-void count(const vf_record& record, model::StepWork& work) {
-  if (is_multiply_add(record)) {
-    const auto number = static_cast<std::size_t>(std::clamp<std::int64_t>(record.size, 0, model::kNumberCount - 1));
-    work.macs[number] += static_cast<double>(record.a);
-    work.matmul_bytes += static_cast<double>(record.b);
-  } else if (record.kind == VF_RECORD_BLOCK_ALLOC) {
-    work.other_bytes += static_cast<double>(record.size) * kTouchesPerByte;
-  } else if (record.kind == VF_RECORD_LAUNCHES) {
-    work.launches += static_cast<double>(record.a);
-    if (record.stage == VF_STAGE_OPTIMIZER) work.optimizer_launches += static_cast<double>(record.a);
+using model::OperatorWork;
+
+// A step as far as it was seen: sums, and the kernels that they are of.
+class StepCount {
+ public:
+  void add(const vf_record& record);
+  // Without operators where a product's shape, or what most launches touch, is not known.
+  model::StepWork work() const;
+  bool is_empty() const { return total_macs(sums_) <= 0 && sums_.other_bytes <= 0; }
+
+ private:
+  using Key = std::tuple<OperatorWork::Kind, model::Number, std::uint64_t, std::int64_t, double>;
+
+  void add_product(const vf_record& record);
+  void add_passes(double bytes, double launches);
+
+  model::StepWork sums_;
+  std::map<Key, OperatorWork> operators_;
+  double launches_told_ = 0, bytes_told_ = 0;
+  bool has_shapes_ = true;
+};
+
+void StepCount::add_product(const vf_record& record) {
+  const auto number = static_cast<std::size_t>(std::clamp<std::int64_t>(record.size, 0, model::kNumberCount - 1));
+  const auto macs = static_cast<double>(record.a), bytes = static_cast<double>(record.b);
+  sums_.macs[number] += macs;
+  sums_.matmul_bytes += bytes;
+  if (record.address == 0) {
+    has_shapes_ = has_shapes_ && record.a == 0;
+    return;
   }
+  const auto kind = record.kind == VF_RECORD_MATMUL ? OperatorWork::Kind::kProduct : OperatorWork::Kind::kConvolution;
+  OperatorWork& known =
+      operators_[{kind, static_cast<model::Number>(number), record.address, record.a, static_cast<double>(record.b)}];
+  if (known.rows > 0) {
+    ++known.count;
+    return;
+  }
+  known.kind = kind;
+  known.number = static_cast<model::Number>(number);
+  known.rows = static_cast<double>(vf_rows_of(record.address));
+  known.columns = static_cast<double>(vf_columns_of(record.address));
+  known.batch = static_cast<double>(vf_batch_of(record.address));
+  known.inner = macs / (known.rows * known.columns * known.batch);
+  known.bytes = bytes;
+}
+
+void StepCount::add_passes(double bytes, double launches) {
+  const double each = bytes / launches;
+  OperatorWork& known = operators_[{OperatorWork::Kind::kMemory, model::Number::kOther, 0, 0, each}];
+  known.count = known.bytes > 0 ? known.count + launches : launches;
+  known.bytes = each;
+  bytes_told_ += bytes;
+}
+
+void StepCount::add(const vf_record& record) {
+  const auto size = static_cast<double>(record.size);
+  if (is_multiply_add(record)) {
+    add_product(record);
+  } else if (record.kind == VF_RECORD_BLOCK_ALLOC) {
+    sums_.other_bytes += size * kTouchesPerByte;
+  } else if (record.kind == VF_RECORD_COPY && record.a == kWithinCard && record.size > 0) {
+    add_passes(2 * size, 1);
+  } else if (record.kind == VF_RECORD_LAUNCHES && record.a > 0) {
+    const auto launches = static_cast<double>(record.a);
+    sums_.launches += launches;
+    if (record.stage == VF_STAGE_OPTIMIZER) sums_.optimizer_launches += launches;
+    if (record.b <= 0) return;
+    launches_told_ += launches;
+    add_passes(static_cast<double>(record.b), launches);
+  }
+}
+
+model::StepWork StepCount::work() const {
+  model::StepWork work = sums_;
+  if (!has_shapes_ || launches_told_ < kEnoughTold * sums_.launches || launches_told_ == 0) return work;
+  auto operators = std::make_shared<std::vector<OperatorWork>>();
+  for (const auto& entry : operators_) operators->push_back(entry.second);
+  work.other_bytes = bytes_told_;
+  work.operators = std::move(operators);
+  return work;
 }
 
 }  // namespace
@@ -37,18 +113,19 @@ model::StepWork count_step_work(const RunFacts& facts, int device) {
   model::StepWork last, open;
   bool whole = false;
   for (const model::Recording& recording : facts.recordings) {
-    model::StepWork current;
+    StepCount current;
     for (const vf_record& record : recording.records) {
       if (record.phase != VF_PHASE_TRAIN || (record.device != device && record.device != kHost)) continue;
-      count(record, current);
+      current.add(record);
       if (record.kind != VF_RECORD_STEP) continue;
-      if (total_macs(current) > 0 || current.other_bytes > 0) {
-        last = current;
+      if (!current.is_empty()) {
+        last = current.work();
         whole = true;
       }
       current = {};
     }
-    if (total_macs(current) > total_macs(open)) open = current;
+    model::StepWork rest = current.work();
+    if (total_macs(rest) > total_macs(open)) open = std::move(rest);
   }
   return whole ? last : open;
 }

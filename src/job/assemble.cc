@@ -9,6 +9,7 @@
 
 #include "devices/overhead.h"
 #include "devices/time_model.h"
+#include "facts/job_builder.h"
 #include "facts/runtime_evidence.h"
 #include "job/verdict.h"
 #include "liveness/growth.h"
@@ -176,6 +177,16 @@ std::shared_ptr<const model::ModuleTable> describe_modules(const FinishedRun& ru
   return table ? std::make_shared<const model::ModuleTable>(std::move(*table)) : nullptr;
 }
 
+std::optional<model::StepTime> estimate_step(const FinishedRun& run, int device) {
+  const auto index = static_cast<std::size_t>(device);
+  if (run.ledger == nullptr || device < 0 || index >= run.cards.size()) return std::nullopt;
+  const model::StepWork work = facts::count_step_work(*run.facts, device);
+  if (work.operators == nullptr || total_macs(work) <= 0) return std::nullopt;
+  const devices::Interval time =
+      devices::interval_of_seconds(devices::estimate_step_seconds(run.cards[index].card, work));
+  return model::StepTime{time.value, time.low, time.high};
+}
+
 // Growth of the training, with the step at which the card would be full.
 void judge_growth(RunResult& result) {
   for (model::Growth& growth : result.evidence.growth) {
@@ -267,6 +278,7 @@ RunResult assemble(const FinishedRun& run) {
   result.evidence = facts::gather_runtime_evidence(
       facts, [&](const CardHistory& history) { return moment_to_explain(history, died); });
   result.modules = describe_modules(run);
+  result.estimated_step = estimate_step(run, result.peak_device);
   result.reach = describe_reach(run, result);
   judge_growth(result);
   const Evidence evidence = gather_evidence(result, run, died);

@@ -45,9 +45,10 @@ struct PlanRow {
   Bytes predicted_peak;         // what it takes of this card, with the cache that has room there: beside `proven`
   std::optional<Peaks> proven;  // source: run; of a run that died, the highest it got to
   std::int64_t retries = 0;
-  bool is_tight = false;   // nothing is to spare
-  double time_factor = 1;  // of a training step, against the job as it is; source: model
-  std::string effect;      // "same", "rounding", "precision", "statistics", "optimizer", "input", "network"
+  bool is_tight = false;               // nothing is to spare
+  double time_factor = 1;              // of a training step, against the job as it is; source: model
+  double time_low = 1, time_high = 1;  // hold it four times in five
+  std::string effect;                  // "same", "rounding", "precision", "statistics", "optimizer", "input", "network"
   std::vector<std::string> consequences;
   std::string reason;                      // why it is not the answer; empty for the winner
   double wall_seconds = 0;                 // of the run
@@ -123,7 +124,8 @@ struct HardwareRow {
   Bytes needs, memory;     // of each card
   double price = 0;        // of all of them; RTX 3090 = 1
   double time_factor = 1;  // of a step, against the job as it is on the card that was asked for
-  bool proven = false;     // it was run there
+  double time_low = 1, time_high = 1;
+  bool proven = false;  // it was run there
 };
 
 struct FitResult {

@@ -126,7 +126,21 @@ struct PhaseFacts {
 enum class Number { kF32, kF64, kF16, kBf16, kTf32, kF8, kI8, kOther };
 inline constexpr std::size_t kNumberCount = 8;
 
-// What one optimizer step asks of a card.
+// Kernels of a step that are alike: products of matrices, convolutions as the products that they are, or passes over
+// memory (all else: element-wise, normalisation, reductions, the optimizer).
+struct OperatorWork {
+  enum class Kind { kProduct, kConvolution, kMemory };
+  Kind kind = Kind::kMemory;
+  Number number = Number::kF32;             // of products
+  double rows = 0, columns = 0, inner = 0;  // of one product; rows of a convolution: output pixels
+  double batch = 1;                         // of products in one kernel; of a convolution: its groups
+  double bytes = 0;                         // touched by one kernel
+  double count = 1;                         // of such kernels in a step
+  bool operator==(const OperatorWork&) const = default;
+};
+
+// What one optimizer step asks of a card. `operators` are counted where the stand-ins saw them (a virtual card); the
+// sums beside them are what techniques change, and tell how much of the operators is left.
 struct StepWork {
   std::array<double, kNumberCount> macs{};  // multiply-adds of matmuls and convolutions, by Number
   double matmul_bytes = 0;                  // touched by those
@@ -135,6 +149,8 @@ struct StepWork {
   double launches = 0;                      // kernels
   double optimizer_launches = 0;            // part of `launches`
   double recomputed_macs = 0;               // part of `macs`: what checkpointing repeats
+  double pieces = 1;                        // each operator runs so many times, on a part of its rows
+  std::shared_ptr<const std::vector<OperatorWork>> operators;  // empty: nothing saw them
   bool operator==(const StepWork&) const = default;
 };
 double total_macs(const StepWork& work);

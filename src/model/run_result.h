@@ -46,6 +46,12 @@ struct Needs {
   friend bool operator==(const Needs&, const Needs&) = default;
 };
 
+// Of a training step on the fullest card; low and high hold it four times in five. source: model
+struct StepTime {
+  double seconds = 0, low = 0, high = 0;
+  friend bool operator==(const StepTime&, const StepTime&) = default;
+};
+
 struct DeviceResult {
   std::string name;
   int index = 0;
@@ -227,6 +233,7 @@ struct RunResult {
   std::vector<TimelinePoint> timeline;
   int processes = 0;  // that touched a card
   RuntimeEvidence evidence;
+  std::optional<StepTime> estimated_step;      // nothing: no training step was seen, or the card is real
   std::shared_ptr<const ModuleTable> modules;  // --modules; none: it was not asked for, or no module ran
   friend bool operator==(const RunResult&, const RunResult&) = default;
 };

@@ -19,6 +19,9 @@ constexpr double kSafety = 0.03;  // of the card, beside the forecast
 // A ring all-reduce passes each gradient twice. Between cards of one machine without NVLink: PCIe 4.0 x16, of which
 // about 20 GB/s are seen by nccl-tests; with it, a tenth of the card's own bandwidth at least.
 constexpr double kPciBytesPerSecond = 20e9;
+// Gradients are exchanged bucket by bucket while backward goes on, which is two thirds of a step; the last bucket, of a
+// tenth or so (25 MiB by default), has nothing left to hide behind.
+constexpr double kBackwardShare = 2.0 / 3, kLastBucket = 0.1;
 // PyTorch's DistributedDataParallel keeps gradients a second time in its buckets (gradient_as_bucket_view=False).
 constexpr double kBucketShare = 1;
 
@@ -56,7 +59,10 @@ double time_on(const model::Job& job, const Target& target, const Demand& demand
   model::StepWork work = job.work;
   if (cards > 1) scale_work(work, 1.0 / cards);
   double seconds = devices::estimate_step_seconds(card, work) * demand.time_factor;
-  if (cards > 1) seconds += seconds_of_exchange(job, cards);
+  if (cards > 1) {
+    const double exchange = seconds_of_exchange(job, cards);
+    seconds += std::max(exchange - kBackwardShare * seconds, kLastBucket * exchange);
+  }
   return seconds / now;
 }
 
@@ -72,8 +78,9 @@ std::vector<HardwareRow> find_hardware(const model::Job& job, const Target& targ
       const Bytes nccl = count > 1 ? devices::estimate_nccl_channels(card) : Bytes(0);
       const Bytes needs = share_of(job, demand, count) + overhead_of(card, cuda_major) + nccl;
       if (static_cast<double>(needs.count()) > static_cast<double>(card.memory.count()) * (1 - kSafety)) continue;
+      const devices::Interval time = devices::interval_between_cards(time_on(job, target, demand, card, count));
       rows.push_back({card.key, card.name, count, demand.has_plan, needs, card.memory, card.price_factor * count,
-                      time_on(job, target, demand, card, count), false});
+                      time.value, time.low, time.high, false});
       break;  // more of the same card is dearer, and not asked for
     }
   }

@@ -56,7 +56,7 @@ ordered_json plan_json(const model::PlanRow& row) {
           {"predicted",
            {{"needs_bytes", row.predicted.count()}, {"peak_bytes", row.predicted_peak.count()}, {"source", "model"}}},
           {"proven", std::move(proven)},
-          {"time", {{"factor", row.time_factor}, {"source", "model"}}},
+          {"time", {{"factor", row.time_factor}, {"low", row.time_low}, {"high", row.time_high}, {"source", "model"}}},
           {"tight", row.is_tight},
           {"effect", row.effect},
           {"consequences", row.consequences},
@@ -89,6 +89,8 @@ ordered_json hardware_json(const model::FitResult& result) {
                     {"memory_bytes", row.memory.count()},
                     {"price_factor", row.price},
                     {"time_factor", row.time_factor},
+                    {"time_low", row.time_low},
+                    {"time_high", row.time_high},
                     {"proven", row.proven}});
   }
   return list;

@@ -228,6 +228,16 @@ void add_consequences(std::string& text, const FitResult& result) {
   }
 }
 
+// Of the plans that fit: the table has the factor alone.
+void add_times(std::string& text, const FitResult& result) {
+  if (result.plans.empty()) return;
+  text += "\nTime of a training step against now, from a model: four times in five within\n";
+  for (std::size_t i = 0; i < result.plans.size(); ++i) {
+    const PlanRow& row = result.plans[i];
+    text += fmt::format("{:>3}  x{:.2f} to x{:.2f}  {}\n", i + 1, row.time_low, row.time_high, row.plan.name);
+  }
+}
+
 void add_losers(std::string& text, const FitResult& result, bool verbose) {
   if (result.lost.empty()) return;
   text += "\nPlans that lost\n";
@@ -415,6 +425,7 @@ std::string fit_to_text(const FitResult& result, const TextOptions& options) {
     add_losers(text, result, options.verbose);
     add_techniques(text, result);
   }
+  if (options.verbose) add_times(text, result);
   if (options.verbose) add_front(text, result);
   add_floor(text, result);
   add_advice(text, result);

@@ -196,6 +196,11 @@ ordered_json run_json(const model::RunResult& result, std::string_view version) 
                        {"wall_seconds", result.wall_seconds},
                        {"host_peak_bytes", result.host_peak.count()},
                        {"processes", result.processes}};
+  json["estimated_step_seconds"] = result.estimated_step ? ordered_json({{"seconds", result.estimated_step->seconds},
+                                                                         {"low", result.estimated_step->low},
+                                                                         {"high", result.estimated_step->high},
+                                                                         {"source", "model"}})
+                                                         : ordered_json(nullptr);
   json["margin_bytes"] = result.margin ? ordered_json(result.margin->count()) : ordered_json(nullptr);
   json["peak_device"] = result.peak_device;
   json["peak_phase"] = or_null(result.peak_phase);

@@ -27,6 +27,15 @@ TEST(RunJson, every_kind_of_result_keeps_the_schema) {
   EXPECT_EQ(testing::find_violations(plain(model::RunResult()), schema()), Violations());
 }
 
+TEST(RunJson, a_steps_time_has_its_range_and_is_null_where_nothing_trained) {
+  model::RunResult result = testing::fitting_run();
+  EXPECT_EQ(plain(result)["estimated_step_seconds"], nullptr);
+  result.estimated_step = {0.2, 0.16, 0.26};
+  EXPECT_EQ(plain(result)["estimated_step_seconds"],
+            json({{"seconds", 0.2}, {"low", 0.16}, {"high", 0.26}, {"source", "model"}}));
+  EXPECT_EQ(testing::find_violations(plain(result), schema()), std::vector<std::string>());
+}
+
 // The gate must fail what it is there for.
 TEST(RunJson, the_schema_check_finds_what_is_wrong) {
   json wrong = plain(testing::fitting_run());

@@ -310,6 +310,12 @@ std::string run_to_text(const RunResult& result, const TextOptions& options) {
     add_owners(text, result, options.verbose ? 100 : 12);
     for (const auto& [title, sentences] : own_counts(result)) add_sentences(text, title, sentences);
     add_lines(text, result, options.verbose ? 10 : 4);
+    if (options.verbose && result.estimated_step) {
+      const model::StepTime& step = *result.estimated_step;
+      add_sentences(
+          text, "Time, from a model of the card",
+          {fmt::format("a training step takes {:.3g} s ({:.3g} to {:.3g})", step.seconds, step.low, step.high)});
+    }
     if (result.modules) text += modules_to_text(*result.modules, options.verbose ? 1000 : 12);
   }
   add_sentences(text, "Plan applied", result.plan_applied);

@@ -21,6 +21,7 @@ int multiply(Handle* handle, const Product& p, vf_dtype rate, const char* functi
   work.multiply_adds = p.m * p.n * p.k * p.batch * (library::is_complex(p.a_type) ? 4 : 1);
   work.bytes = p.batch * (library::bytes_of(p.a_type, p.m * p.k) + library::bytes_of(p.b_type, p.k * p.n) +
                           library::bytes_of(p.c_type, p.m * p.n));
+  work.rows = p.m, work.columns = p.n, work.batch = p.batch;
   library::run(handle->stream, work, function);
   return cublas::kSuccess;
 }

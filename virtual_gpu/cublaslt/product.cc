@@ -39,6 +39,7 @@ library::Work work_of(const Description& description, const Layout& a, const Lay
   work.multiply_adds = m * n * k * batch * (library::is_complex(a.type) ? 4 : 1);
   work.bytes =
       batch * (library::bytes_of(a.type, m * k) + library::bytes_of(b.type, k * n) + library::bytes_of(d.type, m * n));
+  work.rows = m, work.columns = n, work.batch = batch;
   return work;
 }
 

@@ -9,8 +9,10 @@
 #include "virtual_gpu/cudart/runtime.h"
 #include "virtual_gpu/device/device.h"
 #include "virtual_gpu/device/kernel.h"
+#include "virtual_gpu/device/kernel_arguments.h"
 #include "virtual_gpu/device/limits.h"
 #include "virtual_gpu/device/stream.h"
+#include "vramfit/recording.h"
 
 using vramfit::cudart::answer;
 namespace ledger = vramfit::ledger;
@@ -20,7 +22,22 @@ namespace {
 
 device::Dim dim_of(dim3 dim) { return {dim.x, dim.y, dim.z}; }
 
-cudaError_t launch(const void* function, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream) {
+// Tells the recorder what the launch touches; graphs tell it once, when they are captured.
+void tell(const void* function, dim3 grid, dim3 block, void* const* arguments, int card) {
+  if (!ledger::is_recorded()) return;
+  const unsigned blocks = grid.x * grid.y * grid.z;
+  const device::KernelForm form = device::form_of_kernel(function);
+  const device::Touched touched = device::touched_by(form, arguments, blocks, block.x * block.y * block.z);
+  if (touched.multiply_adds > 0) {
+    ledger::emit(VF_RECORD_MATMUL, card, vf_shape_of(touched.rows, touched.columns, touched.batch), VF_F16,
+                 touched.multiply_adds, touched.bytes, nullptr);
+  } else {
+    ledger::tell_kernel(card, touched);
+  }
+}
+
+cudaError_t launch(const void* function, dim3 grid, dim3 block, void* const* arguments, size_t shared_bytes,
+                   cudaStream_t stream) {
   VF_NEED_CARD();
   if (function == nullptr) return answer(cudaErrorInvalidDeviceFunction);
   const int card = ledger::current_card();
@@ -34,6 +51,7 @@ cudaError_t launch(const void* function, dim3 grid, dim3 block, size_t shared_by
   work.grid = dim_of(grid);
   work.block = dim_of(block);
   work.shared_bytes = static_cast<unsigned>(shared_bytes);
+  tell(function, grid, block, arguments, card);
   return answer(device::submit(stream, work));
 }
 
@@ -111,9 +129,9 @@ void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}  // only at exit; launches may still follow from other destructors
 char __cudaInitModule(void**) { return 1; }
 
-void __cudaRegisterFunction(void** handle, const char* host_function, char*, const char*, int, uint3*, uint3*, dim3*,
-                            dim3*, int*) {
-  device::register_kernel(reinterpret_cast<device::Module*>(handle), host_function);
+void __cudaRegisterFunction(void** handle, const char* host_function, char*, const char* name, int, uint3*, uint3*,
+                            dim3*, dim3*, int*) {
+  device::register_kernel(reinterpret_cast<device::Module*>(handle), host_function, name);
 }
 
 void __cudaRegisterVar(void**, char* host_variable, char*, const char*, int, size_t bytes, int, int) {
@@ -159,24 +177,24 @@ cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* symbol) {
   return symbol == nullptr ? answer(cudaErrorInvalidDeviceFunction) : cudaSuccess;
 }
 
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void**, size_t shared_bytes,
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
                                cudaStream_t stream) {
-  return launch(kernel, grid, block, shared_bytes, stream);
+  return launch(kernel, grid, block, arguments, shared_bytes, stream);
 }
 
-cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**, size_t shared_bytes,
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
                              cudaStream_t stream) {
-  return launch(function, grid, block, shared_bytes, stream);
+  return launch(function, grid, block, arguments, shared_bytes, stream);
 }
 
-cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void**, size_t shared_bytes,
-                                        cudaStream_t stream) {
-  return launch(function, grid, block, shared_bytes, stream);
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                        size_t shared_bytes, cudaStream_t stream) {
+  return launch(function, grid, block, arguments, shared_bytes, stream);
 }
 
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void**) {
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
   VF_NEED(config);
-  return launch(function, config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream);
+  return launch(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream);
 }
 
 cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {

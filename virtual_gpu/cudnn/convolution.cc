@@ -47,13 +47,15 @@ int answer_workspace(size_t* bytes) {
   return kSuccess;
 }
 
-int convolve(Handle* handle, const TensorDescriptor* x, const FilterDescriptor* w, const TensorDescriptor* y) {
+int convolve(Handle* handle, Direction direction, const TensorDescriptor* x, const FilterDescriptor* w,
+             const TensorDescriptor* y) {
   if (handle == nullptr || x == nullptr || w == nullptr || y == nullptr) return kNullPointer;
   library::Work work{.kind = VF_RECORD_CONVOLUTION, .type = rate_of(x->type), .multiply_adds = 0, .bytes = 0};
   work.multiply_adds = convolution_multiply_adds(y->shape(), w->shape());
   int64_t filter_elements = 1;
   for (const int64_t size : w->shape()) filter_elements *= size;
   work.bytes = (x->elements() + y->elements() + filter_elements) * bytes_of(x->type);
+  set_product_of_convolution(direction, x->shape(), w->shape(), y->shape(), work);
   library::run(handle->stream, work, "cudnnConvolution");
   return kSuccess;
 }
@@ -153,19 +155,19 @@ VF_ABI int cudnnGetConvolutionBackwardFilterWorkspaceSize(Handle*, TensorDescrip
 VF_ABI int cudnnConvolutionForward(Handle* handle, const void*, TensorDescriptor* x, const void*, FilterDescriptor* w,
                                    const void*, ConvolutionDescriptor*, int, void*, size_t, const void*,
                                    TensorDescriptor* y, void*) {
-  return cudnn::convolve(handle, x, w, y);
+  return cudnn::convolve(handle, cudnn::Direction::kForward, x, w, y);
 }
 
 VF_ABI int cudnnConvolutionBackwardData(Handle* handle, const void*, FilterDescriptor* w, const void*,
                                         TensorDescriptor* dy, const void*, ConvolutionDescriptor*, int, void*, size_t,
                                         const void*, TensorDescriptor* dx, void*) {
-  return cudnn::convolve(handle, dx, w, dy);
+  return cudnn::convolve(handle, cudnn::Direction::kData, dx, w, dy);
 }
 
 VF_ABI int cudnnConvolutionBackwardFilter(Handle* handle, const void*, TensorDescriptor* x, const void*,
                                           TensorDescriptor* dy, const void*, ConvolutionDescriptor*, int, void*, size_t,
                                           const void*, FilterDescriptor* dw, void*) {
-  return cudnn::convolve(handle, x, dw, dy);
+  return cudnn::convolve(handle, cudnn::Direction::kFilter, x, dw, dy);
 }
 
 // x, w, convolution, algorithm, workspace, alpha, z, bias, activation, y
@@ -174,5 +176,5 @@ VF_ABI int cudnnConvolutionBiasActivationForward(Handle* handle, const void*, Te
                                                  size_t, const void*, TensorDescriptor*, const void*, TensorDescriptor*,
                                                  const void*, cudnn::ActivationDescriptor*, TensorDescriptor* y,
                                                  void*) {
-  return cudnn::convolve(handle, x, w, y);
+  return cudnn::convolve(handle, cudnn::Direction::kForward, x, w, y);
 }

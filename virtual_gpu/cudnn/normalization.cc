@@ -1,8 +1,11 @@
 // Sizes of batch normalisation, dropout and CTC loss. The kernels themselves are launches (abi/symbols).
 #include "virtual_gpu/cudnn/legacy.h"
+#include "virtual_gpu/device/kernel_arguments.h"
 #include "virtual_gpu/ledger/ledger.h"
+#include "virtual_gpu/library/work.h"
 
 namespace cudnn = vramfit::cudnn;
+namespace device = vramfit::device;
 namespace ledger = vramfit::ledger;
 using cudnn::ActivationDescriptor;
 using cudnn::CtcDescriptor;
@@ -23,7 +26,38 @@ int answer_normalization_workspace(const TensorDescriptor* x, size_t* bytes) {
   return cudnn::kSuccess;
 }
 
+// Normalisation is bound by memory: its passes over the tensors are all that its time depends on.
+int tell_passes(Handle* handle, const TensorDescriptor* x, int passes) {
+  if (handle == nullptr || x == nullptr) return cudnn::kNullPointer;
+  device::Touched touched;
+  touched.bytes = x->elements() * cudnn::bytes_of(x->type) * passes;
+  ledger::tell_kernel(ledger::current_card(), touched);
+  vramfit::library::launch(handle->stream);
+  return cudnn::kSuccess;
+}
+
+// Forward: the statistics read it, and the result reads and writes. Backward: two sums read it and the gradient, and
+// the result reads both and writes.
+constexpr int kPassesForward = 3, kPassesBackward = 5, kPassesInference = 2;
+
 }  // namespace
+
+// handle, mode, operations, alpha, beta, x's descriptor, x, ... (the rest is on the card, or read by nobody)
+VF_ABI int cudnnBatchNormalizationForwardTrainingEx(Handle* handle, int, int, const void*, const void*,
+                                                    TensorDescriptor* x) {
+  return tell_passes(handle, x, kPassesForward);
+}
+
+// handle, mode, operations, four factors, x's descriptor, x, ...
+VF_ABI int cudnnBatchNormalizationBackwardEx(Handle* handle, int, int, const void*, const void*, const void*,
+                                             const void*, TensorDescriptor* x) {
+  return tell_passes(handle, x, kPassesBackward);
+}
+
+// handle, mode, alpha, beta, x's descriptor, x, ...
+VF_ABI int cudnnBatchNormalizationForwardInference(Handle* handle, int, const void*, const void*, TensorDescriptor* x) {
+  return tell_passes(handle, x, kPassesInference);
+}
 
 VF_ABI int cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(Handle*, int, int, TensorDescriptor* x,
                                                                     TensorDescriptor*, TensorDescriptor*,

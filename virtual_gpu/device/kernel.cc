@@ -1,5 +1,6 @@
 #include "virtual_gpu/device/kernel.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -7,9 +8,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string_view>
-#include <utility>
+#include <unordered_map>
 
 #include "virtual_gpu/device/limits.h"
 #include "virtual_gpu/ledger/ledger.h"
@@ -86,10 +88,16 @@ std::vector<Image> images_in_ptx(const char* data) {
 }
 
 // Registration happens while libraries load, so it only notes; the first launch sorts.
+struct Registered {
+  const void* function = nullptr;
+  Module* module = nullptr;
+  const char* name = nullptr;  // mangled; lives as long as its library
+};
+
 struct Kernels {
   std::mutex lock;
   std::deque<Module> modules;
-  std::vector<std::pair<const void*, Module*>> by_function;
+  std::vector<Registered> by_function;
   size_t sorted = 0;
 };
 
@@ -98,15 +106,24 @@ Kernels& kernels() {
   return *kKernels;
 }
 
-Module* find_module(const void* function) {
+Registered find_registered(const void* function) {
   Kernels& all = kernels();
   const std::lock_guard guard(all.lock);
   if (all.sorted != all.by_function.size()) {
-    std::ranges::sort(all.by_function);
+    std::ranges::sort(all.by_function, {}, &Registered::function);
     all.sorted = all.by_function.size();
   }
-  const auto found = std::ranges::lower_bound(all.by_function, function, {}, [](const auto& one) { return one.first; });
-  return found == all.by_function.end() || found->first != function ? nullptr : found->second;
+  const auto found = std::ranges::lower_bound(all.by_function, function, {}, &Registered::function);
+  return found == all.by_function.end() || found->function != function ? Registered{} : *found;
+}
+
+Module* find_module(const void* function) { return find_registered(function).module; }
+
+KernelForm form_of_mangled(const char* name) {
+  if (name == nullptr) return {};
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
+  return plain == nullptr ? KernelForm{} : form_of(plain.get());
 }
 
 // PyTorch's own kernels are what a process's first kernel was measured with (ledger::charge_kernels).
@@ -173,10 +190,19 @@ Module* register_module(const void* data) {
   return &module;
 }
 
-void register_kernel(Module* module, const void* host_function) {
+void register_kernel(Module* module, const void* host_function, const char* name) {
   Kernels& all = kernels();
   const std::lock_guard guard(all.lock);
-  all.by_function.emplace_back(host_function, module);
+  all.by_function.push_back({host_function, module, name});
+}
+
+KernelForm form_of_kernel(const void* host_function) {
+  static std::mutex lock;
+  static auto* const kForms = new std::unordered_map<const void*, KernelForm>;  // outlives other libraries' destructors
+  const std::lock_guard guard(lock);
+  const auto known = kForms->find(host_function);
+  if (known != kForms->end()) return known->second;
+  return kForms->emplace(host_function, form_of_mangled(find_registered(host_function).name)).first->second;
 }
 
 Error check_module(Module& module, int card) {

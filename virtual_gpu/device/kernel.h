@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "virtual_gpu/device/error.h"
+#include "virtual_gpu/device/kernel_arguments.h"
 #include "virtual_gpu/device/work.h"
 
 namespace vramfit::device {
@@ -46,7 +47,9 @@ struct VF_EXPORT Module {
 
 VF_EXPORT Module* register_module(const void* data);
 // The kernel behind a host function belongs to that module. Cheap: called for every kernel at load time.
-VF_EXPORT void register_kernel(Module* module, const void* host_function);
+VF_EXPORT void register_kernel(Module* module, const void* host_function, const char* name = nullptr);
+// What the kernel's arguments are like (kernel_arguments.h), by the name it was registered with.
+VF_EXPORT KernelForm form_of_kernel(const void* host_function);
 VF_EXPORT Error check_module(Module& module, int card);
 // kNone, or kNoKernelImage when the kernel's module has nothing for the card. Unregistered functions pass. The first
 // kernel of an extension takes what its code holds on the card; kOutOfMemory: there is no room for it.

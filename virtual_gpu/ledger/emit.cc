@@ -1,6 +1,7 @@
 // The recorder, when one is loaded. It is found by name, so that neither library needs the other.
 #include <dlfcn.h>
 
+#include "virtual_gpu/device/kernel_arguments.h"
 #include "virtual_gpu/ledger/ledger.h"
 
 namespace vramfit::ledger {
@@ -11,6 +12,27 @@ void emit(uint8_t kind, int ordinal, uint64_t address, int64_t size, int64_t a, 
   if (kEmit == nullptr) return;
   const int index = index_in_ledger(ordinal);
   kEmit(kind, static_cast<uint8_t>(index < 0 ? 255 : index), address, size, a, b, text);
+}
+
+namespace {
+
+using Kernel = void (*)(uint8_t, const uint64_t*, uint32_t, int64_t, int64_t, int);
+
+Kernel recorders_kernel() {
+  static const auto kKernel = reinterpret_cast<Kernel>(dlsym(RTLD_DEFAULT, "vramfit_kernel"));
+  return kKernel;
+}
+
+}  // namespace
+
+bool is_recorded() { return recorders_kernel() != nullptr; }
+
+void tell_kernel(int ordinal, const device::Touched& touched) {
+  const Kernel tell = recorders_kernel();
+  const int index = index_in_ledger(ordinal);
+  if (tell == nullptr || index < 0) return;
+  tell(static_cast<uint8_t>(index), touched.pointers.data(), touched.count, touched.most_each, touched.bytes,
+       touched.picks_rows ? 1 : 0);
 }
 
 }  // namespace vramfit::ledger

@@ -11,6 +11,10 @@
 #include "virtual_gpu/ledger/export.h"
 #include "vramfit/ledger.h"
 
+namespace vramfit::device {
+struct Touched;
+}
+
 namespace vramfit::ledger {
 
 enum class State {
@@ -76,6 +80,10 @@ VF_EXPORT void note_loss(const char* key);  // a kind of loss that src/model/dat
 // vramfit_emit of the recorder when one is loaded, else nothing. `kind` is enum vf_record_kind; an ordinal is turned
 // into the ledger's index of the card, 255 stays the host.
 VF_EXPORT void emit(uint8_t kind, int ordinal, uint64_t address, int64_t size, int64_t a, int64_t b, const char* text);
+
+// A kernel and the memory it touches, for the recorder's tally of launches. Without a recorder nothing has to be known.
+VF_EXPORT bool is_recorded();
+VF_EXPORT void tell_kernel(int ordinal, const device::Touched& touched);
 
 }  // namespace vramfit::ledger
 

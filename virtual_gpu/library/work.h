@@ -16,6 +16,8 @@ struct Work {
   vf_dtype type = VF_F32;
   int64_t multiply_adds = 0;
   int64_t bytes = 0;  // read and written once each
+  // Of each of `batch` products; a convolution's rows are output pixels, its batch is groups. 0: not known.
+  int64_t rows = 0, columns = 0, batch = 1;
 };
 
 // Multiply-adds an SM finishes per clock, to the nearest power of two that most cards since Turing reach. Only the
@@ -46,7 +48,8 @@ inline int64_t duration_ns(const Work& work, const vf_card* card) {
 
 inline void run(void* stream, const Work& work, const char* function) {
   const int ordinal = ledger::current_card();
-  ledger::emit(static_cast<uint8_t>(work.kind), ordinal, 0, work.type, work.multiply_adds, work.bytes, function);
+  ledger::emit(static_cast<uint8_t>(work.kind), ordinal, vf_shape_of(work.rows, work.columns, work.batch), work.type,
+               work.multiply_adds, work.bytes, function);
   device::enqueue(stream, duration_ns(work, ledger::card(ordinal)));
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "devices/time_model.h"
 #include "plan/search/front.h"
 
 namespace vramfit::app {
@@ -53,6 +54,13 @@ void predict(const plan::Outlook& outlook, Bytes limit, PlanRow& row) {
   row.predicted_peak = std::max(outlook.needs, std::min(outlook.uses, limit));
 }
 
+void set_time(double factor, PlanRow& row) {
+  const devices::Interval time = devices::interval_of_change(factor);
+  row.time_factor = time.value;
+  row.time_low = time.low;
+  row.time_high = time.high;
+}
+
 PlanRow row_of(const Trial& trial, Bytes limit) {
   PlanRow row;
   row.plan = trial.plan;
@@ -63,7 +71,7 @@ PlanRow row_of(const Trial& trial, Bytes limit) {
   }
   row.retries = trial.proof.retries;
   row.is_tight = trial.proof.outcome == Outcome::kFits && plan::is_tight(trial.proof, limit);
-  row.time_factor = trial.candidate.time_factor;
+  set_time(trial.candidate.time_factor, row);
   row.effect = name(trial.candidate.effect);
   row.consequences = trial.consequences;
   row.reason = why_unproven(trial.proof);
@@ -87,7 +95,7 @@ void add_hopeless_singles(const model::Job& job, const plan::Target& target, con
     row.plan = std::move(explained.plan);
     predict(explained.outlook, target.limit, row);
     row.effect = name(explained.effect);
-    row.time_factor = explained.time_factor;
+    set_time(explained.time_factor, row);
     row.consequences = std::move(explained.consequences);
     row.reason = row.predicted > target.limit
                      ? fmt::format("alone it would still need about {}, {} too much", to_string(row.predicted),
@@ -114,7 +122,7 @@ void add_front(const model::Job& job, const plan::Target& target, const std::vec
     row.predicted = explained.outlook.needs;
     row.predicted_peak = explained.outlook.needs;
     row.effect = name(explained.effect);
-    row.time_factor = explained.time_factor;
+    set_time(explained.time_factor, row);
     row.consequences = std::move(explained.consequences);
     result.front.push_back(std::move(row));
   }

@@ -39,6 +39,7 @@ class EffectiveBatch final : public Technique {
     // The same number of samples takes more steps: work is counted for as many samples as one step had before.
     model::StepWork& work = forecast.work;
     work.launches /= share;
+    work.pieces /= share;
     work.other_bytes += 4 * static_cast<double>(job.parameter_bytes.count()) * (1 / share - 1);
     forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
     worsen(forecast, Effect::kOptimizer,

@@ -49,6 +49,7 @@ class MicroBatch final : public Technique {
     forecast.passes *= count;
     model::StepWork& work = forecast.work;
     work.launches += (work.launches - work.optimizer_launches) * (count - 1);
+    work.pieces *= count;
     work.other_bytes +=
         static_cast<double>(job.parameter_bytes.count()) * kParameterPassesPerAccumulation * (count - 1);
     forecast.uncertainty = std::max(forecast.uncertainty, 0.05);

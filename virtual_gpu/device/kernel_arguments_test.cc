@@ -1,0 +1,81 @@
+#include "virtual_gpu/device/kernel_arguments.h"
+
+#include <gtest/gtest.h>
+
+namespace vramfit::device {
+namespace {
+
+constexpr const char* kAdd =
+    "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> "
+    ">(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)";
+
+TEST(KernelArguments, an_elementwise_kernel_touches_its_elements_of_each_tensor) {
+  const KernelForm form = form_of(kAdd);
+  EXPECT_EQ(form.shape, KernelShape::kElementwise);
+  EXPECT_EQ(form.tensors, 3u);
+  int n = 1000;
+  char functor = 0;
+  uint64_t pointers[3] = {0x10000, 0x20000, 0x30000};
+  void* arguments[] = {&n, &functor, pointers};
+  const Touched touched = touched_by(form, arguments, 1);
+  EXPECT_EQ(touched.count, 3u);
+  EXPECT_EQ(touched.pointers[2], 0x30000u);
+  EXPECT_EQ(touched.most_each, 4000);
+}
+
+TEST(KernelArguments, half_precision_has_half_the_bytes) {
+  EXPECT_EQ(form_of("void at::native::vectorized_elementwise_kernel<8, at::native::CUDAFunctor_add<c10::Half>, "
+                    "std::array<char*, 2ul> >(int, at::native::CUDAFunctor_add<c10::Half>, std::array<char*, 2ul>)")
+                .element_bytes,
+            2u);
+}
+
+TEST(KernelArguments, of_other_kernels_each_parameter_may_be_a_pointer) {
+  const KernelForm form = form_of(
+      "void (anonymous namespace)::softmax_warp_forward<float, float, float, 9, false, false>(float*, float const*, "
+      "int, int, int, bool const*, int, bool)");
+  EXPECT_EQ(form.shape, KernelShape::kPointers);
+  EXPECT_EQ(form.parameters, 8u);
+}
+
+TEST(KernelArguments, commas_within_a_type_are_not_between_parameters) {
+  EXPECT_EQ(form_of("void f<int, float>(A<int, float>, {lambda(int, int)#1}, long)").parameters, 3u);
+  EXPECT_EQ(form_of("void f()").parameters, 0u);
+}
+
+TEST(KernelArguments, what_is_not_on_the_stack_is_not_read) {
+  const KernelForm form = form_of("void f<float>(float*, float*)");
+  void* arguments[] = {nullptr, reinterpret_cast<void*>(0x10)};
+  EXPECT_EQ(touched_by(form, arguments, 1).count, 0u);
+}
+
+TEST(KernelArguments, a_list_of_tensors_counts_the_elements_of_its_blocks) {
+  const KernelForm form = form_of(
+      "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
+      "namespace)::TensorListMetadata<2>, at::native::(anonymous namespace)::BinaryOpListAlphaFunctor<float, 2, 2, 0>, "
+      "std::plus<float>, float>(at::native::(anonymous namespace)::TensorListMetadata<2>, "
+      "at::native::(anonymous namespace)::BinaryOpListAlphaFunctor<float, 2, 2, 0>, std::plus<float>, float)");
+  EXPECT_EQ(form.shape, KernelShape::kMultiTensor);
+  struct List {
+    void* addresses[2][64];
+    int64_t numels[64];
+    unsigned char tensor_of[320];
+    int chunk_of[320];
+  } list = {};
+  list.numels[0] = 100000, list.numels[1] = 7;
+  list.chunk_of[1] = 1, list.tensor_of[2] = 1;  // two blocks of the first tensor, one of the second
+  char rest = 0;
+  void* arguments[] = {&list, &rest, &rest, &rest};
+  EXPECT_EQ(touched_by(form, arguments, 3).bytes, (100000 + 7) * 2 * 4);
+}
+
+TEST(KernelArguments, attention_is_two_products_of_its_parameters) {
+  KernelForm form = form_of("void pytorch_flash::flash_fwd_kernel<T>(pytorch_flash::Flash_fwd_params)");
+  int parameters[128] = {};
+  parameters[24] = 12, parameters[44] = 8, parameters[45] = parameters[46] = 197, parameters[48] = 64;
+  void* arguments[] = {parameters};
+  EXPECT_EQ(touched_by(form, arguments, 1).multiply_adds, int64_t{2} * 8 * 12 * 197 * 197 * 64);
+}
+
+}  // namespace
+}  // namespace vramfit::device
