@@ -39,6 +39,7 @@ class NoteReader {
     for (const auto& kept : notes.gradients_kept) job_.kept_gradients = {kept.line, kept.after_forward};
     for (const auto& growth : notes.growth) apply_growth(growth);
     for (const auto& loss : notes.wide_loss) apply_wide_loss(loss);
+    for (const auto& layers : notes.linear_layers) apply_linear_layers(layers);
   }
 
   void finish() {
@@ -62,6 +63,12 @@ class NoteReader {
     if (told.classes <= 0 || told.rows <= 0) return;
     if (job_.wide_loss && job_.wide_loss->bytes >= told.bytes) return;
     job_.wide_loss = {told.rows, told.classes, told.bytes, told.is_log, told.features};
+  }
+
+  void apply_linear_layers(const notes::LinearLayers& told) {
+    if (job_.linear_layers && job_.linear_layers->trained >= told.trained) return;
+    job_.linear_layers = {told.trained, told.frozen, told.adapted, told.layers,
+                          told.width,   told.whole,  told.halved,  told.loaded};
   }
 
   // Losses are called like models; the root is the one with the most parameters.
@@ -96,6 +103,7 @@ class NoteReader {
     facts.class_name = told.class_name;
     facts.state = told.state_bytes;
     facts.largest = told.largest_bytes;
+    facts.factored = told.factored_bytes;
     facts.has_bitsandbytes = told.bitsandbytes;
     facts.foreach = flag_in(told, "foreach");
     facts.fused = flag_in(told, "fused");

@@ -16,6 +16,7 @@ constexpr double kMostLoaders = 9999;
 constexpr double kMostTiles = 64;      // a side: 4096 forwards for an image
 constexpr double kMostWorkers = 4096;  // processes
 constexpr double kMostClasses = 1LL << 40;
+constexpr double kMostRank = 1 << 16;
 constexpr double kMostBytes = 1LL << 50;
 
 constexpr std::string_view kHalfTypes[] = {"float16", "bfloat16"};
@@ -98,6 +99,25 @@ constexpr SettingSchema kTiles[] = {{.name = "per_side",
                                      .least = 2,
                                      .most = kMostTiles}};
 
+constexpr SettingSchema kLora[] = {{.name = "rank",
+                                    .form = kWhole,
+                                    .meaning = "of the adapters",
+                                    .least = 1,
+                                    .most = kMostRank,
+                                    .left_out = "8",
+                                    .since = 3},
+                                   {.name = "alpha",
+                                    .form = kNumber,
+                                    .meaning = "their sum is scaled by this over the rank; left out: the rank",
+                                    .most = kMostRank,
+                                    .above_least = true,
+                                    .since = 3},
+                                   {.name = "weights",
+                                    .form = kText,
+                                    .meaning = "those that stand still are held in it; left out: as they are",
+                                    .words = kHalfTypes,
+                                    .since = 3}};
+
 constexpr TechniqueSchema kTechniques[] = {
     {.id = "micro_batch",
      .meaning = "batches in parts, with one optimizer step for the parts of each",
@@ -125,7 +145,12 @@ constexpr TechniqueSchema kTechniques[] = {
     {.id = "half_evaluation", .meaning = "evaluations in half precision", .settings = kHalfEvaluation},
     {.id = "tiles", .meaning = "evaluations in tiles", .settings = kTiles},
     {.id = "int8_weights", .meaning = "weights of 8 bits in evaluations"},
-    {.id = "release_gradients", .meaning = "gradients are used and given back within backward"}};
+    {.id = "release_gradients", .meaning = "gradients are used and given back within backward"},
+    {.id = "lora",
+     .meaning = "adapters of low rank are trained in linear layers, whose weights stand still",
+     .settings = kLora,
+     .since = 3},
+    {.id = "half_weights", .meaning = "weights, gradients and the optimizer's state in bfloat16", .since = 3}};
 
 int needed_version_of(const Change& change, const TechniqueSchema& technique) {
   int version = technique.since;

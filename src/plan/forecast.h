@@ -47,6 +47,8 @@ struct Forecast {
   double evaluation_batch = 1;      // what has been done to the batches of evaluations
   bool one_sample_at_once = false;  // within an evaluation's network, whatever the batch
   double weight_share = 1;          // of the weights' bytes: the smallest of the types that techniques keep them in
+  double gradient_share = 1;        // of the gradients' bytes: fewer weights are trained, or in another type
+  double later_weights = 1;         // of the weights' bytes once training begins: until then they are whole
   double cache_scale = 1;           // of what PyTorch holds in reserve
   // What a stream of allocations is reshaped by (plan/stream), beside the above.
   const model::Change* repeats = nullptr;  // names the modules that are run again; of the axis, which outlives this
@@ -89,8 +91,8 @@ struct PhaseOutlook {
 
 struct Outlook {
   std::vector<PhaseOutlook> phases;
-  Bytes needs;  // the largest of them: the smallest card it should run on
-  Bytes uses;   // what it takes when memory is plenty: with the cache
+  Bytes needs;           // the largest of them: the smallest card it should run on
+  Bytes uses;            // what it takes when memory is plenty: with the cache
   Bytes allocated = {};  // by tensors, at most; 0 where it was added up
   bool operator==(const Outlook&) const = default;
 };

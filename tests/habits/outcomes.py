@@ -28,6 +28,8 @@ TECHNIQUES: dict[str, tuple[dict[str, Any], ...]] = {
     "foreach=False": ({"id": "optimizer", "options": {"foreach": False}},),
     "fused": ({"id": "optimizer", "options": {"fused": True}},),
     "zero_grad": ({"id": "zero_grad_set_to_none"},),
+    "lora": ({"id": "lora", "rank": 1},),
+    "half_weights": ({"id": "half_weights"},),
     "fp16+micro_batch": ({"id": "autocast", "dtype": "float16", "scaler": True}, FOUR),
 }
 # How far the update of the weights may be from what it is without the technique, as a share of that update.
@@ -42,6 +44,8 @@ PROMISES = {
     "foreach=False": 1e-3,
     "fused": 1e-3,
     "zero_grad": 0.0,
+    "lora": 0.0,
+    "half_weights": 0.25,
     "fp16+micro_batch": 0.05,
 }
 OWN = {"float16": "fp16", "bfloat16": "bf16"}
@@ -93,7 +97,7 @@ def is_found_by_verify(folder: Path, habit: Habit, technique: str) -> bool:
     if not (STAGE / "bin" / "vramfit").exists():
         return False
     plan = folder / "verify-plan.json"
-    plan.write_text(json.dumps({"version": 2, "name": technique, "techniques": TECHNIQUES[technique]}))
+    plan.write_text(json.dumps({"version": 3, "name": technique, "techniques": TECHNIQUES[technique]}))
     script = folder / "verified.py"
     script.write_text(habit.script())
     command = [

@@ -41,6 +41,8 @@ _KNOWN = (
     "gather_on_cpu",
     "loader_options",
     "zero_grad_set_to_none",
+    "lora",
+    "half_weights",
 )
 _OF_EVALUATION = ("no_grad_validation", "gather_on_cpu", "empty_cache", "half_evaluation", "tiles", "int8_weights")
 

@@ -338,6 +338,8 @@ _WHY_NOT = {
     "half_evaluation": "weights and results change their type around each evaluation",
     "tiles": "an evaluation in tiles takes the network's layers apart",
     "int8_weights": "weights of 8 bits need layers of their own",
+    "lora": "adapters need layers of their own",
+    "half_weights": "inputs and results change their type around each forward",
 }
 
 

@@ -6,7 +6,7 @@
 namespace vramfit::plan {
 
 std::span<const Technique* const> all_techniques() {
-  static const std::array<const Technique*, 18> kAll = {&micro_batch(),
+  static const std::array<const Technique*, 20> kAll = {&micro_batch(),
                                                         &chunked_loss(),
                                                         &autocast(),
                                                         &checkpoint(),
@@ -23,7 +23,9 @@ std::span<const Technique* const> all_techniques() {
                                                         &gather_on_cpu(),
                                                         &empty_cache(),
                                                         &effective_batch(),
-                                                        &resize_input()};
+                                                        &resize_input(),
+                                                        &lora(),
+                                                        &half_weights()};
   return kAll;
 }
 

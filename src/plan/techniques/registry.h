@@ -28,6 +28,8 @@ const Technique& empty_cache();
 const Technique& effective_batch();
 const Technique& resize_input();
 const Technique& zero_grad_set_to_none();
+const Technique& lora();
+const Technique& half_weights();
 
 // Batches of so many samples, smaller or larger, for each optimizer step.
 model::Change batch_of(const model::LoaderFacts& loader, std::int64_t size);
