@@ -92,6 +92,7 @@ class _State:
     def __init__(self) -> None:
         self.loaded = 0  # numbers of the largest network whose weights came from somewhere
         self.said: set[int] = set()  # ids of networks
+        self.stepped: set[int] = set()  # ids of optimizers
 
 
 _state = process.own(_State)
@@ -136,6 +137,9 @@ def _trained_by(optimizer: Any) -> Iterator[Any]:
 
 @notes.guarded("linear layers")
 def _look(torch: Any, optimizer: Any) -> None:
+    if id(optimizer) in _state.stepped:
+        return
+    _state.stepped.add(id(optimizer))
     trained = {id(parameter) for parameter in _trained_by(optimizer)}
     for _, model in scopes.live_roots():
         if id(model) in _state.said or not any(id(parameter) in trained for parameter in model.parameters()):
