@@ -87,7 +87,7 @@ def _output_layer(model: Any) -> Any:
 
 
 class _State:
-    KEEPS = process.ALL
+    KEEPS = ("loaded",)  # a child trains what its parent has loaded
 
     def __init__(self) -> None:
         self.loaded = 0  # numbers of the largest network whose weights came from somewhere
