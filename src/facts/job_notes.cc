@@ -42,6 +42,7 @@ class NoteReader {
     for (const auto& made : notes.network_made) apply_network(made);
     for (const auto& teacher : notes.teacher) apply_teacher(teacher);
     for (const auto& advice : notes.advice) job_.advice.push_back(advice.text);
+    for (const auto& layers : notes.linear_layers) apply_linear_layers(layers);
   }
 
   void finish() {
@@ -77,6 +78,12 @@ class NoteReader {
     job_.network = model::NetworkFacts{told.library, told.name, told.smaller, told.weights, told.loaded};
   }
 
+  void apply_linear_layers(const notes::LinearLayers& told) {
+    if (job_.linear_layers && job_.linear_layers->trained >= told.trained) return;
+    job_.linear_layers = {told.trained, told.frozen, told.adapted, told.layers,
+                          told.width,   told.whole,  told.halved,  told.loaded};
+  }
+
   // Losses are called like models; the root is the one with the most parameters.
   void apply_root(const notes::RootModule& told) {
     if (!job_.root_class.empty() && told.parameters <= job_.parameters) return;
@@ -109,6 +116,7 @@ class NoteReader {
     facts.class_name = told.class_name;
     facts.state = told.state_bytes;
     facts.largest = told.largest_bytes;
+    facts.factored = told.factored_bytes;
     facts.has_bitsandbytes = told.bitsandbytes;
     facts.foreach = flag_in(told, "foreach");
     facts.fused = flag_in(told, "fused");

@@ -80,6 +80,7 @@ struct OptimizerFacts {
   std::optional<bool> fused;
   Bytes state;
   Bytes largest = {};             // of its parameters
+  Bytes factored = {};            // of the state that Adafactor would keep; 0: not known
   bool has_bitsandbytes = false;  // the script's environment can import it
   bool operator==(const OptimizerFacts&) const = default;
 };
@@ -194,6 +195,18 @@ struct TeacherFacts {
   bool operator==(const TeacherFacts&) const = default;
 };
 
+// A network that is trained, and what adapters of rank 8 in its linear layers would leave to train. Numbers, not bytes.
+struct LinearLayers {
+  std::int64_t trained = 0, frozen = 0;  // that an optimizer has, and has not
+  std::int64_t adapted = 0;              // in weights that get adapters
+  std::int64_t layers = 0;               // that get adapters
+  std::int64_t width = 0;                // adapters of rank 1
+  std::int64_t whole = 0;                // trained as before: small layers, and the task's own
+  std::int64_t halved = 0;               // in float32, that stand still and can be held in half
+  bool loaded = false;                   // from a checkpoint
+  bool operator==(const LinearLayers&) const = default;
+};
+
 // Tensors of the last training steps that are still alive while an evaluation holds most.
 struct KeptTrainingTensors {
   std::string phase;
@@ -223,6 +236,7 @@ struct Job {
   bool validates_with_gradients = false;  // forwards of evaluation ran with gradients on
   std::optional<GatheredFacts> gathered;
   std::optional<WideLoss> wide_loss;
+  std::optional<LinearLayers> linear_layers;  // of the network with most to train
   std::optional<KeptTrainingTensors> kept_from_training;
   std::optional<TeacherFacts> teacher;  // the largest
   std::vector<std::string> advice;      // of the hooks: sentences with this job's figures

@@ -16,6 +16,7 @@ constexpr double kMostLoaders = 9999;
 constexpr double kMostTiles = 64;      // a side: 4096 forwards for an image
 constexpr double kMostWorkers = 4096;  // processes
 constexpr double kMostClasses = 1LL << 40;
+constexpr double kMostRank = 1 << 16;
 constexpr double kMostBytes = 1LL << 50;
 
 constexpr std::string_view kHalfTypes[] = {"float16", "bfloat16"};
@@ -114,6 +115,24 @@ constexpr SettingSchema kHalfTeacher[] = {{.name = "dtype",
 constexpr SettingSchema kSmallerModel[] = {
     {.name = "from", .form = kText, .meaning = "the network's name, or its config's", .needed = true, .since = 2},
     {.name = "to", .form = kText, .meaning = "of the same family", .needed = true, .since = 2}};
+constexpr SettingSchema kLora[] = {{.name = "rank",
+                                    .form = kWhole,
+                                    .meaning = "of the adapters",
+                                    .least = 1,
+                                    .most = kMostRank,
+                                    .left_out = "8",
+                                    .since = 2},
+                                   {.name = "alpha",
+                                    .form = kNumber,
+                                    .meaning = "their sum is scaled by this over the rank; left out: the rank",
+                                    .most = kMostRank,
+                                    .above_least = true,
+                                    .since = 2},
+                                   {.name = "weights",
+                                    .form = kText,
+                                    .meaning = "those that stand still are held in it; left out: as they are",
+                                    .words = kHalfTypes,
+                                    .since = 2}};
 
 constexpr TechniqueSchema kTechniques[] = {
     {.id = "micro_batch",
@@ -148,7 +167,12 @@ constexpr TechniqueSchema kTechniques[] = {
      .meaning = "a teacher's weights and forward in half precision",
      .settings = kHalfTeacher,
      .since = 2},
-    {.id = "smaller_model", .meaning = "a smaller network of the family", .settings = kSmallerModel, .since = 2}};
+    {.id = "smaller_model", .meaning = "a smaller network of the family", .settings = kSmallerModel, .since = 2},
+    {.id = "lora",
+     .meaning = "adapters of low rank are trained in linear layers, whose weights stand still",
+     .settings = kLora,
+     .since = 2},
+    {.id = "half_weights", .meaning = "weights, gradients and the optimizer's state in bfloat16", .since = 2}};
 
 int needed_version_of(const Change& change, const TechniqueSchema& technique) {
   int version = technique.since;

@@ -93,7 +93,7 @@ bool holds_graph(const model::StagePeak& moment) {
 model::StagePeak settled(const Forecast& forecast, model::StagePeak moment) {
   apply_split_of_samples(forecast, moment);
   moment.holdings.weights = scaled(moment.holdings.weights, forecast.weight_share);
-  moment.holdings.gradients = scaled(moment.holdings.gradients, forecast.parameter_share);
+  moment.holdings.gradients = scaled(moment.holdings.gradients, forecast.parameter_share * forecast.gradient_share);
   return moment;
 }
 
@@ -152,6 +152,7 @@ Outlook add_up(const model::Job& job, const Forecast& forecast) {
   for (model::StagePeak moment : forecast.stage_peaks) {
     free_activations(forecast, moment);
     moment = settled(forecast, std::move(moment));
+    if (moment.phase != "load") moment.holdings.weights = scaled(moment.holdings.weights, forecast.later_weights);
     const Bytes held = sum(moment.holdings);
     after = std::max(after, held);
     const auto known = std::ranges::find(outlook.phases, moment.phase, &PhaseOutlook::phase);

@@ -49,6 +49,8 @@ struct Forecast {
   bool one_sample_at_once = false;  // within an evaluation's network, whatever the batch
   double parameter_share = 1;       // of the gradients' bytes: a smaller network has fewer parameters
   double weight_share = 1;          // of the weights' bytes: the smallest of the types that techniques keep them in
+  double gradient_share = 1;        // of the gradients' bytes: fewer weights are trained, or in another type
+  double later_weights = 1;         // of the weights' bytes once training begins: until then they are whole
   double cache_scale = 1;           // of what PyTorch holds in reserve
   // What a stream of allocations is reshaped by (plan/stream), beside the above.
   const model::Change* repeats = nullptr;  // names the modules that are run again; of the axis, which outlives this

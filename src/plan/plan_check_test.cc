@@ -39,6 +39,9 @@ TEST(PlanCheck, what_the_techniques_write_is_right) {
            {"gather_on_cpu", {}},
            {"allocator", {{"conf", std::string("expandable_segments:True")}}},
            {"empty_cache", {{"before", std::vector<std::string>{"validate"}}}},
+           {"lora", {}},
+           {"lora", {{"rank", std::int64_t{16}}, {"alpha", 32.0}, {"weights", std::string("bfloat16")}}},
+           {"half_weights", {}},
            {"loader_options", {{"num_workers", std::int64_t{0}}}}}) {
     EXPECT_TRUE(check(change)) << change.technique;
   }
@@ -93,6 +96,10 @@ TEST(PlanCheck, a_senseless_setting_is_refused_with_its_place) {
            {"optimizer", {{"options", std::vector<std::string>{}}}},
            {"tiles", {{"per_side", std::int64_t{100'000}}}},
            {"loader_options", {{"num_workers", std::int64_t{1} << 40}}},
+           {"lora", {{"rank", std::int64_t{0}}}},
+           {"lora", {{"alpha", 0.0}}},
+           {"lora", {{"weights", std::string("int4")}}},
+           {"half_weights", {{"dtype", std::string("bfloat16")}}},
            {"magic", {}}}) {
     const auto checked = check(change);
     ASSERT_FALSE(checked) << change.technique;

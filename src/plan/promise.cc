@@ -80,12 +80,19 @@ Promise promise_of_batch_size(const Change&) {
 // The same update of each parameter, at another moment: a step finds no gradient to compare.
 Promise promise_of_released(const Change&) { return {Sameness::kEqual, kRoundingShare, false, "", false, true}; }
 
+// Weights themselves are rounded, so that small updates of them are lost.
+Promise promise_of_half_weights(const Change&) { return {Sameness::kPrecision, kBf16Share, false, "", false, false}; }
+
+Promise promise_of_lora(const Change&) {
+  return {Sameness::kRounding, kRoundingShare, false, "adapters beside weights that stand still", false, false};
+}
+
 struct Row {
   std::string_view technique;
   Promise (*promise)(const Change&);
 };
 
-constexpr std::array<Row, 21> kPromises = {{{"allocator", exact},
+constexpr std::array<Row, 23> kPromises = {{{"allocator", exact},
                                             {"autocast", promise_of_autocast},
                                             {"batch_size", promise_of_batch_size},
                                             {"checkpoint", exact},
@@ -93,8 +100,10 @@ constexpr std::array<Row, 21> kPromises = {{{"allocator", exact},
                                             {"empty_cache", exact},
                                             {"gather_on_cpu", exact},
                                             {"half_evaluation", promise_of_half_evaluation},
+                                            {"half_weights", promise_of_half_weights},
                                             {"int8_weights", promise_of_int8_weights},
                                             {"loader_options", exact},
+                                            {"lora", promise_of_lora},
                                             {"micro_batch", promise_of_micro_batch},
                                             {"no_grad_validation", exact},
                                             {"offload_activations", exact},
@@ -110,7 +119,8 @@ constexpr std::array<Row, 21> kPromises = {{{"allocator", exact},
 }  // namespace
 
 bool is_eight_bit(const Change& change) {
-  return change.technique == "optimizer" && model::find_text(change, "name").value_or("").ends_with("8bit");
+  const std::string name = model::find_text(change, "name").value_or("");
+  return change.technique == "optimizer" && name.find("Adam") != std::string::npos && name.ends_with("8bit");
 }
 
 double rounding_share_of(std::string_view type) {

@@ -80,6 +80,24 @@ TEST(Promise, a_teacher_in_half_precision_rounds_what_the_student_learns) {
 
 TEST(Promise, another_network_is_meant) { EXPECT_FALSE(find_promise(Change{"smaller_model", {}}).meant.empty()); }
 
+TEST(Promise, adapters_are_meant_to_train_otherwise) {
+  EXPECT_EQ(find_promise(Change{"lora", {}}).meant, "adapters beside weights that stand still");
+}
+
+TEST(Promise, weights_in_half_are_compared) {
+  const Promise promise = find_promise(Change{"half_weights", {}});
+  EXPECT_EQ(promise.at_most, Sameness::kPrecision);
+  EXPECT_EQ(promise.share, kBf16Share);
+  EXPECT_FALSE(promise.exact);
+}
+
+TEST(Promise, eight_bits_of_another_optimizer_are_another_training) {
+  const Change adam{"optimizer", {{"name", std::string("bitsandbytes.optim.AdamW8bit")}}};
+  const Change lion{"optimizer", {{"name", std::string("bitsandbytes.optim.Lion8bit")}}};
+  EXPECT_EQ(find_promise(adam).at_most, Sameness::kPrecision);
+  EXPECT_EQ(find_promise(lion).at_most, Sameness::kRounding) << "the two runs name their optimizers";
+}
+
 TEST(Promise, another_batch_or_input_is_meant_to_train_otherwise) {
   EXPECT_FALSE(find_promise(micro_batch_of(4, 1)).meant.empty());
   EXPECT_FALSE(find_promise(Change{"resize_input", {{"scale", 0.5}}}).meant.empty());

@@ -50,6 +50,11 @@ QUICK = [
     ("micro_batch", "AveragedModel per iteration"),
     ("micro_batch", "SGD with a closure"),
     ("micro_batch", "optimizer in backward"),
+    ("lora", "AdamW"),
+    ("lora", "GAN: two optimizers in turn"),
+    ("lora", "AveragedModel per iteration"),
+    ("half_weights", "AdamW"),
+    ("half_weights", "enabled GradScaler without autocast"),
     ("zero_grad", "zero_grad(set_to_none=False), a branch that ends"),
 ]
 

@@ -44,6 +44,8 @@ _KNOWN = (
     "smaller_model",
     "int4_weights",
     "half_teacher",
+    "lora",
+    "half_weights",
 )
 _OF_EVALUATION = (
     "no_grad_validation",

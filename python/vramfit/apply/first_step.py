@@ -24,6 +24,8 @@ def missed(technique: str, options: dict[str, Any]) -> str:
         return _missed_of_saved([str(name) for name in options.get("modules", [])])
     if technique == "release_gradients" and position.trained:
         return "no backward pass left a gradient with an optimizer"
+    if technique in ("lora", "half_weights"):
+        return "the script made no optimizer for a network's weights"
     if technique == "optimizer":
         return "no optimizer that the script made takes these options"
     if technique == "smaller_model":

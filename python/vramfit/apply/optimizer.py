@@ -14,6 +14,8 @@ from vramfit.apply import near_names
 
 ID = "optimizer"
 # What a replacement takes over from the script's own arguments, where its class has the same argument.
+# Lion's second beta is of another average than Adam's, and its decay goes with a rate of its own.
+_NOT_CARRIED = {"Lion8bit": ("betas",)}
 _CARRIED = ("lr", "betas", "eps", "weight_decay", "maximize")
 
 
@@ -81,7 +83,8 @@ def _replace(torch: Any, find: Callable[[], Any], options: dict[str, Any]) -> No
         if issubclass(kind, target) or is_wrapper:
             return object.__new__(kind)
         own = _own_arguments(kind, args, kwargs)
-        carried = {name: own[name] for name in _CARRIED if name in own and _means_the_same(target, name, own[name])}
+        names = [name for name in _CARRIED if name not in _NOT_CARRIED.get(target.__name__, ())]
+        carried = {name: own[name] for name in names if name in own and _means_the_same(target, name, own[name])}
         made = object.__new__(target)
         made.__init__(own["params"], **{**carried, **options})
         apply.applied(ID, f"{target.__name__} instead of {kind.__name__}")

@@ -334,6 +334,7 @@ class Optimizer(Note, kind="optimizer"):
     largest_bytes: Bytes  # of one parameter
     state_bytes: Bytes
     bitsandbytes: bool  # it can be imported
+    factored_bytes: Bytes  # of the state that torch.optim.Adafactor would keep
 
 
 class OptimizerBegins(Note, kind="optimizer_begins"):
@@ -341,6 +342,19 @@ class OptimizerBegins(Note, kind="optimizer_begins"):
 
     class_name: str
     expected_bytes: Bytes | None  # of its state; None for a class that is not known
+
+
+class LinearLayers(Note, kind="linear_layers"):
+    """A network that is trained: what adapters of rank 8 in its linear layers would leave to train."""
+
+    trained: int  # numbers that the optimizer has of it
+    frozen: int  # numbers that no optimizer has
+    adapted: int  # numbers in weights that get adapters
+    layers: int  # that get adapters
+    width: int  # rows and columns of these weights: numbers of adapters of rank 1
+    whole: int  # numbers that are trained as before: small layers, and the task's own
+    halved: int  # numbers in float32 that stand still in layers which can hold them in half the bytes
+    loaded: bool  # its weights, or those of one as large, were read from somewhere
 
 
 class GradientsKept(Note, kind="gradients_kept"):

@@ -322,9 +322,19 @@ def _on_step_end(optimizer: Any) -> None:
             tensors=len(parameters),
             largest_bytes=max((p.numel() * p.element_size() for p in parameters), default=0),
             state_bytes=owners.tag_state(optimizer),
+            factored_bytes=sum(map(_factored_bytes, parameters)),
             bitsandbytes=importlib.util.find_spec("bitsandbytes") is not None,
         )
     )
+
+
+def _factored_bytes(parameter: Any) -> int:
+    """Adafactor's: a row and a column of each matrix, of which a convolution's kernel has many; all of a vector."""
+    shape = tuple(parameter.shape)
+    numbers = parameter.numel()
+    if len(shape) > 1 and numbers:
+        numbers = numbers // shape[-1] + numbers // shape[-2]
+    return int(numbers * parameter.element_size())
 
 
 def _first_optimizer(optimizer: Any) -> bool:

@@ -343,6 +343,8 @@ _WHY_NOT = {
     "int4_weights": "weights of 4 bits need layers of their own",
     "half_teacher": "weights and results change their type around each call of the teacher",
     "smaller_model": "which network is made is often an option's or a file's to say",
+    "lora": "adapters need layers of their own",
+    "half_weights": "inputs and results change their type around each forward",
 }
 
 

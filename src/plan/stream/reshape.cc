@@ -113,6 +113,22 @@ void offload(const model::AllocationStream& stream, std::int64_t logits, std::ve
   lives.insert(lives.end(), back.begin(), back.end());
 }
 
+// One after the other, each made before the one that it takes the place of goes.
+void shrink_weights(const model::AllocationStream& stream, double share, std::vector<Life>& lives) {
+  if (stream.passes.empty()) return;
+  const PlayMoment first_step = at_event(stream.passes.front().begin);
+  PlayMoment moment = first_step - 2 * stream.blocks.size();
+  for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
+    const bool is_there = lives[i].born < moment && lives[i].died > first_step;
+    if (stream.blocks[i].held != Held::kWeights || !is_there) continue;
+    const auto bytes = std::llround(static_cast<double>(lives[i].bytes) * share);
+    const std::uint8_t phase = lives[i].phase;
+    lives.push_back({moment, lives[i].died, std::max<std::int64_t>(bytes, kLeastBlock), phase});
+    lives[i].died = moment + 1;
+    moment += 2;
+  }
+}
+
 // Whether the forward of a training step allocated anything in that module.
 bool is_seen(const model::AllocationStream& stream, std::int32_t module) {
   const auto is_inside = [&](std::int32_t inner) {
@@ -145,7 +161,8 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
     }
   }
   if (forecast.accumulates || forecast.releases_gradients) {  // their lives are changed, not their sizes
-    for (auto& stage : reshaping.shares[VF_PHASE_TRAIN]) stage[static_cast<std::size_t>(Held::kGradients)] = 1;
+    const double share = forecast.gradient_share / begun.gradient_share;
+    for (auto& stage : reshaping.shares[VF_PHASE_TRAIN]) stage[static_cast<std::size_t>(Held::kGradients)] = share;
   }
   reshaping.drops_evaluation_graphs = forecast.evaluation_graph < 1;
   for (const int phase : {VF_PHASE_VALIDATE, VF_PHASE_TEST}) {  // as above: the share of the graph is no size
@@ -158,6 +175,7 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
   if (forecast.chunks_loss && job.wide_loss) reshaping.logits = job.wide_loss->bytes.count();
   reshaping.accumulates = forecast.accumulates;
   reshaping.releases_gradients = forecast.releases_gradients;
+  reshaping.later_weights = forecast.later_weights;
   return reshaping;
 }
 
@@ -173,6 +191,7 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
   if (reshaping.accumulates || reshaping.releases_gradients) set_gradients(stream, reshaping, lives);
   if (reshaping.drops_evaluation_graphs) drop_graphs_of_evaluations(stream, lives);
   if (!reshaping.repeated.empty()) repeat_modules(stream, reshaping.repeated, reshaping.keeps_products, lives);
+  if (reshaping.later_weights != 1) shrink_weights(stream, reshaping.later_weights, lives);
   if (reshaping.offloads) offload(stream, reshaping.logits, lives);
   std::erase_if(lives, [](const Life& life) { return life.bytes == 0; });
   return lives;

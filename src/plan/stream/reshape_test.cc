@@ -108,6 +108,25 @@ TEST(Reshape, offloaded_blocks_are_away_between_their_forward_and_their_backward
   EXPECT_EQ(level_at(lives, at_event(pass.end)), 100 + 30) << "weights and the gradients";
 }
 
+TEST(Reshape, gradients_that_are_added_up_are_of_what_is_trained) {
+  Forecast forecast = start_forecast(example_job());
+  forecast.accumulates = true;
+  forecast.gradient_share = 0.25;
+  const auto reshaping = find_reshaping(example_job(), forecast, start_forecast(example_job()), example_stream());
+  constexpr auto kGradients = static_cast<std::size_t>(model::Held::kGradients);
+  EXPECT_EQ(reshaping.shares[VF_PHASE_TRAIN][VF_STAGE_BACKWARD][kGradients], 0.25);
+}
+
+TEST(Reshape, weights_are_whole_until_the_first_step) {
+  model::AllocationStream stream = example_stream();
+  for (auto& pass : stream.passes) pass.begin = 1;
+  Reshaping reshaping = nothing();
+  reshaping.later_weights = 0.5;
+  const auto lives = reshape(stream, reshaping);
+  EXPECT_EQ(level_at(lives, at_event(0)), 100);
+  EXPECT_EQ(level_at(lives, at_event(stream.blocks.back().died) + 1), 50);
+}
+
 TEST(Reshape, gradients_stay_where_they_are_added_up_and_go_where_they_are_released) {
   const model::AllocationStream stream = example_stream();
   Reshaping reshaping = nothing();

@@ -14,11 +14,13 @@ namespace {
 
 // foreach updates all parameters at once and needs temporaries of that size; one by one, the largest tensor's.
 constexpr double kTemporariesOneByOne = 0.1;
-// torch.optim.Adafactor keeps a row and a column per matrix.
+// torch.optim.Adafactor keeps a row and a column per matrix: of large ones, without the sizes of a job's own.
 constexpr double kAdafactorState = 0.02;
 // Two moments of one byte and a scale per 256 elements of each, of eight bytes (bitsandbytes' blockwise quantization,
 // arXiv 2110.02861). Its tensors of less than 4096 elements stay in 32 bits.
 constexpr double kEightBitState = (2.0 + 2 * 4.0 / 256) / 8;
+constexpr std::string_view kLion = "bitsandbytes.optim.Lion8bit";  // one moment, in 8 bits (arXiv 2302.06675)
+constexpr double kLionState = kEightBitState / 2;
 constexpr std::array<std::string_view, 3> kHaveFused = {"Adam", "AdamW", "SGD"};
 constexpr std::array<std::string_view, 8> kHaveForeach = {"Adam",  "AdamW",  "SGD",     "NAdam",
                                                           "RAdam", "Adamax", "RMSprop", "Adagrad"};
@@ -63,40 +65,49 @@ class Optimizer final : public Technique {
     if (contains(kHaveFused, facts.class_name) && !one_pass) {
       changes.push_back(make_change(facts.class_name, {{"fused", true}}));
     }
+    const auto same = static_cast<std::ptrdiff_t>(changes.size());
     if (const auto eight_bit = find_eight_bit(facts.class_name); facts.has_bitsandbytes && !eight_bit.empty()) {
       changes.push_back({"optimizer", {{"name", std::string(eight_bit)}}});
+      changes.push_back({"optimizer", {{"name", std::string(kLion)}}});
     }
     if (keeps_two_moments(facts.class_name)) {
       changes.push_back(make_change("SGD", {{"momentum", 0.9}, {"foreach", false}}));
       changes.push_back(make_change("Adafactor", {{"foreach", false}}));
     }
+    std::ranges::stable_sort(changes.begin() + same, changes.end(), std::ranges::greater(),
+                             [&](const model::Change& change) {
+                               return share_of_state(facts, model::find_text(change, "name").value_or(""));
+                             });
+    std::erase_if(changes, [&](const model::Change& change) {  // a network of small kernels, whose rows are as many
+      return share_of_state(facts, model::find_text(change, "name").value_or("")) > 1;
+    });
     return changes;
   }
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const std::string name = model::find_text(change, "name").value_or("");
-    const double state = share_of_state(job.optimizer->class_name, name);
+    const double state = share_of_state(*job.optimizer, name);
     for (model::StagePeak& moment : forecast.stage_peaks) {
       moment.holdings.optimizer = scaled(moment.holdings.optimizer, state);
       if (moment.stage != "optimizer") continue;
       moment.holdings.temporaries = scaled(moment.holdings.temporaries, kTemporariesOneByOne);
     }
-    predict_launches(is_fused(change) || is_eight_bit(change), forecast.work);
+    predict_launches(is_fused(change) || name.ends_with("8bit"), forecast.work);
     if (is_fused(change)) worsen(forecast, Effect::kRounding, "the optimizer's sums are rounded in another order");
     if (is_eight_bit(change)) {
       worsen(forecast, Effect::kPrecision, "Adam's moments are kept in 8 bits, in blocks of 256 (bitsandbytes)");
     } else if (name != job.optimizer->class_name) {
       forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
       worsen(forecast, Effect::kOptimizer,
-             fmt::format("{} instead of {}: learning rate and schedule have to be found again", name,
-                         job.optimizer->class_name));
+             fmt::format("{} instead of {}: learning rate and schedule have to be found again",
+                         name.substr(name.rfind('.') + 1), job.optimizer->class_name));
     }
   }
 
   std::string describe(const model::Change& change) const override {
     const std::string name = model::find_text(change, "name").value_or("");
     if (is_fused(change)) return name + " fused";
-    if (is_eight_bit(change)) return name.substr(name.rfind('.') + 1);
+    if (name.ends_with("8bit")) return name.substr(name.rfind('.') + 1);
     return name == "Adafactor" || is_swap_to_sgd(change) ? name : name + " foreach=False";
   }
 
@@ -116,10 +127,13 @@ class Optimizer final : public Technique {
     return options != nullptr && options->contains("momentum");
   }
 
-  static double share_of_state(std::string_view from, std::string_view to) {
-    if (from == to) return 1;
-    if (to == find_eight_bit(from)) return kEightBitState;
-    return to == "Adafactor" ? kAdafactorState : 0.5;  // SGD keeps one moment of the two
+  static double share_of_state(const model::OptimizerFacts& from, std::string_view to) {
+    if (from.class_name == to) return 1;
+    if (to == find_eight_bit(from.class_name)) return kEightBitState;
+    if (to == kLion) return kLionState;
+    if (to != "Adafactor") return 0.5;  // SGD keeps one moment of the two
+    if (from.factored <= Bytes() || from.state <= Bytes()) return kAdafactorState;
+    return static_cast<double>(from.factored.count()) / static_cast<double>(from.state.count());
   }
 
   // One parameter at a time takes many launches where foreach takes a few; fused takes next to none.

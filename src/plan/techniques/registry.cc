@@ -6,7 +6,7 @@
 namespace vramfit::plan {
 
 std::span<const Technique* const> all_techniques() {
-  static const std::array<const Technique*, 21> kAll = {&micro_batch(),
+  static const std::array<const Technique*, 23> kAll = {&micro_batch(),
                                                         &chunked_loss(),
                                                         &autocast(),
                                                         &checkpoint(),
@@ -26,7 +26,9 @@ std::span<const Technique* const> all_techniques() {
                                                         &resize_input(),
                                                         &smaller_model(),
                                                         &int4_weights(),
-                                                        &half_teacher()};
+                                                        &half_teacher(),
+                                                        &lora(),
+                                                        &half_weights()};
   return kAll;
 }
 

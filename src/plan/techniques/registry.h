@@ -31,6 +31,8 @@ const Technique& zero_grad_set_to_none();
 const Technique& smaller_model();
 const Technique& int4_weights();
 const Technique& half_teacher();
+const Technique& lora();
+const Technique& half_weights();
 
 // Batches of so many samples, smaller or larger, for each optimizer step.
 model::Change batch_of(const model::LoaderFacts& loader, std::int64_t size);

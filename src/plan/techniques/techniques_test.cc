@@ -29,6 +29,11 @@ double seconds_with(const Technique& technique, const model::Job& job, const Tar
   return devices::estimate_step_seconds(target.card, predict(technique, job, target, change).work);
 }
 
+// 100 MiB in float32: 20 million numbers of 26 million in 48 layers.
+model::LinearLayers example_linear_layers() {
+  return {26'000'000, 0, 20'000'000, 48, 100'000, 10'000, 24'000'000, true};
+}
+
 model::Job job_with_everything_applicable() {
   model::Job job = example_job();
   job.validates_with_gradients = true;
@@ -39,6 +44,7 @@ model::Job job_with_everything_applicable() {
   job.wide_loss = model::WideLoss{8192, 50304, Bytes::mib(200)};
   job.network = model::NetworkFacts{"timm", "resnet152", {"resnet101", "resnet50"}};
   job.teacher = model::TeacherFacts{"BigNet", Bytes::mib(60), true};
+  job.linear_layers = example_linear_layers();
   return job;
 }
 
@@ -329,6 +335,101 @@ TEST(Optimizer, keeps_moments_in_8_bits_where_bitsandbytes_is_installed) {
   EXPECT_EQ(forecast.stage_peaks[2].holdings.optimizer, scaled(job.stage_peaks[2].holdings.optimizer, 2.03125 / 8));
   job.optimizer->class_name = "SGD";
   EXPECT_TRUE(std::ranges::none_of(optimizer().options(job, example_target()), is_eight_bit));
+}
+
+TEST(Optimizer, adafactor_keeps_what_the_shapes_of_this_job_say) {
+  model::Job job = example_job();
+  job.optimizer->factored = Bytes::mib(6);
+  const auto change = optimizer().options(job, example_target()).back();
+  ASSERT_EQ(optimizer().describe(change), "Adafactor");
+  EXPECT_EQ(predict(optimizer(), job, example_target(), change).stage_peaks[2].holdings.optimizer, Bytes::mib(6));
+  job.optimizer->factored = Bytes::mib(130);  // 3 x 3 kernels: two thirds of each weight
+  EXPECT_EQ(optimizer().describe(optimizer().options(job, example_target()).back()), "SGD") << "it keeps less";
+  job.optimizer->factored = Bytes::mib(220);
+  for (const auto& one : optimizer().options(job, example_target())) EXPECT_NE(optimizer().describe(one), "Adafactor");
+}
+
+TEST(Optimizer, lion_is_another_training_with_one_moment_in_8_bits) {
+  model::Job job = example_job();
+  job.optimizer->has_bitsandbytes = true;
+  const auto options = optimizer().options(job, example_target());
+  const auto lion = std::ranges::find_if(
+      options, [](const model::Change& change) { return optimizer().describe(change) == "Lion8bit"; });
+  ASSERT_NE(lion, options.end());
+  EXPECT_FALSE(is_eight_bit(*lion)) << "that promises Adam's steps in fewer bits";
+  const Forecast forecast = predict(optimizer(), job, example_target(), *lion);
+  EXPECT_EQ(forecast.effect, Effect::kOptimizer);
+  EXPECT_EQ(forecast.stage_peaks[2].holdings.optimizer, scaled(job.stage_peaks[2].holdings.optimizer, 2.03125 / 16));
+  Bytes before = add_up(job, start_forecast(job)).needs;
+  for (const model::Change& change : options) {
+    const Bytes needs = needs_with(optimizer(), job, example_target(), change);
+    EXPECT_LE(needs, before) << optimizer().describe(change);
+    before = needs;
+  }
+}
+
+TEST(HalfWeights, halve_what_is_held_but_the_inputs) {
+  const model::Job job = example_job();
+  ASSERT_EQ(half_weights().applies_to(job, example_target()), applicable());
+  const auto change = half_weights().options(job, example_target()).front();
+  const Forecast forecast = predict(half_weights(), job, example_target(), change);
+  const model::Holdings& held = forecast.stage_peaks[2].holdings;
+  EXPECT_EQ(held.weights, Bytes::mib(100)) << "they are whole while they are loaded";
+  EXPECT_EQ(forecast.later_weights, 0.5);
+  EXPECT_EQ(forecast.gradient_share, 0.5);
+  EXPECT_EQ(held.optimizer, Bytes::mib(100));
+  EXPECT_EQ(held.inputs, Bytes::mib(20));
+  EXPECT_EQ(forecast.effect, Effect::kPrecision);
+}
+
+TEST(HalfWeights, need_a_card_and_a_script_that_they_are_for) {
+  const Target target = example_target();
+  Target older = target;
+  older.card.capability = {7, 5};
+  EXPECT_EQ(half_weights().applies_to(example_job(), older).standing, Standing::kNotPossible);
+  model::Job job = example_job();
+  job.precision.scaler = true;
+  EXPECT_EQ(half_weights().applies_to(job, target).standing, Standing::kNotPossible);
+  job = example_job();
+  job.parameter_bytes = Bytes(2 * job.parameters);
+  EXPECT_EQ(half_weights().applies_to(job, target).standing, Standing::kInForce);
+}
+
+TEST(Lora, leaves_gradients_and_state_of_the_adapters_alone) {
+  const model::Job job = job_with_everything_applicable();
+  const auto options = lora().options(job, example_target());
+  ASSERT_EQ(options.size(), 2U);
+  const Forecast forecast = predict(lora(), job, example_target(), options[0]);
+  const double share = (8 * 100'000.0 + 10'000) / 26'000'000;
+  EXPECT_EQ(forecast.stage_peaks[2].holdings.optimizer, scaled(Bytes::mib(200), share));
+  EXPECT_EQ(forecast.gradient_share, share);
+  EXPECT_EQ(forecast.stage_peaks[2].holdings.temporaries, scaled(Bytes::mib(200), share));
+  EXPECT_EQ(forecast.stage_peaks[0].holdings.activations, job.stage_peaks[0].holdings.activations);
+  EXPECT_EQ(forecast.effect, Effect::kOptimizer);
+  EXPECT_GT(forecast.later_weights, 1) << "the adapters come on top";
+}
+
+TEST(Lora, holds_weights_in_half_once_training_begins) {
+  const model::Job job = job_with_everything_applicable();
+  const auto change = lora().options(job, example_target())[1];
+  EXPECT_EQ(lora().describe(change), "LoRA of rank 8, frozen weights in bf16");
+  const Forecast forecast = predict(lora(), job, example_target(), change);
+  const double bytes = static_cast<double>(job.parameter_bytes.count());
+  EXPECT_NEAR(forecast.later_weights, 1 - (2 * 24e6 - 4 * 8 * 1e5) / bytes, 1e-9);
+}
+
+TEST(Lora, is_for_networks_that_learnt_before_and_train_linear_layers) {
+  model::Job job = job_with_everything_applicable();
+  const Target target = example_target();
+  EXPECT_EQ(lora().applies_to(job, target), applicable());
+  job.linear_layers->loaded = false;
+  EXPECT_NE(lora().applies_to(job, target).reason.find("no weights were loaded"), std::string::npos);
+  job.linear_layers = {26'000'000, 0, 2'000'000, 4, 10'000, 10'000, 2'000'000, true};
+  EXPECT_NE(lora().applies_to(job, target).reason.find("8 % of what it trains"), std::string::npos);
+  job.linear_layers = {1'000'000, 25'000'000, 900'000, 4, 10'000, 10'000, 0, true};
+  EXPECT_EQ(lora().applies_to(job, target).standing, Standing::kInForce);
+  job.linear_layers.reset();
+  EXPECT_EQ(lora().applies_to(job, target).standing, Standing::kNotPossible);
 }
 
 TEST(Optimizer, fused_sgd_already_keeps_as_little_as_it_can) {

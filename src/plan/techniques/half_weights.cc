@@ -1,0 +1,70 @@
+// Pure bfloat16: weights, gradients, the optimizer's state and activations in half the bytes. Unlike autocast it keeps
+// no weights in float32, so updates that are small beside a weight are rounded away.
+//
+// What a network makes in float32 all the same (logits for its loss, say) is its own affair: it is not foreseen.
+#include <algorithm>
+
+#include "plan/techniques/registry.h"
+
+namespace vramfit::plan {
+namespace {
+
+constexpr double kInHalf = 0.5;
+constexpr double kBytesOfFloat = 4;
+
+bool is_in_float(const model::Job& job) {
+  return static_cast<double>(job.parameter_bytes.count()) >= kBytesOfFloat * static_cast<double>(job.parameters);
+}
+
+class HalfWeights final : public Technique {
+ public:
+  std::string_view id() const override { return "half_weights"; }
+
+  // Both choose what is computed in half precision.
+  std::string_view slot() const override { return "autocast"; }
+
+  Applicability applies_to(const model::Job& job, const Target& target) const override {
+    if (!job.optimizer) return not_possible("no optimizer was seen");
+    if (target.card.capability < kFirstWithBf16) return not_possible("the card has no bfloat16 arithmetic");
+    if (job.parameters <= 0 || !is_in_float(job)) return in_force("weights are held in half precision already");
+    if (job.precision.autocast)
+      return not_possible("the script already runs under autocast " + *job.precision.autocast);
+    if (job.precision.scaler) return not_possible("the script scales its loss for float16");
+    return applicable();
+  }
+
+  std::vector<model::Change> options(const model::Job&, const Target&) const override {
+    return {{std::string(id()), {}}};
+  }
+
+  void predict(const model::Job&, const Target&, const model::Change&, Forecast& forecast) const override {
+    for (model::StagePeak& moment : forecast.stage_peaks) {
+      if (moment.phase == "load") continue;
+      for (Bytes model::Holdings::*field :
+           {&model::Holdings::optimizer, &model::Holdings::activations, &model::Holdings::temporaries}) {
+        moment.holdings.*field = scaled(moment.holdings.*field, kInHalf);
+      }
+    }
+    forecast.gradient_share *= kInHalf;
+    forecast.later_weights *= kInHalf;
+    forecast.uncertainty = std::max(forecast.uncertainty, 0.1);
+    halve_matmuls(model::Number::kBf16, forecast.work);
+    forecast.work.matmul_bytes *= kInHalf;
+    forecast.work.other_bytes *= kInHalf;
+    worsen(
+        forecast, Effect::kPrecision,
+        "weights, gradients and the optimizer's state have 8 bits of precision: updates of less than about 1/256 of a "
+        "weight are lost, so the loss may stop falling; checkpoints are in bf16 too");
+  }
+
+  std::string describe(const model::Change&) const override { return "pure bf16"; }
+};
+
+}  // namespace
+
+const Technique& half_weights() {
+  static const HalfWeights kTechnique;
+  return kTechnique;
+}
+
+}  // namespace vramfit::plan

@@ -1,0 +1,113 @@
+// LoRA: the weights of linear layers stand still, and two thin matrices beside each are trained (arXiv 2106.09685).
+// Gradients and the optimizer's state are of these alone; what stands still can be held in half the bytes.
+//
+// Activations stay what they are: a layer's input is kept for its adapter's gradient instead of for its weight's.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/techniques/registry.h"
+
+namespace vramfit::plan {
+namespace {
+
+constexpr std::int64_t kRank = 8;       // observe/linear_layers.py counted by it
+constexpr double kLeastInLayers = 0.3;  // of what is trained: a network whose weights are elsewhere keeps most of them
+constexpr double kGradientOfWeight = 1.0 / 3;  // of a linear layer's products in a step
+constexpr double kLaunchesOfLayer = 12;        // two thin products forward, four backward, and their casts
+constexpr std::int64_t kFloat = 4, kHalf = 2;
+
+std::int64_t trained_then(const model::LinearLayers& layers) { return kRank * layers.width + layers.whole; }
+
+bool holds_half(const model::Change& change) { return change.settings.contains("weights"); }
+
+double part_of(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+class Lora final : public Technique {
+ public:
+  std::string_view id() const override { return "lora"; }
+
+  Applicability applies_to(const model::Job& job, const Target&) const override {
+    if (!job.linear_layers || job.linear_layers->trained <= 0) {
+      return not_possible("no optimizer was seen to train a network");
+    }
+    const model::LinearLayers& layers = *job.linear_layers;
+    const double still = part_of(layers.frozen, layers.trained + layers.frozen);
+    if (still > 0.5) return in_force(fmt::format("{:.1f} % of the network's weights stand still already", 100 * still));
+    if (!layers.loaded) {
+      return not_possible("no weights were loaded: adapters are for a network that has learnt before");
+    }
+    const double in_layers = part_of(layers.adapted, layers.trained);
+    if (in_layers < kLeastInLayers) {
+      return not_possible(fmt::format("{:.0f} % of what it trains is in linear layers that adapters are smaller than",
+                                      100 * in_layers));
+    }
+    return applicable();
+  }
+
+  std::vector<model::Change> options(const model::Job& job, const Target&) const override {
+    std::vector<model::Change> changes{{std::string(id()), {{"rank", kRank}}}};
+    if (job.linear_layers->halved > 0) {
+      changes.push_back({std::string(id()), {{"rank", kRank}, {"weights", std::string("bfloat16")}}});
+    }
+    return changes;
+  }
+
+  void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
+    const model::LinearLayers& layers = *job.linear_layers;
+    const double share = std::min(1.0, part_of(trained_then(layers), layers.trained));
+    for (model::StagePeak& moment : forecast.stage_peaks) {
+      model::Holdings& held = moment.holdings;
+      held.optimizer = scaled(held.optimizer, share);
+      if (moment.stage == "optimizer") held.temporaries = scaled(held.temporaries, share);
+    }
+    forecast.gradient_share *= share;
+    forecast.later_weights *= share_of_weights(job, change);
+    predict_work(layers, forecast.work);
+    forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
+    worsen(forecast, Effect::kOptimizer, explain(layers, change, share));
+  }
+
+  std::string describe(const model::Change& change) const override {
+    const std::string rank = fmt::format("LoRA of rank {}", model::find_integer(change, "rank").value_or(kRank));
+    return holds_half(change) ? rank + ", frozen weights in bf16" : rank;
+  }
+
+ private:
+  static double share_of_weights(const model::Job& job, const model::Change& change) {
+    const model::LinearLayers& layers = *job.linear_layers;
+    if (job.parameter_bytes <= Bytes()) return 1;
+    const std::int64_t saved = holds_half(change) ? layers.halved * (kFloat - kHalf) : 0;
+    const std::int64_t added = kRank * layers.width * kFloat;
+    return 1 + static_cast<double>(added - saved) / static_cast<double>(job.parameter_bytes.count());
+  }
+
+  static void predict_work(const model::LinearLayers& layers, model::StepWork& work) {
+    const double gone = kGradientOfWeight * part_of(layers.adapted, layers.trained);
+    for (double& macs : work.macs) macs *= 1 - gone;
+    work.launches += kLaunchesOfLayer * static_cast<double>(layers.layers);
+  }
+
+  static std::string explain(const model::LinearLayers& layers, const model::Change& change, double share) {
+    std::string text = fmt::format(
+        "{:.2f} % of the numbers are trained: adapters in {} linear layers; all other weights stand still, so learning "
+        "rate "
+        "and schedule have to be found again",
+        100 * share, layers.layers);
+    if (holds_half(change)) text += "; those weights are rounded to bf16";
+    return text +
+           "; a checkpoint holds plain weights with the adapters added in, and training that is resumed begins new "
+           "ones";
+  }
+};
+
+}  // namespace
+
+const Technique& lora() {
+  static const Lora kTechnique;
+  return kTechnique;
+}
+
+}  // namespace vramfit::plan
