@@ -6,9 +6,10 @@ reads requests from the socket FD, one JSON object a line, and answers each when
 ending:
 
     {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script" | "module", "timeout": seconds | null,
+     "patience": seconds | null, as "timeout", but what the job waits for a processor does not count,
      "grace": seconds from SIGTERM to SIGKILL at the time limit, "layer": {"library", "spec"} | null}
-    {"id", "exit_code" or "signal", "timed_out", "wall_seconds", "maxrss": KiB}, and "refused" where the job could not
-    enter its layer and did not run
+    {"id", "exit_code" or "signal", "timed_out", "wall_seconds", "waited_seconds": of these for a processor,
+     "cpu_seconds", "maxrss": KiB}, and "refused" where the job could not enter its layer and did not run
 
     python -c "from vramfit import zygote; zygote.main()" listen FD
 
@@ -53,6 +54,8 @@ _PRELOADED = {
 _PRELOADED_SHARED = {"numpy", "PIL", "torchvision"}
 _MAX_PRELOADED = 4000
 _POLL_SECONDS = 0.02
+_LOOK_SECONDS = 0.25  # between two looks at how long a job has waited for a processor
+_MOST_WAITED = 0.8  # of the wall's seconds: a job whose threads all wait is not patient for ever
 
 # Variables that the hooks and libraries read in the job itself, so that they may be others than the warm process has.
 _OF_A_JOB = {
@@ -83,8 +86,24 @@ class Job:
     timeout: float | None
     grace: float  # seconds from a polite signal at the time limit to the end; 0: it is ended at once
     modules: int  # a memory file in which it leaves the names of the modules it imported, or why it did not run
+    patience: float | None = None
+    waited: float = 0.0  # for a processor
+    looked: float = 0.0
     timed_out: bool = False
+    ended_at: float = 0.0  # when it was told to end
     answer: dict[str, Any] = field(default_factory=dict)
+
+    def is_over(self, seconds: float) -> bool:
+        """Its time is up."""
+        if self.timeout is not None and seconds > self.timeout:
+            return True
+        return self.patience is not None and seconds - self.waited > self.patience
+
+    def look(self, seconds: float) -> None:
+        """How long it has waited, from time to time."""
+        if seconds - self.looked >= _LOOK_SECONDS:
+            self.looked = seconds
+            self.waited = max(self.waited, min(_waited_by(self.pid), _MOST_WAITED * seconds))
 
 
 class Zygote:
@@ -184,7 +203,9 @@ class Zygote:
         except OSError:  # the child has done it, or is gone
             pass
         limits = request.get("timeout"), request.get("grace", 0.0)
-        self._jobs.append(Job(connection, request.get("id"), pid, time.monotonic(), *limits, modules))
+        job = Job(connection, request.get("id"), pid, time.monotonic(), *limits, modules)
+        job.patience = request.get("patience")
+        self._jobs.append(job)
 
     def _why_not(self, request: dict[str, Any], files: list[int]) -> str:
         """Why a job would go another way in a process of its own; empty: it would not."""
@@ -229,10 +250,12 @@ class Zygote:
             pid, status, usage = os.wait4(job.pid, os.WNOHANG)
             seconds = time.monotonic() - job.started
             if pid == 0:
-                if job.timeout is not None and seconds > job.timeout and not job.timed_out:
+                job.look(seconds)
+                if job.is_over(seconds) and not job.timed_out:
                     job.timed_out = True
+                    job.ended_at = seconds
                     _kill(job.pid, signal.SIGTERM if job.grace else signal.SIGKILL)
-                elif job.timed_out and job.timeout is not None and seconds > job.timeout + job.grace:
+                elif job.timed_out and seconds > job.ended_at + job.grace:
                     _kill(job.pid)
                 continue
             _kill(job.pid)  # what it left in its group: workers of a job that was killed
@@ -241,6 +264,8 @@ class Zygote:
                 os.close(job.modules)
                 continue
             answer: dict[str, Any] = {"id": job.id, "timed_out": job.timed_out, "wall_seconds": seconds}
+            answer["waited_seconds"] = job.waited
+            answer["cpu_seconds"] = usage.ru_utime + usage.ru_stime
             answer["maxrss"] = usage.ru_maxrss
             if os.WIFSIGNALED(status):
                 answer["signal"] = os.WTERMSIG(status)
@@ -285,6 +310,18 @@ def _read_left(memory_file: int) -> dict[str, Any]:
         except ValueError:
             return {}
     return left if isinstance(left, dict) else {}
+
+
+def _waited_by(pid: int) -> float:
+    """Seconds for which the threads of a process were ready to run, and others had the processors."""
+    nanoseconds = 0
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:
+                nanoseconds += int(file.read().split()[1])
+    except (OSError, IndexError, ValueError):  # it has ended, or the kernel does not count that
+        pass
+    return nanoseconds / 1e9
 
 
 def _kill(group: int, how: int = signal.SIGKILL) -> None:

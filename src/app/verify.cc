@@ -88,7 +88,7 @@ Result<Verifier::Attempt> Verifier::run(const job::FirstSteps& first, const Plan
     request.plan = folder_ / fmt::format("verified-{}.json", runs_);
     if (auto written = ingest::write_plan(*request.plan, *plan); !written) return std::unexpected(written.error());
   }
-  if (std::isfinite(seconds)) request.whole_seconds = seconds;
+  if (std::isfinite(seconds)) (request.patient_seconds ? request.patient_seconds : request.whole_seconds) = seconds;
   ++runs_;
   const auto outcome = runner_.run(request, base::silent_progress());
   if (!outcome) return std::unexpected(outcome.error());

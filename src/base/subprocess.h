@@ -42,6 +42,8 @@ struct Ended {
   bool timed_out = false;
   bool interrupted = false;  // Ctrl-C or SIGTERM came to us while it ran
   double wall_seconds = 0;
+  double cpu_seconds = 0;                // of the processor, by the child and those it waited for; 0: not known
+  double waited_seconds = 0;             // of these seconds, for a processor that others had; 0: not known
   std::int64_t peak_resident_bytes = 0;  // of the largest single process
   int leftovers = 0;                     // descendants that had to be ended after it
 

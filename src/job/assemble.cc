@@ -266,6 +266,7 @@ RunResult assemble(const FinishedRun& run) {
   result.timed_out = run.ended.timed_out;
   result.interrupted = run.ended.interrupted;
   result.wall_seconds = run.ended.wall_seconds;
+  result.waited_seconds = run.ended.waited_seconds;
   result.host_peak = Bytes(run.ended.peak_resident_bytes);
   result.assumed = run.assumed;
   take_told(facts.told, result);

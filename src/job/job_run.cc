@@ -218,6 +218,7 @@ ZygoteJob JobRun::for_zygote(const PythonCommand& command) const {
   job.layer = layer_.spec();
   job.layer_library = setup_->installation.layer_library().string();
   job.timeout_seconds = request_.timeout_seconds;
+  job.patient_seconds = request_.patient_seconds;
   return job;
 }
 

@@ -84,7 +84,7 @@ Result<RunOutcome> ColdRunner::run(const RunRequest& request, base::ProgressSink
     if (!request.quiet_child) progress.say(std::string(why));
   });
   if (!outcome) return outcome;
-  settle_borderline(asked, *outcome, run_next);
+  if (asked.settles_borderline) settle_borderline(asked, *outcome, run_next);
   const auto run_after = [&](const RunRequest& next) {
     progress.update("running it once more, cut short, to see what comes after");
     return run_next(next);

@@ -89,11 +89,13 @@ struct RunRequest {
   std::string steps = "auto";                         // auto, all, or a number of batches a pass
   Span span;                                          // --within
   bool span_alone = false;                            // no second, short run after it: whoever asks makes one himself
+  bool settles_borderline = true;                     // with a second run; else whoever asks knows it from another
   RetryOptions retry;
   std::optional<OutputSeen> already_printed;  // by a run that this one repeats: it is not shown twice
   std::optional<std::filesystem::path> plan;
   Values values = Values::kAuto;
   std::optional<double> timeout_seconds;          // of each process
+  std::optional<double> patient_seconds;          // the same, less what it waits for a processor; a warm runner's only
   std::optional<double> whole_seconds;            // of everything the request takes: a run may have to be repeated
   std::string cudnn = "auto";                     // --cudnn: auto, zero or a folder: whom to ask about workspaces
   std::vector<model::LayerWorkspace> workspaces;  // learned: they stand over what `cudnn` says

@@ -82,7 +82,7 @@ Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink
   if (outcome) {
     conceded_ = asked.retry;
     cold_reason_.clear();
-    settle_borderline(asked, *outcome, run_next);
+    if (asked.settles_borderline) settle_borderline(asked, *outcome, run_next);
     return complete(asked, std::move(*outcome), run_next);
   }
   zygote_.reset();

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -120,6 +121,7 @@ std::string request_line(const ZygoteJob& job, int id, bool is_shared) {
   request["grace"] = job.grace_seconds;
   if (is_shared) request["shared"] = {{"python", job.command.python}, {"flags", job.command.flags}};
   request["timeout"] = job.timeout_seconds ? json(*job.timeout_seconds) : json(nullptr);
+  request["patience"] = job.patient_seconds ? json(*job.patient_seconds) : json(nullptr);
   return base::json_line(request) + "\n";
 }
 
@@ -153,7 +155,10 @@ Result<base::Ended> Zygote::run(const ZygoteJob& job, const base::Tick& tick) {
     return base::fail_errno("the warm Python process takes no jobs");
   // The zygote keeps the job's time limit; this is for a zygote that is stuck itself.
   constexpr double kGraceSeconds = 30;
-  const auto limit = job.timeout_seconds ? std::optional(*job.timeout_seconds + kGraceSeconds) : std::nullopt;
+  constexpr double kMostPatience = 5;  // times what it would be alone: python/vramfit/zygote.py counts no more waiting
+  std::optional<double> limit;
+  if (job.patient_seconds) limit = *job.patient_seconds * kMostPatience + kGraceSeconds;
+  if (job.timeout_seconds) limit = std::min(limit.value_or(1e9), *job.timeout_seconds + kGraceSeconds);
   const auto line = read_line(tick, limit);
   if (!line) return std::unexpected(line.error());
   const json answer = json::parse(*line, nullptr, false);
@@ -172,6 +177,8 @@ Result<base::Ended> Zygote::run(const ZygoteJob& job, const base::Tick& tick) {
   if (!ended.exit_code && !ended.signal) ended.exit_code = 1;
   ended.timed_out = answer.value("timed_out", false);
   ended.wall_seconds = answer.value("wall_seconds", 0.0);
+  ended.waited_seconds = answer.value("waited_seconds", 0.0);
+  ended.cpu_seconds = answer.value("cpu_seconds", 0.0);
   ended.peak_resident_bytes = answer.value("maxrss", std::int64_t{0}) * 1024;  // ru_maxrss: KiB
   return ended;
 }

@@ -1,9 +1,11 @@
 // A Python process that has imported torch once and runs each job in a fork of itself (python/vramfit/zygote.py).
 //
 // Requests and answers are JSON, one object a line, over a socket pair:
-//   -> {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script"|"module", "timeout", "grace",
-//       "layer": null | {"library", "spec"}}
-//   <- {"id", "exit_code" | "signal", "wall_seconds", "maxrss", "timed_out"}, "refused" if it could not enter its layer
+//   -> {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script"|"module", "timeout",
+//       "patience", "grace", "layer": null | {"library", "spec"}}
+//   <- {"id", "exit_code" | "signal", "wall_seconds", "waited_seconds", "cpu_seconds", "maxrss", "timed_out"},
+//   "refused"
+//      if it could not enter its layer
 //
 // One that several vramfits share listens at a socket. Its requests also have {"shared": {"python", "flags"}}, and
 // bring stdin, stdout and stderr where the job is to have them. What it could not run as a new process would is
@@ -33,7 +35,8 @@ struct ZygoteJob {
   std::string layer;             // isolate::to_text() of the layer that the fork enters; empty: none
   std::string layer_library;
   std::optional<double> timeout_seconds;
-  double grace_seconds = 0;  // from SIGTERM at the time limit to SIGKILL
+  std::optional<double> patient_seconds;  // the same, less what it waits for a processor
+  double grace_seconds = 0;               // from SIGTERM at the time limit to SIGKILL
 };
 
 class Zygote {

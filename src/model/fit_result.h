@@ -142,12 +142,14 @@ struct FitResult {
   std::optional<LargestBatch> largest_batch;
   std::vector<PlanRow> plans;  // those that fit, best first
   std::vector<PlanRow> lost;
-  std::vector<PlanRow> front;  // memory against time: no plan beats one of these in everything; most were not run
+  std::vector<PlanRow> foreseen;  // other kinds of plan that would fit by the prediction, cheapest first; not run
+  std::vector<PlanRow> front;     // memory against time: no plan beats one of these in everything; most were not run
   std::vector<TechniqueRow> techniques;
   std::optional<Floor> floor;         // where no plan fits
   std::vector<std::string> advice;    // what takes an edit, in sentences with this job's figures
   std::vector<HardwareRow> hardware;  // as it is, then with the best plan; each cheapest first
   bool cheapest_known = false;        // nothing cheaper is left that could fit
+  bool was_interrupted = false;       // Ctrl-C or SIGTERM: this is what was proven by then
   std::string plan_file;              // where the best plan was written; empty when it was not
   std::string prove_command, train_command;
   double seconds = 0, budget_seconds = 0;

@@ -209,6 +209,7 @@ struct RunResult {
   bool interrupted = false;
   std::string torch, cuda, python;
   double wall_seconds = 0;
+  double waited_seconds = 0;    // of these, for a processor that others had; 0 where nobody counts them
   Bytes host_peak;              // largest resident set of one process
   std::optional<Bytes> margin;  // total - peak of the fullest card, for fits and borderline
   std::vector<DeviceResult> devices;

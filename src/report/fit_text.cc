@@ -19,6 +19,9 @@ using model::FitVerdict;
 using model::PlanRow;
 
 constexpr std::size_t kShownLosers = 8;
+// Of an answer that is to fit one screen.
+constexpr std::size_t kShownOpen = 2;
+constexpr std::size_t kShownPlans = 5;
 
 // "  1    3.12 GiB    3.30 GiB  x1.08  rounding    " before the plan's name.
 constexpr std::size_t kNameColumn = 48;
@@ -50,8 +53,9 @@ std::string describe_verdict(const FitResult& result) {
     }
     case FitVerdict::kPlanFits: {
       const PlanRow& best = result.plans.front();
-      if (result.largest_batch) return describe_batch(*result.largest_batch, best, card);
-      return fmt::format("{} fits {}: {} at the peak, proven by a run", best.plan.name, card,
+      const char* so_far = result.was_interrupted ? "interrupted; the best so far: " : "";
+      if (result.largest_batch) return so_far + describe_batch(*result.largest_batch, best, card);
+      return fmt::format("{}{} fits {}: {} at the peak, proven by a run", so_far, best.plan.name, card,
                          to_string(best.proven->device));
     }
     case FitVerdict::kNeedsEdit:
@@ -81,16 +85,22 @@ std::string_view mark_of(FitVerdict verdict) {
 }
 
 // What the job with plenty did not come to, nor any plan.
-void add_reach(std::string& text, const model::Reach& reach) {
+void add_reach(std::string& text, const model::Reach& reach, bool tells_all) {
   std::vector<std::string> sentences = unreached_sentences(reach, 5);
   sentences.insert(sentences.end(), reach.open.begin(), reach.open.end());
   if (sentences.empty()) return;
   text += "\nLeft open\n";
-  for (const std::string& sentence : sentences) text += "  - " + wrap(sentence, kPageWidth - 4, 4) + "\n";
+  for (std::size_t i = 0; i < sentences.size(); ++i) {
+    if (!tells_all && i == kShownOpen) {
+      text += fmt::format("  and {} more (-v shows all, and these in full)\n", sentences.size() - i);
+      return;
+    }
+    text += "  - " + (tells_all ? wrap(sentences[i], kPageWidth - 4, 4) : shorten(sentences[i], kPageWidth - 4)) + "\n";
+  }
 }
 
-void add_demand(std::string& text, const FitResult& result) {
-  if (!result.free_run) return add_reach(text, result.as_is.reach);
+void add_demand(std::string& text, const FitResult& result, bool tells_all) {
+  if (!result.free_run) return add_reach(text, result.as_is.reach, tells_all);
   const model::DeviceResult* device = fullest(*result.free_run);
   if (device == nullptr) return;
   std::string as_is = result.as_is.verdict == model::Verdict::kFits ? "fits" : "does not fit";
@@ -99,8 +109,7 @@ void add_demand(std::string& text, const FitResult& result) {
                         to_string(result.as_is.oom->tried));
   }
   text += "\n" +
-          wrap(fmt::format("As it is, the job {}{}. With room for it, it takes {} at its peak ({}), of which {} are "
-                           "tensors.",
+          wrap(fmt::format("As it is, the job {}{}. With room, it takes {} at its peak ({}); {} of them are tensors.",
                            as_is, result.as_is.verdict == model::Verdict::kBorderline ? " (a close call)" : "",
                            to_string(device->peaks.device), result.free_run->peak_phase,
                            to_string(device->peaks.allocated)),
@@ -109,7 +118,7 @@ void add_demand(std::string& text, const FitResult& result) {
   // What the run with room warned of is often the cause, and something that no technique changes: memory that grows.
   for (const model::Remark& warning : result.free_run->warnings)
     text += wrap("[!] " + warning.text, kPageWidth, 4) + "\n";
-  add_reach(text, result.free_run->reach);
+  add_reach(text, result.free_run->reach, tells_all);
 }
 
 void add_cause(std::string& text, const FitResult& result) {
@@ -143,21 +152,25 @@ std::string in_name_column(const std::string& text) {
   return column;
 }
 
-void add_plans(std::string& text, const FitResult& result) {
+void add_plans(std::string& text, const FitResult& result, bool tells_all) {
   if (result.plans.empty()) return;
   text += "\nPlans that fit, best first\n";
   text += fmt::format("{:>3} {:>11} {:>11}  {:<6} {:<11}  {}\n", "", "predicted", "proven", "time", "results", "plan");
-  for (std::size_t i = 0; i < result.plans.size(); ++i) {
-    const PlanRow& row = result.plans[i];
-    const std::string numbers = numbers_of(row, i + 1);
-    text += numbers + in_name_column(row.plan.name) + "\n";
+  const std::size_t most = tells_all ? result.plans.size() + result.foreseen.size() : kShownPlans;
+  std::size_t shown = 0;
+  for (const PlanRow& row : result.plans) {
+    if (shown++ == most) break;
+    text += numbers_of(row, shown) + in_name_column(row.plan.name) + "\n";
     if (!row.reason.empty()) {
       text += std::string(kNameColumn, ' ') + in_name_column("(" + row.reason + ")") + "\n";
     }
   }
-  std::string legend =
-      "predicted, proven: peak on the device. time: of a training step against now, from a model of the card. "
-      "results: what changes for what is learned.";
+  for (const PlanRow& row : result.foreseen) {
+    if (shown++ >= most) break;
+    text += numbers_of(row, shown) + in_name_column(row.plan.name) + "\n";
+  }
+  std::string legend = "predicted, proven: peak on the device. time: of a step against now, from a model.";
+  if (!result.foreseen.empty()) legend += " proven -: only predicted, not run (--budget SECONDS runs them).";
   if (std::ranges::any_of(result.plans, is_doubtful)) legend += " ?: as promised, not compared with the job as it is.";
   text += wrap(legend, kPageWidth, 2) + "\n";
 }
@@ -371,9 +384,22 @@ void add_commands(std::string& text, const FitResult& result) {
       text += "\n" + wrap("[!] " + result.reason, kPageWidth, 4) + "\n";
     return;
   }
-  text += fmt::format("\nThe best plan is in {}. To train with it on the real card:\n\n  {}\n", result.plan_file,
+  text += fmt::format("\nThe best plan is in {}. To train with it on the real card:\n  {}\n", result.plan_file,
                       result.train_command);
-  text += fmt::format("\nTo see the proof again:\n\n  {}\n", result.prove_command);
+  text += fmt::format("To see the proof again (or the plan as a diff of the script: vramfit patch):\n  {}\n",
+                      result.prove_command);
+}
+
+// One line of it: the cheapest card for the job as it is.
+void add_cheapest_card(std::string& text, const FitResult& result) {
+  if (result.hardware.empty() || result.hardware.front().with_plan) return;
+  const model::HardwareRow& row = result.hardware.front();
+  text += "\n" +
+          wrap(fmt::format("As it is, it would fit {}{}: {} of {}, by the model (-v shows more cards).",
+                           row.count > 1 ? fmt::format("{} x ", row.count) : "", without_maker(row.name),
+                           to_string(row.needs), to_string(row.memory)),
+               kPageWidth, 0) +
+          "\n";
 }
 
 std::string describe_ending(const FitResult& result) {
@@ -382,6 +408,7 @@ std::string describe_ending(const FitResult& result) {
   const char* what = is_largest                                     ? "a larger batch may fit"
                      : result.goal == model::FitGoal::kSameTraining ? "a cheaper plan may exist"
                                                                     : "a better plan may exist";
+  if (result.was_interrupted) return fmt::format("; interrupted, so {}", what);
   if (!result.cheapest_known) return fmt::format("; the search ended early, so {} (--budget SECONDS)", what);
   return result.goal == model::FitGoal::kSameTraining ? "; nothing cheaper is left that could fit"
                                                       : "; nothing better is left that could fit";
@@ -415,12 +442,12 @@ std::string fit_verdict_line(const FitResult& result) {
 
 std::string fit_to_text(const FitResult& result, const TextOptions& options) {
   std::string text = fit_verdict_line(result) + "\n";
-  add_demand(text, result);
-  add_cause(text, result);
-  add_plans(text, result);
-  add_consequences(text, result);
   // Where a plan is the answer, what is not is for those who ask.
   const bool tells_all = options.verbose || result.plans.empty();
+  add_demand(text, result, tells_all);
+  add_cause(text, result);
+  add_plans(text, result, tells_all);
+  add_consequences(text, result);
   if (tells_all) {
     add_losers(text, result, options.verbose);
     add_techniques(text, result);
@@ -429,7 +456,11 @@ std::string fit_to_text(const FitResult& result, const TextOptions& options) {
   if (options.verbose) add_front(text, result);
   add_floor(text, result);
   add_advice(text, result);
-  add_hardware(text, result);
+  if (tells_all) {
+    add_hardware(text, result);
+  } else {
+    add_cheapest_card(text, result);
+  }
   add_commands(text, result);
   add_effort(text, result, options.number);
   if (!tells_all) add_what_is_left_out(text, result);

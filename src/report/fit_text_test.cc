@@ -242,6 +242,36 @@ TEST(FitText, memory_stands_against_time_and_says_what_was_not_run) {
   EXPECT_NE((heading + 2)->find("  -  x1.25"), std::string::npos) << *(heading + 2);
 }
 
+TEST(FitText, an_answer_with_everything_to_tell_fits_one_screen) {
+  FitResult result = found();
+  result.plans.resize(1);
+  result.plans[0].consequences.clear();
+  result.free_run.emplace();
+  result.free_run->devices.emplace_back();
+  for (int i = 0; i < 9; ++i) {
+    result.foreseen.push_back(row("inputs x 0.75, micro-batch 2 x 4", 2000 + i, 1.2, "statistics"));
+    result.foreseen.back().proven.reset();
+    result.free_run->reach.open.push_back(
+        "rounds of the loop at train.py:148 (`trainer.epoch`) 3 to 27 were left out "
+        "but for a few: what piles up over them, or depends on them, was not seen");
+    result.hardware.push_back(
+        {"x", "NVIDIA GeForce RTX 4060", 1, false, Bytes::gib(5), Bytes::gib(8), 0.2, 0.3, false});
+  }
+  const std::string text = fit_to_text(result, {});
+  EXPECT_LE(lines_of(text).size(), 40U) << text;
+  EXPECT_NE(text.find("only predicted, not run"), std::string::npos);
+  EXPECT_NE(text.find("and 7 more (-v shows all"), std::string::npos);
+  EXPECT_GT(lines_of(fit_to_text(result, {.verbose = true, .color = false})).size(), 40U);
+}
+
+TEST(FitText, a_plan_that_was_proven_before_an_interrupt_is_said_to_be_the_best_so_far) {
+  FitResult result = found();
+  result.was_interrupted = true;
+  result.cheapest_known = false;
+  EXPECT_TRUE(fit_verdict_line(result).starts_with("[✓] interrupted; the best so far: fp16 autocast"));
+  EXPECT_NE(fit_to_text(result, {}).find("; interrupted, so"), std::string::npos);
+}
+
 TEST(FitText, commands_are_whole_lines_for_copying) {
   const auto lines = lines_of(fit_to_text(found(), {}));
   EXPECT_NE(std::ranges::find(lines, "  " + found().train_command), lines.end());

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import jsonschema
 import pytest
-from product import ROOT, Finished, Product
+from product import ROOT, VRAMFIT, Finished, Product, wait_for
 
 pytestmark = pytest.mark.warm
 
@@ -99,6 +102,34 @@ def test_the_largest_batch_fits_and_one_sample_more_does_not(product: Product) -
     for batch, verdict in ((size, ("fits",)), (size + 1, ("borderline", "out_of_memory"))):
         run = product.run(product.folder / "train.py", "--batch-size", str(batch), gpu="rtx3060:2GiB")
         assert run.result["verdict"] in verdict, f"batch {batch}: {run}"
+
+
+@pytest.mark.cold
+@pytest.mark.slow
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_the_best_plan_that_was_proven_by_then(product: Product, which: signal.Signals) -> None:
+    script, plan, report = product.script(SCRIPT), product.folder / "plan.json", product.folder / "fit.json"
+    options = ["--plan-out", str(plan), "--json", str(report)]
+    words = ["fit", "--gpu", "gtx1650", *options, "--", sys.executable, str(script), "--batch-size", "720"]
+    out, log = product.folder / "out", product.folder / "log"
+    with open(out, "wb") as output, open(log, "wb") as progress:
+        process = subprocess.Popen(
+            [str(VRAMFIT), *words], cwd=product.folder, env=product.environment(), stdin=subprocess.DEVNULL,
+            stdout=output, stderr=progress, start_new_session=True,
+        )  # fmt: skip
+        try:
+            wait_for(lambda: "confirming" in log.read_text(), 240)
+            os.kill(process.pid, which)
+            code = process.wait(30)
+        finally:
+            process.kill()
+            process.wait()
+    assert code == 0, log.read_text()
+    assert "interrupted; the best so far: " in out.read_text()
+    answer = json.loads(report.read_text())["fit"]
+    assert answer["verdict"] == "plan_fits" and answer["interrupted"] and answer["plans"][0]["proven"], answer
+    techniques = json.loads(plan.read_text())["techniques"]
+    assert [change["id"] for change in techniques] == [change["id"] for change in answer["plans"][0]["techniques"]]
 
 
 @pytest.mark.slow

@@ -92,6 +92,29 @@ def test_a_job_that_hangs_is_ended_with_its_children(warm: Warm) -> None:
     )
 
 
+def test_a_patient_limit_ends_what_sleeps_and_waits_for_what_others_keep_from_the_processor(warm: Warm) -> None:
+    answer, _ = warm.run("import time\ntime.sleep(600)\n", patience=1.0)
+    assert answer["timed_out"] is True and answer["waited_seconds"] < answer["wall_seconds"] / 2
+    # Sixteen threads ask for the processors, of which each gets its share: what they wait is no time of the job's.
+    script = """
+        import hashlib, os, threading, time
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        end = time.monotonic() + 3
+        block = bytes(1 << 20)
+        def work():
+            while time.monotonic() < end:
+                hashlib.sha256(block)
+        threads = [threading.Thread(target=work) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    """
+    answer, _ = warm.run(script, patience=2.0)
+    assert answer["timed_out"] is False and answer["exit_code"] == 0, answer
+    assert answer["waited_seconds"] > 1 and answer["cpu_seconds"] > 0, answer
+
+
 def test_a_plan_of_one_job_is_not_applied_to_the_next(warm: Warm) -> None:
     plan = warm.job.plan({"id": "micro_batch", "micro_batch": 2, "accumulate": 2, "loaders": [0]})
     script = """

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <utility>
 
 #include "app/fit/answer.h"
 #include "app/fit/equivalence.h"
+#include "app/fit/kept_proofs.h"
 #include "app/fit/measurement.h"
+#include "app/fit/patient_clock.h"
 #include "app/fit/prover.h"
 #include "app/fit/request.h"
 #include "app/fit/span.h"
@@ -53,11 +56,17 @@ constexpr double kBudgetInRuns = 15;
 constexpr double kConfirmFactor = 1.5;
 // Of the time left, the most that one measuring run may take.
 constexpr double kMeasuringShare = 0.12;
+// Of the time left, that runs beyond the first batches are given their share of where nobody said how long a search may
+// take.
+constexpr double kRunOnShare = 0.4;
+constexpr double kShortestRunOn = 1;  // seconds that show more than the first batches
 // The comparison of the best plan with the job as it is, whose steps the CPU computes: this share of the time left, and
 // seconds within these bounds. A firm budget is kept.
 constexpr double kShortestComparison = 15;
 constexpr double kLongestComparison = 20;
 constexpr double kComparisonShare = 0.5;
+
+const std::string kAfterLoop = "after its training loop: ";
 
 bool contains(const std::vector<std::string>& list, std::string_view id) {
   return std::ranges::find(list, id) != list.end();
@@ -81,9 +90,9 @@ class Fit {
  public:
   Fit(const FitRequest& request, job::Runner& runner, base::ProgressSink& progress, const base::Clock& clock)
       : request_(request),
-        runner_(runner),
         progress_(progress),
         clock_(clock),
+        runner_(runner, clock_, !request.budget_is_firm),
         started_ns_(clock.now_ns()),
         span_(job::span_of(request.run)) {
     target_.keep_effective_batch = request.keep_effective_batch && request.goal != FitGoal::kMaxBatch;
@@ -143,7 +152,9 @@ class Fit {
 
   FitResult finish() {
     progress_.clear();
-    result_.seconds = elapsed();
+    result_.was_interrupted |= base::was_interrupted();
+    if (result_.was_interrupted) result_.cheapest_known = false;
+    result_.seconds = elapsed() + clock_.forgiven();  // as people's clocks show it
     return std::move(result_);
   }
 
@@ -175,7 +186,9 @@ class Fit {
   // True when there is something to do: the job ran out of memory.
   Result<bool> run_as_is() {
     progress_.update(fmt::format("running the job as it is on {}", result_.card));
-    auto outcome = runner_.run(quiet_request(), progress_);
+    job::RunRequest request = quiet_request();
+    request.settles_borderline = false;  // what it wants a moment later the run with plenty shows
+    auto outcome = runner_.run(request, progress_);
     if (!outcome) return std::unexpected(outcome.error());
     ++result_.runs;
     if (auto longer = run_on(quiet_request(), *outcome); !longer) return std::unexpected(longer.error());
@@ -201,9 +214,11 @@ class Fit {
 
   // Goes on in full where that may show more, and leaves in `outcome` what both showed.
   Result<void> run_on(const job::RunRequest& request, job::RunOutcome& outcome) {
-    if (!span_.is_worth_it(outcome)) return {};
+    const double time = request_.budget_is_firm ? left() : kRunOnShare * left();
+    const job::RunRequest in_full = span_.in_full(request, time);
+    if (!span_.is_worth_it(outcome) || (in_full.span.count == 0 && in_full.span.seconds < kShortestRunOn)) return {};
     progress_.update("running it on, to see more than its first batches");
-    auto longer = runner_.run(span_.in_full(request, left()), progress_);
+    auto longer = runner_.run(in_full, progress_);
     if (!longer) return std::unexpected(longer.error());
     ++result_.runs;
     outcome = span_.join(std::move(outcome), std::move(*longer));
@@ -256,6 +271,7 @@ class Fit {
       return std::nullopt;
     }
     look_at_shortest_card(free);
+    settle_as_is(free);
     model::Job job = facts::build_job(*outcome->facts, free);
     if (result_.as_is.oom) {
       const model::DeviceResult* device = model::fullest(result_.as_is);
@@ -270,6 +286,16 @@ class Fit {
     result_.free_run = std::move(outcome->result);
     stretch_budget();
     return job;
+  }
+
+  // It missed by less than the uncertainty of the context's size: with plenty it took more than that would have given.
+  void settle_as_is(const model::RunResult& free) {
+    model::RunResult& as_is = result_.as_is;
+    if (as_is.verdict != model::Verdict::kBorderline || !as_is.oom) return;
+    const model::DeviceResult* wants = model::fullest(free);
+    if (wants == nullptr || wants->peaks.device <= target_.limit + wants->context_uncertainty) return;
+    as_is.verdict = model::Verdict::kOutOfMemory;
+    as_is.reason.clear();
   }
 
   // With plenty everywhere the fullest card is not always the one that lacks most: cards may differ in size.
@@ -350,11 +376,25 @@ class Fit {
     return chosen;
   }
 
+  // Whether a plan that takes nothing from the training but rounding is foreseen among techniques that need no run of
+  // their own: others would come after it anyway.
+  bool is_foreseen_without_measuring(const std::vector<const plan::Technique*>& techniques,
+                                     const model::Job& job) const {
+    if (request_.goal != FitGoal::kSameTraining) return false;
+    std::vector<const plan::Technique*> known;
+    std::ranges::copy_if(techniques, std::back_inserter(known),
+                         [&](const plan::Technique* one) { return !one->find_measurable(job, target_); });
+    plan::Target mild = target_;
+    mild.accept = std::min(mild.accept, plan::Tier::kRounding);
+    return plan::is_foreseen_to_fit(job, mild, plan::build_axes(job, mild, known));
+  }
+
   // Replaces the model's idea of some techniques by what a run shows. Left out where it would take too much of the
   // time.
   Result<void> measure(std::vector<const plan::Technique*>& techniques, model::Job& job,
                        const std::filesystem::path& folder) {
     if (result_.cause && result_.cause->is_all) return {};  // what puts that right comes first, and mostly is enough
+    if (is_foreseen_without_measuring(techniques, job)) return {};
     for (const plan::Technique* technique : std::vector(techniques)) {
       const auto obstacle = measure_options(*technique, job, folder);
       if (!obstacle) return std::unexpected(obstacle.error());
@@ -384,6 +424,8 @@ class Fit {
     return has_one ? "" : obstacle;
   }
 
+  static double own_seconds(const model::RunResult& run) { return run.wall_seconds - run.waited_seconds; }
+
   plan::OnTrial tell_trials() {
     return [this](const model::Plan& plan, const plan::Outlook& outlook, std::size_t done, std::string_view stage) {
       progress_.update(fmt::format("{}: {} (predicted {}) - {} run, at most {:.0f} s left", stage, plan.name,
@@ -395,8 +437,11 @@ class Fit {
     job::RunRequest trial = quiet_request();
     trial.span = span_.of_trials();
     trial.span_alone = true;
-    // A plan that makes the script hang must not take the whole budget.
-    if (!trial.timeout_seconds) trial.timeout_seconds = kShortestLimit + kLimitFactor * result_.free_run->wall_seconds;
+    // A plan that makes the script hang must not take the whole budget. What others of this machine do must not make
+    // it look as if it did.
+    if (trial.timeout_seconds) return trial;
+    const double limit = kShortestLimit + kLimitFactor * own_seconds(*result_.free_run);
+    (request_.budget_is_firm ? trial.timeout_seconds : trial.patient_seconds) = limit;
     return trial;
   }
 
@@ -443,7 +488,8 @@ class Fit {
 
   // The cheapest card for the job as it is, by a run there; where it does not fit after all, the next.
   void prove_hardware() {
-    while (!result_.hardware.empty() && !base::was_interrupted()) {
+    // A figure for another card is no part of the answer: only for those who gave the search its time.
+    while (request_.budget_is_firm && !result_.hardware.empty() && !base::was_interrupted()) {
       model::HardwareRow& row = result_.hardware.front();
       if (row.count > 1 || kConfirmFactor * result_.free_run->wall_seconds > left()) return;
       progress_.update(fmt::format("running the job as it is on {}", row.name));
@@ -504,7 +550,8 @@ class Fit {
     }
     do {
       if (auto searched = search_among(techniques, job, session->run_folder()); !searched) return searched;
-    } while (leaves_out_culprits(techniques));
+    } while (leaves_out_culprits(techniques) || looks_further());
+    result_.runs += proofs_.runs();
     explain_ranks(result_);
     tell_what_was_compared(result_);
     if (!result_.plans.empty()) write_answer(request_, result_);
@@ -517,7 +564,10 @@ class Fit {
     RunProver prover(trial_request(), phases_to_see(job), folder, runner_);
     plan::SearchOptions options;
     options.budget_seconds = left();
-    const plan::SearchResult found = plan::search(job, target_, axes, prover, options, clock_, tell_trials());
+    options.runs_alternatives = request_.budget_is_firm;
+    proofs_.prove_by(prover);
+    const plan::SearchResult found = plan::search(job, target_, axes, proofs_, options, clock_, tell_trials());
+    result_.was_interrupted |= found.ending == plan::Ending::kInterrupted;
     if (found.ending == plan::Ending::kFailed && !found.best) return std::unexpected(*found.error);
     add_search(job, target_, axes, found, result_);
     if (found.ending != plan::Ending::kInterrupted) settle_best(folder);
@@ -527,12 +577,16 @@ class Fit {
 
   // The best plan is one that runs to the end of the script and trains the same; others make way.
   void settle_best(const std::filesystem::path& folder) {
-    Verifier verifier(quiet_request(), folder, runner_, clock_);
+    job::RunRequest request = quiet_request();
+    if (!request_.budget_is_firm) request.patient_seconds = left();
+    Verifier verifier(std::move(request), folder, runner_, clock_);
     do {
       confirm_best(folder);
     } while (!result_.plans.empty() && makes_way(verifier));
     result_.runs += verifier.runs();
   }
+
+  void note_interrupt(const base::Error& error) { result_.was_interrupted |= error.code == ErrorCode::kInterrupted; }
 
   // Whether the best plan was found to train something else, and is the best no more.
   bool makes_way(Verifier& verifier) {
@@ -551,8 +605,24 @@ class Fit {
     const auto verified =
         verifier.compare(compared_part(best.plan), seconds, [&](std::string_view line) { progress_.update(line); });
     best.equivalence = verified ? verified->equivalence : not_compared(verified.error().what);
+    if (!verified) note_interrupt(verified.error());
     if (!is_failed(*best.equivalence)) return false;
+    plan::Proof proof;
+    proof.detail = best.equivalence->text;
+    proofs_.overrule(best.plan, std::move(proof));
+    was_overruled_ = true;
     if (const std::string culprit = reject_best(result_); !culprit.empty()) culprits_.push_back(culprit);
+    return true;
+  }
+
+  // Where the best plan did not stand and no other was run: whether to search on, by what is known now.
+  bool looks_further() {
+    if (!result_.plans.empty() || !std::exchange(was_overruled_, false)) return false;
+    if (left() <= 0 || result_.was_interrupted || base::was_interrupted()) return false;
+    std::erase_if(result_.lost, [](const PlanRow& row) {
+      return row.standing != model::PlanStanding::kTrainsElse && !row.reason.starts_with(kAfterLoop);
+    });
+    result_.reason.clear();
     return true;
   }
 
@@ -576,13 +646,17 @@ class Fit {
     job::RunRequest request = quiet_request();
     request.steps = "auto";
     request.span = span_.of_answer();
+    request.span_alone = true;  // the short run was its trial
     RunProver prover(std::move(request), {}, folder, runner_);
     const double expected = kConfirmFactor * (result_.free_run->wall_seconds + span_.answer_seconds());
     while (!result_.plans.empty() && elapsed() + expected < result_.budget_seconds) {
       model::PlanRow& best = result_.plans.front();
       progress_.update(fmt::format("confirming {}", best.plan.name));
       const auto proof = prover.prove(best.plan, left());
-      if (!proof) return;
+      if (!proof) {
+        note_interrupt(proof.error());
+        return;
+      }
       ++result_.runs;
       if (proof->outcome == plan::Outcome::kTimedOut) return;  // what was proven before stands
       if (proof->outcome == plan::Outcome::kFits) {
@@ -590,8 +664,10 @@ class Fit {
         best.retries = proof->retries;
         return;
       }
+      proofs_.overrule(best.plan, *proof);
+      was_overruled_ = true;
       best.standing = model::PlanStanding::kDoesNotFit;
-      best.reason = "after its training loop: " + why_unproven(*proof);
+      best.reason = kAfterLoop + why_unproven(*proof);
       result_.lost.push_back(std::move(best));
       result_.plans.erase(result_.plans.begin());
       result_.cheapest_known = false;
@@ -599,14 +675,16 @@ class Fit {
   }
 
   const FitRequest& request_;
-  job::Runner& runner_;
   base::ProgressSink& progress_;
-  const base::Clock& clock_;
+  PatientClock clock_;
+  PatientRunner runner_;
   const std::int64_t started_ns_;
   FitSpan span_;
   plan::Target target_;
   FitResult result_;
   std::int64_t plenty_gib_ = kFreeRunGib;
+  KeptProofs proofs_;
+  bool was_overruled_ = false;         // a best plan did not stand, and what may take its place was not run
   std::vector<std::string> culprits_;  // techniques that were found to train something else
 };
 

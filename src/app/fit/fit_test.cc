@@ -40,14 +40,21 @@ class FakeRunner final : public job::Runner {
       if (refuses) outcome.result.plan_refused.push_back(change.technique + ": x");
     }
     if (request.first_steps) add_first_steps(outcome, plan);
+    if (request.plan && request.steps == "auto" && model::find_change(plan, runs_out_late) != nullptr) {
+      outcome.result.verdict = model::Verdict::kOutOfMemory;
+      outcome.result.oom = model::Oom{Bytes::mib(64), "CUDA out of memory", "test", false, {}};
+    }
     outcome.result.interrupted = runs == interrupt_at;
+    outcome.result.waited_seconds = waited_seconds;
     outcome.result.wall_seconds = wall_seconds;
     return outcome;
   }
 
   int runs = 0;
   int interrupt_at = -1;
-  double wall_seconds = 0;  // that a run says it took
+  double wall_seconds = 0;    // that a run says it took
+  double waited_seconds = 0;  // of these, for a processor
+  std::string runs_out_late;  // a technique that runs out after its training loop
   bool breaks = false;
   std::string refused;
   std::string trains_else;  // a technique with which the weights become others
@@ -234,13 +241,17 @@ TEST_F(FitTest, an_interrupt_keeps_and_writes_what_was_proven) {
 }
 
 TEST_F(FitTest, a_refusal_is_reported_and_the_next_best_plan_taken) {
-  runner.refused = "checkpoint";
+  const auto before = run();
+  ASSERT_TRUE(before && !before->plans.empty());
+  const std::string first = before->plans.front().plan.changes.front().technique;
+  runner = {};
+  runner.refused = first;
   const auto result = run();
   ASSERT_TRUE(result);
   ASSERT_EQ(result->verdict, FitVerdict::kPlanFits);
-  EXPECT_EQ(model::find_change(result->plans.front().plan, "checkpoint"), nullptr);
-  EXPECT_TRUE(std::ranges::any_of(result->lost, [](const model::PlanRow& row) {
-    return row.standing == model::PlanStanding::kRefused && row.reason.starts_with("refused: checkpoint");
+  EXPECT_EQ(model::find_change(result->plans.front().plan, first), nullptr);
+  EXPECT_TRUE(std::ranges::any_of(result->lost, [&](const model::PlanRow& row) {
+    return row.standing == model::PlanStanding::kRefused && row.reason.starts_with("refused: " + first);
   }));
 }
 
@@ -306,6 +317,49 @@ TEST_F(FitTest, a_slow_machine_gets_more_time_unless_the_user_said_how_much) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result->verdict, FitVerdict::kPlanFits);
   EXPECT_GE(result->budget_seconds, 1000);
+}
+
+TEST_F(FitTest, what_a_loaded_machine_takes_from_the_runs_is_not_taken_from_the_search) {
+  request.budget_seconds = 60;
+  runner.wall_seconds = 100;
+  runner.waited_seconds = 80;
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kPlanFits);
+  EXPECT_TRUE(result->cheapest_known);
+}
+
+TEST_F(FitTest, a_best_plan_that_runs_out_after_its_loop_makes_way_for_one_that_was_not_run_before) {
+  const auto before = run();
+  ASSERT_TRUE(before && !before->plans.empty());
+  runner = {};
+  runner.runs_out_late = before->plans.front().plan.changes.front().technique;
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  EXPECT_EQ(model::find_change(result->plans.front().plan, runner.runs_out_late), nullptr);
+  EXPECT_EQ(result->runs, runner.runs);
+  EXPECT_TRUE(std::ranges::any_of(result->lost, [&](const model::PlanRow& row) {
+    return row.plan == before->plans.front().plan && row.reason.find("ran out in test") != std::string::npos;
+  }));
+}
+
+TEST_F(FitTest, other_kinds_of_plan_are_foreseen_and_run_only_where_the_search_was_given_its_time) {
+  const auto quick = run();
+  ASSERT_TRUE(quick);
+  const int few = runner.runs;
+  EXPECT_FALSE(quick->foreseen.empty());
+  for (const model::PlanRow& row : quick->foreseen) {
+    EXPECT_EQ(row.standing, model::PlanStanding::kNotRun);
+    EXPECT_FALSE(row.proven);
+  }
+  runner = {};
+  request.budget_is_firm = true;
+  const auto whole = run();
+  ASSERT_TRUE(whole);
+  EXPECT_TRUE(whole->foreseen.empty());
+  EXPECT_GT(whole->plans.size(), quick->plans.size());
+  EXPECT_GT(runner.runs, few);
 }
 
 TEST_F(FitTest, the_best_plan_is_compared_with_the_job_as_it_is) {

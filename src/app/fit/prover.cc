@@ -123,10 +123,15 @@ RunProver::RunProver(job::RunRequest request, PhaseSteps phases, std::filesystem
 base::Result<plan::Proof> RunProver::prove(const model::Plan& plan, double seconds_left) {
   const std::filesystem::path file = folder_ / fmt::format("plan-{}.json", ++number_);
   if (auto written = ingest::write_plan(file, plan); !written) return std::unexpected(written.error());
-  request_.plan = file;
-  request_.whole_seconds = seconds_left;
+  job::RunRequest request = request_;
+  if (request.patient_seconds) {
+    request.patient_seconds = std::min(*request.patient_seconds, seconds_left);
+  } else {
+    request.whole_seconds = seconds_left;
+  }
+  request.plan = file;
   // The run's own progress would hide which plan is being tried.
-  auto outcome = runner_.run(request_, base::silent_progress());
+  auto outcome = runner_.run(request, base::silent_progress());
   if (!outcome) return std::unexpected(outcome.error());
   if (outcome->result.interrupted) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
   return judge(*outcome, plan, phases_);

@@ -105,6 +105,25 @@ void add_hopeless_singles(const model::Job& job, const plan::Target& target, con
   }
 }
 
+// What became of it after a search before this one tells more.
+bool is_lost_already(const model::Plan& plan, const model::FitResult& result) {
+  return std::ranges::any_of(result.lost, [&](const PlanRow& row) { return row.plan.changes == plan.changes; });
+}
+
+void add_foreseen(const plan::SearchResult& found, Bytes limit, model::FitResult& result) {
+  result.foreseen.clear();
+  for (const plan::Foreseen& foreseen : found.foreseen) {
+    PlanRow row;
+    row.plan = foreseen.explained.plan;
+    predict(foreseen.explained.outlook, limit, row);
+    row.effect = name(foreseen.explained.effect);
+    row.time_factor = foreseen.explained.time_factor;
+    row.consequences = foreseen.explained.consequences;
+    row.reason = "not run";
+    result.foreseen.push_back(std::move(row));
+  }
+}
+
 // With the proof of those that were run.
 void add_front(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
                const plan::SearchResult& found, model::FitResult& result) {
@@ -136,7 +155,7 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
   for (const Trial& trial : found.trials) {
     if (trial.proof.outcome == Outcome::kFits) {
       fitting.push_back(&trial);
-    } else {
+    } else if (!is_lost_already(trial.plan, result)) {
       result.lost.push_back(row_of(trial, target.limit));
     }
   }
@@ -149,10 +168,10 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
   for (const Trial* trial : fitting) result.plans.push_back(row_of(*trial, target.limit));
   add_hopeless_singles(job, target, axes, found, result);
   add_front(job, target, axes, found, result);
+  add_foreseen(found, target.limit, result);
   result.cheapest_known = found.ending == plan::Ending::kCheapestProven;
   result.candidates = found.candidates;
   result.ruled_out = found.ruled_out;
-  result.runs += static_cast<int>(found.trials.size());
 }
 
 void add_largest_batch(const model::Job& job, const plan::Target& target, const plan::LargestBatch& found,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -34,6 +33,7 @@ class Search {
         started_ns_(clock.now_ns()),
         candidates_(build_candidates(job, target, axes)),
         state_(candidates_.size(), State::kOpen),
+        matters_(axes.size(), false),
         player_(job),
         played_(candidates_.size()) {
     result_.candidates = candidates_.size();
@@ -41,7 +41,7 @@ class Search {
 
   SearchResult run() {
     learn_from_job();
-    try_singles();
+    try_mends();
     if (best_ == kNone) secure();
     if (best_ != kNone) improve();
     if (best_ != kNone && options_.makes_room) make_room();
@@ -63,13 +63,11 @@ class Search {
 
   double elapsed() const { return base::seconds_between(started_ns_, clock_.now_ns()); }
 
-  bool may_run(double share = 1) {
+  bool may_run() {
     if (stopped_) return false;
-    if (elapsed() + longest_run_ <= options_.budget_seconds * share) return true;
-    if (share >= 1) {
-      stopped_ = true;
-      result_.ending = Ending::kBudgetUsed;
-    }
+    if (elapsed() + longest_run_ <= options_.budget_seconds) return true;
+    stopped_ = true;
+    result_.ending = Ending::kBudgetUsed;
     return false;
   }
 
@@ -178,6 +176,7 @@ class Search {
   // What ran out in a phase does so again with whatever else changes other phases.
   void rule_out_in(const std::string& phase, const Candidate& failed) {
     const std::vector<bool>& touched = axes_of(phase);
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) matters_[axis] = matters_[axis] || touched[axis];
     rule_out(State::kRuledOut, [&](const Candidate& other) { return is_at_most_on(touched, other, failed); });
   }
 
@@ -208,18 +207,14 @@ class Search {
     }
   }
 
-  // One technique at a time: the mildest of its options that fits. Options that are hopeless are left alone.
-  void try_singles() {
-    std::vector<std::size_t> order(axes_.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_partition(order, [&](std::size_t axis) { return axes_[axis].technique->mends_cause(job_); });
-    for (const std::size_t axis : order) {
+  // What puts the script's own fault right, one at a time: the mildest of its options that fits.
+  void try_mends() {
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      if (!axes_[axis].technique->mends_cause(job_)) continue;
       const std::vector<std::size_t> chain = find_chain(axis);
       std::size_t low = 0, high = chain.size();  // chain[high] is known to fit, chain[low - 1] not to
-      const bool mends = axes_[axis].technique->mends_cause(job_);
-      while (low < high && !mends && is_hopeless(chain[low])) ++low;
       std::size_t probe = find_predicted(chain, low, high);
-      while (low < high && state_[chain[probe]] == State::kOpen && may_run(options_.singles_share)) {
+      while (low < high && state_[chain[probe]] == State::kOpen && may_run()) {
         if (try_candidate(chain[probe], "one change")) {
           high = probe;
         } else {
@@ -252,8 +247,12 @@ class Search {
   // The cheapest of the first `end` candidates that is predicted to fit. After each disappointment a little more is
   // asked of the prediction.
   std::size_t find_promising(std::size_t end) {
-    const double most = static_cast<double>(target_.limit.count()) * (1 - options_.safety - 0.06 * disappointments_);
-    return find_first_open(end, [&](std::size_t i) { return static_cast<double>(needs_of(i).count()) <= most; });
+    return find_first_open(end, [&](std::size_t i) {
+      const double needs = static_cast<double>(needs_of(i).count());
+      // A stream that was played is near enough: what it says is put to the test first.
+      const double safety = (played_[i] ? 0 : options_.safety) + 0.06 * disappointments_;
+      return needs <= static_cast<double>(target_.limit.count()) * (1 - safety);
+    });
   }
 
   // When nothing promising is left, or the forecast has been wrong a few times, whatever frees most is run: only that
@@ -307,32 +306,41 @@ class Search {
     });
   }
 
-  // Other kinds of plan: a set of techniques not yet proven, none of which contains a proven one.
+  // Other kinds of plan: a set of techniques that contains none of those shown already.
   void widen() {
     int wanted = options_.alternatives;
     for (const Trial& trial : result_.trials) wanted -= trial.proof.outcome == Outcome::kFits ? 1 : 0;
-    while (wanted >= 0 && may_run()) {
+    while (wanted >= 0 && (!options_.runs_alternatives || may_run())) {
       const std::size_t next = find_first_open(candidates_.size(), [&](std::size_t i) {
         return is_another_kind(candidates_[i]) &&
                static_cast<double>(needs_of(i).count()) <=
                    static_cast<double>(target_.limit.count()) * (1 - options_.safety);
       });
       if (next == kNone) return;
-      if (try_candidate(next, "alternatives")) --wanted;
+      if (options_.runs_alternatives) {
+        if (try_candidate(next, "alternatives")) --wanted;
+      } else {
+        result_.foreseen.push_back({candidates_[next], explain(job_, target_, axes_, candidates_[next], &player_)});
+        --wanted;
+      }
     }
     // What is still open is not needed for the answer: running out of time here does not matter.
     if (!result_.error) stopped_ = false;
   }
 
+  bool contains(const Candidate& larger, const Candidate& smaller) const {
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      if (smaller.levels[axis] > 0 && larger.levels[axis] == 0) return false;
+    }
+    return true;
+  }
+
   bool is_another_kind(const Candidate& candidate) const {
-    return std::ranges::none_of(result_.trials, [&](const Trial& trial) {
-      if (trial.proof.outcome != Outcome::kFits) return false;
-      bool contains = true;
-      for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-        contains = contains && (trial.candidate.levels[axis] == 0 || candidate.levels[axis] > 0);
-      }
-      return contains;
-    });
+    const auto holds = [&](const Candidate& shown) { return contains(candidate, shown); };
+    return std::ranges::none_of(
+               result_.trials,
+               [&](const Trial& trial) { return trial.proof.outcome == Outcome::kFits && holds(trial.candidate); }) &&
+           std::ranges::none_of(result_.foreseen, holds, &Foreseen::candidate);
   }
 
   template <typename Predicate>
@@ -344,7 +352,7 @@ class Search {
   }
 
   // Of the first `end` (the cheapest) candidates, the open one that is predicted to need least; of equals, the one that
-  // does most: its failure rules out the others.
+  // does most where memory ran out: its failure rules out the others. What changes other phases only is no help.
   std::size_t find_smallest_open(std::size_t end, bool skip_hopeless) {
     std::size_t smallest = kNone;
     for (std::size_t i = 0; i < end; ++i) {
@@ -356,8 +364,13 @@ class Search {
 
   bool is_stronger(std::size_t left, std::size_t right) {
     if (needs_of(left) != needs_of(right)) return needs_of(left) < needs_of(right);
+    const bool is_known = std::ranges::find(matters_, true) != matters_.end();
     const auto sum = [&](std::size_t one) {
-      return std::accumulate(candidates_[one].levels.begin(), candidates_[one].levels.end(), 0);
+      int levels = 0;
+      for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+        if (!is_known || matters_[axis]) levels += candidates_[one].levels[axis];
+      }
+      return levels;
     };
     return sum(left) > sum(right);
   }
@@ -373,6 +386,7 @@ class Search {
   const std::vector<Candidate> candidates_;  // cheapest first: an index is also a rank
   std::vector<State> state_;
   std::map<std::string, std::vector<bool>> axes_of_phase_;
+  std::vector<bool> matters_;  // axes that change a phase in which memory ran out
   std::size_t best_ = kNone;
   StreamPlayer player_;
   std::vector<std::optional<Bytes>> played_;
@@ -406,6 +420,22 @@ std::string_view name(Outcome outcome) {
 bool is_tight(const Proof& proof, Bytes limit) {
   const double share = static_cast<double>(proof.peak_device.count()) / static_cast<double>(limit.count());
   return proof.retries > 0 || share >= kTightShare;
+}
+
+bool is_foreseen_to_fit(const model::Job& job, const Target& target, const std::vector<Axis>& axes) {
+  constexpr std::size_t kMostPlayed = 200;
+  const double most = static_cast<double>(target.limit.count()) * (1 - SearchOptions{}.safety);
+  const auto fits = [&](Bytes needs) { return static_cast<double>(needs.count()) <= most; };
+  const StreamPlayer player(job);
+  std::size_t played = 0;
+  for (const Candidate& candidate : build_candidates(job, target, axes)) {
+    if (!player.is_sound() && fits(candidate.needs)) return true;
+    if (!player.is_sound()) continue;
+    if (static_cast<double>(candidate.needs.count()) > most * (1 + kWorthPlaying)) continue;
+    if (++played > kMostPlayed) return false;
+    if (fits(play_needs(job, target, axes, candidate, player).value_or(candidate.needs))) return true;
+  }
+  return false;
 }
 
 SearchResult search(const model::Job& job, const Target& target, const std::vector<Axis>& axes, Prover& prover,

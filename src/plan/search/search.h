@@ -1,11 +1,10 @@
 // Finds the cheapest plan that is proven to fit, by running as few candidates as possible.
 //
-//   singles    each technique alone: the mildest of its options that fits, by bisection; first those that put right
-//              what is wrong with the script itself
-//   secure     combinations predicted to fit, cheapest first, until one is proven
+//   mend       what puts right what is wrong with the script itself: the mildest option that fits, by bisection
+//   secure     plans predicted to fit, cheapest first, until one is proven
 //   improve    those cheaper than the best one proven: the strongest of them first, so that one failure rules out many
 //   make room  where the best fits only by emptying PyTorch's cache: one that costs little more and does without
-//   widen      a few more kinds of plan, for people to choose from
+//   widen      a few more kinds of plan, for people to choose from: run, or only foreseen
 //
 // A prediction only orders the work and rules out the hopeless; the law of candidate.h rules out the rest.
 #ifndef VRAMFIT_PLAN_SEARCH_SEARCH_H
@@ -60,10 +59,10 @@ struct SearchOptions {
   // Predicted to need more than limit x (1 + this + its own uncertainty): not worth a run. Infinite: leaves nothing
   // to the prediction.
   double hopeless_excess = 0.15;
-  double safety = 0.03;        // `secure` starts with candidates predicted to fit with this to spare
-  int alternatives = 4;        // fitting plans to look for beside the best
-  double singles_share = 0.4;  // of the budget
-  bool makes_room = true;      // one with room may take the place of a tight one
+  double safety = 0.03;           // `secure` starts with candidates predicted to fit with this to spare
+  int alternatives = 4;           // fitting plans to look for beside the best
+  bool runs_alternatives = true;  // otherwise they are told as foreseen
+  bool makes_room = true;         // one with room may take the place of a tight one
 };
 
 enum class Ending {
@@ -83,17 +82,27 @@ struct Trial {
   Proof proof;
 };
 
+// A plan that was not run.
+struct Foreseen {
+  Candidate candidate;
+  Explained explained;
+};
+
 struct SearchResult {
   Ending ending = Ending::kNothingFits;
   std::vector<Trial> trials;  // in the order in which they were run
   std::optional<std::size_t> best;
   std::size_t candidates = 0;
-  std::size_t ruled_out = 0;  // by the law, without a run
+  std::size_t ruled_out = 0;       // by the law, without a run
+  std::vector<Foreseen> foreseen;  // other kinds of plan that would fit by the prediction, cheapest first
   std::optional<base::Error> error;
 };
 
 // Called before each run with the plan's name and how many runs are done.
 using OnTrial = std::function<void(const model::Plan&, const Outlook&, std::size_t done, std::string_view stage)>;
+
+// Whether some plan would fit by the prediction, with room for its error.
+bool is_foreseen_to_fit(const model::Job& job, const Target& target, const std::vector<Axis>& axes);
 
 SearchResult search(const model::Job& job, const Target& target, const std::vector<Axis>& axes, Prover& prover,
                     const SearchOptions& options, const base::Clock& clock, const OnTrial& on_trial = {});

@@ -215,7 +215,8 @@ TEST(Search, an_interrupt_keeps_what_was_proven) {
 }
 
 TEST(Search, a_refused_technique_is_not_tried_again) {
-  Setting setting(2048);
+  const std::vector<const Technique*> techniques = {&autocast(), &resize_input(), &optimizer()};
+  Setting setting(2048, techniques);
   LawProver prover(setting.target.limit, setting.clock);
   prover.refuses = "autocast";
   const SearchResult result = setting.search_with(prover);
@@ -294,6 +295,33 @@ TEST(Search, alternatives_are_other_kinds_of_plan) {
   EXPECT_GE(
       std::ranges::count_if(result.trials, [](const Trial& trial) { return trial.proof.outcome == Outcome::kFits; }),
       3);
+}
+
+TEST(Search, alternatives_may_be_foreseen_instead_of_run) {
+  Setting setting(2400);
+  LawProver all(setting.target.limit, setting.clock), few(setting.target.limit, setting.clock);
+  const SearchResult run = setting.search_with(all);
+  SearchOptions options;
+  options.runs_alternatives = false;
+  const SearchResult foreseen = setting.search_with(few, options);
+  ASSERT_TRUE(run.best && foreseen.best);
+  EXPECT_EQ(foreseen.trials[*foreseen.best].plan.name, run.trials[*run.best].plan.name);
+  EXPECT_LT(few.runs, all.runs);
+  EXPECT_GE(foreseen.foreseen.size(), 3U);
+  for (const Foreseen& one : foreseen.foreseen) EXPECT_LE(one.explained.outlook.needs, setting.target.limit);
+}
+
+TEST(Search, a_plan_that_takes_nothing_from_the_training_is_proven_in_few_runs) {
+  Setting setting(2400);
+  LawProver prover(setting.target.limit, setting.clock);
+  SearchOptions options;
+  options.runs_alternatives = false;
+  const SearchResult result = setting.search_with(prover, options);
+  ASSERT_TRUE(result.best);
+  EXPECT_EQ(tier_of(result.trials[*result.best].candidate.effect), Tier::kEqual);
+  EXPECT_LE(prover.runs, 8);
+  for (const Trial& trial : result.trials)
+    EXPECT_LE(tier_of(trial.candidate.effect), Tier::kRounding) << trial.plan.name;
 }
 
 TEST(Candidates, are_sorted_from_cheap_to_dear_and_respect_slots) {

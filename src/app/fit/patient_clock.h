@@ -1,0 +1,46 @@
+// A runner, and the time of a search without what its runs waited for processors that others had: a loaded machine
+// costs patience, and not the answer.
+#ifndef VRAMFIT_APP_FIT_PATIENT_CLOCK_H
+#define VRAMFIT_APP_FIT_PATIENT_CLOCK_H
+
+#include "base/clock.h"
+#include "job/run.h"
+
+namespace vramfit::app {
+
+class PatientClock final : public base::Clock {
+ public:
+  explicit PatientClock(const base::Clock& clock) : clock_(clock) {}
+  std::int64_t now_ns() const override { return clock_.now_ns() - waited_ns_; }
+  double forgiven() const { return static_cast<double>(waited_ns_) * 1e-9; }
+  void forgive(double seconds) { waited_ns_ += static_cast<std::int64_t>(seconds * 1e9); }
+
+ private:
+  const base::Clock& clock_;
+  std::int64_t waited_ns_ = 0;
+};
+
+// Tells the clock what its runs waited, unless every second counts.
+class PatientRunner final : public job::Runner {
+ public:
+  PatientRunner(job::Runner& runner, PatientClock& clock, bool is_patient)
+      : runner_(runner), clock_(clock), is_patient_(is_patient) {}
+
+  base::Result<void> prepare(const job::RunRequest& request, base::ProgressSink& progress) override {
+    return runner_.prepare(request, progress);
+  }
+  base::Result<job::RunOutcome> run(const job::RunRequest& request, base::ProgressSink& progress) override {
+    auto outcome = runner_.run(request, progress);
+    if (outcome && is_patient_) clock_.forgive(outcome->result.waited_seconds);
+    return outcome;
+  }
+
+ private:
+  job::Runner& runner_;
+  PatientClock& clock_;
+  const bool is_patient_;
+};
+
+}  // namespace vramfit::app
+
+#endif
