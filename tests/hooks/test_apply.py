@@ -126,7 +126,7 @@ SELECTIVE = """
     for step in range(3):
         before = torch.cuda.memory_allocated()
         loss = model(torch.randn(16, 4, 8, 8, device="cuda")).square().mean()
-        held = torch.cuda.memory_allocated() - before  # of the last step: workspaces of libraries are there since the first
+        held = torch.cuda.memory_allocated() - before  # of the last step: libraries have their workspaces by then
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()

@@ -157,7 +157,7 @@ def _plain(torch: Any, kind: type, layer: Any) -> Any:
 
 def _blank(torch: Any, kind: type, layer: Any) -> Any:
     """All of a layer but its parameters, and what is put there for adapters."""
-    plain = kind.__new__(kind)
+    plain: Any = object.__new__(kind)
     torch.nn.Module.__init__(plain)
     own = {name for name in vars(layer) if name.startswith("vramfit_")} | {"_parameters"}
     own.update(name for name in vars(layer) if "load_state_dict_pre" in name)

@@ -243,7 +243,7 @@ def _current_device() -> int:
 
 
 def autocast_dtype() -> str | None:
-    """The type autocast uses on the device right now; None when it is off, or casts to the float32 that there is anyway."""
+    """The type autocast uses on the device right now; None when it is off, or casts to float32, which it is anyway."""
     torch = sys.modules["torch"]
     try:
         if not torch.is_autocast_enabled("cuda"):
