@@ -38,7 +38,7 @@ class LawProver final : public Prover {
       }
       if (change.technique == "offload_activations") not_kept = std::max(not_kept, checkpoint_gain);
       if (change.technique == "resize_input") activations *= std::pow(find_number(change, "scale").value_or(1), 2);
-      if (change.technique == "half_weights") activations *= 0.45;
+      if (change.technique == "half_weights") activations *= 0.4;
       if (change.technique == "optimizer") fixed -= find_text(change, "name") == "AdamW" ? 20 : 150;
     }
     activations *= 1 - not_kept;
