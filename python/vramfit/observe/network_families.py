@@ -93,8 +93,9 @@ def _gpt2(name: str, hidden: int, layers: int, heads: int) -> Member:
     return Member(name, {"n_embd": hidden, "n_layer": layers, "n_head": heads})
 
 
-def _t5(name: str, hidden: int, layers: int, heads: int, inner: int) -> Member:
-    return Member(name, {"d_model": hidden, "num_layers": layers, "num_heads": heads, "d_ff": inner})
+def _t5(name: str, hidden: int, layers: int, heads: int, inner: int, of_head: int = 64) -> Member:
+    sizes = {"d_model": hidden, "num_layers": layers, "num_heads": heads, "d_ff": inner}
+    return Member(name, {**sizes, "num_decoder_layers": layers, "d_kv": of_head})
 
 
 # Sizes as published with each: BERT (arXiv 1810.04805, 1908.08962), RoBERTa, GPT-2, ViT (2010.11929), DeiT, T5.
@@ -121,8 +122,8 @@ _FAMILIES: dict[str, tuple[Member, ...]] = {
         _gpt2("gpt2", 768, 12, 12),
     ),
     "t5": (
-        _t5("t5-11b", 1024, 24, 128, 65536),
-        _t5("t5-3b", 1024, 24, 32, 16384),
+        _t5("t5-11b", 1024, 24, 128, 65536, 128),
+        _t5("t5-3b", 1024, 24, 32, 16384, 128),
         _t5("t5-large", 1024, 24, 16, 4096),
         _t5("t5-base", 768, 12, 12, 3072),
         _t5("t5-small", 512, 6, 8, 2048),
