@@ -42,7 +42,7 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 Interval interval_of_seconds(double seconds);
-// Of the same step changed, on one card; and on another card.
+// Of the same step changed, on one card, which is assumed; and on another card.
 Interval interval_of_change(double factor);
 Interval interval_between_cards(double factor);
 

@@ -47,7 +47,7 @@ struct PlanRow {
   std::int64_t retries = 0;
   bool is_tight = false;               // nothing is to spare
   double time_factor = 1;              // of a training step, against the job as it is; source: model
-  double time_low = 1, time_high = 1;  // hold it four times in five
+  double time_low = 1, time_high = 1;  // an assumed range
   std::string effect;                  // "same", "rounding", "precision", "statistics", "optimizer", "input", "network"
   std::vector<std::string> consequences;
   std::string reason;                      // why it is not the answer; empty for the winner
