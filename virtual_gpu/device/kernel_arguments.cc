@@ -1,5 +1,7 @@
 #include "virtual_gpu/device/kernel_arguments.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -50,25 +52,37 @@ unsigned bytes_of_first_type(std::string_view text) {
   return bytes;
 }
 
+uintptr_t find_stack_end() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+  void* low = nullptr;
+  size_t bytes = 0;
+  const bool is_known = pthread_attr_getstack(&attributes, &low, &bytes) == 0;
+  pthread_attr_destroy(&attributes);
+  return is_known ? reinterpret_cast<uintptr_t>(low) + bytes : 0;
+}
+
+// The compiler's own calls give arguments that lie on the caller's stack. What lies between here and the stack's end is
+// there whatever it means: nothing else is read, so a layout that is another one than was thought can't end a job.
+bool is_on_stack(const void* from, size_t bytes) {
+  thread_local const uintptr_t kEnd = find_stack_end();
+  const auto begin = reinterpret_cast<uintptr_t>(from), here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return begin >= here && begin < kEnd && bytes <= kEnd - begin;
+}
+
 template <typename Value>
 Value value_at(const void* from, size_t offset = 0) {
-  Value value;
-  std::memcpy(&value, static_cast<const char*>(from) + offset, sizeof value);
+  Value value{};
+  const char* place = static_cast<const char*>(from) + offset;
+  if (is_on_stack(place, sizeof value)) std::memcpy(&value, place, sizeof value);
   return value;
 }
 
 void add_pointers(const void* from, unsigned count, Touched& touched) {
   for (unsigned i = 0; i < count && touched.count < touched.pointers.size(); ++i) {
-    touched.pointers[touched.count++] = value_at<uint64_t>(from, i * sizeof(uint64_t));
+    const auto pointer = value_at<uint64_t>(from, i * sizeof(uint64_t));
+    if (pointer != 0) touched.pointers[touched.count++] = pointer;
   }
-}
-
-// The compiler's own calls give arguments that lie on the stack, beside the list of them. Others are left alone:
-// nothing is read that might not be there.
-bool is_beside(const void* argument, const void* list) {
-  constexpr int64_t kReach = int64_t{1} << 20;
-  return std::abs(static_cast<int64_t>(reinterpret_cast<uintptr_t>(argument) - reinterpret_cast<uintptr_t>(list))) <
-         kReach;
 }
 
 bool looks_like_address(uint64_t value) { return value >= (uint64_t{1} << 20) && value < (uint64_t{1} << 48); }
@@ -188,10 +202,9 @@ KernelForm form_of(std::string_view name) {
 Touched touched_by(const KernelForm& form, void* const* arguments, unsigned blocks, unsigned threads) {
   Touched touched;
   if (arguments == nullptr || form.shape == KernelShape::kUnknown) return touched;
-  const unsigned used = form.shape == KernelShape::kPointers ? form.parameters : std::min(form.parameters, 3u);
-  for (unsigned i = 0; i < used; ++i) {
-    if (!is_beside(arguments[i], arguments)) return touched;
-  }
+  // PyTorch's templates have three parameters at most that are looked at.
+  const unsigned used = form.shape == KernelShape::kPointers ? form.parameters : std::max(form.parameters, 3u);
+  if (!is_on_stack(arguments, used * sizeof(void*))) return touched;
   touched.picks_rows = form.picks_rows;
   switch (form.shape) {
     case KernelShape::kElementwise:

@@ -1,6 +1,7 @@
 #include "virtual_gpu/device/kernel_arguments.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 namespace vramfit::device {
 namespace {
@@ -47,6 +48,24 @@ TEST(KernelArguments, what_is_not_on_the_stack_is_not_read) {
   const KernelForm form = form_of("void f<float>(float*, float*)");
   void* arguments[] = {nullptr, reinterpret_cast<void*>(0x10)};
   EXPECT_EQ(touched_by(form, arguments, 1).count, 0u);
+}
+
+// A release whose lists are laid out in another way: what would be read lies behind the end of the stack.
+TEST(KernelArguments, nothing_is_read_behind_the_end_of_the_stack) {
+  pthread_attr_t attributes;
+  void* low = nullptr;
+  size_t bytes = 0;
+  ASSERT_EQ(pthread_getattr_np(pthread_self(), &attributes), 0);
+  ASSERT_EQ(pthread_attr_getstack(&attributes, &low, &bytes), 0);
+  pthread_attr_destroy(&attributes);
+  char* const end = static_cast<char*>(low) + bytes;
+  const KernelForm lists = form_of(
+      "void at::native::multi_tensor_apply_kernel<at::native::TensorListMetadata<1>, at::native::Functor<float> >("
+      "at::native::TensorListMetadata<1>, at::native::Functor<float>)");
+  void* arguments[] = {end - 16, end - 8, end + 64};
+  EXPECT_EQ(touched_by(lists, arguments, 300).bytes, 0);
+  EXPECT_EQ(touched_by(form_of(kAdd), arguments, 1).pointers[0], 0u);
+  EXPECT_EQ(touched_by(lists, reinterpret_cast<void**>(end - 8), 1).bytes, 0) << "the list of arguments itself";
 }
 
 TEST(KernelArguments, a_list_of_tensors_counts_the_elements_of_its_blocks) {
