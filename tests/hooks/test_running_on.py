@@ -157,3 +157,33 @@ def test_a_loop_of_the_hosts_own_does_not_outlast_the_budget(job: Job, caught: s
     (stopped,) = [note["text"] for note in finished.of_kind("cut") if note["what"] == "stopped"]
     assert "used within a step" in stopped
     assert any("ended early" in note["text"] for note in finished.of_kind("open"))
+
+
+OUT_OF_TURN = """
+    import time, torch
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+    class Data(Dataset):
+        def __len__(self): return 120
+        def __getitem__(self, index):
+            if torch.utils.data.get_worker_info().id == 0: time.sleep(0.02)
+            return torch.ones(64)
+    class OnCard:
+        def __init__(self, samples): self.x = torch.stack(samples)
+        def pin_memory(self):
+            self.x = self.x.cuda()
+            return self
+    model = nn.Linear(64, 8).cuda()
+    seen = 0
+    for batch in DataLoader(Data(), batch_size=2, num_workers=3, pin_memory=True, collate_fn=OnCard):
+        model(batch.x).sum().backward()
+        seen += 1
+    print("1")
+"""
+
+
+def test_batches_that_come_before_their_turn_keep_their_place(job: Job) -> None:
+    """One worker is slower than the others, whose batches then wait for it."""
+    finished = job.run(OUT_OF_TURN, card=4 << 30)
+    assert finished.exit_code == 0, finished.stderr
+    assert finished.output() == 1

@@ -19,6 +19,7 @@ drawn_from = Attribute(f"{_WORKERS}._index_sampler", "loaders with persistent wo
 draws = Attribute(f"{_WORKERS}._sampler_iter", "loaders with persistent workers are cut in their first pass only")
 outstanding = Attribute(f"{_WORKERS}._tasks_outstanding", "loaders that run ahead on the card are not waited for")
 sent = Attribute(f"{_WORKERS}._send_idx", "loaders that run ahead on the card are not waited for")
+given = Attribute(f"{_WORKERS}._rcvd_idx", "loaders that run ahead on the card are not waited for")
 send_one = Attribute(f"{_WORKERS}._try_put_index", "loaders that run ahead on the card are not waited for")
 received = Attribute(f"{_WORKERS}._data_queue", "loaders that run ahead on the card are not waited for")
 pin_thread = Attribute(f"{_WORKERS}._pin_memory_thread", "a pass may wait for a thread that has ended")

@@ -53,10 +53,16 @@ def _depth(loader: Any) -> int:
 
 
 def _ask_for_more(workers: Any, depth: int) -> None:
-    """A pass that was cut had fewer batches to give out than the workers take."""
+    """A pass that was cut had fewer batches to give out than the workers take.
+
+    A batch that came before its turn waits with the loader: it is no longer outstanding, and has its place all the same
+    until the loop is given it. PyTorch asserts as much when it sends the next.
+    """
     send_one = of_loaders.send_one.of(workers, nothing)
     while of_loaders.outstanding.of(workers, depth) < depth:
         sent = of_loaders.sent.of(workers)
+        if sent - of_loaders.given.of(workers, sent) >= depth:
+            return
         send_one()
         if of_loaders.sent.of(workers) == sent:
             return
