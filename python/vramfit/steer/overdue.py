@@ -33,6 +33,7 @@ class _State:
         self.watched = False
         self.ended = False
         self.leaving = False
+        self.is_called = False  # the main thread has been asked to end the run, and is not done with it
 
     def in_child(self) -> None:
         self.watched = False  # its thread is the parent's
@@ -45,7 +46,7 @@ def watch(is_overdue: Callable[[], bool], end: Callable[[], None]) -> None:
     """From here on, once. `end` is called in the main thread; it raises RunComplete."""
     if _state.watched:
         return
-    _state.watched, _state.ended, _state.leaving = True, False, False
+    _state.watched, _state.ended, _state.leaving, _state.is_called = True, False, False, False
     atexit.register(setattr, _state, "leaving", True)
 
     def interrupt(_: object) -> int:
@@ -56,6 +57,8 @@ def watch(is_overdue: Callable[[], bool], end: Callable[[], None]) -> None:
             _state.ended = True  # it can't leave a callback by itself: the thread raises it
         except Exception as error:
             notes.hook_failed("overdue", error)
+        finally:
+            _state.is_called = False
         return 0
 
     pending = _Pending(interrupt)
@@ -67,7 +70,10 @@ def watch(is_overdue: Callable[[], bool], end: Callable[[], None]) -> None:
             if _state.ended:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(main, ctypes.py_object(RunComplete))
                 time.sleep(_AGAIN_SECONDS)
-            elif is_overdue():
+            elif is_overdue() and not _state.is_called:
+                # One at a time: CPython 3.11 takes none from within another, and where lines are traced it then tries
+                # for ever to take the one that waits.
+                _state.is_called = True
                 ctypes.pythonapi.Py_AddPendingCall(pending, None)
 
     _thread.start_new_thread(wait, ())
