@@ -11,7 +11,6 @@ from typing import Any
 from vramfit.base import events, frames, notes, process, recorder
 from vramfit.base.recorder import FORWARD, TEST, TRAIN, VALIDATE
 from vramfit.contract import notes as said
-from vramfit.contract.fields import Scalar
 from vramfit.observe import loaders, owners, phases, quiet_forwards, scopes
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
@@ -308,10 +307,10 @@ def _on_training_step(optimizer: Any) -> None:
 def _on_step_end(optimizer: Any) -> None:
     if not _once("optimizer", id(optimizer)):
         return
-    options: dict[str, Scalar] = {
+    options: dict[str, Any] = {  # tuples too (betas), which no reader asks for
         key: value
         for key, value in optimizer.param_groups[0].items()
-        if key != "params" and isinstance(value, (int, float, bool, str, type(None)))
+        if key != "params" and isinstance(value, (int, float, bool, str, tuple, type(None)))
     }
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     notes.note(
