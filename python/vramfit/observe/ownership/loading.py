@@ -117,6 +117,7 @@ def _built(torch: Any, frames: list[FrameType]) -> said.Loading | None:
         root=type(chain[0]).__name__,
         module=" > ".join(type(each).__name__ for each in chain) if len(chain) > 1 else "",
         on_card_bytes=_bytes_on_card(walk.living().modules),
+        to_come_bytes=None,
     )
 
 
