@@ -15,6 +15,7 @@ constexpr double kWorthHalfTeacher = 0.01;  // of the card: its weights
 class HalfTeacher final : public Technique {
  public:
   std::string_view id() const override { return "half_teacher"; }
+  ActsIn acts_in() const override { return ActsIn::kTraining; }
 
   Applicability applies_to(const model::Job& job, const Target& target) const override {
     if (!job.teacher) return not_possible("no training step was seen to call a network that it does not train");

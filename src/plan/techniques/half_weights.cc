@@ -19,6 +19,7 @@ bool is_in_float(const model::Job& job) {
 class HalfWeights final : public Technique {
  public:
   std::string_view id() const override { return "half_weights"; }
+  ActsIn acts_in() const override { return ActsIn::kTraining; }
 
   // Both choose what is computed in half precision.
   std::string_view slot() const override { return "autocast"; }

@@ -23,6 +23,7 @@ double weights_left_by_int4(const model::Job& job, std::string_view id) {
 class Int4Weights final : public Technique {
  public:
   std::string_view id() const override { return "int4_weights"; }
+  ActsIn acts_in() const override { return ActsIn::kEvaluations; }
   std::string_view slot() const override { return int8_weights().slot(); }
 
   Applicability applies_to(const model::Job& job, const Target& target) const override {

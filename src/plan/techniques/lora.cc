@@ -28,6 +28,7 @@ double part_of(std::int64_t part, std::int64_t whole) {
 class Lora final : public Technique {
  public:
   std::string_view id() const override { return "lora"; }
+  ActsIn acts_in() const override { return ActsIn::kTraining; }
 
   Applicability applies_to(const model::Job& job, const Target&) const override {
     if (!job.linear_layers || job.linear_layers->trained <= 0) {
