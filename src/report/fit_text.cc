@@ -244,10 +244,11 @@ void add_consequences(std::string& text, const FitResult& result) {
 // Of the plans that fit: the table has the factor alone.
 void add_times(std::string& text, const FitResult& result) {
   if (result.plans.empty()) return;
-  text += "\nTime of a training step against now, from a model; the range is assumed, not measured\n";
+  text += "\nTime of a training step against now (a model's; the range is assumed)\n";
   for (std::size_t i = 0; i < result.plans.size(); ++i) {
     const PlanRow& row = result.plans[i];
-    text += fmt::format("{:>3}  x{:.2f} to x{:.2f}  {}\n", i + 1, row.time_low, row.time_high, row.plan.name);
+    text += fmt::format("{:>3}  x{:.2f} to x{:.2f}  {}\n", i + 1, row.time_low, row.time_high,
+                        wrap(row.plan.name, kPageWidth - 22, 22));
   }
 }
 
