@@ -251,15 +251,17 @@ def test_scripts_that_half_weights_are_not_for_are_refused(job: Job, made: str, 
 # -- optimizers of other packages
 
 
-def test_lion_takes_its_own_averages(job: Job) -> None:
-    if importlib.util.find_spec("bitsandbytes") is None:
-        pytest.skip("no bitsandbytes in this environment")
+def test_lion_takes_its_own_averages_and_is_refused_without_its_package(job: Job) -> None:
     then = """
     print(json.dumps([type(optimizer).__name__, optimizer.param_groups[0]["betas"], optimizer.param_groups[0]["lr"]]))
     """
     script = network(then=then).replace("lr=1e-2", "lr=1e-2, betas=(0.8, 0.9)")
     plan = {"id": "optimizer", "name": "bitsandbytes.optim.Lion8bit"}
-    assert job.run(script, plan, card=4 << 30).output() == ["Lion8bit", [0.9, 0.99], 0.01]
+    finished = job.run(script, plan, card=4 << 30)
+    if importlib.util.find_spec("bitsandbytes") is None:
+        assert "bitsandbytes" in finished.only("plan_refused")["text"]
+    else:
+        assert finished.output() == ["Lion8bit", [0.9, 0.99], 0.01]
 
 
 @pytest.mark.parametrize("layer", ["Linear(64, 32)", "Conv2d(16, 8, 3)"])
