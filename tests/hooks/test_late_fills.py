@@ -50,9 +50,11 @@ FILLS = {
 }
 
 
+@pytest.mark.parametrize("values", ["zeros", "tracked"])
 @pytest.mark.parametrize("name", FILLS)
-def test_values_and_generator_are_as_drawn(job: Job, name: str) -> None:
-    finished = job.run(COMPARE + f"    print(json.dumps(both(lambda: {FILLS[name]})))\n", card=CARD)
+def test_values_and_generator_are_as_drawn(job: Job, name: str, values: str) -> None:
+    script = COMPARE + f"    print(json.dumps(both(lambda: {FILLS[name]})))\n"
+    finished = job.run(script, card=CARD, VRAMFIT_VALUES=values)
     same, deferred, filled = finished.output()
     assert not finished.of_kind("hook_failed")
     assert same
@@ -112,7 +114,8 @@ def test_every_reader_sees_the_values(job: Job, name: str) -> None:
     assert filled >= 1 << 20 or name == "a forked child"  # there the child's copy is filled
 
 
-def test_weights_that_only_go_to_the_card_are_never_drawn(job: Job) -> None:
+@pytest.mark.parametrize("values", ["zeros", "tracked"])
+def test_weights_that_only_go_to_the_card_are_never_drawn(job: Job, values: str) -> None:
     finished = job.run(
         COMPARE
         + """
@@ -124,6 +127,7 @@ def test_weights_that_only_go_to_the_card_are_never_drawn(job: Job) -> None:
     print(json.dumps(both(make)))
     """,
         card=CARD,
+        VRAMFIT_VALUES=values,
     )
     same, deferred, filled = finished.output()
     assert same

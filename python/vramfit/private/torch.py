@@ -77,6 +77,7 @@ storage_reference = Name(
 
 dispatch_mode = Name("torch.utils._python_dispatch:TorchDispatchMode", "values are not followed, nor operators watched")
 dispatch_depth = Name("torch._C:_len_torch_dispatch_stack", "modes of the script's are not seen", int)
+mode_at = Name("torch._C:_get_dispatch_stack_at", "random fills on the host are made at once where values are followed")
 function_depth = Name("torch._C:_len_torch_function_stack", "modes of the script's are not seen", int)
 running_mode = Name("torch._C:_get_dispatch_mode", "values are followed while a compiler traces", nothing)
 mode_keys = Name("torch._C:_TorchDispatchModeKey", "values are followed while a compiler traces")
@@ -106,6 +107,13 @@ def runs_in_mode() -> bool:
     """Whether somebody looks at every operator or function here: fake tensors, tracing, a mode of the script's."""
     dispatches, functions = _depths()
     return bool(dispatches() or functions())
+
+
+def runs_in_mode_of_others(own: type[Any]) -> bool:
+    """The same, but for modes of class `own`, which lets go by whatever is not on a card."""
+    dispatches, functions = _depths()
+    at = mode_at.get()
+    return bool(functions()) or any(at is None or not isinstance(at(i), own) for i in range(dispatches()))
 
 
 # -- operators

@@ -75,6 +75,12 @@ def _tensor_over(address: int, shape: Any, dtype: Any) -> Any:
         return torch.frombuffer((ctypes.c_uint8 * size).from_address(address), dtype=dtype).view(shape)
 
 
+def _runs_in_mode() -> bool:
+    """Of somebody who may look at operators on the host: the mode that follows values on cards does not."""
+    tracked = sys.modules.get("vramfit.values.tracked.mode")
+    return of_torch.runs_in_mode_of_others(tracked.TrackedValues) if tracked else of_torch.runs_in_mode()
+
+
 def is_plain(tensor: Any) -> bool:
     torch = sys.modules["torch"]
     return (
@@ -83,7 +89,7 @@ def is_plain(tensor: Any) -> bool:
         and tensor.layout is torch.strided
         and not (tensor.requires_grad and torch.is_grad_enabled())
         and tensor.grad_fn is None
-        and not of_torch.runs_in_mode()
+        and not _runs_in_mode()
         and not tensor.is_conj()
         and not tensor.is_neg()
     )
