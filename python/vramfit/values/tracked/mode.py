@@ -43,6 +43,7 @@ _MOST_READ = 1 << 16
 _MOST_COUNTED = 1 << 10  # of an operator over lists of tensors: counts of steps, not weights
 _MOST_GIVEN = 1 << 18  # floating-point values from the host: a mebibyte, as without tracking
 _MOST_MASKED = 1 << 14  # a masked tensor of more than two dimensions that is given values: mostly attention scores
+_LOWEST = -1e4  # and what is below it: scores of what attention must not look at
 _MASKED = names_of("masked_fill masked_fill_ where index_fill index_fill_ scatter scatter_")
 # While a compiler traces, tensors are fake: they have no values, and its own mode, below ours, takes them. Its
 # `ignore_compile_internals` does not cover all who trace (vLLM on torch 2.11).
@@ -178,9 +179,20 @@ def _plain(call: _Call) -> Any:
         return _unknown(call)
     if not call.is_small() or (call.operator.multiplies and _products(call.tensors) > _MOST_PRODUCTS):
         return call.run_on_card()
-    if call.operator.is_random and not call.is_small(_MOST_RANDOM):
+    if call.operator.is_random and not call.is_small(_MOST_RANDOM) or _is_added_to_scores(call):
         return call.run_on_card()
     return call.compute(ASSUMED if state == OPEN else state)
+
+
+def _is_added_to_scores(call: _Call) -> bool:
+    """A large mask of 0 and -inf, which PyTorch's attention makes anew in every layer: its scores are unknown."""
+    if call.operator.name != "aten::where" or len(call.args) != 3 or call.args[0].numel() <= _MOST_GIVEN:
+        return False
+    chosen = call.args[1:]
+    if not all(isinstance(one, Tensor) and one.numel() == 1 and one.is_floating_point() for one in chosen):
+        return False
+    low, high = sorted((host(one) if one.is_cuda else one).item() for one in chosen)
+    return bool(low <= _LOWEST and high == 0)
 
 
 def _unknown(call: _Call) -> Any:
