@@ -106,6 +106,60 @@ def test_checkpointing_gives_the_same_weights_dropout_and_batch_statistics(job: 
     assert finished.of_kind("precision")[-1]["checkpointing"] is True
 
 
+# Beside its outputs, what a forward may change or draw from. Run again, each would give something else.
+STATEFUL = {
+    "a counter of its own": ("self.calls = 1.0", "self.calls *= 1.5; x = x * self.calls"),
+    "a generator of its own": (
+        "self.own = torch.Generator().manual_seed(5)", "x = x * torch.rand(x.shape, generator=self.own)"
+    ),
+    "a list that it keeps": ("self.seen = []", "self.seen.append(1.0); x = x * len(self.seen)"),
+    "a counter of an object's": ("self.held = Held()", "self.held.calls += 1; x = x * self.held.calls"),
+    "a global counter": ("pass", "CALLS['n'] += 1; x = x * CALLS['n']"),
+    "numpy": ("import numpy; self.draw = numpy.random.rand", "x = x * float(self.draw())"),
+    "random": ("import random; self.draw = random.random", "x = x * self.draw()"),
+    "a counter of its class": ("pass", "type(self).calls += 1; x = x * self.calls"),
+    "a tensor that it replaces": ("self.last = torch.ones(1)", "x = x * self.last; self.last = x.detach().mean()[None]"),
+}  # fmt: skip
+STATEFUL_BLOCK = """
+    import torch
+    CALLS = {{"n": 0}}
+    class Held:
+        calls = 0
+        def __init__(self): self.calls = 0
+    class Block(torch.nn.Module):
+        calls = 0
+        def __init__(self):
+            super().__init__()
+            self.inner = torch.nn.Linear(12, 12)
+            {made}
+        def forward(self, x):
+            {changed}
+            return torch.tanh(self.inner(x))
+    import random, numpy
+    random.seed(1); numpy.random.seed(1)
+"""
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_a_second_run_finds_what_the_first_changed_as_it_was(job: Job, name: str) -> None:
+    made, changed = STATEFUL[name]
+    script = STATEFUL_BLOCK.format(made=made, changed=changed) + training("Block(), nn.Tanh(),")
+    plain = job.run(script).output()
+    finished = job.run(script, {"id": "checkpoint", "modules": ["2"]})
+    assert finished.only("plan_applied")["id"] == "checkpoint"
+    assert finished.output()["values"] == plain["values"]
+
+
+@pytest.mark.parametrize("made", ["self.register_buffer('mean', torch.zeros(12))", "self.mean = torch.zeros(12)"])
+def test_a_forward_that_writes_to_a_tensor_of_its_own_is_not_run_again(job: Job, made: str) -> None:
+    block = STATEFUL_BLOCK.format(
+        made=made,
+        changed="self.mean.mul_(0.9).add_(x.detach().mean(0), alpha=0.1); x = x - self.mean",
+    )
+    finished = job.run(block + training("Block(), nn.Tanh(),"), {"id": "checkpoint", "modules": ["2"]})
+    assert "writes to its own Block.mean" in finished.only("plan_refused")["text"]
+
+
 SELECTIVE = """
     import json, torch
     from torch import nn
@@ -220,9 +274,8 @@ TWO_NETWORKS = """
     import torch
     from torch import nn
     class Counted(nn.Linear):
-        times = 0
         def forward(self, x):
-            self.times += 1
+            print("ran", self.name if hasattr(self, "name") else "")  # what nothing takes back
             return super().forward(x)
     class Critic(nn.Module):
         def __init__(self):
@@ -276,10 +329,10 @@ def test_a_model_under_a_plan_is_saved_and_copied_as_it_is(job: Job, technique: 
 def test_blocks_of_two_networks_are_checkpointed_each_where_it_is(job: Job) -> None:
     plan = {"id": "checkpoint", "modules": ["main.0", "Maker/main.0"]}
     both = TWO_NETWORKS + "        maker(torch.ones(2, 4)).sum().backward()\n"
-    begin = "    import json\n    for net in (critic, maker): net.main[0].times = 0\n"
-    checked = "    print(json.dumps([net.main[0].times for net in (critic, maker)]))\n"
-    finished = job.run(both.replace("    for step", begin + "    for step", 1) + checked, plan)
-    assert finished.output() == [6, 6], "again in backward, in each of three steps"
+    begin = "    critic.main[0].name, maker.main[0].name = 'critic', 'maker'\n"
+    finished = job.run(both.replace("    for step", begin + "    for step", 1), plan)
+    counts = [finished.stdout.count(f"ran {name}") for name in ("critic", "maker")]
+    assert counts == [6, 6], "again in backward, in each of three steps"
     assert not finished.of_kind("plan_refused")
     assert "2 modules" in finished.only("plan_applied")["text"]
     finished = job.run(both, {"id": "checkpoint", "modules": ["Maker/main.0"]})  # called after the first step

@@ -1,7 +1,8 @@
 """Activation checkpointing of chosen modules: their forward runs again in backward instead of keeping its activations.
 
 Random state is restored for the second run, so dropout repeats. Batch norm would update its running statistics twice;
-in the second run they are left alone. Inputs are those of the first run: a list that grew since is as it was then, and
+in the second run they are left alone. What else a forward changes or draws from is as it was before the first run
+(forward_state). Inputs are those of the first run: a list that grew since is as it was then, and
 a tensor that was changed in place is an error of autograd's. Results equal those without checkpointing.
 A module that talks to other ranks is not run again: the plan is refused.
 
@@ -19,6 +20,7 @@ from typing import Any
 
 from vramfit import apply
 from vramfit.apply import forwards
+from vramfit.apply.forward_state import ForwardState
 from vramfit.apply.named_modules import NamedModules
 from vramfit.base import events, process
 from vramfit.observe import scopes
@@ -47,6 +49,14 @@ def _frozen_statistics(norms: list[Any]) -> Iterator[None]:
     finally:
         for norm, name, buffer in kept:
             of_torch.buffers.of(norm)[name] = buffer
+
+
+@contextmanager
+def _settles(state: ForwardState) -> Iterator[None]:
+    """Around the first run."""
+    yield
+    if written := state.settle():
+        apply.refused(ID, f"a module that it would run again writes to its own {written}, and would do so twice")
 
 
 class _Calls:
@@ -125,9 +135,11 @@ def _run_again_in_backward(module: Any, forward: Any, *args: Any, **kwargs: Any)
     if not (module.training and torch.is_grad_enabled()):
         return forward(*args, **kwargs)
     norms = [m for m in module.modules() if isinstance(m, of_torch.batch_norm.get())]
+    state = ForwardState(module, norms)
 
     def contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-        first, second = _watches_ranks(torch), _frozen_statistics(norms)
+        first = _both(_settles(state), _watches_ranks(torch))
+        second = _both(_frozen_statistics(norms), state.as_before())
         if not _state.keeps_products:
             return first, second
         storing, taking = _kept_products(torch)

@@ -1,0 +1,291 @@
+"""What a module's forward changes beside its outputs, and how it was before: a second run is to find it so.
+
+A counter that anneals a temperature, a generator of the script's own, a list of losses, what `random` and numpy draw:
+run again in backward, such a forward would compute something else and change them twice. So everything that the
+modules' code can reach by a name is noted before a first run (attributes of the modules and of the script's objects that
+they hold, what their classes' code names among its globals, generators, contents of lists, dictionaries and sets);
+what is another after it is put back for the second run, and back again behind that.
+
+Buffers hold memory of the card, which a copy would take once more: a forward that writes to them is refused.
+"""
+
+from __future__ import annotations
+
+import collections
+import inspect
+import random
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from vramfit.base import frames
+from vramfit.private import torch as of_torch
+
+_MISSING = object()
+_DEPTH = 4  # of containers and objects within a module's attributes
+_MOST = 4096  # entries of one container; a longer one is compared by its length alone
+_SMALL = 1 << 20  # bytes of a tensor that is kept for a second run: the state of a recurrent layer
+_OWN = "_vramfit"  # what our hooks put into modules
+
+# Whether it is another now, and a function that puts it back and returns one that undoes that.
+_Undo = Callable[[], None]
+_Restore = Callable[[], _Undo]
+_Slot = Callable[[], "_Restore | None"]
+
+
+class _TensorThere(weakref.ref):  # type: ignore[type-arg]
+    """Large tensors of earlier forwards are not kept alive for this: a second run that asks for one fails."""
+
+
+def _held(value: Any) -> Any:
+    is_tensor = isinstance(value, sys.modules["torch"].Tensor)
+    is_small = is_tensor and value.grad_fn is None and value.numel() * value.element_size() <= _SMALL
+    return _TensorThere(value) if is_tensor and not is_small else value
+
+
+def _got(held: Any) -> Any:
+    if not isinstance(held, _TensorThere):
+        return held
+    value = held()
+    return _MISSING if value is None else value
+
+
+def _is_same(held: Any, now: Any) -> bool:
+    return _got(held) is now
+
+
+def _entries(target: Any, chosen: Callable[[str], bool]) -> _Slot:
+    """Names in a dictionary: attributes of an object, globals, or what a script keeps in one."""
+    before = {key: _held(value) for key, value in target.items() if chosen(key)}
+
+    def find() -> _Restore | None:
+        now = {key: value for key, value in target.items() if chosen(key)}
+        changed = {key: before.get(key, _MISSING) for key in before.keys() | now.keys()}
+        changed = {key: held for key, held in changed.items() if not _is_same(held, now.get(key, _MISSING))}
+        return (lambda: _put(target, {key: _got(held) for key, held in changed.items()})) if changed else None
+
+    return find
+
+
+def _put(target: Any, values: dict[Any, Any]) -> _Undo:
+    present = {key: target.get(key, _MISSING) for key in values}
+    _write(target, values)
+    return lambda: _write(target, present)
+
+
+def _write(target: Any, values: dict[Any, Any]) -> None:
+    for key, value in values.items():
+        if value is _MISSING:
+            target.pop(key, None)
+        else:
+            target[key] = value
+
+
+def _contents(target: Any) -> _Slot:
+    """Of a list, a deque or a set."""
+    before = [_held(value) for value in target]
+
+    def fill(values: list[Any]) -> None:
+        target.clear()
+        target.update(values) if isinstance(target, set) else target.extend(values)
+
+    def restore() -> _Undo:
+        present = list(target)
+        fill([value for held in before if (value := _got(held)) is not _MISSING])
+        return lambda: fill(present)
+
+    def find() -> _Restore | None:
+        same = len(before) == len(target) and all(map(_is_same, before, target))
+        return None if same else restore
+
+    return find
+
+
+def _class_variables(kind: type) -> _Slot:
+    def read() -> dict[str, Any]:
+        return {n: v for n, v in vars(kind).items() if not n.startswith("__") and not _is_code(v)}
+
+    before = {name: _held(value) for name, value in read().items()}
+
+    def write(values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            delattr(kind, name) if value is _MISSING else setattr(kind, name, value)
+
+    def find() -> _Restore | None:
+        now = read()
+        changed = [n for n in before.keys() | now.keys() if not _is_same(before.get(n, _MISSING), now.get(n, _MISSING))]
+
+        def restore() -> _Undo:
+            present = {name: read().get(name, _MISSING) for name in changed}
+            write({name: _got(before.get(name, _MISSING)) for name in changed})
+            return lambda: write(present)
+
+        return restore if changed else None
+
+    return find
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, (type, FunctionType, ModuleType)) or hasattr(value, "__get__")
+
+
+def _state(get: Callable[[], Any], put: Callable[[Any], Any], is_same: Callable[[Any, Any], bool]) -> _Slot:
+    """Of something that draws random numbers."""
+    before = get()
+
+    def restore() -> _Undo:
+        present = get()
+        put(before)
+        return lambda: put(present)
+
+    return lambda: None if is_same(before, get()) else restore
+
+
+def _cell(cell: Any) -> _Slot:
+    """A variable of the function that a forward was made in."""
+    before = _held(cell.cell_contents)
+
+    def restore() -> _Undo:
+        present = cell.cell_contents
+        cell.cell_contents = _got(before)
+        return lambda: setattr(cell, "cell_contents", present)
+
+    return lambda: None if _is_same(before, cell.cell_contents) else restore
+
+
+def _names_in(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_in(constant)
+
+
+class _Walk:
+    def __init__(self, module: Any) -> None:
+        torch = sys.modules["torch"]
+        self.slots: list[_Slot] = []
+        self.tensors: list[tuple[str, Any, int]] = []  # names, references and counts of writes
+        self._seen: set[int] = set()
+        self._generator = torch.Generator
+        self._equal = torch.equal
+        self._base = vars(torch.nn.Module())
+        kinds = set()
+        for part in module.modules():
+            kinds.add(type(part))
+            self._attributes(part, self._is_own_of_module, _DEPTH)
+        for kind in kinds:
+            if frames.is_script_file(getattr(sys.modules.get(kind.__module__), "__file__", None) or ""):
+                self.slots.append(_class_variables(kind))
+                self._code_of(kind)
+        self.slots.append(_state(random.getstate, random.setstate, lambda a, b: a == b))
+        if numpy := sys.modules.get("numpy"):
+            self.slots.append(
+                _state(lambda: numpy.random.get_state(legacy=False), numpy.random.set_state, _is_same_state)
+            )
+
+    def _is_own_of_module(self, name: str) -> bool:
+        return name not in self._base and not name.startswith(_OWN) and name != "forward"
+
+    def _attributes(self, thing: Any, chosen: Callable[[str], bool], depth: int) -> None:
+        attributes = vars(thing)
+        self.slots.append(_entries(attributes, chosen))
+        for name, value in list(attributes.items()):
+            if chosen(name):
+                self._look_at(value, depth - 1, f"{type(thing).__name__}.{name}")
+
+    def _look_at(self, value: Any, depth: int, name: str) -> None:
+        """What a value holds that can change while it stays the same object."""
+        if depth <= 0 or id(value) in self._seen:
+            return
+        if isinstance(value, sys.modules["torch"].Tensor):
+            self._seen.add(id(value))
+            self.tensors.append((name, weakref.ref(value), of_torch.writes.of(value, 0)))
+        elif isinstance(value, self._generator):
+            self._seen.add(id(value))
+            self.slots.append(_state(value.get_state, value.set_state, self._equal))
+        elif type(value) is dict or isinstance(value, (list, set, collections.deque)):
+            self._seen.add(id(value))
+            if len(value) <= _MOST:
+                self.slots.append(_entries(value, lambda _: True) if isinstance(value, dict) else _contents(value))
+                for item in list(value.values() if isinstance(value, dict) else value):
+                    self._look_at(item, depth - 1, name)
+        elif isinstance(value, sys.modules["torch"].nn.Module) or isinstance(value, (type, FunctionType, ModuleType)):
+            return
+        elif type(value).__module__.startswith("numpy.random") and hasattr(value, "bit_generator"):
+            self._seen.add(id(value))
+            bits = value.bit_generator
+            self.slots.append(_state(lambda: bits.state, lambda s: setattr(bits, "state", s), _is_same_state))
+        elif frames.is_script_object(value):
+            self._seen.add(id(value))
+            self._attributes(value, lambda _: True, depth)
+
+    def _code_of(self, kind: type) -> None:
+        """Globals that the methods of a class of the script's name, and variables around them."""
+        methods = [inspect.unwrap(method) for method in vars(kind).values() if callable(method)]
+        for method in methods:
+            code = getattr(method, "__code__", None)
+            if code is None:
+                continue
+            named, known = set(_names_in(code)), method.__globals__
+            variables = {n for n in named & known.keys() if not isinstance(known[n], (type, FunctionType, ModuleType))}
+            if variables:
+                self.slots.append(_entries(known, variables.__contains__))
+            for name in variables:
+                self._look_at(known[name], _DEPTH, name)
+            for cell in method.__closure__ or ():
+                try:
+                    value = cell.cell_contents
+                except ValueError:  # empty
+                    continue
+                self.slots.append(_cell(cell))
+                self._look_at(value, _DEPTH, method.__name__)
+
+
+def _is_same_state(first: Any, second: Any) -> bool:
+    """Of numpy's generators: dictionaries of numbers, names and arrays."""
+    if isinstance(first, dict):
+        return all(_is_same_state(value, second[key]) for key, value in first.items())
+    return bool(first.tobytes() == second.tobytes() if hasattr(first, "tobytes") else first == second)
+
+
+class ForwardState:
+    """Made before a module's first run, settled after it."""
+
+    def __init__(self, module: Any, without: list[Any]) -> None:
+        """`without`: parts whose buffers somebody else takes care of."""
+        walk = _Walk(module)
+        self._slots, self._tensors = walk.slots, walk.tensors
+        left_out = {id(part) for part in without}
+        self._buffers = [
+            (part, name, weakref.ref(buffer), of_torch.writes.of(buffer, 0))
+            for part in module.modules() if id(part) not in left_out
+            for name, buffer in of_torch.buffers.of(part, {}).items() if buffer is not None
+        ]  # fmt: skip
+        self._restores: list[_Restore] = []
+
+    def settle(self) -> str:
+        """After the first run: the name of a tensor that it wrote to in place, or nothing."""
+        self._restores = [restore for slot in self._slots if (restore := slot()) is not None]
+        written = [name for name, tensor, writes in self._tensors if of_torch.writes.of(tensor(), writes) != writes]
+        self._slots, self._tensors = [], []
+        if written:
+            return written[0]
+        for part, name, buffer, writes in self._buffers:
+            now = of_torch.buffers.of(part, {}).get(name)
+            if now is not buffer() or of_torch.writes.of(now, 0) != writes:
+                return f"{type(part).__name__}.{name}"
+        self._buffers = []
+        return ""
+
+    @contextmanager
+    def as_before(self) -> Iterator[None]:
+        """Around the second run."""
+        undone = [restore() for restore in self._restores]
+        try:
+            yield
+        finally:
+            for undo in reversed(undone):
+                undo()
