@@ -26,10 +26,13 @@ constexpr std::int64_t kSamplesInMicroBatch = 2;
 constexpr std::int64_t kMostMicroBatches = 4;
 constexpr int kSamplesWithoutMicroBatches = 2;
 constexpr int kForwards = 3;  // of an evaluation
+constexpr int kTokens = 16;   // of each text
 // Memory is not what this is about, and costs nothing that is not touched.
 constexpr std::int64_t kCardGib = 512;
 // The run with the plan takes about as long as the one without.
 constexpr double kFirstRunsShare = 0.5;
+// Of its time, after which the first run takes no further steps: the second ends where it did.
+constexpr double kStepsShare = 0.6;
 
 std::string why_it_failed(const job::RunOutcome& outcome) {
   const model::RunResult& result = outcome.result;
@@ -39,6 +42,15 @@ std::string why_it_failed(const job::RunOutcome& outcome) {
 
 bool accumulates(const Change& change) {
   return change.technique == "micro_batch" && model::find_integer(change, "accumulate").value_or(1) > 1;
+}
+
+// That the first optimizer took.
+int count_steps(const facts::TrainingRecord& record) {
+  int most = 0;
+  for (const facts::TrainingStep& step : record.steps) {
+    if (step.optimizer == 0) most = std::max(most, step.number);
+  }
+  return most;
 }
 
 // The sizes that the script and the plan have.
@@ -55,6 +67,7 @@ SmallPlan keep_whole(const Plan& plan) {
 SmallPlan shrink(const Plan& plan) {
   SmallPlan small{plan, {}};
   small.first.samples = kSamplesWithoutMicroBatches;
+  small.first.tokens = kTokens;
   for (Change& change : small.plan.changes) {
     if (!accumulates(change)) continue;
     const auto size = std::min(model::find_integer(change, "micro_batch").value_or(1), kSamplesInMicroBatch);
@@ -95,6 +108,7 @@ Result<Verifier::Attempt> Verifier::run(const job::FirstSteps& first, const Plan
   if (outcome->result.interrupted) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
   Attempt attempt;
   attempt.record = outcome->facts->training;
+  texts_kept_ = std::max(texts_kept_, attempt.record.texts_kept);
   if (!outcome->result.plan_refused.empty()) {
     attempt.refused = true;
     attempt.obstacle = outcome->result.plan_refused.front();
@@ -121,13 +135,17 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
                                         const std::function<void(std::string_view)>& say) {
   may_help_whole_ = false;
   say(fmt::format("computing {} steps without {}", small.first.steps, plan.name));
-  const auto without = run_as_is(small.first, kFirstRunsShare * left());
+  job::FirstSteps first = small.first;
+  if (std::isfinite(left())) first.seconds = kStepsShare * kFirstRunsShare * seconds_;
+  const auto without = run_as_is(first, kFirstRunsShare * left());
   if (!without) return std::unexpected(without.error());
   if (!without->obstacle.empty()) {
     return Verified{not_compared("the job as it is, with values computed: " + without->obstacle), false};
   }
-  say(fmt::format("computing {} steps with {}", small.first.steps, plan.name));
-  const auto with = run(small.first, &small.plan, left());
+  first.seconds = 0;
+  if (const int taken = count_steps(without->record); taken > 0) first.steps = std::min(first.steps, taken);
+  say(fmt::format("computing {} steps with {}", first.steps, plan.name));
+  const auto with = run(first, &small.plan, left());
   if (!with) return std::unexpected(with.error());
   if (!with->obstacle.empty()) {
     return Verified{not_compared((with->refused ? "" : "with the plan, values computed: ") + with->obstacle),
@@ -150,7 +168,18 @@ Result<Verified> Verifier::compare(const Plan& plan, double seconds, const std::
     if (promise.outputs > 0) sizes.first.outputs = kForwards;
     return sizes;
   };
-  auto small = compare_once(sized(shrink(plan)), plan, say);
+  SmallPlan sizes = sized(shrink(plan));
+  texts_kept_ = 0;
+  auto small = compare_once(sizes, plan, say);
+  if (texts_kept_ > 0) {
+    if (small && !may_help_whole_) {
+      small->equivalence.text += fmt::format(" (over {} tokens of each text)", texts_kept_);
+      return small;
+    }
+    if (!small || small->refused) return small;
+    sizes.first.tokens = 0;  // it may be their length that the script does not work with
+    small = compare_once(sizes, plan, say);
+  }
   if (!small || !may_help_whole_ || small->refused) return small;
   return compare_once(sized(keep_whole(plan)), plan, say);
 }

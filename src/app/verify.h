@@ -1,6 +1,7 @@
 // Runs a job's first optimizer steps with and without a plan, values computed, and compares them.
 //
-//   small   batches of a few samples: two in each micro-batch of the plan, at most four micro-batches
+//   small   batches of a few samples: two in each micro-batch of the plan, at most four micro-batches; of texts every
+//           n-th token, or all where the script does not work with so few
 //   whole   as the script and the plan have them, where the small ones could not be laid side by side: a trainer that
 //           makes its batches itself
 #ifndef VRAMFIT_APP_VERIFY_H
@@ -65,6 +66,7 @@ class Verifier {
   std::int64_t started_ns_ = 0;
   double seconds_ = 0;
   bool may_help_whole_ = false;  // what the last comparison failed over, whole batches may not
+  std::int64_t texts_kept_ = 0;  // tokens of each text in the last runs; 0: all
   std::vector<std::pair<job::FirstSteps, facts::TrainingRecord>> as_is_;
   int runs_ = 0;
 };

@@ -98,7 +98,7 @@ TEST_F(VerifierTest, two_small_runs_with_values_and_plenty_of_memory) {
   for (const job::RunRequest& request : runner_.requests) {
     EXPECT_EQ(request.values, job::Values::kCpu);
     EXPECT_FALSE(request.retry.tracked_values);
-    EXPECT_EQ(request.first_steps, (job::FirstSteps{4, 8, 2}));
+    EXPECT_EQ(request.first_steps, (job::FirstSteps{4, 8, 2, 0, 16}));
     EXPECT_GE(*request.cards[0].total, base::Bytes::gib(512));
   }
   EXPECT_FALSE(runner_.requests[0].plan);
@@ -107,7 +107,7 @@ TEST_F(VerifierTest, two_small_runs_with_values_and_plenty_of_memory) {
 
 TEST_F(VerifierTest, a_plan_for_an_evaluation_waits_for_its_outputs) {
   ASSERT_TRUE(compare({"half", {{"half_evaluation", {{"dtype", std::string("float16")}}}}}));
-  EXPECT_EQ(runner_.requests[0].first_steps, (job::FirstSteps{4, 2, 0, 3}));
+  EXPECT_EQ(runner_.requests[0].first_steps, (job::FirstSteps{4, 2, 0, 3, 16}));
 }
 
 TEST_F(VerifierTest, the_job_as_it_is_runs_once_for_plans_of_one_size) {
@@ -182,7 +182,7 @@ TEST_F(VerifierTest, an_interrupt_ends_it) {
 
 TEST_F(VerifierTest, without_micro_batches_two_samples_are_enough) {
   ASSERT_TRUE(compare({"bf16", {{"autocast", {{"dtype", std::string("bfloat16")}}}}}));
-  EXPECT_EQ(runner_.requests[1].first_steps, (job::FirstSteps{4, 2, 0}));
+  EXPECT_EQ(runner_.requests[1].first_steps, (job::FirstSteps{4, 2, 0, 0, 16}));
 }
 
 TEST_F(VerifierTest, real_cards_and_plans_without_sense_are_usage_errors) {

@@ -46,6 +46,7 @@ TrainingRecord read_training_record(std::span<const model::Recording> recordings
   for (const auto& step : notes.training_step) add_step(step, record);
   for (const auto& tensor : notes.training_tensor) add_tensor(tensor, record);
   record.has_ended = !notes.training_end.empty();
+  for (const auto& cut : notes.texts_cut) record.texts_kept = cut.kept;
   for (const auto& optimizer : notes.optimizer) record.optimizers.push_back(optimizer.class_name);
   for (const auto& precision : notes.precision) {
     if (precision.autocast && !precision.autocast->empty()) record.autocast = *precision.autocast;

@@ -43,7 +43,8 @@ struct TrainingRecord {
   std::vector<std::string> optimizers;  // classes
   std::string autocast;                 // the script's own type; empty: none
   bool has_batch_norm = false;
-  bool has_ended = false;  // with everything noted, not of an error
+  std::int64_t texts_kept = 0;  // tokens of each text that were kept; 0: all of them
+  bool has_ended = false;       // with everything noted, not of an error
   std::vector<PlanEffect> effects;
 };
 

@@ -101,8 +101,9 @@ base::Environment child_environment(base::Environment user, const Installation& 
   if (request.patch) environment["VRAMFIT_PATCH"] = "1";
   environment.erase("VRAMFIT_VERIFY");
   if (const auto& first = request.first_steps) {
-    environment["VRAMFIT_VERIFY"] = fmt::format(R"({{"steps": {}, "samples": {}, "group": {}, "outputs": {}}})",
-                                                first->steps, first->samples, first->group, first->outputs);
+    environment["VRAMFIT_VERIFY"] =
+        fmt::format(R"({{"steps": {}, "samples": {}, "group": {}, "outputs": {}, "tokens": {}, "seconds": {:.1f}}})",
+                    first->steps, first->samples, first->group, first->outputs, first->tokens, first->seconds);
   }
   environment.erase("VRAMFIT_PLAN");
   if (request.plan) environment["VRAMFIT_PLAN"] = fs::absolute(*request.plan).string();

@@ -50,6 +50,8 @@ void* reserve_addresses(size_t bytes, size_t alignment, void* hint) {
 
 bool make_accessible(void* address, size_t bytes) { return mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0; }
 
+void expect_all_written(void* address, size_t bytes) { madvise(address, bytes, MADV_HUGEPAGE); }
+
 bool make_inaccessible(void* address, size_t bytes) {
   madvise(address, bytes, MADV_DONTNEED);
   return mprotect(address, bytes, PROT_NONE) == 0;

@@ -61,7 +61,10 @@ void* take_addresses(int card, size_t bytes) {
   const uintptr_t begin = space.take(bytes);
   if (begin == 0) return nullptr;
   auto* address = reinterpret_cast<void*>(begin);
-  if (make_accessible(address, bytes)) return address;
+  if (make_accessible(address, bytes)) {
+    if (ledger::keeps_all_values()) expect_all_written(address, bytes);
+    return address;
+  }
   space.give_back(begin, bytes);
   return nullptr;
 }

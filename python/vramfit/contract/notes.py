@@ -740,6 +740,13 @@ class TrainingTensor(Note, kind="training_tensor"):
     values: list[Number]
 
 
+class TextsCut(Note, kind="texts_cut"):
+    """Token sequences are compared by every n-th token."""
+
+    length: int  # as the script has them
+    kept: int
+
+
 class TrainingEnd(Note, kind="training_end"):
     """The steps to compare are over."""
 

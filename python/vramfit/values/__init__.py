@@ -9,6 +9,7 @@ suppression). Memory is still PyTorch's own: the operator runs on the card first
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from collections.abc import Callable
@@ -48,6 +49,7 @@ def install(torch: ModuleType) -> None:
         _track()
         return
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
+    _keep_freed_memory()
     _enter(_exact)
     importing.after_import(
         of_torch.COMPILER, lambda _: notes.note(said.Values(function="torch.compile", text=_COMPILE_NOTE))
@@ -60,6 +62,17 @@ def keep_objects(torch: ModuleType) -> None:
         from vramfit.values import objects
 
         objects.install(torch)
+
+
+def _keep_freed_memory() -> None:
+    """The C library gives large blocks back to the system at once: each operator's temporaries would be new pages."""
+    m_mmap_threshold, m_trim_threshold = -3, -1  # glibc's malloc.h; others' mallopt knows neither, and refuses
+    try:
+        library = ctypes.CDLL(None)
+        library.mallopt(m_mmap_threshold, 1 << 30)
+        library.mallopt(m_trim_threshold, (1 << 31) - 1)
+    except AttributeError:
+        return
 
 
 def _exact() -> Any:

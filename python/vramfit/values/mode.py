@@ -77,7 +77,25 @@ class CpuValues(TorchDispatchMode):
             return self._copy(operator, args, kwargs)
         if name in _INDEXED and any(_is_mask(index) for index in args[1]) and not _is_fill(name, args):
             return self._index_by_position(operator, args, kwargs)
+        if _is_over_lists(name, args):
+            return self._run_by_entries(operator, name, args, kwargs)
         return Twice(operator, name, args, kwargs, self.put).run()
+
+    def _run_by_entries(self, operator: Operator, name: str, args: Any, kwargs: Any) -> Any:
+        """What an optimizer does to all of its tensors at once, on the CPU one after the other: each stays in the
+        processor's caches, where all weights would be gigabytes of new memory in every operator. What is written in
+        place comes before the card's own run, which may copy real bytes, but the same."""
+        entries = [entry_of(operator, args, kwargs, number, len(args[0])) for number in range(len(args[0]))]
+        is_in_place = not of_torch.schema.of(operator).returns
+        result = None if is_in_place else operator(*args, **kwargs)
+        for number, (own, named) in enumerate(entries):
+            twice = Twice(operator, name, own, named, self.put)
+            values = twice.try_on_host()
+            if not twice.ran:
+                _say_inexact(name, "the CPU has no such operator over lists")
+                break
+            twice.bring_together(None if is_in_place else [result[number]], values)
+        return operator(*args, **kwargs) if is_in_place else result
 
     def _index_by_position(self, operator: Operator, args: Any, kwargs: Any) -> Any:
         """Boolean masks become positions, as the card does inside its own `index`, but with the true count."""
@@ -223,6 +241,22 @@ class Twice:
             _say_inexact(self.name, f"{tuple(output.shape)} on the card, {tuple(value.shape)} on the CPU")
             return
         self.put(output, value)
+
+
+def _is_over_lists(name: str, args: Any) -> bool:
+    is_list = bool(args) and isinstance(args[0], (list, tuple)) and len(args[0]) > 1
+    return is_list and name.startswith(("aten::_foreach_", "aten::_fused_")) and "copy" not in name
+
+
+def entry_of(operator: Operator, args: Any, kwargs: Any, number: int, of: int) -> tuple[tuple[Any, ...], Any]:
+    """The arguments of an operator over lists of `of` tensors for one of them. A tensor of `scalars` is a list too."""
+
+    def one(name: str, value: Any) -> Any:
+        is_list = isinstance(value, (list, tuple)) and len(value) == of
+        return value[number : number + 1] if is_list or name == "scalars" and isinstance(value, Tensor) else value
+
+    names = [argument.name for argument in of_torch.schema.of(operator).arguments]
+    return tuple(one(name, value) for name, value in zip(names, args)), {n: one(n, v) for n, v in kwargs.items()}
 
 
 def _host(tensor: Tensor) -> Tensor:

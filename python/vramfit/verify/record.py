@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import time
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -24,14 +25,16 @@ from vramfit.steer import errors
 
 _VALUES = 64  # of a tensor, evenly spread
 _OUTPUT_VALUES = 2048  # of an output: what differs may be a seam
+_FEWEST = 2  # steps: what is counted, or scheduled, has moved on by then
 _OUTPUTS = 3  # forwards of evaluations
 _Key = tuple[str, tuple[int, ...]]  # a weight's name and shape
 
 
 class Record:
-    def __init__(self, torch: Any, steps: int, outputs: int) -> None:
+    def __init__(self, torch: Any, steps: int, outputs: int, seconds: float) -> None:
         self._torch = torch
         self._steps = steps
+        self._seconds = seconds  # of the processor, after which the fewest steps are enough; 0: never
         self._awaited = outputs  # forwards of evaluations, before the run ends
         self._forwards = 0  # of evaluations so far
         self._input = 0.0  # the sum of all numbers that the evaluation's model was given
@@ -108,9 +111,13 @@ class Record:
         if self._has_closure:
             self._note_step(optimizer, number)
             self._has_closure = False
-        if number == 0 and self._begun[0] >= self._steps:
+        if number == 0 and self._begun[0] >= self._steps_wanted():
             self.finish()
             self._end_if_all_is_seen()
+
+    def _steps_wanted(self) -> int:
+        is_late = 0 < self._seconds < time.process_time()
+        return min(_FEWEST, self._steps) if is_late else self._steps
 
     def _note_step(self, optimizer: Any, number: int) -> None:
         is_first = self._begun[number] == 1
@@ -228,7 +235,7 @@ class Record:
             flat = tensor.detach().reshape(-1)
             count = min(flat.numel(), _VALUES)
             places = [i * flat.numel() // count for i in range(count)]
-            return [float(flat[place]) for place in places]
+            return [float(value) for value in flat[places].cpu().tolist()]
 
     @staticmethod
     def _write(kind: str, index: str, values: list[float]) -> None:
@@ -248,8 +255,8 @@ def _numbers(group: dict[str, Any]) -> dict[str, float]:
     return kept
 
 
-def install(torch: Any, steps: int, outputs: int) -> None:
-    record, pid = Record(torch, steps, outputs), os.getpid()
+def install(torch: Any, steps: int, outputs: int, seconds: float) -> None:
+    record, pid = Record(torch, steps, outputs, seconds), os.getpid()
 
     def finish_at_exit() -> None:
         """Of a script that takes fewer steps."""

@@ -12,6 +12,7 @@ from typing import Any
 from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
 from vramfit.private import loaders as of_loaders
+from vramfit.verify.shorter_texts import ShorterTexts
 
 _SEED = 20260101
 _DROPOUTS = "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout"
@@ -105,7 +106,7 @@ def _seed(torch: Any) -> None:
         importlib.import_module("numpy").random.seed(_SEED % (1 << 32))
 
 
-def install(torch: Any, samples: int, group: int) -> None:
+def install(torch: Any, samples: int, group: int, tokens: int) -> None:
     _seed(torch)
     _switch_dropout_off(torch)
     if group > 0:
@@ -113,3 +114,6 @@ def install(torch: Any, samples: int, group: int) -> None:
     loaders.before_pass.insert(0, _read_here)
     if samples > 0:
         loaders.before_pass.insert(0, functools.partial(_shrink, samples))
+    if tokens > 0:
+        # Before whatever a plan does to batches: it is to see the same ones.
+        loaders.exchanges.insert(0, ShorterTexts(tokens))

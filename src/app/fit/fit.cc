@@ -63,7 +63,7 @@ constexpr double kShortestRunOn = 1;  // seconds that show more than the first b
 // The comparison of the best plan with the job as it is, whose steps the CPU computes: this share of the time left, and
 // seconds within these bounds. A firm budget is kept.
 constexpr double kShortestComparison = 15;
-constexpr double kLongestComparison = 20;
+constexpr double kLongestComparison = 60;
 constexpr double kComparisonShare = 0.5;
 
 const std::string kAfterLoop = "after its training loop: ";

@@ -22,7 +22,7 @@ from vramfit.observe import phases
 from vramfit.private import torch as of_torch
 from vramfit.private.names import need, nothing
 from vramfit.values import steering
-from vramfit.values.mode import Twice
+from vramfit.values.mode import Twice, entry_of
 from vramfit.values.tracked import lines, redrawing, sized, witness
 from vramfit.values.tracked.operators import Kind, Operator, names_of, operator_of
 from vramfit.values.tracked.states import ASSUMED, KNOWN, OPEN, UNKNOWN, host, put, set_state, state_of
@@ -114,15 +114,8 @@ class _Call:
         return all(tensor.numel() <= most for tensor in self.tensors)
 
     def entry(self, number: int, of: int) -> _Call:
-        """The same over lists of one: of each list the entry `number`. A tensor of `scalars` is a list too."""
-
-        def one(name: str, value: Any) -> Any:
-            is_list = isinstance(value, (list, tuple)) and len(value) == of
-            return value[number : number + 1] if is_list or name == "scalars" and isinstance(value, Tensor) else value
-
-        names = [argument.name for argument in of_torch.schema.of(self.operator.overload).arguments]
-        args = tuple(one(name, value) for name, value in zip(names, self.args))
-        kwargs = {name: one(name, value) for name, value in self.kwargs.items()}
+        """The same over lists of one: of each list the entry `number`."""
+        args, kwargs = entry_of(self.operator.overload, self.args, self.kwargs, number, of)
         return _Call(self.operator, args, kwargs, _tensors_in(args, kwargs))
 
     def run_on_card(self) -> Any:
