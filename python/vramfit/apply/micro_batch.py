@@ -12,6 +12,7 @@ refused as soon as it is seen, which is before the first optimizer step unless t
 
 from __future__ import annotations
 
+import atexit
 import dis
 import functools
 import inspect
@@ -26,7 +27,7 @@ from vramfit import apply
 from vramfit.apply import training_loop
 from vramfit.apply.label_weights import LabelWeights
 from vramfit.apply.split_sampler import Share, SplitSampler
-from vramfit.base import events, importing, notes, process
+from vramfit.base import events, garbage, importing, notes, process
 from vramfit.base.recorder import TRAIN
 from vramfit.contract import notes as said
 from vramfit.observe import loaders, scopes
@@ -55,6 +56,7 @@ class MicroBatch:
         self.framework_accumulates = False
         self.labels = LabelWeights(torch)
         self._named = False
+        self._pid = os.getpid()
         self.begin()
 
     def in_child(self) -> None:
@@ -174,6 +176,22 @@ class MicroBatch:
             if self.share is not None and not self.share.is_last and this_pass.wanted is None:
                 self._refuse("the script leaves a pass over its data before the end, in the middle of a batch")
             self.share = None
+
+    def at_end(self) -> None:
+        """Of the script: one that counts its batches has broken off within one of ours."""
+        share = self.share
+        if share is None or share.is_last or self.framework_accumulates or garbage.does_run_end_early():
+            return
+        if self._backwards and os.getpid() == self._pid:
+            self._refuse(
+                f"the script ended in the middle of a batch, before its optimizer's step: it counts batches itself, of "
+                f"which it sees {self.accumulate} times as many with the plan"
+            )
+
+    def on_plateau(self) -> None:
+        """A learning rate that follows a metric, asked for it after a batch."""
+        if self._is_open() and self.accumulate > 1 and self._trains:
+            self._refuse("ReduceLROnPlateau is given the loss of each batch, and would see that of a micro-batch")
 
     # -- what the window says (training_loop.Window)
 
@@ -358,8 +376,22 @@ def _put_off_averages(torch: Any, technique: MicroBatch) -> None:
     averaged.update_parameters = update_parameters
 
 
+def _watch_plateaus(torch: Any, technique: MicroBatch) -> None:
+    """Before the step machine takes calls between two steps for ones too many."""
+    plateau = torch.optim.lr_scheduler.ReduceLROnPlateau
+    original = plateau.step
+
+    @functools.wraps(original)
+    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        technique.on_plateau()
+        return original(self, *args, **kwargs)
+
+    plateau.step = step
+
+
 def install(torch: Any, options: dict[str, Any]) -> None:
     technique = process.own(MicroBatch, torch, options)
+    atexit.register(technique.at_end)
     loaders.before_pass.insert(0, technique.before_pass)  # before the cutter asks how long the pass is
     events.batch.listen(technique.on_batch)
     loaders.after_pass.append(technique.after_pass)
@@ -368,6 +400,7 @@ def install(torch: Any, options: dict[str, Any]) -> None:
     technique.labels.install()
     _put_off_averages(torch, technique)
     training_loop.install(torch).window = technique
+    _watch_plateaus(torch, technique)
     importing.after_import(of_trainer.MODULE, technique.hugging_face)
     importing.after_import("pytorch_lightning.trainer.trainer", technique.lightning)
     importing.after_import("lightning.pytorch.trainer.trainer", technique.lightning)

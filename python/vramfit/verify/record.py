@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from vramfit.base import events, notes
+from vramfit.base import events, garbage, notes
 from vramfit.base.recorder import TEST, VALIDATE
 from vramfit.base.stop import RunComplete
 from vramfit.contract import notes as said
@@ -175,6 +175,7 @@ class Record:
         if self._forwards < self._awaited or (self._begun and not self._finished):
             return
         self.finish()
+        garbage.run_ends_early()
         raise RunComplete
 
     def _values_of(self, tensor: Any) -> list[float]:

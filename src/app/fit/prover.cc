@@ -74,6 +74,23 @@ std::string line_that_ran_out(const model::RunResult& result) {
   return fmt::format("{}:{}", std::filesystem::path(told->file).filename().string(), told->line);
 }
 
+std::int64_t training_steps(const model::RunResult& result) {
+  std::int64_t steps = 0;
+  for (const model::PhaseResult& seen : result.phases) {
+    if (seen.name == "train") steps = std::max(steps, seen.steps);
+  }
+  return steps;
+}
+
+// A loop that ends by a count of batches ends too soon where a batch is given in parts.
+std::string find_missing_steps(const model::RunResult& result, const model::Plan& plan, std::int64_t wanted) {
+  const model::Change* parts = model::find_change(plan, "micro_batch");
+  const bool accumulates = parts != nullptr && model::find_integer(*parts, "accumulate").value_or(1) > 1;
+  const std::int64_t steps = training_steps(result);
+  if (!accumulates || !result.reach.whole || steps == wanted) return "";
+  return fmt::format("it ends after {} optimizer steps instead of {}: the script counts batches itself", steps, wanted);
+}
+
 std::string first_of(const std::vector<std::string>& sentences) { return sentences.empty() ? "" : sentences.front(); }
 
 }  // namespace
@@ -109,6 +126,11 @@ plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const
   return proof;
 }
 
+std::optional<std::int64_t> whole_steps_of(const model::RunResult& result) {
+  if (!result.reach.whole) return std::nullopt;
+  return training_steps(result);
+}
+
 PhaseSteps phases_to_see(const model::Job& job) {
   PhaseSteps phases;
   for (const model::PhaseFacts& facts : job.phases) {
@@ -134,7 +156,12 @@ base::Result<plan::Proof> RunProver::prove(const model::Plan& plan, double secon
   auto outcome = runner_.run(request, base::silent_progress());
   if (!outcome) return std::unexpected(outcome.error());
   if (outcome->result.interrupted) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
-  return judge(*outcome, plan, phases_);
+  plan::Proof proof = judge(*outcome, plan, phases_);
+  if (proof.outcome == plan::Outcome::kFits && whole_steps_) {
+    proof.detail = find_missing_steps(outcome->result, plan, *whole_steps_);
+    if (!proof.detail.empty()) proof.outcome = plan::Outcome::kFailed;
+  }
+  return proof;
 }
 
 }  // namespace vramfit::app

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "job/run.h"
@@ -20,6 +21,9 @@ using PhaseSteps = std::map<std::string, std::int64_t>;
 // that the job has.
 plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const PhaseSteps& phases);
 
+// Steps of training of a run that left nothing out; nothing of another.
+std::optional<std::int64_t> whole_steps_of(const model::RunResult& result);
+
 // Phases with steps of their own: a run that is a proof must go through them. Saving may be rarer than a cut run.
 PhaseSteps phases_to_see(const model::Job& job);
 
@@ -28,6 +32,9 @@ class RunProver final : public plan::Prover {
   // `folder` is where plan files for the runs are written; the caller removes it.
   RunProver(job::RunRequest request, PhaseSteps phases, std::filesystem::path folder, job::Runner& runner);
   base::Result<plan::Proof> prove(const model::Plan& plan, double seconds_left) override;
+  // Steps of training that the job as it is takes from its start to its own end: a plan that keeps its batches takes as
+  // many.
+  void expect_steps(std::int64_t steps) { whole_steps_ = steps; }
 
  private:
   job::RunRequest request_;
@@ -35,6 +42,7 @@ class RunProver final : public plan::Prover {
   const std::filesystem::path folder_;
   job::Runner& runner_;
   int number_ = 0;
+  std::optional<std::int64_t> whole_steps_;
 };
 
 }  // namespace vramfit::app
