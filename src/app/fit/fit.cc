@@ -383,7 +383,7 @@ class Fit {
     if (request_.goal != FitGoal::kSameTraining) return false;
     std::vector<const plan::Technique*> known;
     std::ranges::copy_if(techniques, std::back_inserter(known),
-                         [&](const plan::Technique* one) { return !one->find_measurable(job, target_); });
+                         [&](const plan::Technique* one) { return one->find_all_measurable(job, target_).empty(); });
     plan::Target mild = target_;
     mild.accept = std::min(mild.accept, plan::Tier::kRounding);
     return plan::is_foreseen_to_fit(job, mild, plan::build_axes(job, mild, known));
