@@ -756,6 +756,19 @@ def test_what_an_error_in_training_kept_from_its_place_is_not_refused(job: Job) 
     assert [note["id"] for note in whole.of_kind("plan_refused")] == ["gather_on_cpu"]
 
 
+def test_what_ran_out_in_its_first_forward_does_not_refuse_what_acts_in_backward(job: Job) -> None:
+    text = """
+        import torch
+        from torch import nn
+        model = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(2):
+            loss = model(torch.ones(1, 4)).sum()
+            raise RuntimeError('CUDA out of memory.')
+    """
+    assert job.run(text, {"id": "release_gradients"}).of_kind("plan_refused") == []
+
+
 WIDE = """
     import json, torch
     from torch import nn
