@@ -7,6 +7,7 @@
 
 #include "devices/overhead.h"
 #include "plan/evaluation.h"
+#include "plan/hardware.h"
 
 namespace vramfit::plan {
 namespace {
@@ -46,7 +47,7 @@ class Sharing {
   // All micro-batches of a stage's layers are alive when backward begins: the batch's activations of these layers.
   Bytes stages() const { return hold({part_, part_, part_, part_}); }
 
-  Bytes buckets() const { return job_.parameter_bytes; }
+  Bytes buckets() const { return bytes_of_gradients(job_); }
 
  private:
   Bytes largest() const { return job_.optimizer ? job_.optimizer->largest : Bytes(0); }
