@@ -1,6 +1,6 @@
 """Trains ResNet-50 under DistributedDataParallel, one process a card; the batch is that of all cards.
 
-    python train.py --cards 8 --batch-size 2048
+python train.py --cards 8 --batch-size 2048
 """
 
 from __future__ import annotations
