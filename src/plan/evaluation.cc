@@ -65,9 +65,9 @@ void scale_holdings(model::Holdings& held, const HeldShares& shares) {
   held.temporaries = scaled(held.temporaries, shares.temporaries);
 }
 
-HeldShares measured_shares(const model::Job& job, std::string_view technique, const model::StagePeak& moment,
+HeldShares measured_shares(const model::Job& job, std::string_view key, const model::StagePeak& moment,
                            const HeldShares& assumed) {
-  const auto measured = job.measured.find(std::string(technique));
+  const auto measured = job.measured.find(std::string(key));
   if (measured == job.measured.end()) return assumed;
   const model::StagePeak* before = find_same(job.stage_peaks, moment);
   const model::StagePeak* after = find_same(measured->second, moment);
@@ -78,8 +78,6 @@ HeldShares measured_shares(const model::Job& job, std::string_view technique, co
           share(with.temporaries, without.temporaries)};
 }
 
-bool is_measured(const model::Job& job, std::string_view technique) {
-  return job.measured.contains(std::string(technique));
-}
+bool is_measured(const model::Job& job, std::string_view key) { return job.measured.contains(std::string(key)); }
 
 }  // namespace vramfit::plan

@@ -27,10 +27,11 @@ struct HeldShares {
 };
 void scale_holdings(model::Holdings& held, const HeldShares& shares);
 
-// By a run with the technique alone (Job::measured); `assumed` where there was none, or it has no such moment.
-HeldShares measured_shares(const model::Job& job, std::string_view technique, const model::StagePeak& moment,
+// By a run with the technique alone (Job::measured, under `key`); `assumed` where there was none, or it has no such
+// moment.
+HeldShares measured_shares(const model::Job& job, std::string_view key, const model::StagePeak& moment,
                            const HeldShares& assumed);
-bool is_measured(const model::Job& job, std::string_view technique);
+bool is_measured(const model::Job& job, std::string_view key);
 
 }  // namespace vramfit::plan
 

@@ -30,7 +30,7 @@ bool is_for_sale(const model::Card& card) {
 }
 
 double seconds_of_exchange(const model::Job& job, int cards) {
-  return 2.0 * (cards - 1) / cards * static_cast<double>(job.parameter_bytes.count()) / kPciBytesPerSecond;
+  return 2.0 * (cards - 1) / cards * static_cast<double>(bytes_of_gradients(job).count()) / kPciBytesPerSecond;
 }
 
 Bytes overhead_of(const model::Card& card, int cuda_major) {
@@ -45,7 +45,7 @@ Bytes share_of(const model::Job& job, const Demand& demand, int cards) {
   if (cards == 1) return demand.single;
   Forecast forecast = *demand.forecast;
   scale_batch(forecast, "train", 1.0 / cards);
-  return add_up(job, forecast).needs - job.overhead + scaled(job.parameter_bytes, kBucketShare);
+  return add_up(job, forecast).needs - job.overhead + scaled(bytes_of_gradients(job), kBucketShare);
 }
 
 bool is_divisible(const model::Job& job, int cards) {
@@ -96,13 +96,19 @@ std::vector<HardwareRow> find_hardware(const model::Job& job, const Target& targ
   return best;
 }
 
+Bytes bytes_of_gradients(const model::Job& job) {
+  Bytes most;
+  for (const model::StagePeak& moment : job.stage_peaks) most = std::max(most, moment.holdings.gradients);
+  return most;
+}
+
 model::Floor find_floor(const model::Job& job) {
   model::Floor floor;
   floor.context = job.overhead;
   for (const model::StagePeak& moment : job.stage_peaks) {
     floor.weights = std::max(floor.weights, moment.holdings.weights + moment.holdings.buffers);
-    floor.gradients = std::max(floor.gradients, moment.holdings.gradients);
   }
+  floor.gradients = bytes_of_gradients(job);
   floor.weights = std::max(floor.weights, job.parameter_bytes);
   if (job.optimizer) {
     floor.optimizer = job.optimizer->state;

@@ -26,6 +26,9 @@ struct Demand {
 std::vector<model::HardwareRow> find_hardware(const model::Job& job, const Target& target, const Demand& demand,
                                               std::span<const model::Card> catalogue, int cuda_major);
 
+// All that are there at once: of what is trained, which a teacher or a frozen part of the network is not.
+Bytes bytes_of_gradients(const model::Job& job);
+
 // Of a job that trains; a job that only evaluates has no gradients and no optimizer.
 model::Floor find_floor(const model::Job& job);
 

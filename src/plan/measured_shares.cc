@@ -1,5 +1,7 @@
 #include "plan/measured_shares.h"
 
+#include <fmt/format.h>
+
 namespace vramfit::plan {
 
 const model::StagePeak* find_same_moment(const std::vector<model::StagePeak>& moments, const model::StagePeak& moment) {
@@ -10,8 +12,9 @@ const model::StagePeak* find_same_moment(const std::vector<model::StagePeak>& mo
 }
 
 std::string measured_key(const model::Change& change) {
-  const auto other = model::find_text(change, "to");
-  return other ? change.technique + ":" + *other : change.technique;
+  if (const auto other = model::find_text(change, "to")) return change.technique + ":" + *other;
+  if (const auto count = model::find_integer(change, "per_side")) return fmt::format("{}:{}", change.technique, *count);
+  return change.technique;
 }
 
 bool is_measured_by(std::string_view key, std::string_view technique) {

@@ -809,6 +809,45 @@ def test_what_an_error_in_training_kept_from_its_place_is_not_refused(job: Job) 
     assert [note["id"] for note in whole.of_kind("plan_refused")] == ["gather_on_cpu"]
 
 
+def test_a_library_that_draws_ahead_of_the_training_is_refused(job: Job) -> None:
+    """As timm's PrefetchLoader does, from site-packages; one that hands on what it drew, as tqdm does, is not."""
+    text = """
+        import sys, types, torch
+        from torch import nn
+        from torch.utils.data import DataLoader
+        library = types.ModuleType("library")
+        code = compile({generator!r}, "/usr/lib/python3/site-packages/library.py", "exec")
+        exec(code, library.__dict__)
+        model = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for x in library.draw(DataLoader(torch.randn(16, 4), batch_size=8)):
+            optimizer.zero_grad()
+            model(x).mean().backward()
+            optimizer.step()
+    """
+    plan = {"id": "micro_batch", "micro_batch": 4, "accumulate": 2, "loaders": [0]}
+    ahead = (
+        "def draw(loader):\n last = None\n for x in loader:\n  if last is not None: yield last\n  last = x\n yield last"
+    )
+    finished = job.run(text.format(generator=ahead), plan)
+    assert "drawn ahead of the training" in finished.only("plan_refused")["text"]
+    handed_on = "def draw(loader):\n for x in loader: yield x"
+    assert job.run(text.format(generator=handed_on), plan).of_kind("plan_refused") == []
+
+
+def test_what_ran_out_in_its_first_forward_does_not_refuse_what_acts_in_backward(job: Job) -> None:
+    text = """
+        import torch
+        from torch import nn
+        model = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(2):
+            loss = model(torch.ones(1, 4)).sum()
+            raise RuntimeError('CUDA out of memory.')
+    """
+    assert job.run(text, {"id": "release_gradients"}).of_kind("plan_refused") == []
+
+
 WIDE = """
     import json, torch
     from torch import nn

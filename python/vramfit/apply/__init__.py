@@ -56,6 +56,7 @@ _OF_EVALUATION = (
     "int8_weights",
     "int4_weights",
 )
+_OF_BACKWARD = ("release_gradients",)  # and of the optimizer's step
 
 
 class _State:
@@ -169,10 +170,10 @@ def _answer_at_exit(techniques: list[dict[str, Any]]) -> None:
     def answer() -> None:
         if os.getpid() != pid:
             return
-        _state.training = True
+        stepped, _state.training = _state.training, True
         for options in techniques:
             name = str(options.get("id"))
-            if name not in _state.answered and _was_due(name, options):
+            if name not in _state.answered and _was_due(name, options, stepped):
                 refused(name, _never_reached(options))
 
     atexit.register(answer)
@@ -187,8 +188,9 @@ def _never_reached(options: dict[str, Any]) -> str:
     return "the script never came to a place where it could be applied"
 
 
-def _was_due(name: str, options: dict[str, Any]) -> bool:
-    """Whether the job came far enough. A run that ran out of memory in training says nothing of its evaluation."""
+def _was_due(name: str, options: dict[str, Any], stepped: bool) -> bool:
+    """Whether the job came far enough. A run that ran out of memory in training says nothing of its evaluation, and one
+    that did in its first forward nothing of backward."""
     from vramfit.observe import loaders
     from vramfit.observe.phases import position
     from vramfit.steer import errors
@@ -199,4 +201,6 @@ def _was_due(name: str, options: dict[str, Any]) -> bool:
         return True
     if wanted := options.get("loaders"):
         return any(loaders.was_begun(ordinal) for ordinal in wanted)
+    if name in _OF_BACKWARD:
+        return stepped
     return position.evaluated or name not in _OF_EVALUATION

@@ -70,6 +70,8 @@ class MicroBatch:
         self._asked: list[int] = []  # ids of optimizers whose step() was called
         self._stepped: list[int] = []  # and whose step is over, taken or put off
         self._gradients: dict[int, tuple[int, int]] = {}  # of each parameter, after the last backward pass
+        self._waiting: set[int] = set()  # ids of passes whose last micro-batch nothing was trained on yet
+        self._is_ahead = False  # another one was drawn meanwhile, of the same batch
 
     def _refuse(self, text: str) -> None:
         apply.refused(ID, text)
@@ -128,6 +130,7 @@ class MicroBatch:
         repeated = Share(self.size, self.size * self.accumulate, turn == 0, turn == self.accumulate - 1)
         self.share = split.shares.popleft() if split.shares else repeated
         this_pass.delivered_whole = self.share.is_last
+        self._look_whether_ahead(this_pass, self.share)
         self._trains = False
         self._backwards = 0
         self._asked.clear()
@@ -135,6 +138,15 @@ class MicroBatch:
         if self.share.is_first:
             self._gradients.clear()
             self.labels.begin()
+
+    def _look_whether_ahead(self, this_pass: Pass, share: Share) -> None:
+        """Where one micro-batch is drawn before the last is trained on (timm's PrefetchLoader), its share is not the
+        one that is trained."""
+        if share.is_first or this_pass.delivered == 1:
+            self._waiting.discard(id(this_pass))
+            self._is_ahead = False
+        self._is_ahead = self._is_ahead or id(this_pass) in self._waiting
+        self._waiting.add(id(this_pass))
 
     def _look_at_driver(self, this_pass: Pass) -> None:
         """A pass has to be a `for` over the loader: a script that counts steps must not see more batches."""
@@ -266,6 +278,9 @@ class MicroBatch:
         if not self._torch.is_grad_enabled():
             return
         self._trains = True
+        self._waiting.clear()
+        if self._is_ahead:
+            self._refuse("batches are drawn ahead of the training, which would be on parts of other batches")
         self._name_statistics(module)
         if self._stepped and not self.is_due(None):
             self._refuse("the script goes on training on a batch after the optimizer's step: it would use old weights")

@@ -29,6 +29,7 @@
 #include "plan/hardware.h"
 #include "plan/search/largest_batch.h"
 #include "plan/search/search.h"
+#include "plan/several_cards.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::app {
@@ -383,7 +384,7 @@ class Fit {
     if (request_.goal != FitGoal::kSameTraining) return false;
     std::vector<const plan::Technique*> known;
     std::ranges::copy_if(techniques, std::back_inserter(known),
-                         [&](const plan::Technique* one) { return !one->find_measurable(job, target_); });
+                         [&](const plan::Technique* one) { return one->find_all_measurable(job, target_).empty(); });
     plan::Target mild = target_;
     mild.accept = std::min(mild.accept, plan::Tier::kRounding);
     return plan::is_foreseen_to_fit(job, mild, plan::build_axes(job, mild, known));
@@ -484,6 +485,8 @@ class Fit {
       if (outcome) modules = outcome->result.modules;
     }
     result_.advice = plan::find_advice(job, target_, modules.get());
+    if (result_.cards > 1) return;
+    std::ranges::move(plan::advise_several_cards(job, target_), std::back_inserter(result_.advice));
   }
 
   // The cheapest card for the job as it is, by a run there; where it does not fit after all, the next.

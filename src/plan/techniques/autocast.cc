@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "devices/time_model.h"
+#include "plan/evaluation.h"
 #include "plan/measured_shares.h"
 #include "plan/techniques/registry.h"
 
@@ -29,6 +30,7 @@ class Autocast final : public Technique {
   ActsIn acts_in() const override { return ActsIn::kTraining; }
 
   Applicability applies_to(const model::Job& job, const Target& target) const override {
+    if (!trains(job)) return not_possible("the script does not train: half_evaluation is what evaluations have");
     if (job.precision.autocast) return in_force("the script already runs under autocast " + *job.precision.autocast);
     if (target.card.capability < model::ComputeCapability{5, 3}) {
       return not_possible("the card has no half-precision arithmetic");

@@ -6,6 +6,7 @@
 
 #include "devices/time_model.h"
 #include "plan/evaluation.h"
+#include "plan/measured_shares.h"
 #include "plan/plan_check.h"
 #include "plan/promise.h"
 #include "plan/techniques/registry.h"
@@ -579,7 +580,7 @@ TEST(HalfEvaluation, says_in_numbers_that_evaluation_is_not_what_runs_out) {
 
 TEST(Tiles, leave_what_a_run_with_them_showed) {
   model::Job job = evaluating_job();
-  add_measured(job, "tiles", Bytes::mib(650), Bytes::mib(100));
+  add_measured(job, "tiles:4", Bytes::mib(650), Bytes::mib(100));
   const auto options = tiles().options(job, example_target());
   ASSERT_EQ(options.size(), 2U);
   EXPECT_EQ(tiles().describe(options[1]), "evaluation in 4 x 4 tiles");
@@ -588,17 +589,27 @@ TEST(Tiles, leave_what_a_run_with_them_showed) {
   EXPECT_EQ(forecast.stage_peaks[1].holdings.weights, Bytes::mib(400));
   EXPECT_EQ(forecast.effect, Effect::kSame);
   EXPECT_EQ(predict(tiles(), job, example_target(), options[0]).stage_peaks[1].holdings.activations, Bytes::mib(845));
+  EXPECT_EQ(measured_key(tiles().find_all_measurable(job, example_target()).at(0)), "tiles:4");
+  add_measured(job, "tiles:2", Bytes::mib(1900), Bytes::mib(100));
+  EXPECT_EQ(predict(tiles(), job, example_target(), options[0]).stage_peaks[1].holdings.activations, Bytes::mib(1900))
+      << "two a side have a run of their own";
+  EXPECT_EQ(predict(tiles(), job, example_target(), options[1]).stage_peaks[1].holdings.activations, Bytes::mib(650));
 }
 
 TEST(Tiles, leave_smaller_batches_less_to_free) {
   model::Job job = evaluating_job();
-  add_measured(job, "tiles", Bytes::mib(650), Bytes::mib(100));
+  add_measured(job, "tiles:4", Bytes::mib(650), Bytes::mib(100));
   Forecast forecast = predict(tiles(), job, example_target(), tiles().options(job, example_target())[1]);
   const Bytes before = add_up(job, forecast).needs;
   validation_batch().predict(job, example_target(), validation_batch().options(job, example_target())[1], forecast);
   const Bytes freed = before - add_up(job, forecast).needs;
   EXPECT_GT(freed.as_mib(), 200);
   EXPECT_LT(freed.as_mib(), 300) << "of 650 MiB, half are of one sample: a quarter of the batch leaves 406";
+}
+
+TEST(Autocast, and_its_scaler_are_for_jobs_that_train) {
+  EXPECT_EQ(autocast().applies_to(evaluating_job(), example_target()).standing, Standing::kNotPossible);
+  EXPECT_EQ(autocast().applies_to(example_job(), example_target()), applicable());
 }
 
 TEST(Tiles, need_large_images) {

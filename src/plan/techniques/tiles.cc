@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "plan/evaluation.h"
+#include "plan/measured_shares.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -14,8 +16,9 @@ namespace {
 // Tiles along each side of an image. Of smaller ones the margins are too large a part: 8 a side were seen to free no
 // more.
 constexpr std::array<std::int64_t, 2> kPerSide = {2, 4};
-constexpr std::int64_t kMeasured = 4;
-// Beside what the measured tiles leave, what twice as large ones do: seen on ResNet-152 and FCN.
+// Each count has a run of its own: layers whose tiles would need a wide margin stay whole, and which these are depends
+// on the count. This one is run first; where there was no time for twice as large tiles, they leave so much beside it.
+constexpr std::int64_t kFirstRun = 4;
 constexpr double kLargerTiles = 1.3;
 constexpr double kShareInTiles = 0.5;
 // What margins are computed twice, with tiles of no less than a few dozen pixels.
@@ -23,7 +26,7 @@ constexpr double kMargins = 1.35;
 constexpr std::int64_t kSmallestSide = 256;  // of an image
 
 std::int64_t per_side_of(const model::Change& change) {
-  return model::find_integer(change, "per_side").value_or(kMeasured);
+  return model::find_integer(change, "per_side").value_or(kFirstRun);
 }
 
 // The first tensor of a batch decides: N x C x H x W is an image.
@@ -52,17 +55,22 @@ class Tiles final : public Technique {
     return changes;
   }
 
-  std::optional<model::Change> find_measurable(const model::Job&, const Target&) const override {
-    return make_change(kMeasured);
+  std::vector<model::Change> find_all_measurable(const model::Job& job, const Target& target) const override {
+    std::vector<model::Change> changes = options(job, target);
+    std::ranges::reverse(changes);
+    return changes;
   }
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const std::int64_t count = per_side_of(change);
-    const double beside = count < kMeasured ? kLargerTiles : 1;
+    const std::string own = measured_key(change);
+    const bool is_known = is_measured(job, own);
+    const std::string key = is_known ? own : measured_key(make_change(kFirstRun));
+    const double beside = is_known || count >= kFirstRun ? 1 : kLargerTiles;
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (!is_evaluation(moment)) continue;
       const HeldShares left =
-          measured_shares(job, id(), moment, {.activations = kShareInTiles, .temporaries = kShareInTiles});
+          measured_shares(job, key, moment, {.activations = kShareInTiles, .temporaries = kShareInTiles});
       HeldShares shares;
       shares.activations = std::min(1.0, left.activations * beside);
       shares.temporaries = std::min(1.0, left.temporaries * beside);
@@ -70,7 +78,6 @@ class Tiles final : public Technique {
       scale_holdings(moment.holdings, shares);
     }
     forecast.one_sample_at_once = true;
-    const bool is_known = is_measured(job, id()) && count == kMeasured;
     forecast.uncertainty = std::max(forecast.uncertainty, is_known ? 0.04 : 0.2);
     if (!trains(job)) scale_work(forecast.work, kMargins);
     worsen(forecast, Effect::kSame,
