@@ -197,7 +197,7 @@ struct TeacherFacts {
 
 // What attention keeps for backward in the forward pass with most scores, queries times keys.
 struct AttentionFacts {
-  Bytes scores;  // kept, in one copy
+  Bytes scores;  // kept, with what dropout makes of them
   std::int64_t calls = 0;
   Bytes of_sdpa, of_multihead;  // of the scores: see python/vramfit/contract/notes.py
   Bytes spared;                 // that fused kernels do not keep

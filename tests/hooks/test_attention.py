@@ -96,7 +96,7 @@ ATTENDS = """
     class Block(nn.Module):
         def __init__(self):
             super().__init__()
-            self.attention = nn.MultiheadAttention(16, 2, batch_first=True)
+            self.attention = nn.MultiheadAttention(16, 2, batch_first=True, dropout={dropout})
         def forward(self, x):
             mask = torch.triu(torch.full((x.shape[1], x.shape[1]), float("-inf")), 1).cuda()
             padding = torch.zeros(x.shape[:2]).cuda()
@@ -116,7 +116,7 @@ ATTENDS = """
 """
 
 
-PADDED = {"masks": "key_padding_mask=padding"}
+PADDED = {"masks": "key_padding_mask=padding", "dropout": "0"}
 
 
 def near(changed: Finished, plain: Finished) -> None:
@@ -130,6 +130,8 @@ def test_what_attention_keeps_is_told(job: Job) -> None:
     scores = 2 * 4 * 2 * 256 * 256 * 4
     assert (note["scores"], note["of_multihead"], note["calls"], note["multihead"]) == (scores, scores, 2, 2)
     assert (note["of_sdpa"], note["fused"], note["eager"]) == (0, 0, "")
+    dropped = job.run(ATTENDS.format(use="", **{**PADDED, "dropout": "0.1"}), card=CARD).only("attention_kept")
+    assert (dropped["scores"], dropped["calls"]) == (2 * scores + scores // 4, 2)
     fused = job.run(ATTENDS.format(use="", **PADDED), ATTENTION, card=CARD).only("attention_kept")
     assert (fused["scores"], fused["spared"], fused["fused"]) == (0, scores, 2)
 
@@ -144,7 +146,7 @@ def test_what_attention_keeps_is_told(job: Job) -> None:
     ],
 )
 def test_weights_that_nobody_reads_are_not_worked_out(job: Job, masks: str, use: str) -> None:
-    script = ATTENDS.format(masks=masks, use=use)
+    script = ATTENDS.format(masks=masks, use=use, dropout="0")
     plain = job.run(script, card=CARD, VRAMFIT_VALUES="cpu")
     changed = job.run(script, ATTENTION, card=CARD, VRAMFIT_VALUES="cpu")
     near(changed, plain)

@@ -147,7 +147,7 @@ class Teacher(Note, kind="teacher"):
 class AttentionKept(Note, kind="attention_kept"):
     """What the attention of a forward pass keeps for backward: scores, or nothing of them where a kernel is fused."""
 
-    scores: Bytes  # of queries times keys, in one copy
+    scores: Bytes  # of queries times keys, with what dropout makes of them
     calls: int  # that kept them
     of_sdpa: Bytes  # of the scores: of scaled_dot_product_attention without a fused kernel
     of_multihead: Bytes  # of the scores: maybe of MultiheadAttention that was asked for its weights

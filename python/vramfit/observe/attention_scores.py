@@ -22,6 +22,7 @@ _MOST_NODES = 200_000
 _STEPS = 12  # from a softmax back to its product
 # Between the product and the softmax, as parts of the names of autograd's nodes.
 _BETWEEN = ("Div", "Mul", "Add", "Sub", "MaskedFill", "Where", "View", "UnsafeView", "Reshape", "ToCopy", "Clone")
+_SOFTMAXES = ("Softmax", "SafeSoftmax")
 _PRODUCTS = ("Bmm", "Baddbmm", "Matmul")
 _LAST = 2**64 - 1  # a dimension of -1, as nodes have it
 
@@ -103,16 +104,26 @@ def _count(tensors: Any) -> said.AttentionKept:
             shape, dtype = _result_of(node)
             note.fused += 1
             note.spared += math.prod(shape[:-1]) * shape[-2] * dtype.itemsize
-        elif _begins(name, ("Softmax", "SafeSoftmax")):
-            shape, dtype = _result_of(node)
-            if not _is_of_scores(node, shape):
-                continue
-            size = math.prod(shape) * dtype.itemsize
-            note.calls += 1
-            note.scores += size
-            note.of_sdpa += size if name.startswith("Safe") else 0
-            note.of_multihead += size if len(shape) == 3 and not name.startswith("Safe") and note.multihead else 0
+        elif _begins(name, ("NativeDropout",)):
+            softmax = node.next_functions[0][0]
+            if softmax is not None and _begins(softmax.name(), _SOFTMAXES):
+                _count_scores(softmax, note, is_dropout=True)
+        elif _begins(name, _SOFTMAXES):
+            _count_scores(node, note)
     return note
+
+
+def _count_scores(softmax: Any, note: said.AttentionKept, is_dropout: bool = False) -> None:
+    """What it keeps of them; `is_dropout`: what the dropout behind it does, its result and a byte for each."""
+    shape, dtype = _result_of(softmax)
+    if not _is_of_scores(softmax, shape):
+        return
+    size = math.prod(shape) * (dtype.itemsize + is_dropout)
+    is_sdpa = softmax.name().startswith("Safe")
+    note.calls += not is_dropout
+    note.scores += size
+    note.of_sdpa += size if is_sdpa else 0
+    note.of_multihead += size if len(shape) == 3 and not is_sdpa and note.multihead else 0
 
 
 @notes.guarded("attention_scores.backward")
