@@ -76,6 +76,7 @@ def _after_torch(torch: ModuleType) -> None:
     from vramfit import apply, diagnose, patch, values, verify
     from vramfit.base import recorder
     from vramfit.observe import (
+        attention_scores,
         autograd_threads,
         collectives,
         job,
@@ -115,6 +116,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("vain_savings", vain_savings.install),
         ("padding", padding.install),
         ("linear_layers", lambda: linear_layers.install(torch)),
+        ("attention_scores", attention_scores.install),
         ("apply", lambda: apply.install(torch)),
         ("patch", lambda: patch.install(torch)),
         ("cut", lambda: cut.install(torch)),

@@ -181,6 +181,17 @@ TEST(JobBuilder, knows_the_largest_network_and_teacher_and_what_the_hooks_advise
   EXPECT_EQ(job.advice, std::vector<std::string>{"masks take 3 MiB"});
 }
 
+TEST(JobBuilder, knows_what_attention_keeps_where_it_keeps_most) {
+  RecordingScript script = two_steps();
+  EXPECT_FALSE(build(script).attention.has_value());
+  script = two_steps();
+  const std::string kinds = R"("of_sdpa":5,"of_multihead":0,"fused":1,"eager":"Bert","why_not":"caps","multihead":0)";
+  script.note((R"({"kind":"attention_kept","scores":900,"calls":2,"spared":100,)" + kinds + "}").c_str());
+  script.note((R"({"kind":"attention_kept","scores":10,"calls":1,"spared":0,)" + kinds + "}").c_str());
+  EXPECT_EQ(build(script).attention,
+            (model::AttentionFacts{Bytes(900), 2, Bytes(5), Bytes(0), Bytes(100), "Bert", "caps"}));
+}
+
 TEST(JobBuilder, notes_of_the_wrong_type_do_no_harm) {
   RecordingScript script = two_steps();
   script.note(R"({"kind":"loader","ordinal":"zero","batch_size":null,"shapes":{"a":1}})");

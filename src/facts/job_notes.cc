@@ -41,6 +41,7 @@ class NoteReader {
     for (const auto& loss : notes.wide_loss) apply_wide_loss(loss);
     for (const auto& made : notes.network_made) apply_network(made);
     for (const auto& teacher : notes.teacher) apply_teacher(teacher);
+    for (const auto& kept : notes.attention_kept) apply_attention(kept);
     for (const auto& advice : notes.advice) job_.advice.push_back(advice.text);
     for (const auto& layers : notes.linear_layers) apply_linear_layers(layers);
   }
@@ -71,6 +72,13 @@ class NoteReader {
   void apply_teacher(const notes::Teacher& told) {
     if (job_.teacher && job_.teacher->weights >= told.bytes) return;
     job_.teacher = model::TeacherFacts{told.class_name, told.bytes, told.is_float};
+  }
+
+  void apply_attention(const notes::AttentionKept& told) {
+    const base::Bytes seen = told.scores + told.spared;
+    if (job_.attention && job_.attention->scores + job_.attention->spared >= seen) return;
+    job_.attention = model::AttentionFacts{told.scores, told.calls, told.of_sdpa, told.of_multihead,
+                                           told.spared, told.eager, told.why_not};
   }
 
   void apply_network(const notes::NetworkMade& told) {

@@ -195,6 +195,17 @@ struct TeacherFacts {
   bool operator==(const TeacherFacts&) const = default;
 };
 
+// What attention keeps for backward in the forward pass with most scores, queries times keys.
+struct AttentionFacts {
+  Bytes scores;  // kept, with what dropout makes of them
+  std::int64_t calls = 0;
+  Bytes of_sdpa, of_multihead;  // of the scores: see python/vramfit/contract/notes.py
+  Bytes spared;                 // that fused kernels do not keep
+  std::string eager = {};       // class of a model of transformers that attends eagerly
+  std::string why_not = {};     // why it has to
+  bool operator==(const AttentionFacts&) const = default;
+};
+
 // A network that is trained, and what adapters of rank 8 in its linear layers would leave to train. Numbers, not bytes.
 struct LinearLayers {
   std::int64_t trained = 0, frozen = 0;  // that an optimizer has, and has not
@@ -236,6 +247,7 @@ struct Job {
   bool validates_with_gradients = false;  // forwards of evaluation ran with gradients on
   std::optional<GatheredFacts> gathered;
   std::optional<WideLoss> wide_loss;
+  std::optional<AttentionFacts> attention;
   std::optional<LinearLayers> linear_layers;  // of the network with most to train
   std::optional<KeptTrainingTensors> kept_from_training;
   std::optional<TeacherFacts> teacher;  // the largest

@@ -172,6 +172,7 @@ constexpr TechniqueSchema kTechniques[] = {
      .meaning = "adapters of low rank are trained in linear layers, whose weights stand still",
      .settings = kLora,
      .since = 2},
+    {.id = "attention", .meaning = "attention in fused kernels, which keep no scores", .since = 2},
     {.id = "half_weights", .meaning = "weights, gradients and the optimizer's state in bfloat16", .since = 2}};
 
 int needed_version_of(const Change& change, const TechniqueSchema& technique) {

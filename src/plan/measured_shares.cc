@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 namespace vramfit::plan {
+namespace {
+
+double divide(double with, double without) { return without > 0 ? with / without : 1; }
+
+}  // namespace
 
 const model::StagePeak* find_same_moment(const std::vector<model::StagePeak>& moments, const model::StagePeak& moment) {
   for (const model::StagePeak& other : moments) {
@@ -23,6 +28,14 @@ bool is_measured_by(std::string_view key, std::string_view technique) {
 
 double share_of(base::Bytes with, base::Bytes without) {
   return without > base::Bytes(0) ? static_cast<double>(with.count()) / static_cast<double>(without.count()) : 1;
+}
+
+void scale_work_to(const model::StepWork& with, const model::StepWork& without, model::StepWork& work) {
+  for (std::size_t i = 0; i < work.macs.size(); ++i) work.macs[i] *= divide(with.macs[i], without.macs[i]);
+  work.matmul_bytes *= divide(with.matmul_bytes, without.matmul_bytes);
+  work.other_bytes *= divide(with.other_bytes, without.other_bytes);
+  work.launches *= divide(with.launches, without.launches);
+  work.optimizer_launches *= divide(with.optimizer_launches, without.optimizer_launches);
 }
 
 }  // namespace vramfit::plan

@@ -42,6 +42,7 @@ TEST(PlanCheck, what_the_techniques_write_is_right) {
            {"lora", {}},
            {"lora", {{"rank", std::int64_t{16}}, {"alpha", 32.0}, {"weights", std::string("bfloat16")}}},
            {"half_weights", {}},
+           {"attention", {}},
            {"loader_options", {{"num_workers", std::int64_t{0}}}}}) {
     EXPECT_TRUE(check(change)) << change.technique;
   }
@@ -100,6 +101,7 @@ TEST(PlanCheck, a_senseless_setting_is_refused_with_its_place) {
            {"lora", {{"alpha", 0.0}}},
            {"lora", {{"weights", std::string("int4")}}},
            {"half_weights", {{"dtype", std::string("bfloat16")}}},
+           {"attention", {{"kernel", std::string("flash")}}},
            {"magic", {}}}) {
     const auto checked = check(change);
     ASSERT_FALSE(checked) << change.technique;

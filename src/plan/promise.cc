@@ -92,7 +92,7 @@ struct Row {
   Promise (*promise)(const Change&);
 };
 
-constexpr std::array<Row, 23> kPromises = {{{"allocator", exact},
+constexpr std::array<Row, 24> kPromises = {{{"allocator", exact},
                                             {"autocast", promise_of_autocast},
                                             {"batch_size", promise_of_batch_size},
                                             {"checkpoint", exact},
@@ -114,7 +114,8 @@ constexpr std::array<Row, 23> kPromises = {{{"allocator", exact},
                                             {"zero_grad_set_to_none", promise_of_zero_grad},
                                             {"smaller_model", promise_of_network},
                                             {"int4_weights", promise_of_int4_weights},
-                                            {"half_teacher", promise_of_half_teacher}}};
+                                            {"half_teacher", promise_of_half_teacher},
+                                            {"attention", promise_of_sums}}};
 
 }  // namespace
 

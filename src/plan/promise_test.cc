@@ -91,6 +91,13 @@ TEST(Promise, weights_in_half_are_compared) {
   EXPECT_FALSE(promise.exact);
 }
 
+TEST(Promise, fused_attention_rounds) {
+  const Promise promise = find_promise(Change{"attention", {}});
+  EXPECT_EQ(promise.at_most, Sameness::kRounding);
+  EXPECT_EQ(promise.outputs, 0) << "compared by the training";
+  EXPECT_FALSE(promise.exact);
+}
+
 TEST(Promise, eight_bits_of_another_optimizer_are_another_training) {
   const Change adam{"optimizer", {{"name", std::string("bitsandbytes.optim.AdamW8bit")}}};
   const Change lion{"optimizer", {{"name", std::string("bitsandbytes.optim.Lion8bit")}}};

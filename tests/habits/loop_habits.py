@@ -85,6 +85,13 @@ SGD = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)\n"
 ADAM = "optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)\n"
 SCALED = "optimizer.zero_grad(); scaler.scale(loss).backward(); {}; scaler.step(optimizer); scaler.update()"
 
+ATTENDS = """
+attention = nn.MultiheadAttention(3, 1, dropout={}).to("cuda"); kept["attention"] = attention
+optimizer = torch.optim.SGD([*model.parameters(), *attention.parameters()], lr=0.1)"""
+ATTENDED = """
+            tokens, _ = attention(*3 * [model(x)[:, None]])
+            loss = F.mse_loss(tokens[:, 0], y)"""
+
 HABITS = [
     Habit("plain", _loop()),
     Habit("AdamW", _loop(make=ADAM)),
@@ -540,5 +547,29 @@ for epoch in range(2):
             optimizer.zero_grad(); loss.backward(); optimizer.step()
             seen['types'].append(str((torch.eye(3, device='cuda') @ torch.eye(3, device='cuda')).dtype))""",
         ),
+    ),
+    Habit("attention", _loop(make=ATTENDS.format(0.0), loss=ATTENDED)),
+    Habit("attention, dropout of its scores", _loop(make=ATTENDS.format(0.2), loss=ATTENDED)),
+    Habit(
+        "attention, its weights in the loss",
+        _loop(
+            make=ATTENDS.format(0.0),
+            loss="""
+            tokens, weights = attention(*3 * [model(x)[:, None]])
+            loss = F.mse_loss(tokens[:, 0], y) + 0.1 * weights.square().mean()""",
+        ),
+    ),
+    Habit(
+        "attention, gradient penalty",
+        _loop(
+            make=ATTENDS.format(0.0),
+            loss=ATTENDED
+            + """
+            loss = loss + torch.autograd.grad(loss, attention.in_proj_weight, create_graph=True)[0].square().sum()""",
+        ),
+    ),
+    Habit(
+        "scaled_dot_product_attention without heads",
+        _loop(loss="out = model(x)[None]; loss = F.mse_loss(F.scaled_dot_product_attention(out, out, out)[0], y)"),
     ),
 ]

@@ -31,6 +31,7 @@ TECHNIQUES: dict[str, tuple[dict[str, Any], ...]] = {
     "zero_grad": ({"id": "zero_grad_set_to_none"},),
     "lora": ({"id": "lora", "rank": 1},),
     "half_weights": ({"id": "half_weights"},),
+    "attention": ({"id": "attention"},),
     "fp16+micro_batch": ({"id": "autocast", "dtype": "float16", "scaler": True}, FOUR),
 }
 # How far the update of the weights may be from what it is without the technique, as a share of that update.
@@ -48,6 +49,7 @@ PROMISES = {
     "zero_grad": 0.0,
     "lora": 0.0,
     "half_weights": 0.25,
+    "attention": 1e-3,
     "fp16+micro_batch": 0.05,
 }
 OWN = {"float16": "fp16", "bfloat16": "bf16"}

@@ -55,6 +55,10 @@ QUICK = [
     ("lora", "AveragedModel per iteration"),
     ("half_weights", "AdamW"),
     ("half_weights", "enabled GradScaler without autocast"),
+    ("attention", "attention"),
+    ("attention", "attention, dropout of its scores"),
+    ("attention", "attention, its weights in the loss"),
+    ("attention", "scaled_dot_product_attention without heads"),
     ("zero_grad", "zero_grad(set_to_none=False), a branch that ends"),
 ]
 

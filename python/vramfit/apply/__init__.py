@@ -46,6 +46,7 @@ _KNOWN = (
     "half_teacher",
     "lora",
     "half_weights",
+    "attention",
 )
 _OF_EVALUATION = (
     "no_grad_validation",

@@ -28,6 +28,8 @@ def missed(technique: str, options: dict[str, Any]) -> str:
         return "the script made no optimizer for a network's weights"
     if technique == "optimizer":
         return "no optimizer that the script made takes these options"
+    if technique == "attention" and position.trained:
+        return "no attention was called that a fused kernel could work out and does not"
     if technique == "smaller_model":
         return _missed_network(str(options["from"]))
     return ""

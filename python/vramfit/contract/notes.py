@@ -144,6 +144,20 @@ class Teacher(Note, kind="teacher"):
     is_float: bool  # in 32 bits
 
 
+class AttentionKept(Note, kind="attention_kept"):
+    """What the attention of a forward pass keeps for backward: scores, or nothing of them where a kernel is fused."""
+
+    scores: Bytes  # of queries times keys, with what dropout makes of them
+    calls: int  # that kept them
+    of_sdpa: Bytes  # of the scores: of scaled_dot_product_attention without a fused kernel
+    of_multihead: Bytes  # of the scores: maybe of MultiheadAttention that was asked for its weights
+    spared: Bytes  # scores that fused kernels did not keep
+    fused: int  # calls of those
+    eager: str  # class of a model of transformers whose attention is eager; may be empty
+    why_not: str  # why that has to stay so; may be empty
+    multihead: int  # modules of MultiheadAttention
+
+
 class Advice(Note, kind="advice"):
     """What a script does that frees no memory, or takes some, and what would: with the job's own figures."""
 

@@ -344,6 +344,7 @@ _WHY_NOT = {
     "half_teacher": "weights and results change their type around each call of the teacher",
     "smaller_model": "which network is made is often an option's or a file's to say",
     "lora": "adapters need layers of their own",
+    "attention": "what attention is given is brought into the shape of fused kernels at each call",
     "half_weights": "inputs and results change their type around each forward",
 }
 

@@ -6,7 +6,7 @@
 namespace vramfit::plan {
 
 std::span<const Technique* const> all_techniques() {
-  static const std::array<const Technique*, 23> kAll = {&micro_batch(),
+  static const std::array<const Technique*, 24> kAll = {&micro_batch(),
                                                         &chunked_loss(),
                                                         &autocast(),
                                                         &checkpoint(),
@@ -28,7 +28,8 @@ std::span<const Technique* const> all_techniques() {
                                                         &int4_weights(),
                                                         &half_teacher(),
                                                         &lora(),
-                                                        &half_weights()};
+                                                        &half_weights(),
+                                                        &attention()};
   return kAll;
 }
 

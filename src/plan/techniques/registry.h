@@ -33,6 +33,7 @@ const Technique& int4_weights();
 const Technique& half_teacher();
 const Technique& lora();
 const Technique& half_weights();
+const Technique& attention();
 
 // Batches of so many samples, smaller or larger, for each optimizer step.
 model::Change batch_of(const model::LoaderFacts& loader, std::int64_t size);

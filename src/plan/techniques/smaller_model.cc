@@ -14,16 +14,6 @@ namespace {
 constexpr double kGuessedShare = 0.7;
 constexpr double kGuessedUncertainty = 0.4;
 
-double divide(double with, double without) { return without > 0 ? with / without : 1; }
-
-void scale_to(const model::StepWork& with, const model::StepWork& without, model::StepWork& work) {
-  for (std::size_t i = 0; i < work.macs.size(); ++i) work.macs[i] *= divide(with.macs[i], without.macs[i]);
-  work.matmul_bytes *= divide(with.matmul_bytes, without.matmul_bytes);
-  work.other_bytes *= divide(with.other_bytes, without.other_bytes);
-  work.launches *= divide(with.launches, without.launches);
-  work.optimizer_launches *= divide(with.optimizer_launches, without.optimizer_launches);
-}
-
 // Of each owner, what a run with the smaller network held of what the script's own did.
 void scale_to(const model::Holdings& with, const model::Holdings& without, model::Holdings& held) {
   for (auto field : {&model::Holdings::weights, &model::Holdings::buffers, &model::Holdings::optimizer,
@@ -99,7 +89,7 @@ class SmallerModel final : public Technique {
       }
       forecast.parameter_share *= share_of(most_gradients(measured->second), most_gradients(job.stage_peaks));
       if (const auto work = job.measured_work.find(measured->first); work != job.measured_work.end()) {
-        scale_to(work->second, job.work, forecast.work);
+        scale_work_to(work->second, job.work, forecast.work);
       }
       forecast.measured_with = measured->first;
       forecast.uncertainty = std::max(forecast.uncertainty, 0.04);
