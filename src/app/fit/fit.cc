@@ -671,8 +671,9 @@ class Fit {
       }
       proofs_.overrule(best.plan, *proof);
       was_overruled_ = true;
-      best.standing = model::PlanStanding::kDoesNotFit;
-      best.reason = kAfterLoop + why_unproven(*proof);
+      const bool is_refused = proof->outcome == plan::Outcome::kRefused;  // so late because it came to light so late
+      best.standing = is_refused ? model::PlanStanding::kTrainsElse : model::PlanStanding::kDoesNotFit;
+      best.reason = (is_refused ? "" : kAfterLoop) + why_unproven(*proof);
       result_.lost.push_back(std::move(best));
       result_.plans.erase(result_.plans.begin());
       result_.cheapest_known = false;

@@ -159,7 +159,7 @@ base::Result<plan::Proof> RunProver::prove(const model::Plan& plan, double secon
   plan::Proof proof = judge(*outcome, plan, phases_);
   if (proof.outcome == plan::Outcome::kFits && whole_steps_) {
     proof.detail = find_missing_steps(outcome->result, plan, *whole_steps_);
-    if (!proof.detail.empty()) proof.outcome = plan::Outcome::kFailed;
+    if (!proof.detail.empty()) proof.outcome = plan::Outcome::kRefused;
   }
   return proof;
 }
