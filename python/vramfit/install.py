@@ -158,8 +158,8 @@ def _look_for_private_names() -> None:
             importing.after_import(module, functools.partial(_look_again, names))
 
 
-def _look_again(names: ModuleType, _: ModuleType) -> None:
-    notes.look_for_names(names)
+def _look_again(names: ModuleType, module: ModuleType) -> None:
+    notes.look_for_names(names, module.__name__)
 
 
 def begin_job() -> None:

@@ -78,9 +78,10 @@ std::optional<FitGoal> find_goal(std::string_view name);
 // Of --goal max-batch.
 struct LargestBatch {
   std::int64_t size = 0;
-  std::int64_t own = 0;      // the script's
-  bool is_exact = false;     // one sample more was run, and did not fit
-  bool is_all_data = false;  // a pass has no more samples
+  std::int64_t own = 0;       // the script's
+  bool is_exact = false;      // one sample more was run, and did not fit
+  bool is_all_data = false;   // a pass may have no more samples: its last batch may be smaller than the others
+  bool is_next_near = false;  // with `is_exact`: one sample more missed by less than the context's uncertainty
   bool operator==(const LargestBatch&) const = default;
 };
 

@@ -30,11 +30,14 @@ std::string describe_batch(const model::LargestBatch& batch, const PlanRow& best
   const std::string which = batch.size == batch.own ? " (the script's own)" : "";
   const std::string peak = fmt::format("{} at the peak, proven by a run", to_string(best.proven->device));
   if (batch.is_exact) {
-    return fmt::format("{}{} is the largest that fits {}: {}; {} was run too, and does not fit", best.plan.name, which,
-                       card, peak, batch.size + 1);
+    const std::string_view next =
+        batch.is_next_near ? "and may fit: that is within the uncertainty of the context's size" : "and does not fit";
+    return fmt::format("{}{} is the largest that fits {}: {}; {} was run too, {}", best.plan.name, which, card, peak,
+                       batch.size + 1, next);
   }
   if (batch.is_all_data) {
-    return fmt::format("{}{} fits {}: {}; a pass over the data has no more samples", best.plan.name, which, card, peak);
+    return fmt::format("{}{} fits {}: {}; a pass over the data may have no more samples", best.plan.name, which, card,
+                       peak);
   }
   return fmt::format("{}{} fits {}: {}; larger ones may", best.plan.name, which, card, peak);
 }

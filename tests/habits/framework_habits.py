@@ -25,6 +25,13 @@ trainer.train()
 seen["steps"] = trainer.state.global_step
 """
 
+# A model that takes what the Trainer would have it divide by, and gives the mean of its batch: as BERT's classifier does.
+_TRAINER_MEAN = (
+    _TRAINER.replace("forward(self, x, y)", "forward(self, x, labels, **more)")
+    .replace("mse_loss(out, y)", "mse_loss(out, labels)")
+    .replace('"y": y', '"labels": y')
+)
+
 _LIGHTNING = """
 import logging, warnings
 warnings.simplefilter("ignore")
@@ -75,6 +82,7 @@ def _of(text: str, count: int = 24, more: str = "") -> str:
 
 HABITS = [
     Habit("HF Trainer", _of(_TRAINER), "transformers"),
+    Habit("HF Trainer, a mean of its own", _of(_TRAINER_MEAN), "transformers"),
     Habit("HF Trainer, odd epochs", _of(_TRAINER, count=21), "transformers"),
     Habit("HF Trainer, bf16", _of(_TRAINER, more="bf16=True"), "transformers"),
     Habit("Lightning", _of(_LIGHTNING), "lightning"),

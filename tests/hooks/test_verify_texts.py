@@ -44,6 +44,8 @@ def test_masks_of_pairs_lose_both_sides_and_other_tensors_none(job: Job) -> None
     assert [batch[name][0] for name in ("ids", "pairs", "image")] == [[2, 16], [2, 1, 16, 16], [2, 3, 32, 32]]
 
 
-@pytest.mark.parametrize("more", ['"wave": torch.ones(64)', '"start_positions": torch.tensor(3)', '"at": torch.tensor(40)'])
+@pytest.mark.parametrize(
+    "more", ['"wave": torch.ones(64)', '"start_positions": torch.tensor(3)', '"at": torch.tensor(40)']
+)
 def test_what_hangs_on_the_length_leaves_the_batch_as_it_is(job: Job, more: str) -> None:
     assert batch_of(job, 64, more)["ids"][0] == [2, 64]

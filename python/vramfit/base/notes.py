@@ -106,9 +106,9 @@ def hook_failed(where: str, error: BaseException) -> None:
     note(said.HookFailed(where=where, type=type(error).__name__, message=str(error), at=place))
 
 
-def look_for_names(names: ModuleType) -> None:
+def look_for_names(names: ModuleType, finished: str = "") -> None:
     """Of a file of vramfit.private, once its library is imported: those that are gone are told in each process."""
-    for each in find_gone(names):
+    for each in find_gone(names, finished):
         gone = said.NameGone(library=each.library, version=each.version, name=each.name, lost=each.lost)
         if any(vars(gone) == vars(known) for known in _state.gone):
             continue

@@ -37,6 +37,12 @@ def _last_of(path: str) -> str:
     return path.rpartition(":")[2].rpartition(".")[2]
 
 
+def _is_there(name: str, finished: str) -> bool:
+    module = sys.modules.get(name)
+    is_begun = getattr(getattr(module, "__spec__", None), "_initializing", False)
+    return module is not None and (not finished or not is_begun or name == finished)
+
+
 class _Private:
     """Never changed: whoever needs it often binds what it gives."""
 
@@ -46,8 +52,12 @@ class _Private:
         self.lost = lost
         self.later = later  # its module is imported where something asks for it
 
-    def is_gone(self) -> bool:
-        known = [path for path in self.paths if path.partition(":")[0] in sys.modules]
+    def known_paths(self, finished: str = "") -> list[str]:
+        return [path for path in self.paths if _is_there(path.partition(":")[0], finished)]
+
+    def is_gone(self, finished: str = "") -> bool:
+        """`finished`: a module that was executed just now. Of others that still are, nobody knows what they will have."""
+        known = self.known_paths(finished)
         if not known:
             return not self.later
         return not any(self._is_at(path) for path in known)
@@ -118,7 +128,7 @@ class Symbol(_Private):
         found = (getattr(library, symbol, None) for symbol in self._symbols)
         return next((ctypes.cast(each, ctypes.c_void_p).value for each in found if each is not None), None)
 
-    def is_gone(self) -> bool:
+    def is_gone(self, finished: str = "") -> bool:
         return "torch" in sys.modules and self.address() is None
 
 
@@ -160,10 +170,13 @@ def _names_in(names: ModuleType) -> Iterator[_Private]:
             yield each
 
 
-def find_gone(names: ModuleType) -> Iterator[Gone]:
-    """Of a file of this package, those that the library of this process has not."""
+def find_gone(names: ModuleType, finished: str = "") -> Iterator[Gone]:
+    """Of a file of this package, those that the library of this process has not; with `finished`, a module that was
+    executed just now, of those alone that have their module by now."""
     library = names.LIBRARY
     version = str(getattr(sys.modules.get(library), "__version__", "")) or sys.version.split()[0]
     for each in _names_in(names):
-        if each.is_gone():
+        if finished and not each.known_paths(finished):
+            continue
+        if each.is_gone(finished):
             yield Gone(library, version, each.name, each.lost)

@@ -196,6 +196,11 @@ void add_largest_batch(const model::Job& job, const plan::Target& target, const 
   result.largest_batch = {model::find_integer(change, "batch_size").value_or(0),
                           model::find_loader(job, "train")->batch_size, result.cheapest_known && !found.is_all_data,
                           found.is_all_data};
+  model::LargestBatch& largest = *result.largest_batch;
+  largest.is_next_near = std::ranges::any_of(found.trials, [&](const Trial& trial) {
+    const auto size = model::find_integer(trial.plan.changes.front(), "batch_size");
+    return size == largest.size + 1 && trial.proof.outcome == Outcome::kBorderline;
+  });
 }
 
 std::string why_unproven(const plan::Proof& proof) {
