@@ -25,7 +25,7 @@ trainer.train()
 seen["steps"] = trainer.state.global_step
 """
 
-# A model that takes what the Trainer would have it divide by, and gives the mean of its batch: as BERT's classifier does.
+# A model that takes what the Trainer would have it divide by, and gives the mean of its batch, as BERT's classifier.
 _TRAINER_MEAN = (
     _TRAINER.replace("forward(self, x, y)", "forward(self, x, labels, **more)")
     .replace("mse_loss(out, y)", "mse_loss(out, labels)")

@@ -118,7 +118,7 @@ STATEFUL = {
     "numpy": ("import numpy; self.draw = numpy.random.rand", "x = x * float(self.draw())"),
     "random": ("import random; self.draw = random.random", "x = x * self.draw()"),
     "a counter of its class": ("pass", "type(self).calls += 1; x = x * self.calls"),
-    "a tensor that it replaces": ("self.last = torch.ones(1)", "x = x * self.last; self.last = x.detach().mean()[None]"),
+    "a tensor that it replaces": ("self.last = torch.ones(1)", "x = x * self.last; self.last = x.detach().mean()"),
 }  # fmt: skip
 STATEFUL_BLOCK = """
     import torch

@@ -2,8 +2,8 @@
 
 A counter that anneals a temperature, a generator of the script's own, a list of losses, what `random` and numpy draw:
 run again in backward, such a forward would compute something else and change them twice. So everything that the
-modules' code can reach by a name is noted before a first run (attributes of the modules and of the script's objects that
-they hold, what their classes' code names among its globals, generators, contents of lists, dictionaries and sets);
+modules' code can reach by a name is noted before a first run (attributes of the modules and of the script's objects
+that they hold, what their classes' code names among its globals, generators, contents of lists, dictionaries and sets);
 what is another after it is put back for the second run, and back again behind that.
 
 Buffers hold memory of the card, which a copy would take once more: a forward that writes to them is refused.
@@ -212,7 +212,7 @@ class _Walk:
                 self.slots.append(_entries(value, lambda _: True) if isinstance(value, dict) else _contents(value))
                 for item in list(value.values() if isinstance(value, dict) else value):
                     self._look_at(item, depth - 1, name)
-        elif isinstance(value, sys.modules["torch"].nn.Module) or isinstance(value, (type, FunctionType, ModuleType)):
+        elif isinstance(value, (sys.modules["torch"].nn.Module, type, FunctionType, ModuleType)):
             return
         elif type(value).__module__.startswith("numpy.random") and hasattr(value, "bit_generator"):
             self._seen.add(id(value))

@@ -401,7 +401,35 @@ class MicroBatch:
 
 # What works with a number of labels; whoever only looks at a tensor asks for its size, its device or its memory.
 _CALCULATING = frozenset(
-    ["div", "true_divide", "__truediv__", "__rtruediv__", "__rdiv__", "mul", "multiply", "__mul__", "__rmul__", "reciprocal", "clamp", "clamp_min", "max", "maximum", "to", "float", "long", "int", "item", "__float__", "__int__", "__index__", "pow", "__pow__", "tolist", "type", "cpu"]
+    [
+        "div",
+        "true_divide",
+        "__truediv__",
+        "__rtruediv__",
+        "__rdiv__",
+        "mul",
+        "multiply",
+        "__mul__",
+        "__rmul__",
+        "reciprocal",
+        "clamp",
+        "clamp_min",
+        "max",
+        "maximum",
+        "to",
+        "float",
+        "long",
+        "int",
+        "item",
+        "__float__",
+        "__int__",
+        "__index__",
+        "pow",
+        "__pow__",
+        "tolist",
+        "type",
+        "cpu",
+    ]
 )
 
 

@@ -56,7 +56,7 @@ class _Private:
         return [path for path in self.paths if _is_there(path.partition(":")[0], finished)]
 
     def is_gone(self, finished: str = "") -> bool:
-        """`finished`: a module that was executed just now. Of others that still are, nobody knows what they will have."""
+        """`finished`: a module that was executed just now. What others that still are will have, nobody knows."""
         known = self.known_paths(finished)
         if not known:
             return not self.later
