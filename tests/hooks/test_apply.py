@@ -1007,3 +1007,30 @@ def test_a_loss_that_is_small_is_no_place_for_chunks(job: Job) -> None:
     finished = job.run(wide(LOSSES["mean"]), {"id": "chunked_loss"}, card=4 << 30)
     assert not finished.of_kind("plan_applied")
     assert "never came to a place" in finished.only("plan_refused")["text"]
+
+
+def test_hooks_that_a_plan_calls_otherwise_are_told(job: Job) -> None:
+    hooked = """
+    import torch
+    from torch import nn
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4), nn.Tanh()), nn.Linear(4, 1)).cuda()
+    HOOK
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(2):
+        model(torch.ones(2, 4, device="cuda")).sum().backward()
+        optimizer.step(); optimizer.zero_grad()
+    """
+    backward = hooked.replace("HOOK", "model[1].register_full_backward_hook(lambda *_: None)")
+    forward = hooked.replace("HOOK", "model[1][0].register_forward_hook(lambda *_: None)")
+    fp16 = {"id": "autocast", "dtype": "float16"}
+    blocks = {"id": "checkpoint", "modules": ["1"]}
+    for script, plan, told in (
+        (backward, fp16, ["backward hooks of modules (Sequential) see gradients times the scale"]),
+        (forward, blocks, ["hooks of modules within 1 are called in both of its runs"]),
+        (forward, fp16, []),
+        (backward, blocks, []),
+    ):
+        finished = job.run(script, plan, card=4 << 30)
+        effects = [note["text"] for note in finished.of_kind("plan_effect")]
+        assert [effect[: len(text)] for effect, text in zip(effects, told, strict=True)] == told

@@ -23,6 +23,7 @@ from vramfit.base import events, notes, process
 from vramfit.base.recorder import BACKWARD, TRAIN
 from vramfit.contract import notes as said
 from vramfit.observe import job, loaders, owners, phases, scopes
+from vramfit.private import torch as of_torch
 
 ID = "autocast"
 
@@ -36,6 +37,8 @@ class Autocast:
         self._wants_scale = bool(options.get("scaler", self._dtype == torch.float16))
         self._loss = LossRegion(torch, self._dtype)
         self.begin()
+
+    _has_told_hooks = False
 
     def in_child(self) -> None:
         self.begin()
@@ -72,6 +75,17 @@ class Autocast:
         self._begin_forward(module)
         scaler = " with a scaled loss" if self._wants_scale else ""
         apply.applied(ID, f"autocast to {str(self._dtype).replace('torch.', '')}{scaler}")
+        self._tell_hooks(module)
+
+    def _tell_hooks(self, module: Any) -> None:
+        """Gradients are unscaled where they reach a leaf: hooks further inside see them as they are on the way."""
+        if not self._wants_scale or self._has_told_hooks:
+            return
+        hooked = [type(part).__name__ for part in module.modules() if of_torch.module_backward_hooks.of(part)]
+        if hooked:
+            self._has_told_hooks = True
+            text = f"backward hooks of modules ({hooked[0]}) see gradients times the scale of the loss, 65536 at first"
+            notes.note(said.PlanEffect(id=ID, text=text))
 
     def enter_again(self, module: Any) -> None:
         """Recomputed in backward, as it was computed."""

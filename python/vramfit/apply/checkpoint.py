@@ -22,7 +22,8 @@ from vramfit import apply
 from vramfit.apply import forwards
 from vramfit.apply.forward_state import ForwardState
 from vramfit.apply.named_modules import NamedModules
-from vramfit.base import events, process
+from vramfit.base import events, notes, process
+from vramfit.contract import notes as said
 from vramfit.observe import scopes
 from vramfit.private import torch as of_torch
 
@@ -151,6 +152,15 @@ def _run_again_in_backward(module: Any, forward: Any, *args: Any, **kwargs: Any)
     return torch.utils.checkpoint.checkpoint(calls, anchor, *leaves, use_reentrant=False, context_fn=contexts)
 
 
+def _tell_hooks(blocks: dict[str, Any]) -> None:
+    for name, block in blocks.items():
+        inside = [part for part in block.modules() if part is not block]
+        if any(of_torch.forward_hooks.of(part) or of_torch.forward_pre_hooks.of(part) for part in inside):
+            text = f"hooks of modules within {name} are called in both of its runs: what they note is there twice"
+            notes.note(said.PlanEffect(id=ID, text=text))
+            return
+
+
 class _State:
     KEEPS = process.ALL
 
@@ -179,6 +189,7 @@ class Checkpoint:
             return
         for block in found.values():
             forwards.replace(block, _run_again_in_backward)
+        _tell_hooks(found)
         config = getattr(scopes.unwrap(module), "config", None)
         if getattr(config, "use_cache", None):
             config.use_cache = False  # a cache filled twice would be wrong; transformers does the same

@@ -49,6 +49,7 @@ forward_hooks = Attribute("torch.nn:Module._forward_hooks", "modules that a scri
 forward_pre_hooks = Attribute(
     "torch.nn:Module._forward_pre_hooks", "modules that a script looks into may be run in tiles"
 )
+module_backward_hooks = Attribute("torch.nn:Module._backward_hooks", "hooks that see scaled gradients are not told of")
 batch_norm = Name("torch.nn.modules.batchnorm:_BatchNorm", "batch norms count checkpointed batches twice", ())
 writes = Attribute("torch:Tensor._version", "averages of weights are not told from copies that are never written")
 backward_hooks = Attribute("torch:Tensor._backward_hooks", "hooks on gradients are not seen by a plan's techniques")
