@@ -30,10 +30,10 @@ std::string describe_batch(const model::LargestBatch& batch, const PlanRow& best
   const std::string which = batch.size == batch.own ? " (the script's own)" : "";
   const std::string peak = fmt::format("{} at the peak, proven by a run", to_string(best.proven->device));
   if (batch.is_exact) {
-    const std::string_view next =
-        batch.is_next_near ? "and may fit: that is within the uncertainty of the context's size" : "and does not fit";
-    return fmt::format("{}{} is the largest that fits {}: {}; {} was run too, {}", best.plan.name, which, card, peak,
-                       batch.size + 1, next);
+    const char* how = batch.is_next_near ? "is sure to fit" : "fits";
+    const char* next = batch.is_next_near ? "is within the uncertainty of the context's size" : "does not fit";
+    return fmt::format("{}{} is the largest that {} {}: {}; {} was run too, and {}", best.plan.name, which, how, card,
+                       peak, batch.size + 1, next);
   }
   if (batch.is_all_data) {
     return fmt::format("{}{} fits {}: {}; a pass over the data may have no more samples", best.plan.name, which, card,

@@ -183,6 +183,21 @@ TEST(FitText, a_fault_of_the_script_is_shown_with_its_line_and_what_to_write) {
   EXPECT_TRUE(fit_verdict_line(result).starts_with("[✗] the script itself has to change"));
 }
 
+TEST(FitText, the_largest_batch_tells_whether_one_more_fails_or_is_near) {
+  FitResult result = found();
+  result.largest_batch = {16, 32, true, false, false};
+  const auto says = [&](const std::string& words) {
+    std::string line = fit_verdict_line(result);
+    while (line.find("\n    ") != std::string::npos) line.replace(line.find("\n    "), 5, " ");
+    return line.find(words) != std::string::npos;
+  };
+  EXPECT_TRUE(says("is the largest that fits"));
+  EXPECT_TRUE(says("17 was run too, and does not fit"));
+  result.largest_batch->is_next_near = true;
+  EXPECT_TRUE(says("is the largest that is sure to fit"));
+  EXPECT_TRUE(says("17 was run too, and is within the uncertainty"));
+}
+
 TEST(FitText, says_which_blocks_are_run_again) {
   FitResult result = found();
   const std::vector<std::string> modules = {"layers.2", "layers.0", "layers.1", "stem", "layers.10"};
