@@ -565,7 +565,6 @@ class Fit {
                             const std::filesystem::path& folder) {
     const auto axes = plan::build_axes(job, target_, techniques);
     RunProver prover(trial_request(), phases_to_see(job), folder, runner_);
-    if (const auto steps = whole_steps_of(*result_.free_run)) prover.expect_steps(*steps);
     plan::SearchOptions options;
     options.budget_seconds = left();
     options.runs_alternatives = request_.budget_is_firm;
@@ -652,7 +651,9 @@ class Fit {
     request.span = span_.of_answer();
     request.span_alone = true;  // the short run was its trial
     RunProver prover(std::move(request), {}, folder, runner_);
-    if (const auto steps = whole_steps_of(*result_.free_run)) prover.expect_steps(*steps);
+    // Of two runs that were joined, only the longer one's count is whole.
+    const auto steps = span_.whole_steps() ? span_.whole_steps() : whole_steps_of(*result_.free_run);
+    if (steps) prover.expect_steps(*steps);
     const double expected = kConfirmFactor * (result_.free_run->wall_seconds + span_.answer_seconds());
     while (!result_.plans.empty() && elapsed() + expected < result_.budget_seconds) {
       model::PlanRow& best = result_.plans.front();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/fit/prover.h"
 #include "job/run_on.h"
 
 namespace vramfit::app {
@@ -42,6 +43,7 @@ job::RunOutcome FitSpan::join(job::RunOutcome shorter, job::RunOutcome longer) {
   const bool is_oom = longer.result.oom && !longer.result.oom->caught;
   if (is_oom || longer.result.interrupted) return longer;
   if (!ran(longer.result) || reach.batches == 0) return shorter;
+  whole_steps_ = whole_steps_of(longer.result);
   answer_.count = reach.batches;
   answer_seconds_ = longer.result.wall_seconds;
   const base::Bytes before = highest(shorter);

@@ -3,6 +3,9 @@
 #ifndef VRAMFIT_APP_FIT_SPAN_H
 #define VRAMFIT_APP_FIT_SPAN_H
 
+#include <cstdint>
+#include <optional>
+
 #include "job/run.h"
 
 namespace vramfit::app {
@@ -24,10 +27,13 @@ class FitSpan {
   // What the answer is confirmed over.
   job::Span of_answer() const { return answer_; }
   double answer_seconds() const { return answer_seconds_; }  // what that took the job as it is
+  // Steps of training that the job takes from its start to its own end; nothing where the long run left some out.
+  std::optional<std::int64_t> whole_steps() const { return whole_steps_; }
 
  private:
   job::Span budget_, trials_, answer_;
   double answer_seconds_ = 0;
+  std::optional<std::int64_t> whole_steps_;
 };
 
 }  // namespace vramfit::app
