@@ -130,3 +130,16 @@ def test_fit_offers_micro_batches_where_they_train_the_same(tmp_path: Path, redu
         (lost,) = [row for row in answer["lost"] if row["equivalence"]]
         assert (lost["standing"], lost["equivalence"]["class"]) == ("trains_else", "other")
         assert "gradients are 0.5 times" in lost["reason"] or "gradients are 0.25 times" in lost["reason"]
+
+
+@pytest.mark.parametrize(
+    ("most", "why"), [(7, "ended in the middle of a batch"), (8, "after 4 optimizer steps instead")]
+)
+def test_fit_refuses_parts_to_a_loop_that_counts_its_batches(tmp_path: Path, most: int, why: str) -> None:
+    script = tmp_path / "train.py"
+    counted = WIDE.replace("{reduction}", "mean").replace("for epoch", "step = 0\nfor epoch")
+    script.write_text(counted + f"        step += 1\n        if step >= {most}:\n            raise SystemExit\n")
+    options = ["--gpu", "rtx3060:1536MiB", "--only", "micro_batch", "--plan-out", str(tmp_path / "plan.json")]
+    code, printed, report = call(tmp_path, "fit", *options, "--", sys.executable, str(script))
+    assert code == 1 and report["fit"]["plans"] == [], printed
+    assert why in " ".join(printed.split())

@@ -36,6 +36,16 @@ bool lost_all_that_fit(const FitResult& result) {
                              [](const model::PlanRow& row) { return row.standing == PlanStanding::kTrainsElse; });
 }
 
+// Where no run of a plan ran out: what the script did not let happen. Empty otherwise.
+std::string only_refusals(const FitResult& result) {
+  const auto has = [&](PlanStanding standing) {
+    return std::ranges::find(result.lost, standing, &model::PlanRow::standing);
+  };
+  const auto refused = has(PlanStanding::kRefused);
+  if (refused == result.lost.end() || has(PlanStanding::kDoesNotFit) != result.lost.end()) return "";
+  return fmt::format("{}: {}", refused->plan.name, refused->reason);
+}
+
 }  // namespace
 
 void set_verdict(const plan::SearchResult& found, bool no_techniques, FitResult& result) {
@@ -50,7 +60,7 @@ void set_verdict(const plan::SearchResult& found, bool no_techniques, FitResult&
     result.reason = nearest_miss(result);
   } else {
     result.verdict = FitVerdict::kNothingFits;
-    if (no_techniques) result.reason = "none of the techniques can be applied to this script";
+    result.reason = no_techniques ? "none of the techniques can be applied to this script" : only_refusals(result);
   }
 }
 
