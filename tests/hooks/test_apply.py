@@ -150,6 +150,12 @@ def test_a_second_run_finds_what_the_first_changed_as_it_was(job: Job, name: str
     assert finished.output()["values"] == plain["values"]
 
 
+def test_a_forward_that_adds_to_a_long_list_is_not_run_again(job: Job) -> None:
+    block = STATEFUL_BLOCK.format(made="self.seen = [0.0] * 5000", changed="self.seen.append(1.0)")
+    finished = job.run(block + training("Block(), nn.Tanh(),"), {"id": "checkpoint", "modules": ["2"]})
+    assert "writes to its own Block.seen" in finished.only("plan_refused")["text"]
+
+
 @pytest.mark.parametrize("made", ["self.register_buffer('mean', torch.zeros(12))", "self.mean = torch.zeros(12)"])
 def test_a_forward_that_writes_to_a_tensor_of_its_own_is_not_run_again(job: Job, made: str) -> None:
     block = STATEFUL_BLOCK.format(

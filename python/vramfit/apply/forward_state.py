@@ -12,6 +12,7 @@ Buffers hold memory of the card, which a copy would take once more: a forward th
 from __future__ import annotations
 
 import collections
+import functools
 import inspect
 import random
 import sys
@@ -26,7 +27,7 @@ from vramfit.private import torch as of_torch
 
 _MISSING = object()
 _DEPTH = 4  # of containers and objects within a module's attributes
-_MOST = 4096  # entries of one container; a longer one is compared by its length alone
+_MOST = 4096  # entries of one container; a longer one whose length changes is not put back
 _SMALL = 1 << 20  # bytes of a tensor that is kept for a second run: the state of a recurrent layer
 _OWN = "_vramfit"  # what our hooks put into modules
 
@@ -163,15 +164,21 @@ def _names_in(code: CodeType) -> Iterator[str]:
             yield from _names_in(constant)
 
 
+@functools.cache
+def _names_of_any_module() -> frozenset[str]:
+    return frozenset(vars(sys.modules["torch"].nn.Module()))
+
+
 class _Walk:
     def __init__(self, module: Any) -> None:
         torch = sys.modules["torch"]
         self.slots: list[_Slot] = []
         self.tensors: list[tuple[str, Any, int]] = []  # names, references and counts of writes
+        self.long_ones: list[tuple[str, Any, int]] = []  # containers, and their lengths
         self._seen: set[int] = set()
         self._generator = torch.Generator
         self._equal = torch.equal
-        self._base = vars(torch.nn.Module())
+        self._base = _names_of_any_module()
         kinds = set()
         for part in module.modules():
             kinds.add(type(part))
@@ -208,7 +215,9 @@ class _Walk:
             self.slots.append(_state(value.get_state, value.set_state, self._equal))
         elif type(value) is dict or isinstance(value, (list, set, collections.deque)):
             self._seen.add(id(value))
-            if len(value) <= _MOST:
+            if len(value) > _MOST:
+                self.long_ones.append((name, value, len(value)))
+            else:
                 self.slots.append(_entries(value, lambda _: True) if isinstance(value, dict) else _contents(value))
                 for item in list(value.values() if isinstance(value, dict) else value):
                     self._look_at(item, depth - 1, name)
@@ -257,7 +266,7 @@ class ForwardState:
     def __init__(self, module: Any, without: list[Any]) -> None:
         """`without`: parts whose buffers somebody else takes care of."""
         walk = _Walk(module)
-        self._slots, self._tensors = walk.slots, walk.tensors
+        self._slots, self._tensors, self._long_ones = walk.slots, walk.tensors, walk.long_ones
         left_out = {id(part) for part in without}
         self._buffers = [
             (part, name, weakref.ref(buffer), of_torch.writes.of(buffer, 0))
@@ -267,10 +276,11 @@ class ForwardState:
         self._restores: list[_Restore] = []
 
     def settle(self) -> str:
-        """After the first run: the name of a tensor that it wrote to in place, or nothing."""
+        """After the first run: the name of what it wrote to in place and is not put back, or nothing."""
         self._restores = [restore for slot in self._slots if (restore := slot()) is not None]
         written = [name for name, tensor, writes in self._tensors if of_torch.writes.of(tensor(), writes) != writes]
-        self._slots, self._tensors = [], []
+        written += [name for name, container, length in self._long_ones if len(container) != length]
+        self._slots, self._tensors, self._long_ones = [], [], []
         if written:
             return written[0]
         for part, name, buffer, writes in self._buffers:
