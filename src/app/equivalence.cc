@@ -16,6 +16,12 @@ using facts::PlanEffect;
 using facts::Tensors;
 using facts::TrainingRecord;
 using facts::TrainingStep;
+std::map<int, int> count_steps(const TrainingRecord& record) {
+  std::map<int, int> counts;
+  for (const TrainingStep& step : record.steps) counts[step.optimizer] = std::max(counts[step.optimizer], step.number);
+  return counts;
+}
+
 namespace {
 
 using model::Equivalence;
@@ -44,12 +50,6 @@ const TrainingStep* find_step(const TrainingRecord& record, const TrainingStep& 
     return step.optimizer == like.optimizer && step.number == like.number;
   });
   return found == record.steps.end() ? nullptr : &*found;
-}
-
-std::map<int, int> count_steps(const TrainingRecord& record) {
-  std::map<int, int> counts;
-  for (const TrainingStep& step : record.steps) counts[step.optimizer] = std::max(counts[step.optimizer], step.number);
-  return counts;
 }
 
 std::string percent(double share) {

@@ -21,6 +21,9 @@ model::Equivalence compare_runs(const facts::TrainingRecord& without, const fact
 // Whether both runs began with the same weights and had seen the same samples at each step.
 bool saw_the_same(const facts::TrainingRecord& without, const facts::TrainingRecord& with);
 
+// By optimizer, how many steps it took.
+std::map<int, int> count_steps(const facts::TrainingRecord& record);
+
 model::Equivalence not_compared(std::string why);
 
 }  // namespace vramfit::app

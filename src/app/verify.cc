@@ -40,24 +40,11 @@ std::string why_it_failed(const job::RunOutcome& outcome) {
   return result.oom ? "it ran out of memory" : result.reason;
 }
 
-bool accumulates(const Change& change) {
-  return change.technique == "micro_batch" && model::find_integer(change, "accumulate").value_or(1) > 1;
-}
-
-// That the first optimizer took.
-int count_steps(const facts::TrainingRecord& record) {
-  int most = 0;
-  for (const facts::TrainingStep& step : record.steps) {
-    if (step.optimizer == 0) most = std::max(most, step.number);
-  }
-  return most;
-}
-
 // The sizes that the script and the plan have.
 SmallPlan keep_whole(const Plan& plan) {
   SmallPlan whole{plan, {}};
   for (const Change& change : plan.changes) {
-    if (accumulates(change)) whole.first.group = static_cast<int>(*model::find_integer(change, "micro_batch"));
+    if (plan::accumulates(change)) whole.first.group = static_cast<int>(*model::find_integer(change, "micro_batch"));
   }
   return whole;
 }
@@ -69,7 +56,7 @@ SmallPlan shrink(const Plan& plan) {
   small.first.samples = kSamplesWithoutMicroBatches;
   small.first.tokens = kTokens;
   for (Change& change : small.plan.changes) {
-    if (!accumulates(change)) continue;
+    if (!plan::accumulates(change)) continue;
     const auto size = std::min(model::find_integer(change, "micro_batch").value_or(1), kSamplesInMicroBatch);
     const auto count = std::min(*model::find_integer(change, "accumulate"), kMostMicroBatches);
     change.settings["micro_batch"] = size;
@@ -143,7 +130,8 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
     return Verified{not_compared("the job as it is, with values computed: " + without->obstacle), false};
   }
   first.seconds = 0;
-  if (const int taken = count_steps(without->record); taken > 0) first.steps = std::min(first.steps, taken);
+  const auto taken = count_steps(without->record);
+  if (const auto own = taken.find(0); own != taken.end()) first.steps = std::min(first.steps, own->second);
   say(fmt::format("computing {} steps with {}", first.steps, plan.name));
   const auto with = run(first, &small.plan, left());
   if (!with) return std::unexpected(with.error());

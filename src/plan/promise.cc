@@ -14,8 +14,6 @@ Promise exact(const Change&) { return {}; }
 // The same terms, added up in another order.
 Promise promise_of_sums(const Change&) { return {Sameness::kRounding, kRoundingShare, false, "", false, false}; }
 
-bool accumulates(const Change& change) { return model::find_integer(change, "accumulate").value_or(1) > 1; }
-
 Promise promise_of_micro_batch(const Change& change) {
   Promise promise{Sameness::kRounding, kRoundingShare, false, "", true, false};
   if (!accumulates(change)) promise.meant = "batches of another size";
@@ -119,6 +117,10 @@ constexpr std::array<Row, 24> kPromises = {{{"allocator", exact},
 
 }  // namespace
 
+bool accumulates(const Change& change) {
+  return change.technique == "micro_batch" && model::find_integer(change, "accumulate").value_or(1) > 1;
+}
+
 bool is_eight_bit(const Change& change) {
   const std::string name = model::find_text(change, "name").value_or("");
   return change.technique == "optimizer" && name.find("Adam") != std::string::npos && name.ends_with("8bit");
@@ -137,13 +139,10 @@ Promise find_promise(const Change& change) {
 
 Promise find_promise(const model::Plan& plan) {
   Promise whole;
-  const auto splits_batches = [](const Change& change) {
-    return change.technique == "micro_batch" && accumulates(change);
-  };
-  const bool splits = std::ranges::any_of(plan.changes, splits_batches);
+  const bool splits = std::ranges::any_of(plan.changes, accumulates);
   for (const Change& change : plan.changes) {
     // Beside the micro-batches of the training, those of another loader are of an evaluation.
-    if (splits && change.technique == "micro_batch" && !splits_batches(change)) continue;
+    if (splits && change.technique == "micro_batch" && !accumulates(change)) continue;
     const Promise one = find_promise(change);
     whole.at_most = std::max(whole.at_most, one.at_most);
     whole.share = std::max(whole.share, one.share);

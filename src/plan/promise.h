@@ -31,6 +31,8 @@ struct Promise {
 
 // Moments of Adam in 8 bits, which bitsandbytes keeps.
 bool is_eight_bit(const model::Change& change);
+// Whether it gives a batch in parts whose gradients add up to one step.
+bool accumulates(const model::Change& change);
 
 // Of a technique that is not in the table: nothing is known, so it has to be compared.
 Promise find_promise(const model::Change& change);

@@ -36,9 +36,8 @@ class Autocast:
         self._dtype = getattr(torch, str(options.get("dtype", "bfloat16")))
         self._wants_scale = bool(options.get("scaler", self._dtype == torch.float16))
         self._loss = LossRegion(torch, self._dtype)
+        self._has_told_hooks = False
         self.begin()
-
-    _has_told_hooks = False
 
     def in_child(self) -> None:
         self.begin()

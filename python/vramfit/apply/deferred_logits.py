@@ -12,24 +12,8 @@ from typing import Any
 
 import torch
 
+from vramfit.apply.shells import METADATA
 from vramfit.private import torch as of_torch
-
-# Answered by the shell, which has shape, type and device, and no memory.
-_OF_THE_SHELL = {
-    torch.Tensor.size,
-    torch.Tensor.dim,
-    torch.Tensor.numel,
-    torch.Tensor.element_size,
-    torch.Tensor.is_floating_point,
-    torch.Tensor.shape.__get__,
-    torch.Tensor.ndim.__get__,
-    torch.Tensor.dtype.__get__,
-    torch.Tensor.device.__get__,
-    torch.Tensor.is_cuda.__get__,
-    torch.Tensor.layout.__get__,
-    torch.Tensor.is_sparse.__get__,
-}
-
 
 # A loss that took the rows has no whole tensor in its graph whose gradient these could give.
 _OF_ITS_GRADIENT = (
@@ -118,7 +102,7 @@ class Deferred(torch.Tensor):
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if function in _OF_THE_SHELL:
+        if function in METADATA:
             with of_torch.without_function.get()():
                 return function(*args, **kwargs)
         if isinstance(args[0] if args else None, Deferred) and args[0].layer.whole is None:

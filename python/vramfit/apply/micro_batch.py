@@ -320,6 +320,8 @@ class MicroBatch:
     # -- trainers that can do it themselves
 
     def hugging_face(self, module: Any) -> None:
+        from vramfit.apply import trainer_divisor  # which needs torch
+
         trainer = module.Trainer
         original = trainer.__init__
 
@@ -340,7 +342,8 @@ class MicroBatch:
             if hasattr(trainer_self, "create_accelerator_and_postprocess"):
                 trainer_self.create_accelerator_and_postprocess()  # the Accelerator keeps its own count
             self.framework_accumulates = True
-            self._divide_means(trainer_self, settings.gradient_accumulation_steps // self.accumulate)
+            has_own_parts = settings.gradient_accumulation_steps > self.accumulate
+            trainer_divisor.divide_means(trainer_self, has_own_parts, self._refuse)
             self.loaders = []
             apply.applied(
                 ID,
@@ -349,26 +352,6 @@ class MicroBatch:
             )
 
         trainer.__init__ = init
-
-    def _divide_means(self, trainer: Any, accumulated: int) -> None:
-        """The Trainer leaves it to a model that takes further arguments to divide its loss by the labels of all parts
-        (num_items_in_batch). Many take them and give the mean of their own part: gradients would be those of sums."""
-        original = trainer.compute_loss
-
-        @functools.wraps(original)
-        def compute_loss(*args: Any, **kwargs: Any) -> Any:
-            given = kwargs.get("num_items_in_batch")
-            if not isinstance(given, self._torch.Tensor):
-                return original(*args, **kwargs)
-            watched = kwargs["num_items_in_batch"] = given.as_subclass(_watching_class(self._torch))
-            loss = original(*args, **kwargs)
-            if not watched.__dict__.get("_vramfit_used") and getattr(trainer, "model_accepts_loss_kwargs", False):
-                if accumulated > 1:
-                    self._refuse("the script accumulates in a Trainer whose model does not divide by all labels")
-                trainer.model_accepts_loss_kwargs = False  # the Trainer divides by the number of parts then
-            return loss
-
-        trainer.compute_loss = compute_loss
 
     def lightning(self, module: Any) -> None:
         original = module.Trainer.__init__
@@ -397,57 +380,6 @@ class MicroBatch:
             return given
 
         of_lightning.request_loader.put(module, request)
-
-
-# What works with a number of labels; whoever only looks at a tensor asks for its size, its device or its memory.
-_CALCULATING = frozenset(
-    [
-        "div",
-        "true_divide",
-        "__truediv__",
-        "__rtruediv__",
-        "__rdiv__",
-        "mul",
-        "multiply",
-        "__mul__",
-        "__rmul__",
-        "reciprocal",
-        "clamp",
-        "clamp_min",
-        "max",
-        "maximum",
-        "to",
-        "float",
-        "long",
-        "int",
-        "item",
-        "__float__",
-        "__int__",
-        "__index__",
-        "pow",
-        "__pow__",
-        "tolist",
-        "type",
-        "cpu",
-    ]
-)
-
-
-@functools.cache
-def _watching_class(torch: Any) -> Any:
-    """Of tensors that know whether somebody worked with them; what comes of it is an ordinary tensor."""
-
-    class Watched(torch.Tensor):  # type: ignore[misc, name-defined]
-        @classmethod
-        def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            with of_torch.without_function():
-                for argument in args:
-                    if isinstance(argument, cls) and getattr(function, "__name__", "") in _CALCULATING:
-                        argument.__dict__["_vramfit_used"] = True
-                plain = [a.as_subclass(torch.Tensor) if isinstance(a, cls) else a for a in args]
-                return function(*plain, **(kwargs or {}))
-
-    return Watched
 
 
 def _put_off_averages(torch: Any, technique: MicroBatch) -> None:

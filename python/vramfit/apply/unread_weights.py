@@ -14,25 +14,11 @@ from typing import Any
 
 import torch
 
+from vramfit.apply.shells import METADATA
 from vramfit.private import torch as of_torch
 
 # What may be asked of them without their being read.
-_OF_THE_SHELL = {
-    torch.Tensor.size,
-    torch.Tensor.dim,
-    torch.Tensor.numel,
-    torch.Tensor.element_size,
-    torch.Tensor.is_floating_point,
-    torch.Tensor.shape.__get__,
-    torch.Tensor.ndim.__get__,
-    torch.Tensor.dtype.__get__,
-    torch.Tensor.device.__get__,
-    torch.Tensor.is_cuda.__get__,
-    torch.Tensor.layout.__get__,
-    torch.Tensor.is_sparse.__get__,
-    torch.Tensor.requires_grad.__get__,
-    torch.Tensor.grad_fn.__get__,
-}
+_OF_THE_SHELL = METADATA | {torch.Tensor.requires_grad.__get__, torch.Tensor.grad_fn.__get__}
 _AS_THEY_ARE = (torch.Tensor.detach, torch.Tensor.detach_, torch.Tensor.contiguous)
 
 

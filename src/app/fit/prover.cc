@@ -8,6 +8,7 @@
 
 #include "ingest/plan_file.h"
 #include "model/snapshot_line.h"
+#include "plan/promise.h"
 
 namespace vramfit::app {
 namespace {
@@ -33,6 +34,15 @@ plan::Outcome outcome_of(model::Verdict verdict) {
   return plan::Outcome::kFailed;
 }
 
+// That a phase took; nothing where the run did not come to it.
+std::optional<std::int64_t> steps_of(const model::RunResult& result, std::string_view phase) {
+  std::optional<std::int64_t> steps;
+  for (const model::PhaseResult& seen : result.phases) {
+    if (seen.name == phase) steps = std::max(steps.value_or(0), seen.steps);
+  }
+  return steps;
+}
+
 // Why a run that ended well proves nothing; empty when it does.
 std::string find_gap(const job::RunOutcome& outcome, const model::Plan& plan, const PhaseSteps& phases) {
   const auto applied = ids_of(outcome.facts->told.plan_applied);
@@ -42,11 +52,8 @@ std::string find_gap(const job::RunOutcome& outcome, const model::Plan& plan, co
     }
   }
   for (const auto& [phase, steps_without] : phases) {
-    std::int64_t steps = -1;
-    for (const model::PhaseResult& seen : outcome.result.phases) {
-      if (seen.name == phase) steps = std::max(steps, seen.steps);
-    }
-    if (steps < 0) return fmt::format("the run ended before phase {}", phase);
+    const auto steps = steps_of(outcome.result, phase);
+    if (!steps) return fmt::format("the run ended before phase {}", phase);
     if (steps == 0 && steps_without > 0 && phase == "train") return "no optimizer step was taken in this run";
   }
   return "";
@@ -74,20 +81,10 @@ std::string line_that_ran_out(const model::RunResult& result) {
   return fmt::format("{}:{}", std::filesystem::path(told->file).filename().string(), told->line);
 }
 
-std::int64_t training_steps(const model::RunResult& result) {
-  std::int64_t steps = 0;
-  for (const model::PhaseResult& seen : result.phases) {
-    if (seen.name == "train") steps = std::max(steps, seen.steps);
-  }
-  return steps;
-}
-
 // A loop that ends by a count of batches ends too soon where a batch is given in parts.
 std::string find_missing_steps(const model::RunResult& result, const model::Plan& plan, std::int64_t wanted) {
-  const model::Change* parts = model::find_change(plan, "micro_batch");
-  const bool accumulates = parts != nullptr && model::find_integer(*parts, "accumulate").value_or(1) > 1;
-  const std::int64_t steps = training_steps(result);
-  if (!accumulates || !result.reach.whole || steps == wanted) return "";
+  const std::int64_t steps = steps_of(result, "train").value_or(0);
+  if (std::ranges::none_of(plan.changes, plan::accumulates) || !result.reach.whole || steps == wanted) return "";
   return fmt::format("it ends after {} optimizer steps instead of {}: the script counts batches itself", steps, wanted);
 }
 
@@ -128,7 +125,7 @@ plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const
 
 std::optional<std::int64_t> whole_steps_of(const model::RunResult& result) {
   if (!result.reach.whole) return std::nullopt;
-  return training_steps(result);
+  return steps_of(result, "train").value_or(0);
 }
 
 PhaseSteps phases_to_see(const model::Job& job) {
