@@ -69,7 +69,21 @@ def _find(torch: Any, name: str) -> Callable[[], Any] | None:
         return None if target is None else lambda: target
     if importlib.util.find_spec(module.split(".")[0]) is None:
         return None
-    return lambda: getattr(importlib.import_module(module), kind)
+    return lambda: _of_package(module, kind)
+
+
+def _of_package(module: str, kind: str) -> Any:
+    """Ends the job where the package lacks the class, or can't be imported: that is no fault of the script's."""
+    try:
+        package = importlib.import_module(module)
+    except Exception as error:
+        apply.refused(ID, f"{module} can't be imported: {error!r}")
+        raise
+    found = getattr(package, kind, None)
+    if found is None:
+        classes = [name for name, value in vars(package).items() if isinstance(value, type)]
+        apply.refused(ID, f"{module} has no {kind}{near_names.instead_of(kind, classes)}")
+    return found
 
 
 def _replace(torch: Any, find: Callable[[], Any], options: dict[str, Any]) -> None:
