@@ -58,6 +58,7 @@ class NoteReader {
     facts.ordinal = static_cast<int>(told.ordinal);
     facts.batch_size = told.batch_size.value_or(0);
     facts.batches = told.batches.value_or(0);
+    facts.samples = told.samples.value_or(0);
     facts.phase = told.phase;
     for (const notes::TensorShape& tensor : told.shapes) facts.shapes.push_back(tensor.shape);
     loaders_[facts.ordinal] = std::move(facts);

@@ -249,6 +249,7 @@ model::FitResult read_fit(const json& row) {
     return model::TechniqueRow{text(technique, "id"), text(technique, "standing"), text(technique, "reason")};
   });
   fit.cheapest_known = row.value("cheapest_known", false);
+  fit.only_foreseen = row.value("only_foreseen", std::size_t{0});
   fit.plan_file = text(row, "plan_file");
   fit.prove_command = text(row, "prove_command");
   fit.train_command = text(row, "train_command");

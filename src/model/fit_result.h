@@ -156,6 +156,7 @@ struct FitResult {
   double seconds = 0, budget_seconds = 0;
   int runs = 0;
   std::size_t candidates = 0, ruled_out = 0;
+  std::size_t only_foreseen = 0;  // cheaper than the best plan, and too large by the prediction alone: not run
 };
 
 }  // namespace vramfit::model

@@ -129,6 +129,7 @@ std::string fit_to_json(const model::FitResult& result, std::string_view version
                       {"front", plans_json(result.front)},
                       {"techniques", techniques_json(result)},
                       {"cheapest_known", result.cheapest_known},
+                      {"only_foreseen", result.only_foreseen},
                       {"interrupted", result.was_interrupted},
                       {"plan_file", or_null(result.plan_file)},
                       {"prove_command", or_null(result.prove_command)},

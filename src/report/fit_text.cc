@@ -414,8 +414,10 @@ std::string describe_ending(const FitResult& result) {
                                                                     : "a better plan may exist";
   if (result.was_interrupted) return fmt::format("; interrupted, so {}", what);
   if (!result.cheapest_known) return fmt::format("; the search ended early, so {} (--budget SECONDS)", what);
-  return result.goal == model::FitGoal::kSameTraining ? "; nothing cheaper is left that could fit"
-                                                      : "; nothing better is left that could fit";
+  const char* better = result.goal == model::FitGoal::kSameTraining ? "cheaper" : "better";
+  if (result.only_foreseen == 0) return fmt::format("; nothing {} is left that could fit", better);
+  return fmt::format("; {} {} ones were not run, which are too large by the forecast alone", result.only_foreseen,
+                     better);
 }
 
 void add_effort(std::string& text, const FitResult& result, std::int64_t number) {

@@ -34,6 +34,11 @@ std::string verify_to_text(const model::VerifyResult& result, const TextOptions&
   std::string text = wrap(line, kPageWidth, 4) + "\n";
   add_paragraph(text, "What differs", found.differences);
   add_paragraph(text, "What the plan says that it changes", found.effects);
+  if (found.checked && found.steps > 0) {
+    add_paragraph(text, "Not compared",
+                  {fmt::format("steps after the first {}: a loss, a schedule or a mask that changes later", found.steps),
+                   "dropout, which both runs go without"});
+  }
   std::string effort =
       fmt::format("{} runs in {:.1f} s, with values computed on the CPU and few samples", result.runs, result.seconds);
   if (found.checked && found.steps > 0) {

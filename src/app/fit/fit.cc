@@ -107,7 +107,16 @@ class Fit {
     aim_at(0);
   }
 
+  // A Ctrl-C is an answer: what was found by then.
   Result<FitResult> run() {
+    auto searched = run_all();
+    if (searched || searched.error().code != ErrorCode::kInterrupted) return searched;
+    conclude(FitVerdict::kInterrupted, "");
+    return finish();
+  }
+
+ private:
+  Result<FitResult> run_all() {
     if (is_card_too_small()) return finish();
     auto as_is = run_as_is();
     if (!as_is) return std::unexpected(as_is.error());
@@ -126,7 +135,6 @@ class Fit {
     return finish();
   }
 
- private:
   double elapsed() const { return base::seconds_between(started_ns_, clock_.now_ns()); }
   double left() const { return std::max(0.0, result_.budget_seconds - elapsed()); }
 
@@ -567,7 +575,7 @@ class Fit {
     RunProver prover(trial_request(), phases_to_see(job), folder, runner_);
     plan::SearchOptions options;
     options.budget_seconds = left();
-    options.runs_alternatives = request_.budget_is_firm;
+    options.runs_alternatives = options.doubts_forecast = request_.budget_is_firm;
     proofs_.prove_by(prover);
     const plan::SearchResult found = plan::search(job, target_, axes, proofs_, options, clock_, tell_trials());
     result_.was_interrupted |= found.ending == plan::Ending::kInterrupted;

@@ -172,6 +172,7 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
   result.cheapest_known = found.ending == plan::Ending::kCheapestProven;
   result.candidates = found.candidates;
   result.ruled_out = found.ruled_out;
+  result.only_foreseen = found.only_foreseen;
 }
 
 void add_largest_batch(const model::Job& job, const plan::Target& target, const plan::LargestBatch& found,

@@ -11,6 +11,17 @@ namespace {
 // The first stride is this part of what is predicted: by adding up, by playing.
 constexpr std::int64_t kStridesInGuess = 32, kStridesInPlayedGuess = 96;
 
+// That one batch of a pass may hold.
+std::int64_t most_samples(const model::LoaderFacts& loader) {
+  const std::int64_t size = loader.batch_size;
+  // A sampler may draw fewer than there are, or more.
+  const bool is_all = loader.samples > 0 && size > 0 &&
+                      (loader.samples / size == loader.batches || (loader.samples + size - 1) / size == loader.batches);
+  if (is_all) return std::max(size, loader.samples);
+  // The last batch of a pass may be smaller than the others.
+  return std::max(size, size * (loader.batches - 1));
+}
+
 class Hunt {
  public:
   Hunt(const model::Job& job, const Target& target, Prover& prover, double budget_seconds, const base::Clock& clock,
@@ -24,8 +35,7 @@ class Hunt {
         clock_(clock),
         on_trial_(on_trial),
         started_ns_(clock.now_ns()),
-        // The last batch of a pass may be smaller than the others.
-        most_(std::max(loader_.batch_size, loader_.batch_size * (loader_.batches - 1))),
+        most_(most_samples(loader_)),
         fails_(most_ + 1) {}
 
   LargestBatch run() {

@@ -18,6 +18,10 @@ constexpr double kTightShare = 0.98;  // of the card
 // What is added up to more than this beyond the card is not played: it is not near.
 constexpr double kWorthPlaying = 0.35;
 constexpr double kMostPlaySeconds = 4;
+// Runs of what the prediction alone rules out, where it is not more than so many times the card, and time for as many
+// more runs is left.
+constexpr int kRunsInDoubt = 2;
+constexpr double kThinkable = 3, kDoubtShare = 5;
 
 class Search {
  public:
@@ -44,6 +48,7 @@ class Search {
     try_mends();
     if (best_ == kNone) secure();
     if (best_ != kNone) improve();
+    if (best_ != kNone) doubt_forecast();
     if (best_ != kNone && options_.makes_room) make_room();
     const bool cheapest_known = !stopped_ && best_ != kNone;
     if (cheapest_known) widen();
@@ -275,6 +280,29 @@ class Search {
       if (next == kNone || !may_run()) return;
       if (!try_candidate(next, "cheaper ones")) ++disappointments_;
     }
+  }
+
+  // Each run rules out all that is weaker than what it was of. Only for what takes less from the training than the best,
+  // or changes less.
+  void doubt_forecast() {
+    for (int run = 0; options_.doubts_forecast && run < kRunsInDoubt; ++run) {
+      const Candidate& best = candidates_[best_];
+      std::size_t next = kNone;
+      for (std::size_t i = 0; i < best_; ++i) {
+        const Candidate& one = candidates_[i];
+        const bool is_less = tier_of(one.effect) < tier_of(best.effect) || one.changes < best.changes;
+        if (state_[i] != State::kOpen || !is_less || !is_thinkable(i)) continue;
+        if (next == kNone || is_stronger(i, next)) next = i;
+      }
+      if (next == kNone || elapsed() + kDoubtShare * longest_run_ > options_.budget_seconds) break;
+      if (!may_run()) return;
+      if (try_candidate(next, "against the forecast")) improve();
+    }
+    for (std::size_t i = 0; i < best_; ++i) result_.only_foreseen += state_[i] == State::kOpen ? 1 : 0;
+  }
+
+  bool is_thinkable(std::size_t index) {
+    return static_cast<double>(needs_of(index).count()) <= static_cast<double>(target_.limit.count()) * kThinkable;
   }
 
   // The cheapest may leave nothing to spare, or fit only because PyTorch empties its cache again and again, which costs

@@ -3,6 +3,7 @@
 //   mend       what puts right what is wrong with the script itself: the mildest option that fits, by bisection
 //   secure     plans predicted to fit, cheapest first, until one is proven
 //   improve    those cheaper than the best one proven: the strongest of them first, so that one failure rules out many
+//   doubt      of those that the prediction alone rules out, the two that need least: a prediction may be far off
 //   make room  where the best fits only by emptying PyTorch's cache: one that costs little more and does without
 //   widen      a few more kinds of plan, for people to choose from: run, or only foreseen
 //
@@ -63,6 +64,7 @@ struct SearchOptions {
   int alternatives = 4;           // fitting plans to look for beside the best
   bool runs_alternatives = true;  // otherwise they are told as foreseen
   bool makes_room = true;         // one with room may take the place of a tight one
+  bool doubts_forecast = false;   // some of what the prediction alone rules out is run
 };
 
 enum class Ending {
@@ -94,6 +96,7 @@ struct SearchResult {
   std::optional<std::size_t> best;
   std::size_t candidates = 0;
   std::size_t ruled_out = 0;       // by the law, without a run
+  std::size_t only_foreseen = 0;   // cheaper than the best, and too large by the prediction alone
   std::vector<Foreseen> foreseen;  // other kinds of plan that would fit by the prediction, cheapest first
   std::optional<base::Error> error;
 };
