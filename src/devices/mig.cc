@@ -73,7 +73,7 @@ std::optional<SliceName> find_slice_name(std::string_view name) {
   std::size_t end = start;
   while (end > 0 && kBetween.find(low[end - 1]) != std::string_view::npos) --end;
   if (end == start || end == 0) return std::nullopt;
-  if (end > 3 && std::string_view(low).substr(end - 3, 3) == "mig") {
+  if (end >= 3 && std::string_view(low).substr(end - 3, 3) == "mig") {
     end -= 3;
     while (end > 0 && kBetween.find(low[end - 1]) != std::string_view::npos) --end;
   }

@@ -169,6 +169,10 @@ Result<std::vector<Moment>> moments_of(const MeasuredNetwork& network, const Wis
   const bool half = wishes.numbers != Numbers::kFp32;
   const double size = number(wishes.size > 0 ? wishes.size : network.size) / number(network.size);
   const double images = number(wishes.batch) * size * size;
+  // cuDNN chooses workspaces by speed: for small networks in FP32 they were seen as large as the activations, and never
+  // above a GiB.
+  constexpr double kMostWorkspace = 1 << 30;
+  answer.convolutions = bytes(std::min(images * number(network.peak_fp32.count()), kMostWorkspace));
   const std::int64_t side = wishes.size > 0 ? wishes.size : network.size;
   Training training;
   training.parameters = training.trained = network.parameters;
@@ -217,7 +221,7 @@ void place_on(Estimate& answer, const model::Card& card) {
   answer.peak = answer.reserved + answer.outside;
   const Bytes half = bytes(number(answer.reserved.count()) * kUncertainty) + overhead.uncertainty;
   answer.low = answer.peak - half;
-  answer.high = answer.peak + half;
+  answer.high = answer.peak + half + answer.convolutions;
   answer.verdict = answer.high <= card.memory ? Verdict::kProbablyFits
                    : answer.low > card.memory ? Verdict::kProbablyRunsOut
                                               : Verdict::kTooNear;

@@ -62,6 +62,7 @@ struct Estimate {
   Bytes tensors;            // their sum
   Bytes reserved;           // with what PyTorch's allocator keeps beside it
   Bytes outside;            // context and libraries
+  Bytes convolutions;       // what their workspaces may take besides: unknown without a run, in `high` alone
   Bytes peak, low, high;    // on the device, and the range that held the runs it was checked on
   Verdict verdict = Verdict::kTooNear;
   std::optional<std::int64_t> largest_batch;  // that probably fits; none: not even one
