@@ -1,7 +1,7 @@
 """`vramfit estimate` beside what runs take on a virtual card: both are printed, and how far apart they are.
 
-None of these sizes was looked at when the figures of src/estimate were found, but for one: what the allocator reserves beside
-tensors is that of all of them together.
+None of these sizes was looked at when the figures of src/estimate were found, but for one: what the allocator reserves
+beside tensors is that of all of them together.
 """
 
 from __future__ import annotations
