@@ -18,6 +18,22 @@ STAGE = Path(os.environ.get("VRAMFIT_STAGE") or ROOT / "build" / "dev" / "stage"
 VRAMFIT = STAGE / "bin" / "vramfit"
 
 
+def strict_schema(name: str) -> dict[str, Any]:
+    """docs/NAME.schema.json, which allows new fields, as tests want it: no field that is not described."""
+
+    def close(part: Any) -> Any:
+        if isinstance(part, list):
+            return [close(one) for one in part]
+        if not isinstance(part, dict):
+            return part
+        closed = {key: close(value) for key, value in part.items()}
+        if isinstance(part.get("properties"), dict) and "additionalProperties" not in part:
+            closed["additionalProperties"] = False
+        return closed
+
+    return close(json.loads((ROOT / "docs" / f"{name}.schema.json").read_text()))
+
+
 def wait_for(what: Callable[[], Any], seconds: float = 30) -> Any:
     """What it gives once it is true. The limit is for a machine that is busy with other things."""
     end = time.monotonic() + seconds

@@ -17,8 +17,19 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 
-class UsageError(ValueError):
+class CellError(Exception):
+    """Ends the cell, and "Run all" with it. A notebook shows what it says, without a traceback: that would be ours."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+class UsageError(CellError, ValueError):
     """What was written after %%vramfit makes no sense."""
+
+
+class RunFailed(CellError):
+    """The cell's own code failed, ran out of memory or was ended, on its virtual card."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -99,7 +110,16 @@ def mib(size: int) -> str:
     return f"{size / (1 << 20):,.0f} MiB"
 
 
-def show_virtual(script: str, options: argparse.Namespace) -> str:
+def failure_of(result: dict[str, Any]) -> str:
+    """Why what follows in the notebook should not go on; empty: it may."""
+    if not result["exit_code"] and result["verdict"] != "out_of_memory" and not result["timed_out"]:
+        return ""
+    reason = f": {result['reason']}" if result["reason"] else ""
+    return f"%%vramfit: {result['verdict'].replace('_', ' ')}{reason}"
+
+
+def show_virtual(script: str, options: argparse.Namespace) -> tuple[str, str]:
+    """The HTML of a run, and why it failed; empty: it did not."""
     said, chart, result = run_on_virtual_card(script, options)
     rows = [("phase", "card", "allocated", "reserved", "of the card")]
     keys = ("peak_allocated_bytes", "peak_reserved_bytes", "peak_device_bytes")
@@ -107,10 +127,10 @@ def show_virtual(script: str, options: argparse.Namespace) -> str:
         rows.append((phase["name"], str(phase["device"]), *(mib(phase[key]) for key in keys)))
     # The chart is drawn by vramfit, and its texts are escaped there.
     picture = chart[chart.index("<svg") :] if "<svg" in chart else ""
-    return f"<pre>{html.escape(said)}</pre>{table(rows) if len(rows) > 1 else ''}{picture}"
+    return f"<pre>{html.escape(said)}</pre>{table(rows) if len(rows) > 1 else ''}{picture}", failure_of(result)
 
 
-def show_measured(ipython: Any, torch: Any, cell: str) -> str:
+def show_measured(ipython: Any, torch: Any, cell: str) -> tuple[str, str]:
     """Runs the cell in this kernel and tells the most that PyTorch held meanwhile: this process's share alone."""
     cards = range(torch.cuda.device_count())
     before = {}
@@ -118,14 +138,14 @@ def show_measured(ipython: Any, torch: Any, cell: str) -> str:
         torch.cuda.synchronize(card)
         torch.cuda.reset_peak_memory_stats(card)
         before[card] = torch.cuda.memory_allocated(card)
-    ipython.run_cell(cell)
+    failed = not ipython.run_cell(cell).success  # its own traceback stands there
     rows: list[tuple[str, ...]] = [("card", "before", "peak allocated", "peak reserved")]
     for card in cards:
         torch.cuda.synchronize(card)
         name = f"{card}, {torch.cuda.get_device_name(card)}"
         most = (torch.cuda.max_memory_allocated(card), torch.cuda.max_memory_reserved(card))
         rows.append((name, mib(before[card]), *(mib(size) for size in most)))
-    return table(rows)
+    return table(rows), "%%vramfit: the cell failed" if failed else ""
 
 
 def find_torch_with_card() -> Any:
@@ -134,8 +154,8 @@ def find_torch_with_card() -> Any:
     return torch if torch is not None and torch.cuda.is_available() else None
 
 
-def vramfit_magic(ipython: Any, line: str, cell: str) -> str:
-    """The HTML that the cell shows."""
+def vramfit_magic(ipython: Any, line: str, cell: str) -> tuple[str, str]:
+    """The HTML that the cell shows, and why it failed; empty: it did not."""
     options = parse_line(line)
     if not options.gpu:
         torch = find_torch_with_card()
@@ -158,9 +178,9 @@ def load_ipython_extension(ipython: Any) -> None:
     from IPython.display import HTML, display
 
     def vramfit(line: str, cell: str) -> None:
-        try:
-            display(HTML(vramfit_magic(ipython, line, cell)))
-        except UsageError as problem:
-            print(problem, file=sys.stderr)
+        shown, failure = vramfit_magic(ipython, line, cell)
+        display(HTML(shown))
+        if failure:
+            raise RunFailed(failure)
 
     ipython.register_magic_function(vramfit, magic_kind="cell", magic_name="vramfit")

@@ -65,17 +65,40 @@ INSTANTIATE_TEST_SUITE_P(
                     Typed{"4060 laptop", "rtx4060-laptop", kSaid}, Typed{"RTX 8000", "quadro-rtx8000", kSaid},
                     Typed{"6000 Ada", "rtx-6000-ada", kSaid}, Typed{"A100", "a100-pcie-40gb", kSaid},
                     Typed{"A100 PCIe", "a100-pcie-40gb", kSaid}, Typed{"V100", "v100-pcie-16gb", kSaid},
-                    Typed{"RTX 4060 Ti", "rtx4060ti-8gb", kSaid}, Typed{"RTX 5060 Ti", "rtx5060ti-16gb", kSaid}));
+                    Typed{"RTX 4060 Ti", "rtx4060ti-8gb", kSaid}, Typed{"RTX 5060 Ti", "rtx5060ti-8gb", kSaid},
+                    Typed{"4090", "rtx4090", kSaid}, Typed{"3080", "rtx3080", kSaid}, Typed{"3060", "rtx3060", kSaid},
+                    Typed{"1060", "gtx1060-6gb", kSaid}, Typed{"4060 Ti", "rtx4060ti-8gb", kSaid},
+                    Typed{"5060", "rtx5060", kSaid}, Typed{"2060", "rtx2060", kSaid}, Typed{"5090", "rtx5090", kSaid}));
 
 INSTANTIATE_TEST_SUITE_P(
-    refused, TypedNames,
-    testing::Values(Typed{"H20"}, Typed{"B20"}, Typed{"h1"}, Typed{"H2"}, Typed{"b2"}, Typed{"A1"}, Typed{"L20"},
-                    Typed{"L2"}, Typed{"H800"}, Typed{"A800"}, Typed{"V100S"}, Typed{"A100X"}, Typed{"GTX 3090"},
-                    Typed{"RTX 1080 Ti"}, Typed{"RTX 309"}, Typed{"RTX 30900"}, Typed{"RTX"}, Typed{"Tesla"},
-                    Typed{"A"}, Typed{"100"}, Typed{"RTX 6000"}, Typed{"6000"}, Typed{"RTX 4000"}, Typed{"RTX 4090 D"},
-                    Typed{"RTX 3060 8GB"}, Typed{"A100 20GB"}, Typed{"H100 40GB"}, Typed{"A10 80GB"}, Typed{"H200 NVL"},
-                    Typed{"B300"}, Typed{"GB200"}, Typed{"K80"}, Typed{"MI300X"}, Typed{"GTX 1080 Tii"}, Typed{"cuda"},
-                    Typed{"cpu"}, Typed{""}, Typed{" "}, Typed{"A100 MIG 1g.10gb"}, Typed{"RTX 3080 11GB"}));
+    newer_and_older, TypedNames,
+    testing::Values(Typed{"RTX 5050", "rtx5050"}, Typed{"RTX 5060", "rtx5060"}, Typed{"RTX 4080 SUPER", "rtx4080super"},
+                    Typed{"RTX 3060 8GB", "rtx3060-8gb"}, Typed{"RTX 3060", "rtx3060"},
+                    Typed{"GTX 1060 3GB", "gtx1060-3gb"}, Typed{"GTX 1650 Ti", "gtx1650ti"},
+                    Typed{"RTX 3080 Ti Laptop GPU", "rtx3080ti-laptop"}, Typed{"RTX 5080 laptop", "rtx5080-laptop"},
+                    Typed{"A4500", "rtx-a4500"}, Typed{"RTX 2000 Ada", "rtx-2000-ada"}, Typed{"T1000", "t1000"},
+                    Typed{"RTX PRO 5000", "rtx-pro-5000"}, Typed{"B300", "b300"}, Typed{"GB200", "gb200"},
+                    Typed{"H800", "h800"}, Typed{"A800", "a800"}, Typed{"L20", "l20"}, Typed{"H20", "h20"},
+                    Typed{"V100S", "v100s"}, Typed{"Tesla K80", "k80"}, Typed{"M40", "m40"}, Typed{"P4", "p4"},
+                    Typed{"DGX Spark", "gb10"}, Typed{"NVIDIA GB10", "gb10"},
+                    Typed{"Jetson Orin Nano", "jetson-orin-nano-8gb", kSaid}, Typed{"Jetson Thor", "jetson-agx-thor"}));
+
+INSTANTIATE_TEST_SUITE_P(slices, TypedNames,
+                         testing::Values(Typed{"h100:1g.10gb", "h100:1g.10gb"},
+                                         Typed{"A100 80GB MIG 3g.40gb", "a100-80gb:3g.40gb", kSaid},
+                                         Typed{"NVIDIA A100-SXM4-80GB MIG 1g.10gb", "a100-80gb:1g.10gb"},
+                                         Typed{"A100 MIG 1g.10gb", "a100-pcie-40gb:1g.10gb", kSaid},
+                                         Typed{"H200:1g.18gb", "h200:1g.18gb"}, Typed{"h100:1g.5gb"},
+                                         Typed{"rtx4090:1g.10gb"}));
+
+INSTANTIATE_TEST_SUITE_P(refused, TypedNames,
+                         testing::Values(Typed{"B20"}, Typed{"h1"}, Typed{"H2"}, Typed{"b2"}, Typed{"A1"}, Typed{"L2"},
+                                         Typed{"A100X"}, Typed{"GTX 3090"}, Typed{"RTX 1080 Ti"}, Typed{"RTX 309"},
+                                         Typed{"RTX 30900"}, Typed{"RTX"}, Typed{"Tesla"}, Typed{"A"}, Typed{"100"},
+                                         Typed{"RTX 6000"}, Typed{"6000"}, Typed{"RTX 4000"}, Typed{"RTX 4090 D"},
+                                         Typed{"A100 20GB"}, Typed{"H100 40GB"}, Typed{"A10 80GB"}, Typed{"H200 NVL"},
+                                         Typed{"MI300X"}, Typed{"GTX 1080 Tii"}, Typed{"cuda"}, Typed{"cpu"}, Typed{""},
+                                         Typed{" "}, Typed{"RTX 3080 11GB"}));
 
 }  // namespace
 }  // namespace vramfit::app

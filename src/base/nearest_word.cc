@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/edit_distance.h"
+
 namespace vramfit::base {
 namespace {
 
@@ -31,19 +33,9 @@ std::optional<std::string> nearest_word(std::string_view word, const std::vector
   if (word.size() > kLongest) return nearest;
   std::size_t least = std::max<std::size_t>(word.size() / 3, 1) + 1;
   for (const std::string& one : known) {
-    std::vector<std::size_t> row(one.size() + 1);
-    for (std::size_t i = 0; i <= one.size(); ++i) row[i] = i;
-    for (std::size_t j = 1; j <= word.size(); ++j) {
-      std::size_t diagonal = row[0];
-      row[0] = j;
-      for (std::size_t i = 1; i <= one.size(); ++i) {
-        const std::size_t changed = diagonal + (one[i - 1] == word[j - 1] ? 0 : 1);
-        diagonal = row[i];
-        row[i] = std::min({changed, row[i] + 1, row[i - 1] + 1});
-      }
-    }
-    if (row.back() < least) {
-      least = row.back();
+    const std::size_t distance = edit_distance(word, one);
+    if (distance < least) {
+      least = distance;
       nearest = one;
     }
   }

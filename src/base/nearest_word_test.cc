@@ -23,5 +23,11 @@ TEST(NearestWord, of_a_word_that_is_too_long_to_be_misspelt_is_none) {
   EXPECT_EQ(nearest_word(std::string(100'000, 'a'), {std::string(100'000, 'a')}), std::nullopt);
 }
 
+TEST(NearestWord, two_letters_in_the_wrong_order_are_one_mistake) {
+  EXPECT_EQ(nearest_word("rnu", {"fit", "run"}), "run");
+  EXPECT_EQ(nearest_word("--gup", {"--gpu", "--steps"}), "--gpu");
+  EXPECT_EQ(nearest_word("nur", {"run"}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace vramfit::base

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/subprocess.h"
 #include "cli/job_options.h"
+#include "cli/json_output.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "job/learned.h"
@@ -84,6 +85,7 @@ base::Result<void> keep(const app::CheckRequest& request, job::Learned lesson) {
 }
 
 base::Result<int> act(const CheckOptions& options, const Command& command) {
+  JsonOutput output(options.job.json);
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   const auto request = build_check(options, command, progress);
   if (!request) return std::unexpected(request.error());
@@ -96,7 +98,7 @@ base::Result<int> act(const CheckOptions& options, const Command& command) {
     if (auto kept = keep(*request, answer->lesson); !kept) return std::unexpected(kept.error());
   }
   print(report::check_to_text(result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
-  const auto written = write_json(options.job.json, report::check_to_json(result, VRAMFIT_VERSION));
+  const auto written = output.write(report::check_to_json(result, VRAMFIT_VERSION));
   if (!written) return std::unexpected(written.error());
   return exit_code_of(result.agreement);
 }
@@ -117,6 +119,8 @@ Verb add_check_verb(const Parser& parser) {
   verb.add_flag(
       "--learn", options->learn,
       "Keep for later runs what the recording tells of the card: workspaces of convolutions, order of addresses");
+  verb.examples({"vramfit check snapshot.pickle -- python train.py",
+                 "vramfit check trace.json --gpu rtx3090 --learn -- python train.py"});
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

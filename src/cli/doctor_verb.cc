@@ -12,6 +12,7 @@
 #include "app/doctor.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
+#include "cli/json_output.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "history/run_book.h"
@@ -79,6 +80,7 @@ Result<app::DoctorRequest> build(DoctorOptions& options, const Command& command,
 }
 
 Result<int> act(DoctorOptions options, const Command& command) {
+  JsonOutput output(options.job.json);
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   const auto request = build(options, command, progress);
   if (!request) return std::unexpected(request.error());
@@ -92,10 +94,8 @@ Result<int> act(DoctorOptions options, const Command& command) {
   const std::string json = report::diagnosis_to_json(*diagnosis, VRAMFIT_VERSION);
   const double seconds = base::seconds_between(began, base::steady_clock().now_ns());
   book.finish(history::summarize(*diagnosis, seconds, json), progress);
-  if (options.job.json == "-") {
-    print(json);
-  } else {
-    if (auto written = write_json(options.job.json, json); !written) return std::unexpected(written.error());
+  if (auto written = output.write(json); !written) return std::unexpected(written.error());
+  if (options.job.json != "-") {
     const std::string text = report::diagnosis_to_text(*diagnosis, {options.job.verbose, !shows_utf8()});
     print(wants_color(1) ? report::paint_marks(text) : text);
   }
@@ -114,6 +114,7 @@ Verb add_doctor_verb(const Parser& parser) {
   verb.option("--gpu").required(false);
   verb.add_option("files", options->files, "Logs, tracebacks, snapshots, nvidia-smi output: known by their content");
   verb.add_option("--sarif", options->sarif, "Write the findings as SARIF 2.1.0 to this file");
+  verb.examples({"vramfit doctor train.log snapshot.pickle", "vramfit doctor --gpu rtx3060 -- python train.py"});
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

@@ -104,6 +104,11 @@ Verb add_env_verb(const Parser& parser) {
       .required()
       .one_of({"install", "remove", "path"});
   hooks.add_option("--python", options->python, "The environment's interpreter (python)");
+  verb.examples({"vramfit env list", "vramfit env add transformers --torch 2.6.0"});
+  lists.examples({"vramfit env list", "vramfit env list && vramfit env remove 2.6.0"});
+  adds.examples({"vramfit env add transformers", "vramfit env add timm peft --torch 2.6.0"});
+  removes.examples({"vramfit env list", "vramfit env remove 2.6.0"});
+  hooks.examples({"vramfit env hook install", "vramfit env hook path --python .venv/bin/python"});
   return {verb, [options, lists, adds, removes, hooks](const Command&) {
             TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
             Result<int> code = 2;

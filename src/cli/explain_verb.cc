@@ -43,6 +43,7 @@ Verb add_explain_verb(const Parser& parser) {
   const Parser verb = parser.add_verb("explain", "What a finding's code means, its smallest example and its cure");
   verb.add_option("code", options->name, "VF201, or a label such as leak_growth; without one all are listed");
   verb.add_option("--json", options->json, "Write it as JSON to this file; - is stdout");
+  verb.examples({"vramfit explain VF201", "vramfit explain leak_growth --json -"});
   return {verb, [options](const Command&) {
             const auto code = act(options->name, options->json);
             return code ? *code : report_error(code.error());

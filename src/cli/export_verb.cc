@@ -70,11 +70,13 @@ Verb add_export_verb(const Parser& parser) {
       "export", "Write runs, memory snapshots or recordings of watch for Perfetto, speedscope, TensorBoard, as charts");
   verb.add_option("what", options->request.what, "Numbers of runs; files of snapshots and of vramfit watch --record")
       .required()
-      .takes(1, 1000);
+      .takes(1, 1000)
+      .is_a(grammar::Value::kRunOrFile);
   verb.add_option("--to", options->format,
                   "perfetto (or chrome), speedscope, tensorboard, csv, svg, png; else by the name of the output");
   verb.add_option("-o,--output", options->output, "The file (tensorboard: the folder); - is stdout").required();
   verb.add_option("--points", options->request.most_points, "Most points of a curve (100000)").between(4, 100'000'000);
+  verb.examples({"vramfit export 12 --to perfetto -o run.json", "vramfit export 12 14 -o runs.svg"});
   return {verb, [options](const Command&) {
             const auto done = act(*options);
             return done ? 0 : report_error(done.error());

@@ -12,6 +12,7 @@
 #include "app/fit/fit.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
+#include "cli/json_output.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "history/run_book.h"
@@ -70,6 +71,7 @@ base::Result<void> apply_budgets(const FitOptions& options, app::FitRequest& req
 }
 
 base::Result<int> act(const FitOptions& options, const Command& command) {
+  JsonOutput output(options.job.json);
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   auto run = build_request(options.job, command, progress);
   if (!run) return std::unexpected(run.error());
@@ -99,7 +101,7 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   const std::string json = report::fit_to_json(*result, VRAMFIT_VERSION);
   book.finish(history::summarize(*result, json), progress);
   print(report::fit_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), book.number()}));
-  const auto written = write_json(options.job.json, json);
+  const auto written = output.write(json);
   if (!written) return std::unexpected(written.error());
   using model::FitVerdict;
   return result->verdict == FitVerdict::kPlanFits || result->verdict == FitVerdict::kFitsAlready ? 0 : 1;
@@ -138,6 +140,8 @@ Verb add_fit_verb(const Parser& parser) {
   verb.add_option("--max-slowdown", options->max_slowdown,
                   "Leave out plans whose step is predicted to take so many times as long")
       .positive();
+  verb.examples({"vramfit fit --gpu \"RTX 3060\" -- python train.py",
+                 "vramfit fit --gpu rtx3090 --goal max-batch -- python train.py"});
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

@@ -1,4 +1,7 @@
-// vramfit gpus: the card catalogue.
+// vramfit gpus: the card catalogue, and one card of it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <memory>
 
 #include "app/catalogue.h"
@@ -11,27 +14,51 @@ namespace vramfit::cli {
 
 namespace {
 
-base::Result<int> act(const std::string& json_file) {
-  const auto cards = app::load_catalogue();
+struct GpusOptions {
+  std::vector<std::string> words;  // of one name: gpus RTX 3090
+  std::string json;
+};
+
+base::Result<std::vector<model::Card>> chosen_cards(const std::string& name) {
+  if (name.empty()) return app::load_catalogue();
+  const auto chosen = app::choose_cards({name});
+  if (!chosen) return std::unexpected(chosen.error());
+  for (const std::string& note : chosen->notes) talk(fmt::format("vramfit: {}\n", note));
+  std::vector<model::Card> cards;
+  for (const job::CardChoice& choice : chosen->cards) cards.push_back(choice.card);
+  return cards;
+}
+
+base::Result<int> act(const GpusOptions& options) {
+  const std::string name = fmt::format("{}", fmt::join(options.words, " "));
+  if (name == "real") {
+    return base::fail(base::ErrorCode::kUsage, "this machine's own cards are not in the catalogue", "gpus",
+                      "vramfit watch shows them");
+  }
+  const auto cards = chosen_cards(name);
   if (!cards) return std::unexpected(cards.error());
   const std::string json = report::gpus_to_json(*cards, VRAMFIT_VERSION);
-  if (json_file == "-") {
-    print(json);
-    return 0;
+  if (const auto written = write_json(options.json, json); !written) return std::unexpected(written.error());
+  if (options.json == "-") return 0;
+  if (name.empty()) {
+    print(report::gpus_to_text(*cards));
+  } else {
+    for (const model::Card& card : *cards) print(report::gpu_to_text(card));
   }
-  if (const auto written = write_json(json_file, json); !written) return std::unexpected(written.error());
-  print(report::gpus_to_text(*cards));
   return 0;
 }
 
 }  // namespace
 
 Verb add_gpus_verb(const Parser& parser) {
-  auto json_file = std::make_shared<std::string>();
-  const Parser verb = parser.add_verb("gpus", "List the cards that can be emulated");
-  verb.add_option("--json", *json_file, "Write the catalogue with all its sources to this file; - is stdout");
-  return {verb, [json_file](const Command&) {
-            const auto code = act(*json_file);
+  auto options = std::make_shared<GpusOptions>();
+  const Parser verb = parser.add_verb("gpus", "List the cards that can be emulated, or show one with its sources");
+  verb.add_option("card", options->words, "One card: its figures, their sources, its MIG instances")
+      .is_a(grammar::Value::kCard);
+  verb.add_option("--json", options->json, "Write the cards with all their sources to this file; - is stdout");
+  verb.examples({"vramfit gpus", "vramfit gpus h100", "vramfit gpus DGX Spark"});
+  return {verb, [options](const Command&) {
+            const auto code = act(*options);
             return code ? *code : report_error(code.error());
           }};
 }

@@ -45,6 +45,7 @@ Verb add_init_verb(const Parser& parser) {
   verb.add_option("--root", options->root, "Read /proc, /sys and /dev/shm below this folder (a container's, a test's)")
       .existing_folder();
   verb.footer("vramfit init -- python train.py asks the Python of that command");
+  verb.examples({"vramfit init", "vramfit init --json - -- python train.py"});
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

@@ -24,7 +24,8 @@ void add_job_options(const Parser& parser, JobOptions& options) {
       .add_option("--gpu,-g", options.gpus,
                   "The card: \"GTX 1070\", 8xV100-32GB, rtx3090:20GiB, a list, a TOML file, or real")
       .required()
-      .one_value_each();
+      .one_value_each()
+      .is_a(grammar::Value::kCard);
   parser.add_option("--steps", options.steps,
                     "auto (a few batches a pass, the default), all, or a number of batches a pass");
   parser
@@ -63,7 +64,8 @@ void add_job_options(const Parser& parser, JobOptions& options) {
   parser.add_option("--keep-files", options.keep_files, "Copy what the private layer held to this new or empty folder");
   parser.add_flag("--network", options.network,
                   "Let a job on virtual cards use the network (off: nothing is sent, and W&B, hubs ... stay offline)");
-  parser.add_option("--json", options.json, "Write the result to this file");
+  parser.add_option("--json", options.json, "Write the result to this file; - is stdout, and the job prints to stderr")
+      .is_a(grammar::Value::kFile);
   parser.add_flag("--verbose,-v", options.verbose, "Show everything, not only what decides");
 }
 
@@ -209,6 +211,10 @@ model::RunStart describe_start(std::string verb, const JobOptions& options, cons
 
 Result<void> write_json(const std::string& file, const std::string& text) {
   if (file.empty()) return {};
+  if (file == "-") {
+    print(text);
+    return {};
+  }
   return base::write_file(file, text);
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,16 +40,18 @@ int main_checked(int argc, char** argv) {
       "vramfit " VRAMFIT_VERSION, "vramfit VERB [options] -- python script.py its own arguments");
   std::vector<Verb> verbs;
   for (const auto add :
-       {vramfit::cli::add_run_verb, vramfit::cli::add_fit_verb, vramfit::cli::add_gpus_verb, vramfit::cli::add_env_verb,
-        vramfit::cli::add_runs_verb, vramfit::cli::add_show_verb, vramfit::cli::add_compare_verb,
-        vramfit::cli::add_sweep_verb, vramfit::cli::add_watch_verb, vramfit::cli::add_doctor_verb,
-        vramfit::cli::add_explain_verb, vramfit::cli::add_replay_verb, vramfit::cli::add_report_verb,
-        vramfit::cli::add_serve_verb, vramfit::cli::add_export_verb, vramfit::cli::add_init_verb,
-        vramfit::cli::add_verify_verb, vramfit::cli::add_check_verb, vramfit::cli::add_patch_verb}) {
+       {vramfit::cli::add_run_verb,    vramfit::cli::add_fit_verb,     vramfit::cli::add_estimate_verb,
+        vramfit::cli::add_gpus_verb,   vramfit::cli::add_env_verb,     vramfit::cli::add_runs_verb,
+        vramfit::cli::add_show_verb,   vramfit::cli::add_compare_verb, vramfit::cli::add_sweep_verb,
+        vramfit::cli::add_watch_verb,  vramfit::cli::add_doctor_verb,  vramfit::cli::add_explain_verb,
+        vramfit::cli::add_replay_verb, vramfit::cli::add_report_verb,  vramfit::cli::add_serve_verb,
+        vramfit::cli::add_export_verb, vramfit::cli::add_init_verb,    vramfit::cli::add_verify_verb,
+        vramfit::cli::add_check_verb,  vramfit::cli::add_patch_verb,   vramfit::cli::add_completion_verb}) {
     verbs.push_back(add(line.parser()));
   }
-  Words words = split(argc, argv);
-  if (const auto code = line.read(std::move(words.own))) return *code;
+  verbs.push_back(vramfit::cli::add_complete_verb(line.parser(), [&line] { return line.grammar(); }));
+  const Words words = split(argc, argv);
+  if (const auto code = line.read(words.own)) return *code;
   for (const Verb& verb : verbs) {
     if (verb.parser.was_chosen()) return verb.act(words.command);
   }
@@ -60,6 +63,11 @@ int main_checked(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return main_checked(argc, argv);
+  } catch (const std::filesystem::filesystem_error& refused) {
+    // What the machine refuses (a folder that may not be read) is nothing of ours that broke.
+    const std::string where = refused.path1().string();
+    return vramfit::cli::report_error(vramfit::base::Error{vramfit::base::ErrorCode::kSystem, refused.code().message(),
+                                                           where, "whether it is there and may be read"});
   } catch (const std::exception& broken) {
     vramfit::cli::talk(
         fmt::format("vramfit: internal error: {}\n  please report this with the command you ran\n", broken.what()));

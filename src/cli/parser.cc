@@ -1,21 +1,88 @@
 #include "cli/parser.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <utility>
 
 namespace vramfit::cli {
 
+namespace {
+
+// What CLI11 does not tell again of an option once it was said.
+struct Told {
+  grammar::Value value = grammar::Value::kText;
+  std::vector<std::string> words;
+};
+
+std::map<const CLI::Option*, Told>& told() {
+  static std::map<const CLI::Option*, Told> all;
+  return all;
+}
+
+// CLI11's own validators tell a range with all digits of the largest double.
+CLI::Validator number_that(const std::string& what, std::function<bool(double)> holds) {
+  const auto check = [what, holds = std::move(holds)](const std::string& text) {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && rest == end && std::isfinite(value) && holds(value)) return std::string();
+    return fmt::format("\"{}\" is not {}", text, what);
+  };
+  return CLI::Validator(check, "", "");
+}
+
+std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  if (names.empty()) names.push_back(option.get_name(true));
+  return names;
+}
+
+grammar::VerbGrammar grammar_of(const CLI::App& app) {
+  grammar::VerbGrammar verb{app.get_name(), app.get_description(), {}, {}};
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    if (option->get_group().empty()) continue;
+    const Told& known = told()[option];
+    verb.options.push_back(
+        {names_of(*option), option->get_description(), option->get_items_expected_max() > 0, known.value, known.words});
+  }
+  for (const CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!part->get_group().empty()) verb.verbs.push_back(grammar_of(*part));
+  }
+  return verb;
+}
+
+}  // namespace
+
 Option Option::required(bool is) const { return Option(option_->required(is)); }
 Option Option::one_of(std::vector<std::string> words) const {
+  told()[option_] = {grammar::Value::kWord, words};
   return Option(option_->check(CLI::IsMember(std::move(words))));
+}
+Option Option::is_a(grammar::Value value) const {
+  told()[option_].value = value;
+  return *this;
 }
 Option Option::existing_file() const { return Option(option_->check(CLI::ExistingFile)); }
 Option Option::existing_folder() const { return Option(option_->check(CLI::ExistingDirectory)); }
-Option Option::positive() const { return Option(option_->check(CLI::PositiveNumber)); }
-Option Option::not_negative() const { return Option(option_->check(CLI::NonNegativeNumber)); }
-Option Option::between(int least, int most) const { return Option(option_->check(CLI::Range(least, most))); }
+Option Option::positive() const {
+  return Option(option_->check(number_that("a number above 0", [](double value) { return value > 0; })));
+}
+Option Option::not_negative() const {
+  return Option(option_->check(number_that("0 or a number above it", [](double value) { return value >= 0; })));
+}
+Option Option::between(int least, int most) const {
+  const auto holds = [least, most](double value) { return value >= least && value <= most; };
+  return Option(option_->check(number_that(fmt::format("a number from {} to {}", least, most), holds)));
+}
 Option Option::takes(int fewest, int most) const { return Option(option_->expected(fewest, most)); }
 Option Option::one_value_each() const { return Option(option_->allow_extra_args(false)); }
 Option Option::keeps_all() const { return Option(option_->take_all()); }
@@ -61,6 +128,13 @@ Option Parser::add_flag(const std::string& names, bool& value, const std::string
 Option Parser::option(const std::string& name) const { return Option(app_->get_option(name)); }
 void Parser::requires_a_verb() const { app_->require_subcommand(1); }
 void Parser::footer(const std::string& text) const { app_->footer(text); }
+void Parser::examples(const std::vector<std::string>& lines) const {
+  std::string text = app_->get_footer().empty() ? "" : app_->get_footer() + "\n\n";
+  text += "Examples:";
+  for (const std::string& line : lines) text += "\n  " + line;
+  app_->footer(text);
+}
+void Parser::hidden() const { app_->group(""); }
 bool Parser::was_chosen() const { return app_->parsed(); }
 
 CommandLine::CommandLine(const std::string& help, const std::string& version, const std::string& footer)
@@ -72,14 +146,22 @@ CommandLine::CommandLine(const std::string& help, const std::string& version, co
 
 CommandLine::~CommandLine() { delete app_; }
 
-std::optional<int> CommandLine::read(std::vector<std::string> words) const {
-  std::ranges::reverse(words);  // as CLI11 wants them
+grammar::VerbGrammar CommandLine::grammar() const { return grammar_of(*app_); }
+
+std::optional<int> CommandLine::read(const std::vector<std::string>& words) const {
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants them
   try {
-    app_->parse(std::move(words));
+    app_->parse(std::move(reversed));
     return std::nullopt;
   } catch (const CLI::ParseError& problem) {
     const bool asked = problem.get_exit_code() == 0;  // --help, --version
-    app_->exit(problem, std::cout, std::cerr);
+    const std::string mistyped = asked ? "" : grammar::explain_mistyped(grammar(), words);
+    if (mistyped.empty()) {
+      app_->exit(problem, std::cout, std::cerr);
+    } else {
+      std::cerr << "vramfit: error: " << mistyped
+                << "\n  `vramfit --help` and `vramfit VERB --help` list what there is\n";
+    }
     return asked ? 0 : 2;
   }
 }

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "grammar/grammar.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -34,6 +36,7 @@ class Option {
   Option variable(const std::string& name) const;  // the environment's, where the option is not given
   Option excludes(const Option& other) const;
   Option hidden() const;
+  Option is_a(grammar::Value value) const;  // what a value of it is, for completion
   bool was_given() const;
 
  private:
@@ -58,6 +61,8 @@ class Parser {
   Option option(const std::string& name) const;  // one that was added before
   void requires_a_verb() const;
   void footer(const std::string& text) const;
+  void examples(const std::vector<std::string>& lines) const;  // at the end of --help
+  void hidden() const;
   bool was_chosen() const;
 
  private:
@@ -74,7 +79,8 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
   Parser parser() const { return Parser(app_); }
-  std::optional<int> read(std::vector<std::string> words) const;
+  std::optional<int> read(const std::vector<std::string>& words) const;
+  grammar::VerbGrammar grammar() const;  // without what is hidden
 
  private:
   CLI::App* app_;  // owned: a unique_ptr would have to see the class

@@ -88,6 +88,8 @@ Verb add_patch_verb(const Parser& parser) {
   verb.footer(
       "vramfit patch --gpu \"GTX 1650\" -- python train.py | git apply\n"
       "vramfit patch plan.json --gpu rtx3060 --write -- python train.py --epochs 3");
+  verb.examples({"vramfit patch vramfit-plan.json -- python train.py",
+                 "vramfit patch vramfit-plan.json --output plan.diff -- python train.py"});
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

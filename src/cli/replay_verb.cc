@@ -75,7 +75,8 @@ Verb add_replay_verb(const Parser& parser) {
   auto options = std::make_shared<Options>();
   const Parser verb = parser.add_verb("replay", "Replay a memory snapshot at other allocator settings");
   verb.add_option("snapshot", options->file, "What torch.cuda.memory._dump_snapshot wrote").required();
-  const Option gpu = verb.add_option("-g,--gpu", options->gpu, "On this card: \"GTX 1070\", rtx3090:20GiB");
+  const Option gpu = verb.add_option("-g,--gpu", options->gpu, "On this card: \"GTX 1070\", rtx3090:20GiB")
+                         .is_a(grammar::Value::kCard);
   verb.add_option("--capacity", options->capacity, "PyTorch may reserve this much: 7.2GiB").excludes(gpu);
   verb.add_option("--set", options->settings, "A setting of PYTORCH_CUDA_ALLOC_CONF: expandable_segments:True")
       .keeps_all();
@@ -84,6 +85,7 @@ Verb add_replay_verb(const Parser& parser) {
   verb.add_option("--torch", options->torch, "Rules of this release: 2.6; else those that replay it best");
   verb.add_option("--json", options->json, "Write the result to this file; - is stdout");
   verb.add_flag("-v,--verbose", options->verbose, "Show all settings that were tried");
+  verb.examples({"vramfit replay snapshot.pickle --gpu rtx3060", "vramfit replay snapshot.pickle --capacity 7.2GiB"});
   return {verb, [options](const Command&) {
             const auto code = act(*options);
             return code ? *code : report_error(code.error());

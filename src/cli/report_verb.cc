@@ -80,10 +80,12 @@ Verb add_report_verb(const Parser& parser) {
   const Parser verb = parser.add_verb("report", "Write runs or memory snapshots as one offline HTML page");
   verb.add_option("what", options->what, "Numbers of runs, files of memory snapshots, or both")
       .required()
-      .takes(1, 1000);
+      .takes(1, 1000)
+      .is_a(grammar::Value::kRunOrFile);
   verb.add_option("-o,--output", options->file, "The file (report.html); - is stdout");
   verb.add_flag("--confidential", options->is_confidential,
                 "Leave out source lines, stacks, phases, paths, command, host, messages and notes");
+  verb.examples({"vramfit report 12 14 -o runs.html", "vramfit report snapshot.pickle -o snapshot.html"});
   return {verb, [options](const Command&) {
             const auto done = act(*options);
             return done ? 0 : report_error(done.error());

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/job_options.h"
+#include "cli/json_output.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "history/run_book.h"
@@ -68,10 +69,7 @@ int exit_code_of(const model::RunResult& result) {
 
 base::Result<int> act(const RunOptions& options, const Command& command) {
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
-  if (options.job.json == "-") {
-    return base::fail(base::ErrorCode::kUsage, "stdout belongs to the job", "--json",
-                      "a file's name, or /dev/fd/3 with 3>result.json");
-  }
+  JsonOutput output(options.job.json);
   auto request = build_request(options.job, command, progress);
   if (!request) return std::unexpected(request.error());
   if (!options.plan.empty()) request->plan = options.plan;
@@ -88,7 +86,7 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   const std::string json = report::run_to_json(outcome->result, VRAMFIT_VERSION);
   book.finish(history::summarize(outcome->result, json), progress);
   talk("\n" + report::run_to_text(outcome->result, {options.job.verbose, wants_color(STDERR_FILENO), book.number()}));
-  const auto written = write_json(options.job.json, json);
+  const auto written = output.write(json);
   if (!written) return std::unexpected(written.error());
   if (auto drawn = write_svg(options.svg, outcome->result); !drawn) return std::unexpected(drawn.error());
   return exit_code_of(outcome->result);
@@ -108,6 +106,8 @@ Verb add_run_verb(const Parser& parser) {
   verb.add_flag("--modules", options->modules,
                 "Say of every module what it holds and computes, and what dropping a branch would free");
   verb.add_option("--svg", options->svg, "Draw the network into this file, with the memory of each part (--modules)");
+  verb.examples({"vramfit run --gpu \"GTX 1070\" -- python train.py --batch-size 32",
+                 "vramfit run --gpu h100:1g.10gb --modules --json run.json -- python train.py"});
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

@@ -154,7 +154,8 @@ int finish(const Result<int>& code) { return code ? *code : report_error(code.er
 Verb add_runs_verb(const Parser& parser) {
   auto options = std::make_shared<RunsOptions>();
   const Parser verb = parser.add_verb("runs", "The numbered history of runs: list, note, tag, export, import");
-  verb.add_option("number", options->number, "The run that --note, --tag, --untag or --export is about");
+  verb.add_option("number", options->number, "The run that --note, --tag, --untag or --export is about")
+      .is_a(grammar::Value::kRun);
   verb.add_option("--limit", options->filter.most, "The newest so many (20)").positive();
   verb.add_flag("--all", options->all, "All of them");
   verb.add_option("--with-tag", options->filter.tag, "Only runs with this tag");
@@ -169,14 +170,20 @@ Verb add_runs_verb(const Parser& parser) {
   verb.add_option("--keep", options->keep, "Remove all but the newest so many").not_negative();
   verb.add_option("--remove", options->remove, "Remove this run").positive();
   verb.add_option("--json", options->json, "Write the list to this file; - is stdout");
+  verb.examples(
+      {"vramfit runs --verb fit --limit 5", "vramfit runs 12 --tag baseline --note \"before the refactoring\""});
   return {verb, [options](const Command&) { return finish(act(*options)); }};
 }
 
 Verb add_show_verb(const Parser& parser) {
   auto options = std::make_shared<NumbersOptions>();
   const Parser verb = parser.add_verb("show", "Tell one run of the history");
-  verb.add_option("number", options->numbers, "Its number, as `vramfit runs` lists it").required().takes(1, 1);
+  verb.add_option("number", options->numbers, "Its number, as `vramfit runs` lists it")
+      .required()
+      .takes(1, 1)
+      .is_a(grammar::Value::kRun);
   verb.add_option("--json", options->json, "Write all that is known of it to this file; - is stdout");
+  verb.examples({"vramfit show 12", "vramfit show 12 --json -"});
   return {verb, [options](const Command&) { return finish(act_show(*options)); }};
 }
 
@@ -185,8 +192,10 @@ Verb add_compare_verb(const Parser& parser) {
   const Parser verb = parser.add_verb("compare", "Set runs of the history side by side: what changed, memory, time");
   verb.add_option("numbers", options->numbers, "Two or more; changes are told against the first")
       .required()
-      .takes(2, 1000);
+      .takes(2, 1000)
+      .is_a(grammar::Value::kRun);
   verb.add_option("--json", options->json, "Write the comparison to this file; - is stdout");
+  verb.examples({"vramfit compare 12 14", "vramfit compare 12 14 15 --json compared.json"});
   return {verb, [options](const Command&) { return finish(act_compare(*options)); }};
 }
 

@@ -1,11 +1,14 @@
 // vramfit serve: the history as pages for a browser of this machine.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 
 #include "base/interrupt.h"
@@ -30,6 +33,7 @@ struct ServeOptions {
   std::uint16_t port = kPort;
   std::string address = "127.0.0.1";
   bool for_anyone = false;
+  bool token = false, no_token = false;
   bool open = false;
 };
 
@@ -87,20 +91,37 @@ void open_browser(const std::string& url) {
   static_cast<void>(base::run_to_end(launch, [](double) {}));  // the address stands on the screen
 }
 
+// Whether somebody else's programs run here: they reach a page on loopback as the user does. Users that are no people
+// (daemons) have numbers below 1000; 65534 is nobody.
+bool others_share_the_machine() {
+  constexpr uid_t kFirstPerson = 1000, kNobody = 65534;
+  std::error_code problem;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", problem)) {
+    struct stat status {};
+    if (::stat(entry.path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) continue;
+    if (!std::isdigit(static_cast<unsigned char>(entry.path().filename().string().front()))) continue;
+    if (status.st_uid >= kFirstPerson && status.st_uid != kNobody && status.st_uid != ::getuid()) return true;
+  }
+  return static_cast<bool>(problem);  // where nobody can tell, others may be there
+}
+
 Result<void> act(const ServeOptions& options) {
   const auto address = choose_address(options);
   if (!address) return std::unexpected(address.error());
   // What is wrong with the history is better told now than in the browser.
   if (const auto history = history::History::open(); !history) return std::unexpected(history.error());
   const bool is_loopback = http::is_loopback(*address);
+  const bool asks = options.token || (!options.no_token && (!is_loopback || others_share_the_machine()));
+  const std::string token = asks ? http::make_token() : "";
   const auto site = std::make_shared<http::HistorySite>(http::SiteOptions{
       .version = VRAMFIT_VERSION,
-      .guard = is_loopback ? http::GuardRules{} : http::GuardRules{.any_address = true, .names = {machine_name()}}});
+      .guard = is_loopback ? http::GuardRules{} : http::GuardRules{.any_address = true, .names = {machine_name()}},
+      .token = token});
   const base::InterruptScope scope;
   auto server = start(options, *address, site);
   if (!server) return std::unexpected(server.error());
-  const std::string url = fmt::format("http://{}/", to_string(server->address()));
-  if (!is_loopback) talk("vramfit: warning: whoever reaches this address can read all runs\n");
+  const std::string url = fmt::format("http://{}/{}{}", to_string(server->address()), asks ? "?token=" : "", token);
+  if (!is_loopback && !asks) talk("vramfit: warning: whoever reaches this address can read all runs\n");
   talk(fmt::format("vramfit: the history is on {}   (Ctrl-C ends it)\n", url));
   if (options.open) open_browser(url);
   while (base::take_interrupt() == 0) {
@@ -120,6 +141,10 @@ Verb add_serve_verb(const Parser& parser) {
   verb.add_option("--address", options->address, "Address to listen on (127.0.0.1)");
   verb.add_flag("--anyone", options->for_anyone,
                 "Let --address be one that other machines reach: there is no password");
+  const Option token = verb.add_flag(
+      "--token", options->token, "Only who has the printed address may read (default where others use the machine)");
+  verb.add_flag("--no-token", options->no_token, "Who reaches it may read it").excludes(token);
+  verb.examples({"vramfit serve --open", "vramfit serve --port 0"});
   return {verb, [options](const Command&) {
             const auto done = act(*options);
             return done ? 0 : report_error(done.error());

@@ -1,4 +1,4 @@
-set(vramfit_cli_sources main.cc check_verb.cc doctor_verb.cc env_verb.cc explain_verb.cc export_verb.cc fit_verb.cc gpus_verb.cc init_verb.cc job_options.cc parser.cc patch_verb.cc replay_verb.cc report_verb.cc run_verb.cc runs_verb.cc serve_verb.cc sweep_verb.cc terminal.cc verify_verb.cc watch_verb.cc)
+set(vramfit_cli_sources main.cc check_verb.cc completion_verb.cc doctor_verb.cc env_verb.cc estimate_verb.cc explain_verb.cc export_verb.cc fit_verb.cc gpus_verb.cc init_verb.cc job_options.cc json_output.cc parser.cc patch_verb.cc replay_verb.cc report_verb.cc run_verb.cc runs_verb.cc serve_verb.cc sweep_verb.cc terminal.cc verify_verb.cc watch_verb.cc)
 list(TRANSFORM vramfit_cli_sources PREPEND "cli/")
 add_executable(vramfit ${vramfit_cli_sources})
 vramfit_compiled_in_src(vramfit)
@@ -6,6 +6,6 @@ vramfit_batches(vramfit)
 # g++ takes a precompiled header only where it was compiled with the same flags: as for a library.
 set_target_properties(vramfit PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 target_compile_options(vramfit PRIVATE -fPIC $<$<CONFIG:Release>:-O1>)
-target_link_libraries(vramfit PRIVATE vramfit_app vramfit_http vramfit_sweep vramfit_tui vramfit_views)
+target_link_libraries(vramfit PRIVATE vramfit_app vramfit_estimate vramfit_grammar vramfit_http vramfit_sweep vramfit_tui vramfit_views)
 target_compile_definitions(vramfit PRIVATE VRAMFIT_VERSION="${PROJECT_VERSION}")
 set_target_properties(vramfit PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${VRAMFIT_STAGE}/bin")

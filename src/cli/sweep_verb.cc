@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "cli/job_options.h"
+#include "cli/json_output.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "history/job_identity.h"
@@ -30,7 +30,7 @@ using base::fail;
 using base::Result;
 
 struct SweepOptions {
-  std::vector<std::string> gpus, vary, slurm_options;
+  std::vector<std::string> gpus, vary, slurm_options, retry;
   std::string find_max, file, steps, within, values, occupied, torch, cudnn, address_order, files, json;
   std::string out = "vramfit-sweep";
   double timeout_seconds = 0;
@@ -129,6 +129,7 @@ Result<std::unique_ptr<sweep::TrialRunner>> make_runner(const SweepOptions& opti
 
 Result<int> act(const SweepOptions& options, const Command& command) {
   if (options.run_trial >= 0) return become_trial(options);
+  JsonOutput output(options.json);
   const auto spec = build_spec(options, command);
   if (!spec) return std::unexpected(spec.error());
   std::error_code ignored;
@@ -143,13 +144,14 @@ Result<int> act(const SweepOptions& options, const Command& command) {
     print(report::trial_line(*spec, trial, was_known) + "\n");
     if (!was_known) history.note(folder, trial, progress);
   };
-  const auto result = sweep::sweep(*spec, folder, **runner, on_trial, progress, base::steady_clock());
+  const auto result = sweep::sweep(*spec, folder, **runner, on_trial, progress, base::steady_clock(),
+                                   options.retry.empty() ? sweep::kUsualRetry : options.retry);
   progress.clear();
   if (!result) return std::unexpected(result.error());
   print(report::sweep_to_text(*result));
   const std::string json = report::sweep_to_json(*result, VRAMFIT_VERSION);
   history.finish(*result, json, progress);
-  if (const auto written = write_json(options.json, json); !written) return std::unexpected(written.error());
+  if (const auto written = output.write(json); !written) return std::unexpected(written.error());
   if (result->interrupted) return 130;
   return std::ranges::any_of(result->trials, [](const model::Trial& trial) { return trial.result.fits(); }) ? 0 : 1;
 }
@@ -160,7 +162,9 @@ Verb add_sweep_verb(const Parser& parser) {
   auto options = std::make_shared<SweepOptions>();
   const Parser verb = parser.add_verb(
       "sweep", "Run a job with many configurations, or find the largest value that fits; here, or on Slurm");
-  verb.add_option("--gpu,-g", options->gpus, "The card or cards, as for run; real: the machine's own").one_value_each();
+  verb.add_option("--gpu,-g", options->gpus, "The card or cards, as for run; real: the machine's own")
+      .one_value_each()
+      .is_a(grammar::Value::kCard);
   verb.add_option("--vary", options->vary,
                   "NAME=VALUE,VALUE: an option of the script (\"--crop-size=512,768\"), {NAME} in its command, batch, "
                   "amp=off,bf16,fp16, alloc=off,CONF, plan=off,FILE, gpu, steps, within, occupied, torch")
@@ -170,6 +174,12 @@ Verb add_sweep_verb(const Parser& parser) {
   verb.add_option("--out", options->out, "The sweep's folder; one with the same sweep is gone on with");
   verb.add_option("--jobs,-j", options->jobs, "Trials at once (default: what cores and memory allow; 1 on real cards)");
   verb.add_option("--timeout", options->timeout_seconds, "Seconds after which a trial is ended (600)").positive();
+  verb.add_option("--retry", options->retry,
+                  "Run trials again that are known to have ended so: failed, timed_out (both without this), "
+                  "out_of_memory, borderline, fits, or all")
+      .one_value_each()
+      .separated_by(',')
+      .one_of({"failed", "timed_out", "out_of_memory", "borderline", "fits", "all"});
   verb.add_option("--steps", options->steps, "As for run");
   verb.add_option("--within", options->within, "As for run");
   verb.add_option("--values", options->values, "As for run");
@@ -184,7 +194,9 @@ Verb add_sweep_verb(const Parser& parser) {
       .one_value_each();
   verb.add_option("--run-trial", options->run_trial, "Run this one trial of the folder; what cluster jobs call")
       .hidden();
-  verb.add_option("--json", options->json, "Write the result to this file");
+  verb.add_option("--json", options->json, "Write the result to this file; - is stdout, and the table goes to stderr");
+  verb.examples({"vramfit sweep --gpu rtx3060 --vary batch=8,16,32 -- python train.py",
+                 "vramfit sweep --gpu rtx3060 --find-max batch -- python train.py"});
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

@@ -21,6 +21,7 @@ struct Verb {
 Verb add_run_verb(const Parser& parser);
 Verb add_fit_verb(const Parser& parser);
 Verb add_gpus_verb(const Parser& parser);
+Verb add_estimate_verb(const Parser& parser);
 Verb add_env_verb(const Parser& parser);
 Verb add_watch_verb(const Parser& parser);
 Verb add_runs_verb(const Parser& parser);
@@ -37,6 +38,9 @@ Verb add_verify_verb(const Parser& parser);
 Verb add_patch_verb(const Parser& parser);
 Verb add_check_verb(const Parser& parser);
 Verb add_init_verb(const Parser& parser);
+Verb add_completion_verb(const Parser& parser);
+// Hidden: what the scripts of `completion` ask. `all` is called once everything was added.
+Verb add_complete_verb(const Parser& parser, std::function<grammar::VerbGrammar()> all);
 
 }  // namespace vramfit::cli
 

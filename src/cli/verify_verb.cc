@@ -7,6 +7,7 @@
 #include "app/verify.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
+#include "cli/json_output.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "job/warm_runner.h"
@@ -30,6 +31,7 @@ int exit_code_of(const model::VerifyResult& result) {
 }
 
 base::Result<int> act(const VerifyOptions& options, const Command& command) {
+  JsonOutput output(options.job.json);
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   auto request = build_request(options.job, command, progress);
   if (!request) return std::unexpected(request.error());
@@ -39,7 +41,7 @@ base::Result<int> act(const VerifyOptions& options, const Command& command) {
   progress.clear();
   if (!result) return std::unexpected(result.error());
   print(report::verify_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
-  const auto written = write_json(options.job.json, report::verify_to_json(*result, VRAMFIT_VERSION));
+  const auto written = output.write(report::verify_to_json(*result, VRAMFIT_VERSION));
   if (!written) return std::unexpected(written.error());
   return exit_code_of(*result);
 }
@@ -52,6 +54,8 @@ Verb add_verify_verb(const Parser& parser) {
       "verify", "Train a few steps with a plan and without, values computed, and say whether they are the same");
   verb.add_option("plan", options->plan, "The plan file").required().existing_file();
   add_job_options(verb, options->job);
+  verb.examples({"vramfit verify vramfit-plan.json --gpu rtx3060 -- python train.py",
+                 "vramfit verify vramfit-plan.json --gpu rtx3060 --json - -- python train.py"});
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);
             return code ? *code : report_error(code.error());

@@ -16,6 +16,7 @@
 #include "base/interrupt.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "http/page_guard.h"
 #include "http/page_server.h"
 #include "report/watch_csv.h"
 #include "report/watch_json.h"
@@ -137,8 +138,12 @@ base::Result<void> add_metrics(const WatchWords& words, Outputs& outputs) {
   const auto address = http::parse_address(words.prometheus, {.port = kMetricsPort});
   if (!address) return std::unexpected(address.error());
   outputs.metrics = std::make_shared<Metrics>(words.per_process);
-  auto server = http::PageServer::start(
-      *address, [page = outputs.metrics](const http::Request& request) { return page->page(request.path); });
+  // On loopback only this machine's own programs are meant, and a browser here may be led there by any page.
+  const bool is_guarded = http::is_loopback(*address);
+  auto server = http::PageServer::start(*address, [page = outputs.metrics, is_guarded](const http::Request& request) {
+    if (auto refused = is_guarded ? http::refuse_stranger(request, {}) : std::nullopt) return std::move(*refused);
+    return page->page(request.path);
+  });
   if (!server) return std::unexpected(server.error());
   outputs.server.emplace(std::move(*server));
   const std::string place = to_string(outputs.server->address());
@@ -312,6 +317,12 @@ base::Result<int> watch_machine(const WatchWords& words, watch::Watch& watch, st
   return 0;
 }
 
+std::string lost_text(const watch::LostSamples& lost) {
+  if (!lost.is_any()) return "";
+  return fmt::format("vramfit: warning: the recording is damaged: about {} samples are lost ({} bytes){}\n", lost.about,
+                     lost.damaged_bytes, lost.at_the_end ? ", and it breaks off: nobody knows what came behind" : "");
+}
+
 base::Result<int> act(const WatchWords& words, const Command& command) {
   if (!command.empty()) {
     if (words.json == "-") return misused("stdout belongs to the command", "--json", "a file's name");
@@ -337,9 +348,16 @@ base::Result<int> act(const WatchWords& words, const Command& command) {
   watch::Watch watch(std::move(*source), std::move(outputs->options));
   base::InterruptScope scope;
   auto code = watch_machine(words, watch, *interval, outputs->notes);
+  if (const std::string lost = lost_text(watch.lost()); !lost.empty()) talk(lost);
   if (book) {
     book->finish(progress);
     if (book->number() > 0) talk(fmt::format("vramfit: noted as run {}\n", book->number()));
+  }
+  // It went on, in case there would be room again. What it was asked for is not whole all the same.
+  if (code && watch.unrecorded() > 0) {
+    return base::fail(base::ErrorCode::kSystem,
+                      fmt::format("{} samples were not recorded: {}", watch.unrecorded(), watch.why_unrecorded()),
+                      words.record, "free some disk space; what was recorded before is whole");
   }
   return code;
 }
@@ -370,6 +388,7 @@ Verb add_watch_verb(const Parser& parser) {
   verb.add_flag("--no-color", words->no_color, "No colours (as NO_COLOR)");
   verb.add_flag("--no-unicode", words->no_unicode, "Plain ASCII");
   verb.add_flag("--no-virtual", words->no_virtual, "Without the virtual cards of running sessions");
+  verb.examples({"vramfit watch --record cards.vfw", "vramfit watch -- python train.py"});
   return {verb, [words, verb](const Command& command) {
             words->wants_prometheus = verb.option("--prometheus").was_given();
             const auto code = act(*words, command);

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <iterator>
 #include <map>
-#include <numeric>
 #include <utility>
 
+#include "base/edit_distance.h"
 #include "devices/card_names.h"
+#include "devices/mig.h"
 
 namespace vramfit::devices {
 
@@ -19,19 +21,6 @@ using base::Result;
 using model::Card;
 
 namespace {
-
-std::size_t edit_distance(std::string_view left, std::string_view right) {
-  std::vector<std::size_t> row(right.size() + 1);
-  std::iota(row.begin(), row.end(), 0u);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < right.size(); ++j) {
-      const std::size_t replaced = diagonal + (left[i] == right[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({replaced, row[j] + 1, row[j + 1] + 1}));
-    }
-  }
-  return row.back();
-}
 
 std::string with_memory(const Card& card) { return fmt::format("{} ({})", card.key, to_string(card.memory)); }
 
@@ -42,7 +31,7 @@ std::vector<std::string> nearest_cards(const std::vector<Card>& catalogue, const
     std::size_t best = wanted.size() + 100;
     for (const std::string& spelling : CardNames(card).exact) {
       const bool within = spelling.find(wanted) != std::string::npos;
-      best = std::min(best, within ? 0 : edit_distance(spelling, wanted));
+      best = std::min(best, within ? 0 : base::edit_distance(spelling, wanted));
     }
     ranked.emplace_back(best, with_memory(card));
   }
@@ -180,7 +169,7 @@ Result<base::Bytes> parse_total(std::string_view text) {
 Result<CardRequest> parse_one(std::string_view text) {
   CardRequest request;
   const std::size_t colon = text.rfind(':');
-  if (colon != std::string_view::npos) {
+  if (colon != std::string_view::npos && !find_slice_name(text)) {
     const auto total = parse_total(trimmed(text.substr(colon + 1)));
     if (!total) return std::unexpected(total.error());
     request.total = *total;
@@ -223,29 +212,89 @@ Result<std::vector<CardRequest>> parse_gpu_option(std::string_view option) {
   return requests;
 }
 
-Result<Match> find_card(const std::vector<Card>& catalogue, std::string_view name) {
+namespace {
+
+const Card& smallest_of(const std::vector<const Card*>& cards) {
+  return **std::ranges::min_element(cards, [](const Card* a, const Card* b) { return a->memory < b->memory; });
+}
+
+// "GTX 1060" is the 6 GB card's own name, and is in the name of the 3 GB card too.
+const Card* only_card_called(const std::vector<const Card*>& cards, std::string_view name) {
+  const std::string whole = normalised(name);
+  const auto is_called = [&](const Card* card) {
+    const std::vector<std::string> exact = CardNames(*card).exact;
+    return std::ranges::find(exact, whole) != exact.end();
+  };
+  const auto found = std::ranges::find_if(cards, is_called);
+  return std::ranges::count_if(cards, is_called) == 1 ? *found : nullptr;
+}
+
+// Of cards that are all one model in several sizes, its name: "rtx3080" of the RTX 3080 with 10 GB and with 12.
+std::optional<std::string> shared_model(const std::vector<const Card*>& cards) {
+  for (const CardName& name : CardNames(*cards.front()).names) {
+    const auto has_it = [&](const Card* card) {
+      return std::ranges::any_of(CardNames(*card).names,
+                                 [&](const CardName& other) { return other.joined_model() == name.joined_model(); });
+    };
+    if (std::ranges::all_of(cards, has_it)) return name.joined_model();
+  }
+  return std::nullopt;
+}
+
+Match said(const Card& card, std::string_view name, std::string_view why, const std::vector<const Card*>& others) {
+  std::string note = fmt::format("\"{}\" is taken as {}{}", name, with_memory(card), why);
+  if (!others.empty()) note += fmt::format("; others: {}", fmt::join(keys_but(others, &card), ", "));
+  return {card, std::move(note)};
+}
+
+Match take_only(const std::vector<Card>& catalogue, const Card& card, Meeting meeting, std::string_view name) {
+  const bool is_said = meeting == Meeting::kExact || meeting == Meeting::kAgrees;
+  const LeftOpen open = is_said ? find_left_open(catalogue, card, name) : LeftOpen();
+  if (is_said && !open.form && !open.edition) return {card, ""};
+  return said(card, name, open.form || open.edition ? fmt::format(" ({})", card.name) : "", open.others);
+}
+
+Result<Match> find_whole_card(const std::vector<Card>& catalogue, std::string_view name) {
   std::map<Meeting, std::vector<const Card*>> met;
   for (const Card& card : catalogue) met[meet(CardNames(card), name)].push_back(&card);
   met.erase(Meeting::kNone);
   if (met.empty()) return std::unexpected(unknown_card(catalogue, name));
   const auto& [meeting, cards] = *met.begin();
-  const Card& smallest =
-      **std::ranges::min_element(cards, [](const Card* a, const Card* b) { return a->memory < b->memory; });
-  if (cards.size() == 1) {
-    const bool is_said = meeting == Meeting::kExact || meeting == Meeting::kAgrees;
-    const LeftOpen open = is_said ? find_left_open(catalogue, smallest, name) : LeftOpen();
-    if (is_said && !open.form && !open.edition) return Match{smallest, ""};
-    std::string note = fmt::format("\"{}\" is taken as {}", name, with_memory(smallest));
-    if (open.form || open.edition) note += fmt::format(" ({})", smallest.name);
-    if (!open.others.empty()) note += fmt::format("; others: {}", fmt::join(keys_but(open.others, nullptr), ", "));
-    return Match{smallest, std::move(note)};
+  if (cards.size() == 1) return take_only(catalogue, *cards.front(), meeting, name);
+  if (meeting != Meeting::kShortened) {
+    if (const Card* called = only_card_called(cards, name)) return said(*called, name, "", cards);
+    return said(smallest_of(cards), name, ", the smallest", cards);
   }
-  if (meeting == Meeting::kShortened) {
+  const auto model = shared_model(cards);
+  if (!model) {
     return base::fail(ErrorCode::kUsage, fmt::format("\"{}\" is the name of several cards", name), "--gpu",
                       fmt::format("say which: {}", fmt::join(keys_but(cards, nullptr), ", ")));
   }
-  return Match{smallest, fmt::format("\"{}\" is taken as {}, the smallest; others: {}", name, with_memory(smallest),
-                                     fmt::join(keys_but(cards, &smallest), ", "))};
+  const Card* called = only_card_called(cards, *model);
+  return called != nullptr ? said(*called, name, "", cards) : said(smallest_of(cards), name, ", the smallest", cards);
+}
+
+// A model whose name says no size is the card of it that has such instances.
+Result<Match> find_slice(const std::vector<Card>& catalogue, const SliceName& slice) {
+  auto whole = find_whole_card(catalogue, slice.card);
+  if (!whole) return whole;
+  if (find_profile(whole->card, slice.profile) == nullptr) {
+    std::vector<Card> cut;
+    std::ranges::copy_if(catalogue, std::back_inserter(cut), [&](const Card& card) {
+      return find_profile(card, slice.profile) != nullptr && meet(CardNames(card), slice.card) != Meeting::kNone;
+    });
+    auto other = find_whole_card(cut, slice.card);
+    if (!other) return std::unexpected(no_such_profile(whole->card, slice.profile));
+    whole = std::move(other);
+  }
+  return Match{cut_slice(whole->card, *find_profile(whole->card, slice.profile), slice.profile), whole->note};
+}
+
+}  // namespace
+
+Result<Match> find_card(const std::vector<Card>& catalogue, std::string_view name) {
+  const auto slice = find_slice_name(name);
+  return slice ? find_slice(catalogue, *slice) : find_whole_card(catalogue, name);
 }
 
 std::vector<std::string> cards_of_size(const std::vector<Card>& catalogue, base::Bytes memory) {

@@ -33,9 +33,10 @@ struct Match {
 };
 
 // A name in any spelling is its card: case, punctuation, makers' words, a size or a form that the card has. A model
-// whose name says no size takes the smallest of its cards and says so ("a100"); a name without its series is taken
-// where it can mean one card only, and said ("3090"), and refused where it can mean several ("RTX 6000"). Nothing else
-// is guessed: the error lists the nearest names.
+// whose name says no size takes the smallest of its cards and says so ("a100"), or the one that is called so
+// ("GTX 1060"); a name without its series is taken where it can mean one model only, and said ("3090", "3080"), and
+// refused where it can mean several ("RTX 6000"). A profile behind it takes a slice ("h100:1g.10gb", mig.h). Nothing
+// else is guessed: the error lists the nearest names.
 base::Result<Match> find_card(const std::vector<model::Card>& catalogue, std::string_view name);
 
 // Keys of the cards whose memory is nearest to this much, the nearest first: four at the most.

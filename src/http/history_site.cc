@@ -211,6 +211,14 @@ Result<Page> HistorySite::find(const Request& request) const {
 
 Page HistorySite::answer(const Request& request) const {
   if (auto refused = refuse_stranger(request, options_.guard)) return std::move(*refused);
+  Entry entry = check_token(request, options_.token);
+  if (entry.refused) return std::move(*entry.refused);
+  Page page = page_or_error(request);
+  page.cookie = std::move(entry.cookie);
+  return page;
+}
+
+Page HistorySite::page_or_error(const Request& request) const {
   auto page = find(request);
   if (page) return std::move(*page);
   const base::Error& error = page.error();
@@ -218,8 +226,11 @@ Page HistorySite::answer(const Request& request) const {
   if (error.code == base::ErrorCode::kNotFound) status = 404;
   if (error.code == base::ErrorCode::kUsage) status = 400;
   const std::string text = error.remedy.empty() ? error.what : fmt::format("{}. {}", error.what, error.remedy);
-  return {status, std::string(kHtml), report::site::message_page("Not to be shown", text, options_.version),
-          std::string(kSitePolicy)};
+  return {status,
+          std::string(kHtml),
+          report::site::message_page("Not to be shown", text, options_.version),
+          std::string(kSitePolicy),
+          {}};
 }
 
 }  // namespace vramfit::http

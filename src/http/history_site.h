@@ -15,6 +15,7 @@ namespace vramfit::http {
 struct SiteOptions {
   std::string version;  // of vramfit
   GuardRules guard;
+  std::string token;  // that a reader has to have; empty: none
 };
 
 // Opens the history anew for each page, so that several threads may ask, and what others write is seen.
@@ -25,6 +26,7 @@ class HistorySite {
   Page answer(const Request& request) const;
 
  private:
+  Page page_or_error(const Request& request) const;
   base::Result<Page> index(std::string_view query) const;
   base::Result<Page> run(std::int64_t number) const;
   base::Result<Page> live(std::int64_t number, std::string_view query) const;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <cctype>
+#include <cstdint>
+#include <random>
 
 namespace vramfit::http {
 
@@ -35,9 +37,49 @@ bool is_taken(std::string_view host, const GuardRules& rules) {
   return !problem && (rules.any_address || address.is_loopback());
 }
 
-Page refusal(std::string why) { return {403, "text/plain; charset=utf-8", std::move(why) + "\n", {}}; }
+Page refusal(std::string why) { return {403, "text/plain; charset=utf-8", std::move(why) + "\n", {}, {}}; }
+
+// Takes as long whatever differs, so that nobody learns it letter by letter.
+bool is_same(std::string_view given, std::string_view token) {
+  unsigned difference = given.size() == token.size() ? 0 : 1;
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    const char one = i < given.size() ? given[i] : '\0';
+    difference |= static_cast<unsigned char>(one) ^ static_cast<unsigned char>(token[i]);
+  }
+  return difference == 0;
+}
+
+// The value of one name in "a=1; b=2", or in "a=1&b=2".
+std::string_view value_of(std::string_view text, std::string_view name, char separator) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    std::string_view part = text.substr(0, end);
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    if (part.starts_with(name) && part.substr(name.size()).starts_with('=')) return part.substr(name.size() + 1);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return {};
+}
+
+constexpr std::string_view kCookie = "vramfit-token";
 
 }  // namespace
+
+std::string make_token() {
+  std::random_device random;
+  std::string token;
+  while (token.size() < 32) token += fmt::format("{:08x}", static_cast<std::uint32_t>(random()));
+  return token;
+}
+
+Entry check_token(const Request& request, const std::string& token) {
+  if (token.empty() || is_same(value_of(request.cookie, kCookie, ';'), token)) return {};
+  if (is_same(value_of(request.query, "token", '&'), token)) {
+    return {.refused = {}, .cookie = fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict", kCookie, token)};
+  }
+  return {.refused = refusal("refused: this page wants the token of the address that `vramfit serve` printed"),
+          .cookie = ""};
+}
 
 std::optional<Page> refuse_stranger(const Request& request, const GuardRules& rules) {
   if (!is_taken(request.host, rules)) {

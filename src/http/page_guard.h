@@ -21,6 +21,17 @@ struct GuardRules {
 // is refused unless the user goes there by a link.
 std::optional<Page> refuse_stranger(const Request& request, const GuardRules& rules);
 
+// Thirty-two hexadecimal digits from the system's source of chance.
+std::string make_token();
+
+struct Entry {
+  std::optional<Page> refused;
+  std::string cookie;  // to be set: whoever came with the token needs it once
+};
+// As Jupyter does it: the address that is printed has "?token=...", and the browser then keeps it as a cookie, which no
+// script reads and no other site's page sends. An empty token lets everybody in.
+Entry check_token(const Request& request, const std::string& token);
+
 }  // namespace vramfit::http
 
 #endif

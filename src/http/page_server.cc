@@ -6,6 +6,7 @@
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/beast/core.hpp>
@@ -13,6 +14,8 @@
 #include <charconv>
 #include <chrono>
 #include <exception>
+#include <list>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -49,17 +52,19 @@ Page make_page(const Parsed& parsed, const Answer& answer) {
       .host = parsed.count(beast::http::field::host) == 1 ? view_of(parsed[beast::http::field::host]) : "",
       .origin = view_of(parsed[beast::http::field::origin]),
       .fetch_site = view_of(parsed["Sec-Fetch-Site"]),
-      .fetch_mode = view_of(parsed["Sec-Fetch-Mode"])};
+      .fetch_mode = view_of(parsed["Sec-Fetch-Mode"]),
+      .cookie = view_of(parsed[beast::http::field::cookie])};
   try {
     return answer(request);
   } catch (const std::exception& broken) {
-    return {500, std::string(kPlain), fmt::format("internal error: {}\n", broken.what()), {}};
+    return {500, std::string(kPlain), fmt::format("internal error: {}\n", broken.what()), {}, {}};
   }
 }
 
 void set_headers(Response& response, const Page& page) {
   response.set(beast::http::field::content_type, page.type);
   response.set(beast::http::field::cache_control, "no-store");
+  if (!page.cookie.empty()) response.set(beast::http::field::set_cookie, page.cookie);
   response.set("X-Content-Type-Options", "nosniff");
   response.set("X-Frame-Options", "DENY");
   response.set("Referrer-Policy", "no-referrer");
@@ -70,7 +75,7 @@ void set_headers(Response& response, const Page& page) {
 
 Response respond(const Parsed& parsed, const Answer& answer) {
   const bool reads = parsed.method() == beast::http::verb::get || parsed.method() == beast::http::verb::head;
-  Page page = reads ? make_page(parsed, answer) : Page{405, std::string(kPlain), "only GET and HEAD\n", {}};
+  Page page = reads ? make_page(parsed, answer) : Page{405, std::string(kPlain), "only GET and HEAD\n", {}, {}};
   Response response{static_cast<beast::http::status>(page.status), parsed.version()};
   set_headers(response, page);
   if (!reads) response.set(beast::http::field::allow, "GET, HEAD");
@@ -104,11 +109,18 @@ std::optional<Response> respond_to(Problem problem) {
   return response;
 }
 
+class Connection;
+
 // What connections share with the server that made them.
 struct Shared {
   Answer answer;
   ServerLimits limits;
   std::atomic<std::size_t> open = 0;
+  std::mutex lock;
+  std::list<std::weak_ptr<Connection>> waiting;  // for a request, the longest first
+
+  // Makes room for one more, where a connection does nothing. False: all are at work.
+  bool end_one_that_waits();
 };
 
 // One connection. It lives as long as an operation on it is under way.
@@ -118,6 +130,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection() { --shared_.open; }
+  std::atomic<bool> was_ended = false;
 
   // The time for a request is one for all of it: whoever sends a byte now and then gains nothing.
   void read() {
@@ -125,12 +138,26 @@ class Connection : public std::enable_shared_from_this<Connection> {
     parser_->header_limit(kMostHeaderBytes);
     parser_->body_limit(kMostBodyBytes);
     stream_.expires_after(shared_.limits.timeout);
+    {
+      const std::lock_guard held(shared_.lock);
+      place_ = shared_.waiting.insert(shared_.waiting.end(), weak_from_this());
+    }
     beast::http::async_read(stream_, buffer_, *parser_,
                             [self = shared_from_this()](Problem problem, std::size_t) { self->write(problem); });
   }
 
+  // From any thread.
+  void end() {
+    asio::post(stream_.get_executor(), [self = shared_from_this()] { self->stream_.cancel(); });
+  }
+
  private:
   void write(Problem problem) {
+    {
+      const std::lock_guard held(shared_.lock);
+      if (place_) shared_.waiting.erase(*place_);
+      place_.reset();
+    }
     if (problem) {
       auto refusal = respond_to(problem);
       if (!refusal) return close();
@@ -155,7 +182,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<beast::http::request_parser<beast::http::string_body>> parser_;
   Response response_;
   Shared& shared_;
+  std::optional<std::list<std::weak_ptr<Connection>>::iterator> place_;  // among those that wait
 };
+
+bool Shared::end_one_that_waits() {
+  const std::lock_guard held(lock);
+  for (const auto& one : waiting) {
+    const auto connection = one.lock();
+    if (!connection || connection->was_ended.exchange(true)) continue;
+    connection->end();
+    return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -221,7 +260,7 @@ struct PageServer::State {
     acceptor.async_accept(asio::make_strand(context), [this](Problem problem, Tcp::socket socket) {
       if (problem == asio::error::operation_aborted) return;
       if (problem) return pause();
-      if (shared.open < shared.limits.connections) {
+      if (shared.open < shared.limits.connections || shared.end_one_that_waits()) {
         std::make_shared<Connection>(std::move(socket), shared)->read();
       }
       accept();

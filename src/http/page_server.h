@@ -18,13 +18,14 @@ struct Page {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
   std::string body;
-  std::string policy;  // Content-Security-Policy; empty: that of a page which loads nothing
+  std::string policy = {};  // Content-Security-Policy; empty: that of a page which loads nothing
+  std::string cookie = {};  // Set-Cookie; empty: none
 };
 
 // What was asked for. Views end with the call.
 struct Request {
-  std::string_view path, query;                           // as sent, percent signs and all; the query without its '?'
-  std::string_view host, origin, fetch_site, fetch_mode;  // headers; empty: not sent, or two hosts
+  std::string_view path, query;  // as sent, percent signs and all; the query without its '?'
+  std::string_view host, origin, fetch_site, fetch_mode, cookie;  // headers; empty: not sent, or two hosts
 };
 
 // Called on the server's threads; with more than one, at the same time.
@@ -41,7 +42,8 @@ bool is_loopback(const Address& address);
 
 struct ServerLimits {
   int threads = 1;
-  std::size_t connections = 256;              // at once; further ones are closed unheard
+  // At once. One more ends the one that has been waiting for a request longest; where all are at work it is closed.
+  std::size_t connections = 256;
   std::chrono::milliseconds timeout{30'000};  // for a whole request, and for a whole answer
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/nearest_word.h"
 #include "ingest/toml_text.h"
 
 namespace vramfit::ingest {
@@ -82,12 +84,25 @@ class FieldReader {
       error_ =
           base::Error{ErrorCode::kCorrupt, fmt::format("`{}` {}", field, problem), place(file_, node.source()), ""};
   }
-  const toml::node* find(std::string_view field) const { return table_.get(field); }
+  const toml::node* find(std::string_view field) {
+    asked_.emplace_back(field);
+    return table_.get(field);
+  }
+  // Of a field that nobody asked for: a mistyped one would be passed over in silence.
+  void complain_of_unknown() {
+    for (const auto& [key, node] : table_) {
+      if (std::ranges::find(asked_, key.str()) != asked_.end()) continue;
+      const auto meant = base::nearest_word(key.str(), asked_);
+      return complain(node, key.str(),
+                      meant ? fmt::format("is not known; did you mean `{}`?", *meant) : "is not known");
+    }
+  }
   const std::optional<base::Error>& error() const { return error_; }
 
  private:
   const toml::table& table_;
   std::string_view file_;
+  std::vector<std::string> asked_;
   std::optional<base::Error> error_;
 };
 
@@ -124,6 +139,44 @@ void read_board(FieldReader& fields, Card& card) {
   fields.number("release_year", card.release_year);
   fields.number("price_factor", card.price_factor);
   if (fields.find("is_integrated") != nullptr) card.is_integrated = fields.flag("is_integrated");
+}
+
+// The first thing that is wrong with one, if anything is.
+std::optional<base::Error> read_profile(const toml::table& table, std::string_view file, model::MigProfile& profile) {
+  FieldReader fields(table, file);
+  std::int64_t memory_mib = 0;
+  fields.text("profile", profile.name);
+  fields.number("sm_count", profile.sm_count);
+  fields.number("memory_mib", memory_mib);
+  fields.number("memory_slices", profile.memory_slices);
+  fields.number("of", profile.of);
+  profile.memory = Bytes::mib(memory_mib);
+  fields.complain_of_unknown();
+  if (profile.name.empty() || profile.sm_count == 0 || memory_mib == 0 || profile.memory_slices == 0 ||
+      profile.of < profile.memory_slices) {
+    fields.complain(table, "mig", "needs profile, sm_count, memory_mib, memory_slices and of");
+  }
+  return fields.error();
+}
+
+std::optional<base::Error> read_profiles(const toml::table& card, std::string_view file,
+                                         std::vector<model::MigProfile>& into) {
+  const toml::node* node = card.get("mig");
+  if (node == nullptr) return std::nullopt;
+  FieldReader fields(card, file);
+  if (!node->is_array()) {
+    fields.complain(*node, "mig", "must be a list of tables");
+    return fields.error();
+  }
+  into.clear();
+  for (const toml::node& element : *node->as_array()) {
+    if (!element.is_table()) {
+      fields.complain(element, "mig", "must be a list of tables");
+      return fields.error();
+    }
+    if (auto error = read_profile(*element.as_table(), file, into.emplace_back())) return error;
+  }
+  return std::nullopt;
 }
 
 void read_rates(FieldReader& fields, model::PeakRates& rates) {
@@ -184,12 +237,17 @@ Result<Card> parse_card(const toml::table& table, std::string_view file, const s
   const auto keep_first = [&](std::optional<base::Error> next) {
     if (!error) error = std::move(next);
   };
-  keep_first(read_part(fields, "rates", file, [&](FieldReader& part, const auto&) { read_rates(part, card->rates); }));
+  keep_first(read_profiles(table, file, card->mig));
+  keep_first(read_part(fields, "rates", file, [&](FieldReader& part, const auto&) {
+    read_rates(part, card->rates);
+    part.complain_of_unknown();
+  }));
   keep_first(read_part(fields, "overhead", file, [&](FieldReader& part, const toml::table& majors) {
     for (const auto& [major, entry] : majors) {
       if (!entry.is_table()) return part.complain(entry, major.str(), "must be a table");
       FieldReader figures(*entry.as_table(), file);
       read_overhead(figures, card->overhead[std::atoi(std::string(major.str()).c_str())]);
+      figures.complain_of_unknown();
       if (figures.error()) error = figures.error();
     }
   }));
@@ -198,6 +256,9 @@ Result<Card> parse_card(const toml::table& table, std::string_view file, const s
       card->sources[std::string(figure.str())] = source.value_or(std::string());
     }
   }));
+  for (const char* own : {"mig", "based_on", "schema"}) static_cast<void>(fields.find(own));  // read above
+  fields.complain_of_unknown();
+  keep_first(fields.error());
   if (error) return std::unexpected(*error);
   if (card->key.empty()) card->key = card->name;
   if (const auto missing = missing_figure(*card)) {

@@ -20,7 +20,10 @@
 //   bandwidth_gbps = 936.2                       # 10^9 bytes a second
 //   release_year = 2020
 //   price_factor = 1.0                           # RTX 3090 = 1
-//   is_integrated = false
+//   is_integrated = false                        # true: it has the processor's memory
+//   mig = [                                      # the instances that it can be cut into, if it can
+//     { profile = "1g.10gb", sm_count = 16, memory_mib = 9984, memory_slices = 1, of = 8 },
+//   ]
 //   [card.rates]                                 # dense, TFLOP/s (TOP/s for int8); none: the card has no unit for it
 //   fp32 = 35.6                                  # fp64 fp32 tf32 fp16 fp16_tensor bf16 int8 fp8
 //   [card.overhead.12]                           # and .13: what a process holds besides PyTorch's memory

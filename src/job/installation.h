@@ -20,6 +20,7 @@ struct Installation {
   std::filesystem::path python() const { return root / "python"; }
   std::filesystem::path hook() const { return root / "python" / "vramfit" / "hook"; }
   std::filesystem::path catalogue() const { return root / "share" / "vramfit" / "cards.toml"; }
+  std::filesystem::path networks() const { return root / "share" / "vramfit" / "networks.toml"; }
 };
 
 // VRAMFIT_HOME if set (for programs that are not bin/vramfit, such as tests), else the tree this program stands in.

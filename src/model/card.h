@@ -37,11 +37,20 @@ struct OverheadMemory {
   friend bool operator==(const OverheadMemory&, const OverheadMemory&) = default;
 };
 
+// One way in which the driver cuts a card for several users: NVIDIA's Multi-Instance GPU.
+struct MigProfile {
+  std::string name;  // "1g.10gb"
+  int sm_count = 0;
+  Bytes memory;
+  int memory_slices = 0, of = 0;  // its share of L2 and bandwidth: 1 of 8
+  friend bool operator==(const MigProfile&, const MigProfile&) = default;
+};
+
 struct Card {
   std::string key;                   // "gtx1070", "a100-40gb"
   std::string name;                  // as the driver reports it, "NVIDIA GeForce GTX 1070"
   std::vector<std::string> aliases;  // other spellings, in no particular case
-  std::string category;              // "desktop", "laptop", "workstation", "datacenter", or empty
+  std::string category;              // "desktop", "laptop", "workstation", "datacenter", "embedded", or empty
   Bytes memory;                      // what cudaGetDeviceProperties reports
   ComputeCapability capability;
   int sm_count = 0;
@@ -52,8 +61,9 @@ struct Card {
   double bandwidth_gbps = 0;  // 10^9 bytes a second
   PeakRates rates;
   int release_year = 0;
-  double price_factor = 0;  // RTX 3090 = 1
-  bool is_integrated = false;
+  double price_factor = 0;     // RTX 3090 = 1
+  bool is_integrated = false;  // it has the processor's memory and none of its own
+  std::vector<MigProfile> mig;
   std::map<int, OverheadMemory> overhead;      // by CUDA major version
   std::map<std::string, std::string> sources;  // figure -> where it is from
   friend bool operator==(const Card&, const Card&) = default;

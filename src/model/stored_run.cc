@@ -30,7 +30,11 @@ std::optional<RunState> parse_run_state(std::string_view text) {
 std::optional<Peaks> fullest_peaks(const StoredRun& run) {
   const auto& devices = run.end.devices;
   if (devices.empty()) return std::nullopt;
-  return std::ranges::max_element(devices, {}, [](const DeviceResult& device) { return device.peaks.device; })->peaks;
+  const auto by_peak = [](const DeviceResult& device) { return device.peaks.device; };
+  const Peaks& most = std::ranges::max_element(devices, {}, by_peak)->peaks;
+  // A job that failed before it came to a card took none of it that anybody saw.
+  if (most.device.count() == 0) return std::nullopt;
+  return most;
 }
 
 }  // namespace vramfit::model

@@ -7,6 +7,7 @@
 
 #include "base/json_text.h"
 #include "report/layout.h"
+#include "report/schemas.h"
 
 namespace vramfit::report {
 
@@ -178,7 +179,8 @@ std::string check_to_text(const CheckResult& result, const TextOptions& options)
 }
 
 std::string check_to_json(const CheckResult& result, std::string_view version) {
-  ordered_json json = {{"vramfit", version},
+  ordered_json json = {{"schema", kCheckSchema},
+                       {"vramfit", version},
                        {"recording", result.recording},
                        {"format", result.format},
                        {"partner", result.partner},

@@ -5,6 +5,7 @@
 
 #include "base/json_text.h"
 #include "report/json_parts.h"
+#include "report/schemas.h"
 
 namespace vramfit::report {
 
@@ -120,15 +121,11 @@ ordered_json page_json(const model::CausePage& page) {
 }  // namespace
 
 std::string diagnosis_to_json(const model::Diagnosis& diagnosis, std::string_view version) {
-  ordered_json json = {{"vramfit", version},
-                       {"trouble", diagnosis.trouble},
-                       {"verdict", diagnosis.verdict},
-                       {"findings", ordered_json::array()},
-                       {"checks", ordered_json::array()},
-                       {"would_tell_more", diagnosis.give},
-                       {"read", diagnosis.read},
-                       {"warnings", diagnosis.warnings},
-                       {"context_and_libraries", ordered_json::array()},
+  ordered_json json = {{"schema", kDoctorSchema},           {"vramfit", version},
+                       {"trouble", diagnosis.trouble},      {"verdict", diagnosis.verdict},
+                       {"findings", ordered_json::array()}, {"checks", ordered_json::array()},
+                       {"would_tell_more", diagnosis.give}, {"read", diagnosis.read},
+                       {"warnings", diagnosis.warnings},    {"context_and_libraries", ordered_json::array()},
                        {"facts", ordered_json::array()}};
   for (const auto& finding : diagnosis.findings) json["findings"].push_back(finding_json(finding));
   for (const auto& check : diagnosis.checks) json["checks"].push_back(check_json(check));
@@ -156,7 +153,7 @@ std::string diagnosis_to_sarif(const model::Diagnosis& diagnosis, const std::vec
 }
 
 std::string causes_to_json(const std::vector<model::CausePage>& pages, std::string_view version) {
-  ordered_json json = {{"vramfit", version}, {"causes", ordered_json::array()}};
+  ordered_json json = {{"schema", kCausesSchema}, {"vramfit", version}, {"causes", ordered_json::array()}};
   for (const auto& page : pages) json["causes"].push_back(page_json(page));
   return base::json_file(json);
 }

@@ -8,6 +8,7 @@
 #include "base/json_text.h"
 #include "report/json_parts.h"
 #include "report/layout.h"
+#include "report/schemas.h"
 
 namespace vramfit::report {
 
@@ -67,7 +68,8 @@ std::string environment_to_json(const std::vector<EnvironmentCheck>& checks, std
                     {"why", or_null(check.why)},
                     {"fix", or_null(check.fix)}});
   }
-  const Json file = {{"vramfit", version},
+  const Json file = {{"schema", kInitSchema},
+                     {"vramfit", version},
                      {"problems", count(checks, EnvironmentState::kProblem)},
                      {"warnings", count(checks, EnvironmentState::kWarning)},
                      {"checks", std::move(list)}};

@@ -4,6 +4,7 @@
 
 #include "base/json_text.h"
 #include "report/json_parts.h"
+#include "report/schemas.h"
 
 namespace vramfit::report {
 
@@ -91,7 +92,7 @@ std::string dump(const ordered_json& json) { return base::json_file(json); }
 std::string history_to_json(const std::vector<StoredRun>& runs, std::string_view version) {
   ordered_json list = ordered_json::array();
   for (const StoredRun& run : runs) list.push_back(run_json(run));
-  return dump({{"vramfit", version}, {"runs", std::move(list)}});
+  return dump({{"schema", kRunsSchema}, {"vramfit", version}, {"runs", std::move(list)}});
 }
 
 std::string comparison_to_json(const model::Comparison& comparison, std::string_view version) {
@@ -101,7 +102,10 @@ std::string comparison_to_json(const model::Comparison& comparison, std::string_
   for (const model::Difference& difference : comparison.differences) {
     differences.push_back({{"what", difference.what}, {"values", difference.values}});
   }
-  return dump({{"vramfit", version}, {"differences", std::move(differences)}, {"runs", std::move(runs)}});
+  return dump({{"schema", kCompareSchema},
+               {"vramfit", version},
+               {"differences", std::move(differences)},
+               {"runs", std::move(runs)}});
 }
 
 }  // namespace vramfit::report

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "report/schemas.h"
 
 namespace vramfit::report {
 
@@ -87,7 +88,8 @@ ordered_json to_json(const model::Fragmentation& from) {
 std::string replay_to_json(const model::ReplayResult& result, std::string_view version) {
   ordered_json search = ordered_json::array();
   for (const model::ReplayTrial& trial : result.search) search.push_back(to_json(trial));
-  ordered_json json = {{"vramfit", version},
+  ordered_json json = {{"schema", kReplaySchema},
+                       {"vramfit", version},
                        {"verb", "replay"},
                        {"file", result.file},
                        {"device", result.device},

@@ -6,6 +6,7 @@
 #include "report/json_parts.h"
 #include "report/modules_json.h"
 #include "report/runtime_evidence_json.h"
+#include "report/schemas.h"
 
 namespace vramfit::report {
 
@@ -183,7 +184,8 @@ ordered_json loss_json(const model::DataLoss& loss) {
 }  // namespace
 
 ordered_json run_json(const model::RunResult& result, std::string_view version) {
-  ordered_json json = {{"vramfit", version},
+  ordered_json json = {{"schema", kRunSchema},
+                       {"vramfit", version},
                        {"verdict", to_string(result.verdict)},
                        {"verdict_words", words_json(result)},
                        {"reason", or_null(result.reason)},

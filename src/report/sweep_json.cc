@@ -4,6 +4,7 @@
 
 #include "base/json_text.h"
 #include "report/json_parts.h"
+#include "report/schemas.h"
 
 namespace vramfit::report {
 
@@ -54,6 +55,7 @@ std::string sweep_to_json(const model::SweepResult& result, std::string_view ver
                        {"obstacle", found.obstacle}});
   }
   const ordered_json json = {
+      {"schema", kSweepSchema},
       {"vramfit", version},
       {"gpus", result.spec.gpus},
       {"command", result.spec.command},

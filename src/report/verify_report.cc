@@ -6,6 +6,7 @@
 
 #include "base/json_text.h"
 #include "report/layout.h"
+#include "report/schemas.h"
 
 namespace vramfit::report {
 namespace {
@@ -63,7 +64,7 @@ ordered_json equivalence_json(const Equivalence& equivalence) {
 }
 
 std::string verify_to_json(const model::VerifyResult& result, std::string_view version) {
-  ordered_json json = {{"vramfit", version}, {"plan", result.plan}, {"card", result.card}};
+  ordered_json json = {{"schema", kVerifySchema}, {"vramfit", version}, {"plan", result.plan}, {"card", result.card}};
   json["equivalence"] = equivalence_json(result.equivalence);
   json["refused"] = result.refused;
   json["runs"] = result.runs;

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/json_text.h"
+#include "report/schemas.h"
 #include "report/watch_time.h"
 
 namespace vramfit::report {
@@ -69,6 +70,7 @@ ordered_json process_to_json(const model::ProcessReading& process) {
 
 ordered_json machine_json(const model::MachineSample& sample, std::string_view version) {
   ordered_json result;
+  result["schema"] = kWatchSchema;
   result["vramfit"] = version;
   result["verb"] = "watch";
   result["at"] = to_rfc3339(sample.at_unix_ns);

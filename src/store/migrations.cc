@@ -74,6 +74,23 @@ Result<bool> take_step(Connection& connection, int wanted) {
 
 }  // namespace
 
+Result<void> refuse_strangers(Connection& connection) {
+  auto tables = connection.prepare("SELECT count(*) FROM sqlite_master WHERE type = 'table'");
+  if (!tables) return std::unexpected(tables.error());
+  if (const auto row = tables->step(); !row) return std::unexpected(row.error());
+  if (tables->integer(0) == 0) return {};  // a new file
+  // What step 1 made, and no step takes away.
+  auto own = connection.prepare(
+      "SELECT count(*) FROM pragma_table_info('runs') WHERE name IN ('number', 'uuid', 'script_hash', "
+      "'process_began')");
+  if (!own) return std::unexpected(own.error());
+  if (const auto row = own->step(); !row) return std::unexpected(row.error());
+  constexpr std::int64_t kAll = 4;
+  if (own->integer(0) == kAll) return {};
+  return fail(ErrorCode::kUsage, "this SQLite database is another program's, and no run history", "",
+              "name a file of vramfit's own with VRAMFIT_STORE: a new one is made");
+}
+
 int newest_schema() { return static_cast<int>(kSteps.size()); }
 
 Result<void> migrate(Connection& connection, int wanted) {

@@ -10,6 +10,9 @@ namespace vramfit::store {
 // What this program writes: the number of steps there are.
 int newest_schema();
 
+// A database that has tables, and not ours, is another program's: its user named the wrong file. Reads only.
+base::Result<void> refuse_strangers(Connection& connection);
+
 // Brings a file up to `wanted` (tests stop earlier), each step in a transaction of its own: a crash between two steps
 // leaves a file that the next open goes on with. A file from a newer vramfit is refused and left alone.
 base::Result<void> migrate(Connection& connection, int wanted = newest_schema());

@@ -34,6 +34,11 @@ Result<Store> Store::open(const std::filesystem::path& path) {
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
   auto connection = Connection::open(path, kBusyMs);
   if (!connection) return pass_on(connection);
+  if (auto own = refuse_strangers(*connection); !own) {
+    base::Error error = own.error();
+    if (error.where.empty()) error.where = path.string();
+    return std::unexpected(error);
+  }
   // NORMAL with WAL: a killed process loses nothing; a power cut may lose the last runs, never the file.
   if (auto set =
           connection->execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");

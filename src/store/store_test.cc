@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "store/process.h"
+#include "store/sqlite.h"
 
 namespace vramfit::store {
 namespace {
@@ -233,6 +234,22 @@ TEST_F(StoreTest, AFullDiskIsAnErrorAndWhatWasStoredStays) {
   EXPECT_EQ(WEXITSTATUS(status), 42);
   Store store = open();
   EXPECT_EQ(store.find(1)->end, some_end());
+}
+
+TEST_F(StoreTest, ADatabaseOfAnotherProgramIsRefusedAndNotTouched) {
+  std::filesystem::create_directories(file().parent_path());
+  {
+    auto theirs = Connection::open(file(), 0);
+    ASSERT_TRUE(theirs);
+    ASSERT_TRUE(theirs->execute("CREATE TABLE bookmarks (url TEXT); CREATE TABLE runs (number INTEGER, km REAL)"));
+  }
+  const auto before = base::read_file(file());
+  const auto store = Store::open(file());
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().where, file().string());
+  EXPECT_NE(store.error().remedy.find("VRAMFIT_STORE"), std::string::npos);
+  EXPECT_EQ(base::read_file(file()), before);
+  EXPECT_FALSE(std::filesystem::exists(file().string() + "-wal"));
 }
 
 TEST_F(StoreTest, AFileThatIsNoDatabaseIsToldAndNotTouched) {

@@ -1,6 +1,7 @@
 #include "sweep/files.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -18,6 +19,40 @@ fs::path SweepFolder::of(std::size_t trial, const char* ending) const {
   return path_ / "trials" / fmt::format("{}{}", trial, ending);
 }
 
+namespace {
+
+std::string told(const std::vector<std::string>& words) {
+  return words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, " "));
+}
+
+std::string told(const model::SweepSpec& spec) {
+  std::vector<std::string> all;
+  for (const model::SweepVariable& variable : spec.variables) {
+    all.push_back(fmt::format("{}={}", variable.name, fmt::join(variable.values, ",")));
+  }
+  return told(all);
+}
+
+std::string told(const std::optional<model::SweepGoal>& goal) {
+  return goal ? fmt::format("{}={}..{}", goal->name, goal->low, goal->high) : "nothing";
+}
+
+// What makes `wanted` another sweep than the folder's. How long a trial may take is no part of what it is.
+std::string difference(const model::SweepSpec& known, const model::SweepSpec& wanted) {
+  std::vector<std::string> parts;
+  const auto compare = [&](const char* part, bool same, const std::string& there, const std::string& here) {
+    if (!same) parts.push_back(fmt::format("{}: {} there, {} here", part, there, here));
+  };
+  compare("--gpu", known.gpus == wanted.gpus, told(known.gpus), told(wanted.gpus));
+  compare("options", known.options == wanted.options, told(known.options), told(wanted.options));
+  compare("command", known.command == wanted.command, told(known.command), told(wanted.command));
+  compare("--vary", known.variables == wanted.variables, told(known), told(wanted));
+  compare("--find-max", known.goal == wanted.goal, told(known.goal), told(wanted.goal));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+}  // namespace
+
 Result<void> SweepFolder::prepare(const model::SweepSpec& spec) const {
   std::error_code error;
   fs::create_directories(path_ / "trials", error);
@@ -25,9 +60,12 @@ Result<void> SweepFolder::prepare(const model::SweepSpec& spec) const {
   if (fs::exists(path_ / "sweep.json", error)) {
     const auto known = read_spec();
     if (!known) return std::unexpected(known.error());
+    const std::string differs = difference(*known, spec);
+    if (!differs.empty()) {
+      return fail(ErrorCode::kUsage, fmt::format("the folder holds another sweep ({})", differs), path_.string(),
+                  "name another one with --out, or remove it");
+    }
     if (*known == spec) return {};
-    return fail(ErrorCode::kUsage, "the folder holds another sweep", path_.string(),
-                "name another one with --out, or remove it");
   }
   return base::write_file(path_ / "sweep.json", ingest::sweep_to_json(spec));
 }

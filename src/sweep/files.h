@@ -22,7 +22,8 @@ class SweepFolder {
  public:
   explicit SweepFolder(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Makes it, or takes up one with the same definition. A folder of another sweep is refused.
+  // Makes it, or takes up one with the same definition, whatever time its trials had. A folder of another sweep is
+  // refused, with what differs.
   base::Result<void> prepare(const model::SweepSpec& spec) const;
   base::Result<model::SweepSpec> read_spec() const;
 

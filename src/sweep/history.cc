@@ -42,7 +42,7 @@ void SweepHistory::note(const SweepFolder& folder, const model::Trial& trial, ba
   book.finish(end, progress);
   // Without it the sweep's map can't name the run; nothing else is lost.
   if (const auto written = folder.write_run(trial.index, book.uuid()); !written) {
-    progress.say("vramfit: " + to_string(written.error()));
+    progress.say(to_string(written.error()));
   }
 }
 

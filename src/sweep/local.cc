@@ -28,7 +28,10 @@ std::string last_line(const std::filesystem::path& log) {
   std::ifstream lines(log);
   std::string line, last, complaint;
   while (std::getline(lines, line)) {
-    if (line.starts_with("vramfit: ")) complaint = line;
+    // Whoever shows it says who complained, and that it is an error.
+    constexpr std::string_view kOurs = "vramfit: ", kError = "error: ";
+    if (line.starts_with(kOurs)) complaint = line.substr(kOurs.size());
+    if (complaint.starts_with(kError)) complaint.erase(0, kError.size());
     if (!line.empty()) last = line;
   }
   return complaint.empty() ? last : complaint;

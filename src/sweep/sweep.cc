@@ -25,8 +25,8 @@ constexpr int kMostAttempts = 2;  // of a trial that is lost: a cluster's node m
 class Sweep {
  public:
   Sweep(const model::SweepSpec& spec, const SweepFolder& folder, TrialRunner& runner, const OnTrial& on_trial,
-        base::ProgressSink& progress)
-      : folder_(folder), runner_(runner), on_trial_(on_trial), progress_(progress) {
+        base::ProgressSink& progress, const Retry& retry)
+      : folder_(folder), runner_(runner), on_trial_(on_trial), progress_(progress), retry_(retry) {
     result_.spec = spec;
     result_.folder = folder.path().string();
   }
@@ -70,8 +70,9 @@ class Sweep {
       if (!values) return std::unexpected(values.error());
       Trial trial{.index = i, .values = std::move(*values)};
       const auto result = folder_.read_result(i);
-      // What failed may have failed for a reason that is gone by now: the sweep is taken up to try again.
-      if (result && result->verdict != "failed") {
+      // What failed may have failed for a reason that is gone by now, and what took too long may have more time: the
+      // sweep is taken up to try again.
+      if (result && !is_tried_again(result->verdict)) {
         trial.state = TrialState::kDone;
         trial.result = *result;
       }
@@ -79,6 +80,10 @@ class Sweep {
       result_.trials.push_back(std::move(trial));
     }
     return {};
+  }
+
+  bool is_tried_again(const std::string& verdict) const {
+    return std::ranges::any_of(retry_, [&](const std::string& one) { return one == verdict || one == "all"; });
   }
 
   Result<void> plan_trials() {
@@ -184,6 +189,7 @@ class Sweep {
   TrialRunner& runner_;
   const OnTrial& on_trial_;
   base::ProgressSink& progress_;
+  const Retry& retry_;
   model::SweepResult result_;
   std::vector<std::vector<std::string>> groups_;  // combinations of the variables
   std::vector<LargestSearch> searches_;           // one a group, with a goal
@@ -196,10 +202,11 @@ class Sweep {
 }  // namespace
 
 Result<model::SweepResult> sweep(const model::SweepSpec& spec, const SweepFolder& folder, TrialRunner& runner,
-                                 const OnTrial& on_trial, base::ProgressSink& progress, const base::Clock& clock) {
+                                 const OnTrial& on_trial, base::ProgressSink& progress, const base::Clock& clock,
+                                 const Retry& retry) {
   if (auto prepared = folder.prepare(spec); !prepared) return std::unexpected(prepared.error());
   const std::int64_t began = clock.now_ns();
-  auto result = Sweep(spec, folder, runner, on_trial, progress).run();
+  auto result = Sweep(spec, folder, runner, on_trial, progress, retry).run();
   if (result) result->seconds = base::seconds_between(began, clock.now_ns());
   progress.clear();
   return result;

@@ -25,13 +25,18 @@ class TrialRunner {
   virtual void cancel() = 0;  // ends all that run
 };
 
+// Which known results are not taken over: trials that ended so are run again. "all" is every one.
+using Retry = std::vector<std::string>;
+inline const Retry kUsualRetry = {"failed", "timed_out"};
+
 // Called when a trial has ended, and when it was taken over from an earlier sweep.
 using OnTrial = std::function<void(const model::Trial& trial, bool was_known)>;
 
-// Runs what is not there yet, and again what failed for another reason than memory. Ctrl-C cancels what runs and
-// returns what was done: the folder can be taken up again.
+// Runs what is not there yet, and again what failed for another reason than memory or took too long (`retry`). Ctrl-C
+// cancels what runs and returns what was done: the folder can be taken up again.
 base::Result<model::SweepResult> sweep(const model::SweepSpec& spec, const SweepFolder& folder, TrialRunner& runner,
-                                       const OnTrial& on_trial, base::ProgressSink& progress, const base::Clock& clock);
+                                       const OnTrial& on_trial, base::ProgressSink& progress, const base::Clock& clock,
+                                       const Retry& retry = kUsualRetry);
 
 }  // namespace vramfit::sweep
 

@@ -219,6 +219,41 @@ TEST_F(SweepTest, another_sweep_in_the_same_folder_is_refused) {
   const auto again = run();
   ASSERT_FALSE(again);
   EXPECT_NE(again.error().remedy.find("--out"), std::string::npos);
+  EXPECT_NE(again.error().what.find("command: t.py there, other.py here"), std::string::npos) << again.error().what;
+}
+
+TEST_F(SweepTest, another_time_limit_makes_no_other_sweep) {
+  ASSERT_TRUE(run());
+  spec.timeout_seconds = 7;
+  ASSERT_TRUE(run());
+  EXPECT_EQ(known_, 6) << "all were taken over";
+  EXPECT_EQ(folder().read_spec()->timeout_seconds, 7) << "tasks of a cluster read it there";
+}
+
+TEST_F(SweepTest, what_took_too_long_is_run_again_when_the_sweep_is_taken_up) {
+  ASSERT_TRUE(run());
+  for (const std::size_t trial : {1, 3}) {
+    model::TrialResult late;
+    late.verdict = trial == 1 ? "timed_out" : "failed";
+    ASSERT_TRUE(folder().write_result(trial, late));
+  }
+  runner.started.clear();
+  ASSERT_TRUE(run());
+  EXPECT_EQ(runner.started, (std::vector<std::size_t>{1, 3}));
+}
+
+TEST_F(SweepTest, retry_says_which_ends_are_not_taken_over) {
+  ASSERT_TRUE(run());
+  const auto again = [&](const Retry& retry) {
+    runner.started.clear();
+    EXPECT_TRUE(sweep(
+        spec, folder(), runner, [](const model::Trial&, bool) {}, base::silent_progress(), base::steady_clock(),
+        retry));
+    return runner.started.size();
+  };
+  EXPECT_EQ(again({"out_of_memory"}), 1U);
+  EXPECT_EQ(again({"failed"}), 0U);
+  EXPECT_EQ(again({"all"}), 6U);
 }
 
 TEST_F(SweepTest, a_lost_trial_is_tried_once_more) {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -129,7 +130,11 @@ class RecordedMachine final : public MachineSource {
     while (found.empty()) {
       const auto payload = scan_ ? scan_->next() : std::nullopt;
       if (!payload) {
-        if (file_ == files_.size()) return std::nullopt;
+        count_damage();
+        if (file_ == files_.size()) {
+          lost_.at_the_end = is_behind_damage_;
+          return std::nullopt;
+        }
         auto mapped = base::MappedFile::open(files_[file_++]);
         if (!mapped) return std::unexpected(mapped.error());
         mapped_ = std::move(*mapped);
@@ -137,18 +142,51 @@ class RecordedMachine final : public MachineSource {
         decoder_.lose_group();
         continue;
       }
-      if (scan_->skipped()) decoder_.lose_group();
-      decoder_.decode(*payload, found);
+      if (scan_->skipped()) {
+        decoder_.lose_group();
+        is_behind_damage_ = true;
+      }
+      if (!decoder_.decode(*payload, found)) is_behind_damage_ = true;
     }
+    note_time(found.front().at_unix_ns);
     return std::move(found.front());
   }
 
+  LostSamples lost() const override {
+    LostSamples lost = lost_;
+    if (scan_) lost.damaged_bytes += scan_->damaged_bytes();
+    return lost;
+  }
+
  private:
+  // Of the file that was read to its end.
+  void count_damage() {
+    if (!scan_) return;
+    lost_.damaged_bytes += scan_->damaged_bytes();
+    if (scan_->damaged_bytes() > 0 && scan_->skipped()) is_behind_damage_ = true;
+    scan_.reset();
+  }
+
+  // Samples come at even times: where some are lost, the time between tells how many.
+  void note_time(std::int64_t at_ns) {
+    const std::int64_t since = last_ns_ > 0 ? at_ns - last_ns_ : 0;
+    if (is_behind_damage_ && since > 0 && usual_ns_ > 0) {
+      lost_.about += std::max<std::int64_t>((since + usual_ns_ / 2) / usual_ns_ - 1, 0);
+    } else if (since > 0) {
+      usual_ns_ = usual_ns_ == 0 ? since : std::min(usual_ns_, since);
+    }
+    is_behind_damage_ = false;
+    last_ns_ = at_ns;
+  }
+
   std::vector<fs::path> files_;
   std::size_t file_ = 0;
   std::shared_ptr<base::MappedFile> mapped_;
   std::optional<FrameScan> scan_;
   SampleDecoder decoder_;
+  LostSamples lost_;
+  bool is_behind_damage_ = false;
+  std::int64_t last_ns_ = 0, usual_ns_ = 0;
 };
 
 }  // namespace

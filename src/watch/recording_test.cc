@@ -159,6 +159,36 @@ TEST_F(WatchRecording, two_writers_are_one_too_many) {
   EXPECT_FALSE(WatchRecorder::open(path_, {}));
 }
 
+// A flight of samples a second apart, with a hole in the middle of the file.
+TEST_F(WatchRecording, reading_a_damaged_recording_tells_how_many_samples_are_lost) {
+  write(0, 3 * kGroupSamples);
+  std::string damaged = bytes();
+  for (std::size_t at = damaged.size() / 2; at < damaged.size() / 2 + 40; ++at) damaged[at] ^= 0x55;
+  put(damaged);
+  auto source = open_watch_recording(path_);
+  ASSERT_TRUE(source);
+  std::int64_t read = 0;
+  while (true) {
+    const auto sample = (*source)->next();
+    ASSERT_TRUE(sample);
+    if (!*sample) break;
+    ++read;
+  }
+  EXPECT_LT(read, 3 * kGroupSamples);
+  EXPECT_EQ((*source)->lost().about, 3 * kGroupSamples - read);
+  EXPECT_GT((*source)->lost().damaged_bytes, 0);
+  EXPECT_FALSE((*source)->lost().at_the_end);
+}
+
+TEST_F(WatchRecording, a_whole_recording_has_lost_nothing) {
+  write(0, 5);
+  auto source = open_watch_recording(path_);
+  ASSERT_TRUE(source);
+  while (*(*source)->next()) {
+  }
+  EXPECT_FALSE((*source)->lost().is_any());
+}
+
 // The limit on a file's size stands in for a full disk: a write is cut short, then refused.
 TEST_F(WatchRecording, a_full_disk_loses_the_samples_of_that_time_only) {
   auto recorder = WatchRecorder::open(path_, {});

@@ -11,11 +11,21 @@
 
 namespace vramfit::watch {
 
+// What of a recording could not be read. How many samples that were is told by the time between those around it.
+struct LostSamples {
+  std::int64_t about = 0;          // samples
+  std::int64_t damaged_bytes = 0;  // that nothing could be made of
+  bool at_the_end = false;         // the recording breaks off: nobody knows how much longer it was
+  bool is_any() const { return damaged_bytes > 0 || about > 0; }
+};
+
 class MachineSource {
  public:
   virtual ~MachineSource() = default;
   // The next sample; nothing at the end of a recording.
   virtual base::Result<std::optional<model::MachineSample>> next() = 0;
+  // Of what was read up to now.
+  virtual LostSamples lost() const { return {}; }
 };
 
 struct LiveOptions {

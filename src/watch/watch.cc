@@ -15,6 +15,8 @@ base::Result<std::optional<WatchTick>> Watch::tick() {
   if (options_.recorder) {
     if (const auto added = options_.recorder->add(tick.sample); !added) {
       tick.problems.push_back("not recorded: " + added.error().what);
+      ++unrecorded_;
+      why_unrecorded_ = added.error().what;
     }
   }
   for (const auto& sink : options_.sinks) {

@@ -37,11 +37,17 @@ class Watch {
 
   // Nothing at the end of a recording. An error of a sink ends the watch: its reader is gone.
   base::Result<std::optional<WatchTick>> tick();
+  // Samples that the recorder could not write, and why the last of them; of a recording that is read, what is lost.
+  std::int64_t unrecorded() const { return unrecorded_; }
+  const std::string& why_unrecorded() const { return why_unrecorded_; }
+  LostSamples lost() const { return source_->lost(); }
 
  private:
   std::unique_ptr<MachineSource> source_;
   WatchOptions options_;
   AlertWatch alerts_;
+  std::int64_t unrecorded_ = 0;
+  std::string why_unrecorded_;
 };
 
 }  // namespace vramfit::watch

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import jsonschema
-from product import ROOT, Finished, Product
+from product import Finished, Product, strict_schema
 
 
 def record(product: Product, script: str, *options: str, **variables: str) -> Path:
@@ -27,5 +26,5 @@ def check(
     words = ("check", str(recording), *card, "--json", str(report), *options, "--", sys.executable, str(path))
     done = product.read(product.call(*words, **variables), report)
     if done.result:
-        jsonschema.validate(done.result, json.loads((ROOT / "docs" / "check.schema.json").read_text()))
+        jsonschema.validate(done.result, strict_schema("check"))
     return done

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 from oom_text import MESSAGE
-from product import ROOT, Product
+from product import Product, strict_schema
 
 pytestmark = pytest.mark.warm
 
@@ -119,7 +119,7 @@ def diagnosis(product: Product, *words: str) -> dict[str, Any]:
     done = product.call("doctor", "--json", str(report), *words)
     assert done.exit_code == 1, done
     result = json.loads(report.read_text())
-    jsonschema.validate(result, json.loads((ROOT / "docs" / "doctor.schema.json").read_text()))
+    jsonschema.validate(result, strict_schema("doctor"))
     result["shown"] = " ".join(done.stdout.split())
     return result
 

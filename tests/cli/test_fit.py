@@ -13,7 +13,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from product import ROOT, VRAMFIT, Finished, Product, wait_for
+from product import VRAMFIT, Finished, Product, strict_schema, wait_for
 
 pytestmark = pytest.mark.warm
 
@@ -62,7 +62,7 @@ def fit(product: Product, *arguments: str, gpu: str, options: tuple[str, ...] = 
     done = product.call(*words, timeout=240)
     if report.exists():
         done.result = json.loads(report.read_text())
-        jsonschema.validate(done.result, json.loads((ROOT / "docs" / "run.schema.json").read_text()))
+        jsonschema.validate(done.result, strict_schema("run"))
     return done
 
 
@@ -196,7 +196,7 @@ def fit_gathering(product: Product, empty: str, keep: str, use: str) -> Finished
     words = ["fit", "--gpu", "rtx3060:3GiB", "--json", str(report), "--plan-out", str(plan)]
     done = product.call(*words, "--", sys.executable, str(script), timeout=240)
     done.result = json.loads(report.read_text())
-    jsonschema.validate(done.result, json.loads((ROOT / "docs" / "run.schema.json").read_text()))
+    jsonschema.validate(done.result, strict_schema("run"))
     return done
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from product import ROOT, Product
+from product import Product, strict_schema
 
 pytestmark = pytest.mark.warm
 
@@ -59,7 +59,7 @@ TRAINS = """
 
 
 def validate(result: dict[str, Any]) -> None:
-    schema = json.loads((ROOT / "docs" / "run.schema.json").read_text())
+    schema = strict_schema("run")
     jsonschema.validate(result, schema)
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import jsonschema
 import pytest
 from doctor_calls import HERE, Doctor
-from product import ROOT
+from product import strict_schema
 
 TEXTS = sorted((HERE / "texts").glob("*.txt"))
 NEAR_MISSES = sorted((HERE / "near_misses").glob("*.txt"))
-SCHEMA = json.loads((ROOT / "docs" / "doctor.schema.json").read_text())
+SCHEMA = strict_schema("doctor")
 
 
 def label_of(path: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-from product import ROOT, VRAMFIT, Finished, Product
+from product import VRAMFIT, Finished, Product, strict_schema
 
 KINDS = ("overlay", "user_namespace", "supervisor")
 OFFERED: dict[str, bool] = {}
@@ -83,7 +82,7 @@ class Place:
             Finished(done.returncode, done.stdout, done.stderr), self.product.folder / "result.json"
         )
         if finished.result:
-            jsonschema.validate(finished.result, json.loads((ROOT / "docs" / "run.schema.json").read_text()))
+            jsonschema.validate(finished.result, strict_schema("run"))
         assert list(self.product.temporary.iterdir()) == [], "something of ours is left"
         return finished
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hooked_job import ROOT, STAGE, variables
+from hooked_job import STAGE, variables
 from loop_habits import HABITS
 from outcomes import FOUR, TECHNIQUES
+from product import strict_schema
 
 BY_NAME = {habit.name: habit for habit in HABITS}
 VRAMFIT = STAGE / "bin" / "vramfit"
@@ -43,7 +44,7 @@ def verify(folder: Path, text: str, *techniques: dict) -> tuple[int, str, dict]:
     plan.write_text(json.dumps({"version": 1, "name": "the plan", "techniques": techniques}))
     script.write_text(text)
     code, printed, report = call(folder, "verify", str(plan), "--gpu", "rtx3090", "--", sys.executable, str(script))
-    jsonschema.validate(report, json.loads((ROOT / "docs" / "verify.schema.json").read_text()))
+    jsonschema.validate(report, strict_schema("verify"))
     return code, printed, report["equivalence"]
 
 

@@ -27,7 +27,11 @@ def run_cells(product: Product, *cells: str) -> list[list[dict[str, Any]]]:
     os.environ.update(product.environment(PYTHONPATH=str(STAGE / "python"), JUPYTER_RUNTIME_DIR=str(product.folder)))
     try:
         NotebookClient(
-            notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(product.folder)}}
+            notebook,
+            timeout=300,
+            kernel_name="python3",
+            allow_errors=True,
+            resources={"metadata": {"path": str(product.folder)}},
         ).execute()
     finally:
         os.environ.clear()
@@ -70,8 +74,25 @@ def test_a_cell_runs_on_a_virtual_card_with_the_cells_it_names(product: Product)
 )
 def test_what_cannot_be_run_is_said_without_a_traceback(product: Product, cell: str, says: str) -> None:
     outputs = run_cells(product, "%load_ext vramfit", cell)
-    assert says in text_of(outputs[1])
-    assert not any(out["output_type"] == "error" for out in outputs[1])
+    (error,) = [out for out in outputs[1] if out["output_type"] == "error"]
+    assert says in error["evalue"]
+    assert "jupyter.py" not in "".join(error["traceback"])
+
+
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        ("raise RuntimeError('no data')", "failed"),
+        ("import torch\ntorch.zeros(9 << 30, device='cuda')", "out of memory"),
+    ],
+)
+def test_a_run_that_fails_ends_run_all(product: Product, cell: str, says: str) -> None:
+    python = f"import sys; sys.executable = {str(TORCH)!r}"
+    outputs = run_cells(product, "%load_ext vramfit", python, f"%%vramfit --gpu rtx3060\n{cell}", "1 + 1")
+    (error,) = [out for out in outputs[2] if out["output_type"] == "error"]
+    assert error["ename"] == "RunFailed"
+    assert says in error["evalue"]
+    assert any(out["output_type"] == "display_data" for out in outputs[2]), "what the run told stands there"
 
 
 def test_on_a_card_the_cell_runs_in_the_notebook_and_is_measured(product: Product) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from typing import Any
 
 import pytest
-from product import ROOT, Finished, Product
+from product import ROOT, Finished, Product, strict_schema
 
 pytestmark = pytest.mark.warm
 
@@ -73,6 +72,29 @@ def numbers(result: dict[str, Any]) -> list[Any]:
         [[p["name"], p["peak_allocated_bytes"], p["peak_reserved_bytes"], p["steps"]] for p in result["phases"]],
         [[o["owner"], o["name"], o["bytes"], o["blocks"]] for o in result["owners_at_peak"]],
     ]
+
+
+def test_every_block_of_a_deep_stack_is_shown(product: Product) -> None:
+    """A script that calls its blocks one by one makes each of them a root."""
+    result = watch(
+        product,
+        """
+        import torch
+        from torch import nn
+        blocks = nn.ModuleList(nn.Linear(64, 64) for _ in range(24)).cuda()
+        optimizer = torch.optim.SGD(blocks.parameters(), lr=0.1)
+        for _ in range(3):
+            x = torch.zeros(8, 64, device="cuda")
+            for block in blocks:
+                x = block(x)
+            x.sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+    )
+    shown = [row for row in result["modules"] if row["class"] == "Linear"]
+    assert len(shown) == 24
+    assert all(use_of(row)["forward_flops"] > 0 for row in shown)
 
 
 def test_a_small_model_is_told_in_full(product: Product) -> None:
@@ -262,7 +284,7 @@ def test_the_text_fits_a_terminal_and_a_picture_is_drawn(product: Product) -> No
 
 def test_the_result_keeps_its_schema(product: Product) -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads((ROOT / "docs" / "run.schema.json").read_text())
+    schema = strict_schema("run")
     jsonschema.validate(watch(product, TWO_BRANCHES), schema)
 
 

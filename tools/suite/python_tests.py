@@ -101,6 +101,8 @@ SECTIONS = [
     suite("sweeps on torch 2.12", "torch-2.12", "tests/sweep", tiers=("ci", "all")),
     suite("command line on torch 2.12", "torch-2.12", "tests/cli"),
     suite("command line on torch 2.6", "torch-2.6", "tests/cli", tiers=("all",)),
+    suite("estimates on torch 2.12", "torch-2.12", "tests/estimate", tiers=("ci", "all")),
+    suite("estimates of transformers", "programs", "tests/estimate", tiers=("all",)),
     suite("project tests", "tools", "tests/project"),
     suite("allocator on torch 2.12", "torch-2.12", "tests/allocator"),
     suite("allocator on torch 2.6", "torch-2.6", "tests/allocator", tiers=("ci", "all")),

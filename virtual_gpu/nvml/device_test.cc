@@ -23,6 +23,15 @@ int nvmlDeviceGetMemoryInfo_v2(Handle, vramfit::nvml::MemoryV2*);
 int nvmlDeviceGetBrand(Handle, int*);
 int nvmlDeviceGetNumGpuCores(Handle, unsigned*);
 int nvmlDeviceGetNumFans(Handle, unsigned*);
+int nvmlDeviceGetFanSpeed(Handle, unsigned*);
+int nvmlDeviceGetTotalEnergyConsumption(Handle, unsigned long long*);
+int nvmlDeviceGetMaxPcieLinkGeneration(Handle, unsigned*);
+int nvmlDeviceGetMaxPcieLinkWidth(Handle, unsigned*);
+int nvmlDeviceGetCurrPcieLinkGeneration(Handle, unsigned*);
+int nvmlDeviceGetMigMode(Handle, unsigned*, unsigned*);
+int nvmlDeviceGetSerial(Handle, char*, unsigned);
+int nvmlDeviceGetEncoderUtilization(Handle, unsigned*, unsigned*);
+int nvmlDeviceGetEncoderStats(Handle, unsigned*, unsigned*, unsigned*);
 }
 
 namespace {
@@ -70,8 +79,38 @@ TEST_F(Nvml, says_what_board_it_is) {
   ASSERT_EQ(nvmlDeviceGetNumFans(second_, &fans), nvml::kSuccess);
   EXPECT_EQ(brand, 15);      // NVML_BRAND_GEFORCE_RTX
   EXPECT_EQ(cores, 10496u);  // an RTX 3090, by NVIDIA's data sheet
-  EXPECT_EQ(fans, 0u);
+  EXPECT_EQ(fans, 1u);
   EXPECT_EQ(nvmlDeviceGetBrand(nullptr, &brand), nvml::kInvalidArgument);
+}
+
+// What nvidia-smi and dcgm-exporter ask of every board, and an idle RTX 3090 tells.
+TEST_F(Nvml, monitors_get_an_answer_to_all_they_ask) {
+  unsigned fan = 7, generation = 0, now = 0, lanes = 0, percent = 7, period = 0, sessions = 7, frames = 7, wait = 7;
+  unsigned long long millijoules = 0;
+  EXPECT_EQ(nvmlDeviceGetFanSpeed(second_, &fan), nvml::kSuccess);
+  EXPECT_EQ(fan, 0u) << "it stands still";
+  EXPECT_EQ(nvmlDeviceGetTotalEnergyConsumption(second_, &millijoules), nvml::kSuccess);
+  EXPECT_GT(millijoules, 0u);
+  EXPECT_EQ(nvmlDeviceGetMaxPcieLinkGeneration(second_, &generation), nvml::kSuccess);
+  EXPECT_EQ(generation, 4u);
+  EXPECT_EQ(nvmlDeviceGetCurrPcieLinkGeneration(second_, &now), nvml::kSuccess);
+  EXPECT_EQ(now, generation);
+  EXPECT_EQ(nvmlDeviceGetMaxPcieLinkWidth(second_, &lanes), nvml::kSuccess);
+  EXPECT_EQ(lanes, 16u);
+  EXPECT_EQ(nvmlDeviceGetEncoderUtilization(second_, &percent, &period), nvml::kSuccess);
+  EXPECT_EQ(percent, 0u);
+  EXPECT_EQ(nvmlDeviceGetEncoderStats(second_, &sessions, &frames, &wait), nvml::kSuccess);
+  EXPECT_EQ(sessions + frames + wait, 0u);
+}
+
+// GeForce boards have neither, and say so.
+TEST_F(Nvml, a_board_for_players_has_no_serial_number_and_no_slices) {
+  std::array<char, 32> serial{};
+  unsigned mode = 0, pending = 0;
+  EXPECT_EQ(nvmlDeviceGetSerial(second_, serial.data(), serial.size()), nvml::kNotSupported);
+  EXPECT_EQ(nvmlDeviceGetMigMode(second_, &mode, &pending), nvml::kNotSupported);
+  EXPECT_EQ(nvmlDeviceGetFanSpeed(nullptr, &mode), nvml::kInvalidArgument);
+  EXPECT_EQ(nvmlDeviceGetMaxPcieLinkWidth(nullptr, &mode), nvml::kInvalidArgument);
 }
 
 TEST_F(Nvml, a_text_that_does_not_fit_is_refused) {

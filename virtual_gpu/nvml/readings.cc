@@ -2,6 +2,7 @@
 // that run beside a training job ask these at every step, so each has an answer.
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <string>
 
 #include "virtual_gpu/nvml/nvml.h"
@@ -51,12 +52,14 @@ unsigned architecture(const vf_card& card) {
   if (capability >= 80) return 7;    // Ampere
   if (capability >= 75) return 6;    // Turing
   if (capability >= 70) return 5;    // Volta
-  return capability >= 60 ? 4 : 3;   // Pascal, Maxwell
+  if (capability >= 60) return 4;    // Pascal
+  return capability >= 50 ? 3 : 2;   // Maxwell, Kepler
 }
 
 // FP32 units of a multiprocessor (the CUDA C++ programming guide's table of arithmetic throughput).
 unsigned cores_per_multiprocessor(const vf_card& card) {
   const int capability = 10 * card.compute_major + card.compute_minor;
+  if (capability < 50) return 192;  // Kepler
   const bool has_64 = capability == 60 || (capability >= 70 && capability <= 80);
   return has_64 ? 64 : 128;
 }
@@ -70,6 +73,42 @@ int brand(std::string_view name) {
     if (name.contains(word)) return number;
   }
   return 14;  // NVML_BRAND_NVIDIA: A100, H100, L4
+}
+
+// Boards that blow their own air: those of data centres take the rack's, and laptops have a fan that is not the card's.
+bool has_fans(std::string_view name) {
+  static constexpr std::string_view kWithFans[] = {"GeForce", "TITAN", "Quadro", "RTX"};
+  if (name.contains("Laptop") || name.contains("Max-Q")) return false;
+  return std::ranges::any_of(kWithFans, [name](std::string_view word) { return name.contains(word); });
+}
+
+// Only boards of data centres tell a serial number.
+bool has_serial(const vf_card& card) {
+  const std::string_view name = card.name;
+  return card.is_integrated == 0 && !has_fans(name) && !name.contains("Laptop") && !name.contains("Max-Q");
+}
+
+// PCI Express by the generation of the chip: NVIDIA's data sheets. What shares the processor's memory is in no slot.
+unsigned pcie_generation(const vf_card& card) {
+  const int capability = 10 * card.compute_major + card.compute_minor;
+  if (capability >= 90) return 5;
+  return capability >= 80 ? 4 : 3;
+}
+
+constexpr unsigned kLanes = 16;
+
+// Of a card in a slot.
+int tell_slot(Handle handle, unsigned* out, unsigned value) {
+  if (const int answer = forced_answer(handle); answer != kSuccess) return answer;
+  if (index_of(handle) < 0) return kInvalidArgument;
+  return handle->is_integrated != 0 ? int{kNotSupported} : tell(handle, out, value);
+}
+
+// What an idle card took since the machine was started.
+unsigned long long idle_millijoules() {
+  timespec since_boot{};
+  ::clock_gettime(CLOCK_BOOTTIME, &since_boot);
+  return kIdleMilliwatts * static_cast<unsigned long long>(since_boot.tv_sec);
 }
 
 // nvmlGpmSupport_t.
@@ -174,23 +213,68 @@ VF_ABI int nvmlSystemGetProcessName(unsigned pid, char* name, unsigned bytes) {
   return nvml::copy_text(text.substr(0, bytes - 1), name, bytes);
 }
 
+// An idle card's fans stand still.
 VF_ABI int nvmlDeviceGetFanSpeed(Handle handle, unsigned* percent) {
-  return nvml::tell_if_scripted(handle, percent, "fan");
+  if (nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
+  if (!nvml::has_fans(handle->name)) return nvml::tell_if_scripted(handle, percent, "fan");
+  return nvml::tell_scripted(handle, percent, "fan", 0u);
+}
+VF_ABI int nvmlDeviceGetTargetFanSpeed(Handle handle, unsigned, unsigned* percent) {
+  return nvmlDeviceGetFanSpeed(handle, percent);
+}
+VF_ABI int nvmlDeviceGetMinMaxFanSpeed(Handle handle, unsigned* least, unsigned* most) {
+  if (nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
+  if (!nvml::has_fans(handle->name)) return nvml::kNotSupported;
+  if (const int answer = nvml::tell(handle, least, 30u); answer != nvml::kSuccess) return answer;
+  return nvml::tell(handle, most, 100u);
 }
 VF_ABI int nvmlDeviceGetFanSpeed_v2(Handle handle, unsigned, unsigned* percent) {
   return nvmlDeviceGetFanSpeed(handle, percent);
 }
 VF_ABI int nvmlDeviceGetNumFans(Handle handle, unsigned* fans) {
-  return nvml::tell(handle, fans, nvml::scripted_reading(handle, "fan") ? 1u : 0u);
+  const bool blows = nvml::index_of(handle) >= 0 && nvml::has_fans(handle->name);
+  return nvml::tell(handle, fans, blows || nvml::scripted_reading(handle, "fan") ? 1u : 0u);
 }
+// Boards count it since Volta.
 VF_ABI int nvmlDeviceGetTotalEnergyConsumption(Handle handle, unsigned long long* millijoules) {
-  return nvml::tell_if_scripted(handle, millijoules, "energy");
+  if (nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
+  if (handle->compute_major < 7) return nvml::tell_if_scripted(handle, millijoules, "energy");
+  return nvml::tell_scripted(handle, millijoules, "energy", nvml::idle_millijoules());
+}
+
+// The link is as fast as the card: nobody knows the slot of a card that is not there.
+VF_ABI int nvmlDeviceGetMaxPcieLinkGeneration(Handle handle, unsigned* generation) {
+  return nvml::tell_slot(handle, generation, nvml::index_of(handle) < 0 ? 0 : nvml::pcie_generation(*handle));
+}
+VF_ABI int nvmlDeviceGetGpuMaxPcieLinkGeneration(Handle handle, unsigned* generation) {
+  return nvmlDeviceGetMaxPcieLinkGeneration(handle, generation);
+}
+VF_ABI int nvmlDeviceGetMaxPcieLinkWidth(Handle handle, unsigned* lanes) {
+  return nvml::tell_slot(handle, lanes, nvml::kLanes);
+}
+// In MB a second of one lane: nvmlDeviceGetPcieLinkMaxSpeed of nvml.h.
+VF_ABI int nvmlDeviceGetPcieLinkMaxSpeed(Handle handle, unsigned* speed) {
+  constexpr unsigned kOfThird = 8000, kOfFourth = 16000, kOfFifth = 32000;
+  const unsigned generation = nvml::index_of(handle) < 0 ? 3 : nvml::pcie_generation(*handle);
+  return nvml::tell_slot(handle, speed, generation == 3 ? kOfThird : generation == 4 ? kOfFourth : kOfFifth);
 }
 VF_ABI int nvmlDeviceGetCurrPcieLinkGeneration(Handle handle, unsigned* generation) {
-  return nvml::tell_if_scripted(handle, generation, "pcie_generation");
+  const auto reading = nvml::scripted_reading(handle, "pcie_generation");
+  return reading ? nvml::tell(handle, generation, static_cast<unsigned>(*reading))
+                 : nvmlDeviceGetMaxPcieLinkGeneration(handle, generation);
 }
 VF_ABI int nvmlDeviceGetCurrPcieLinkWidth(Handle handle, unsigned* lanes) {
-  return nvml::tell_if_scripted(handle, lanes, "pcie_width");
+  const auto reading = nvml::scripted_reading(handle, "pcie_width");
+  return reading ? nvml::tell(handle, lanes, static_cast<unsigned>(*reading))
+                 : nvmlDeviceGetMaxPcieLinkWidth(handle, lanes);
+}
+
+// Nothing is encoded: no sessions, no frames, no wait.
+VF_ABI int nvmlDeviceGetEncoderStats(Handle handle, unsigned* sessions, unsigned* frames, unsigned* microseconds) {
+  for (unsigned* out : {sessions, frames, microseconds}) {
+    if (const int answer = nvml::tell(handle, out, 0u); answer != nvml::kSuccess) return answer;
+  }
+  return nvml::kSuccess;
 }
 
 // In KiB a second; direction 0 is what the card sends.
@@ -225,7 +309,16 @@ VF_ABI int nvmlDeviceGetGpuFabricInfo(Handle, void*) { return nvml::kNotSupporte
 VF_ABI int nvmlDeviceGetGpuFabricInfoV(Handle, void*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetEccMode(Handle, int*, int*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetMemoryErrorCounter(Handle, int, int, int, unsigned long long*) { return nvml::kNotSupported; }
-VF_ABI int nvmlDeviceGetSerial(Handle, char*, unsigned) { return nvml::kNotSupported; }
+
+// Thirteen digits, as boards have them; the last ones tell the cards of a machine apart.
+VF_ABI int nvmlDeviceGetSerial(Handle handle, char* serial, unsigned bytes) {
+  if (const int answer = nvml::forced_answer(handle); answer != nvml::kSuccess) return answer;
+  const int index = nvml::index_of(handle);
+  if (index < 0 || serial == nullptr) return nvml::kInvalidArgument;
+  if (!nvml::has_serial(*handle)) return nvml::kNotSupported;
+  const std::string text = std::to_string(1320000000000ll + index);
+  return nvml::copy_text(text, serial, bytes);
+}
 
 VF_ABI int nvmlDeviceGetBrand(Handle handle, int* type) {
   if (nvml::index_of(handle) < 0) return nvml::kInvalidArgument;

@@ -54,8 +54,12 @@ VF_ABI int nvmlDeviceGetMigMode(Handle handle, unsigned* mode, unsigned* pending
   if (const int answer = nvml::forced_answer(handle); answer != nvml::kSuccess) return answer;
   const int card = nvml::index_of(handle);
   if (card < 0 || mode == nullptr || pending == nullptr) return nvml::kInvalidArgument;
-  if (nvml::scripted(card)->slices.empty()) return nvml::kNotSupported;
-  *mode = *pending = 1;
+  const bool is_divided = !nvml::scripted(card)->slices.empty();
+  // Cards that could be divided say that they are not: A100, A30, Hopper and Blackwell of the data centre.
+  const bool could_be = (handle->compute_major == 8 && handle->compute_minor == 0) || handle->compute_major == 9 ||
+                        handle->compute_major == 10;
+  if (!is_divided && !could_be) return nvml::kNotSupported;
+  *mode = *pending = is_divided ? 1 : 0;
   return nvml::kSuccess;
 }
 

@@ -50,6 +50,12 @@ int nvmlDeviceGetClockInfo(nvmlDevice, int, unsigned*);
 int nvmlDeviceGetMaxClockInfo(nvmlDevice, int, unsigned*);
 int nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice, unsigned*);
 int nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice, unsigned*);
+int nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice, unsigned*);
+int nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice, unsigned*);
+int nvmlDeviceGetEncoderUtilization(nvmlDevice, unsigned*, unsigned*);
+int nvmlDeviceGetDecoderUtilization(nvmlDevice, unsigned*, unsigned*);
+int nvmlDeviceGetEncoderStats(nvmlDevice, unsigned*, unsigned*, unsigned*);
+int nvmlDeviceGetSerial(nvmlDevice, char*, unsigned);
 int nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice, unsigned long long*);
 int nvmlDeviceGetPerformanceState(nvmlDevice, int*);
 int nvmlDeviceGetComputeMode(nvmlDevice, int*);
@@ -132,6 +138,15 @@ void read_readings(nvmlDevice device, Card& card) {
   card.max_memory_mhz = reading<unsigned>(nvmlDeviceGetMaxClockInfo, device, kMemoryClock);
   card.pcie_generation = reading<unsigned>(nvmlDeviceGetCurrPcieLinkGeneration, device);
   card.pcie_width = reading<unsigned>(nvmlDeviceGetCurrPcieLinkWidth, device);
+  card.max_pcie_generation = reading<unsigned>(nvmlDeviceGetMaxPcieLinkGeneration, device);
+  card.max_pcie_width = reading<unsigned>(nvmlDeviceGetMaxPcieLinkWidth, device);
+  unsigned percent = 0, period_us = 0;
+  if (nvmlDeviceGetEncoderUtilization(device, &percent, &period_us) == kSuccess) card.encoder_percent = percent;
+  if (nvmlDeviceGetDecoderUtilization(device, &percent, &period_us) == kSuccess) card.decoder_percent = percent;
+  unsigned sessions = 0, frames = 0, latency_us = 0;
+  if (nvmlDeviceGetEncoderStats(device, &sessions, &frames, &latency_us) == kSuccess) {
+    card.encoder_sessions = sessions, card.encoder_frames = frames, card.encoder_latency_us = latency_us;
+  }
   card.throttle_reasons = reading<unsigned long long>(nvmlDeviceGetCurrentClocksEventReasons, device);
   card.performance_state = reading<int>(nvmlDeviceGetPerformanceState, device);
   card.compute_mode = reading<int>(nvmlDeviceGetComputeMode, device);
@@ -147,6 +162,7 @@ int read_card(unsigned index, Card& card) {
   card.index = index;
   card.name = text_of(nvmlDeviceGetName, device);
   card.uuid = text_of(nvmlDeviceGetUUID, device);
+  card.serial = text_of(nvmlDeviceGetSerial, device);
   if (const auto pci = reading<vf_smi_pci>(nvmlDeviceGetPciInfo_v3, device)) card.bus_id = pci->bus_id;
   nvmlDeviceGetCudaComputeCapability(device, &card.compute_major, &card.compute_minor);
   card.architecture = reading<unsigned>(nvmlDeviceGetArchitecture, device).value_or(0);

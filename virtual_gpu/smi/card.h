@@ -28,6 +28,9 @@ struct Card {
   std::optional<uint64_t> bar1_total_bytes, bar1_used_bytes;
   std::optional<unsigned> fan_percent, temperature_c, power_mw, power_limit_mw, busy_percent, memory_busy_percent;
   std::optional<unsigned> sm_mhz, memory_mhz, max_sm_mhz, max_memory_mhz, pcie_generation, pcie_width;
+  std::optional<unsigned> max_pcie_generation, max_pcie_width, encoder_percent, decoder_percent;
+  std::optional<unsigned> encoder_sessions, encoder_frames, encoder_latency_us;
+  std::string serial;  // empty: the board tells none
   std::optional<uint64_t> throttle_reasons;
   std::optional<int> performance_state, compute_mode;
   bool persistence = false, display_active = false;

@@ -55,7 +55,9 @@ std::vector<Field> identity_fields() {
       {{"driver_version"}, "", [](const Row& row) { return row.machine.driver; }},
       {{"count"}, "", [](const Row& row) { return std::to_string(row.machine.cards.size()); }},
       {{"name", "gpu_name"}, "", [](const Row& row) { return row.card.name; }},
-      {{"serial", "gpu_serial"}, "", nullptr},
+      {{"serial", "gpu_serial"},
+       "",
+       [](const Row& row) { return row.card.serial.empty() ? kMissing : row.card.serial; }},
       {{"uuid", "gpu_uuid"}, "", [](const Row& row) { return row.card.uuid; }},
       {{"pci.bus_id", "gpu_bus_id"}, "", [](const Row& row) { return row.card.bus_id; }},
       {{"pci.domain"}, "", [](const Row& row) { return "0x" + row.card.bus_id.substr(4, 4); }},
@@ -124,6 +126,16 @@ std::vector<Field> clock_fields() {
        "",
        [](const Row& row) { return number(row.card.pcie_generation); }},
       {{"pcie.link.width.current"}, "", [](const Row& row) { return number(row.card.pcie_width); }},
+      {{"pcie.link.gen.max", "pcie.link.gen.gpumax"},
+       "",
+       [](const Row& row) { return number(row.card.max_pcie_generation); }},
+      {{"pcie.link.gen.hostmax"}, "", [](const Row& row) { return number(row.card.max_pcie_generation); }},
+      {{"pcie.link.width.max"}, "", [](const Row& row) { return number(row.card.max_pcie_width); }},
+      {{"utilization.encoder"}, "%", [](const Row& row) { return number(row.card.encoder_percent); }},
+      {{"utilization.decoder"}, "%", [](const Row& row) { return number(row.card.decoder_percent); }},
+      {{"encoder.stats.sessionCount"}, "", [](const Row& row) { return number(row.card.encoder_sessions); }},
+      {{"encoder.stats.averageFps"}, "", [](const Row& row) { return number(row.card.encoder_frames); }},
+      {{"encoder.stats.averageLatency"}, "", [](const Row& row) { return number(row.card.encoder_latency_us); }},
       {{"clocks_event_reasons.active", "clocks_throttle_reasons.active"},
        "",
        [](const Row& row) {
@@ -164,13 +176,6 @@ std::vector<Field> absent_fields() {
                                  "pci.sub_device_id",
                                  "pci.baseClass",
                                  "pci.subClass",
-                                 "pcie.link.gen.max",
-                                 "pcie.link.gen.gpumax",
-                                 "pcie.link.gen.hostmax",
-                                 "pcie.link.width.max",
-                                 "encoder.stats.sessionCount",
-                                 "encoder.stats.averageFps",
-                                 "encoder.stats.averageLatency",
                                  "dramEncryption.mode.current",
                                  "ecc.mode.current",
                                  "ecc.mode.pending",
@@ -191,8 +196,7 @@ std::vector<Field> absent_fields() {
                                  "reset_status.reset_required",
                                  "reset_status.drain_and_reset_recommended"})
     fields.push_back({{name}, "", nullptr});
-  for (const char* const name : {"utilization.encoder", "utilization.decoder", "utilization.jpeg", "utilization.ofa"})
-    fields.push_back({{name}, "%", nullptr});
+  for (const char* const name : {"utilization.jpeg", "utilization.ofa"}) fields.push_back({{name}, "%", nullptr});
   for (const char* const name : {"clocks.current.video", "clocks.video", "clocks.applications.graphics",
                                  "clocks.applications.gr", "clocks.applications.memory", "clocks.applications.mem",
                                  "clocks.default_applications.graphics", "clocks.default_applications.memory"})

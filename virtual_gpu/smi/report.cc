@@ -46,7 +46,7 @@ std::vector<Node> identity(const Card& card) {
           {"Accounting Mode", "accounting_mode", "Disabled"},
           {"Accounting Mode Buffer Size", "accounting_mode_buffer_size", "4000"},
           {"Driver Model", "driver_model", "", {{"Current", "current_dm", "N/A"}, {"Pending", "pending_dm", "N/A"}}},
-          {"Serial Number", "serial", "N/A"},
+          {"Serial Number", "serial", card.serial.empty() ? "N/A" : card.serial},
           {"GPU UUID", "uuid", card.uuid},
           {"Minor Number", "minor_number", std::to_string(card.index)},
           {"VBIOS Version", "vbios_version", "N/A"},
@@ -60,14 +60,18 @@ std::vector<Node> identity(const Card& card) {
 
 Node bus(const Card& card) {
   const auto number = [&](size_t at, size_t length) { return "0x" + card.bus_id.substr(at, length); };
-  const Node generation = {
-      "PCIe Generation", "pcie_gen", "", {{"Current", "current_link_gen", or_na(card.pcie_generation, [](unsigned n) {
-                                             return std::to_string(n);
-                                           })}}};
-  const Node width = {
-      "Link Width", "link_widths", "", {{"Current", "current_link_width", or_na(card.pcie_width, [](unsigned n) {
-                                           return std::to_string(n) + "x";
-                                         })}}};
+  const auto plain = [](unsigned n) { return std::to_string(n); };
+  const auto lanes = [](unsigned n) { return std::to_string(n) + "x"; };
+  const Node generation = {"PCIe Generation",
+                           "pcie_gen",
+                           "",
+                           {{"Max", "max_link_gen", or_na(card.max_pcie_generation, plain)},
+                            {"Current", "current_link_gen", or_na(card.pcie_generation, plain)}}};
+  const Node width = {"Link Width",
+                      "link_widths",
+                      "",
+                      {{"Max", "max_link_width", or_na(card.max_pcie_width, lanes)},
+                       {"Current", "current_link_width", or_na(card.pcie_width, lanes)}}};
   return {"PCI",
           "pci",
           "",

@@ -68,7 +68,9 @@ class Checker {
         if (!value.contains(name.get<std::string>())) complain(path, "lacks " + name.get<std::string>());
       }
     }
-    const bool closed = schema.contains("additionalProperties") && schema["additionalProperties"] == false;
+    // What is published allows new fields. What this program writes is all described: an object whose properties are
+    // listed has no others, unless it says of what kind they are.
+    const bool closed = !properties.empty() && !schema.contains("additionalProperties");
     for (const auto& [name, field] : value.items()) {
       if (properties.contains(name)) {
         check(field, properties[name], std::string(path).append("/").append(name));

@@ -19,7 +19,8 @@ from vramfit.observe.phases import position
 from vramfit.private import torch as of_torch
 
 _MEASURED_FORWARDS = 2
-_MOST_ROOTS = 16
+# Blocks that a script calls one by one are each a root. Beyond this it makes modules as it goes.
+_MOST_ROOTS = 4096
 
 
 class _State:

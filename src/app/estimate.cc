@@ -1,0 +1,173 @@
+#include "app/estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/nearest_word.h"
+#include "ingest/network_files.h"
+#include "job/installation.h"
+
+namespace vramfit::app {
+
+namespace fs = std::filesystem;
+using base::Result;
+using estimate::Numbers;
+using estimate::Optimizer;
+using estimate::Task;
+using estimate::Wishes;
+using model::MeasuredNetwork;
+using model::Network;
+using model::TransformerShape;
+
+namespace {
+
+Result<std::vector<MeasuredNetwork>> load_networks() {
+  const auto installation = job::find_installation();
+  if (!installation) return std::unexpected(installation.error());
+  return ingest::read_networks(installation->networks());
+}
+
+bool is_path(const std::string& name) {
+  std::error_code ignored;
+  return name.ends_with(".json") || name.find('/') != std::string::npos || fs::exists(name, ignored);
+}
+
+// A name in Python source.
+std::string quoted(const std::string& text) {
+  std::string safe = "\"";
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') safe += '\\';
+    safe += letter == '\n' ? ' ' : letter;
+  }
+  return safe + "\"";
+}
+
+std::string optimizer_line(const std::string& parameters, Optimizer optimizer) {
+  if (optimizer == Optimizer::kAdamW) return fmt::format("torch.optim.AdamW({}, lr=1e-4)", parameters);
+  return fmt::format("torch.optim.SGD({}, lr=0.01{})", parameters,
+                     optimizer == Optimizer::kSgdMomentum ? ", momentum=0.9" : "");
+}
+
+std::string image_script(const MeasuredNetwork& network, const Wishes& wishes) {
+  const std::int64_t size = wishes.size > 0 ? wishes.size : network.size;
+  const bool trains = wishes.task != Task::kInference;
+  const std::string cast = wishes.numbers == Numbers::kBf16 ? ".to(torch.bfloat16)" : "";
+  std::string text = fmt::format(
+      "\"\"\"{} of {}: {}. A start: put your own images, labels and paths in.\"\"\"\n\n"
+      "import {}\nimport torch\nfrom torch.utils.data import DataLoader, TensorDataset\n\n"
+      "BATCH, SIZE, CLASSES = {}, {}, 1000\n\n"
+      "images = torch.randn(4 * BATCH, 3, SIZE, SIZE)  # in place of your own data set\n"
+      "labels = torch.randint(0, CLASSES, (4 * BATCH,))\n"
+      "loader = DataLoader(TensorDataset(images, labels), batch_size=BATCH, shuffle={})\n\n"
+      "model = {}({}){}.cuda(){}\n",
+      network.name, network.library, trains ? "training" : "inference", network.library, wishes.batch, size,
+      trains ? "True" : "False", network.library == "timm" ? "timm.create_model" : "torchvision.models.get_model",
+      quoted(network.name), cast, trains ? "" : ".eval()");
+  const std::string input = fmt::format("images.cuda(){}", cast);
+  const std::string autocast = fmt::format("torch.autocast(\"cuda\", torch.bfloat16, enabled={})",
+                                           wishes.numbers == Numbers::kMixed ? "True" : "False");
+  if (!trains) {
+    return text + fmt::format(
+                      "\nwith torch.inference_mode(), {}:\n    for images, _ in loader:\n        classes = "
+                      "model({}).argmax(1)\n",
+                      autocast, input);
+  }
+  return text + fmt::format(
+                    "optimizer = {}\n\n"
+                    "for epoch in range(1):\n"
+                    "    for images, labels in loader:\n"
+                    "        optimizer.zero_grad(set_to_none=True)\n"
+                    "        with {}:\n"
+                    "            out = model({})\n"
+                    "            out = out[0] if isinstance(out, tuple) else out\n"
+                    "            loss = torch.nn.functional.cross_entropy(out.float(), labels.cuda())\n"
+                    "        loss.backward()\n"
+                    "        optimizer.step()\n",
+                    optimizer_line("model.parameters()", wishes.optimizer), autocast, input);
+}
+
+std::string text_script(const TransformerShape& shape, const std::string& name, const Wishes& wishes) {
+  const bool trains = wishes.task != Task::kInference;
+  const std::int64_t sequence = wishes.sequence > 0 ? wishes.sequence
+                                : shape.longest > 0 ? std::min<std::int64_t>(shape.longest, 2048)
+                                                    : 2048;
+  const bool keeps_fp32 = trains && wishes.task == Task::kTrain && wishes.numbers != Numbers::kBf16;
+  const std::string type = keeps_fp32 || wishes.numbers == Numbers::kFp32 ? "torch.float32" : "torch.bfloat16";
+  std::string text = fmt::format(
+      "\"\"\"{}: {}. A start: load real weights with from_pretrained, and put your own text in.\"\"\"\n\n"
+      "import torch\n{}from transformers import AutoConfig, {}\n\n"
+      "BATCH, SEQUENCE = {}, {}\n\n"
+      "config = AutoConfig.from_pretrained({})\n"
+      "model = {}.from_config(config).to({}).cuda(){}\n",
+      shape.kind, trains ? wishes.task == Task::kLora ? "LoRA" : "training" : "inference",
+      wishes.task == Task::kLora ? "from peft import LoraConfig, get_peft_model\n" : "",
+      shape.generates ? "AutoModelForCausalLM" : "AutoModelForMaskedLM", wishes.batch, sequence, quoted(name),
+      shape.generates ? "AutoModelForCausalLM" : "AutoModelForMaskedLM", type, trains ? ".train()" : ".eval()");
+  if (wishes.numbers == Numbers::kInt8 || wishes.numbers == Numbers::kInt4) {
+    text +=
+        "# Here the frozen weights are in bfloat16: with bitsandbytes, from_pretrained(quantization_config=...) makes "
+        "them small.\n";
+  }
+  if (wishes.task == Task::kLora) {
+    text +=
+        fmt::format("model = get_peft_model(model, LoraConfig(r={}, target_modules=\"all-linear\"))\n", wishes.rank);
+  }
+  if (!trains) {
+    return text +
+           "\nprompt = torch.zeros(BATCH, SEQUENCE, dtype=torch.long, device=\"cuda\")\n"
+           "with torch.inference_mode():\n    out = model(prompt, use_cache=True, logits_to_keep=1)\n"
+           "    out = model(prompt[:, :1], past_key_values=out.past_key_values, use_cache=True)\n";
+  }
+  if (wishes.checkpointing) text += "model.gradient_checkpointing_enable()\n";
+  if (wishes.task == Task::kLora && wishes.checkpointing) text += "model.enable_input_require_grads()\n";
+  return text +
+         fmt::format(
+             "optimizer = {}\n\n"
+             "for step in range(4):\n"
+             "    tokens = torch.randint(0, config.vocab_size, (BATCH, SEQUENCE)).cuda()  # in place of your own text\n"
+             "    optimizer.zero_grad(set_to_none=True)\n"
+             "    with torch.autocast(\"cuda\", torch.bfloat16, enabled={}):\n"
+             "        loss = model(input_ids=tokens, labels=tokens).loss\n"
+             "    loss.backward()\n"
+             "    optimizer.step()\n",
+             optimizer_line("[p for p in model.parameters() if p.requires_grad]", wishes.optimizer),
+             wishes.numbers == Numbers::kMixed ? "True" : "False");
+}
+
+}  // namespace
+
+Result<Network> find_network(const std::string& name) {
+  if (is_path(name)) {
+    auto shape = ingest::read_model_config(name);
+    if (!shape) return std::unexpected(shape.error());
+    return *shape;
+  }
+  const auto networks = load_networks();
+  if (!networks) return std::unexpected(networks.error());
+  const auto found = std::ranges::find(*networks, name, &MeasuredNetwork::name);
+  if (found != networks->end()) return *found;
+  const auto nearest = base::nearest_word(name, network_names().value_or(std::vector<std::string>()));
+  return base::fail(
+      base::ErrorCode::kNotFound,
+      fmt::format("no network is called \"{}\"{}", name, nearest ? fmt::format("; did you mean {}?", *nearest) : ""),
+      "estimate",
+      "a folder with the config.json of a Hugging Face model, or a name of torchvision or timm "
+      "(`vramfit estimate --list`); of any other, a run tells: vramfit run --gpu CARD -- python train.py");
+}
+
+Result<std::vector<std::string>> network_names() {
+  const auto networks = load_networks();
+  if (!networks) return std::unexpected(networks.error());
+  std::vector<std::string> names;
+  for (const MeasuredNetwork& network : *networks) names.push_back(network.name);
+  return names;
+}
+
+std::string write_script(const Network& network, const std::string& name, const Wishes& wishes) {
+  if (const auto* shape = std::get_if<TransformerShape>(&network)) return text_script(*shape, name, wishes);
+  return image_script(std::get<MeasuredNetwork>(network), wishes);
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,81 @@
+#include "estimate/transformer.h"
+
+#include <algorithm>
+
+namespace vramfit::estimate {
+
+using model::TransformerShape;
+
+namespace {
+
+double tokens_of(const Wishes& wishes) { return number(wishes.batch) * number(wishes.sequence); }
+
+// Tensors of the MLP's width: the tanh form of GELU is six operators in transformers, each of which keeps something.
+constexpr double kComposedGelu = 6;
+
+// Bytes of one activation: what autocast and models in 16 bits compute in.
+double width_of(Numbers numbers) { return numbers == Numbers::kFp32 ? 4 : 2; }
+
+// Beside attention and the MLP, in bytes a hidden number: what norms keep of their input, as it was, normalised and
+// scaled, and under autocast the casts of their output, one for each matrix that reads it. Seen on virtual cards with
+// blocks of Llama, Qwen, GPT-2 and BERT (transformers 5.24, torch 2.12), of sizes that no test looks at. Models without
+// a gate have LayerNorm, one operator that keeps its input alone; RMSNorm is composed.
+double hidden_bytes(const TransformerShape& shape, Numbers numbers) {
+  if (shape.mlp_matrices == 2) return numbers == Numbers::kFp32 ? 16 : numbers == Numbers::kMixed ? 28 : 6;
+  return numbers == Numbers::kFp32 ? 21 : numbers == Numbers::kMixed ? 29 : 18;
+}
+
+// Of the MLP's width: with a gate both factors of the product, and what the activation function read and gave. Models
+// from before gates (GPT-2, BERT) keep dropout's masks and what their activation functions are composed of.
+double mlp_values(const TransformerShape& shape) {
+  if (shape.mlp_matrices == 3) return 4;
+  return shape.kind == "gpt2" ? kComposedGelu : 2;
+}
+
+// What a layer keeps of one token. Attention: queries, keys, values and its output; its scores only where no fused
+// kernel takes it, in FP32 with fewer heads of keys than of queries.
+double bytes_of_layer(const TransformerShape& shape, const Wishes& wishes) {
+  const double width = width_of(wishes.numbers), all_heads = number(shape.heads);
+  const double heads = number(shape.heads * shape.head_dim), kv = number(shape.kv_heads * shape.head_dim);
+  const bool keeps_scores = wishes.numbers == Numbers::kFp32 && shape.kv_heads < shape.heads;
+  const double scores = keeps_scores ? all_heads * number(wishes.sequence) * width : 0;
+  const double attention = width * (2 * heads + 2 * kv) + 4 * all_heads + scores;
+  const double mlp_width = number(shape.mlp) * number(shape.experts_used) + number(shape.shared_mlp);
+  return attention + width * mlp_width * mlp_values(shape) + hidden_bytes(shape, wishes.numbers) * number(shape.hidden);
+}
+
+}  // namespace
+
+TransformerBytes training_bytes(const TransformerShape& shape, const Wishes& wishes) {
+  const double tokens = tokens_of(wishes);
+  TransformerBytes bytes;
+  const double layer = tokens * bytes_of_layer(shape, wishes);
+  // Of the logits: in FP32 for the loss, their logarithms, and the gradient of those.
+  bytes.logits = tokens * 12 * number(std::max<std::int64_t>(shape.vocabulary, 0));
+  if (!wishes.checkpointing) {
+    bytes.kept = number(shape.layers) * layer;
+    return bytes;
+  }
+  // A layer keeps what came into it, and one at a time is computed again, when the logits are gone.
+  const double input = wishes.numbers == Numbers::kMixed ? 6.6 : width_of(wishes.numbers);
+  bytes.kept = number(shape.layers) * tokens * input * number(shape.hidden);
+  bytes.logits = std::max(bytes.logits, layer);
+  return bytes;
+}
+
+double kv_cache_bytes(const TransformerShape& shape, const Wishes& wishes) {
+  if (!shape.generates) return 0;
+  const double width = wishes.numbers == Numbers::kFp32 ? 4 : 2;
+  return 2 * number(shape.layers) * number(shape.kv_heads * shape.head_dim) * tokens_of(wishes) * width;
+}
+
+double prefill_bytes(const TransformerShape& shape, const Wishes& wishes) {
+  const double width = wishes.numbers == Numbers::kFp32 ? 4 : 2;
+  const double tokens = tokens_of(wishes);
+  const double mlp = number(shape.mlp) * number(shape.experts_used) + number(shape.shared_mlp);
+  // The stream of hidden states with its norm, and the MLP's inner parts; logits of the last token alone.
+  return tokens * width * (4 * number(shape.hidden) + mlp * (shape.mlp_matrices == 3 ? 3 : 2)) +
+         number(wishes.batch) * number(shape.vocabulary) * width;
+}
+
+}  // namespace vramfit::estimate

@@ -1,0 +1,96 @@
+#include "grammar/complete.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/letters.h"
+
+namespace vramfit::grammar {
+namespace {
+
+// Of "a100-40gb,2xrtx30" what stands before the card that is being typed: "a100-40gb,2x".
+std::string before_card(const std::string& typed) {
+  const std::size_t comma = typed.rfind(',');
+  std::size_t start = comma == std::string::npos ? 0 : comma + 1;
+  std::size_t digits = start;
+  while (digits < typed.size() && base::is_digit(typed[digits])) ++digits;
+  if (digits > start && digits < typed.size() && typed[digits] == 'x') start = digits + 1;
+  return typed.substr(0, start);
+}
+
+std::vector<Candidate> options_of(const VerbGrammar& verb) {
+  std::vector<Candidate> all;
+  for (const OptionGrammar& option : verb.options) {
+    if (option.is_positional()) continue;
+    for (const std::string& name : option.names) {
+      if (name.starts_with("--")) all.push_back({name, option.help});
+    }
+  }
+  return all;
+}
+
+std::vector<Candidate> verbs_of(const VerbGrammar& of) {
+  std::vector<Candidate> all;
+  for (const VerbGrammar& verb : of.verbs) all.push_back({verb.name, verb.help});
+  return all;
+}
+
+Completion values_of(const OptionGrammar& option, const std::string& typed, const Sources& sources) {
+  Completion result;
+  switch (option.value) {
+    case Value::kWord:
+      for (const std::string& word : option.words) result.candidates.push_back({word, ""});
+      break;
+    case Value::kCard:
+      for (Candidate& card : sources.cards()) {
+        result.candidates.push_back({before_card(typed) + card.word, std::move(card.help)});
+      }
+      break;
+    case Value::kRun:
+    case Value::kRunOrFile:
+      result.candidates = sources.runs();
+      result.files = option.value == Value::kRunOrFile;
+      break;
+    case Value::kText:
+    case Value::kFile:
+      result.files = true;
+      break;
+  }
+  return result;
+}
+
+// The value that stands at its place: the last one takes all that follow.
+const OptionGrammar* positional(const VerbGrammar& verb, std::size_t place) {
+  const OptionGrammar* last = nullptr;
+  std::size_t at = 0;
+  for (const OptionGrammar& option : verb.options) {
+    if (!option.is_positional()) continue;
+    last = &option;
+    if (at++ == place) break;
+  }
+  return last;
+}
+
+Completion offered(const VerbGrammar& all, const std::vector<std::string>& before, const std::string& typed,
+                   const Sources& sources) {
+  const Reached reached = read_words(all, before);
+  if (reached.awaits != nullptr) return values_of(*reached.awaits, typed, sources);
+  if (typed.starts_with('-')) return {options_of(*reached.verb), false};
+  if (!reached.verb->verbs.empty()) return {verbs_of(*reached.verb), false};
+  const OptionGrammar* option = positional(*reached.verb, reached.positionals);
+  return option == nullptr ? Completion{{}, true} : values_of(*option, typed, sources);
+}
+
+}  // namespace
+
+Completion complete(const VerbGrammar& all, const std::vector<std::string>& words, const Sources& sources) {
+  if (words.empty()) return offered(all, {}, "", sources);
+  const std::vector<std::string> before(words.begin(), words.end() - 1);
+  if (std::ranges::find(before, "--") != before.end()) return {{}, true};
+  Completion result = offered(all, before, words.back(), sources);
+  std::erase_if(result.candidates, [&](const Candidate& one) { return !one.word.starts_with(words.back()); });
+  return result;
+}
+
+}  // namespace vramfit::grammar

@@ -1,0 +1,69 @@
+#include "grammar/complete.h"
+
+#include <gtest/gtest.h>
+
+namespace vramfit::grammar {
+namespace {
+
+using Words = std::vector<std::string>;
+
+OptionGrammar option(std::string name, Value value, Words words = {}) {
+  return {{std::move(name)}, "", true, value, std::move(words)};
+}
+
+VerbGrammar example() {
+  VerbGrammar run{
+      "run", "runs", {option("--gpu", Value::kCard), option("--files", Value::kWord, {"private", "shared"})}, {}};
+  run.options.push_back({{"--verbose", "-v"}, "", false, Value::kText, {}});
+  run.options.push_back(option("--json", Value::kFile));
+  VerbGrammar show{"show", "", {option("number", Value::kRun)}, {}};
+  VerbGrammar env{
+      "env", "", {}, {VerbGrammar{"list", "", {}, {}}, VerbGrammar{"add", "", {option("packages", Value::kText)}, {}}}};
+  return {"vramfit", "", {}, {run, show, env}};
+}
+
+const Sources kSources{[] {
+                         return std::vector<Candidate>{{"rtx3090", "24 GB"}, {"rtx4090", ""}, {"t4", ""}};
+                       },
+                       [] {
+                         return std::vector<Candidate>{{"12", "train.py"}, {"7", ""}};
+                       }};
+
+Words offered(const Words& words) {
+  Words all;
+  for (const Candidate& one : complete(example(), words, kSources).candidates) all.push_back(one.word);
+  return all;
+}
+
+TEST(Complete, verbs_come_first) {
+  EXPECT_EQ(offered({""}), (Words{"run", "show", "env"}));
+  EXPECT_EQ(offered({"r"}), Words{"run"});
+  EXPECT_EQ(offered({"env", ""}), (Words{"list", "add"}));
+}
+
+TEST(Complete, options_of_the_verb_that_was_chosen) {
+  EXPECT_EQ(offered({"run", "--"}), (Words{"--gpu", "--files", "--verbose", "--json"}));
+  EXPECT_EQ(offered({"run", "--fi"}), Words{"--files"});
+  EXPECT_EQ(offered({"show", "--"}), Words{});
+}
+
+TEST(Complete, values_are_words_cards_runs_and_files) {
+  EXPECT_EQ(offered({"run", "--files", ""}), (Words{"private", "shared"}));
+  EXPECT_EQ(offered({"run", "--gpu", "rtx4"}), Words{"rtx4090"});
+  EXPECT_EQ(offered({"run", "-v", "--gpu", "rtx3090,2xt"}), Words{"rtx3090,2xt4"});
+  EXPECT_EQ(offered({"show", ""}), (Words{"12", "7"}));
+  EXPECT_TRUE(complete(example(), {"run", "--json", ""}, kSources).files);
+}
+
+TEST(Complete, a_flag_takes_no_value) { EXPECT_TRUE(complete(example(), {"run", "-v", ""}, kSources).files); }
+
+TEST(Complete, the_jobs_own_command_is_files) {
+  const Completion completion = complete(example(), {"run", "--gpu", "t4", "--", "py"}, kSources);
+  EXPECT_TRUE(completion.files);
+  EXPECT_TRUE(completion.candidates.empty());
+}
+
+TEST(Complete, an_unknown_verb_offers_nothing_of_another) { EXPECT_EQ(offered({"rn", "--g"}), Words{}); }
+
+}  // namespace
+}  // namespace vramfit::grammar

@@ -1,0 +1,172 @@
+#include "ingest/network_files.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/file.h"
+#include "ingest/toml_text.h"
+
+namespace vramfit::ingest {
+
+namespace fs = std::filesystem;
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+using model::MeasuredNetwork;
+using model::TransformerShape;
+using nlohmann::json;
+
+namespace {
+
+using Names = std::initializer_list<const char*>;
+
+// Larger than any network, and small enough that products of three are no overflow in a double.
+constexpr std::int64_t kMost = std::int64_t{1} << 40;
+
+std::optional<std::int64_t> number(const json& config, Names names) {
+  for (const char* name : names) {
+    const auto found = config.find(name);
+    if (found == config.end() || !found->is_number_integer()) continue;
+    const auto value = found->get<std::int64_t>();
+    if (value > 0 && value < kMost) return value;
+  }
+  return std::nullopt;
+}
+
+bool flag(const json& config, const char* name, bool otherwise) {
+  const auto found = config.find(name);
+  return found != config.end() && found->is_boolean() ? found->get<bool>() : otherwise;
+}
+
+std::string text_of(const json& config, const char* name) {
+  const auto found = config.find(name);
+  return found != config.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// Of models whose MLP is up and down, without a gate.
+bool has_plain_mlp(const std::string& kind) {
+  constexpr std::string_view kPlain[] = {
+      "gpt2",        "gpt_neo",    "gpt_neox", "gptj", "opt",  "bloom", "falcon",     "phi", "bert",     "roberta",
+      "xlm-roberta", "distilbert", "electra",  "vit",  "deit", "clip",  "starcoder2", "mpt", "camembert"};
+  return std::ranges::find(kPlain, kind) != std::end(kPlain);
+}
+
+bool only_encodes(const std::string& kind) {
+  constexpr std::string_view kEncoders[] = {"bert",      "roberta", "xlm-roberta", "distilbert", "electra",
+                                            "camembert", "vit",     "deit",        "deberta-v2", "modernbert"};
+  return std::ranges::find(kEncoders, kind) != std::end(kEncoders);
+}
+
+// Models of images and text keep the part that generates in a table of its own.
+const json& text_part(const json& config) {
+  for (const char* name : {"text_config", "llm_config", "language_config"}) {
+    const auto found = config.find(name);
+    if (found != config.end() && found->is_object()) return *found;
+  }
+  return config;
+}
+
+void read_experts(const json& config, TransformerShape& shape) {
+  shape.experts = number(config, {"num_local_experts", "num_experts", "n_routed_experts"}).value_or(1);
+  shape.experts_used = number(config, {"num_experts_per_tok", "moe_k", "top_k"}).value_or(1);
+  if (shape.experts == 1) return;
+  const std::int64_t width = number(config, {"moe_intermediate_size"}).value_or(shape.mlp);
+  shape.shared_mlp = number(config, {"shared_expert_intermediate_size"})
+                         .value_or(number(config, {"n_shared_experts"}).value_or(0) * width);
+  shape.mlp = width;
+}
+
+std::string missing_of(const TransformerShape& shape) {
+  if (shape.layers == 0) return "num_hidden_layers";
+  if (shape.hidden == 0) return "hidden_size";
+  if (shape.heads == 0) return "num_attention_heads";
+  if (shape.vocabulary == 0 && shape.generates) return "vocab_size";
+  return "";
+}
+
+}  // namespace
+
+Result<TransformerShape> parse_model_config(std::string_view text, std::string_view name) {
+  const json all = json::parse(text, nullptr, false);
+  if (!all.is_object())
+    return fail(ErrorCode::kCorrupt, "this is no JSON object", std::string(name), "the config.json of a model");
+  const json& config = text_part(all);
+  TransformerShape shape;
+  shape.kind = text_of(config, "model_type");
+  if (shape.kind.empty()) shape.kind = text_of(all, "model_type");
+  shape.generates = !only_encodes(shape.kind);
+  shape.layers = number(config, {"num_hidden_layers", "n_layer", "num_layers", "n_layers"}).value_or(0);
+  shape.hidden = number(config, {"hidden_size", "n_embd", "d_model", "dim"}).value_or(0);
+  shape.heads = number(config, {"num_attention_heads", "n_head", "n_heads", "num_heads"}).value_or(0);
+  shape.kv_heads = number(config, {"num_key_value_heads", "num_kv_heads"}).value_or(shape.heads);
+  if (flag(config, "multi_query", false)) shape.kv_heads = 1;
+  shape.vocabulary = number(config, {"vocab_size"}).value_or(0);
+  if (const std::string missing = missing_of(shape); !missing.empty()) {
+    return fail(ErrorCode::kCorrupt, fmt::format("the configuration has no {}", missing), std::string(name),
+                "the config.json of a transformer, as Hugging Face keeps it");
+  }
+  shape.head_dim = number(config, {"head_dim", "d_kv"}).value_or(shape.hidden / shape.heads);
+  const bool plain = has_plain_mlp(shape.kind);
+  shape.mlp_matrices = plain ? 2 : 3;
+  shape.mlp =
+      number(config, {"intermediate_size", "n_inner", "d_ff", "ffn_dim", "hidden_dim"}).value_or(4 * shape.hidden);
+  read_experts(config, shape);
+  shape.longest = number(config, {"max_position_embeddings", "n_positions", "n_ctx", "max_seq_len"}).value_or(0);
+  if (plain && shape.kind != "gpt_neox" && shape.kind != "falcon" && shape.kind != "bloom" && shape.kind != "phi" &&
+      shape.kind != "starcoder2" && shape.kind != "gptj") {
+    shape.learned_positions = shape.longest;
+  }
+  shape.tied_embeddings = flag(config, "tie_word_embeddings", plain || shape.kind.starts_with("gemma"));
+  return shape;
+}
+
+Result<TransformerShape> read_model_config(const fs::path& path) {
+  std::error_code ignored;
+  const fs::path file = fs::is_directory(path, ignored) ? path / "config.json" : path;
+  const auto text = base::read_file(file);
+  if (!text) return std::unexpected(text.error());
+  return parse_model_config(*text, file.string());
+}
+
+Result<std::vector<MeasuredNetwork>> parse_networks(std::string_view text, std::string_view name) {
+  auto root = read_toml(text);
+  if (!root) return fail(ErrorCode::kCorrupt, root.error().what, fmt::format("{}:{}", name, root.error().line));
+  std::vector<MeasuredNetwork> networks;
+  const toml::array* list = (*root)["network"].as_array();
+  if (list == nullptr) return networks;
+  for (const toml::node& node : *list) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) return fail(ErrorCode::kCorrupt, "`network` must be a list of tables", std::string(name));
+    const auto count = [table](const char* field) { return (*table)[field].value_or(std::int64_t{0}); };
+    networks.push_back({.name = (*table)["name"].value_or(std::string()),
+                        .library = (*table)["library"].value_or(std::string()),
+                        .size = count("size"),
+                        .parameters = count("parameters"),
+                        .buffers = base::Bytes(count("buffer_bytes")),
+                        .activations_fp32 = base::Bytes(count("activation_bytes_fp32")),
+                        .peak_fp32 = base::Bytes(count("peak_bytes_fp32")),
+                        .inference_fp32 = base::Bytes(count("inference_bytes_fp32")),
+                        .activations_bf16 = base::Bytes(count("activation_bytes_bf16")),
+                        .peak_bf16 = base::Bytes(count("peak_bytes_bf16")),
+                        .inference_bf16 = base::Bytes(count("inference_bytes_bf16"))});
+    const MeasuredNetwork& last = networks.back();
+    if (last.name.empty() || last.size <= 0 || last.parameters <= 0 || last.peak_fp32.count() <= 0) {
+      return fail(ErrorCode::kCorrupt, "a network without its name, size, parameters or bytes",
+                  fmt::format("{}:{}", name, node.source().begin.line));
+    }
+  }
+  return networks;
+}
+
+Result<std::vector<MeasuredNetwork>> read_networks(const fs::path& path) {
+  const auto text = base::read_file(path);
+  if (!text) return std::unexpected(text.error());
+  return parse_networks(*text, path.string());
+}
+
+}  // namespace vramfit::ingest

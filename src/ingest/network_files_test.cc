@@ -1,0 +1,98 @@
+#include "ingest/network_files.h"
+
+#include <gtest/gtest.h>
+
+namespace vramfit::ingest {
+namespace {
+
+using model::TransformerShape;
+
+// As their makers publish them, cut to what is read.
+constexpr std::string_view kLlama = R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
+  "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256,
+  "max_position_embeddings": 131072, "tie_word_embeddings": false, "torch_dtype": "bfloat16"})";
+constexpr std::string_view kGpt2 = R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_ctx": 1024,
+  "n_positions": 1024, "vocab_size": 50257})";
+constexpr std::string_view kMixtral = R"({"model_type": "mixtral", "hidden_size": 4096, "num_hidden_layers": 32,
+  "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 32000,
+  "num_local_experts": 8, "num_experts_per_tok": 2})";
+
+TEST(ModelConfig, a_decoder_with_fewer_heads_of_keys) {
+  const auto shape = parse_model_config(kLlama, "config.json");
+  ASSERT_TRUE(shape) << to_string(shape.error());
+  EXPECT_EQ(*shape, (TransformerShape{.kind = "llama",
+                                      .layers = 32,
+                                      .hidden = 4096,
+                                      .heads = 32,
+                                      .kv_heads = 8,
+                                      .head_dim = 128,
+                                      .mlp = 14336,
+                                      .vocabulary = 128256,
+                                      .longest = 131072}));
+}
+
+TEST(ModelConfig, older_names_and_what_they_leave_out) {
+  const auto shape = parse_model_config(kGpt2, "config.json");
+  ASSERT_TRUE(shape);
+  EXPECT_EQ(shape->mlp, 4 * 768);
+  EXPECT_EQ(shape->mlp_matrices, 2);
+  EXPECT_EQ(shape->kv_heads, 12);
+  EXPECT_EQ(shape->learned_positions, 1024);
+  EXPECT_TRUE(shape->tied_embeddings);
+}
+
+TEST(ModelConfig, experts_are_counted_and_those_of_one_token) {
+  const auto shape = parse_model_config(kMixtral, "config.json");
+  ASSERT_TRUE(shape);
+  EXPECT_EQ(shape->experts, 8);
+  EXPECT_EQ(shape->experts_used, 2);
+  EXPECT_EQ(shape->mlp, 14336);
+}
+
+TEST(ModelConfig, of_images_and_text_the_part_that_generates_is_taken) {
+  const std::string both =
+      R"({"model_type": "llava", "vision_config": {"hidden_size": 1}, "text_config": )" + std::string(kLlama) + "}";
+  const auto shape = parse_model_config(both, "config.json");
+  ASSERT_TRUE(shape);
+  EXPECT_EQ(shape->hidden, 4096);
+}
+
+TEST(ModelConfig, an_encoder_has_no_cache) {
+  const auto shape = parse_model_config(R"({"model_type": "bert", "hidden_size": 768, "num_hidden_layers": 12,
+    "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 30522})",
+                                        "config.json");
+  ASSERT_TRUE(shape);
+  EXPECT_FALSE(shape->generates);
+}
+
+TEST(ModelConfig, nonsense_is_refused_with_what_is_missing) {
+  for (const char* text : {"", "{", "[]", "3", "\"x\"", "{}", R"({"num_hidden_layers": "many"})",
+                           R"({"num_hidden_layers": 1e99, "hidden_size": 1})", R"({"num_hidden_layers": 0})"}) {
+    const auto shape = parse_model_config(text, "there/config.json");
+    ASSERT_FALSE(shape) << text;
+    EXPECT_EQ(shape.error().where, "there/config.json");
+  }
+  EXPECT_NE(parse_model_config(R"({"num_hidden_layers": 2})", "c").error().what.find("hidden_size"), std::string::npos);
+}
+
+TEST(Networks, the_table_that_ships_is_read) {
+  const auto networks = read_networks(VRAMFIT_SOURCE_DIR "/src/estimate/networks.toml");
+  ASSERT_TRUE(networks) << to_string(networks.error());
+  EXPECT_GE(networks->size(), 80u);
+  for (const model::MeasuredNetwork& network : *networks) {
+    EXPECT_GE(network.peak_fp32, network.activations_fp32) << network.name;
+    EXPECT_GT(network.inference_fp32.count(), 0) << network.name;
+    EXPECT_LT(network.inference_fp32, network.peak_fp32) << network.name;
+  }
+}
+
+TEST(Networks, a_damaged_table_is_refused_with_its_line) {
+  EXPECT_FALSE(parse_networks("[[network]]\nname = \"x\"\n", "n.toml"));
+  EXPECT_EQ(parse_networks("[[network]]\nname = \"x\"\n", "n.toml").error().where, "n.toml:1");
+  EXPECT_FALSE(parse_networks("[[network]", "n.toml"));
+  EXPECT_FALSE(parse_networks("network = [1]", "n.toml"));
+  EXPECT_TRUE(parse_networks("schema = 1", "n.toml"));
+}
+
+}  // namespace
+}  // namespace vramfit::ingest

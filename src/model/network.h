@@ -1,0 +1,45 @@
+// A network as far as its memory goes: what a configuration file or a table says of it.
+#ifndef VRAMFIT_MODEL_NETWORK_H
+#define VRAMFIT_MODEL_NETWORK_H
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "base/bytes.h"
+
+namespace vramfit::model {
+
+// A transformer, from the config.json of a Hugging Face model. Sizes are counts of numbers, not bytes.
+struct TransformerShape {
+  std::string kind;  // "llama": model_type
+  std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  std::int64_t mlp = 0;           // width of the MLP, or of one expert
+  int mlp_matrices = 3;           // 3: gated (gate, up, down); 2: up, down
+  std::int64_t experts = 1;       // in a layer
+  std::int64_t experts_used = 1;  // by one token
+  std::int64_t shared_mlp = 0;    // of experts that every token uses
+  std::int64_t vocabulary = 0;
+  std::int64_t learned_positions = 0;  // rows of a table of positions; 0: they are computed
+  std::int64_t longest = 0;            // sequence; 0: not told
+  bool tied_embeddings = false;
+  bool generates = true;  // has a head over the vocabulary and a KV cache: a decoder
+  friend bool operator==(const TransformerShape&, const TransformerShape&) = default;
+};
+
+// A network of torchvision or timm, measured by tools/measure_networks. Bytes of an image of `size` x `size`.
+struct MeasuredNetwork {
+  std::string name, library;
+  std::int64_t size = 224;
+  std::int64_t parameters = 0;
+  base::Bytes buffers;
+  base::Bytes activations_fp32, peak_fp32, inference_fp32;
+  base::Bytes activations_bf16, peak_bf16, inference_bf16;
+  friend bool operator==(const MeasuredNetwork&, const MeasuredNetwork&) = default;
+};
+
+using Network = std::variant<TransformerShape, MeasuredNetwork>;
+
+}  // namespace vramfit::model
+
+#endif

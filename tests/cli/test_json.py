@@ -1,0 +1,104 @@
+"""--json of every verb: a number of its shape, a published schema, and stdout for it alone with -."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from product import ROOT, Product, strict_schema
+
+SCHEMAS = sorted(path.name.split(".")[0] for path in (ROOT / "docs").glob("*.schema.json"))
+JOB = "import torch\nx = torch.zeros(1 << 20, device='cuda')\nprint('printed by the job')\n"
+SNAPSHOT = ROOT / "fixtures"
+
+
+def alone_on_stdout(product: Product, *words: str, codes: tuple[int, ...] = (0,)) -> dict[str, Any]:
+    done = product.call(*words)
+    assert done.exit_code in codes, done
+    return json.loads(done.stdout)
+
+
+def check(name: str, told: dict[str, Any]) -> None:
+    assert told["schema"] == 1
+    jsonschema.validate(told, strict_schema(name))
+    # What is published takes what a later version adds.
+    published = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text())
+    jsonschema.validate({**told, "a_field_of_tomorrow": 1}, published)
+
+
+def test_every_published_schema_is_looked_at_here_or_where_its_verb_is():
+    here = {"causes", "estimate", "gpus", "init", "runs", "compare", "sweep", "watch", "run", "replay"}
+    elsewhere = {"check", "doctor", "plan", "verify"}
+    assert set(SCHEMAS) == here | elsewhere
+    for name in SCHEMAS:
+        text = (ROOT / "docs" / f"{name}.schema.json").read_text()
+        assert name == "plan" or '"additionalProperties": false' not in text, "new fields may come"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("gpus", ["gpus"]),
+        ("gpus", ["gpus", "h100:1g.10gb"]),
+        ("causes", ["explain"]),
+        ("init", ["init"]),
+        ("estimate", ["estimate", "resnet50", "--gpu", "t4", "--batch", "8"]),
+        ("watch", ["watch", "--once"]),
+        ("runs", ["runs"]),
+    ],
+)
+def test_what_needs_no_job(product: Product, name: str, words: list[str]):
+    check(name, alone_on_stdout(product, *words, "--json", "-", codes=(0, 1)))
+
+
+@pytest.mark.warm
+def test_a_run_and_the_history_of_it(product: Product):
+    script = str(product.script(JOB))
+    words = ["run", "--gpu", "t4", "--json", "-", "--", sys.executable, script]
+    done = product.call(*words)
+    assert done.exit_code == 0, done
+    told = json.loads(done.stdout)
+    check("run", told)
+    assert "printed by the job" in done.stderr, "stdout is for the JSON alone"
+    assert product.call("run", "--gpu", "t4", "--", sys.executable, script).stdout == "printed by the job\n"
+    check("runs", alone_on_stdout(product, "show", "1", "--json", "-"))
+    check("compare", alone_on_stdout(product, "compare", "1", "2", "--json", "-"))
+
+
+@pytest.mark.warm
+def test_a_sweep_and_its_table(product: Product):
+    script = product.script("import sys, torch\ntorch.empty(int(sys.argv[2]) << 28, device='cuda')\n")
+    words = ["sweep", "--gpu", "t4", "--vary", "--size=1,99", "--json", "-", "--"]
+    done = product.call(*words, sys.executable, str(script), "--size", "1", timeout=300)
+    told = json.loads(done.stdout)
+    check("sweep", told)
+    assert [trial["verdict"] for trial in told["trials"]] == ["fits", "out_of_memory"], done
+    assert "1 of 2 trials fit" in done.stderr
+
+
+@pytest.mark.warm
+def test_a_fit_is_a_run_with_more(product: Product):
+    script = product.script(
+        """
+        import torch
+        model = torch.nn.Linear(256, 256).cuda()
+        optimizer = torch.optim.AdamW(model.parameters())
+        for _ in range(3):
+            model(torch.zeros(8, 256, device="cuda")).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """
+    )
+    words = ["fit", "--gpu", "t4", "--no-verify", "--json", "-", "--", sys.executable, str(script)]
+    check("run", alone_on_stdout(product, *words))
+
+
+def test_a_replay(product: Product, request: pytest.FixtureRequest):
+    found = sorted(Path(ROOT / "fixtures").rglob("*.pickle"))
+    assert found, "a recorded snapshot"
+    smallest = min(found, key=lambda path: path.stat().st_size)
+    check("replay", alone_on_stdout(product, "replay", str(smallest), "--json", "-", codes=(0, 1)))

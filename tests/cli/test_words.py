@@ -1,0 +1,140 @@
+"""What is said to a word that nobody knows, and the examples of every --help."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+
+import pytest
+from product import Product
+
+VERBS = [
+    "run",
+    "fit",
+    "estimate",
+    "gpus",
+    "env",
+    "runs",
+    "show",
+    "compare",
+    "sweep",
+    "watch",
+    "doctor",
+    "explain",
+    "replay",
+    "report",
+    "serve",
+    "export",
+    "init",
+    "verify",
+    "check",
+    "patch",
+    "completion",
+]
+
+
+def test_every_verb_is_looked_at(product: Product):
+    shown = re.findall(r"^  ([a-z]+) +\S", product.call("--help").stdout, re.MULTILINE)
+    assert sorted(shown) == sorted(VERBS)
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "env list", "env add", "env remove", "env hook"])
+def test_help_has_examples_whose_options_there_are(product: Product, verb: str):
+    text = product.call(*verb.split(), "--help").stdout
+    examples = [line.strip() for line in text[text.index("Examples:") :].splitlines()[1:] if line.strip()]
+    assert len(examples) >= 2
+    for example in examples:
+        own = example.split("&&")[0].split(" -- ")[0]
+        assert "vramfit" in own
+        for word in shlex.split(own):
+            if word.startswith("-") and word != "-":
+                assert re.search(rf"(^|[ ,]){re.escape(word)}\b", text, re.MULTILINE), (example, word)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["rnu", "--gpu", "t4"], "did you mean run?"),
+        (["wathc"], "did you mean watch?"),
+        (["run", "--gup", "t4", "--", "true"], "did you mean --gpu?"),
+        (["fit", "--gpu=t4", "--max-slodown=2", "--", "true"], "did you mean --max-slowdown?"),
+        (["env", "lst"], "did you mean list?"),
+        (["gpus", "rtx3009"], "rtx3090"),
+        (["estimate", "resnet5", "--gpu", "t4"], "did you mean resnet50?"),
+    ],
+)
+def test_a_mistyped_word_gets_its_nearest(product: Product, words: list[str], meant: str):
+    done = product.call(*words)
+    assert done.exit_code == 2
+    assert meant in done.stderr, done
+    assert "Traceback" not in done.stderr
+
+
+def test_a_mistyped_key_of_a_card_file_gets_its_nearest(product: Product):
+    (product.folder / "mine.toml").write_text('based_on = "t4"\nkey = "mine"\nmemory_byte = 5\n')
+    done = product.call("gpus", "mine.toml")
+    assert done.exit_code == 2
+    assert "memory_bytes" in done.stderr, done
+    assert "mine.toml:3" in done.stderr, done
+
+
+@pytest.mark.parametrize(("option", "value"), [("--timeout", "-1"), ("--timeout", "nan"), ("--timeout", "soon")])
+def test_a_number_out_of_its_range_is_told_in_few_digits(product: Product, option: str, value: str):
+    done = product.call("run", "--gpu", "t4", option, value, "--", "true")
+    assert done.exit_code == 2
+    assert "above 0" in done.stderr, done
+    assert not re.search(r"\d{20}", done.stderr), done
+
+
+def test_who_speaks_is_said_once(product: Product):
+    done = product.call("run", "--gpu", "no such card", "--", "true")
+    assert done.stderr.count("vramfit:") == 1, done
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder: a loop of links stands for one below")
+def test_a_folder_that_may_not_be_read_is_no_internal_error(product: Product):
+    folder = product.folder / "closed"
+    folder.mkdir(mode=0)
+    for words in (["check", str(folder), "--", "true"], ["estimate", f"{folder}/model", "--gpu", "t4"]):
+        done = product.call(*words)
+        assert done.exit_code == 2
+        assert "internal error" not in done.stderr, done
+
+
+def test_a_path_that_leads_nowhere_is_no_internal_error(product: Product):
+    loop = product.folder / "loop"
+    loop.symlink_to(loop)
+    words = [
+        ["check", str(loop), "--", "true"],
+        ["doctor", str(loop)],
+        ["replay", str(loop)],
+        ["report", str(loop), "-o", "out.html"],
+        ["export", str(loop), "-o", "out.json"],
+        ["estimate", str(loop / "model"), "--gpu", "t4"],
+        ["run", "--gpu", "t4", "--keep-files", str(loop / "kept"), "--", "true"],
+        ["run", "--gpu", str(loop / "card.toml"), "--", "true"],
+        ["sweep", "--gpu", "t4", "--vary", "x=1", "--out", str(loop / "sweep"), "--", "true"],
+        ["runs", "--import", str(loop)],
+        ["init", "--root", str(loop)],
+        ["patch", str(loop / "plan.json"), "--", "true"],
+    ]
+    for one in words:
+        done = product.call(*one)
+        assert done.exit_code >= 0, (one, str(done))
+        assert "internal error" not in done.stderr, (one, str(done))
+
+
+def test_the_store_is_never_another_programs_database(product: Product):
+    import sqlite3
+
+    theirs = product.folder / "theirs.db"
+    connection = sqlite3.connect(theirs)
+    connection.execute("CREATE TABLE bookmarks (url TEXT)")
+    connection.commit()
+    connection.close()
+    before = theirs.read_bytes()
+    done = product.call("runs", VRAMFIT_STORE=str(theirs))
+    assert done.exit_code == 2
+    assert "another program" in done.stderr, done
+    assert theirs.read_bytes() == before
