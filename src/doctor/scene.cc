@@ -287,12 +287,27 @@ const model::ForeignDump* find_server_layout(const model::Evidence& texts) {
 bool Scene::has_failure() const {
   const bool snapshot_failed =
       std::any_of(snapshots.begin(), snapshots.end(), [](const SnapshotFacts& facts) { return facts.ooms > 0; });
-  return oom != nullptr || host_oom != nullptr || !texts.library_errors.empty() || !texts.host_kills.empty() ||
+  const bool moment_failed = given.moment && given.moment->oom;
+  return oom != nullptr || host_oom != nullptr || moment_failed ||
+         (!texts.library_errors.empty() && !only_other_errors()) || !texts.host_kills.empty() ||
          !texts.shm_errors.empty() || snapshot_failed ||
          std::any_of(texts.foreign.begin(), texts.foreign.end(), says_failure) || run_failed_for_memory() ||
-         std::any_of(texts.tracebacks.begin(), texts.tracebacks.end(), [](const Traceback& traceback) {
-           return std::any_of(traceback.exceptions.begin(), traceback.exceptions.end(), is_about_memory);
-         });
+         (!kernel_failed() &&
+          std::any_of(texts.tracebacks.begin(), texts.tracebacks.end(), [](const Traceback& traceback) {
+            return std::any_of(traceback.exceptions.begin(), traceback.exceptions.end(), is_about_memory);
+          }));
+}
+
+bool Scene::kernel_failed() const {
+  const auto tells = [](std::string_view text) {
+    return mentions(text, {"device-side assert", "illegal memory access", "misaligned address", "index out of bounds"});
+  };
+  return std::any_of(texts.library_errors.begin(), texts.library_errors.end(),
+                     [&](const model::LibraryError& error) {
+                       return error.code == "cudaErrorAssert" || tells(error.message) || tells(error.at.text);
+                     }) ||
+         std::any_of(chain.begin(), chain.end(),
+                     [&](const TracedException* exception) { return tells(exception->message); });
 }
 
 bool Scene::only_other_errors() const {
@@ -301,8 +316,8 @@ bool Scene::only_other_errors() const {
                                     "unable to find", "nvml_success", "cublas", "cudnn", "unhandled cuda"});
   };
   return oom == nullptr && host_oom == nullptr && texts.host_kills.empty() && texts.shm_errors.empty() &&
-         texts.foreign.empty() && snapshots.empty() && !texts.library_errors.empty() &&
-         std::none_of(texts.library_errors.begin(), texts.library_errors.end(), is_of_memory);
+         std::none_of(texts.foreign.begin(), texts.foreign.end(), says_failure) && !texts.library_errors.empty() &&
+         (kernel_failed() || std::none_of(texts.library_errors.begin(), texts.library_errors.end(), is_of_memory));
 }
 
 std::string Scene::command_of(std::string_view verb) const {

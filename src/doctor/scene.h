@@ -102,6 +102,8 @@ struct Scene {
   bool has_failure() const;
   // Of PyTorch's back end for Macs: no card of NVIDIA's, whose settings would not help here.
   bool is_of_mps() const { return oom != nullptr && oom->form == model::OomForm::kMps; }
+  // A kernel checked something and failed, or read out of bounds: every later call fails then, with whatever text.
+  bool kernel_failed() const;
   // Errors were read, and none of them is of a kind that memory causes.
   bool only_other_errors() const;
   // Of a card of NVIDIA's, as far as is known.

@@ -122,6 +122,7 @@ ordered_json page_json(const model::CausePage& page) {
 std::string diagnosis_to_json(const model::Diagnosis& diagnosis, std::string_view version) {
   ordered_json json = {{"vramfit", version},
                        {"trouble", diagnosis.trouble},
+                       {"other_failure", diagnosis.other_failure},
                        {"verdict", diagnosis.verdict},
                        {"findings", ordered_json::array()},
                        {"checks", ordered_json::array()},

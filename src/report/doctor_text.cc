@@ -220,7 +220,7 @@ std::string fix_note(const model::Fix& fix) {
 }
 
 std::string_view diagnosis_mark(const Diagnosis& diagnosis) {
-  if (!diagnosis.trouble) return "[✓]";
+  if (!diagnosis.trouble) return diagnosis.other_failure ? "[–]" : "[✓]";
   return diagnosis.findings.empty() ? "[?]" : mark_of(diagnosis.findings.front().severity);
 }
 
