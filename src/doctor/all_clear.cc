@@ -42,17 +42,24 @@ std::optional<Doubt> doubt_what_was_not_read(const Scene& scene) {
 
 // What a script prints is the script's own matter where it was watched while it ran.
 bool was_watched(const Scene& scene, const SourceLine& at) { return scene.has_run() && at.file == "the run's output"; }
+bool is_explained(const Scene& scene, const SourceLine& at) {
+  const bool of_open_files =
+      scene.lacks_open_files() && std::ranges::any_of(scene.texts.shm_errors, [&](const model::ShmError& error) {
+        return error.at.file == at.file && error.at.line == at.line;
+      });
+  return of_open_files || was_watched(scene, at) || scene.was_handled(at);
+}
 
 std::optional<Doubt> doubt_words(const Scene& scene) {
   for (const SourceLine& at : scene.texts.oom_mentions) {
-    if (was_watched(scene, at)) continue;
+    if (is_explained(scene, at)) continue;
     return Doubt{"Memory of the GPU is said to have run out, and the message itself is not here",
                  at,
                  "this speaks of it, without a number",
                  {"the whole message, from \"CUDA out of memory\" on, and the traceback above it"}};
   }
   for (const SourceLine& at : scene.texts.memory_words) {
-    if (was_watched(scene, at)) continue;
+    if (is_explained(scene, at)) continue;
     return Doubt{"There is trouble with memory, in words that are not known here",
                  at,
                  "it says so, and neither whose memory it is nor what held it",

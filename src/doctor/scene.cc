@@ -237,6 +237,7 @@ bool says_yes(std::string_view value) {
 
 Scene::Scene(const Case& the_case) : given(the_case), texts(the_case.texts) {
   for (const OomMessage& message : texts.ooms) {
+    if (was_handled(message.at)) continue;
     if (!is_of_host(message)) ooms.push_back(&message);
     if (is_of_host(message) && host_oom == nullptr) host_oom = &message;
   }
@@ -275,6 +276,42 @@ bool says_failure(const model::ForeignDump& dump) {
          dump.kind == "buffer" || mentions(dump.message, {"less than desired", "error in memory profiling"});
 }
 
+namespace {
+
+// Ranks whose messages name one card, on which others hold a rank's worth beside each.
+bool messages_share_card(const Scene& scene) {
+  if (scene.oom == nullptr || !scene.oom->speaker.rank || !scene.terms.total) return false;
+  const bool held_by_others =
+      share(scene.terms.others ? scene.terms.others : scene.terms.outside, scene.terms.total) > 0.25;
+  // A rank on the card of another rank's number, or two ranks that ran out on one card.
+  bool two_ranks =
+      scene.oom->gpu && *scene.oom->speaker.rank > 0 && *scene.oom->gpu == 0 && !scene.oom->processes.empty();
+  for (const OomMessage* other : scene.ooms) {
+    two_ranks |= other->speaker.rank && other->speaker.rank != scene.oom->speaker.rank &&
+                 other->gpu == scene.oom->gpu && other->at.file == scene.oom->at.file;
+  }
+  return held_by_others && two_ranks;
+}
+
+bool run_shares_card(const Scene& scene) {
+  const auto& contexts = scene.runtime().contexts;
+  const auto works = [](const model::ContextOnCard& context) {
+    return context.world_size > 1 && (context.role == "rank" || context.role == "main") &&
+           context.peak_allocated > Bytes::mib(64);
+  };
+  for (const model::ContextOnCard& one : contexts) {
+    if (!works(one)) continue;
+    for (const model::ContextOnCard& other : contexts) {
+      if (works(other) && other.device == one.device && other.rank != one.rank) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool ranks_share_card(const Scene& scene) { return messages_share_card(scene) || run_shares_card(scene); }
+
 const model::ForeignDump* find_server_layout(const model::Evidence& texts) {
   const model::ForeignDump* fullest = nullptr;
   for (const model::ForeignDump& dump : texts.foreign) {
@@ -290,12 +327,28 @@ bool Scene::has_failure() const {
   const bool moment_failed = given.moment && given.moment->oom;
   return oom != nullptr || host_oom != nullptr || moment_failed ||
          (!texts.library_errors.empty() && !only_other_errors()) || !texts.host_kills.empty() ||
-         !texts.shm_errors.empty() || snapshot_failed ||
+         (!texts.shm_errors.empty() && !lacks_open_files()) || snapshot_failed ||
          std::any_of(texts.foreign.begin(), texts.foreign.end(), says_failure) || run_failed_for_memory() ||
          (!kernel_failed() &&
           std::any_of(texts.tracebacks.begin(), texts.tracebacks.end(), [](const Traceback& traceback) {
             return std::any_of(traceback.exceptions.begin(), traceback.exceptions.end(), is_about_memory);
           }));
+}
+
+// "Trying batch size 32", "finished batch size finder": a search expects the error, and went on after it.
+bool Scene::was_handled(const model::SourceLine& told) const {
+  const bool raised = std::any_of(texts.tracebacks.begin(), texts.tracebacks.end(), [&](const Traceback& traceback) {
+    return holds_line(traceback, told) && &traceback == &texts.tracebacks.back();
+  });
+  const auto last = std::find_if(texts.remarks.rbegin(), texts.remarks.rend(), [&](const model::Remarkable& remark) {
+    return remark.kind == "batch_size_search" && remark.at.file == told.file;
+  });
+  return last != texts.remarks.rend() && last->at.line >= told.line && (!raised || last->at.line > told.line);
+}
+
+bool Scene::lacks_open_files() const {
+  return std::any_of(texts.remarks.begin(), texts.remarks.end(),
+                     [](const model::Remarkable& remark) { return remark.kind == "open_files"; });
 }
 
 bool Scene::kernel_failed() const {
@@ -315,7 +368,8 @@ bool Scene::only_other_errors() const {
     return mentions(error.message, {"memory", "alloc", "not_initialized", "internal_error", "not_supported",
                                     "unable to find", "nvml_success", "cublas", "cudnn", "unhandled cuda"});
   };
-  return oom == nullptr && host_oom == nullptr && texts.host_kills.empty() && texts.shm_errors.empty() &&
+  return oom == nullptr && host_oom == nullptr && texts.host_kills.empty() &&
+         (texts.shm_errors.empty() || lacks_open_files()) &&
          std::none_of(texts.foreign.begin(), texts.foreign.end(), says_failure) && !texts.library_errors.empty() &&
          (kernel_failed() || std::none_of(texts.library_errors.begin(), texts.library_errors.end(), is_of_memory));
 }

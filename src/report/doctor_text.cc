@@ -140,15 +140,20 @@ void add_findings(std::string& text, const Diagnosis& diagnosis, bool verbose) {
 
 void add_checks(std::string& text, const Diagnosis& diagnosis, bool verbose) {
   text += "\nChecked\n";
-  std::string well;
+  std::string well, untold;
   for (const Check& check : diagnosis.checks) {
     const bool collapses = check.state == CheckState::kPass || check.state == CheckState::kNotApplicable;
     if (collapses && !verbose) {
       well += (well.empty() ? "" : ", ") + check.group;
       continue;
     }
+    if (check.state == CheckState::kUnknown && check.codes.empty() && !verbose) {
+      untold += (untold.empty() ? "" : ", ") + check.group;
+      continue;
+    }
     text += hanging(fmt::format("  {} {:<14} ", mark_of(check.state), check.group), check.text);
   }
+  if (!untold.empty()) text += hanging("  [?] ", "not told by what was given (-v says what would): " + untold);
   if (!well.empty()) text += hanging("  [✓] ", "nothing found: " + well);
 }
 

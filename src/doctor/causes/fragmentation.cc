@@ -32,7 +32,9 @@ void find_fragmentation_in_message(const Scene& scene, Draft& draft) {
     weight = 0.33;
   }
   if (weight == 0) return;
-  if (share(terms.idle, terms.total) < 0.02) weight = std::min(weight, 0.35);  // so little is idle at any time
+  // At most what is idle can be won: a few percent are gone again with the next larger batch.
+  if (share(terms.idle, terms.total) < 0.02) weight = std::min(weight, 0.35);
+  if (share(terms.idle, terms.total) < 0.05) weight = std::min(weight, 0.45);
   if (scene.in_force.expandable_segments || scene.in_force.malloc_async) weight = std::min(weight * 0.3, 0.25);
   if (terms.private_pools && may_reach(terms.private_pools, terms.tensor)) weight = std::min(weight, 0.5);
   if (scene.at.graph_capture) weight = std::min(weight, 0.45);

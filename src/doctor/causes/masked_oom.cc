@@ -49,6 +49,7 @@ int fullness(const Scene& scene) {
 }
 
 void find_masked_oom(const Scene& scene, Draft& draft) {
+  if (scene.kernel_failed() && !scene.has_failure()) return;
   const model::LibraryError* strongest = nullptr;
   for (const model::LibraryError& error : scene.texts.library_errors) {
     if (strongest == nullptr || weight_of(error) > weight_of(*strongest)) strongest = &error;

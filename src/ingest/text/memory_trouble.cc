@@ -219,6 +219,7 @@ std::optional<std::string_view> find_memory_trouble(std::string_view text) {
   std::ranges::transform(low, low.begin(), [](char letter) { return lower(letter); });
   if (std::ranges::any_of(kCodeBeginnings, [&](std::string_view code) { return low.starts_with(code); }))
     return std::nullopt;
+  if (low.contains("not a failure")) return std::nullopt;  // TensorFlow's allocator, of a request that may be refused
   const auto found = find_words(low);
   if (!found) return std::nullopt;
   std::size_t begin = found->begin - std::min(found->begin, kSentence),
