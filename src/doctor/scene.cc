@@ -337,13 +337,12 @@ bool Scene::has_failure() const {
 
 // "Trying batch size 32", "finished batch size finder": a search expects the error, and went on after it.
 bool Scene::was_handled(const model::SourceLine& told) const {
-  const bool raised = std::any_of(texts.tracebacks.begin(), texts.tracebacks.end(), [&](const Traceback& traceback) {
-    return holds_line(traceback, told) && &traceback == &texts.tracebacks.back();
-  });
   const auto last = std::find_if(texts.remarks.rbegin(), texts.remarks.rend(), [&](const model::Remarkable& remark) {
     return remark.kind == "batch_size_search" && remark.at.file == told.file;
   });
-  return last != texts.remarks.rend() && last->at.line >= told.line && (!raised || last->at.line > told.line);
+  if (last == texts.remarks.rend() || last->at.line < told.line) return false;
+  const bool ended_it = !texts.tracebacks.empty() && holds_line(texts.tracebacks.back(), told);
+  return last->at.line > told.line || !ended_it;
 }
 
 bool Scene::lacks_open_files() const {

@@ -91,6 +91,7 @@ constexpr auto kCodeBeginnings =
                                      "return ", "if (", "elif ", "@", "//"});
 constexpr std::size_t kIfReach = 160;     // bytes before the words in which a condition counts
 constexpr std::size_t kSentence = 240;    // bytes that are quoted on each side at most
+constexpr std::size_t kMostWords = 256;   // lines of a file: one is enough to say that there is trouble
 constexpr std::size_t kMostPlaces = 256;  // of one line
 
 struct Place {
@@ -181,6 +182,7 @@ std::optional<Place> find_words(std::string_view low) {
 class MemoryTroubleReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
+    if (sink.evidence().memory_words.size() >= kMostWords) return;
     const auto words = find_memory_trouble(line.text);
     if (!words) return;
     model::SourceLine at = sink.at(line);

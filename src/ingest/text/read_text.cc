@@ -259,6 +259,13 @@ base::Result<model::Evidence> read_text_evidence(const std::filesystem::path& pa
   if (std::filesystem::is_directory(path, error)) {
     return base::fail(base::ErrorCode::kUsage, "this is a folder, not a text", path.string(), "name the files in it");
   }
+  if (std::filesystem::is_character_file(path, error) || std::filesystem::is_block_file(path, error) ||
+      std::filesystem::is_socket(path, error)) {
+    if (std::filesystem::canonical(path, error) != "/dev/null") {
+      return base::fail(base::ErrorCode::kUsage, "this is a device, not a text", path.string(),
+                        "name a file, or - for standard input");
+    }
+  }
   if (std::filesystem::is_fifo(path, error)) {  // waited for as long as every other pipe, and not for ever
     const auto text = base::read_file(path);
     if (!text) return std::unexpected(text.error());
