@@ -4,8 +4,8 @@
     copies    1     2     2     3     4     6     more at each of the last three looks: kept by something
     window   16    16    16    16    16    16
 
-Looks lie further and further apart, so that the rise shows at each of them however rarely it comes. Weights, buffers and
-states are counted too: there are as many of them at every look, unless they are what grows.
+Looks lie further and further apart, so that the rise shows at each of them however rarely it comes. Weights, buffers
+and states are counted too: there are as many of them at every look, unless they are what grows.
 """
 
 from __future__ import annotations
