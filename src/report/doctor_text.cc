@@ -262,9 +262,11 @@ std::string cause_to_text(const model::CausePage& page, std::string_view example
 }
 
 std::string causes_to_text(const std::vector<model::CausePage>& pages) {
-  std::vector<std::vector<std::string>> rows;
-  for (const model::CausePage& page : pages) rows.push_back({page.code, page.label, page.title});
-  return table({{Align::kLeft, 6}, {Align::kLeft, 26}, {Align::kLeft, 42}}, rows);
+  std::string text;
+  for (const model::CausePage& page : pages) {
+    text += hanging(fmt::format("{:<6} {:<26} ", page.code, page.label), page.title);
+  }
+  return text;
 }
 
 }  // namespace vramfit::report
