@@ -23,7 +23,7 @@ bool grows_with_steps(std::vector<model::StepInput> steps) {
   }
   const auto last = std::count_if(steps.begin(), steps.end(),
                                   [&](const model::StepInput& step) { return step.elements == steps.back().elements; });
-  return rises >= 3 || (rises > 0 && last >= 3);
+  return rises >= 2 || (rises > 0 && last >= 3);
 }
 
 // Sizes that come round every few steps, as those of buckets, are no exception to anything.
