@@ -231,12 +231,12 @@ State state_of(const model::Snapshot& snapshot, int device) {
   return state;
 }
 
-Before state_before(const model::Snapshot& snapshot, int device, const Settings& own) {
+Before state_before(const model::Snapshot& snapshot, int device, const Settings& own, std::size_t from) {
   Undo undo(snapshot, device, own);
   const auto index = static_cast<std::size_t>(device);
   if (device >= 0 && index < snapshot.traces.size()) {
     const std::vector<TraceEntry>& trace = snapshot.traces[index];
-    for (std::size_t entry = trace.size(); entry-- > 0;) undo.undo(trace[entry]);
+    for (std::size_t entry = trace.size(); entry-- > from;) undo.undo(trace[entry]);
   }
   Before before;
   before.state = undo.seed(before.slots);

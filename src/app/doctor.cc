@@ -110,11 +110,12 @@ void name_output(model::Evidence& evidence, const std::string& path) {
   for (auto& file : evidence.files) rename(file.name);
   for (auto& entry : evidence.ooms) rename(entry.at.file);
   for (auto& entry : evidence.oom_mentions) rename(entry.file);
+  for (auto& entry : evidence.memory_words) rename(entry.file);
+  for (auto& entry : evidence.other_errors) rename(entry.file);
   for (auto& entry : evidence.tracebacks) rename(entry.at.file);
   for (auto& entry : evidence.library_errors) rename(entry.at.file);
   for (auto& entry : evidence.host_kills) rename(entry.at.file);
   for (auto& entry : evidence.shm_errors) rename(entry.at.file);
-  for (auto& entry : evidence.oom_mentions) rename(entry.file);
   for (auto& entry : evidence.settings) rename(entry.at.file);
   for (auto& entry : evidence.training) rename(entry.at.file);
   for (auto& entry : evidence.facts) rename(entry.at.file);
@@ -149,7 +150,6 @@ Result<void> run_script(const DoctorRequest& request, job::Runner& runner, base:
 
 Result<model::Diagnosis> diagnose(const DoctorRequest& request, job::Runner& runner, base::ProgressSink& progress) {
   doctor::Case all;
-  std::vector<std::string> unread;
   std::optional<base::Error> first_error;
   for (const std::filesystem::path& path : request.files) {
     std::error_code ignored;
@@ -158,11 +158,11 @@ Result<model::Diagnosis> diagnose(const DoctorRequest& request, job::Runner& run
     }
     const auto read = read_file(path, all);
     if (read) continue;
-    unread.push_back(base::to_string(read.error()));
+    all.unread.push_back(base::to_string(read.error()));
     if (!first_error) first_error = read.error();
   }
   progress.clear();
-  const bool something = unread.size() < request.files.size() || request.run;
+  const bool something = all.unread.size() < request.files.size() || request.run;
   if (!something && first_error) return std::unexpected(*first_error);
   if (request.run) {
     if (auto ran = run_script(request, runner, progress, all); !ran) return std::unexpected(ran.error());
@@ -171,7 +171,7 @@ Result<model::Diagnosis> diagnose(const DoctorRequest& request, job::Runner& run
   if (auto cards = load_catalogue()) all.cards = std::move(*cards);
   all.card = request.card;
   model::Diagnosis diagnosis = doctor::diagnose(all);
-  diagnosis.warnings.insert(diagnosis.warnings.begin(), unread.begin(), unread.end());
+  diagnosis.warnings.insert(diagnosis.warnings.begin(), all.unread.begin(), all.unread.end());
   return diagnosis;
 }
 

@@ -24,6 +24,7 @@ struct SnapshotFile {
 struct Case {
   model::Evidence texts;
   std::vector<SnapshotFile> snapshots;
+  std::vector<std::string> unread;  // what was given and could not be read, one sentence each
   std::optional<model::RunResult> run;
   std::optional<model::RuntimeEvidence> moment;  // of a report of VRAMFIT_ON_OOM: who held what, without a run
   std::string command;                           // of the run, as typed

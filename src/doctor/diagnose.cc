@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "doctor/all_clear.h"
 #include "doctor/cause.h"
 #include "doctor/checks.h"
 #include "doctor/held_outside.h"
@@ -67,14 +68,27 @@ std::string lower_first(std::string text) {
   return text;
 }
 
+std::string in_short(const std::string& text) {
+  constexpr std::size_t kMost = 120;
+  std::string line = text.substr(0, text.find('\n'));
+  if (line.size() <= kMost) return line;
+  std::size_t end = kMost;
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
+  return line.substr(0, end) + "...";
+}
+
 std::string verdict_of(const Scene& scene, const std::vector<Finding>& findings) {
   if (findings.empty()) {
     if (scene.has_run() && !scene.runtime().growth.empty()) {
       return "The script ran and nothing ran out of memory, but " +
              liveness::describe_growth(scene.runtime().growth.front()) + ".";
     }
-    return scene.has_run() ? "All well: the script ran, nothing ran out of memory, nothing grows."
-                           : "All well: nothing in what was read says that memory ran out.";
+    if (scene.has_run()) return "All well: the script ran, nothing ran out of memory, nothing grows.";
+    if (const auto other = find_other_failure(scene)) {
+      return fmt::format("No trouble with memory: what failed is another error: {} ({}:{}).", in_short(other->text),
+                         other->file, other->line);
+    }
+    return "All well: nothing in what was read says that memory ran out.";
   }
   const Finding& first = findings.front();
   if (first.label == "unknown") return fmt::format("Can't tell from this ({}). {}.", first.code, first.title);
@@ -151,6 +165,7 @@ Diagnosis diagnose(const Case& given) {
   rank(diagnosis.findings);
   set_severities(scene, diagnosis.findings);
   diagnosis.trouble = scene.has_failure() || !diagnosis.findings.empty();
+  diagnosis.other_failure = !diagnosis.trouble && !scene.has_run() && find_other_failure(scene);
   diagnosis.verdict = verdict_of(scene, diagnosis.findings);
   diagnosis.checks = make_checks(scene, diagnosis.findings);
   if (!diagnosis.findings.empty() && diagnosis.findings.front().confidence < kSure) {

@@ -134,5 +134,42 @@ TEST(Diagnose, an_evaluation_of_a_run_that_keeps_activations_is_named_with_its_b
   EXPECT_NE(first_label(given), "no_grad_missing");
 }
 
+// Idle memory of 1.5 GiB, and a list to which each step adds 0.2 GiB: no holes at all would last for seven steps more.
+TEST(Diagnose, a_leak_outranks_fragmentation_whose_cure_buys_few_steps) {
+  Case given = case_of({0.5, 24, 0.1, 22.0, 1.5});
+  EXPECT_EQ(first_label(given), "fragmentation");
+  model::HeldTensors held;
+  held.holder.kind = "attribute";
+  held.holder.name = "self.log['outs'][0]";
+  held.holder.container = "list";
+  held.holder.length = held.tensors = 100;
+  held.bytes = Bytes::gib(20);
+  given.moment.emplace().oom = model::OomMoment{.allocated = Bytes::gib(22), .holders = {held}};
+  const model::Diagnosis diagnosis = diagnose(given);
+  EXPECT_EQ(diagnosis.findings.front().label, "leak_growth");
+  for (const model::Finding& finding : diagnosis.findings) {
+    if (finding.label == "fragmentation") {
+      EXPECT_LE(finding.confidence, 0.4);
+    }
+  }
+}
+
+TEST(Diagnose, words_of_trouble_that_nobody_explained_are_never_well) {
+  Case given;
+  given.texts.files = {{.name = "log", .bytes = 10, .lines = 1, .looks = model::TextLooks::kLog}};
+  EXPECT_FALSE(diagnose(given).trouble);
+  given.texts.memory_words = {{"log", 1, "XPU out of memory"}};
+  EXPECT_TRUE(diagnose(given).trouble);
+  EXPECT_EQ(first_label(given), "unknown");
+}
+
+TEST(Diagnose, what_is_of_no_known_kind_is_never_well) {
+  for (const model::TextLooks looks : {model::TextLooks::kEmpty, model::TextLooks::kUnknown}) {
+    Case given;
+    given.texts.files = {{.name = "log", .bytes = 10, .lines = 1, .looks = looks}};
+    EXPECT_EQ(first_label(given), "unknown");
+  }
+}
+
 }  // namespace
 }  // namespace vramfit::doctor

@@ -18,6 +18,11 @@ Draft& Draft::adjust(double difference) {
   return *this;
 }
 
+Draft& Draft::bound(double most) {
+  finding_.confidence = std::min(finding_.confidence, most);
+  return *this;
+}
+
 Draft& Draft::severity(model::Severity severity) {
   finding_.severity = severity;
   return *this;

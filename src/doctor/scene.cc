@@ -237,6 +237,7 @@ bool says_yes(std::string_view value) {
 
 Scene::Scene(const Case& the_case) : given(the_case), texts(the_case.texts) {
   for (const OomMessage& message : texts.ooms) {
+    if (was_handled(message.at)) continue;
     if (!is_of_host(message)) ooms.push_back(&message);
     if (is_of_host(message) && host_oom == nullptr) host_oom = &message;
   }
@@ -275,6 +276,42 @@ bool says_failure(const model::ForeignDump& dump) {
          dump.kind == "buffer" || mentions(dump.message, {"less than desired", "error in memory profiling"});
 }
 
+namespace {
+
+// Ranks whose messages name one card, on which others hold a rank's worth beside each.
+bool messages_share_card(const Scene& scene) {
+  if (scene.oom == nullptr || !scene.oom->speaker.rank || !scene.terms.total) return false;
+  const bool held_by_others =
+      share(scene.terms.others ? scene.terms.others : scene.terms.outside, scene.terms.total) > 0.25;
+  // A rank on the card of another rank's number, or two ranks that ran out on one card.
+  bool two_ranks =
+      scene.oom->gpu && *scene.oom->speaker.rank > 0 && *scene.oom->gpu == 0 && !scene.oom->processes.empty();
+  for (const OomMessage* other : scene.ooms) {
+    two_ranks |= other->speaker.rank && other->speaker.rank != scene.oom->speaker.rank &&
+                 other->gpu == scene.oom->gpu && other->at.file == scene.oom->at.file;
+  }
+  return held_by_others && two_ranks;
+}
+
+bool run_shares_card(const Scene& scene) {
+  const auto& contexts = scene.runtime().contexts;
+  const auto works = [](const model::ContextOnCard& context) {
+    return context.world_size > 1 && (context.role == "rank" || context.role == "main") &&
+           context.peak_allocated > Bytes::mib(64);
+  };
+  for (const model::ContextOnCard& one : contexts) {
+    if (!works(one)) continue;
+    for (const model::ContextOnCard& other : contexts) {
+      if (works(other) && other.device == one.device && other.rank != one.rank) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool ranks_share_card(const Scene& scene) { return messages_share_card(scene) || run_shares_card(scene); }
+
 const model::ForeignDump* find_server_layout(const model::Evidence& texts) {
   const model::ForeignDump* fullest = nullptr;
   for (const model::ForeignDump& dump : texts.foreign) {
@@ -287,12 +324,42 @@ const model::ForeignDump* find_server_layout(const model::Evidence& texts) {
 bool Scene::has_failure() const {
   const bool snapshot_failed =
       std::any_of(snapshots.begin(), snapshots.end(), [](const SnapshotFacts& facts) { return facts.ooms > 0; });
-  return oom != nullptr || host_oom != nullptr || !texts.library_errors.empty() || !texts.host_kills.empty() ||
-         !texts.shm_errors.empty() || snapshot_failed ||
+  const bool moment_failed = given.moment && given.moment->oom;
+  return oom != nullptr || host_oom != nullptr || moment_failed ||
+         (!texts.library_errors.empty() && !only_other_errors()) || !texts.host_kills.empty() ||
+         (!texts.shm_errors.empty() && !lacks_open_files()) || snapshot_failed ||
          std::any_of(texts.foreign.begin(), texts.foreign.end(), says_failure) || run_failed_for_memory() ||
-         std::any_of(texts.tracebacks.begin(), texts.tracebacks.end(), [](const Traceback& traceback) {
-           return std::any_of(traceback.exceptions.begin(), traceback.exceptions.end(), is_about_memory);
-         });
+         (!kernel_failed() &&
+          std::any_of(texts.tracebacks.begin(), texts.tracebacks.end(), [](const Traceback& traceback) {
+            return std::any_of(traceback.exceptions.begin(), traceback.exceptions.end(), is_about_memory);
+          }));
+}
+
+// "Trying batch size 32", "finished batch size finder": a search expects the error, and went on after it.
+bool Scene::was_handled(const model::SourceLine& told) const {
+  const auto last = std::find_if(texts.remarks.rbegin(), texts.remarks.rend(), [&](const model::Remarkable& remark) {
+    return remark.kind == "batch_size_search" && remark.at.file == told.file;
+  });
+  if (last == texts.remarks.rend() || last->at.line < told.line) return false;
+  const bool ended_it = !texts.tracebacks.empty() && holds_line(texts.tracebacks.back(), told);
+  return last->at.line > told.line || !ended_it;
+}
+
+bool Scene::lacks_open_files() const {
+  return std::any_of(texts.remarks.begin(), texts.remarks.end(),
+                     [](const model::Remarkable& remark) { return remark.kind == "open_files"; });
+}
+
+bool Scene::kernel_failed() const {
+  const auto tells = [](std::string_view text) {
+    return mentions(text, {"device-side assert", "illegal memory access", "misaligned address", "index out of bounds"});
+  };
+  return std::any_of(texts.library_errors.begin(), texts.library_errors.end(),
+                     [&](const model::LibraryError& error) {
+                       return error.code == "cudaErrorAssert" || tells(error.message) || tells(error.at.text);
+                     }) ||
+         std::any_of(chain.begin(), chain.end(),
+                     [&](const TracedException* exception) { return tells(exception->message); });
 }
 
 bool Scene::only_other_errors() const {
@@ -300,9 +367,10 @@ bool Scene::only_other_errors() const {
     return mentions(error.message, {"memory", "alloc", "not_initialized", "internal_error", "not_supported",
                                     "unable to find", "nvml_success", "cublas", "cudnn", "unhandled cuda"});
   };
-  return oom == nullptr && host_oom == nullptr && texts.host_kills.empty() && texts.shm_errors.empty() &&
-         texts.foreign.empty() && snapshots.empty() && !texts.library_errors.empty() &&
-         std::none_of(texts.library_errors.begin(), texts.library_errors.end(), is_of_memory);
+  return oom == nullptr && host_oom == nullptr && texts.host_kills.empty() &&
+         (texts.shm_errors.empty() || lacks_open_files()) &&
+         std::none_of(texts.foreign.begin(), texts.foreign.end(), says_failure) && !texts.library_errors.empty() &&
+         (kernel_failed() || std::none_of(texts.library_errors.begin(), texts.library_errors.end(), is_of_memory));
 }
 
 std::string Scene::command_of(std::string_view verb) const {

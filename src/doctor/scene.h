@@ -102,6 +102,12 @@ struct Scene {
   bool has_failure() const;
   // Of PyTorch's back end for Macs: no card of NVIDIA's, whose settings would not help here.
   bool is_of_mps() const { return oom != nullptr && oom->form == model::OomForm::kMps; }
+  // A search for the largest batch met the error of this line, and went on.
+  bool was_handled(const model::SourceLine& told) const;
+  // The limit of open files was met: shared memory that cannot be opened is for want of those.
+  bool lacks_open_files() const;
+  // A kernel checked something and failed, or read out of bounds: every later call fails then, with whatever text.
+  bool kernel_failed() const;
   // Errors were read, and none of them is of a kind that memory causes.
   bool only_other_errors() const;
   // Of a card of NVIDIA's, as far as is known.
@@ -120,6 +126,9 @@ bool says_failure(const model::ForeignDump& dump);
 
 // Where a server of language models lays out the card, in its own words: weights, activations, cache. Null: none did.
 const model::ForeignDump* find_server_layout(const model::Evidence& texts);
+
+// Several ranks of one job work on the same card, where each was to have its own: they say so, or the run shows it.
+bool ranks_share_card(const Scene& scene);
 
 // Whether a setting seen in a text says yes: "True", "1", "on", "yes".
 bool says_yes(std::string_view value);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <unordered_map>
 
+#include "doctor/at_failure.h"
 #include "doctor/stack.h"
 
 namespace vramfit::doctor {
@@ -65,7 +67,7 @@ struct TraceView {
   std::size_t length = 0;
 };
 
-TraceView walk(const std::vector<TraceEntry>& trace, SnapshotFacts& facts) {
+TraceView walk(std::span<const TraceEntry> trace, SnapshotFacts& facts) {
   TraceView view;
   view.length = trace.size();
   for (std::size_t i = 0; i < trace.size(); ++i) {
@@ -98,13 +100,14 @@ std::string words_of(const Snapshot& snapshot, StackId stack) {
 }
 
 // Live blocks by stack, with what the trace tells of each stack.
-std::vector<CallSite> find_sites(const Snapshot& snapshot, const TraceView& view, int device) {
+std::vector<CallSite> find_sites(const Snapshot& snapshot, const std::vector<Segment>& segments, const TraceView& view,
+                                 int device) {
   struct Sum {
     CallSite site;
     std::size_t first = SIZE_MAX, last = 0;
   };
   std::map<StackId, Sum> sums;
-  for (const Segment& segment : snapshot.segments) {
+  for (const Segment& segment : segments) {
     if (segment.device != device) continue;
     for (const Block& block : segment.blocks) {
       if (block.state != BlockState::kActiveAllocated) continue;
@@ -171,7 +174,11 @@ SnapshotFacts find_facts(const std::string& file, const Snapshot& snapshot) {
   SnapshotFacts facts;
   facts.file = file;
   facts.device = fullest_device(snapshot);
-  for (const Segment& segment : snapshot.segments) {
+  // Judged at the failure, if the trace has one.
+  const auto failure = last_failure(snapshot, facts.device);
+  const std::vector<Segment> then = failure ? segments_at(snapshot, facts.device, *failure) : std::vector<Segment>();
+  const std::vector<Segment>& segments = failure ? then : snapshot.segments;
+  for (const Segment& segment : segments) {
     if (segment.device != facts.device) continue;
     ++facts.segments;
     facts.reserved += Bytes(segment.total_size);
@@ -185,9 +192,11 @@ SnapshotFacts find_facts(const std::string& file, const Snapshot& snapshot) {
   }
   static const std::vector<TraceEntry> kNoTrace;
   const auto device = static_cast<std::size_t>(facts.device);
-  const TraceView view = walk(device < snapshot.traces.size() ? snapshot.traces[device] : kNoTrace, facts);
+  std::span<const TraceEntry> trace = device < snapshot.traces.size() ? snapshot.traces[device] : kNoTrace;
+  if (failure) trace = trace.first(*failure + 1);
+  const TraceView view = walk(trace, facts);
   facts.steps = count_periods(view);
-  facts.sites = find_sites(snapshot, view, facts.device);
+  facts.sites = find_sites(snapshot, segments, view, facts.device);
   return facts;
 }
 

@@ -100,7 +100,7 @@ Whereabouts find_whereabouts(const Scene& scene) {
   read_stages(scene, at);
   at.checkpoint_load =
       stack.in_file({"torch/serialization.py", "torch\\serialization.py", "safetensors/torch.py",
-                     "safetensors\\torch.py", "torch/storage.py"}) != nullptr ||
+                     "safetensors\\torch.py"}) != nullptr ||
       stack.near_end({"torch.load(", "load_file(", "_cuda_deserialize", "restore_location"}, 6) != nullptr;
   at.placing = !at.training && !at.checkpoint_load &&
                (stack.function_is({"convert", "_apply", "cuda", "to", "to_empty", "caching_allocator_warmup",

@@ -96,8 +96,10 @@ model::Growth* growth_of(RuntimeEvidence& evidence, const std::string& phase, in
 
 // A window of the last few tensors looks like growth to the hooks for a while: what doesn't grow by line doesn't count.
 bool grows(const model::Growth& growth, const HeldTensors& held) {
-  return held.line.empty() || std::any_of(growth.lines.begin(), growth.lines.end(),
-                                          [&](const model::GrowingLine& line) { return line.line == held.line; });
+  // What a step needs grows with something that is made anew each time, larger.
+  return held.line.empty() || growth.of_peak ||
+         std::any_of(growth.lines.begin(), growth.lines.end(),
+                     [&](const model::GrowingLine& line) { return line.line == held.line; });
 }
 
 void apply_kept_across_steps(const notes::KeptAcrossSteps& told, const Blocks& blocks, RuntimeEvidence& evidence) {

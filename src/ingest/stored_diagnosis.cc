@@ -96,6 +96,7 @@ base::Result<model::Diagnosis> read_stored_diagnosis(std::string_view written) {
     const json file = json::parse(written);
     model::Diagnosis diagnosis;
     diagnosis.trouble = file.at("trouble").get<bool>();
+    diagnosis.other_failure = file.value("other_failure", false);
     diagnosis.verdict = required_text(file, "verdict");
     for (const json& row : file.at("findings")) diagnosis.findings.push_back(read_finding(row));
     for (const json& row : file.at("checks")) diagnosis.checks.push_back(read_check(row));

@@ -84,11 +84,13 @@ struct Site {
 
 using Sites = std::map<Site, std::map<std::size_t, Generation>>;
 
-Sites collect(const CardHistory& history, const Stretch& stretch) {
+// With `state`, what is a model's or an optimizer's own too: of that only so much grows as is made again and again.
+Sites collect(const CardHistory& history, const Stretch& stretch, bool state = false) {
   Sites sites;
   const std::size_t never = stretch.ends.size() + 1;
   for (const Block& block : history.blocks) {
-    if (block.process != stretch.process || block.born <= stretch.begin || is_meant_to_stay(block)) continue;
+    if (block.process != stretch.process || block.born <= stretch.begin || (!state && is_meant_to_stay(block)))
+      continue;
     const std::size_t birth = step_of(stretch.ends, block.born);
     if (birth >= stretch.ends.size()) continue;
     // A process that ends frees nothing: its blocks died with it.
@@ -181,11 +183,42 @@ Growth measure(const CardHistory& history, const Stretch& stretch, const model::
 void find_lines_that_stay(const CardHistory& history, const Stretch& stretch, const model::Recording& recording,
                           Growth& growth) {
   const std::size_t never = stretch.ends.size() + 1;
-  for (const auto& [site, generations] : collect(history, stretch)) {
+  for (const auto& [site, generations] : collect(history, stretch, true)) {
     if (site.death != never || generations.size() < kFewestGenerations) continue;
     GrowingLine line =
         describe(site, generations, {generations.begin()->first, generations.rbegin()->first}, recording);
     add_line(growth.lines, std::move(line));
+  }
+  std::ranges::stable_sort(growth.lines, std::greater{}, &GrowingLine::per_step);
+  if (growth.lines.size() > kMostLines) growth.lines.resize(kMostLines);
+}
+
+// Lines whose blocks that are left at the ends of steps are more bytes again and again, though each goes when the next
+// one comes: `queue = torch.cat([queue, new])`.
+void find_lines_that_get_longer(const CardHistory& history, const Stretch& stretch, const model::Recording& recording,
+                                Growth& growth) {
+  const std::size_t count = stretch.ends.size();
+  std::map<std::uint32_t, std::vector<Bytes>> changes;  // by line: of its bytes, from one end to the next
+  for (const Block& block : history.blocks) {
+    if (block.process != stretch.process || block.born <= stretch.begin || block.line == 0) continue;
+    const std::size_t birth = step_of(stretch.ends, block.born);
+    const std::size_t death = block.died == kNever ? count : step_of(stretch.ends, block.died);
+    if (birth >= count || death <= birth) continue;
+    std::vector<Bytes>& line = changes[block.line];
+    line.resize(count + 1);
+    line[birth] += block.size;
+    line[std::min(death, count)] -= block.size;
+  }
+  for (auto& [place, levels] : changes) {
+    levels.pop_back();
+    for (std::size_t i = 1; i < levels.size(); ++i) levels[i] += levels[i - 1];
+    const auto rise = find_rise(levels);
+    if (!rise || rise->per_step.count() <= 0) continue;
+    GrowingLine line;
+    line.line = recording.text(place);
+    line.per_step = rise->per_step;
+    line.live = levels.back();
+    growth.lines.push_back(std::move(line));
   }
   std::ranges::stable_sort(growth.lines, std::greater{}, &GrowingLine::per_step);
   if (growth.lines.size() > kMostLines) growth.lines.resize(kMostLines);
@@ -212,6 +245,7 @@ void judge_whole(const CardHistory& history, const Stretch& stretch, const model
   if (growth.of_peak) rise = need;
   if (!rise || growth.of_peak) {
     growth.lines.clear();
+    if (rise) find_lines_that_get_longer(history, stretch, recording, growth);
   } else if (growth.lines.empty()) {
     find_lines_that_stay(history, stretch, recording, growth);
   }

@@ -361,11 +361,19 @@ struct Fact {
   friend bool operator==(const Fact&, const Fact&) = default;
 };
 
+// Whether a text is of a kind that is known at all: only of such a one can be said that nothing is wrong in it.
+enum class TextLooks {
+  kEmpty,    // not one letter
+  kUnknown,  // words, but neither of a log nor of anything else that is read here
+  kLog,      // dated lines, or steps, epochs and losses with their numbers
+};
+
 struct TextFile {
   std::string name;
   std::string encoding;  // "utf-8", "utf-16le", "utf-16be", "latin-1"
   std::int64_t bytes = 0, lines = 0;
   bool complete = true;  // false: a limit ended the reading
+  TextLooks looks = TextLooks::kEmpty;
   friend bool operator==(const TextFile&, const TextFile&) = default;
 };
 
@@ -378,6 +386,8 @@ struct Evidence {
   std::vector<HostKill> host_kills;
   std::vector<ShmError> shm_errors;
   std::vector<SourceLine> oom_mentions;  // prose that speaks of GPU memory that ran out
+  std::vector<SourceLine> memory_words;  // of trouble with some memory, whoever says so; not of what is above
+  std::vector<SourceLine> other_errors;  // errors by their name or form alone, of whatever kind
   std::vector<MemorySummary> summaries;
   std::vector<GpuStatus> gpu_status;
   std::vector<TrainingLogPoint> training;

@@ -89,6 +89,7 @@ struct HeldOutside {
 
 struct Diagnosis {
   bool trouble = false;           // something ran out, or will
+  bool other_failure = false;     // no trouble, but something else than memory failed
   std::string verdict;            // one sentence
   std::vector<Finding> findings;  // most probable first
   std::vector<Check> checks;

@@ -121,11 +121,17 @@ ordered_json page_json(const model::CausePage& page) {
 }  // namespace
 
 std::string diagnosis_to_json(const model::Diagnosis& diagnosis, std::string_view version) {
-  ordered_json json = {{"schema", kDoctorSchema},           {"vramfit", version},
-                       {"trouble", diagnosis.trouble},      {"verdict", diagnosis.verdict},
-                       {"findings", ordered_json::array()}, {"checks", ordered_json::array()},
-                       {"would_tell_more", diagnosis.give}, {"read", diagnosis.read},
-                       {"warnings", diagnosis.warnings},    {"context_and_libraries", ordered_json::array()},
+  ordered_json json = {{"schema", kDoctorSchema},
+                       {"vramfit", version},
+                       {"trouble", diagnosis.trouble},
+                       {"other_failure", diagnosis.other_failure},
+                       {"verdict", diagnosis.verdict},
+                       {"findings", ordered_json::array()},
+                       {"checks", ordered_json::array()},
+                       {"would_tell_more", diagnosis.give},
+                       {"read", diagnosis.read},
+                       {"warnings", diagnosis.warnings},
+                       {"context_and_libraries", ordered_json::array()},
                        {"facts", ordered_json::array()}};
   for (const auto& finding : diagnosis.findings) json["findings"].push_back(finding_json(finding));
   for (const auto& check : diagnosis.checks) json["checks"].push_back(check_json(check));

@@ -140,15 +140,20 @@ void add_findings(std::string& text, const Diagnosis& diagnosis, bool verbose) {
 
 void add_checks(std::string& text, const Diagnosis& diagnosis, bool verbose) {
   text += "\nChecked\n";
-  std::string well;
+  std::string well, untold;
   for (const Check& check : diagnosis.checks) {
     const bool collapses = check.state == CheckState::kPass || check.state == CheckState::kNotApplicable;
     if (collapses && !verbose) {
       well += (well.empty() ? "" : ", ") + check.group;
       continue;
     }
+    if (check.state == CheckState::kUnknown && check.codes.empty() && !verbose) {
+      untold += (untold.empty() ? "" : ", ") + check.group;
+      continue;
+    }
     text += hanging(fmt::format("  {} {:<14} ", mark_of(check.state), check.group), check.text);
   }
+  if (!untold.empty()) text += hanging("  [?] ", "not told by what was given (-v says what would): " + untold);
   if (!well.empty()) text += hanging("  [✓] ", "nothing found: " + well);
 }
 
@@ -220,7 +225,7 @@ std::string fix_note(const model::Fix& fix) {
 }
 
 std::string_view diagnosis_mark(const Diagnosis& diagnosis) {
-  if (!diagnosis.trouble) return "[✓]";
+  if (!diagnosis.trouble) return diagnosis.other_failure ? "[–]" : "[✓]";
   return diagnosis.findings.empty() ? "[?]" : mark_of(diagnosis.findings.front().severity);
 }
 
@@ -257,9 +262,11 @@ std::string cause_to_text(const model::CausePage& page, std::string_view example
 }
 
 std::string causes_to_text(const std::vector<model::CausePage>& pages) {
-  std::vector<std::vector<std::string>> rows;
-  for (const model::CausePage& page : pages) rows.push_back({page.code, page.label, page.title});
-  return table({{Align::kLeft, 6}, {Align::kLeft, 26}, {Align::kLeft, 42}}, rows);
+  std::string text;
+  for (const model::CausePage& page : pages) {
+    text += hanging(fmt::format("{:<6} {:<26} ", page.code, page.label), page.title);
+  }
+  return text;
 }
 
 }  // namespace vramfit::report

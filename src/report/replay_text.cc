@@ -38,6 +38,11 @@ std::string quoted(const ReplayTrial& trial) {
   return trial.settings.empty() ? "PyTorch's default settings" : trial.settings;
 }
 
+// Most segments lie where they were recorded: else the replay is of another course of events than the recording.
+bool agrees(const model::ReplayProof& proof) {
+  return proof.is_same || proof.segments == 0 || proof.same_segments * 10 >= proof.segments * 9;
+}
+
 std::string verdict_of(const ReplayResult& result, const ReplayTrial& trial) {
   if (!result.capacity) {
     return fmt::format(
@@ -46,7 +51,12 @@ std::string verdict_of(const ReplayResult& result, const ReplayTrial& trial) {
         to_string(trial.peak_reserved), quoted(trial));
   }
   if (trial.fits) {
-    std::string text = fmt::format("[✓] fits with {}", quoted(trial));
+    const model::ReplayProof& proof = result.proof;
+    std::string text =
+        agrees(proof)
+            ? fmt::format("[✓] fits with {}", quoted(trial))
+            : fmt::format("[?] fits with {} as far as the replay goes, which agrees with {} of {} segments only",
+                          quoted(trial), proof.same_segments, proof.segments);
     if (trial.needs) text += fmt::format(": {} to spare", to_string(*result.capacity - *trial.needs));
     return text;
   }

@@ -129,6 +129,7 @@ def test_explain_lists_every_cause_and_explains_one(doctor: Doctor) -> None:
     listed = doctor.product.call("explain")
     assert listed.exit_code == 0
     assert all(len(line) <= 80 for line in listed.stdout.splitlines()), listed.stdout
+    assert "…" not in listed.stdout, "no title is cut"
     for name in ("VF201", "vf201", "leak_growth"):
         page = doctor.product.call("explain", name)
         assert page.exit_code == 0 and page.stdout.startswith("VF201 leak_growth\n")

@@ -18,7 +18,7 @@ from typing import Any
 
 from vramfit.base import notes, process, recorder
 from vramfit.contract import notes as said
-from vramfit.diagnose import graphs, groups, live_tensors
+from vramfit.diagnose import counts, graphs, groups, live_tensors, sizes
 
 _ALWAYS_LISTED = 5  # steps of a phase
 _MAX_NOTES = 4  # of a phase, or pass
@@ -49,6 +49,9 @@ class Generations:
         self._rising = 0  # steps in a row that ended with more allocated than ever
         self._notes = 0
         self._graphs = graphs.Lengths()
+        self._counts = counts.Counts()
+        self._counted = 0  # notes of these
+        self._sizes = sizes.Sizes()
 
     def step_ends(self) -> None:
         self.steps += 1
@@ -56,6 +59,9 @@ class Generations:
         rises = level > self._highest
         self._rising = self._rising + 1 if rises else 0
         self._highest = max(level, self._highest)
+        self._count()
+        if longer := self._sizes.look():
+            self._note(longer, [])
         if self.steps > _ALWAYS_LISTED and not (rises and _state.spent < _BUDGET_SECONDS):
             self.pause()
             return
@@ -95,6 +101,16 @@ class Generations:
         self._seen = seen
         self._made = [*self._made[-2:], {} if is_first else made]
 
+    def _count(self) -> None:
+        if not self._counts.is_due(self.steps) or self._counted >= _MAX_NOTES or _state.spent >= _BUDGET_SECONDS:
+            return
+        begun = time.perf_counter()
+        growing: list[Any] = self._counts.look(self.steps)
+        if growing:
+            self._counted += 1
+            self._note(growing, [])
+        _state.spent += time.perf_counter() - begun
+
     def _kept(self) -> list[Any]:
         """Tensors of the generation before the last but one, where the one after it kept its like as well."""
         if len(self._made) < 3:
@@ -110,6 +126,9 @@ class Generations:
 
     def _write(self, kept: list[Any], longer: list[said.HeldGraph]) -> None:
         self._notes += 1
+        self._note(kept, longer)
+
+    def _note(self, kept: list[Any], longer: list[said.HeldGraph]) -> None:
         notes.note(
             said.KeptAcrossSteps(
                 phase=recorder.PHASE_NAMES[self.phase],

@@ -239,7 +239,7 @@ def _step(above: Any, below: Any) -> tuple[str, str]:
     if isinstance(above, dict):
         key = next((key for key, value in _bounded(above.items()) if value is below), None)
         special = "hook" if _is_hooks(above, key) else ""
-        return (f"[{key!r}]" if key is not None else "", special)
+        return (f"[{_shown(key)}]" if key is not None else "", special)
     if isinstance(above, (list, tuple, deque)):
         index = next((i for i, value in enumerate(_bounded(above)) if value is below), None)
         if index is None or isinstance(below, types.CellType):
@@ -256,6 +256,11 @@ def _step(above: Any, below: Any) -> tuple[str, str]:
     if isinstance(above, types.GeneratorType):
         return _frame_step(above.gi_frame, below), "generator"
     return _attribute_step(above, below), ""
+
+
+def _shown(key: Any) -> str:
+    """A key as it is written; of an object only its class: the words of a parameter are its values."""
+    return repr(key) if isinstance(key, (str, int, float, tuple, bytes)) else type(key).__name__
 
 
 def _bounded(items: Iterable[Any]) -> Iterable[Any]:

@@ -27,6 +27,8 @@ class _State:
         self.facts: dict[str, Any] = {}
         self.loaders: dict[int, list[said.TensorShape]] = {}  # shapes of a loader's first batch, by its ordinal
         self.first_optimizer: int | None = None  # id of the one that stepped first
+        self.first_parameter = 0  # id of the first that it works on
+        self.successor: int | None = None  # of the same parameters, and stepped last
         self.counted: tuple[int, int, int, int] | None = None  # the batch of an evaluation that was counted last
         self.meter: _Meter | None = None
         self.measured: dict[int, int] = {}  # id of a root -> training forwards measured
@@ -337,10 +339,22 @@ def _factored_bytes(parameter: Any) -> int:
 
 
 def _first_optimizer(optimizer: Any) -> bool:
-    """A job with several optimizers is counted by the first."""
+    """A job with several optimizers is counted by the first, and by one that was made anew for its parameters."""
     if _state.first_optimizer is None:
-        _state.first_optimizer = id(optimizer)
+        _state.first_optimizer, _state.first_parameter = id(optimizer), _parameter_of(optimizer)
+    if _state.first_optimizer == id(optimizer):
+        _state.successor = None
+    elif _parameter_of(optimizer) == _state.first_parameter:
+        # Two that step in turns are one job's; one that steps twice in a row has taken over.
+        if _state.successor == id(optimizer):
+            _state.first_optimizer, _state.successor = id(optimizer), None
+        else:
+            _state.successor = id(optimizer)
     return _state.first_optimizer == id(optimizer)
+
+
+def _parameter_of(optimizer: Any) -> int:
+    return next((id(parameter) for group in optimizer.param_groups for parameter in group["params"]), 0)
 
 
 def _count_optimizers(torch: Any) -> None:

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "doctor/causes/causes.h"
+#include "doctor/leak.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
@@ -31,6 +32,7 @@ void find_allocator_config_bug(const Scene& scene, Draft& draft) {
   for (const model::Remarkable& remark : scene.texts.remarks) look_at_text(scene, remark.at.text, remark.at, draft);
   // The largest hole would have done: only the missed block of the retry explains that.
   for (const SnapshotFacts& facts : scene.snapshots) {
+    if (find_leak(scene)) break;  // VF201: whatever is idle is filled by the next steps
     if (!facts.failed_size || facts.largest_idle < *facts.failed_size || facts.idle_in_private.count() > 0) continue;
     draft.weigh(0.55).because(
         model::SourceLine{facts.file, 0, ""},

@@ -18,19 +18,22 @@ void look_at_remarks(const Scene& scene, Draft& draft) {
 
 void find_data_dependent_blowup(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr) return look_at_remarks(scene, draft);
-  const StackEntry* pairs = scene.stack.near_end(
-      {"box_iou",        "pairwise_iou", "bbox_overlaps", "pairwise_",       "cdist",       "bboxes_iou",
-       "iou_calculator", "bbox_iou",     "box_area",      "_box_inter",      "inter_union", "generalized_box_iou",
-       "mask_iou",       "batched_nms",  "assigner",      "get_assignments", "get_targets", "anchor",
-       "matcher",        "chamfer",      "pairwise"},
-      6);
+  const StackEntry* pairs =
+      scene.stack.near_end({"box_iou",     "pairwise_iou", "bbox_overlaps",  "pairwise_",
+                            "cdist",       "bboxes_iou",   "iou_calculator", "bbox_iou",
+                            "box_area",    "_box_inter",   "inter_union",    "generalized_box_iou",
+                            "mask_iou",    "batched_nms",  "assigner",       "get_assignments",
+                            "get_targets", "anchor",       "matcher",        "chamfer",
+                            "pairwise",    "_iou"},
+                           6);
   const StackEntry* masks =
       scene.stack.near_end({"paste_mask", "masks_in_image", "interpolate(masks", "interpolate(pred_mask", "crop_mask",
                             "process_mask", "_do_paste", "upsample(masks", "gt_masks", "binary_mask"},
                            6);
   const StackEntry* frame = pairs != nullptr ? pairs : masks;
   if (frame == nullptr) return;
-  draft.weigh(share(scene.terms.tried, scene.terms.total) >= 0.02 ? 0.78 : 0.6);
+  const double part = share(scene.terms.tried, scene.terms.total);
+  draft.weigh(part >= 0.1 ? 0.83 : part >= 0.02 ? 0.78 : 0.6);
   if (share(scene.terms.tried, scene.terms.total) > 1) draft.adjust(0.08);  // it tells whose the one huge tensor is
   draft.because(*frame, pairs != nullptr ? "pairs of every object with every anchor (or point) are made here"
                                          : "one mask for each object at full size is made here");

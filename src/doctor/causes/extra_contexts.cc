@@ -67,6 +67,30 @@ void look_at_status(const Scene& scene, Draft& draft) {
   }
 }
 
+// One program's processes on one card: one that works there, and several that hold a context's worth alone.
+void look_at_one_program(const Scene& scene, Draft& draft) {
+  for (const model::GpuStatus& status : scene.texts.gpu_status) {
+    for (const model::GpuProcess& worker : status.processes) {
+      if (!worker.memory || worker.name.empty() || is_context_sized(worker.memory)) continue;
+      std::int64_t beside = 0;
+      model::Bytes sum;
+      for (const model::GpuProcess& process : status.processes) {
+        if (process.gpu != worker.gpu || process.name != worker.name || process.pid == worker.pid) continue;
+        if (!is_context_sized(process.memory)) continue;
+        ++beside;
+        sum += process.memory->value;
+      }
+      if (beside < 2) continue;
+      draft.weigh(scene.has_failure() ? 0.84 : 0.75);
+      if (!scene.has_failure()) draft.severity(model::Severity::kWarning);
+      draft.because(worker.at,
+                    fmt::format("beside this process of {}, {} more of {} hold a context each on GPU {}: {} in all",
+                                show(worker.memory), beside, worker.name, worker.gpu.value_or(0), show(sum)));
+      return;
+    }
+  }
+}
+
 void find_extra_contexts_in_run(const Scene& scene, Draft& draft) {
   std::map<int, std::int64_t> strangers;
   model::Bytes sum;
@@ -95,6 +119,7 @@ void find_extra_contexts(const Scene& scene, Draft& draft) {
   if (scene.has_run()) find_extra_contexts_in_run(scene, draft);
   find_extra_contexts_in_message(scene, draft);
   look_at_status(scene, draft);
+  if (draft.is_empty()) look_at_one_program(scene, draft);
   if (draft.is_empty()) return;
   draft.fix({"In each rank choose the card before anything touches CUDA",
              "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))\nstate = torch.load(path, map_location=\"cpu\")",

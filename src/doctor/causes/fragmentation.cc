@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "doctor/causes/causes.h"
+#include "doctor/leak.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
@@ -32,7 +33,9 @@ void find_fragmentation_in_message(const Scene& scene, Draft& draft) {
     weight = 0.33;
   }
   if (weight == 0) return;
-  if (share(terms.idle, terms.total) < 0.02) weight = std::min(weight, 0.35);  // so little is idle at any time
+  // At most what is idle can be won: a few percent are gone again with the next larger batch.
+  if (share(terms.idle, terms.total) < 0.02) weight = std::min(weight, 0.35);
+  if (share(terms.idle, terms.total) < 0.05) weight = std::min(weight, 0.45);
   if (scene.in_force.expandable_segments || scene.in_force.malloc_async) weight = std::min(weight * 0.3, 0.25);
   if (terms.private_pools && may_reach(terms.private_pools, terms.tensor)) weight = std::min(weight, 0.5);
   if (scene.at.graph_capture) weight = std::min(weight, 0.45);
@@ -123,12 +126,26 @@ void find_fragmentation_in_run(const Scene& scene, Draft& draft) {
       fmt::format("the run: {} were cached in pieces when {} was asked for", show(fragmented), show(tried)));
 }
 
+// At most what is idle is won. Where something piles up, that lasts for so many more of its steps.
+void bound_by_leak(const Scene& scene, Draft& draft) {
+  constexpr std::int64_t kWorthIt = 5;  // a cure that buys less than a fifth of the steps that were done is none
+  const auto leak = find_leak(scene);
+  if (!leak || leak->per_step.count() <= 0) return;
+  Bytes idle = value_of(scene.terms.idle);
+  for (const SnapshotFacts& facts : scene.snapshots) idle = std::max(idle, facts.idle);
+  const std::int64_t bought = steps_bought(*leak, idle);
+  if (bought * kWorthIt >= leak->steps) return;
+  draft.bound(0.4).because(fmt::format("without holes it would last {} more of the {} steps that {} has piled up by {}",
+                                       bought, leak->steps, leak->what, show(leak->per_step)));
+}
+
 void find_fragmentation(const Scene& scene, Draft& draft) {
   find_fragmentation_in_snapshots(scene, draft);
   find_fragmentation_in_message(scene, draft);
   look_at_summaries(scene, draft);
   find_fragmentation_in_run(scene, draft);
   if (draft.is_empty()) return;
+  bound_by_leak(scene, draft);
   offer_expandable_segments(scene, draft);
   const bool replayed = !scene.snapshots.empty() && scene.given.snapshots.front().replay;
   if (!scene.snapshots.empty() && !replayed) {

@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kManySteps = 6;
 
 bool is_graph_held(const model::Growth& growth) {
+  if (growth.of_peak) return false;
   return !growth.graphs.empty() || std::any_of(growth.holders.begin(), growth.holders.end(),
                                                [](const model::HeldTensors& held) { return held.has_graph; });
 }

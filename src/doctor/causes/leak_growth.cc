@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "doctor/causes/causes.h"
 #include "doctor/holders.h"
+#include "doctor/leak.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
@@ -12,41 +14,69 @@ namespace {
 
 constexpr std::int64_t kManyGrowingSteps = 6;
 
-void find_leak_growth_in_run(const Scene& scene, Draft& draft) {
-  for (const model::Growth& growth : scene.runtime().growth) {
-    if (growth.steps < 3 || growth.per_step.count() <= 0 || growth.of_peak || growth.phase == "validate" ||
-        growth.phase == "test")
-      continue;
-    // A few steps may be a list that is bounded.
-    draft.weigh(growth.steps < kManyGrowingSteps ? 0.55 : scene.run_failed_for_memory() ? 0.9 : 0.8);
-    if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
-    const std::string rhythm =
-        growth.every > 1
-            ? fmt::format("{} every {} steps", show(model::Bytes(growth.per_step.count() * growth.every)), growth.every)
-            : show(growth.per_step) + " a step";
-    draft.because(fmt::format("the run: memory at the end of a step rose {} over {} steps of {}{}{}", rhythm,
-                              growth.steps, growth.phase,
-                              growth.levels.empty() ? "" : fmt::format(", to {}", show(growth.levels.back())),
-                              growth.runs_out_at ? fmt::format("; out at step {}", *growth.runs_out_at) : ""));
-    for (const model::GrowingLine& line : growth.lines) {
-      if (line.per_step.count() * 10 < growth.per_step.count()) continue;
-      draft.because(fmt::format("{} of it a step is made at {}", show(line.per_step), line.line));
-    }
-    for (const model::HeldTensors& held : growth.holders) {
-      draft.because(fmt::format("kept alive by {}: {} tensors, {}{}", describe(held.holder), held.tensors,
-                                show(held.bytes), held.has_graph ? ", each with its graph" : ""));
-    }
+// "128 KiB every 5 steps"
+std::string rhythm_of(const model::Growth& growth) {
+  if (growth.every <= 1) return show(growth.per_step) + " a step";
+  return fmt::format("{} every {} steps", show(model::Bytes(growth.per_step.count() * growth.every)), growth.every);
+}
+
+// How much a step, who holds it, which line makes it, and when it is too much: what there is to say in one sentence.
+std::string headline(const model::Growth& growth) {
+  std::string title = fmt::format("{} from step to step, by {}",
+                                  growth.of_peak ? "What a step needs grows" : "Memory grows", rhythm_of(growth));
+  const auto held = std::ranges::find_if(growth.holders, [](const model::HeldTensors& one) {
+    return one.holder.kind != "unknown" || !one.holder.name.empty();
+  });
+  if (held != growth.holders.end())
+    title += (growth.of_peak ? " with " : ": ") + describe(held->holder) + (growth.of_peak ? "" : " holds it");
+  if (growth.of_peak && held != growth.holders.end() && !held->line.empty()) {
+    title += fmt::format(", made at {}", held->line);
+  } else if (!growth.lines.empty() && !growth.lines.front().line.empty()) {
+    title += fmt::format("{} made at {}", held != growth.holders.end() ? "," : ":", growth.lines.front().line);
+  } else if (held != growth.holders.end() && !held->line.empty()) {
+    title += fmt::format(", made at {}", held->line);
   }
+  if (growth.runs_out_at) title += fmt::format("; the card is full at about step {}", *growth.runs_out_at);
+  return title;
+}
+
+void tell_growth(const model::Growth& growth, Draft& draft) {
+  draft.because(fmt::format("the run: {} rose {} over {} steps of {}{}{}",
+                            growth.of_peak ? "what a step needs at its most" : "memory at the end of a step",
+                            rhythm_of(growth), growth.steps, growth.phase,
+                            growth.levels.empty() ? "" : fmt::format(", to {}", show(growth.levels.back())),
+                            growth.runs_out_at ? fmt::format("; out at step {}", *growth.runs_out_at) : ""));
+  for (const model::GrowingLine& line : growth.lines) {
+    if (line.per_step.count() * 10 < growth.per_step.count()) continue;
+    draft.because(fmt::format("{} of it a step is made at {}", show(line.per_step), line.line));
+  }
+  for (const model::HeldTensors& held : growth.holders) {
+    draft.because(fmt::format("kept alive by {}: {} tensors, {}{}{}", describe(held.holder), held.tensors,
+                              show(held.bytes), held.line.empty() ? "" : ", made at " + held.line,
+                              held.has_graph ? ", each with its graph" : ""));
+  }
+}
+
+void find_leak_growth_in_run(const Scene& scene, Draft& draft) {
+  const model::Growth* most = nullptr;
+  for (const model::Growth& growth : scene.runtime().growth) {
+    if (growth.steps < 3 || growth.per_step.count() <= 0 || growth.phase == "validate" || growth.phase == "test")
+      continue;
+    // A few steps may be a list that is bounded; what a step needs may rise with its inputs.
+    draft.weigh(growth.of_peak || growth.steps < kManyGrowingSteps ? 0.55 : scene.run_failed_for_memory() ? 0.9 : 0.8);
+    if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
+    if (most == nullptr || growth.per_step > most->per_step) most = &growth;
+    tell_growth(growth, draft);
+  }
+  if (most != nullptr) draft.title(headline(*most));
 }
 
 // A report of the moment shows no steps, but a container of many tensors of one kind is made by many.
 void look_at_what_holds(const Scene& scene, Draft& draft) {
-  constexpr std::int64_t kMany = 8;
   if (!scene.runtime().oom || scene.runtime().measured || scene.at.evaluation) return;
   for (const model::HeldTensors& held : scene.runtime().oom->holders) {
     const double part = share(held.bytes, scene.runtime().oom->allocated);
-    const bool piled = held.tensors >= kMany && held.holder.length >= kMany && held.holder.container != "tuple";
-    if (!piled || part < 0.1) continue;
+    if (!is_piled_up(held, scene.runtime().oom->allocated)) continue;
     draft.weigh(std::min(0.88, 0.6 + part / 2));
     draft.because(fmt::format("the report: {} held {} tensors of {} when it ran out, {} ({} of what was allocated){}{}",
                               describe(held.holder), held.tensors, held.shape, show(held.bytes), percent(part),
@@ -59,9 +89,8 @@ void look_at_what_holds(const Scene& scene, Draft& draft) {
 void find_leak_growth_in_snapshots(const Scene& scene, Draft& draft) {
   for (const SnapshotFacts& facts : scene.snapshots) {
     for (const CallSite& site : facts.sites) {
-      const bool piles_up = site.in_trace >= 5 && site.spread >= 0.5 && site.freed * 4 <= site.in_trace;
       const double part = share(site.bytes, facts.active);
-      if (!piles_up || part < 0.05 || facts.steps < 2) continue;
+      if (!is_piled_up(site, facts)) continue;
       draft.weigh(std::min(0.9, 0.6 + part / 2));
       draft.because(
           model::SourceLine{facts.file, 0, ""},
@@ -100,6 +129,40 @@ void look_at_steps(const Scene& scene, Draft& draft) {
       fmt::format("{} steps passed before it failed: a steady job fails in its first steps", *scene.steps_done));
 }
 
+// What cures the kind of holder that was found.
+void offer_for_holders(const model::Growth& growth, Draft& draft) {
+  for (const model::HeldTensors& held : growth.holders) {
+    const std::string words = lowered(held.holder.name + " " + fmt::format("{}", fmt::join(held.holder.chain, " ")));
+    const auto offer = [&](const char* what, const char* how) {
+      draft.fix({what, how, std::nullopt, "none", Applicability::kFillIn});
+    };
+    if (words.contains("lru_cache")) {
+      offer("Bound the cache, or empty it between epochs", "@functools.lru_cache(maxsize=8)  # or NAME.cache_clear()");
+    } else if (held.holder.kind == "hook") {
+      offer("Let the hook overwrite what it keeps, and remove it when it is no longer needed",
+            "handle = module.register_forward_hook(HOOK)  # once, not in the loop; handle.remove()");
+    } else if (held.holder.kind == "closure") {
+      offer("Bind the number, not the tensor, into the function",
+            "value = loss.item()\ncallbacks.append(lambda: value)");
+    } else if (held.holder.kind == "exception") {
+      offer("Keep the text of an error, not the error: its traceback holds the frames", "failures.append(str(error))");
+    } else if (held.holder.container == "deque") {
+      offer("Bound the queue", "collections.deque(maxlen=N)");
+    } else if (words.contains("optimizer") || words.contains("scheduler")) {
+      offer("Let go of the old optimizer, and of the schedulers that hold it",
+            "schedulers = [NEW]  # not .append(NEW)");
+    } else if (held.holder.container == "dict" || held.holder.container == "OrderedDict") {
+      offer("Bound what is kept by key, or keep it in host memory", "cache[key] = value.cpu()  # and drop the oldest");
+    } else if (held.holder.kind == "unknown" || held.holder.kind == "graph") {
+      offer("No name leads to it: a cycle that waits for the collector, or C++; see which",
+            "import gc; gc.collect()  # once an epoch; memory falls: a cycle");
+    } else {
+      continue;
+    }
+    return;
+  }
+}
+
 void find_leak_growth(const Scene& scene, Draft& draft) {
   find_leak_growth_in_run(scene, draft);
   look_at_what_holds(scene, draft);
@@ -107,6 +170,7 @@ void find_leak_growth(const Scene& scene, Draft& draft) {
   look_at_growing_series(scene, draft);
   look_at_steps(scene, draft);
   if (draft.is_empty()) return;
+  for (const model::Growth& growth : scene.runtime().growth) offer_for_holders(growth, draft);
   draft.fix({"Keep numbers, not tensors, of past steps", "losses.append(loss.item())  # not losses.append(loss)",
              std::nullopt, "a wait for the card in each step; collect loss.detach() and read it now and then",
              Applicability::kMayBeWrong});

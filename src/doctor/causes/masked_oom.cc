@@ -48,25 +48,15 @@ int fullness(const Scene& scene) {
   return 0;
 }
 
-// A kernel that read out of bounds makes every later call fail, with whatever text.
-bool is_device_assert(const Scene& scene) {
-  const auto tells = [](std::string_view text) {
-    return mentions(text, {"device-side assert", "illegal memory access", "misaligned address", "index out of bounds"});
-  };
-  return std::any_of(scene.texts.library_errors.begin(), scene.texts.library_errors.end(),
-                     [&](const model::LibraryError& error) { return tells(error.message) || tells(error.at.text); }) ||
-         std::any_of(scene.chain.begin(), scene.chain.end(),
-                     [&](const model::TracedException* exception) { return tells(exception->message); });
-}
-
 void find_masked_oom(const Scene& scene, Draft& draft) {
+  if (scene.kernel_failed() && !scene.has_failure()) return;
   const model::LibraryError* strongest = nullptr;
   for (const model::LibraryError& error : scene.texts.library_errors) {
     if (strongest == nullptr || weight_of(error) > weight_of(*strongest)) strongest = &error;
   }
   if (strongest == nullptr || weight_of(*strongest) == 0) return;
   draft.weigh(weight_of(*strongest));
-  if (is_device_assert(scene)) draft.adjust(-0.65);
+  if (scene.kernel_failed()) draft.adjust(-0.65);
   const int full = fullness(scene);
   if (full > 0) draft.adjust(0.15);
   if (full < 0) draft.adjust(-0.35);

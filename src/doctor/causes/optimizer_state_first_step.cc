@@ -59,14 +59,15 @@ void find_optimizer_state_first_step(const Scene& scene, Draft& draft) {
     const bool late = scene.steps_done && *scene.steps_done > 2;
     if (state != nullptr) {
       draft.weigh(late ? 0.5 : 0.86).because(*state, "the optimizer makes its state here");
-    } else if (scene.at.optimizer && !scene.at.backward) {
+    } else if (scene.at.optimizer && !scene.at.backward && !late) {
       // That it is the first one is told by a log, not by the frame.
-      const bool first = scene.steps_done && !late;
-      draft.weigh(late ? 0.35 : first ? 0.58 : 0.5);
+      const bool first = scene.steps_done.has_value();
+      draft.weigh(first ? 0.58 : 0.5);
       draft.because(*scene.stack.innermost(), first ? "it failed in the optimizer's step"
                                                     : "it failed in the optimizer's step; nothing says in which");
     }
-    if (late) draft.because(*scene.steps_seen, fmt::format("but {} steps had been done before", *scene.steps_done));
+    if (late && !draft.is_empty())
+      draft.because(*scene.steps_seen, fmt::format("but {} steps had been done before", *scene.steps_done));
   }
   if (draft.is_empty()) return;
   if (scene.oom_has_numbers && scene.terms.live) {

@@ -51,6 +51,7 @@ void find_other_process_in_message(const Scene& scene, Draft& draft) {
     draft.weigh(0.3 + part);  // beside a large process of our own: a smaller part is somebody's too
   }
   if (draft.is_empty()) return;
+  if (ranks_share_card(scene)) draft.adjust(-0.5);  // VF402
   if (!named && gap_says_nothing(scene)) draft.adjust(-0.35);
   // A process's own context and libraries are in the gap too, where the message does not tell them apart.
   if (!named && terms.own_process && !terms.others) draft.adjust(-0.2);
@@ -97,7 +98,39 @@ void look_at_others_in_status(const Scene& scene, Draft& draft) {
   }
 }
 
+// A table alone: memory that none of the listed processes holds, or one that is no longer a program.
+void look_at_what_was_left(const Scene& scene, Draft& draft) {
+  constexpr Bytes kMoreThanDrivers = Bytes::mib(1024);
+  for (const model::GpuStatus& status : scene.texts.gpu_status) {
+    for (const model::GpuProcess& process : status.processes) {
+      if (!process.memory || !mentions(process.name, {"unknown error", "[not found]", "<defunct>", "not found"}))
+        continue;
+      draft.weigh(0.7).severity(model::Severity::kWarning);
+      draft.because(process.at, fmt::format("pid {} is no program any more and holds {} of GPU {}",
+                                            process.pid.value_or(0), show(process.memory), process.gpu.value_or(0)));
+    }
+    if (!status.processes_listed) continue;
+    for (const model::GpuCard& card : status.cards) {
+      if (!card.used || !card.total || card.driver_model == "WDDM" || card.mig_mode == "Enabled") continue;
+      Bytes listed;
+      bool all_known = true;
+      for (const model::GpuProcess& process : status.processes) {
+        if (process.gpu != card.index) continue;
+        all_known = all_known && process.memory.has_value();
+        listed += value_of(process.memory);
+      }
+      const Bytes left = card.used->value - listed;
+      if (!all_known || left < kMoreThanDrivers || share(left, card.total->value) < 0.1) continue;
+      draft.weigh(0.6).severity(model::Severity::kWarning);
+      draft.because(card.at, fmt::format("{} of GPU {} are in use, and the listed processes hold {} of it: the rest is "
+                                         "a process's that is not seen from here, or that was left behind",
+                                         show(card.used), card.index.value_or(0), show(listed)));
+    }
+  }
+}
+
 void find_other_process(const Scene& scene, Draft& draft) {
+  if (!scene.has_failure()) look_at_what_was_left(scene, draft);
   find_other_process_in_message(scene, draft);
   look_at_others_in_status(scene, draft);
   if (scene.has_run() && scene.run_failed_for_memory()) {

@@ -29,6 +29,11 @@ void find_pinned_host_limit(const Scene& scene, Draft& draft) {
     }
     draft.weigh(0.8).because(error.at, "pinning host memory failed");
   }
+  // The call that pins fails with whatever the driver says: "invalid argument" where so much can't be pinned.
+  if (draft.is_empty() && scene.oom == nullptr && pins != nullptr && !scene.texts.library_errors.empty()) {
+    draft.weigh(0.7).because(*pins, "host memory is being pinned here");
+    draft.because(scene.texts.library_errors.front().at, "this is what the driver says of it");
+  }
   if (draft.is_empty()) return;
   for (const model::HostInfo& info : scene.texts.host) {
     if (info.kind != "ulimit" || !mentions(info.subject, {"locked", "memlock"}) || info.unlimited) continue;

@@ -48,8 +48,27 @@ bool look_at_llama(const Scene& scene, Draft& draft) {
   return true;
 }
 
+// transformers refuses to quantize what a device map put elsewhere for want of room.
+bool look_at_dispatch(const Scene& scene, Draft& draft) {
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    if (!mentions(remark.at.text, {"modules are dispatched on the cpu"})) continue;
+    draft.weigh(0.82).title("The weights do not fit the cards they were to be placed on");
+    draft.because(remark.at, "the device map found no room for all modules on the cards that it may use");
+    draft.fix({"Let the map use more of each card, or more cards",
+               "from_pretrained(..., device_map=\"auto\", max_memory={0: \"GIB_YOU_ALLOW\", 1: \"GIB_YOU_ALLOW\"})",
+               std::nullopt, "none", Applicability::kFillIn});
+    draft.fix({"Allow those modules on the host, in 32 bits",
+               "BitsAndBytesConfig(load_in_8bit=True, llm_int8_enable_fp32_cpu_offload=True)", std::nullopt,
+               "layers on the CPU are slow", Applicability::kMayBeWrong});
+    draft.confirm("nvidia-smi just before: how much of each card is free");
+    return true;
+  }
+  return false;
+}
+
 void find_placement_no_headroom(const Scene& scene, Draft& draft) {
   find_placement_no_headroom_in_run(scene, draft);
+  if (scene.oom == nullptr && look_at_dispatch(scene, draft)) return;
   if (scene.oom == nullptr && look_at_llama(scene, draft)) return;
   if (scene.oom == nullptr || scene.at.training || scene.at.serving) return;
   const bool tight = share(scene.terms.reserved, scene.terms.total) >= 0.7 || !scene.oom_has_numbers;

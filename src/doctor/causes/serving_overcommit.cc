@@ -169,7 +169,7 @@ void find_serving_overcommit(const Scene& scene, Draft& draft) {
   const StackEntry* warm = scene.stack.in_function(
       {"profile_run", "determine_num_available_blocks", "determine_available_memory", "_dummy_run", "warm_up", "warmup",
        "capture_model", "initialize_cache", "init_cuda_graphs", "_allocate_kv_cache", "init_memory_pool"});
-  if (scene.at.serving) {
+  if (scene.at.serving && scene.has_failure()) {
     draft.weigh(scene.oom != nullptr ? 0.75 : 0.5);
     if (warm != nullptr) draft.weigh(0.85);
     const StackEntry* frame = warm != nullptr ? warm : scene.stack.innermost();

@@ -9,8 +9,27 @@ namespace vramfit::doctor {
 
 namespace {
 
+// Semaphores of multiprocessing are files of /dev/shm as well.
+void look_at_semaphores(const Scene& scene, Draft& draft) {
+  for (const model::Traceback& traceback : scene.texts.tracebacks) {
+    for (const model::TracedException& exception : traceback.exceptions) {
+      if (!mentions(exception.message, {"no space left on device"})) continue;
+      for (const model::TraceFrame& frame : exception.frames) {
+        const bool of_semaphore = mentions(frame.code, {"semlock"}) ||
+                                  mentions(frame.file, {"multiprocessing/synchronize", "multiprocessing\\synchronize"});
+        if (!of_semaphore) continue;
+        draft.weigh(0.88).because(model::SourceLine{traceback.at.file, exception.last_line, exception.message},
+                                  "a semaphore found no room: it is a file of /dev/shm, whatever room the disk has");
+        return;
+      }
+    }
+  }
+}
+
 void find_shm_exhausted(const Scene& scene, Draft& draft) {
+  look_at_semaphores(scene, draft);
   for (const model::ShmError& error : scene.texts.shm_errors) {
+    if (scene.lacks_open_files() && error.kind == model::ShmErrorKind::kUnavailable) continue;
     draft.weigh(error.kind == model::ShmErrorKind::kUnavailable ? 0.7 : 0.92);
     draft.because(error.at, error.asked ? fmt::format("{} of shared memory asked for", show(error.asked))
                                         : "shared memory ran out while processes exchanged tensors");

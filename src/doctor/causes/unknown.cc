@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "doctor/all_clear.h"
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
@@ -9,12 +10,15 @@ namespace vramfit::doctor {
 
 namespace {
 
-// Somebody says that memory ran out, and PyTorch's own message is not here.
-void look_at_mention(const Scene& scene, Draft& draft) {
-  draft.weigh(0.3).severity(model::Severity::kNote);
-  draft.title("Memory of the GPU is said to have run out, and the message itself is not here");
-  draft.because(scene.texts.oom_mentions.front(), "this speaks of it, without a number");
-  draft.confirm("the whole message, from \"CUDA out of memory\" on, and the traceback above it");
+void look_at_doubt(const Doubt& doubt, const Scene& scene, Draft& draft) {
+  draft.weigh(0.3).severity(model::Severity::kNote).title(doubt.title);
+  if (!doubt.at.file.empty()) {
+    draft.because(doubt.at, doubt.reasoning);
+  } else {
+    draft.because(doubt.reasoning);
+  }
+  for (const std::string& what : doubt.give) draft.confirm(what);
+  if (scene.has_run()) return;
   ask_for_traceback(scene, draft);
   ask_for_snapshot(scene, draft);
   ask_for_script(scene, draft);
@@ -23,22 +27,10 @@ void look_at_mention(const Scene& scene, Draft& draft) {
 // What little there is: the line itself and what would tell more. Ranked behind anything that is better founded.
 void find_unknown(const Scene& scene, Draft& draft) {
   if (!scene.has_failure()) {
-    if (!scene.has_run() && !scene.texts.oom_mentions.empty()) look_at_mention(scene, draft);
+    if (const auto doubt = find_doubt(scene)) look_at_doubt(*doubt, scene, draft);
     return;
   }
   draft.weigh(0.3).severity(model::Severity::kNote);
-  if (scene.has_run() && scene.run()->error) {
-    draft.title("The script failed, and not for want of memory");
-    draft.because(fmt::format("the run: {}: {}", scene.run()->error->type, scene.run()->error->message));
-    if (!scene.run()->error->remedy.empty())
-      draft.fix({"Let the script run first", scene.run()->error->remedy, std::nullopt, "", Applicability::kMayBeWrong});
-    return;
-  }
-  if (scene.only_other_errors()) {
-    draft.title("There is an error, and nothing says that it is about memory");
-    draft.because(scene.texts.library_errors.front().at, "this is no sign of memory that ran out");
-    return;
-  }
   if (scene.oom != nullptr && !scene.oom_has_numbers) {
     draft.because(scene.oom_line(),
                   scene.oom->form == model::OomForm::kPartial

@@ -13,16 +13,38 @@ namespace vramfit::doctor {
 
 namespace {
 
+// Inputs that get longer all the time: VF201.
+bool grows_with_steps(std::vector<model::StepInput> steps) {
+  std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
+  std::size_t rises = 0;
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i].elements < steps[i - 1].elements) return false;
+    rises += steps[i].elements > steps[i - 1].elements;
+  }
+  const auto last = std::count_if(steps.begin(), steps.end(),
+                                  [&](const model::StepInput& step) { return step.elements == steps.back().elements; });
+  return rises >= 2 || (rises > 0 && last >= 3);
+}
+
+// Sizes that come round every few steps, as those of buckets, are no exception to anything.
+bool is_rare(const std::vector<model::StepInput>& steps, const model::StepInput& most) {
+  const auto alike = std::count_if(steps.begin(), steps.end(), [&](const model::StepInput& step) {
+    return step.elements * 10 >= most.elements * 9;
+  });
+  return alike <= 2 || static_cast<std::size_t>(alike) * 10 <= steps.size();
+}
+
 // The step with the most memory against the median one of its phase, by the size of their inputs.
 void look_at_phase(const Scene& scene, std::vector<model::StepInput> steps, Draft& draft) {
   if (steps.size() < 4) return;
+  if (grows_with_steps(steps)) return;
   std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.elements < b.elements; });
   const model::StepInput& middle = steps[steps.size() / 2];
   const auto most = std::max_element(steps.begin(), steps.end(),
                                      [](const auto& a, const auto& b) { return a.peak_allocated < b.peak_allocated; });
   const bool longer = most->elements >= middle.elements * 3 / 2;
   const bool matters = most->peak_allocated.count() > middle.peak_allocated.count() * 6 / 5;
-  if (!longer || !matters) return;
+  if (!longer || !matters || !is_rare(steps, *most)) return;
   draft.weigh(scene.run_failed_for_memory() ? 0.85 : 0.6);
   draft.because(fmt::format(
       "the run: step {} of {} had inputs {} and peaked at {}; the median step had {} and {}: "

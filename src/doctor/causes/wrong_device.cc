@@ -23,8 +23,26 @@ std::optional<int> device_named(std::string_view text) {
   return std::atoi(low.c_str() + found + 5);
 }
 
-void find_wrong_device(const Scene& scene, Draft& draft) {
-  if (scene.oom == nullptr) return;
+void look_at_ranks(const Scene& scene, Draft& draft) {
+  if (!ranks_share_card(scene)) return;
+  draft.weigh(scene.oom != nullptr || scene.run_failed_for_memory() ? 0.93 : 0.7);
+  draft.title("Several ranks of the job work on the same card");
+  if (scene.oom != nullptr && scene.oom->speaker.rank) {
+    draft.because(scene.oom_line(),
+                  fmt::format("rank {} ran out on GPU {}, of which {} are held by other processes: the "
+                              "job's own other ranks",
+                              *scene.oom->speaker.rank, scene.oom->gpu.value_or(0),
+                              show(scene.terms.others ? scene.terms.others : scene.terms.outside)));
+  }
+  for (const model::ContextOnCard& context : scene.runtime().contexts) {
+    if (context.world_size < 2 || context.peak_allocated <= model::Bytes::mib(64)) continue;
+    draft.because(
+        fmt::format("the run: rank {} had {} on GPU {}", context.rank, show(context.peak_allocated), context.device));
+  }
+}
+
+// The card that failed is not the one that code, settings or the list of visible cards name.
+void look_at_names(const Scene& scene, Draft& draft) {
   const std::optional<int> failed = scene.oom->gpu;
   for (const model::SettingSeen& seen : scene.texts.settings) {
     const std::string name = lowered(seen.name);
@@ -60,6 +78,11 @@ void find_wrong_device(const Scene& scene, Draft& draft) {
                                                        empty->index.value_or(-1), failed.value_or(0)));
     }
   }
+}
+
+void find_wrong_device(const Scene& scene, Draft& draft) {
+  look_at_ranks(scene, draft);
+  if (scene.oom != nullptr) look_at_names(scene, draft);
   if (draft.is_empty()) return;
   draft.fix({"Choose the card before Python starts", "CUDA_VISIBLE_DEVICES=1 python train.py", std::nullopt, "none",
              Applicability::kFillIn});

@@ -166,7 +166,7 @@ struct HostKillSentence {
   std::string_view words;  // lower case
   HostKillKind kind;
 };
-constexpr std::array<HostKillSentence, 29> kHostKillSentences{{
+constexpr std::array<HostKillSentence, 32> kHostKillSentences{{
     {"oomkilled\": true", HostKillKind::kContainer},
     {"oomkilled\":true", HostKillKind::kContainer},
     {"oomkilled=true", HostKillKind::kContainer},
@@ -195,6 +195,9 @@ constexpr std::array<HostKillSentence, 29> kHostKillSentences{{
     {"std::bad_alloc", HostKillKind::kAllocation},
     {"[errno 12] cannot allocate memory", HostKillKind::kAllocation},
     {"the paging file is too small", HostKillKind::kAllocation},
+    {"[winerror 1455]", HostKillKind::kAllocation},  // the same, in whatever language Windows speaks
+    {"[winerror 8]", HostKillKind::kAllocation},
+    {"running beyond physical memory limits", HostKillKind::kContainer},  // YARN
     {"fork: cannot allocate memory", HostKillKind::kAllocation},
 }};
 
@@ -328,6 +331,8 @@ constexpr auto kHostKillWords = std::to_array<std::string_view>({"killed",
                                                                  "cannot allocate",
                                                                  "paging file",
                                                                  "earlyoom",
+                                                                 "[winerror ",
+                                                                 "physical memory limits",
                                                                  "running low on memory",
                                                                  "memory pressure",
                                                                  "exited unexpectedly",

@@ -98,6 +98,15 @@ constexpr std::array<LibrarySentence, 51> kLibrarySentences{{
     {"nvrtc: error", "nvrtc", ""},
 }};
 
+// "Loss.cu:250: nll_loss_forward: block: [0,0,0], thread: [3,0,0] Assertion `t >= 0 && t < n_classes` failed."
+std::optional<model::LibraryError> find_kernel_assertion(std::string_view text) {
+  const bool of_kernel = text.contains(".cu:") || text.contains(".cuh:") || contains_ignoring_case(text, "thread: [");
+  if (!of_kernel || !contains_ignoring_case(text, "assertion") || !contains_ignoring_case(text, "failed"))
+    return std::nullopt;
+  return model::LibraryError{
+      .at = {}, .speaker = {}, .library = "cuda_runtime", .code = "cudaErrorAssert", .call = {}, .message = {}};
+}
+
 bool is_code_letter(char letter) { return is_word(letter); }
 
 // The code at the first place where a family's name begins; those that say success are no errors.
@@ -176,6 +185,7 @@ constexpr auto kLibraryErrorWords = std::to_array<std::string_view>({"cublas",
                                                                      "rocblas_status",
                                                                      "miopenstatus",
                                                                      "nvrtc",
+                                                                     "assertion",
                                                                      "hiprtc_error",
                                                                      "cuda_error_",
                                                                      "nvml_",
@@ -211,7 +221,8 @@ constexpr auto kLibraryErrorWords = std::to_array<std::string_view>({"cublas",
 
 std::optional<model::LibraryError> parse_library_error(std::string_view text) {
   if (is_code_line(text)) return std::nullopt;
-  auto error = find_code(text);
+  auto error = find_kernel_assertion(text);
+  if (!error) error = find_code(text);
   if (!error) error = find_sentence(text);
   if (!error) return std::nullopt;
   error->call = called(text);

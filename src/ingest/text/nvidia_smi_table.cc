@@ -190,6 +190,7 @@ class NvidiaSmiTableReader final : public TextReader {
       begin(line, sink);
       return take_row(line, cells, sink);
     }
+    if (line.text.contains("N/A  N/A") && begin_among_processes(line, cells, sink)) return;
     std::string_view above = line.before;
     while (!above.empty() && (above.back() == '\n' || above.back() == '\r')) above.remove_suffix(1);
     const std::size_t start = above.find_last_of('\n');
@@ -199,6 +200,20 @@ class NvidiaSmiTableReader final : public TextReader {
     begin(line, sink);
     card->at = sink.at(line);
     open_->cards.push_back(std::move(*card));
+  }
+
+  // Rows of processes alone: "|    0   N/A  N/A      1234      C   python      100MiB |", the first bar lost perhaps.
+  bool begin_among_processes(const LogLine& line, const std::vector<std::string_view>& cells, EvidenceSink& sink) {
+    const std::string_view row =
+        cells.empty() || cells[0].empty() ? trim(line.text.substr(0, line.text.find('|'))) : cells[0];
+    auto process = process_of(row);
+    if (!process || !process->pid || !process->memory) return false;
+    begin(line, sink);
+    section_ = Section::kProcesses;
+    open_->processes_listed = true;
+    process->at = sink.at(line);
+    open_->processes.push_back(std::move(*process));
+    return true;
   }
 
   void take_row(const LogLine& line, const std::vector<std::string_view>& cells, EvidenceSink& sink) {
@@ -233,7 +248,7 @@ class NvidiaSmiTableReader final : public TextReader {
   int idle_ = 0;
 };
 
-constexpr std::array<std::string_view, 3> kNvidiaSmiTableWords{"nvidia-smi", "mib / ", "| processes:"};
+constexpr std::array<std::string_view, 4> kNvidiaSmiTableWords{"nvidia-smi", "mib / ", "| processes:", "n/a  n/a"};
 
 }  // namespace
 

@@ -15,14 +15,17 @@
 #include "ingest/text/facts.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/log_prefix.h"
+#include "ingest/text/memory_trouble.h"
 #include "ingest/text/registry.h"
 #include "ingest/text/text_input.h"
+#include "ingest/text/text_looks.h"
 #include "ingest/text/trigger_words.h"
 
 namespace vramfit::ingest {
 namespace {
 
 constexpr std::size_t kBefore = 2000;        // bytes before a line that its reader may look back to
+constexpr std::size_t kAcross = 200;         // bytes on each side of a joint that are looked at together
 constexpr std::size_t kLongestPrefix = 300;  // of a line, in which a prefix is looked for
 
 // The first line's end at `from` or behind it; the text's size if there is none. Eight letters at a time: a byte below
@@ -83,6 +86,8 @@ class TextPass {
   void take_block(std::string_view block);
   void scan_block(std::string_view block);
   void take_segment(std::string_view block, std::size_t begin, std::size_t end);
+  void take_piece(std::string_view block, std::size_t begin, std::size_t end);
+  void look_at_joint(std::string_view before, std::string_view behind);
   void take_line(std::string_view raw, std::string_view before);
   void ask(std::size_t reader);
 
@@ -97,6 +102,7 @@ class TextPass {
   std::int64_t line_ = 1;  // number of the line that begins at the next unread byte
   std::int64_t cut_lines_ = 0;
   bool latin1_ = false;
+  LooksOfText looks_;
 };
 
 void TextPass::ask(std::size_t reader) {
@@ -107,6 +113,8 @@ void TextPass::ask(std::size_t reader) {
 //   ... line \n | progress \r progress \r RuntimeError: ... \n | line ...
 //                                         ^ hit: its segment is from the last \r or \n to the next
 void TextPass::take_block(std::string_view block) {
+  if (!carried_.empty() && !is_line_end(carried_.back()) && !block.empty()) look_at_joint(carried_, block);
+  looks_.add(block);
   scan_block(block);
   carried_ += block.substr(block.size() - std::min(block.size(), kBefore));
   carried_.erase(0, carried_.size() - std::min(carried_.size(), kBefore));
@@ -132,13 +140,33 @@ void TextPass::scan_block(std::string_view block) {
 }
 
 void TextPass::take_segment(std::string_view block, std::size_t begin, std::size_t end) {
-  const std::string_view raw = block.substr(begin, std::min(end - begin, limits_.longest_line));
-  if (end - begin > limits_.longest_line) ++cut_lines_;
+  while (end - begin > limits_.longest_line) {
+    const std::size_t joint = begin + find_joint(block.substr(begin, end - begin), limits_.longest_line);
+    take_piece(block, begin, joint);
+    look_at_joint(block.substr(begin, joint - begin), block.substr(joint, end - joint));
+    ++cut_lines_;
+    begin = joint;
+  }
+  take_piece(block, begin, end);
+}
+
+void TextPass::take_piece(std::string_view block, std::size_t begin, std::size_t end) {
+  const std::string_view raw = block.substr(begin, end - begin);
   const std::string joined = begin < kBefore ? carried_ + std::string(block.substr(0, begin)) : std::string();
   std::string_view before = begin < kBefore ? std::string_view(joined) : block.substr(0, begin);
   before.remove_prefix(before.size() - std::min(before.size(), kBefore));
   if (!raw.contains('\\')) return take_line(raw, before);
   for (const std::string& part : unpack_line(raw)) take_line(part, before);
+}
+
+// A line that is read in pieces: what stands across the joint of two is in neither, and must not go unseen.
+void TextPass::look_at_joint(std::string_view before, std::string_view behind) {
+  std::string across(before.substr(before.size() - std::min(before.size(), kAcross)));
+  across += behind.substr(0, kAcross);
+  const std::string clean = clean_line(across).text;
+  const auto words = find_memory_trouble(clean);
+  if (!words) return;
+  sink_.add(evidence_.memory_words, {evidence_.files.back().name, line_, clean}, "words of trouble with memory");
 }
 
 void TextPass::take_line(std::string_view raw, std::string_view before) {
@@ -181,9 +209,9 @@ model::Evidence TextPass::finish() {
                   : latin1_                                       ? "latin-1"
                                                                   : "utf-8";
   if (const std::int64_t cut = input_.cut_lines() + cut_lines_; cut > 0) {
-    evidence_.unread["lines longer than the limit"] += cut;
-    file.complete = false;
+    evidence_.unread["joints of lines so long that they were read in pieces"] += cut;
   }
+  file.looks = looks_.judge();
   evidence_.facts = collect_facts(evidence_);
   return std::move(evidence_);
 }
@@ -231,6 +259,13 @@ base::Result<model::Evidence> read_text_evidence(const std::filesystem::path& pa
   if (std::filesystem::is_directory(path, error)) {
     return base::fail(base::ErrorCode::kUsage, "this is a folder, not a text", path.string(), "name the files in it");
   }
+  if (std::filesystem::is_character_file(path, error) || std::filesystem::is_block_file(path, error) ||
+      std::filesystem::is_socket(path, error)) {
+    if (std::filesystem::canonical(path, error) != "/dev/null") {
+      return base::fail(base::ErrorCode::kUsage, "this is a device, not a text", path.string(),
+                        "name a file, or - for standard input");
+    }
+  }
   if (std::filesystem::is_fifo(path, error)) {  // waited for as long as every other pipe, and not for ever
     const auto text = base::read_file(path);
     if (!text) return std::unexpected(text.error());
@@ -251,6 +286,8 @@ void merge_evidence(model::Evidence& into, model::Evidence&& other) {
   append(into.host_kills, other.host_kills);
   append(into.shm_errors, other.shm_errors);
   append(into.oom_mentions, other.oom_mentions);
+  append(into.memory_words, other.memory_words);
+  append(into.other_errors, other.other_errors);
   append(into.summaries, other.summaries);
   append(into.gpu_status, other.gpu_status);
   append(into.training, other.training);

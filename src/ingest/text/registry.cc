@@ -9,6 +9,7 @@
 #include "ingest/text/launch_failure.h"
 #include "ingest/text/library_error.h"
 #include "ingest/text/memory_summary.h"
+#include "ingest/text/memory_trouble.h"
 #include "ingest/text/oom_mention.h"
 #include "ingest/text/oom_message.h"
 #include "ingest/text/settings.h"
@@ -25,6 +26,7 @@ std::span<const TextFormat* const> text_formats() {
       &kNvidiaSmiTableFormat,   &kNvidiaSmiQueryFormat, &kNvidiaSmiXmlFormat,  &kNvidiaSmiCsvFormat,
       &kNvidiaSmiMonitorFormat, &kGpuToolsFormat,       &kTrainingLogFormat,   &kForeignFormat,
       &kHostInfoFormat,         &kSettingsFormat,       &kRemarksFormat,       &kOomMentionFormat,
+      &kMemoryTroubleFormat,    &kOtherErrorFormat,
   });
   static_assert(kFormats.size() <= 32, "TextPass keeps one bit for each");
   return kFormats;

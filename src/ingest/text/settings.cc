@@ -231,6 +231,11 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"kernel appears to have died", "kernel_died"},
     {"kernel died", "kernel_died"},
     {"segmentation fault", "segmentation_fault"},
+    {"batch size finder", "batch_size_search"},  // Lightning
+    {"trying batch size", "batch_size_search"},
+    {"decreasing batch size to", "batch_size_search"},  // accelerate's find_executable_batch_size
+    {"reducing batch size to", "batch_size_search"},
+    {"autobatch: using batch-size", "batch_size_search"},  // Ultralytics
     {"ran out of memory, skipping", "batch_skipped"},
     {"ran out of memory, retrying", "batch_skipped"},
     {"skipping batch due to", "batch_skipped"},
@@ -273,11 +278,11 @@ constexpr auto kRemarkWords = std::to_array<std::string_view>(
      "cache flushes",      "segments not supp",       "worker processes in", "with gradient check",
      "none of the inputs", "graph a second",          "too many open",       "ancdata",
      "rlimit_memlock",     "flash attention",         "kernel appears",      "kernel died",
-     "segmentation fault", "out of memory, ",         "skipping batch",      "ran out of memory on",
-     "comfyui error",      "comfyui version",         "checkpoint shards",   "token indices",
-     "quite large",        "on the meta device",      "dispatched on",       "unused_parameters",
-     "cudamallocasync",    "shared gpu memory",       "sysmem fallback",     "pinned memory",
-     "cudahostalloc"});
+     "segmentation fault", "out of memory, ",         "batch size",          "autobatch",
+     "skipping batch",     "ran out of memory on",    "comfyui error",       "comfyui version",
+     "checkpoint shards",  "token indices",           "quite large",         "on the meta device",
+     "dispatched on",      "unused_parameters",       "cudamallocasync",     "shared gpu memory",
+     "sysmem fallback",    "pinned memory",           "cudahostalloc"});
 
 }  // namespace
 

@@ -67,6 +67,17 @@ std::optional<std::string_view> find_binary(std::string_view first) {
   return std::nullopt;
 }
 
+std::size_t find_joint(std::string_view line, std::size_t most) {
+  if (line.size() <= most) return line.size();
+  const std::size_t near = most - most / 16;
+  const std::string_view last = line.substr(near, most - near);
+  if (const std::size_t at = last.rfind("\\n"); at != std::string_view::npos) return near + at + 2;
+  if (const std::size_t at = last.find_last_of(" \t"); at != std::string_view::npos) return near + at + 1;
+  std::size_t joint = most;
+  while (joint > near && (static_cast<unsigned char>(line[joint]) & 0xc0) == 0x80) --joint;
+  return joint > 0 ? joint : 1;
+}
+
 void TextInput::feed(std::string_view bytes) {
   if (encoding_) return decode(bytes);
   first_ += bytes;
@@ -102,12 +113,6 @@ void TextInput::decode(std::string_view bytes) {
 }
 
 void TextInput::append(std::string_view text) {
-  if (dropping_) {
-    const auto end = std::find_if(text.begin(), text.end(), is_line_end);
-    if (end == text.end()) return;
-    text.remove_prefix(static_cast<std::size_t>(end - text.begin()));
-    dropping_ = false;
-  }
   pending_ += text;
   flush_lines();
 }
@@ -120,11 +125,12 @@ void TextInput::flush_lines() {
     take_(std::string_view(pending_).substr(0, end));
     pending_.erase(0, end);
   }
-  if (pending_.size() <= longest_line_) return;
-  take_(std::string_view(pending_).substr(0, longest_line_));
-  pending_.clear();
-  dropping_ = true;
-  ++cut_lines_;
+  while (pending_.size() > longest_line_) {
+    const std::size_t joint = find_joint(pending_, longest_line_);
+    take_(std::string_view(pending_).substr(0, joint));
+    pending_.erase(0, joint);
+    ++cut_lines_;
+  }
 }
 
 void TextInput::finish() {

@@ -23,11 +23,15 @@ TextEncoding find_encoding(std::string_view first_bytes);
 // What a file that is no text begins with ("a zip archive", "a pickle", "binary data"); nothing for a text.
 std::optional<std::string_view> find_binary(std::string_view first_bytes);
 
+// Where a line that is longer than `most` is best cut in two: behind an escaped line's end ("\\n" in JSON) or a blank
+// near the limit, else at the limit; never within a letter.
+std::size_t find_joint(std::string_view line, std::size_t most);
+
 // Collects bytes and hands over blocks of whole lines as UTF-8.
 class TextInput {
  public:
-  // `block` ends behind a line's end, but for the last one and for lines longer than `longest_line`, whose rest is left
-  // out; `cut_lines` counts those.
+  // `block` ends behind a line's end, but for the last one and for the pieces of lines longer than `longest_line`, of
+  // which `cut_lines` counts the joints.
   using TakeBlock = std::function<void(std::string_view block)>;
   TextInput(std::size_t longest_line, TakeBlock take) : longest_line_(longest_line), take_(std::move(take)) {}
 
@@ -47,7 +51,6 @@ class TextInput {
   std::string first_;    // until the encoding is known
   std::string unread_;   // a UTF-16 unit of which one byte is there, or a high surrogate
   std::string pending_;  // text without a line's end so far
-  bool dropping_ = false;
   std::int64_t cut_lines_ = 0;
 };
 

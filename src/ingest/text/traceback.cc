@@ -315,7 +315,9 @@ void TracebackReader::close(Open& open, EvidenceSink& sink) {
   if (exceptions.back().type.empty()) open.traceback.truncated = !open.innermost_first;
   const bool empty = exceptions.size() == 1 && exceptions[0].frames.empty() && exceptions[0].message.empty();
   if (empty) return sink.count_unread("tracebacks without frames");
-  open.traceback.marks = find_phase_marks(open.traceback);
+  // One that is not kept need not be looked through.
+  if (sink.evidence().tracebacks.size() < sink.limits().most_entries)
+    open.traceback.marks = find_phase_marks(open.traceback);
   sink.add(sink.evidence().tracebacks, std::move(open.traceback), "tracebacks");
 }
 

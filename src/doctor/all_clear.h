@@ -1,0 +1,30 @@
+// Whether "all well" is earned where nothing was found: every part of what was given was read, is of a kind that is
+// known, and has no words of trouble with memory that nobody explained.
+#ifndef VRAMFIT_DOCTOR_ALL_CLEAR_H
+#define VRAMFIT_DOCTOR_ALL_CLEAR_H
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doctor/scene.h"
+
+namespace vramfit::doctor {
+
+// Why it can't be said.
+struct Doubt {
+  std::string title;      // one sentence
+  model::SourceLine at;   // no file: of no single place
+  std::string reasoning;  // what is missing
+  std::vector<std::string> give;
+};
+
+// Only for a scene without a failure of memory.
+std::optional<Doubt> find_doubt(const Scene& scene);
+
+// What ended a program, where that was seen and is no matter of memory: "ValueError: ...".
+std::optional<model::SourceLine> find_other_failure(const Scene& scene);
+
+}  // namespace vramfit::doctor
+
+#endif

@@ -1,0 +1,258 @@
+#include "ingest/text/memory_trouble.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "ingest/text/cursor.h"
+#include "ingest/text/line_text.h"
+
+namespace vramfit::ingest {
+namespace {
+
+// What can run out, or is asked for. In lower case.
+constexpr auto kMemoryNames = std::to_array<std::string_view>(
+    {"memory",   "memories", "alloc",   "vram",    "ram",   "hbm",    "gtt",    "heap",
+     "kv cache", "buffer",   "swap",    "显存",    "内存",  "記憶體", "メモリ", "메모리",
+     "speicher", "mémoire",  "memoria", "memória", "памят", "bellek", "pamięc"});
+// What says that it did. `near`: the most bytes between this and the name.
+struct Failure {
+  std::string_view words;
+  std::size_t near = 48;
+};
+constexpr auto kFailures = std::to_array<Failure>({{"out of", 28},
+                                                   {"outof", 28},
+                                                   {"out_of", 28},
+                                                   {"out-of", 28},
+                                                   {"fail"},
+                                                   {"unable"},
+                                                   {"cannot"},
+                                                   {"can't"},
+                                                   {"can not"},
+                                                   {"could not"},
+                                                   {"couldn't"},
+                                                   {"not enough"},
+                                                   {"isn't enough"},
+                                                   {"insufficient"},
+                                                   {"exhaust"},
+                                                   {"exceed"},
+                                                   {"too little", 28},
+                                                   {"too large"},
+                                                   {"too big"},
+                                                   {"larger than"},
+                                                   {"no more ", 12},
+                                                   {"no free ", 12},
+                                                   {"no available ", 12},
+                                                   {"not available", 12},
+                                                   {"than is available"},
+                                                   {"than available"},
+                                                   {"ran out"},
+                                                   {"run out"},
+                                                   {"running out"},
+                                                   {"runs out"},
+                                                   {"refus"},
+                                                   {"reject"},
+                                                   {"denied"},
+                                                   {"lack of", 28},
+                                                   {"low on", 12},
+                                                   {"error", 2},
+                                                   {"leak", 2},
+                                                   {"is full", 16},
+                                                   {"不足", 30},
+                                                   {"不够", 30},
+                                                   {"溢出", 30},
+                                                   {"爆", 12},
+                                                   {"失败", 30},
+                                                   {"足り", 30},
+                                                   {"부족", 30},
+                                                   {"недостат", 40},
+                                                   {"не хватает", 40},
+                                                   {"нехватк", 40},
+                                                   {"nicht gen", 40},
+                                                   {"zu wenig", 40},
+                                                   {"voll", 12},
+                                                   {"insuffi", 40},
+                                                   {"insufic", 40},
+                                                   {"manque", 30},
+                                                   {"yetersiz", 30},
+                                                   {"brak", 20}});
+// Behind the name, that it is of something else.
+constexpr auto kOtherMeanings = std::to_array<std::string_view>(
+    {" access", "_efficient", "-efficient", " efficient", "_format", " format", " bandwidth", "-mapped", " mapped",
+     " pool event", "_fraction", " clock", "_stats", " layout", " order"});
+// Before it, that nothing of the kind happened yet.
+constexpr auto kIfs = std::to_array<std::string_view>(
+    {"if ",      "avoid",   "prevent", "in case",     "when ",          "might ",  "may ",   "would ",
+     "without ", "no out",  "not out", "no cuda out", "no memory leak", "solve",   "to fix", "reduc",
+     "help",     "lead to", "handles", "unless",      "until",          "whether", "never"});
+constexpr auto kCodeBeginnings =
+    std::to_array<std::string_view>({"except ", "raise ", "import ", "from ", "class ", "def ", "#include", "catch (",
+                                     "return ", "if (", "elif ", "@", "//"});
+constexpr std::size_t kIfReach = 160;     // bytes before the words in which a condition counts
+constexpr std::size_t kSentence = 240;    // bytes that are quoted on each side at most
+constexpr std::size_t kMostWords = 256;   // lines of a file: one is enough to say that there is trouble
+constexpr std::size_t kMostPlaces = 256;  // of one line
+
+struct Place {
+  std::size_t begin = 0, end = 0, near = 48;
+};
+
+// A name of three letters is one only as a word of its own.
+bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) {
+  return (begin == 0 || !is_word(text[begin - 1])) && (end >= text.size() || !is_word(text[end]));
+}
+
+bool means_other(std::string_view behind) {
+  return std::ranges::any_of(kOtherMeanings, [&](std::string_view other) { return behind.starts_with(other); });
+}
+
+std::vector<Place> find_names(std::string_view low) {
+  std::vector<Place> places;
+  for (const std::string_view name : kMemoryNames) {
+    for (std::size_t at = low.find(name); at != kNowhere && places.size() < kMostPlaces;
+         at = low.find(name, at + name.size())) {
+      const std::size_t end = at + name.size();
+      if (name.size() <= 3 && !stands_alone(low, at, end)) continue;
+      if (!means_other(low.substr(end))) places.push_back({at, end});
+    }
+  }
+  return places;
+}
+
+std::vector<Place> find_failures(std::string_view low) {
+  std::vector<Place> places;
+  for (const Failure& failure : kFailures) {
+    for (std::size_t at = low.find(failure.words); at != kNowhere && places.size() < kMostPlaces;
+         at = low.find(failure.words, at + failure.words.size())) {
+      places.push_back({at, at + failure.words.size(), failure.near});
+    }
+  }
+  return places;
+}
+
+// "OOM" says both in one word; a count of them that is 0 says neither.
+std::optional<Place> find_oom_word(std::string_view low) {
+  for (std::size_t at = low.find("oom"); at != kNowhere; at = low.find("oom", at + 3)) {
+    if (at > 0 && is_word(low[at - 1])) continue;
+    std::size_t end = at + 3;
+    while (end < low.size() && is_letter(low[end])) ++end;
+    const std::string_view rest = low.substr(at + 3, end - at - 3);
+    if (!(rest.empty() || rest == "ed" || rest == "ing" || rest == "killed" || rest == "error") ||
+        low.substr(end).starts_with('_'))
+      continue;
+    Cursor cursor(low.substr(end));
+    cursor.take_while([](char letter) { return is_blank(letter) || letter == ':' || letter == '='; });
+    if (cursor.peek() == '0' && !cursor.rest().starts_with("0x")) continue;
+    return Place{at, end};
+  }
+  return std::nullopt;
+}
+
+bool in_one_sentence(std::string_view low, const Place& name, const Place& failure) {
+  const auto [first, second] = name.begin < failure.begin ? std::pair(name, failure) : std::pair(failure, name);
+  if (second.begin < first.end) return false;  // "outofmemory" has its parts one behind the other
+  const std::string_view between = low.substr(first.end, second.begin - first.end);
+  return between.size() <= failure.near && !between.contains(". ") && !between.contains("; ");
+}
+
+bool is_only_possible(std::string_view low, std::size_t at) {
+  std::string_view before = low.substr(0, at);
+  if (before.size() > kIfReach) before.remove_prefix(before.size() - kIfReach);
+  if (const std::size_t end = before.rfind(". "); end != kNowhere) before.remove_prefix(end + 2);
+  return std::ranges::any_of(kIfs, [&](std::string_view word) { return before.contains(word); });
+}
+
+std::optional<Place> find_words(std::string_view low) {
+  std::optional<Place> found = find_oom_word(low);
+  if (found && is_only_possible(low, found->begin)) found.reset();
+  if (found) return found;
+  const std::vector<Place> names = find_names(low);
+  if (names.empty()) return std::nullopt;
+  for (const Place& failure : find_failures(low)) {
+    for (const Place& name : names) {
+      const std::size_t begin = std::min(name.begin, failure.begin);
+      if (in_one_sentence(low, name, failure) && !is_only_possible(low, begin))
+        return Place{begin, std::max(name.end, failure.end)};
+    }
+  }
+  return std::nullopt;
+}
+
+class MemoryTroubleReader final : public TextReader {
+ public:
+  void read(const LogLine& line, EvidenceSink& sink) override {
+    if (sink.evidence().memory_words.size() >= kMostWords) return;
+    const auto words = find_memory_trouble(line.text);
+    if (!words) return;
+    model::SourceLine at = sink.at(line);
+    at.text = std::string(*words);
+    sink.add(sink.evidence().memory_words, std::move(at), "words of trouble with memory");
+  }
+};
+
+// The first and the last are enough to say what a text is about.
+class OtherErrorReader final : public TextReader {
+ public:
+  void read(const LogLine& line, EvidenceSink& sink) override {
+    if (!names_error(line.text)) return;
+    auto& errors = sink.evidence().other_errors;
+    if (errors.size() > 1 && errors.back().file == errors.front().file) errors.pop_back();
+    errors.push_back(sink.at(line));
+  }
+};
+
+constexpr auto kTroubleWords = std::to_array<std::string_view>(
+    {"memor",    "alloc",      "mémoire", " vram",      "vram ",    "gpu ram",    "out of",    "outof",  "out_of",
+     "out-of",   "not enough", "insuffi", "insufic",    "exhaust",  "exceed",     "unable to", "failed", "could not",
+     "couldn't", "cannot ",    "can't ",  " oom ",      " oom:",    " oom,",      " oom.",     "(oom)",  " oom-",
+     "oomkill",  "cuda oom",   "gpu oom", " oom error", "speicher", "памят",      "显存",      "内存",   "記憶體",
+     "メモリ",   "메모리",     "pamięc",  "bellek",     "ran out",  "too little", "is full",   "oomed"});
+
+constexpr auto kErrorWords =
+    std::to_array<std::string_view>({"error", "exception", "assertion", "segmentation fault", "core dumped",
+                                     "traceback", "fatal", "failed", "not found"});
+
+}  // namespace
+
+std::optional<std::string_view> find_memory_trouble(std::string_view text) {
+  const std::string_view line = trim(text);
+  std::string low(line);
+  std::ranges::transform(low, low.begin(), [](char letter) { return lower(letter); });
+  if (std::ranges::any_of(kCodeBeginnings, [&](std::string_view code) { return low.starts_with(code); }))
+    return std::nullopt;
+  if (low.contains("not a failure")) return std::nullopt;  // TensorFlow's allocator, of a request that may be refused
+  const auto found = find_words(low);
+  if (!found) return std::nullopt;
+  std::size_t begin = found->begin - std::min(found->begin, kSentence),
+              end = std::min(found->end + kSentence, line.size());
+  const auto within_letter = [&](std::size_t at) {
+    return at < line.size() && (static_cast<unsigned char>(line[at]) & 0xc0) == 0x80;
+  };
+  while (begin > 0 && within_letter(begin)) --begin;
+  while (end < line.size() && within_letter(end)) ++end;
+  return line.substr(begin, end - begin);
+}
+
+bool names_error(std::string_view text) {
+  if (contains_ignoring_case(text, "warning")) return false;
+  for (const std::string_view said : {"segmentation fault", "core dumped", "fatal", "assertion", "command not found"}) {
+    if (contains_ignoring_case(text, said)) return true;
+  }
+  // "ValueError: ...", "error: ...", "cv2.error: ...", "[ERROR]", and a name alone: "AssertionError"
+  for (const std::string_view kind : {"error", "exception", "keyboardinterrupt", "systemexit"}) {
+    for (std::size_t at = find_ignoring_case(text, kind); at != kNowhere; at = find_ignoring_case(text, kind, at + 1)) {
+      const std::string_view behind = text.substr(at + kind.size());
+      if (behind.starts_with(':') || behind.starts_with(']') || behind.starts_with(" code") || trim(behind).empty())
+        return true;
+    }
+  }
+  return false;
+}
+
+const TextFormat kMemoryTroubleFormat{"memory_trouble", kTroubleWords,
+                                      [] { return std::unique_ptr<TextReader>(new MemoryTroubleReader); }};
+const TextFormat kOtherErrorFormat{"other_error", kErrorWords,
+                                   [] { return std::unique_ptr<TextReader>(new OtherErrorReader); }};
+
+}  // namespace vramfit::ingest

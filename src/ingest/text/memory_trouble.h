@@ -1,0 +1,26 @@
+// Whether a line speaks of trouble with memory, in any program's words: a word for memory or for taking some, and near
+// it one that says it failed. What such a line means is for the readers that know it; that it is there keeps the doctor
+// from saying that all is well.
+#ifndef VRAMFIT_INGEST_TEXT_MEMORY_TROUBLE_H
+#define VRAMFIT_INGEST_TEXT_MEMORY_TROUBLE_H
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "ingest/text/reader.h"
+
+namespace vramfit::ingest {
+
+// The sentence of `text` that says so, around its words. Not advice ("if you run out of memory"), code, a counter at 0.
+std::optional<std::string_view> find_memory_trouble(std::string_view text);
+
+// A line that names an error of any kind: "ValueError: ...", "Segmentation fault", "error: ...".
+bool names_error(std::string_view text);
+
+extern const TextFormat kMemoryTroubleFormat;
+extern const TextFormat kOtherErrorFormat;
+
+}  // namespace vramfit::ingest
+
+#endif

@@ -1,0 +1,62 @@
+#include "ingest/text/memory_trouble.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ingest/text/read_text.h"
+
+namespace vramfit::ingest {
+namespace {
+
+TEST(MemoryTrouble, is_seen_in_the_words_of_any_program) {
+  for (const char* text :
+       {"RuntimeError: XPU out of memory, please use `empty_cache` to release all unoccupied cached memory.",
+        "vk::Device::allocateMemory: ErrorOutOfDeviceMemory", "llama_kv_cache_init: failed to allocate CPU buffer",
+        "INTERNAL: failed to allocate 1234567 bytes from device", "Insufficient memory on device 0",
+        "hipErrorOutOfMemory", "amdgpu: GTT exhausted", "the model is larger than the available VRAM",
+        "Could not allocate tensor with 1024 bytes", "MemoryError", "worker died: OOM", "terminated (OOMKilled)",
+        "显存不足", "Nicht genügend Speicher", "не хватает памяти", "HBM limit exceeded by 2 GB",
+        "device memory is full", "unable to reserve heap"}) {
+    EXPECT_TRUE(find_memory_trouble(text)) << text;
+  }
+}
+
+TEST(MemoryTrouble, is_not_seen_in_counters_conditions_code_and_other_meanings) {
+  for (const char* text :
+       {"memory: 12 GiB allocated, 14 GiB reserved", "cudaMalloc retries: 0 | cuda OOMs: 0", "oom 0", "oom_kill 0",
+        "If you run out of memory, lower the batch size", "this avoids running out of memory", "except MemoryError:",
+        "CUDA error: an illegal memory access was encountered", "failed to import memory_efficient_attention",
+        "Using channels_last memory format", "the bedroom failed to render", "epoch 3 loss 0.5"}) {
+    EXPECT_FALSE(find_memory_trouble(text)) << text;
+  }
+}
+
+TEST(MemoryTrouble, keeps_the_words_of_a_long_line) {
+  const std::string text = std::string(5000, 'x') + " out of memory " + std::string(5000, 'y');
+  const auto words = find_memory_trouble(text);
+  ASSERT_TRUE(words);
+  EXPECT_TRUE(words->contains("out of memory"));
+  EXPECT_LT(words->size(), 600u);
+}
+
+TEST(MemoryTrouble, is_seen_across_the_joint_of_a_line_read_in_pieces) {
+  const TextLimits limits{.longest_line = 1000, .block = 300};
+  for (std::size_t before = 960; before < 1040; ++before) {
+    const auto evidence =
+        parse_text_evidence(std::string(before, 'x') + "out_of_memory" + std::string(1500, 'y'), "log", limits);
+    EXPECT_FALSE(evidence.memory_words.empty()) << before;
+  }
+}
+
+TEST(NamesError, by_its_form_alone) {
+  for (const char* text : {"ValueError: bad", "cv2.error: OpenCV(4.5)", "Segmentation fault (core dumped)",
+                           "bash: pyhton: command not found", "AssertionError", "KeyboardInterrupt"}) {
+    EXPECT_TRUE(names_error(text)) << text;
+  }
+  for (const char* text : {"0 errors so far", "error rate 0.02, loss 1.2", "epoch 1"})
+    EXPECT_FALSE(names_error(text)) << text;
+}
+
+}  // namespace
+}  // namespace vramfit::ingest

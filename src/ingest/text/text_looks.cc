@@ -1,0 +1,58 @@
+#include "ingest/text/text_looks.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ingest/text/cursor.h"
+#include "ingest/text/line_text.h"
+#include "ingest/text/log_prefix.h"
+
+namespace vramfit::ingest {
+namespace {
+
+constexpr std::size_t kJudgedBytes = 64 << 10;
+constexpr std::size_t kJudgedLine = 400;
+
+// What a line of a training or a server counts, beside a number.
+constexpr std::array<std::string_view, 24> kCounted{"epoch",   "step",     "steps",  "iter",  "iteration",  "loss",
+                                                    "acc",     "accuracy", "lr",     "train", "training",   "val",
+                                                    "eval",    "batch",    "bleu",   "miou",  "throughput", "it/s",
+                                                    "samples", "reward",   "tokens", "fps",   "s/it",       "ppl"};
+
+bool is_word_or_slash(char letter) { return is_letter(letter) || letter == '/'; }
+
+bool counts(std::string_view line) {
+  if (std::ranges::none_of(line, is_digit)) return false;
+  Cursor cursor(line);
+  while (!cursor.at_end()) {
+    const std::string_view word = cursor.take_while(is_word_or_slash);
+    if (std::ranges::any_of(kCounted, [&](std::string_view known) { return same_ignoring_case(word, known); }))
+      return true;
+    cursor.take_while([](char letter) { return !is_word_or_slash(letter); });
+  }
+  return false;
+}
+
+bool is_of_log(std::string_view line) { return counts(line) || parse_log_prefix(line).length > 0; }
+
+}  // namespace
+
+void LooksOfText::add(std::string_view block) {
+  has_words_ = has_words_ || std::ranges::any_of(block, [](char letter) {
+                 return is_word(letter) || (static_cast<unsigned char>(letter) & 0x80) != 0;
+               });
+  if (first_.size() < kJudgedBytes) first_ += block.substr(0, kJudgedBytes - first_.size());
+}
+
+model::TextLooks LooksOfText::judge() const {
+  if (!has_words_) return model::TextLooks::kEmpty;
+  std::string_view rest = first_;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find_first_of("\r\n"), rest.size());
+    if (is_of_log(clean_line(rest.substr(0, std::min(end, kJudgedLine))).text)) return model::TextLooks::kLog;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return model::TextLooks::kUnknown;
+}
+
+}  // namespace vramfit::ingest

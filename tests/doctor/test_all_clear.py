@@ -1,0 +1,96 @@
+"""What is green and what is not: the all-clear is for texts that were read, understood and speak of no trouble."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from doctor_calls import Doctor
+
+OOM = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 7.79 GiB "
+    "of which 6.38 MiB is free. Of the allocated memory 7.41 GiB is allocated by PyTorch, and 88.19 MiB is reserved "
+    "by PyTorch but unallocated."
+)
+
+UNKNOWN = {
+    "another_device": "RuntimeError: XPU out of memory. Please use `empty_cache` to release all unoccupied memory.",
+    "vulkan": "terminate called after throwing an instance of 'vk::OutOfDeviceMemoryError': ErrorOutOfDeviceMemory",
+    "a_number_of_bytes": "E0101 executor.cc:12] failed to allocate 17179869184 bytes of device memory",
+    "a_host_buffer": "llama_model_load: failed to allocate CPU buffer of size 41943040",
+    "nothing": "",
+    "blanks": "\n \n\t\n",
+    "prose_of_something_else": "Dear neighbour,\nthe bins are to be put out before seven.\n",
+}
+
+# What failed, if anything did, is no matter of memory.
+NO_TROUBLE = {
+    "a_loss_of_a_kernel": (
+        "Loss.cu:250: nll_loss_forward: block: [0,0,0], thread: [3,0,0] Assertion `t >= 0 && t < n_classes` failed.\n"
+        "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`\n"
+    ),
+    "an_index": (
+        "Indexing.cu:1146: indexSelectLargeIndex: block: [0,0,0], thread: [96,0,0] Assertion `srcIndex < "
+        "srcSelectDimSize` failed.\nRuntimeError: CUDA error: device-side assert triggered\n"
+    ),
+    "open_files": (
+        "RuntimeError: unable to open shared memory object </torch_77_12> in read-write mode\n"
+        "OSError: [Errno 24] Too many open files\n"
+    ),
+    "another_error": "step 3 loss 0.5\nValueError: shapes do not agree\n",
+    "a_search_for_the_batch": (
+        f"epoch 0\nTrying batch size 64\n{OOM}\nTrying batch size 32\n"
+        "Finished batch size finder, will continue with full run using batch size 32\nepoch 1 loss 0.4\n"
+    ),
+    "a_pool_that_grows": (
+        "W bfc_allocator.cc:215] Allocator (GPU_0_bfc) ran out of memory trying to allocate 217.69MiB. The caller "
+        "indicates that this is not a failure, but may mean that there could be performance gains.\nstep 9 loss 0.1\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_was_not_understood_is_unknown(doctor: Doctor, tmp_path: Path, name: str) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(UNKNOWN[name])
+    done = doctor.look(str(log))
+    assert done.exit_code == 1, done.stdout
+    assert not done.stdout.startswith("[✓]"), done.stdout
+    assert done.result["findings"][0]["label"] == "unknown"
+    assert done.result["would_tell_more"]
+
+
+@pytest.mark.parametrize("name", NO_TROUBLE)
+def test_what_is_no_matter_of_memory_is_told_so(doctor: Doctor, tmp_path: Path, name: str) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(NO_TROUBLE[name])
+    done = doctor.look(str(log))
+    assert done.exit_code == 0 and done.result["findings"] == [], done.stdout
+
+
+def test_an_error_that_is_not_of_memory_is_named(doctor: Doctor, tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(NO_TROUBLE["another_error"])
+    done = doctor.look(str(log))
+    assert done.result["other_failure"] is True
+    assert done.stdout.startswith("[–] No trouble with memory") and "shapes do not agree" in done.result["verdict"]
+
+
+def test_a_search_that_ended_in_the_error_is_trouble(doctor: Doctor, tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(f"Trying batch size 1\n{OOM}\n")
+    assert doctor.look(str(log)).exit_code == 1
+
+
+def test_an_error_at_the_end_of_a_line_without_end_is_found(doctor: Doctor, tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("x" * (5 << 20) + " " + OOM)
+    done = doctor.look(str(log))
+    assert done.result["findings"][0]["label"] == "capacity_exceeded", done.stdout
+
+
+def test_a_file_that_could_not_be_read_beside_a_healthy_one_is_not_green(doctor: Doctor, tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("epoch 1 loss 0.5\n")
+    done = doctor.look(str(log), str(tmp_path / "nowhere.log"))
+    assert done.exit_code == 1 and done.result["findings"][0]["label"] == "unknown"
