@@ -11,7 +11,7 @@ from test_bootstrap import TOOLS, add_program, become, set_up
 
 ALL_OF_THEM = {"cmake", "ninja-build", "binutils", "util-linux", "python3", "python3-pip"}
 HEADERS = {"libcli11-dev", "libfmt-dev", "nlohmann-json3-dev", "zlib1g-dev", "libsqlite3-dev"}
-# What `apt-cache policy` offers of the names that differ; `*` stands for any other name. That Ubuntu 22.04 has no toml++
+# What `apt-cache policy` offers of names that differ; `*` stands for any other name. That Ubuntu 22.04 has no toml++
 # is made up, to see what is said of a package that is nowhere.
 OFFERS = {
     "Debian 12": {"g++": "4:12.2.0-3", "cmake": "3.25.1-1", "libboost1.81-dev": "1.81.0-5", "*": "1.0"},
