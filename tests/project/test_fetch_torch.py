@@ -53,7 +53,11 @@ def machine(tmp_path: Path) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
     asked = tmp_path / "asked"
-    add_program(tmp_path, "pip", f'shift 3; echo "$*" >>"{asked}"; [ -z "$SLOW" ] || exec sleep 60')
+    add_program(
+        tmp_path,
+        "pip",
+        f'shift 3; echo "$*" >>"{asked}"; [ -z "$SLOW" ] || exec sleep 60; mkdir -p "$3" && >"$3/a.whl"',
+    )
     add_program(
         folder,
         "python",
@@ -81,6 +85,14 @@ def test_it_is_downloaded_and_nothing_is_left_behind(root: Path, machine: Path) 
     (line,) = (machine / "asked").read_text().splitlines()
     assert line.split()[0] == "--no-deps" and line.split()[-1] == "torch==2.12.1"
     assert not (machine / "fetching").exists()
+    assert (machine / "cache" / "fetched" / "torch-2.12.1-cp311" / "a.whl").exists()
+
+
+def test_what_was_fetched_once_waits_for_the_program(root: Path, machine: Path) -> None:
+    assert start(root, machine, *JOB).wait(timeout=30) == 0
+    (machine / "asked").unlink()
+    assert start(root, machine, *JOB).wait(timeout=30) == 0
+    assert not (machine / "asked").exists()
 
 
 @pytest.mark.parametrize(
