@@ -12,7 +12,9 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES "${libraries}/include")
-# Debug information of the C++ runtime alone is 1.4 MB in each of forty libraries.
+# The compiler writes debug information unless told otherwise: a sixth of its time, and 1.4 MB in each of forty libraries.
+set(CMAKE_C_FLAGS_INIT "-g0")
+set(CMAKE_CXX_FLAGS_INIT "-g0")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "-s")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-s")
 set(VRAMFIT_PORTABLE ON)

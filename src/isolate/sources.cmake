@@ -14,7 +14,6 @@ set_target_properties(vramfit_layer PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${VRAMF
 if(NOT VRAMFIT_SANITIZE)
   target_link_options(vramfit_layer PRIVATE -static-libstdc++ -static-libgcc)
 endif()
-install(TARGETS vramfit_layer LIBRARY DESTINATION lib)
 
 if(VRAMFIT_TESTS)
   add_executable(vramfit_layer_tool isolate/testing/layer_tool.cc)

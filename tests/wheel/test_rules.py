@@ -25,6 +25,8 @@ def test_it_is_one_for_all_pythons_and_small(wheel: Path) -> None:
     assert re.fullmatch(r"vramfit-[0-9.]+-py3-none-manylinux_2_28_x86_64\.whl", wheel.name)
     assert wheel.stat().st_size < 30_000_000
     with zipfile.ZipFile(wheel) as archive:
+        folders = {name.partition("/")[0] for name in archive.namelist()}
+        assert folders == {"vramfit", "vramfit_home", f"{wheel.name.split('-py3')[0]}.dist-info"}
         (metadata,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         assert "Requires-Python: >=3.9" in archive.read(metadata).decode()
 
@@ -77,9 +79,11 @@ def test_a_library_for_a_newer_system_is_refused(wheel: Path, tmp_path: Path) ->
     subprocess.run(compile_it, input=source, text=True, check=True)
     assert "GLIBC_2.29" in read("objdump", "-T", library)
     spoilt = tmp_path / wheel.name.replace("manylinux_2_28", "linux")
-    spoilt.write_bytes(wheel.read_bytes())
-    with zipfile.ZipFile(spoilt, "a") as archive:
-        archive.write(library, "vramfit_home/lib/new.so")
+    with zipfile.ZipFile(wheel) as good, zipfile.ZipFile(spoilt, "w") as bad:
+        for entry in good.infolist():
+            listed = b"vramfit_home/lib/new.so,,\n" if entry.filename.endswith("/RECORD") else b""
+            bad.writestr(entry, good.read(entry) + listed)
+        bad.write(library, "vramfit_home/lib/new.so")
     command = [AUDITWHEEL, "-m", "auditwheel", "repair", "--plat", "manylinux_2_28_x86_64", "-w", tmp_path, spoilt]
     path = f"{AUDITWHEEL.parent}:/usr/bin:/bin"
     done = subprocess.run(command, capture_output=True, text=True, env={"PATH": path})
