@@ -5,7 +5,7 @@ function(vramfit_target name)
     # Plain structs with defaults are built with designated initializers; what is left out has its default.
     -Wno-missing-field-initializers
     # g++ 12 sees overlaps in `"text" + std::string` that are not there (GCC bug 105651).
-    -Wno-restrict)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   if(VRAMFIT_SANITIZE)
     string(REPLACE ";" "," sanitizers "${VRAMFIT_SANITIZE}")
@@ -26,6 +26,6 @@ function(vramfit_batches name)
   if(VRAMFIT_BATCHES)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
     # A batch is no header: no other file sees what is unnamed in it.
-    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()

@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <initializer_list>
@@ -25,7 +26,7 @@ bool is_python_ending() {
 }  // namespace vramfit::recorder
 
 extern "C" [[gnu::visibility("default")]] void pthread_exit(void* value) {
-  const bool is_main = getpid() == gettid();
+  const bool is_main = getpid() == syscall(SYS_gettid);
   while (!is_main && vramfit::recorder::is_python_ending()) pause();
   using Exit = void (*)(void*);
   reinterpret_cast<Exit>(dlsym(RTLD_NEXT, "pthread_exit"))(value);

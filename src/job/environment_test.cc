@@ -78,6 +78,30 @@ TEST(Environment, without_a_torch_one_is_made_once_and_kept_outside) {
   EXPECT_EQ(base::read_file(kept / "pip.txt").value_or(""), asked_of_pip) << "made a second time";
 }
 
+TEST(Environment, a_torch_that_was_fetched_before_is_installed_and_then_thrown_away) {
+  FakeMachine machine;
+  machine.add_python("bin/python3", "3.11.7");
+  const std::string wheel = "cache/fetched/torch-2.12.1-cp311/torch-2.12.1-cp311-cp311-linux_x86_64.whl";
+  machine.add_script(wheel, "");
+  machine.add_script("cache/fetched/torch-2.12.1-cp39/torch-2.12.1-cp39-cp39-linux_x86_64.whl", "");
+  ASSERT_TRUE(choose(request(machine, {"python", "train.py"})));
+  const std::string asked = base::read_file(machine.root() / "cache/envs/torch-2.12.1/pip.txt").value_or("");
+  EXPECT_NE(asked.find((machine.root() / wheel).string() + " torchvision==0.27.1"), std::string::npos) << asked;
+  EXPECT_EQ(asked.find("torch==2.12.1"), std::string::npos);
+  EXPECT_FALSE(fs::exists((machine.root() / wheel).parent_path()));
+}
+
+TEST(Environment, a_torch_that_was_fetched_for_another_python_stays) {
+  FakeMachine machine;
+  machine.add_python("bin/python3", "3.11.7");
+  const std::string wheel = "cache/fetched/torch-2.12.1-cp312/torch-2.12.1-cp312-cp312-linux_x86_64.whl";
+  machine.add_script(wheel, "");
+  ASSERT_TRUE(choose(request(machine, {"python", "train.py"})));
+  const std::string asked = base::read_file(machine.root() / "cache/envs/torch-2.12.1/pip.txt").value_or("");
+  EXPECT_NE(asked.find("torch==2.12.1 torchvision==0.27.1"), std::string::npos) << asked;
+  EXPECT_TRUE(fs::exists(machine.root() / wheel));
+}
+
 TEST(Environment, a_half_made_environment_is_made_anew) {
   FakeMachine machine;
   machine.add_python("bin/python3");

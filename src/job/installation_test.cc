@@ -31,5 +31,23 @@ TEST_F(InstallationTest, each_cuda_release_has_its_stand_ins) {
   EXPECT_EQ(installation->stand_ins(14), installation->root / "lib" / "cu14") << "not there: check_cuda refuses it";
 }
 
+TEST_F(InstallationTest, a_folder_that_ld_so_cannot_name_has_a_link_of_another_name) {
+  for (const char* name : {"with a blank", "with:colon"}) {
+    machine_.add_script(std::string(name) + "/share/vramfit/cards.toml", "");
+    setenv("VRAMFIT_HOME", (machine_.root() / name).c_str(), 1);
+    const auto first = find_installation(), second = find_installation();
+    ASSERT_TRUE(first && second) << name;
+    EXPECT_EQ(first->root.string().find_first_of(" :"), std::string::npos);
+    EXPECT_EQ(std::filesystem::canonical(first->root), machine_.root() / name);
+    EXPECT_EQ(first->root, second->root);
+    std::filesystem::remove(first->root);
+  }
+}
+
+TEST_F(InstallationTest, any_other_folder_keeps_its_name) {
+  machine_.add_script("share/vramfit/cards.toml", "");
+  EXPECT_EQ(find_installation()->root, machine_.root());
+}
+
 }  // namespace
 }  // namespace vramfit::job

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/file.h"
@@ -107,6 +108,27 @@ Result<void> check_has_cuda(const KeptEnvironment& kept, const Environment& envi
                           std::ranges::find_if(torch_releases(), &TorchRelease::is_first_class)->version));
 }
 
+// For the Python that this environment has; others' wheels are not theirs. "3.11.7" -> .../torch-2.12.1-cp311.
+fs::path fetched_folder(const KeptEnvironment& kept, const Environment& environment) {
+  const fs::path all = kept.folder.parent_path().parent_path() / "fetched";
+  std::error_code error;
+  if (!fs::exists(all, error)) return {};
+  const auto python = inspect_interpreter(kept.python(), clean(environment));
+  if (!python) return {};
+  const std::size_t first = python->python.find('.'), second = python->python.find('.', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return {};
+  return all / fmt::format("torch-{}-cp{}{}", kept.version, python->python.substr(0, first),
+                           python->python.substr(first + 1, second - first - 1));
+}
+
+std::optional<std::string> find_fetched(const fs::path& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".whl") return entry.path().string();
+  }
+  return std::nullopt;
+}
+
 Result<void> make(const KeptEnvironment& kept, const TorchRelease& release, const fs::path& base_python,
                   const Environment& environment, ProgressSink& progress) {
   std::error_code error;
@@ -127,8 +149,12 @@ Result<void> make(const KeptEnvironment& kept, const TorchRelease& release, cons
                "check the network and pip's settings, then try again: what was downloaded is kept by pip",
                {kept.python().string(), "-m", "pip", "install", "--no-deps", "--progress-bar", "off"},
                log};
-  std::ranges::copy(requirements_of(release), std::back_inserter(install.argv));
+  std::vector<std::string> requirements = requirements_of(release);
+  const fs::path fetched = fetched_folder(kept, environment);
+  if (const auto wheel = find_fetched(fetched)) requirements.front() = *wheel;  // torch itself stands first
+  std::ranges::copy(requirements, std::back_inserter(install.argv));
   if (const auto done = run_step(install, environment, progress); !done) return done;
+  if (!fetched.empty()) fs::remove_all(fetched, error);
   if (const auto right = check_has_cuda(kept, environment); !right) return right;
   return base::write_file(kept.folder / kComplete, fmt::format("torch=={}\n", release.version));
 }

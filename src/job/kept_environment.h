@@ -3,6 +3,7 @@
 //   <cache>/envs/torch-2.12.1/         a virtual environment: torch, torchvision and their pure-Python needs
 //   <cache>/envs/torch-2.12.1/vramfit.complete    written last: without it the environment is half made, and made anew
 //   <cache>/envs/torch-2.12.1.lock     held (flock) by whoever makes or changes it
+//   <cache>/fetched/torch-2.12.1-cp311 a wheel that tools/fetch_torch downloaded while vramfit was being built
 //
 // <cache> is $VRAMFIT_CACHE, else $XDG_CACHE_HOME/vramfit, else ~/.cache/vramfit: never the repository.
 #ifndef VRAMFIT_JOB_KEPT_ENVIRONMENT_H

@@ -46,8 +46,18 @@ def add_program(folder: Path, name: str, text: str) -> None:
     (folder / name).chmod(0o755)
 
 
-def set_up(root: Path, path: Path) -> subprocess.CompletedProcess[str]:
-    command = [str(root / "tools" / "set_up"), "test"]
+def become(folder: Path, user: int) -> None:
+    (folder / "id").unlink()
+    add_program(folder, "id", f"echo {user}")
+
+
+def set_up(root: Path, path: Path, purpose: str = "test") -> subprocess.CompletedProcess[str]:
+    """In a copy: what it gets by pip goes into the clone."""
+    clone = path.parent / "clone"
+    (clone / "tools").mkdir(parents=True, exist_ok=True)
+    for name in ("set_up", "compiler", "packages"):
+        shutil.copy(root / "tools" / name, clone / "tools" / name)
+    command = [str(clone / "tools" / "set_up"), purpose]
     return subprocess.run(command, env={"PATH": str(path), "HOME": "/"}, capture_output=True, text=True)
 
 
@@ -55,17 +65,18 @@ def test_without_apt_the_missing_packages_are_named(root: Path, bare_path: Path)
     done = set_up(root, bare_path)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "there is no apt-get to install them with: g++ cmake ninja-build" in done.stderr
-    assert "libcli11-dev" in done.stderr and "libgtest-dev" in done.stderr
+    assert "no apt-get or dnf to install them with: " in done.stderr
+    for package in ("g++", "cmake", "ninja-build", "libcli11-dev", "libgtest-dev"):
+        assert package in done.stderr.split(), package
 
 
 def test_without_root_or_sudo_the_command_for_somebody_else_is_given(root: Path, bare_path: Path) -> None:
     add_program(bare_path, "apt-get", "exit 1")
-    (bare_path / "id").unlink()
-    add_program(bare_path, "id", "echo 1000")
+    become(bare_path, 1000)
     done = set_up(root, bare_path)
     assert done.returncode == 2
-    assert "ask somebody who may to run: apt-get install g++ cmake" in done.stderr
+    assert "ask somebody who may to run: apt-get install g++ " in done.stderr
+    assert "pip could not install them" in done.stderr  # there is no Python either
 
 
 def test_the_lists_are_fetched_when_the_first_install_fails(root: Path, bare_path: Path, tmp_path: Path) -> None:
@@ -74,8 +85,7 @@ def test_the_lists_are_fetched_when_the_first_install_fails(root: Path, bare_pat
     add_program(
         bare_path, "apt-get", f'echo "$1" >>{log}\n[ "$1" = update ] && {{ touch {marker}; exit 0; }}\n[ -e {marker} ]'
     )
-    (bare_path / "id").unlink()
-    add_program(bare_path, "id", "echo 0")
+    become(bare_path, 0)
     done = set_up(root, bare_path)
     assert done.returncode == 0, done.stderr
     assert log.read_text().split() == ["install", "update", "install"]
@@ -84,8 +94,7 @@ def test_the_lists_are_fetched_when_the_first_install_fails(root: Path, bare_pat
 
 def test_a_failed_install_shows_apts_own_words(root: Path, bare_path: Path) -> None:
     add_program(bare_path, "apt-get", 'echo "E: Unable to locate package g++"; exit 100')
-    (bare_path / "id").unlink()
-    add_program(bare_path, "id", "echo 0")
+    become(bare_path, 0)
     done = set_up(root, bare_path)
     assert done.returncode == 2
     assert "E: Unable to locate package g++" in done.stderr
@@ -97,6 +106,8 @@ def small_clone(root: Path, tmp_path: Path) -> Path:
     clone = tmp_path / "a clone"
     (clone / "tools").mkdir(parents=True)
     shutil.copy(root / "vramfit", clone / "vramfit")
+    shutil.copy(root / "tools" / "compiler", clone / "tools" / "compiler")
+    add_program(clone / "tools", "fetch_torch", 'echo "$PWD $*" >>"$CLONE/fetched"')
     add_program(clone / "tools", "set_up", 'echo set_up >>"$(dirname "$0")/../calls"')
     for name in ("cmake", "include", "abi", "virtual_gpu", "recorder", "src", "python"):
         (clone / name).mkdir()
@@ -107,7 +118,9 @@ def small_clone(root: Path, tmp_path: Path) -> Path:
     add_program(
         tools,
         "cmake",
-        'echo "cmake $*" >>"$CLONE/calls"\n[ -z "$FAIL" ] || { echo "error: no good"; exit 1; }\n'
+        'echo "cmake $*" >>"$CLONE/calls"\n'
+        'for i in 1 2 3 4; do echo "[$i/4] Building $i"; done\n'
+        '[ -z "$FAIL" ] || { echo "error: no good"; exit 1; }\n'
         'mkdir -p "$CLONE/build/release/stage/bin" && touch "$CLONE/build/release/build.ninja"\n'
         'printf \'#!/bin/bash\\necho "ran $*"; exit 7\\n\' >"$CLONE/build/release/stage/bin/vramfit"\n'
         'chmod +x "$CLONE/build/release/stage/bin/vramfit"',
@@ -125,8 +138,27 @@ def test_first_use_builds_and_then_becomes_the_program(small_clone: Path) -> Non
     done = run_clone(small_clone, "run", "--gpu", "GTX 1650")
     assert (done.returncode, done.stdout) == (7, "ran run --gpu GTX 1650\n")
     assert "first use" in done.stderr
+    for share in (25, 50, 75, 100):
+        assert f"vramfit: building: {share // 10 * 10} %\n" in done.stderr
+    assert "[4/4] Building 4" in (small_clone / "build" / "release.log").read_text()
     calls = (small_clone / "calls").read_text().splitlines()
     assert [call.split()[0] for call in calls] == ["set_up", "cmake", "cmake"]
+
+
+def test_a_terminal_has_one_line_that_counts(small_clone: Path) -> None:
+    ours, theirs = os.openpty()
+    path = f"{small_clone.parent / 'tools'}:{os.environ['PATH']}"
+    environment = dict(os.environ, PATH=path, CLONE=str(small_clone))
+    subprocess.run([str(small_clone / "vramfit")], env=environment, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    shown = os.read(ours, 65536).decode()
+    assert "\r\x1b[Kvramfit: building: 50 %\r\x1b[Kvramfit: building: 75 %" in shown
+    assert "100 %\r\x1b[Kvramfit: built in" in shown
+
+
+def test_torch_is_looked_for_beside_the_build_from_where_the_user_is(small_clone: Path) -> None:
+    run_clone(small_clone, "run", "--", "python", "a.py")
+    assert (small_clone / "fetched").read_text() == f"/ {small_clone}/build/fetching run -- python a.py\n"
 
 
 def test_second_use_builds_nothing_and_is_quick(small_clone: Path) -> None:

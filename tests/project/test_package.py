@@ -1,14 +1,14 @@
-"""`pip install .` in a fresh environment gives the same command, laid out so that it finds its parts."""
+"""`pip install .` in a fresh environment of each Python gives the same command, laid out so that it finds its parts."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from pythons import find_python
 
 pytestmark = pytest.mark.slow
 
@@ -22,10 +22,13 @@ def home_of_a_stranger(home: Path) -> dict[str, str]:
     return dict(variables, HOME=str(home), CCACHE_DIR=str(cache), CMAKE_BUILD_PARALLEL_LEVEL=cores)
 
 
-@pytest.fixture(scope="module")
-def environment(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=range(9, 15), ids=lambda minor: f"3.{minor}")
+def environment(root: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     folder = tmp_path_factory.mktemp("installed") / "a venv"
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = find_python(request.param)
+    if python is None:
+        pytest.skip(f"this machine has no Python 3.{request.param}")
+    subprocess.run([python, "-m", "venv", folder], check=True)
     variables = home_of_a_stranger(tmp_path_factory.mktemp("home"))
     # The build folder keeps what it was told of other homes: a clone of its own has none.
     source = tmp_path_factory.mktemp("source") / "vramfit"

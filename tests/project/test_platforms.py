@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from product import STAGE
+from pythons import find_python
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +56,6 @@ class Nüsse:
         return recorder.vramfit_finds_lines()
 print(Nüsse().fünf())
 """
-
-
-def find_python(minor: int) -> Path | None:
-    found = shutil.which(f"python3.{minor}")
-    others = sorted(Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"))
-    works = [path for path in [*others, *([Path(found)] if found else [])] if runs(path)]
-    return works[0] if works else None
-
-
-def runs(python: Path) -> bool:
-    return subprocess.run([python, "-c", ""], capture_output=True).returncode == 0
 
 
 @pytest.mark.parametrize("minor", range(9, 16))

@@ -119,5 +119,6 @@ SECTIONS = [
     suite("hooks on torch 2.6", "torch-2.6", "tests/hooks", tiers=("ci", "all")),
     suite("habits of training loops on torch 2.12", "torch-2.12", "tests/habits", tiers=("ci", "all")),
     suite("habits of training loops on torch 2.6", "torch-2.6", "tests/habits", tiers=("all",)),
+    suite("wheel on torch 2.12", "torch-2.12", "tests/wheel", tiers=("ci", "all")),
     suite("snapshots", "tools", "tests/snapshots", tiers=("ci", "all")),
 ]

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -94,12 +95,15 @@ State attach(Attachment& self) {
   return State::kReady;
 }
 
+// gettid came with glibc 2.30; wheels run on older ones.
+pid_t own_thread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
 // A process that ends in order gives its memory back at once; of any other, whoever needs room reclaims it. The slot's
 // number is kept: a thread that is in the middle of a call writes into a slot that nobody reads, not before all slots.
 __attribute__((destructor)) void leave() {
   Attachment& self = attachment();
   if (self.state != State::kReady || self.process.ledger->processes[self.process.slot].pid != getpid()) return;
-  self.ending_thread = gettid();
+  self.ending_thread = own_thread();
   self.state = State::kEnded;
   const Lock lock(*self.process.ledger);
   release_slot(lock, *self.process.ledger, self.process.slot);
@@ -109,7 +113,7 @@ __attribute__((destructor)) void leave() {
 // watchdog, a loader's pin thread) would take any error for a failure of the job and abort it: it waits for the end
 // instead.
 State after_end(const Attachment& self) {
-  while (gettid() != self.ending_thread) pause();
+  while (own_thread() != self.ending_thread) pause();
   return State::kEnded;
 }
 

@@ -1,6 +1,7 @@
 // Calls that change a file's length, rights, owner, times and attributes.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -66,7 +67,7 @@ Calls::Opened Calls::find_opened(const std::string& link, Found& found) {
   const FileDescriptor file(::open(link.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
   if (!file || ::fstat(file.number(), &status) != 0 || status.st_nlink == 0) return Opened::kKernels;
-  const std::string real = Target(::gettid()).descriptor(file.number());
+  const std::string real = Target(static_cast<pid_t>(::syscall(SYS_gettid))).descriptor(file.number());
   if (!real.starts_with('/') || tree_.virtual_of(real) != real) return Opened::kKernels;
   found = tree_.find("/", real, false);
   if (found.outside) return Opened::kKernels;
