@@ -24,9 +24,9 @@ struct LoaderFacts {
   int ordinal = 0;  // the order in which loaders were first used; plans name loaders by it
   std::int64_t batch_size = 0;
   std::int64_t batches = 0;                       // a full pass, before any cut
-  std::int64_t samples = 0;                       // in its data set; 0: not known
   std::string phase;                              // "train", "validate", "test"
   std::vector<std::vector<std::int64_t>> shapes;  // of the tensors in one batch
+  std::int64_t samples = 0;                       // in its data set; 0: not known
   bool operator==(const LoaderFacts&) const = default;
 };
 
