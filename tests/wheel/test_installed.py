@@ -1,4 +1,7 @@
-"""The wheel as a stranger installs it: an empty home, no compiler anywhere, and a job that has to fit a card."""
+"""The wheel as a stranger installs it, and a job that has to fit a card.
+
+The home is empty, there is no compiler, and the environment is in a folder with a blank in its name.
+"""
 
 from __future__ import annotations
 
@@ -62,11 +65,13 @@ def test_the_main_job_is_made_to_fit_and_proven(stranger: Stranger, tmp_path: Pa
     script = EXAMPLES / "pp_liteseg" / "train.py"
     wanted = ["python", script, "--batch-size", "4", "--crop-size", "256", "512"]
     answer = tmp_path / "answer.json"
-    options = ["--gpu", "GTX 1650:900MiB", "--only", "micro_batch", "--within", "0", "--json", answer]
+    options = ["--gpu", "GTX 1650:800MiB", "--only", "checkpoint", "--within", "0", "--json", answer]
     done = stranger.vramfit("fit", *options, "--", *wanted)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     assert "proven by a run" in done.stdout + done.stderr
-    assert json.loads(answer.read_text())["verdict"]["status"] == "fits"
+    fit = json.loads(answer.read_text())["fit"]
+    assert fit["verdict"] == "plan_fits"
+    assert fit["plans"][0]["proven"]["peak_device_bytes"] <= fit["limit_bytes"]
 
 
 def test_a_script_may_import_the_package_outside_a_run(stranger: Stranger) -> None:
