@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Typed{"3090", "rtx3090", kSaid}, Typed{"1080 Ti", "gtx1080ti", kSaid},
                     Typed{"4060 laptop", "rtx4060-laptop", kSaid}, Typed{"RTX 8000", "quadro-rtx8000", kSaid},
                     Typed{"6000 Ada", "rtx-6000-ada", kSaid}, Typed{"A100", "a100-pcie-40gb", kSaid},
-                    Typed{"A100 PCIe", "a100-pcie-40gb", kSaid}, Typed{"V100", "v100-pcie-16gb", kSaid},
+                    Typed{"A100 PCIe", "a100-pcie-40gb", kSaid}, Typed{"V100", "v100-16gb", kSaid},
                     Typed{"RTX 4060 Ti", "rtx4060ti-8gb", kSaid}, Typed{"RTX 5060 Ti", "rtx5060ti-8gb", kSaid},
                     Typed{"4090", "rtx4090", kSaid}, Typed{"3080", "rtx3080", kSaid}, Typed{"3060", "rtx3060", kSaid},
                     Typed{"1060", "gtx1060-6gb", kSaid}, Typed{"4060 Ti", "rtx4060ti-8gb", kSaid},
