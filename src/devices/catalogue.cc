@@ -218,8 +218,8 @@ const Card& smallest_of(const std::vector<const Card*>& cards) {
   return **std::ranges::min_element(cards, [](const Card* a, const Card* b) { return a->memory < b->memory; });
 }
 
-// "GTX 1060" is the 6 GB card's own name, and is in the name of the 3 GB card too. Where drivers call two sizes the same,
-// as the RTX 3060, it is the one that our key is of.
+// "GTX 1060" is the 6 GB card's own name, and is in the name of the 3 GB card too. Where drivers call two sizes the
+// same, as the RTX 3060, it is the one that our key is of.
 const Card* only_card_called(const std::vector<const Card*>& cards, std::string_view name) {
   const std::string whole = normalised(name);
   const auto keyed = std::ranges::find_if(cards, [&](const Card* card) { return normalised(card->key) == whole; });

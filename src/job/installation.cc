@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 namespace vramfit::job {
@@ -27,7 +28,7 @@ base::Result<void> make_private_folder(const fs::path& folder) {
 // another name, a link that stays and that only this user can have made.
 base::Result<fs::path> name_for_preloading(const fs::path& root) {
   if (root.string().find_first_of(" \t\n:;") == std::string::npos) return root;
-  const fs::path folder = fmt::format("/tmp/vramfit-{}", geteuid());
+  const fs::path folder = fs::path(P_tmpdir) / fmt::format("vramfit-{}", geteuid());  // TMPDIR may have a blank
   if (const auto made = make_private_folder(folder); !made) return std::unexpected(made.error());
   const fs::path link = folder / fmt::format("{:016x}", std::hash<std::string>{}(root.string()));
   std::error_code problem;

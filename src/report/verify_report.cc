@@ -36,9 +36,10 @@ std::string verify_to_text(const model::VerifyResult& result, const TextOptions&
   add_paragraph(text, "What differs", found.differences);
   add_paragraph(text, "What the plan says that it changes", found.effects);
   if (found.checked && found.steps > 0) {
-    add_paragraph(text, "Not compared",
-                  {fmt::format("steps after the first {}: a loss, a schedule or a mask that changes later", found.steps),
-                   "dropout, which both runs go without"});
+    add_paragraph(
+        text, "Not compared",
+        {fmt::format("steps after the first {}: a loss, a schedule or a mask that changes later", found.steps),
+         "dropout, which both runs go without"});
   }
   std::string effort =
       fmt::format("{} runs in {:.1f} s, with values computed on the CPU and few samples", result.runs, result.seconds);

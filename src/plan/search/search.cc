@@ -282,8 +282,8 @@ class Search {
     }
   }
 
-  // Each run rules out all that is weaker than what it was of. Only for what takes less from the training than the best,
-  // or changes less.
+  // Each run rules out all that is weaker than what it was of. Only for what takes less from the training than the
+  // best, or changes less.
   void doubt_forecast() {
     for (int run = 0; options_.doubts_forecast && run < kRunsInDoubt; ++run) {
       const Candidate& best = candidates_[best_];

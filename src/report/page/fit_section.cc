@@ -83,9 +83,10 @@ std::string fit_section(const ShownRun& run, int level) {
                         paragraph(fit.cause->remedy));
   }
   html += plan_table(run) + plan_chart(run);
-  html += paragraph(fmt::format("{} runs in {:.0f} s of {:.0f} s; {} combinations, {} ruled out without a run.{}",
-                                fit.runs, fit.seconds, fit.budget_seconds, fit.candidates, fit.ruled_out,
-                                fit.cheapest_known && fit.only_foreseen == 0 ? " Nothing cheaper is left that could fit." : ""));
+  html += paragraph(
+      fmt::format("{} runs in {:.0f} s of {:.0f} s; {} combinations, {} ruled out without a run.{}", fit.runs,
+                  fit.seconds, fit.budget_seconds, fit.candidates, fit.ruled_out,
+                  fit.cheapest_known && fit.only_foreseen == 0 ? " Nothing cheaper is left that could fit." : ""));
   html += command("Prove the best plan again", fit.prove_command);
   html += command("Train with it", fit.train_command);
   return html + technique_table(fit);
