@@ -203,7 +203,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", choices=["texts", "scripts"])
     parser.add_argument("--files", default="", metavar="WORD", help="only those whose name holds it")
     parser.add_argument("--csv", metavar="FILE", help="writes each answer")
-    parser.add_argument("--check", action="store_true", help="fails below 90 % right, at any bad mistake")
+    parser.add_argument("--check", action="store_true", help="fails below 90 %% right, at any bad mistake")
     return parser.parse_args()
 
 

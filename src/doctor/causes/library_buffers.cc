@@ -20,9 +20,11 @@ bool is_distributed(const Scene& scene) {
 void look_at_nccl(const Scene& scene, Draft& draft) {
   for (const model::LibraryError& error : scene.texts.library_errors) {
     if (lowered(error.library) != "nccl") continue;
-    const bool memory =
-        mentions(error.message, {"out of memory", "calloc", "failed to cuda", "cuda failure 2", "alloc"}) ||
-        mentions(error.at.text, {"out of memory", "calloc"});
+    // Not "alloc": NCCL's messages name the file they come from, include/alloc.h among them.
+    const auto is_memory = [](const std::string& text) {
+      return mentions(text, {"out of memory", "failed to cuda", "cuda failure 2 "});
+    };
+    const bool memory = is_memory(error.message) || is_memory(error.at.text);
     if (!memory) continue;
     draft.weigh(0.82).because(error.at, "NCCL takes its buffers outside PyTorch's pool, and none was left");
     break;

@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <charconv>
+#include <string>
+#include <string_view>
+
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
@@ -7,9 +11,46 @@ namespace vramfit::doctor {
 
 namespace {
 
+constexpr double kInUse = 0.3;  // GB: Windows itself holds a little of it
+
+// Of "Shared GPU memory 1.5/7.9 GB", as the task manager shows it, the first.
+double shared_gigabytes(std::string_view line) {
+  const std::string low = lowered(line);
+  const std::size_t words = low.find("shared gpu memory");
+  if (words == std::string::npos) return 0;
+  const std::size_t digit = low.find_first_of("0123456789", words);
+  if (digit == std::string::npos) return 0;
+  double used = 0;
+  const auto [end, error] = std::from_chars(low.data() + digit, low.data() + low.size(), used);
+  const std::string_view behind(end, static_cast<std::size_t>(low.data() + low.size() - end));
+  const std::size_t slash = behind.find_first_not_of(" gib");
+  return error == std::errc() && slash != std::string_view::npos && behind[slash] == '/' ? used : 0;
+}
+
+void look_at_task_manager(const Scene& scene, Draft& draft) {
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    if (remark.kind != "shared_gpu_memory" || shared_gigabytes(remark.at.text) < kInUse) continue;
+    draft.weigh(0.6).because(remark.at, "host memory that Windows's driver gives the card is in use");
+    return;
+  }
+}
+
+void offer_no_spilling(const Scene& scene, Draft& draft) {
+  if (draft.is_empty()) return;
+  if (scene.platform.seen && (scene.platform.windows || scene.platform.wsl)) {
+    draft.because(*scene.platform.seen, "the platform");
+  }
+  draft.fix({"Keep the driver from spilling into host memory, which is many times slower",
+             "NVIDIA control panel: CUDA - Sysmem Fallback Policy: Prefer No Sysmem Fallback", std::nullopt,
+             "none: faster", Applicability::kMayBeWrong});
+  offer_fit(scene, draft);
+  offer_smaller_batch(scene, draft);
+}
+
 void find_windows_shared_memory(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
-  if (scene.oom == nullptr || !terms.total) return;
+  look_at_task_manager(scene, draft);
+  if (scene.oom == nullptr || !terms.total) return offer_no_spilling(scene, draft);
   const Size held = terms.reserved ? terms.reserved : terms.allocated;
   const bool beyond = surely_above(held, terms.total) || surely_above(terms.allocated, terms.total);
   const bool none_free = terms.free && terms.free->high.count() == 0;
@@ -27,15 +68,7 @@ void find_windows_shared_memory(const Scene& scene, Draft& draft) {
                               "listed: so reports Windows's driver",
                               show(held), show(terms.total)));
   }
-  if (draft.is_empty()) return;
-  if (scene.platform.seen && (scene.platform.windows || scene.platform.wsl)) {
-    draft.because(*scene.platform.seen, "the platform");
-  }
-  draft.fix({"Keep the driver from spilling into host memory, which is many times slower",
-             "NVIDIA control panel: CUDA - Sysmem Fallback Policy: Prefer No Sysmem Fallback", std::nullopt,
-             "none: faster", Applicability::kMayBeWrong});
-  offer_fit(scene, draft);
-  offer_smaller_batch(scene, draft);
+  offer_no_spilling(scene, draft);
 }
 
 }  // namespace

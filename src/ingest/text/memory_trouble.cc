@@ -149,6 +149,17 @@ std::optional<Place> find_oom_word(std::string_view low) {
   return std::nullopt;
 }
 
+// TensorFlow's and XLA's word for it; RPC libraries have the same one for messages and quotas.
+std::optional<Place> find_exhausted_resource(std::string_view low) {
+  for (const std::string_view words : {"resource exhausted", "resource_exhausted"}) {
+    const std::size_t at = low.find(words);
+    if (at == kNowhere) continue;
+    const bool is_other = low.contains("message larger") || low.contains("quota") || low.contains("rate limit");
+    if (!is_other) return Place{at, at + words.size()};
+  }
+  return std::nullopt;
+}
+
 bool in_one_sentence(std::string_view low, const Place& name, const Place& failure) {
   const auto [first, second] = name.begin < failure.begin ? std::pair(name, failure) : std::pair(failure, name);
   if (second.begin < first.end) return false;  // "outofmemory" has its parts one behind the other
@@ -167,6 +178,7 @@ std::optional<Place> find_words(std::string_view low) {
   std::optional<Place> found = find_oom_word(low);
   if (found && is_only_possible(low, found->begin)) found.reset();
   if (found) return found;
+  if (const auto exhausted = find_exhausted_resource(low)) return exhausted;
   const std::vector<Place> names = find_names(low);
   if (names.empty()) return std::nullopt;
   for (const Place& failure : find_failures(low)) {
