@@ -29,9 +29,12 @@ def environment(root: Path, tmp_path_factory: pytest.TempPathFactory, request: p
     if python is None:
         pytest.skip(f"this machine has no Python 3.{request.param}")
     subprocess.run([python, "-m", "venv", folder], check=True)
-    variables = home_of_a_stranger(tmp_path_factory.mktemp("home"))
-    # The build folder keeps what it was told of other homes: a clone of its own has none.
-    source = tmp_path_factory.mktemp("source") / "vramfit"
+    # Empty for each Python, and of the same name, which stands in the compiler's commands: its cache knows them.
+    home, source = (tmp_path_factory.getbasetemp() / name for name in ("home of a stranger", "source"))
+    for kept in (home, source):
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir()
+    variables = home_of_a_stranger(home)
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True).stdout
     for name in filter(None, tracked.decode().split("\0")):
         if (root / name).is_file():
