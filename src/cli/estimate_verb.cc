@@ -68,6 +68,23 @@ std::string shell_word(const std::string& word) {
   return plain ? word : "'" + word + "'";
 }
 
+// The options that make this estimate, but for what they are anyway.
+std::string options_in_words(const EstimateOptions& options) {
+  const EstimateOptions usual;
+  std::string words;
+  const auto add = [&](std::string_view name, const auto& value, const auto& otherwise) {
+    if (value != otherwise) words += fmt::format(" --{} {}", name, value);
+  };
+  add("task", options.task, usual.task);
+  add("batch", options.wishes.batch, usual.wishes.batch);
+  add("sequence", options.wishes.sequence, usual.wishes.sequence);
+  add("size", options.wishes.size, usual.wishes.size);
+  add("precision", options.precision, usual.precision);
+  add("optimizer", options.optimizer, usual.optimizer);
+  add("rank", options.wishes.rank, usual.wishes.rank);
+  return words + (options.wishes.checkpointing ? " --checkpointing" : "");
+}
+
 report::EstimateView view_of(const EstimateOptions& options, const estimate::Wishes& wishes, const model::Card& card,
                              const estimate::Estimate& told) {
   report::EstimateView view;
@@ -86,10 +103,10 @@ report::EstimateView view_of(const EstimateOptions& options, const estimate::Wis
   view.largest_batch = told.largest_batch;
   const std::string script = script_name(options);
   if (options.script.empty()) {
-    view.proof.push_back(fmt::format("vramfit estimate {} --gpu {} --script {}   (with the same options)",
-                                     shell_word(options.network), shell_word(options.gpu), script));
+    view.proof.push_back(fmt::format("vramfit estimate {} --gpu {}{} --script {}", shell_word(options.network),
+                                     shell_word(options.gpu), options_in_words(options), shell_word(script)));
   }
-  view.proof.push_back(fmt::format("vramfit run --gpu {} -- python {}", shell_word(options.gpu), script));
+  view.proof.push_back(fmt::format("vramfit run --gpu {} -- python {}", shell_word(options.gpu), shell_word(script)));
   return view;
 }
 
