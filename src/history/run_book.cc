@@ -34,7 +34,7 @@ std::int64_t kept_runs() {
 }
 
 void complain(const base::Error& error, base::ProgressSink& progress) {
-  progress.say(fmt::format("vramfit: this run is not in the history: {}{}", error.what,
+  progress.say(fmt::format("this run is not in the history: {}{}", error.what,
                            error.remedy.empty() ? "" : "\n  " + error.remedy));
 }
 
