@@ -58,7 +58,24 @@ def cards() -> dict[str, str]:
     return {card["compute_capability"]: card["key"] for card in json.loads(listed)["cards"]}
 
 
-CAPABILITIES = ["3.7", "5.2", "6.0", "6.1", "7.0", "7.5", "8.0", "8.6", "8.7", "8.9", "9.0", "10.0", "10.3", "11.0", "12.0", "12.1"]
+CAPABILITIES = [
+    "3.7",
+    "5.2",
+    "6.0",
+    "6.1",
+    "7.0",
+    "7.5",
+    "8.0",
+    "8.6",
+    "8.7",
+    "8.9",
+    "9.0",
+    "10.0",
+    "10.3",
+    "11.0",
+    "12.0",
+    "12.1",
+]
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)
