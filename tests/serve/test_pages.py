@@ -214,13 +214,27 @@ def test_other_addresses_than_this_machines_own_must_be_meant(product: Product) 
 
 
 def test_when_others_are_meant_it_warns_and_takes_its_own_addresses(product: Product) -> None:
-    server = SiteServer(product, words=["--address", "0.0.0.0", "--anyone"])
+    server = SiteServer(product, words=["--address", "0.0.0.0", "--anyone", "--no-token"])
     server.start()
     try:
         assert "warning" in (product.folder / "serve.txt").read_text()
         assert server.ask("/").status == 200
         assert server.ask("/", Host="10.1.2.3:80").status == 200
         assert server.ask("/", Host="rebound.example").status == 403
+    finally:
+        server.stop()
+
+
+def test_who_comes_from_elsewhere_needs_the_address_that_is_printed(product: Product) -> None:
+    server = SiteServer(product, words=["--address", "0.0.0.0", "--anyone"])
+    server.start()
+    try:
+        told = (product.folder / "serve.txt").read_text()
+        token = told.partition("?token=")[2].split()[0]
+        assert server.ask("/").status in (401, 403)
+        assert server.ask(f"/?token={token[:-1]}x").status in (401, 403)
+        assert server.ask(f"/?token={token}").status in (200, 302, 303)
+        assert server.ask(f"/?token={token}", Host="rebound.example").status == 403
     finally:
         server.stop()
 
