@@ -155,17 +155,22 @@ std::string slices_text(const Card& card) {
 }
 
 // What a run on such a card says and does not say.
-constexpr std::string_view kUnified[] = {
+constexpr std::string_view kSharedWithSystem =
     "The system, its file cache and every process on the processor take from the same memory: less than the total can "
-    "be had. `--occupied SIZE` sets aside what they hold.",
+    "be had. `--occupied SIZE` sets aside what they hold.";
+constexpr std::string_view kSharedWithItself =
     "What the job itself holds on the host (batches, data sets, its interpreter) takes from it too. A run tells the "
-    "host's "
-    "peak beside the card's: the two together have to fit.",
-    "Activations or optimizer states in host memory free nothing: `fit` leaves such plans out.",
+    "host's peak beside the card's: the two together have to fit.";
+constexpr std::string_view kNothingToMove =
+    "Activations or optimizer states in host memory free nothing: `fit` leaves such plans out.";
+constexpr std::string_view kOtherAnswers =
     "nvidia-smi tells no memory there, and cudaMemGetInfo what is free of the whole machine: code that asks for either "
-    "may choose another batch than on the virtual card.",
+    "may choose another batch than on the virtual card.";
+constexpr std::string_view kOtherProcessor =
     "Its machine has an Arm processor. What runs here is the x86_64 build of PyTorch: the same tensors, other host "
-    "memory."};
+    "memory.";
+constexpr std::string_view kUnified[] = {kSharedWithSystem, kSharedWithItself, kNothingToMove, kOtherAnswers,
+                                         kOtherProcessor};
 
 std::string unified_text(const Card& card) {
   if (!card.is_integrated) return "";
