@@ -90,9 +90,7 @@ std::string image_script(const MeasuredNetwork& network, const Wishes& wishes) {
 
 std::string text_script(const TransformerShape& shape, const std::string& name, const Wishes& wishes) {
   const bool trains = wishes.task != Task::kInference;
-  const std::int64_t sequence = wishes.sequence > 0 ? wishes.sequence
-                                : shape.longest > 0 ? std::min<std::int64_t>(shape.longest, 2048)
-                                                    : 2048;
+  const std::int64_t sequence = estimate::sequence_of(shape, wishes);
   const bool keeps_fp32 = trains && wishes.task == Task::kTrain && wishes.numbers != Numbers::kBf16;
   const std::string type = keeps_fp32 || wishes.numbers == Numbers::kFp32 ? "torch.float32" : "torch.bfloat16";
   std::string text = fmt::format(

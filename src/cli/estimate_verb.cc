@@ -7,6 +7,7 @@
 #include "app/catalogue.h"
 #include "app/estimate.h"
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -27,12 +28,16 @@ struct EstimateOptions {
   bool list = false;
 };
 
+std::string precision_of(const EstimateOptions& options) {
+  if (!options.precision.empty()) return options.precision;
+  return options.task == "train" ? "mixed" : "bf16";
+}
+
 Result<estimate::Wishes> wishes_of(const EstimateOptions& options) {
   estimate::Wishes wishes = options.wishes;
   wishes.task = *estimate::find_task(options.task);
   wishes.optimizer = *estimate::find_optimizer(options.optimizer);
-  const std::string usual = wishes.task == estimate::Task::kTrain ? "mixed" : "bf16";
-  wishes.numbers = *estimate::find_numbers(options.precision.empty() ? usual : options.precision);
+  wishes.numbers = *estimate::find_numbers(precision_of(options));
   return wishes;
 }
 
@@ -63,11 +68,6 @@ std::string script_name(const EstimateOptions& options) {
   return fmt::format("{}_{}.py", options.task == "inference" ? "infer" : "train", stem);
 }
 
-std::string shell_word(const std::string& word) {
-  const bool plain = word.find_first_of(" '\"\\$`*?;&|<>()#~") == std::string::npos;
-  return plain ? word : "'" + word + "'";
-}
-
 // The options that make this estimate, but for what they are anyway.
 std::string options_in_words(const EstimateOptions& options) {
   const EstimateOptions usual;
@@ -90,7 +90,7 @@ report::EstimateView view_of(const EstimateOptions& options, const estimate::Wis
   report::EstimateView view;
   view.network = options.network;
   view.task = options.task;
-  view.numbers = options.precision.empty() ? (options.task == "train" ? "mixed" : "bf16") : options.precision;
+  view.numbers = precision_of(options);
   if (wishes.task != estimate::Task::kInference) view.optimizer = options.optimizer;
   view.card = card.name, view.card_key = card.key, view.card_memory = card.memory;
   view.batch = wishes.batch, view.sequence = wishes.sequence, view.size = wishes.size;
@@ -103,10 +103,12 @@ report::EstimateView view_of(const EstimateOptions& options, const estimate::Wis
   view.largest_batch = told.largest_batch;
   const std::string script = script_name(options);
   if (options.script.empty()) {
-    view.proof.push_back(fmt::format("vramfit estimate {} --gpu {}{} --script {}", shell_word(options.network),
-                                     shell_word(options.gpu), options_in_words(options), shell_word(script)));
+    view.proof.push_back(fmt::format("vramfit estimate {} --gpu {}{} --script {}",
+                                     base::quote_for_shell(options.network), base::quote_for_shell(options.gpu),
+                                     options_in_words(options), base::quote_for_shell(script)));
   }
-  view.proof.push_back(fmt::format("vramfit run --gpu {} -- python {}", shell_word(options.gpu), shell_word(script)));
+  view.proof.push_back(fmt::format("vramfit run --gpu {} -- python {}", base::quote_for_shell(options.gpu),
+                                   base::quote_for_shell(script)));
   return view;
 }
 

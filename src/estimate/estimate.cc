@@ -114,7 +114,7 @@ std::vector<Moment> moments_of(const Training& training, const Wishes& wishes) {
 }
 
 Result<void> check(const TransformerShape& shape, Wishes& wishes) {
-  if (wishes.sequence == 0) wishes.sequence = shape.longest > 0 ? std::min<std::int64_t>(shape.longest, 2048) : 2048;
+  wishes.sequence = sequence_of(shape, wishes);
   if (shape.learned_positions > 0 && wishes.sequence > shape.learned_positions) {
     return fail(ErrorCode::kUsage, fmt::format("the model takes no sequence longer than {}", shape.learned_positions),
                 "--sequence");
@@ -280,6 +280,12 @@ std::optional<Optimizer> find_optimizer(const std::string& name) {
   constexpr std::array<std::pair<std::string_view, Optimizer>, 3> kAll = {
       {{"adamw", Optimizer::kAdamW}, {"sgd-momentum", Optimizer::kSgdMomentum}, {"sgd", Optimizer::kSgd}}};
   return find_named(kAll, name);
+}
+
+std::int64_t sequence_of(const TransformerShape& shape, const Wishes& wishes) {
+  constexpr std::int64_t kUsual = 2048;
+  if (wishes.sequence > 0) return wishes.sequence;
+  return shape.longest > 0 ? std::min(shape.longest, kUsual) : kUsual;
 }
 
 std::int64_t count_parameters(const TransformerShape& shape) {

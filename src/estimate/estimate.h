@@ -73,6 +73,9 @@ struct Estimate {
 // off each is.
 inline constexpr double kUncertainty = 0.2;
 
+// Tokens of one text: those wished for, else 2048 or the longest that the model takes.
+std::int64_t sequence_of(const model::TransformerShape& shape, const Wishes& wishes);
+
 std::int64_t count_parameters(const model::TransformerShape& shape);
 // Numbers that LoRA of this rank adds, on all matrices of attention and MLP.
 std::int64_t count_lora(const model::TransformerShape& shape, std::int64_t rank);

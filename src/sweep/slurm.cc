@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/shell_word.h"
 #include "base/subprocess.h"
 
 namespace vramfit::sweep {
@@ -28,12 +29,6 @@ constexpr int kLooksBetweenAsking = 4;  // squeue is asked every two seconds: it
 constexpr double kCommandSeconds = 60;
 // A controller that restarts answers again after a while; the jobs go on meanwhile.
 constexpr double kMostSilenceSeconds = 600;
-
-std::string quote(const std::string& word) {
-  std::string quoted = "'";
-  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return quoted + "'";
-}
 
 // Runs one of Slurm's commands and returns what it printed, on both streams.
 Result<std::string> ask(const std::vector<std::string>& words, const std::filesystem::path& answer) {
@@ -77,7 +72,7 @@ std::string SlurmTrialRunner::job_script() const {
       "#SBATCH --open-mode=append\n"
       "#SBATCH --requeue\n"  // a node that fails takes no trial with it
       "exec {} sweep --out {} --run-trial \"$SLURM_ARRAY_TASK_ID\"\n",
-      log, quote(program_), quote(folder_.path().string()));
+      log, base::in_single_quotes(program_), base::in_single_quotes(folder_.path().string()));
 }
 
 Result<void> SlurmTrialRunner::read_jobs() {

@@ -29,9 +29,8 @@ TOOLS = (
 )
 
 
-@pytest.fixture
-def bare_path(tmp_path: Path) -> Path:
-    """A PATH with the shell's own tools and none of a developer's."""
+def link_tools(tmp_path: Path) -> Path:
+    """A folder for a PATH, with the shell's own tools and none of a developer's."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name in TOOLS:
@@ -39,6 +38,11 @@ def bare_path(tmp_path: Path) -> Path:
         assert found, name
         (folder / name).symlink_to(found)
     return folder
+
+
+@pytest.fixture
+def bare_path(tmp_path: Path) -> Path:
+    return link_tools(tmp_path)
 
 
 def add_program(folder: Path, name: str, text: str) -> None:

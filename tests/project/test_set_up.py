@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from test_bootstrap import TOOLS, add_program, become, set_up
+from test_bootstrap import add_program, become, link_tools, set_up
 
 ALL_OF_THEM = {"cmake", "ninja-build", "binutils", "util-linux", "python3", "python3-pip"}
 HEADERS = {"libcli11-dev", "libfmt-dev", "nlohmann-json3-dev", "zlib1g-dev", "libsqlite3-dev"}
@@ -32,12 +31,7 @@ OFFERS = {
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for name in TOOLS:
-        found = shutil.which(name)
-        assert found, name
-        (folder / name).symlink_to(found)
+    folder = link_tools(tmp_path)
     become(folder, 0)
     return folder
 

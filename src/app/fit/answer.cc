@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "app/fit/summary.h"
+#include "base/shell_word.h"
 #include "ingest/plan_file.h"
 
 namespace vramfit::app {
@@ -78,10 +79,10 @@ void write_answer(const FitRequest& request, FitResult& result) {
   }
   result.plan_file = path.string();
   std::string command;
-  for (const std::string& argument : request.run.command) command += " " + quote_for_shell(argument);
-  const std::string file = quote_for_shell(result.plan_file);
+  for (const std::string& argument : request.run.command) command += " " + base::quote_for_shell(argument);
+  const std::string file = base::quote_for_shell(result.plan_file);
   result.prove_command =
-      fmt::format("vramfit run --gpu {} --plan {} --{}", quote_for_shell(request.gpu), file, command);
+      fmt::format("vramfit run --gpu {} --plan {} --{}", base::quote_for_shell(request.gpu), file, command);
   result.train_command = fmt::format("vramfit run --gpu real --steps all --plan {} --{}", file, command);
 }
 

@@ -463,12 +463,5 @@ TEST(CommonWall, is_what_stopped_every_plan_alike) {
   EXPECT_EQ(common_wall(result), "");
 }
 
-TEST(QuoteForShell, keeps_plain_words_and_quotes_the_rest) {
-  EXPECT_EQ(quote_for_shell("--lr=0.1"), "--lr=0.1");
-  EXPECT_EQ(quote_for_shell("GTX 1650"), "'GTX 1650'");
-  EXPECT_EQ(quote_for_shell("it's"), "'it'\\''s'");
-  EXPECT_EQ(quote_for_shell(""), "''");
-}
-
 }  // namespace
 }  // namespace vramfit::app

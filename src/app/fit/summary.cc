@@ -241,18 +241,4 @@ void explain_ranks(FitResult& result) {
   }
 }
 
-std::string quote_for_shell(const std::string& argument) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) return argument;
-  std::string quoted = "'";
-  for (const char character : argument) {
-    if (character == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += character;
-    }
-  }
-  return quoted + "'";
-}
-
 }  // namespace vramfit::app

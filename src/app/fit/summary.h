@@ -26,9 +26,6 @@ std::string common_wall(const model::FitResult& result);
 // Tells the plans that fit why they are not the first.
 void explain_ranks(model::FitResult& result);
 
-// One argument as a POSIX shell reads it back.
-std::string quote_for_shell(const std::string& argument);
-
 }  // namespace vramfit::app
 
 #endif

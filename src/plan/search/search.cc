@@ -265,7 +265,7 @@ class Search {
   void secure() {
     for (int run = 1; best_ == kNone && may_run(); ++run) {
       std::size_t next = run % kRunsToTrust == 0 ? kNone : find_promising(candidates_.size());
-      if (next == kNone) next = find_smallest_open(candidates_.size(), /*skip_hopeless=*/false);
+      if (next == kNone) next = find_smallest_open(candidates_.size(), [](std::size_t) { return true; });
       if (next == kNone) return;
       if (!try_candidate(next, "combinations")) ++disappointments_;
     }
@@ -276,7 +276,7 @@ class Search {
   void improve() {
     while (true) {
       std::size_t next = find_promising(best_);
-      if (next == kNone) next = find_smallest_open(best_, /*skip_hopeless=*/true);
+      if (next == kNone) next = find_smallest_open(best_, [&](std::size_t i) { return !is_hopeless(i); });
       if (next == kNone || !may_run()) return;
       if (!try_candidate(next, "cheaper ones")) ++disappointments_;
     }
@@ -287,18 +287,16 @@ class Search {
   void doubt_forecast() {
     for (int run = 0; options_.doubts_forecast && run < kRunsInDoubt; ++run) {
       const Candidate& best = candidates_[best_];
-      std::size_t next = kNone;
-      for (std::size_t i = 0; i < best_; ++i) {
+      const std::size_t next = find_smallest_open(best_, [&](std::size_t i) {
         const Candidate& one = candidates_[i];
-        const bool is_less = tier_of(one.effect) < tier_of(best.effect) || one.changes < best.changes;
-        if (state_[i] != State::kOpen || !is_less || !is_thinkable(i)) continue;
-        if (next == kNone || is_stronger(i, next)) next = i;
-      }
+        return (tier_of(one.effect) < tier_of(best.effect) || one.changes < best.changes) && is_thinkable(i);
+      });
       if (next == kNone || elapsed() + kDoubtShare * longest_run_ > options_.budget_seconds) break;
       if (!may_run()) return;
       if (try_candidate(next, "against the forecast")) improve();
     }
-    for (std::size_t i = 0; i < best_; ++i) result_.only_foreseen += state_[i] == State::kOpen ? 1 : 0;
+    const auto cheaper = state_.begin() + static_cast<std::ptrdiff_t>(best_);
+    result_.only_foreseen = static_cast<std::size_t>(std::count(state_.begin(), cheaper, State::kOpen));
   }
 
   bool is_thinkable(std::size_t index) {
@@ -381,10 +379,11 @@ class Search {
 
   // Of the first `end` (the cheapest) candidates, the open one that is predicted to need least; of equals, the one that
   // does most where memory ran out: its failure rules out the others. What changes other phases only is no help.
-  std::size_t find_smallest_open(std::size_t end, bool skip_hopeless) {
+  template <typename Predicate>
+  std::size_t find_smallest_open(std::size_t end, Predicate predicate) {
     std::size_t smallest = kNone;
     for (std::size_t i = 0; i < end; ++i) {
-      if (state_[i] != State::kOpen || (skip_hopeless && is_hopeless(i))) continue;
+      if (state_[i] != State::kOpen || !predicate(i)) continue;
       if (smallest == kNone || is_stronger(i, smallest)) smallest = i;
     }
     return smallest;
