@@ -10,6 +10,7 @@
 #include "app/measured_overhead.h"
 #include "base/file.h"
 #include "base/subprocess.h"
+#include "cli/terminal.h"
 #include "history/job_identity.h"
 #include "job/learned.h"
 #include "job/run_on.h"

@@ -1,0 +1,27 @@
+// Which techniques a search is made of, and what is known of them before it.
+#ifndef VRAMFIT_APP_FIT_CHOICE_H
+#define VRAMFIT_APP_FIT_CHOICE_H
+
+#include <filesystem>
+#include <vector>
+
+#include "app/fit/context.h"
+#include "model/job.h"
+#include "plan/technique.h"
+
+namespace vramfit::app {
+
+// Where the script itself is at fault and nothing around it can mend that, a search would only take time.
+bool is_search_of_use(FitContext& fit, const model::Job& job);
+
+// Those that apply and are wanted; a row of the answer for each that exists.
+std::vector<const plan::Technique*> choose_techniques(FitContext& fit, const model::Job& job);
+
+// Replaces the model's idea of some techniques by what a run shows, and takes those away that cannot be. Left out where
+// it would take too much of the time. Plan files are written to `folder`.
+base::Result<void> measure(FitContext& fit, std::vector<const plan::Technique*>& techniques, model::Job& job,
+                           const std::filesystem::path& folder);
+
+}  // namespace vramfit::app
+
+#endif

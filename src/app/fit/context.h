@@ -1,0 +1,59 @@
+// What the steps of one fit share: what is asked, the time that is left, and the answer as far as it is known.
+#ifndef VRAMFIT_APP_FIT_CONTEXT_H
+#define VRAMFIT_APP_FIT_CONTEXT_H
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "app/fit/fit.h"
+#include "app/fit/patient_clock.h"
+#include "app/fit/span.h"
+#include "base/progress.h"
+#include "plan/search/search.h"
+
+namespace vramfit::app {
+
+// A run that goes on beyond the training loop takes so much longer than one that ends when memory is steady.
+inline constexpr double kWholeRunFactor = 1.5;
+
+struct FitContext {
+  FitContext(const FitRequest& asked, job::Runner& own_runner, base::ProgressSink& sink, const base::Clock& own_clock);
+
+  double elapsed() const { return base::seconds_between(started_ns, clock.now_ns()); }
+  double left() const { return std::max(0.0, result.budget_seconds - elapsed()); }
+  // Seconds mean different things to different machines: unless the user said how many, a search gets what its runs
+  // take here.
+  void stretch_budget();
+  bool is_out_of_time(const model::RunResult& run) const;
+
+  // Predictions are for one card: that which is shortest of memory.
+  void aim_at(int card);
+
+  // The job as it is, ended as soon as memory is steady.
+  job::RunRequest quiet_request() const;
+  // The same on cards with plenty.
+  job::RunRequest plentiful_request() const;
+  // A plan's first run.
+  job::RunRequest trial_request() const;
+  plan::OnTrial tell_trials();
+
+  // Returns false: there is nothing more to do.
+  bool conclude(model::FitVerdict verdict, std::string reason);
+
+  const FitRequest& request;
+  base::ProgressSink& progress;
+  PatientClock clock;
+  PatientRunner runner;
+  const std::int64_t started_ns;
+  FitSpan span;
+  plan::Target target;
+  model::FitResult result;
+  std::int64_t plenty_gib;
+};
+
+base::Bytes limit_of(const job::CardChoice& card);
+
+}  // namespace vramfit::app
+
+#endif

@@ -1,0 +1,166 @@
+#include "app/fit/first_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "facts/job_builder.h"
+
+namespace vramfit::app {
+namespace {
+
+using base::Bytes;
+using base::Result;
+using model::FitGoal;
+using model::FitVerdict;
+
+// Where even that of the context is too little: networks of hundreds of billions of parameters.
+constexpr std::int64_t kUtmostGib = 16384;
+// Of the time left, that runs beyond the first batches are given their share of where nobody said how long a search may
+// take.
+constexpr double kRunOnShare = 0.4;
+constexpr double kShortestRunOn = 1;  // seconds that show more than the first batches
+
+std::string why_it_failed(const model::RunResult& run) {
+  if (!run.error) return run.reason;
+  const std::string& message = run.error->message;  // StopIteration has none
+  return run.error->type + (message.empty() ? "" : ": " + message) +
+         (run.error->remedy.empty() ? "" : " (try: " + run.error->remedy + ")");
+}
+
+// Goes on in full where that may show more, and leaves in `outcome` what both showed.
+Result<void> run_on(FitContext& fit, const job::RunRequest& request, job::RunOutcome& outcome) {
+  const double time = fit.request.budget_is_firm ? fit.left() : kRunOnShare * fit.left();
+  const job::RunRequest in_full = fit.span.in_full(request, time);
+  if (!fit.span.is_worth_it(outcome) || (in_full.span.count == 0 && in_full.span.seconds < kShortestRunOn)) return {};
+  fit.progress.update("running it on, to see more than its first batches");
+  auto longer = fit.runner.run(in_full, fit.progress);
+  if (!longer) return std::unexpected(longer.error());
+  ++fit.result.runs;
+  outcome = fit.span.join(std::move(outcome), std::move(*longer));
+  return {};
+}
+
+Result<job::RunOutcome> run_with_plenty(FitContext& fit) {
+  fit.progress.update(fmt::format("running it on the same card with {} GiB, to see the whole of it", fit.plenty_gib));
+  ++fit.result.runs;
+  return fit.runner.run(fit.plentiful_request(), fit.progress);
+}
+
+// It missed by less than the uncertainty of the context's size: with plenty it took more than that would have given.
+void settle_as_is(FitContext& fit, const model::RunResult& free) {
+  model::RunResult& as_is = fit.result.as_is;
+  if (as_is.verdict != model::Verdict::kBorderline || !as_is.oom) return;
+  const model::DeviceResult* wants = model::fullest(free);
+  if (wants == nullptr || wants->peaks.device <= fit.target.limit + wants->context_uncertainty) return;
+  as_is.verdict = model::Verdict::kOutOfMemory;
+  as_is.reason.clear();
+}
+
+// With plenty everywhere the fullest card is not always the one that lacks most: cards may differ in size.
+void look_at_shortest_card(FitContext& fit, model::RunResult& free) {
+  std::optional<Bytes> most;
+  for (const model::DeviceResult& device : free.devices) {
+    const auto index = static_cast<std::size_t>(device.index);
+    if (index >= fit.request.run.cards.size()) continue;
+    const Bytes lacking = device.peaks.device - limit_of(fit.request.run.cards[index]);
+    if (most && lacking <= *most) continue;
+    most = lacking;
+    free.peak_device = device.index;
+  }
+  Bytes highest;  // by tensors: what one phase has reserved stays reserved in those after it
+  for (const model::PhaseResult& phase : free.phases) {
+    if (phase.device != free.peak_device || phase.peaks.allocated <= highest) continue;
+    highest = phase.peaks.allocated;
+    free.peak_phase = phase.name;
+  }
+  fit.aim_at(free.peak_device);
+}
+
+}  // namespace
+
+bool is_card_too_small(FitContext& fit) {
+  for (const job::CardChoice& choice : fit.request.run.cards) {
+    if (fit.request.run.context || choice.card.overhead.empty()) continue;
+    Bytes least = Bytes::gib(1);
+    for (const auto& [major, overhead] : choice.card.overhead) least = std::min(least, overhead.context_lazy);
+    if (limit_of(choice) > least) continue;
+    fit.conclude(FitVerdict::kNothingFits,
+                 fmt::format("PyTorch's CUDA context alone takes {} of a {}, so that no job runs", to_string(least),
+                             choice.card.name));
+    return true;
+  }
+  return false;
+}
+
+Result<bool> run_as_is(FitContext& fit) {
+  fit.progress.update(fmt::format("running the job as it is on {}", fit.result.card));
+  job::RunRequest request = fit.quiet_request();
+  request.settles_borderline = false;  // what it wants a moment later the run with plenty shows
+  auto outcome = fit.runner.run(request, fit.progress);
+  if (!outcome) return std::unexpected(outcome.error());
+  ++fit.result.runs;
+  if (auto longer = run_on(fit, fit.quiet_request(), *outcome); !longer) return std::unexpected(longer.error());
+  fit.result.as_is = std::move(outcome->result);
+  if (fit.result.as_is.interrupted) return fit.conclude(FitVerdict::kInterrupted, "");
+  if (fit.is_out_of_time(fit.result.as_is))
+    return fit.conclude(FitVerdict::kOutOfTime, "the job as it is had not ended by then");
+  switch (fit.result.as_is.verdict) {
+    case model::Verdict::kFits:
+      return fit.request.goal != FitGoal::kSameTraining || fit.conclude(FitVerdict::kFitsAlready, "");
+    case model::Verdict::kFailed:
+      if (fit.result.as_is.oom)
+        break;  // what it did then went wrong; with plenty of memory it shows whether that is all
+      [[fallthrough]];
+    case model::Verdict::kNoCard:
+      return fit.conclude(FitVerdict::kJobFailed, why_it_failed(fit.result.as_is));
+    case model::Verdict::kBorderline:
+    case model::Verdict::kOutOfMemory:
+      break;
+  }
+  return true;
+}
+
+Result<std::optional<model::Job>> run_free(FitContext& fit) {
+  auto outcome = run_with_plenty(fit);
+  if (outcome && outcome->result.verdict == model::Verdict::kOutOfMemory) {
+    fit.plenty_gib = kUtmostGib;
+    outcome = run_with_plenty(fit);
+  }
+  if (!outcome) return std::unexpected(outcome.error());
+  if (auto longer = run_on(fit, fit.plentiful_request(), *outcome); !longer) return std::unexpected(longer.error());
+  model::RunResult& free = outcome->result;
+  if (free.interrupted) {
+    fit.conclude(FitVerdict::kInterrupted, "");
+    return std::nullopt;
+  }
+  if (fit.is_out_of_time(free)) {
+    fit.conclude(FitVerdict::kOutOfTime, "the job on a card with plenty had not ended by then");
+    return std::nullopt;
+  }
+  if (free.verdict != model::Verdict::kFits && free.verdict != model::Verdict::kBorderline) {
+    fit.conclude(FitVerdict::kJobFailed,
+                 fmt::format("with {} GiB of memory it ends badly too: {}", fit.plenty_gib, why_it_failed(free)));
+    return std::nullopt;
+  }
+  look_at_shortest_card(fit, free);
+  settle_as_is(fit, free);
+  model::Job job = facts::build_job(*outcome->facts, free);
+  if (fit.result.as_is.oom) {
+    const model::DeviceResult* device = model::fullest(fit.result.as_is);
+    const model::Peaks peaks = device != nullptr ? device->peaks : model::Peaks{};
+    job.oom =
+        model::OomFacts{fit.result.as_is.oom->phase, fit.result.as_is.oom->tried, peaks.allocated, peaks.reserved};
+    // What was idle when memory ran out, which the peaks, of other moments, do not tell.
+    if (const auto& moment = fit.result.as_is.evidence.oom) {
+      job.oom->allocated = moment->allocated;
+      job.oom->reserved = moment->reserved;
+    }
+  }
+  fit.result.free_run = std::move(outcome->result);
+  fit.stretch_budget();
+  return job;
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,134 @@
+#include "app/fit/settlement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/fit/equivalence.h"
+#include "app/fit/prover.h"
+#include "app/fit/summary.h"
+#include "base/interrupt.h"
+
+namespace vramfit::app {
+namespace {
+
+using base::ErrorCode;
+using model::PlanRow;
+
+// The comparison of the best plan with the job as it is, whose steps the CPU computes: this share of the time left, and
+// seconds within these bounds. A firm budget is kept.
+constexpr double kShortestComparison = 15;
+constexpr double kLongestComparison = 60;
+constexpr double kComparisonShare = 0.5;
+
+const std::string kAfterLoop = "after its training loop: ";
+
+// What both runs of a plan took at their most.
+model::Peaks raised(const model::Peaks& peaks, const plan::Proof& proof) {
+  return {std::max(peaks.allocated, proof.peak_allocated), std::max(peaks.reserved, proof.peak_reserved),
+          std::max(peaks.device, proof.peak_device)};
+}
+
+}  // namespace
+
+void Settlement::confirm_best(const std::filesystem::path& folder) {
+  if (fit_.request.run.steps != "auto") return;
+  job::RunRequest request = fit_.quiet_request();
+  request.steps = "auto";
+  request.span = fit_.span.of_answer();
+  request.span_alone = true;  // the short run was its trial
+  RunProver prover(std::move(request), {}, folder, fit_.runner);
+  // Of two runs that were joined, only the longer one's count is whole.
+  const auto steps = fit_.span.whole_steps() ? fit_.span.whole_steps() : whole_steps_of(*fit_.result.free_run);
+  if (steps) prover.expect_steps(*steps);
+  const double expected = kWholeRunFactor * (fit_.result.free_run->wall_seconds + fit_.span.answer_seconds());
+  while (!fit_.result.plans.empty() && fit_.elapsed() + expected < fit_.result.budget_seconds) {
+    model::PlanRow& best = fit_.result.plans.front();
+    fit_.progress.update(fmt::format("confirming {}", best.plan.name));
+    const auto proof = prover.prove(best.plan, fit_.left());
+    if (!proof) {
+      note_interrupt(proof.error());
+      return;
+    }
+    ++fit_.result.runs;
+    if (proof->outcome == plan::Outcome::kTimedOut) return;  // what was proven before stands
+    if (proof->outcome == plan::Outcome::kFits) {
+      best.proven = raised(best.proven.value_or(model::Peaks{}), *proof);
+      best.retries = proof->retries;
+      return;
+    }
+    proofs_.overrule(best.plan, *proof);
+    was_overruled_ = true;
+    const bool is_refused = proof->outcome == plan::Outcome::kRefused;  // so late because it came to light so late
+    best.standing = is_refused ? model::PlanStanding::kTrainsElse : model::PlanStanding::kDoesNotFit;
+    best.reason = (is_refused ? "" : kAfterLoop) + why_unproven(*proof);
+    fit_.result.lost.push_back(std::move(best));
+    fit_.result.plans.erase(fit_.result.plans.begin());
+    fit_.result.cheapest_known = false;
+  }
+}
+
+void Settlement::settle_best(const std::filesystem::path& folder) {
+  job::RunRequest request = fit_.quiet_request();
+  if (!fit_.request.budget_is_firm) request.patient_seconds = fit_.left();
+  Verifier verifier(std::move(request), folder, fit_.runner, fit_.clock);
+  do {
+    confirm_best(folder);
+  } while (!fit_.result.plans.empty() && makes_way(verifier));
+  fit_.result.runs += verifier.runs();
+}
+
+bool Settlement::makes_way(Verifier& verifier) {
+  PlanRow& best = fit_.result.plans.front();
+  best.equivalence = find_known_equivalence(best);
+  if (best.equivalence) return false;
+  const double seconds = fit_.request.budget_is_firm
+                             ? fit_.left()
+                             : std::clamp(kComparisonShare * fit_.left(), kShortestComparison, kLongestComparison);
+  if (!fit_.request.verify || seconds <= 0 || base::was_interrupted()) {
+    best.equivalence = not_compared(!fit_.request.verify ? "--no-verify"
+                                    : seconds <= 0       ? "no time was left"
+                                                         : "interrupted");
+    return false;
+  }
+  const auto verified =
+      verifier.compare(compared_part(best.plan), seconds, [&](std::string_view line) { fit_.progress.update(line); });
+  best.equivalence = verified ? verified->equivalence : not_compared(verified.error().what);
+  if (!verified) note_interrupt(verified.error());
+  if (!is_failed(*best.equivalence)) return false;
+  plan::Proof proof;
+  proof.detail = best.equivalence->text;
+  proofs_.overrule(best.plan, std::move(proof));
+  was_overruled_ = true;
+  if (const std::string culprit = reject_best(fit_.result); !culprit.empty()) culprits_.push_back(culprit);
+  return true;
+}
+
+void Settlement::note_interrupt(const base::Error& error) {
+  fit_.result.was_interrupted |= error.code == ErrorCode::kInterrupted;
+}
+
+bool Settlement::leaves_out_culprits(std::vector<const plan::Technique*>& techniques) {
+  if (!fit_.result.plans.empty() || culprits_.empty() || fit_.left() <= 0) return false;
+  std::size_t left_out = 0;
+  for (const std::string& culprit : std::exchange(culprits_, {})) {
+    left_out += std::erase_if(techniques, [&](const plan::Technique* one) { return one->id() == culprit; });
+    rule_out(culprit, fit_.result);
+  }
+  if (left_out == 0 || techniques.empty()) return false;
+  fit_.result.reason.clear();
+  return true;
+}
+
+bool Settlement::looks_further() {
+  if (!fit_.result.plans.empty() || !std::exchange(was_overruled_, false)) return false;
+  if (fit_.left() <= 0 || fit_.result.was_interrupted || base::was_interrupted()) return false;
+  std::erase_if(fit_.result.lost, [](const PlanRow& row) {
+    return row.standing != model::PlanStanding::kTrainsElse && !row.reason.starts_with(kAfterLoop);
+  });
+  fit_.result.reason.clear();
+  return true;
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,51 @@
+// Whether the best plan of a search stands: it is run beyond the training loop and compared with the job as it is, and
+// makes way for the next where it does not.
+#ifndef VRAMFIT_APP_FIT_SETTLEMENT_H
+#define VRAMFIT_APP_FIT_SETTLEMENT_H
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "app/fit/context.h"
+#include "app/fit/kept_proofs.h"
+#include "app/verify.h"
+#include "plan/technique.h"
+
+namespace vramfit::app {
+
+class Settlement {
+ public:
+  explicit Settlement(FitContext& fit) : fit_(fit) {}
+
+  // What searches prove by: no plan is run twice.
+  plan::Prover& prove_by(plan::Prover& prover) {
+    proofs_.prove_by(prover);
+    return proofs_;
+  }
+  int runs() const { return proofs_.runs(); }
+
+  // Runs the best plan beyond the training loop; one that runs out there makes way for the next. Plan files are written
+  // to `folder`.
+  void confirm_best(const std::filesystem::path& folder);
+  // The best plan is one that runs to the end of the script and trains the same; others make way.
+  void settle_best(const std::filesystem::path& folder);
+
+  // Where nothing is left because a technique trains something else: whether to search again without it.
+  bool leaves_out_culprits(std::vector<const plan::Technique*>& techniques);
+  // Where the best plan did not stand and no other was run: whether to search on, by what is known now.
+  bool looks_further();
+
+ private:
+  bool makes_way(Verifier& verifier);
+  void note_interrupt(const base::Error& error);
+
+  FitContext& fit_;
+  KeptProofs proofs_;
+  bool was_overruled_ = false;         // a best plan did not stand, and what may take its place was not run
+  std::vector<std::string> culprits_;  // techniques that were found to train something else
+};
+
+}  // namespace vramfit::app
+
+#endif
