@@ -136,6 +136,19 @@ TEST(Environment, a_build_without_cuda_from_the_index_is_refused) {
   EXPECT_EQ(job.error().remedy, "choose another version: --torch 2.12.1");
 }
 
+TEST(Environment, a_build_without_cuda_beside_one_with_it_is_passed_over) {
+  FakeMachine machine;
+  machine.add_python("bin/python3");
+  auto asked = request(machine, {"python", "train.py"});
+  asked.environment["FAKE_TORCH"] = "2.13.0+cpu";
+  asked.environment["FAKE_EXACT_TORCH"] = "2.13.0+cu130";
+  asked.torch = "2.13.0";
+  const auto job = choose(asked);
+  ASSERT_TRUE(job) << base::to_string(job.error());
+  const std::string asked_of_pip = base::read_file(machine.root() / "cache/envs/torch-2.13.0/pip.txt").value_or("");
+  EXPECT_NE(asked_of_pip.find("torch===2.13.0 torchvision===0.28.0"), std::string::npos) << asked_of_pip;
+}
+
 TEST(Environment, an_older_torch_is_kept_for_a_card_the_newest_does_not_know) {
   FakeMachine machine;
   machine.add_python("bin/python3");

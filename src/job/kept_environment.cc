@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 
 #include "base/bytes.h"
 #include "base/file.h"
@@ -41,11 +42,19 @@ Environment clean(Environment environment) {
   return environment;
 }
 
-std::string tail(const fs::path& log) {
+// What pip calls an error comes before its advice; others say what is wrong last.
+std::string find_what_failed(const fs::path& log) {
+  constexpr std::size_t kLines = 6;
   const std::string text = base::read_file(log).value_or("");
-  std::size_t from = text.size();
-  for (int line = 0; line < 6 && from != std::string::npos && from > 0; ++line) from = text.rfind('\n', from - 1);
-  return text.substr(from == std::string::npos ? 0 : from);
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.empty()) lines.push_back(std::move(line));
+  }
+  const auto error = std::ranges::find_if(lines, [](const std::string& line) { return line.starts_with("ERROR:"); });
+  const auto first = error != lines.end() ? error : lines.end() - static_cast<long>(std::min(kLines, lines.size()));
+  const auto last = first + std::min<long>(kLines, lines.end() - first);
+  return fmt::format("{}", fmt::join(first, last, "\n"));
 }
 
 struct Step {
@@ -67,7 +76,7 @@ Result<void> run_step(const Step& step, const Environment& environment, Progress
   if (!ended) return std::unexpected(ended.error());
   if (ended->interrupted) return fail(ErrorCode::kInterrupted, fmt::format("{} was interrupted", step.label));
   if (ended->shell_code() != 0) {
-    return fail(ErrorCode::kSystem, fmt::format("{} failed", step.label), tail(step.log), step.remedy);
+    return fail(ErrorCode::kSystem, fmt::format("{} failed", step.label), find_what_failed(step.log), step.remedy);
   }
   return {};
 }
@@ -95,7 +104,6 @@ Result<void> check_space(const fs::path& folder) {
               folder.string(), "make room, or set VRAMFIT_CACHE to a folder on another disk");
 }
 
-// An index may hold a build of this version without CUDA and pip prefer it.
 Result<void> check_has_cuda(const KeptEnvironment& kept, const Environment& environment) {
   const auto found = inspect_interpreter(kept.python(), clean(environment));
   if (!found) return std::unexpected(found.error());
@@ -155,6 +163,12 @@ Result<void> make(const KeptEnvironment& kept, const TorchRelease& release, cons
   std::ranges::copy(requirements, std::back_inserter(install.argv));
   if (const auto done = run_step(install, environment, progress); !done) return done;
   if (!fetched.empty()) fs::remove_all(fetched, error);
+  if (!check_has_cuda(kept, environment)) {
+    // Beside PyPI's 2.13.0 an index of the user's may hold 2.13.0+cpu, which pip takes for the newer of the two.
+    install.argv.resize(install.argv.size() - requirements.size());
+    for (const std::string& exact : exact_requirements_of(release)) install.argv.push_back(exact);
+    if (const auto done = run_step(install, environment, progress); !done) return done;
+  }
   if (const auto right = check_has_cuda(kept, environment); !right) return right;
   return base::write_file(kept.folder / kComplete, fmt::format("torch=={}\n", release.version));
 }

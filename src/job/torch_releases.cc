@@ -45,4 +45,10 @@ std::vector<std::string> requirements_of(const TorchRelease& release) {
   return all;
 }
 
+std::vector<std::string> exact_requirements_of(const TorchRelease& release) {
+  std::vector<std::string> both = {fmt::format("torch==={}", release.version)};
+  if (!release.torchvision.empty()) both.push_back(fmt::format("torchvision==={}", release.torchvision));
+  return both;
+}
+
 }  // namespace vramfit::job

@@ -36,6 +36,8 @@ std::optional<TorchRelease> choose_torch_release(const std::vector<model::Comput
 
 // What torch imports at run time and does not bring: pip requirements without NVIDIA's libraries and triton.
 std::vector<std::string> requirements_of(const TorchRelease& release);
+// The same torch and torchvision, and no build of them that carries a label of its own, as 2.13.0+cpu does.
+std::vector<std::string> exact_requirements_of(const TorchRelease& release);
 
 }  // namespace vramfit::job
 

@@ -61,6 +61,8 @@ def run_with(product: Product, version: str) -> Finished:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_it_trains_and_runs_out_of_memory(product: Product, version: str) -> None:
     done = run_with(product, version)
+    if "(constraint) torch" in done.stderr:
+        pytest.skip(f"pip's settings of this machine allow no torch {version}")
     assert done.exit_code == 0, str(done)
     first, last = done.stdout.splitlines()
     assert first.startswith(f"{version}+cu")

@@ -20,6 +20,7 @@ pip)
   echo "$*" >> "$here/../pip.txt"
   [ "$FAKE_TORCH" = none ] && { echo "ERROR: no matching distribution" >&2; exit 1; }
   mkdir -p "$here/../torch"
+  case "$*" in *torch===*) FAKE_TORCH="${FAKE_EXACT_TORCH:-$FAKE_TORCH}" ;; esac
   cuda="'13.0'"; case "$FAKE_TORCH" in *+cpu) cuda=None ;; esac
   printf "__version__ = '%s'\ncuda: Optional[str] = %s\n" "$FAKE_TORCH" "$cuda" > "$here/../torch/version.py" ;;
 *)
