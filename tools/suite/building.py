@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
-from .section import ROOT, Outcome, Section, read_junit, run_check
+from .section import ROOT, Outcome, Section, read_junit, run_check, run_program
 
 
 def available_gib() -> float:
@@ -55,16 +54,15 @@ def run_unit_tests(
     command += ["-L", label] if label else []
     command += ["-LE", without] if without else []
     command += ["-R", names] if names else []
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    done = run_program(command, environment)
     written = sorted(reports.glob("*.xml"))
     outcome = read_junit(written)
     if summary.exists():  # tests of other kinds, and executables that crashed before they could write
         outcome += read_junit([summary], leave_out=frozenset(path.stem for path in written))
-    if done.returncode and not outcome.failed:
+    outcome.processor_seconds = done.processor_seconds
+    if done.exit_code and not outcome.failed:
         outcome.failed += 1
-        outcome.details += done.stdout.splitlines()[-60:]
+        outcome.details += done.printed.splitlines()[-60:]
     return outcome
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 
 from . import python_environments
-from .section import ROOT, Outcome, Section, read_junit
+from .section import ROOT, Outcome, Section, read_junit, run_program
 
 
 def run_pytest(name: str, environment: str, chosen: list[str], tier: str, is_second_release: bool = False) -> Outcome:
@@ -31,19 +30,12 @@ def run_pytest(name: str, environment: str, chosen: list[str], tier: str, is_sec
         marks,
     ]
     variables = dict(os.environ, VRAMFIT_STAGE=str(ROOT / "build" / "dev" / "stage"), PYTHONDONTWRITEBYTECODE="1")
-    done = subprocess.run(
-        command + chosen,
-        cwd=ROOT,
-        env=variables,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    done = run_program(command + chosen, variables)
     outcome = read_junit([report]) if report.exists() else Outcome()
-    if done.returncode != 0:  # 5: none of its tests was chosen
+    outcome.processor_seconds = done.processor_seconds
+    if done.exit_code != 0:  # 5: none of its tests was chosen
         outcome.failed = max(outcome.failed, 1)
-        outcome.details = done.stdout.splitlines()[-80:]
+        outcome.details = done.printed.splitlines()[-80:]
     return outcome
 
 

@@ -13,6 +13,10 @@ from .section import Outcome, Section
 PRINTING = threading.Lock()
 
 
+def spent(began: float, outcome: Outcome) -> str:
+    return f"{time.monotonic() - began:.1f} s, {outcome.processor_seconds:.0f} s of the processor"
+
+
 def run_section(section: Section, tier: str, kept: Kept | None = None) -> Outcome:
     before = kept.find(section.name) if kept and not section.is_required else None
     if before is not None:
@@ -29,7 +33,7 @@ def run_section(section: Section, tier: str, kept: Kept | None = None) -> Outcom
     with PRINTING:
         for line in outcome.details:
             print(f"   {line}")
-        print(f"-- {section.name}: {outcome} ({time.monotonic() - began:.1f} s)\n", flush=True)
+        print(f"-- {section.name}: {outcome} ({spent(began, outcome)})\n", flush=True)
     return kept.keep(section.name, outcome) if kept else outcome
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import xml.etree.ElementTree as xml
@@ -17,6 +18,7 @@ ALLOWED_SKIPS = (
     "this machine has a driver",
     "this machine has no IPv6 loopback",
     "this machine has no Python 3.",
+    "pip's settings of this machine allow no torch",
     "this machine can't make an older system",
     "small file systems can't be mounted here",
     "no way to give up the right to mount",
@@ -37,6 +39,7 @@ class Outcome:
     # Those of `failed` that can run by themselves: pytest's names of them, or "store_test: StoreTest.Ends".
     failed_tests: list[str] = field(default_factory=list)
     unsteady_tests: list[str] = field(default_factory=list)  # failed first, passed when run again
+    processor_seconds: float = 0  # of the programs that were run; beside others, what the clock says tells little
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
@@ -46,6 +49,7 @@ class Outcome:
             self.details + other.details,
             self.failed_tests + other.failed_tests,
             self.unsteady_tests + other.unsteady_tests,
+            self.processor_seconds + other.processor_seconds,
         )
 
     def __str__(self) -> str:
@@ -64,13 +68,51 @@ class Section:
     is_unnoticed: bool = False  # may run beside any other: nor does it leave anything where one of them looks
 
 
-def run_check(command: list[str], shown_lines: int = 40, **options) -> Outcome:
+@dataclass(frozen=True)
+class Done:
+    exit_code: int
+    printed: str  # both streams
+    processor_seconds: float  # its own and those of all children that were waited for
+
+
+def run_program(command: list[str], environment: dict[str, str] | None = None) -> Done:
+    """In the root of the sources, with nothing to read."""
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    assert process.stdout
+    with process.stdout:
+        printed = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)  # or Popen would wait for it again
+    return Done(process.returncode, printed, usage.ru_utime + usage.ru_stime)
+
+
+def tracked(*patterns: str) -> list[str]:
+    """Files git knows or would add, so that a new file is checked before it is committed."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
+    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    return sorted({name for name in names if (ROOT / name).is_file()})
+
+
+def run_check(command: list[str], shown_lines: int = 40) -> Outcome:
     """One command as one check: its output is shown only when it fails."""
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
-    if done.returncode == 0:
-        return Outcome(passed=1)
+    done = run_program(command)
+    if done.exit_code == 0:
+        return Outcome(passed=1, processor_seconds=done.processor_seconds)
     shown = " ".join(command)[:160]
-    return Outcome(failed=1, details=done.stdout.splitlines()[-shown_lines:] + [f"exit {done.returncode}: {shown}"])
+    return Outcome(
+        failed=1,
+        details=done.printed.splitlines()[-shown_lines:] + [f"exit {done.exit_code}: {shown}"],
+        processor_seconds=done.processor_seconds,
+    )
 
 
 def read_junit(paths: list[Path], leave_out: frozenset[str] = frozenset()) -> Outcome:

@@ -1,0 +1,124 @@
+"""clang-tidy: in CI over what changed since all was looked at, in --all over everything.
+
+`linted_commit` beside this file names the commit at which --all found nothing in any file. What was compiled from a
+file that differs from it, a header among them, is looked at again; where nobody can tell, everything is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from . import python_environments
+from .building import count_jobs
+from .section import ROOT, Outcome, run_check, tracked
+
+BUILD = ROOT / "build" / "dev"
+LINTED = Path(__file__).with_name("linted_commit")
+# What is said of files hangs on these too.
+RULES = (
+    "*.clang-tidy",
+    "*CMakeLists.txt",
+    "cmake/*",
+    "CMakePresets.json",
+    "tests/requirements/tools.txt",
+    "tools/suite/tidy.py",
+)
+
+
+def without_precompiled(command: str) -> str:
+    """g++'s precompiled headers, which tests and what they share are compiled with, are nothing to clang."""
+    return re.sub(r" -Winvalid-pch| -include \S*cmake_pch\.hxx", "", command)
+
+
+def files_of(compiled: str) -> list[str]:
+    """What a command compiles: one file, or a batch of them, which CMake's own file includes one after the other."""
+    if "/Unity/" not in compiled:
+        return [compiled]
+    return re.findall(r'^#include "(.+)"$', Path(compiled).read_text(), re.MULTILINE)
+
+
+def output_of(command: str) -> str:
+    words = command.split()
+    return words[words.index("-o") + 1]
+
+
+def write_database(folder: Path, in_batches: bool, of: Callable[[str], bool]) -> list[str]:
+    """A compilation database of our sources without their tests, of those objects only; the files in it.
+
+    A stand-in is compiled once per CUDA major version, and clang-tidy reads a file once per command it finds for it:
+    one of them is enough here. In batches, it reads the headers of a dozen files once: a fifth of the time, for a
+    using-declaration that only another file of the batch uses.
+    """
+    ours = {str(ROOT / name) for name in tracked("src/*.cc", "recorder/*.cc", "virtual_gpu/*.cc")}
+    entries: dict[str, dict[str, str]] = {}
+    seen: set[str] = set()
+    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+        command = without_precompiled(entry["command"])
+        own = {file for file in files_of(entry["file"]) if file in ours and not file.endswith("_test.cc")}
+        for file in [entry["file"]] if in_batches else own:
+            if own - seen and of(output_of(entry["command"])):
+                entries[file] = entry | {"file": file, "command": command.replace(entry["file"], file)}
+        seen |= own
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "compile_commands.json").write_text(json.dumps(list(entries.values())))
+    return sorted(entries)
+
+
+def run_git(*words: str) -> list[str] | None:
+    """Its lines; None: it failed, as where the history is not all here."""
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.splitlines() if done.returncode == 0 else None
+
+
+def find_changed() -> set[Path] | None:
+    """Files that differ from when all were looked at. None: nobody knows, or what is asked of them has changed."""
+    commit = LINTED.read_text().strip()
+    rules = run_git("diff", "--name-only", commit, "--", *RULES)
+    changed = run_git("diff", "--name-only", commit)
+    new = run_git("ls-files", "--others", "--exclude-standard")
+    if rules is None or changed is None or new is None or rules:
+        return None
+    return {ROOT / name for name in changed + new}
+
+
+def read_dependencies() -> dict[str, set[Path]]:
+    """What each object was compiled from, as the compiler told ninja."""
+    listed = subprocess.run(["ninja", "-C", BUILD, "-t", "deps"], capture_output=True, text=True, check=True).stdout
+    found: dict[str, set[Path]] = {}
+    for block in listed.split("\n\n"):
+        head, *lines = block.strip().splitlines() or [""]
+        found[head.partition(":")[0]] = {(BUILD / line.strip()).resolve() for line in lines}
+    return found
+
+
+def choose_objects(changed: set[Path] | None) -> Callable[[str], bool]:
+    if changed is None:
+        return lambda _object: True
+    dependencies = read_dependencies()
+    # An object that ninja knows nothing of was not built from what is here.
+    return lambda name: name not in dependencies or not changed.isdisjoint(dependencies[name])
+
+
+def check_tidy(tier: str) -> Outcome:
+    """With the cheap checks of .clang-tidy over our sources; tests are left out."""
+    program = python_environments.tool("clang-tidy")
+    database = BUILD / "tidy"
+    changed = None if tier == "all" else find_changed()
+    files = write_database(database, in_batches=tier != "all", of=choose_objects(changed))
+
+    def tidy(some: list[str]) -> Outcome:
+        return run_check([program, "--quiet", "-p", str(database), *some])
+
+    with ThreadPoolExecutor(count_jobs()) as pool:
+        results = list(pool.map(tidy, [[file] for file in files]))
+    total = Outcome(passed=1) if not any(result.failed for result in results) else Outcome(failed=1)
+    total.details = [line for result in results for line in result.details]
+    if changed is not None:
+        total.details.append(f"{len(files)} compilations that changed since {LINTED.read_text().strip()[:10]}")
+    total.processor_seconds = sum(result.processor_seconds for result in results)
+    return total
