@@ -21,6 +21,8 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_
   "${CMAKE_CURRENT_SOURCE_DIR}/report/site/assets/live.js")
 file(READ report/site/assets/site.css vramfit_site_style)
 file(READ report/site/assets/site.js vramfit_site_script)
+file(READ report/page/assets/bytes.js vramfit_page_part)
+string(APPEND vramfit_site_script "${vramfit_page_part}")
 file(READ report/site/assets/index.js vramfit_site_index_script)
 file(READ report/site/assets/live.js vramfit_site_live_script)
 configure_file(report/site/assets/assets.cc.in "${CMAKE_CURRENT_BINARY_DIR}/report_site_assets.cc" @ONLY)

@@ -217,6 +217,8 @@ class Drawing {
 
   void draw_point(int column, int row, int level, int levels, const HistoryPoint& point) {
     const auto height = [&](float share) { return std::clamp(share, 0.0f, 1.0f) * static_cast<float>(levels); };
+    // A column without a mark is a card that holds nothing; one that does not tell has a mark of its own.
+    if (!point.memory && level == 0) grid_.put(column, row, look_.unicode ? "·" : "?", Style::kDim);
     if (point.memory) {
       const float filled = height(*point.memory) - static_cast<float>(level);
       static constexpr std::array<std::string_view, 9> kParts = {"", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};

@@ -92,6 +92,27 @@ TEST(WatchDraw, the_smallest_windows_are_survived) {
   }
 }
 
+TEST(WatchDraw, a_card_that_does_not_tell_is_no_card_that_holds_nothing) {
+  auto sample = testing::busy_machine();
+  const auto graph_of = [&](const model::Reading& used, const std::string& mark) {
+    for (auto& card : sample.cards) {
+      card.used_bytes = used;
+      card.gpu_percent = model::Absence::kNotSupported;
+    }
+    WatchHistory history;
+    for (int i = 0; i < 50; ++i) history.add(sample);
+    const std::string text = joined(draw_watch(view_of(sample), history, {.graph = true}, Look(), {120, 60}));
+    const std::size_t graph = text.find("GPU 0: memory");
+    EXPECT_NE(graph, std::string::npos) << text;
+    const std::size_t last = text.find("  0%", graph);
+    const std::string row = text.substr(last, text.find('\n', last) - last);
+    return row.find(mark + mark + mark) != std::string::npos;
+  };
+  EXPECT_TRUE(graph_of(model::Absence::kLost, "·"));
+  EXPECT_FALSE(graph_of(0, "·"));
+  EXPECT_TRUE(graph_of(std::int64_t{20} << 30, "█"));
+}
+
 TEST(WatchDraw, one_look_shows_every_card_and_process) {
   const std::string text = joined(draw_all(view_of(testing::large_machine()), {.keys = false}, 80));
   EXPECT_NE(text.find("worker 7.24"), std::string::npos);

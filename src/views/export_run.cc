@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
 
 #include "history/history.h"
 #include "ingest/stored_result.h"
@@ -12,6 +13,7 @@
 
 namespace vramfit::views {
 
+using base::Bytes;
 using base::Result;
 using report::exports::Counter;
 using report::exports::ExportFacts;
@@ -119,7 +121,9 @@ Result<ExportFacts> facts_of_run(std::int64_t number) {
   facts.outcome = stored.state == model::RunState::kEnded ? stored.end.verdict : std::string(to_string(stored.state));
   std::ranges::replace(facts.outcome, '_', ' ');
   for (const model::DeviceResult& device : stored.end.devices) {
-    facts.cards.push_back({device.index, device.name, device.total, device.peaks.device});
+    const Bytes peak = device.peaks.device;
+    facts.cards.push_back(
+        {device.index, device.name, device.total, peak.count() > 0 ? std::optional(peak) : std::nullopt});
   }
   if (stored.end.result.empty()) return facts;
   if (stored.start.verb == "sweep") {

@@ -112,7 +112,7 @@ const follow = async () => {
     for (const run of now.running) {
       const cell = table.querySelector(`tr[data-run="${run.number}"][data-state=running] .peak`);
       if (!cell || run.used_bytes === null) continue;
-      cell.textContent = `${size(run.used_bytes)} now, ${size(run.peak_bytes)}`;
+      cell.textContent = `${bytesText(run.used_bytes)} now, ${bytesText(run.peak_bytes)}`;
       cell.dataset.value = String(run.peak_bytes);
     }
     say(now.running.length ? `${now.running.length} running` : "");
