@@ -3,7 +3,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_
   "${CMAKE_CURRENT_SOURCE_DIR}/report/page/assets/page.js")
 file(READ report/page/assets/page.css vramfit_page_style)
 file(READ report/page/assets/page.js vramfit_page_script)
-foreach(part bytes flame zoom trace_data trace_time trace_map trace_card run_flame overlay modules)
+foreach(part bytes flame zoom trace_data trace_time trace_stack trace_search trace_map trace_card run_flame overlay modules)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
     "${CMAKE_CURRENT_SOURCE_DIR}/report/page/assets/${part}.js")
   file(READ "report/page/assets/${part}.js" vramfit_page_part)
