@@ -113,6 +113,24 @@ TEST(WatchDraw, a_card_that_does_not_tell_is_no_card_that_holds_nothing) {
   EXPECT_TRUE(graph_of(std::int64_t{20} << 30, "█"));
 }
 
+TEST(WatchDraw, graphs_stand_beside_each_other_where_there_is_room) {
+  const auto sample = testing::busy_machine();
+  const auto titles_in_a_row = [&](int columns) {
+    std::istringstream lines(joined(draw_watch(view_of(sample), some_history(sample, 300), {}, Look(), {columns, 60})));
+    int most = 0;
+    for (std::string line; std::getline(lines, line);) {
+      int titles = 0;
+      for (std::size_t at = line.find(": memory "); at != std::string::npos; at = line.find(": memory ", at + 1))
+        ++titles;
+      most = std::max(most, titles);
+    }
+    return most;
+  };
+  EXPECT_EQ(titles_in_a_row(120), 1);
+  EXPECT_EQ(titles_in_a_row(160), 2);
+  EXPECT_EQ(titles_in_a_row(400), 3) << "as many as there are cards that answer";
+}
+
 TEST(WatchDraw, one_look_shows_every_card_and_process) {
   const std::string text = joined(draw_all(view_of(testing::large_machine()), {.keys = false}, 80));
   EXPECT_NE(text.find("worker 7.24"), std::string::npos);
