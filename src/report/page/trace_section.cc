@@ -202,12 +202,14 @@ std::string time_figure(const CardTrace& card, const std::string& title) {
 std::string stack_figure(const CardTrace& card, const std::string& title, int level) {
   std::string html = "<div class=\"trace-scripted\" hidden>\n" + heading(level, "Every tensor over time");
   html += fmt::format("<figure class=\"trace-stack\"><figcaption>{}</figcaption>\n", escape(title));
-  html +=
+  html += fmt::format(
       "<p class=\"muted\">In the order in which they came, the first lowest; the lines that hold the most have the "
       "colours of the map below. Drag to zoom "
       "in, double-click for the whole; a click tells a tensor's stack and life.</p>\n"
-      "<form class=\"stack-search\" role=\"search\"><label>Find <input type=\"search\" autocomplete=\"off\" "
-      "placeholder=\"conv forward >16MiB\"></label> <output></output></form>\n";
+      "<form class=\"stack-search\" role=\"search\" aria-label=\"{}\"><label>Find <input type=\"search\" "
+      "autocomplete=\"off\" "
+      "placeholder=\"conv forward >16MiB\"></label> <output></output></form>\n",
+      escape("Find tensors: " + title));
   html += zoom_buttons("The span of events shown", "");
   html += fmt::format(
       "<div class=\"view\" role=\"application\" tabindex=\"0\" aria-label=\"{}. Left and right: the instant; up and "
