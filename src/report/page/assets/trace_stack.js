@@ -7,7 +7,7 @@
 //         |__B__|___D_____      when B is freed, D comes down
 //         |______A________
 //         +----------------> events
-const STACK = { height: 380, left: 70, right: 12, top: 12, bottom: 28, most: 1500, least: 0.7 };
+const STACK = { height: 380, left: 70, right: 12, top: 12, bottom: 28, most: 1500, least: 0.4 };
 
 // The stops that are drawn: all in sight, or the fullest of each point of the picture.
 function stopsInSight(card, span, width) {
