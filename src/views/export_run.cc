@@ -38,7 +38,7 @@ void add_counters(ExportFacts& facts, const model::RunResult& result) {
       const std::int64_t at_ns = points[i].at_ns - first_ns;
       allocated.points.push_back({at_ns, points[i].allocated});
       reserved.points.push_back({at_ns, points[i].reserved});
-      if (points[i].used) used.points.push_back({at_ns, *points[i].used});
+      used.points.push_back({at_ns, points[i].used});
       if (!points[i].mark.empty()) facts.marks.push_back({points[i].mark, "mark", device.index, at_ns});
       if (i == 0 || points[i].phase != points[i - 1].phase) {
         if (i > 0) facts.slices.back().to_ns = at_ns;
@@ -48,7 +48,8 @@ void add_counters(ExportFacts& facts, const model::RunResult& result) {
     if (!points.empty()) facts.slices.back().to_ns = points.back().at_ns - first_ns;
     facts.counters.push_back(std::move(allocated));
     facts.counters.push_back(std::move(reserved));
-    if (!used.points.empty()) facts.counters.push_back(std::move(used));  // older runs kept none
+    const bool has_used = std::ranges::any_of(used.points, [](const auto& point) { return point.value.has_value(); });
+    if (has_used) facts.counters.push_back(std::move(used));  // older runs kept none
   }
 }
 
