@@ -47,6 +47,8 @@ const acts = {
   // Of each drawn part its box within the picture: [left, top, right, bottom].
   boxes: (selector) =>
     page.locator(selector).evaluateAll((all) => all.map((one) => one.getBBox()).map((box) => [box.x, box.y, box.x + box.width, box.y + box.height])),
+  // How much larger or smaller a part is drawn than it is made.
+  scales: (selector) => page.locator(selector).evaluateAll((all) => all.map((one) => one.getScreenCTM().a)),
   sideways: () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
   screenshot: (path) => page.screenshot({ path, fullPage: true }).then(() => path),
 };

@@ -129,3 +129,21 @@ def test_several_runs_lie_over_each_other_in_one_chart(product: Product, package
     assert {"0 B", "1 GiB", "4 GiB"} <= set(sizes)
     assert told.endswith(" s: run 1: 3.91 GiB, run 2: 3.91 GiB, run 3: 3.91 GiB")
     assert sideways <= 0
+
+
+@pytest.mark.parametrize(("width", "slim"), [(390, 1), (800, 0), (1280, 0), (2560, 0)])
+def test_a_timeline_is_legible_on_a_telephone_and_reads_out_there_too(
+    product: Product, packages: Path, width: int, slim: int
+) -> None:
+    page = write_page(product, "1")
+    chart = f"figure.timeline svg.chart{'.slim' if slim else ':not(.slim)'}"
+    steps = [["count", "figure.timeline svg.chart.slim:visible"], ["count", "figure.timeline svg.chart:visible"]]
+    steps += [["point_at", [chart, [0.9, 0.5]]], ["text", "figure.timeline output"], ["scales", f"{chart} text"]]
+    steps += [["sideways"]]
+    seen = ask(packages, "drive_charts.mjs", {"page": str(page), "width": width, "steps": steps})
+    assert seen["said"] == []
+    slim_ones, all_ones, _, told, scales, sideways = seen["answers"]
+    assert (slim_ones, all_ones) == (slim, 1)
+    assert told.startswith("2."), told
+    assert min(scales) >= 0.75, "letters are not much smaller than elsewhere"
+    assert sideways <= 0

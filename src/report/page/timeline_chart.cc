@@ -15,15 +15,13 @@ using base::Bytes;
 namespace {
 
 // The picture's own units; the page scales it.
-constexpr double kTimelineWidth = 960, kTimelineHeight = 320;
+constexpr double kTimelineWidth = 960, kTimelineSlimWidth = 370, kTimelineHeight = 320;
 constexpr double kTimelineLeft = 76, kTimelineRight = 20, kTimelineTop = 30, kTimelineBottom = 44;
 
 struct TimelineScale {
-  double from_seconds = 0, to_seconds = 1, most_bytes = 1;
-  double x(double seconds) const {
-    return kTimelineLeft +
-           (kTimelineWidth - kTimelineLeft - kTimelineRight) * (seconds - from_seconds) / (to_seconds - from_seconds);
-  }
+  double width = kTimelineWidth, to_seconds = 1, most_bytes = 1;
+  double right() const { return width - kTimelineRight; }
+  double x(double seconds) const { return kTimelineLeft + (right() - kTimelineLeft) * seconds / to_seconds; }
   double y(Bytes bytes) const {
     return kTimelineHeight - kTimelineBottom -
            (kTimelineHeight - kTimelineTop - kTimelineBottom) * static_cast<double>(bytes.count()) / most_bytes;
@@ -79,8 +77,7 @@ std::string draw_phases(const std::vector<LevelPoint>& points, const TimelineSca
     std::size_t end = i;
     while (end < points.size() && points[end].phase == points[i].phase) ++end;
     const double from = scale.x(seconds_of(points[i], points.front()));
-    const double to =
-        end < points.size() ? scale.x(seconds_of(points[end], points.front())) : kTimelineWidth - kTimelineRight;
+    const double to = end < points.size() ? scale.x(seconds_of(points[end], points.front())) : scale.right();
     svg +=
         fmt::format("<rect class=\"phase phase-{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>\n", band % 2,
                     from, kTimelineTop, std::max(0.0, to - from), kTimelineHeight - kTimelineTop - kTimelineBottom);
@@ -97,11 +94,11 @@ std::string draw_axes(const TimelineScale& scale, const std::vector<Bytes>& tick
   std::string svg;
   for (const Bytes tick : ticks) {
     svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kTimelineLeft,
-                       kTimelineWidth - kTimelineRight, scale.y(tick), scale.y(tick));
+                       scale.right(), scale.y(tick), scale.y(tick));
     svg += fmt::format("<text class=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kTimelineLeft - 8, scale.y(tick) + 4,
                        tick_text(tick));
   }
-  for (const double tick : round_ticks(scale.to_seconds, 8)) {
+  for (const double tick : round_ticks(scale.to_seconds, scale.width < kTimelineWidth ? 4 : 8)) {
     if (tick > scale.to_seconds) break;
     svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{}\">{:.4g} s</text>\n", scale.x(tick),
                        kTimelineHeight - kTimelineBottom + 20, tick);
@@ -127,8 +124,7 @@ std::string draw_limit(Bytes limit, const TimelineScale& scale) {
   return fmt::format(
       "<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"end strong\" x=\"{}\" "
       "y=\"{:.1f}\">the card's memory: {}</text>\n",
-      kTimelineLeft, kTimelineWidth - kTimelineRight, y, y, kTimelineWidth - kTimelineRight - 4, y + 15,
-      to_string(limit));
+      kTimelineLeft, scale.right(), y, y, scale.right() - 4, y + 15, to_string(limit));
 }
 
 std::string size_text(const std::optional<Bytes>& bytes) { return bytes ? to_string(*bytes) : "unknown"; }
@@ -191,6 +187,20 @@ std::string cursor_control(std::size_t points, const std::string& title) {
       points - 1, escape(title));
 }
 
+// page.js moves the cursors of both pictures: it goes from `data-left` to `data-right`.
+std::string picture(const std::vector<LevelPoint>& points, Bytes total, const std::vector<Bytes>& ticks,
+                    const TimelineScale& scale, const std::string& title) {
+  std::string svg = fmt::format(
+      "<svg class=\"chart{}\" viewBox=\"0 0 {} {}\" data-left=\"{}\" data-right=\"{}\" role=\"img\" aria-label=\"{}: "
+      "memory over {:.1f} seconds. The table below holds the numbers.\">\n",
+      scale.width < kTimelineWidth ? " slim" : "", scale.width, kTimelineHeight, kTimelineLeft, scale.right(),
+      escape(title), scale.to_seconds);
+  svg += draw_phases(points, scale) + draw_axes(scale, ticks) + draw_levels(points, scale);
+  svg += draw_limit(total, scale) + draw_marks(points, scale);
+  return svg + fmt::format("<line class=\"cursor\" x1=\"0\" x2=\"0\" y1=\"{}\" y2=\"{}\"/>\n</svg>", kTimelineTop,
+                           kTimelineHeight - kTimelineBottom);
+}
+
 }  // namespace
 
 std::string timeline_chart(std::vector<LevelPoint> points, Bytes total, const std::string& title) {
@@ -199,18 +209,15 @@ std::string timeline_chart(std::vector<LevelPoint> points, Bytes total, const st
                          is_known(points, &LevelPoint::used);
   if (points.size() < 2 || !has_level) return "";
   const std::vector<Bytes> ticks = byte_ticks(most_of(points, total), 5);
-  const TimelineScale scale{0, std::max(1e-9, seconds_of(points.back(), points.front())),
-                            static_cast<double>(ticks.back().count())};
+  TimelineScale scale{kTimelineWidth, std::max(1e-9, seconds_of(points.back(), points.front())),
+                      static_cast<double>(ticks.back().count())};
   std::string html = fmt::format(
       "<figure class=\"timeline\"><figcaption>{0}</figcaption>\n{1}<div class=\"scroll\" tabindex=\"0\" "
-      "role=\"group\" aria-label=\"{0}\"><svg class=\"chart\" viewBox=\"0 0 {2} {3}\" role=\"img\" "
-      "aria-label=\"{0}: memory over {4:.1f} seconds. The table below holds the numbers.\">\n",
-      escape(title), legend(points), kTimelineWidth, kTimelineHeight, scale.to_seconds);
-  html += draw_phases(points, scale) + draw_axes(scale, ticks) + draw_levels(points, scale);
-  html += draw_limit(total, scale) + draw_marks(points, scale);
-  html += fmt::format("<line class=\"cursor\" x1=\"0\" x2=\"0\" y1=\"{}\" y2=\"{}\"/>\n</svg></div>\n", kTimelineTop,
-                      kTimelineHeight - kTimelineBottom);
-  return html + cursor_control(points.size(), title) + data_table(points, scale, title) + "</figure>\n";
+      "role=\"group\" aria-label=\"{0}\">{2}</div>\n",
+      escape(title), legend(points), picture(points, total, ticks, scale, title));
+  const std::string numbers = cursor_control(points.size(), title) + data_table(points, scale, title);
+  scale.width = kTimelineSlimWidth;
+  return html + picture(points, total, ticks, scale, title) + "\n" + numbers + "</figure>\n";
 }
 
 std::string timeline_chart(const model::RunResult& result, const model::DeviceResult& device,

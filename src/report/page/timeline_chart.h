@@ -28,7 +28,8 @@ struct LevelPoint {
 };
 
 // Empty where there are fewer than two points, or no level in any. `total` is the card's memory (0: not known).
-// `title` heads picture and table, plain text.
+// `title` heads picture and table, plain text. There are two pictures: a slim one is for telephones, where letters of
+// the wide one would be too small to read; page.css shows either.
 std::string timeline_chart(std::vector<LevelPoint> points, base::Bytes total, const std::string& title);
 
 // Empty where the run has no points of that card.
