@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "history/history.h"
+#include "history/run_groups.h"
 #include "report/site/assets.h"
 #include "report/site/index_page.h"
 #include "report/site/live_json.h"
@@ -89,6 +90,19 @@ std::optional<std::pair<std::int64_t, std::string_view>> parse_run_path(std::str
   return std::pair(*number, path.substr(slash));
 }
 
+// Runs that the filter leaves out stay in the peaks of their script.
+void keep_matching(report::site::IndexFacts& facts, std::string text) {
+  facts.text = std::move(text);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < facts.runs.size(); ++i) {
+    if (!report::site::matches(facts.runs[i], facts.text)) continue;
+    if (kept != i) facts.runs[kept] = std::move(facts.runs[i]);
+    facts.peaks.series_of[kept++] = facts.peaks.series_of[i];
+  }
+  facts.runs.resize(kept);
+  facts.peaks.series_of.resize(kept);
+}
+
 std::unexpected<base::Error> no_page() { return base::fail(base::ErrorCode::kNotFound, "there is no such page"); }
 
 }  // namespace
@@ -110,7 +124,11 @@ Result<Page> HistorySite::index(std::string_view query) const {
   if (!history) return std::unexpected(history.error());
   report::site::IndexFacts facts{.version = options_.version};
   model::RunFilter filter{.most = kListed + 1, .with_trials = false};
-  if (const auto all = query_values(query, "all"); !all.empty()) filter.most = 0;
+  facts.has_all = !query_values(query, "all").empty();
+  if (facts.has_all) filter.most = 0;
+  if (auto words = query_values(query, "group"); !words.empty()) facts.group_by = std::move(words.front());
+  const auto group_by = history::parse_group_by(facts.group_by);
+  if (!group_by) return no_page();
   if (const auto of = query_values(query, "of"); !of.empty()) {
     facts.parent = parse_number(of.front());
     if (!facts.parent) return no_page();
@@ -127,10 +145,9 @@ Result<Page> HistorySite::index(std::string_view query) const {
     facts.runs.resize(kListed);
     facts.most = kListed;
   }
-  if (auto texts = query_values(query, "q"); !texts.empty()) {
-    facts.text = std::move(texts.front());
-    std::erase_if(facts.runs, [&](const auto& run) { return !report::site::matches(run, facts.text); });
-  }
+  facts.peaks = history::peaks_by_script(facts.runs);
+  if (auto texts = query_values(query, "q"); !texts.empty()) keep_matching(facts, std::move(texts.front()));
+  facts.groups = history::group_runs(facts.runs, *group_by);
   return html_page(report::site::index_page(facts));
 }
 

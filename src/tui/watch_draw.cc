@@ -15,7 +15,7 @@ namespace vramfit::tui {
 namespace {
 
 constexpr int kNarrowScreen = 60, kWideScreen = 110;
-constexpr int kGraphRows = 6, kLeastProcessRows = 4, kTorchIndent = 8;
+constexpr int kGraphRows = 6, kGraphColumns = 80, kGraphGap = 2, kLeastProcessRows = 4, kTorchIndent = 8;
 
 Style style_of(Level level) {
   return level == Level::kBad ? Style::kBad : level == Level::kNote ? Style::kWarn : Style::kDim;
@@ -185,38 +185,46 @@ class Drawing {
   }
 
   // ── history ────────────────────────────────────────────────────────────
+  // Beside each other where the screen is wide enough for several.
   void draw_graph(int bottom) {
-    if (!state_.graph || !look_.keys || view_.cards.empty() || is_narrow()) return;
-    int room = bottom - row_ - wanted_process_rows();
+    if (!state_.graph || !look_.keys || is_narrow()) return;
+    std::vector<const CardView*> cards;
     for (const CardView& card : view_.cards) {
-      if (card.is_slice || card.is_lost) continue;
-      if (room < kGraphRows) return;
-      draw_one_graph(card);
-      room -= kGraphRows;
+      if (!card.is_slice && !card.is_lost) cards.push_back(&card);
+    }
+    if (cards.empty()) return;
+    const int across = std::clamp(width_ / kGraphColumns, 1, static_cast<int>(cards.size()));
+    const int columns = (width_ - (across - 1) * kGraphGap) / across;
+    int room = bottom - row_ - wanted_process_rows();
+    for (std::size_t i = 0; i < cards.size() && room >= kGraphRows; room -= kGraphRows) {
+      for (int place = 0; place < across && i < cards.size(); ++place, ++i) {
+        draw_one_graph(*cards[i], place * (columns + kGraphGap), columns);
+      }
+      row_ += kGraphRows;
     }
   }
 
   // Memory in blocks; how busy the card was is the line of dots above or on them.
-  void draw_one_graph(const CardView& card) {
+  void draw_one_graph(const CardView& card, int left, int width) {
     constexpr int kAxis = 5, kLevels = kGraphRows - 1;
-    const int columns = width_ - kAxis;
-    const auto points = history_.last(card.uuid, columns, state_.stride);
-    const double seconds = look_.interval_seconds * state_.stride * columns;
-    line(fmt::format("GPU {}: memory {}  busy {}  last {}", card.index, look_.unicode ? "█" : "#",
-                     look_.unicode ? "•" : "*", report::to_age(std::lround(seconds))),
-         Style::kDim);
-    const int first = width_ - static_cast<int>(points.size());
+    const auto points = history_.last(card.uuid, width - kAxis, state_.stride);
+    const double seconds = look_.interval_seconds * state_.stride * (width - kAxis);
+    const std::string title = fmt::format("GPU {}: memory {}  busy {}  last {}", card.index, look_.unicode ? "█" : "#",
+                                          look_.unicode ? "•" : "*", report::to_age(std::lround(seconds)));
+    grid_.put(left, row_, fit(title, width, mark()), Style::kDim);
+    const int first = left + width - static_cast<int>(points.size());
     for (int level = 0; level < kLevels; ++level) {
-      const int row = row_ + level;
-      grid_.put(0, row, level == 0 ? "100%" : level == kLevels - 1 ? "  0%" : "", Style::kDim);
+      const int row = row_ + 1 + level;
+      grid_.put(left, row, level == 0 ? "100%" : level == kLevels - 1 ? "  0%" : "", Style::kDim);
       for (std::size_t i = 0; i < points.size(); ++i)
         draw_point(first + static_cast<int>(i), row, kLevels - 1 - level, kLevels, points[i]);
     }
-    row_ += kLevels;
   }
 
   void draw_point(int column, int row, int level, int levels, const HistoryPoint& point) {
     const auto height = [&](float share) { return std::clamp(share, 0.0f, 1.0f) * static_cast<float>(levels); };
+    // A column without a mark is a card that holds nothing; one that does not tell has a mark of its own.
+    if (!point.memory && level == 0) grid_.put(column, row, look_.unicode ? "·" : "?", Style::kDim);
     if (point.memory) {
       const float filled = height(*point.memory) - static_cast<float>(level);
       static constexpr std::array<std::string_view, 9> kParts = {"", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};

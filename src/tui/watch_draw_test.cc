@@ -92,6 +92,45 @@ TEST(WatchDraw, the_smallest_windows_are_survived) {
   }
 }
 
+TEST(WatchDraw, a_card_that_does_not_tell_is_no_card_that_holds_nothing) {
+  auto sample = testing::busy_machine();
+  const auto graph_of = [&](const model::Reading& used, const std::string& mark) {
+    for (auto& card : sample.cards) {
+      card.used_bytes = used;
+      card.gpu_percent = model::Absence::kNotSupported;
+    }
+    WatchHistory history;
+    for (int i = 0; i < 50; ++i) history.add(sample);
+    const std::string text = joined(draw_watch(view_of(sample), history, {.graph = true}, Look(), {120, 60}));
+    const std::size_t graph = text.find("GPU 0: memory");
+    EXPECT_NE(graph, std::string::npos) << text;
+    const std::size_t last = text.find("  0%", graph);
+    const std::string row = text.substr(last, text.find('\n', last) - last);
+    return row.find(mark + mark + mark) != std::string::npos;
+  };
+  EXPECT_TRUE(graph_of(model::Absence::kLost, "·"));
+  EXPECT_FALSE(graph_of(0, "·"));
+  EXPECT_TRUE(graph_of(std::int64_t{20} << 30, "█"));
+}
+
+TEST(WatchDraw, graphs_stand_beside_each_other_where_there_is_room) {
+  const auto sample = testing::busy_machine();
+  const auto titles_in_a_row = [&](int columns) {
+    std::istringstream lines(joined(draw_watch(view_of(sample), some_history(sample, 300), {}, Look(), {columns, 60})));
+    int most = 0;
+    for (std::string line; std::getline(lines, line);) {
+      int titles = 0;
+      for (std::size_t at = line.find(": memory "); at != std::string::npos; at = line.find(": memory ", at + 1))
+        ++titles;
+      most = std::max(most, titles);
+    }
+    return most;
+  };
+  EXPECT_EQ(titles_in_a_row(120), 1);
+  EXPECT_EQ(titles_in_a_row(160), 2);
+  EXPECT_EQ(titles_in_a_row(400), 3) << "as many as there are cards that answer";
+}
+
 TEST(WatchDraw, one_look_shows_every_card_and_process) {
   const std::string text = joined(draw_all(view_of(testing::large_machine()), {.keys = false}, 80));
   EXPECT_NE(text.find("worker 7.24"), std::string::npos);

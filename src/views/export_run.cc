@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
 
 #include "history/history.h"
 #include "ingest/stored_result.h"
@@ -12,6 +13,7 @@
 
 namespace vramfit::views {
 
+using base::Bytes;
 using base::Result;
 using report::exports::Counter;
 using report::exports::ExportFacts;
@@ -36,7 +38,7 @@ void add_counters(ExportFacts& facts, const model::RunResult& result) {
       const std::int64_t at_ns = points[i].at_ns - first_ns;
       allocated.points.push_back({at_ns, points[i].allocated});
       reserved.points.push_back({at_ns, points[i].reserved});
-      if (points[i].used) used.points.push_back({at_ns, *points[i].used});
+      used.points.push_back({at_ns, points[i].used});
       if (!points[i].mark.empty()) facts.marks.push_back({points[i].mark, "mark", device.index, at_ns});
       if (i == 0 || points[i].phase != points[i - 1].phase) {
         if (i > 0) facts.slices.back().to_ns = at_ns;
@@ -46,7 +48,8 @@ void add_counters(ExportFacts& facts, const model::RunResult& result) {
     if (!points.empty()) facts.slices.back().to_ns = points.back().at_ns - first_ns;
     facts.counters.push_back(std::move(allocated));
     facts.counters.push_back(std::move(reserved));
-    if (!used.points.empty()) facts.counters.push_back(std::move(used));  // older runs kept none
+    const bool has_used = std::ranges::any_of(used.points, [](const auto& point) { return point.value.has_value(); });
+    if (has_used) facts.counters.push_back(std::move(used));  // older runs kept none
   }
 }
 
@@ -119,7 +122,9 @@ Result<ExportFacts> facts_of_run(std::int64_t number) {
   facts.outcome = stored.state == model::RunState::kEnded ? stored.end.verdict : std::string(to_string(stored.state));
   std::ranges::replace(facts.outcome, '_', ' ');
   for (const model::DeviceResult& device : stored.end.devices) {
-    facts.cards.push_back({device.index, device.name, device.total, device.peaks.device});
+    const Bytes peak = device.peaks.device;
+    facts.cards.push_back(
+        {device.index, device.name, device.total, peak.count() > 0 ? std::optional(peak) : std::nullopt});
   }
   if (stored.end.result.empty()) return facts;
   if (stored.start.verb == "sweep") {

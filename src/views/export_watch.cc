@@ -46,19 +46,20 @@ class WatchExport {
       if (!card.used_bytes) continue;
       const Bytes used(*card.used_bytes);
       auto& known = facts_.cards[static_cast<std::size_t>(device)];
-      known.peak = std::max({known.peak, used, Bytes(card.peak_used_bytes.value_or(0))});
+      known.peak = std::max({known.peak.value_or(Bytes()), used, Bytes(card.peak_used_bytes.value_or(0))});
       point("device", device, at_ns, used);
       const TorchUse torch = torch_use(sample, card.uuid);
       if (torch.allocated) point("allocated", device, at_ns, *torch.allocated);
       if (torch.reserved) point("reserved", device, at_ns, *torch.reserved);
     }
+    end_what_was_not_told(at_ns);
   }
 
  private:
   // Cards are numbered as they first appear: their own index may change when one falls off the bus.
   int device_of(const model::CardReading& card) {
     const auto [found, is_new] = devices_.try_emplace(card.uuid + card.session, static_cast<int>(devices_.size()));
-    if (is_new) facts_.cards.push_back({found->second, card.name, Bytes(card.total_bytes.value_or(0)), Bytes()});
+    if (is_new) facts_.cards.push_back({found->second, card.name, Bytes(card.total_bytes.value_or(0)), {}});
     return found->second;
   }
 
@@ -66,6 +67,14 @@ class WatchExport {
     const auto [found, is_new] = counters_.try_emplace({device, name}, facts_.counters.size());
     if (is_new) facts_.counters.push_back(Counter{name, device, {}});
     facts_.counters[found->second].points.push_back({at_ns, value});
+  }
+
+  // A value holds until the next point: what this sample does not tell is not known from here on.
+  void end_what_was_not_told(std::int64_t at_ns) {
+    for (Counter& counter : facts_.counters) {
+      const auto& last = counter.points.back();
+      if (last.at_ns < at_ns && last.value) counter.points.push_back({at_ns, std::nullopt});
+    }
   }
 
   ExportFacts& facts_;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 import xml.etree.ElementTree
 from pathlib import Path
@@ -156,6 +157,23 @@ def test_hostile_texts_stay_text(product: Product) -> None:
     xml.etree.ElementTree.fromstring((product.folder / "run.svg").read_text())
     rows = list(csv.reader(io.StringIO((product.folder / "run.csv").read_text())))
     assert {len(row) for row in rows} == {8}
+
+
+def test_where_a_run_knew_nothing_of_the_card_its_line_has_a_gap(product: Product) -> None:
+    file = product.folder / "history.json"
+    write_history(file)
+    exported = json.loads(file.read_text())
+    result = json.loads(exported["runs"][0]["result"])
+    for place, point in enumerate(result["timeline"]):
+        point["used_bytes"] = None if 20 <= place < 30 else point["reserved_bytes"] + 120 * MIB
+    exported["runs"][0]["result"] = json.dumps(result)
+    file.write_text(json.dumps(exported))
+    assert product.call("runs", "--import", str(file)).exit_code == 0
+    svg = export(product, "1", "--to", "svg", "-o", "-").stdout
+    line = re.findall(r'<path class="used" d="([^"]*)"', svg)[-1]
+    assert line.count("M") == 2
+    rows = list(csv.DictReader(io.StringIO(export(product, "1", "--to", "csv", "-o", "-").stdout)))
+    assert [place for place, row in enumerate(rows) if row["device_bytes"] == ""] == list(range(20, 30))
 
 
 def test_points_are_thinned_to_what_was_asked_for(history: Product) -> None:

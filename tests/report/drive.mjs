@@ -56,7 +56,7 @@ if (await slider.count()) {
   moved = { before, after, last: await output.textContent(), place: Number(place) };
 }
 let pointed = null;
-const chart = page.locator("figure.timeline svg.chart").first();
+const chart = page.locator("figure.timeline svg.chart:visible").first();
 if (await chart.count()) {
   await chart.scrollIntoViewIfNeeded();
   const box = await chart.boundingBox();

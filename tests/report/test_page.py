@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from chromium import check_is_whole, drive
+from chromium import ask, check_is_whole, drive
 from product import Product
 from stored_runs import HOSTILE, write_history
 
@@ -110,3 +110,40 @@ def test_a_run_that_is_not_there_is_an_error_and_writes_nothing(product: Product
     assert finished.exit_code == 2
     assert "77" in finished.stderr
     assert not (product.folder / "none.html").exists()
+
+
+def test_several_runs_lie_over_each_other_in_one_chart(product: Product, packages: Path) -> None:
+    page = write_page(product, "1", "2", "3")
+    view = "figure.overlay .view"
+    steps = [
+        ["count", f"{view} path.run-line"],
+        ["texts", "figure.overlay select option"],
+        ["texts", f"{view} text.end"],
+    ]
+    steps += [["point_at", [view, [0.9, 0.5]]], ["text", "figure.overlay .told"], ["sideways"]]
+    seen = ask(packages, "drive_charts.mjs", {"page": str(page), "width": 390, "steps": steps})
+    assert seen["said"] == []
+    lines, measures, sizes, _, told, sideways = seen["answers"]
+    assert lines == 3
+    assert measures == ["reserved by PyTorch", "allocated: tensors"], "nothing told of the whole card"
+    assert {"0 B", "1 GiB", "4 GiB"} <= set(sizes)
+    assert told.endswith(" s: run 1: 3.91 GiB, run 2: 3.91 GiB, run 3: 3.91 GiB")
+    assert sideways <= 0
+
+
+@pytest.mark.parametrize(("width", "slim"), [(390, 1), (800, 0), (1280, 0), (2560, 0)])
+def test_a_timeline_is_legible_on_a_telephone_and_reads_out_there_too(
+    product: Product, packages: Path, width: int, slim: int
+) -> None:
+    page = write_page(product, "1")
+    chart = f"figure.timeline svg.chart{'.slim' if slim else ':not(.slim)'}"
+    steps = [["count", "figure.timeline svg.chart.slim:visible"], ["count", "figure.timeline svg.chart:visible"]]
+    steps += [["point_at", [chart, [0.9, 0.5]]], ["text", "figure.timeline output"], ["scales", f"{chart} text"]]
+    steps += [["sideways"]]
+    seen = ask(packages, "drive_charts.mjs", {"page": str(page), "width": width, "steps": steps})
+    assert seen["said"] == []
+    slim_ones, all_ones, _, told, scales, sideways = seen["answers"]
+    assert (slim_ones, all_ones) == (slim, 1)
+    assert told.startswith("2."), told
+    assert min(scales) >= 0.75, "letters are not much smaller than elsewhere"
+    assert sideways <= 0

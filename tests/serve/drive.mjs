@@ -30,8 +30,14 @@ page.on("request", (request) => {
 
 const shown = () =>
   page.evaluate(() =>
-    [...document.querySelectorAll("table.index tbody tr")].filter((row) => !row.hidden).map((row) => row.dataset.run),
+    [...document.querySelectorAll("table.index tbody tr")].filter((row) => row.dataset.run && !row.hidden).map((row) => row.dataset.run),
   );
+const at = async (selector, [x, y]) => {
+  const part = page.locator(selector).first();
+  await part.scrollIntoViewIfNeeded();
+  const box = await part.boundingBox();
+  return [box.x + box.width * x, box.y + box.height * y];
+};
 const acts = {
   open: (path) => page.goto(question.address + path),
   press: (key) => page.keyboard.press(key),
@@ -59,6 +65,31 @@ const acts = {
           .then((answer) => answer.text())
           .catch((error) => `refused: ${error.message}`),
       url,
+    ),
+  texts: (selector) => page.locator(selector).allTextContents(),
+  focus: (selector) => page.locator(selector).first().focus(),
+  choose: ([selector, value]) => page.locator(selector).first().selectOption(value).then(() => null),
+  // Places are shares of the part's own box.
+  point: async ([selector, place]) => page.mouse.move(...(await at(selector, place))),
+  drag: async ([selector, from, to]) => {
+    await page.mouse.move(...(await at(selector, from)));
+    await page.mouse.down();
+    await page.mouse.move(...(await at(selector, to)), { steps: 5 });
+    await page.mouse.up();
+  },
+  // What is drawn is drawn.
+  settle: () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))).then(() => null),
+  // Parts in sight that lie outside of the window, or hold more than they show.
+  cut: (selector) =>
+    page.locator(selector).evaluateAll((all) =>
+      all
+        .filter((part) => part.getClientRects().length > 0 && !part.querySelector(":scope > .unseen"))
+        .filter((part) => {
+          const box = part.getBoundingClientRect();
+          return box.left < 0 || box.right > document.documentElement.clientWidth + 1 || part.scrollWidth > part.clientWidth + 1;
+        })
+        .filter((part) => getComputedStyle(part).display !== "inline")
+        .map((part) => part.outerHTML.slice(0, 160)),
     ),
   screenshot: (path) => page.screenshot({ path, fullPage: true }).then(() => path),
   axe: async () => {

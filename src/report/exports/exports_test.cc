@@ -96,6 +96,44 @@ TEST(Exports, a_level_holds_until_its_next_point) {
   }
 }
 
+// "M1 2H3V4H5": the stretches of a curve, and how far each reaches.
+std::vector<std::string> stretches_of(const std::string& svg, const std::string& css_class) {
+  const std::string begins = "<path class=\"" + css_class + "\" d=\"";
+  const std::size_t begin = svg.find(begins, svg.find("<rect class=\"phase"));
+  if (begin == std::string::npos) return {};
+  const std::size_t from = begin + begins.size();
+  std::vector<std::string> found;
+  for (const char letter : svg.substr(from, svg.find('"', from) - from)) {
+    if (letter == 'M') found.emplace_back();
+    found.back() += letter;
+  }
+  return found;
+}
+
+//  allocated  __      ____     not known between the first point and the last but one: nothing is drawn there
+TEST(Exports, what_is_not_known_is_a_gap_and_never_a_line_at_nothing) {
+  ExportFacts facts = sample();
+  facts.counters = {{"allocated", 0, {{0, Bytes::gib(1)}, {1'000, std::nullopt}, {2'000, Bytes::gib(1)}}},
+                    {"device", 0, {{0, Bytes::gib(2)}, {3'000, Bytes::gib(2)}}}};
+  const std::string svg = charts_to_svg({facts});
+  const auto known = stretches_of(svg, "allocated");
+  ASSERT_EQ(known.size(), 2u);
+  EXPECT_NE(known[0].find('H'), std::string::npos) << "it lasts until it is not known any more";
+  for (const std::string& one : known)
+    EXPECT_EQ(one.find("276.0"), std::string::npos) << "the axis' own height: " << one;
+  EXPECT_EQ(stretches_of(svg, "reserved").size(), 0u) << "nothing told of it";
+  EXPECT_EQ(stretches_of(svg, "used").size(), 1u);
+  EXPECT_EQ(svg.find("reserved by PyTorch"), std::string::npos);
+}
+
+TEST(Exports, a_peak_that_is_not_known_has_no_bar) {
+  ExportFacts unknown = sample();
+  unknown.cards[0].peak = std::nullopt;
+  const std::string svg = charts_to_svg({sample(), unknown});
+  EXPECT_NE(svg.find("peak not known"), std::string::npos);
+  EXPECT_EQ(svg.find("<rect class=\"bar\""), svg.rfind("<rect class=\"bar\"")) << "one bar, of the one that is known";
+}
+
 TEST(Exports, one_gives_timelines_and_several_give_bars) {
   const std::string one = charts_to_svg({sample()});
   EXPECT_NE(one.find("class=\"allocated\""), std::string::npos);

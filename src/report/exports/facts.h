@@ -13,8 +13,8 @@
 namespace vramfit::report::exports {
 
 struct CounterPoint {
-  std::int64_t at_ns = 0;  // since the beginning
-  base::Bytes value;
+  std::int64_t at_ns = 0;            // since the beginning
+  std::optional<base::Bytes> value;  // nothing: not known from here on
   friend bool operator==(const CounterPoint&, const CounterPoint&) = default;
 };
 
@@ -59,7 +59,8 @@ struct CardFacts {
   int device = 0;
   std::string name;
   base::Bytes total;  // 0: not known
-  base::Bytes peak;   // most of the card at any time, where that is known; else of what PyTorch reserved
+  // Most of the card at any time, where that is known; else of what PyTorch reserved; nothing where neither is.
+  std::optional<base::Bytes> peak;
 };
 
 struct ExportFacts {

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
+#include <set>
 
-#include "model/run_result.h"
 #include "report/exports/sweep_svg.h"
 #include "report/page/axis.h"
 #include "report/page/html.h"
@@ -44,53 +43,44 @@ bool has_counter(const ExportFacts& facts, int device, std::string_view name) {
   });
 }
 
-// What is known at a moment: counters have points of their own, and a value holds until the next one.
-struct Levels {
-  std::optional<Bytes> allocated, reserved, device;
+// A counter as time goes by: a value holds until the next point.
+class Holding {
+ public:
+  Holding(const ExportFacts& facts, int device, std::string_view name) {
+    for (const Counter& counter : facts.counters) {
+      if (counter.device == device && counter.name == name) points_ = &counter.points;
+    }
+  }
+  std::optional<Bytes> at(std::int64_t at_ns) {
+    while (points_ != nullptr && next_ < points_->size() && (*points_)[next_].at_ns <= at_ns) {
+      value_ = (*points_)[next_++].value;
+    }
+    return value_;
+  }
+
+ private:
+  const std::vector<CounterPoint>* points_ = nullptr;
+  std::size_t next_ = 0;
+  std::optional<Bytes> value_;
 };
 
-std::map<std::int64_t, Levels> levels_of(const ExportFacts& facts, int device) {
-  std::map<std::int64_t, Levels> levels;
+std::vector<page::LevelPoint> points_of(const ExportFacts& facts, int device) {
+  std::set<std::int64_t> times;
   for (const Counter& counter : facts.counters) {
     if (counter.device != device) continue;
-    for (const CounterPoint& point : counter.points) {
-      Levels& at = levels[point.at_ns];
-      if (counter.name == "allocated") at.allocated = point.value;
-      if (counter.name == "reserved") at.reserved = point.value;
-      if (counter.name == "device") at.device = point.value;
-    }
+    for (const CounterPoint& point : counter.points) times.insert(point.at_ns);
   }
-  Levels last;
-  for (auto& [at_ns, at] : levels) {
-    if (!at.allocated) at.allocated = last.allocated;
-    if (!at.reserved) at.reserved = last.reserved;
-    if (!at.device) at.device = last.device;
-    last = at;
-  }
-  return levels;
-}
-
-// What the report draws for one card. The whole card stands in for what PyTorch reserved where only that is known.
-std::vector<model::TimelinePoint> points_of(const ExportFacts& facts, int device) {
-  const bool has_reserved = has_counter(facts, device, "reserved");
-  std::vector<model::TimelinePoint> list;
-  for (const auto& [at_ns, levels] : levels_of(facts, device)) {
-    const auto reserved = has_reserved ? levels.reserved : levels.device;
-    model::TimelinePoint point{.at_ns = at_ns,
-                               .device = device,
-                               .phase = {},
-                               .allocated = levels.allocated.value_or(Bytes()),
-                               .reserved = reserved.value_or(Bytes()),
-                               .mark = {},
-                               .used = has_reserved ? levels.device : std::nullopt};
+  Holding allocated(facts, device, "allocated"), reserved(facts, device, "reserved"), used(facts, device, "device");
+  std::vector<page::LevelPoint> list;
+  for (const std::int64_t at_ns : times) {
+    list.push_back({at_ns, {}, allocated.at(at_ns), reserved.at(at_ns), used.at(at_ns), {}});
     for (const Slice& slice : facts.slices) {
-      if (slice.device == device && at_ns >= slice.from_ns && at_ns < slice.to_ns) point.phase = slice.name;
+      if (slice.device == device && at_ns >= slice.from_ns && at_ns < slice.to_ns) list.back().phase = slice.name;
     }
-    list.push_back(std::move(point));
   }
   for (const Mark& mark : facts.marks) {
     if (mark.device != device) continue;
-    const auto next = std::ranges::lower_bound(list, mark.at_ns, {}, &model::TimelinePoint::at_ns);
+    const auto next = std::ranges::lower_bound(list, mark.at_ns, {}, &page::LevelPoint::at_ns);
     if (next != list.end()) next->mark = mark.text;
   }
   return list;
@@ -107,28 +97,28 @@ std::string picture_of(const std::string& figure, int top) {
 }
 
 std::string legend(const ExportFacts& facts, int device, int y) {
-  const bool has_reserved = has_counter(facts, device, "reserved");
-  const auto item = [y](int x, std::string_view css_class, std::string_view text) {
-    return fmt::format("<path class=\"{}\" d=\"M{} {}h32\"/><text x=\"{}\" y=\"{}\">{}</text>\n", css_class, x, y - 4,
+  std::string svg;
+  int x = 76;
+  const auto add = [&](const char* counter, std::string_view css_class, std::string_view text) {
+    if (!has_counter(facts, device, counter)) return;
+    svg += fmt::format("<path class=\"{}\" d=\"M{} {}h32\"/><text x=\"{}\" y=\"{}\">{}</text>\n", css_class, x, y - 4,
                        x + 38, y, text);
+    x += 240;
   };
-  return item(76, "reserved", has_reserved ? "reserved by PyTorch" : "everything on the card") +
-         item(330, "allocated", "allocated: tensors") +
-         (has_reserved && has_counter(facts, device, "device") ? item(560, "used", "everything on the card") : "");
+  add("reserved", "reserved", "reserved by PyTorch");
+  add("allocated", "allocated", "allocated: tensors");
+  add("device", "used", "everything on the card");
+  return svg;
 }
 
 std::string timelines(const ExportFacts& facts) {
   std::string body;
   int top = 0;
   for (const CardFacts& card : facts.cards) {
-    model::RunResult result;
-    result.timeline = points_of(facts, card.device);
-    model::DeviceResult device;
-    device.index = card.device;
-    device.total = card.total;
     const std::string title =
         fmt::format("{}: card {}{}{}", facts.title, card.device, card.name.empty() ? "" : ", ", card.name);
-    const std::string picture = picture_of(page::timeline_chart(result, device, title), top + kTitleHeight);
+    const std::string picture =
+        picture_of(page::timeline_chart(points_of(facts, card.device), card.total, title), top + kTitleHeight);
     if (picture.empty()) continue;
     body += fmt::format("<text class=\"title\" x=\"76\" y=\"{}\">{}</text>\n", top + 22, escape(title)) +
             legend(facts, card.device, top + 44) + picture;
@@ -141,7 +131,7 @@ std::string peak_bars(const std::vector<ExportFacts>& exported) {
   constexpr int kRow = 34, kLeft = 200, kRight = 120;
   struct Bar {
     std::string title, outcome;
-    Bytes peak;
+    std::optional<Bytes> peak;
   };
   std::vector<Bar> bars;
   Bytes most;
@@ -149,9 +139,9 @@ std::string peak_bars(const std::vector<ExportFacts>& exported) {
     const auto fullest = std::ranges::max_element(facts.cards, {}, &CardFacts::peak);
     if (fullest == facts.cards.end()) continue;
     bars.push_back({facts.title, facts.outcome, fullest->peak});
-    most = std::max(most, fullest->peak);
+    most = std::max(most, fullest->peak.value_or(Bytes()));
   }
-  if (bars.empty() || most.count() == 0) return "";
+  if (most.count() == 0) return "";
   const std::vector<Bytes> ticks = page::byte_ticks(most, 5);
   const double scale = (kWidth - kLeft - kRight) / static_cast<double>(ticks.back().count());
   const int bottom = kTitleHeight + static_cast<int>(bars.size()) * kRow;
@@ -165,12 +155,14 @@ std::string peak_bars(const std::vector<ExportFacts>& exported) {
   }
   int y = kTitleHeight;
   for (const Bar& bar : bars) {
-    const double width = static_cast<double>(bar.peak.count()) * scale;
-    body += fmt::format(
-        "<text class=\"end\" x=\"{}\" y=\"{}\">{}</text><rect class=\"bar\" x=\"{}\" y=\"{}\" "
-        "width=\"{:.1f}\" height=\"20\"/><text x=\"{:.1f}\" y=\"{}\">{}{}{}</text>\n",
-        kLeft - 10, y + 15, escape(bar.title), kLeft, y, width, kLeft + width + 6, y + 15, to_string(bar.peak),
-        bar.outcome.empty() ? "" : ", ", escape(bar.outcome));
+    const double width = static_cast<double>(bar.peak.value_or(Bytes()).count()) * scale;
+    body += fmt::format("<text class=\"end\" x=\"{}\" y=\"{}\">{}</text>", kLeft - 10, y + 15, escape(bar.title));
+    if (bar.peak) {
+      body += fmt::format("<rect class=\"bar\" x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"20\"/>", kLeft, y, width);
+    }
+    body += fmt::format("<text x=\"{:.1f}\" y=\"{}\">{}{}{}</text>\n", kLeft + width + 6, y + 15,
+                        bar.peak ? to_string(*bar.peak) : "peak not known", bar.outcome.empty() ? "" : ", ",
+                        escape(bar.outcome));
     y += kRow;
   }
   return svg_document(kWidth, bottom + 32, body);

@@ -85,8 +85,9 @@ std::string counters_to_events(const ExportFacts& facts) {
   for (const Counter& counter : facts.counters) {
     const std::string tag = fmt::format("card {}/{} (MiB)", counter.device, counter.name);
     for (const CounterPoint& point : counter.points) {
+      if (!point.value) continue;  // not known: a scalar that is not there
       const double seconds = static_cast<double>(point.at_ns) / 1e9;
-      const auto value = static_cast<float>(point.value.as_mib());
+      const auto value = static_cast<float>(point.value->as_mib());
       file += record(event(begins + seconds, scalar(point.at_ns / 1'000'000, tag, value)));
     }
   }

@@ -42,8 +42,9 @@ void add_card(TraceWriter& out, const ExportFacts& facts, const CardFacts& card,
   for (const Counter& counter : facts.counters) {
     if (counter.device != card.device) continue;
     for (const CounterPoint& point : counter.points) {
+      if (!point.value) continue;  // the format has no word for "not known": the value before stands on
       out.event(fmt::format(R"("ph":"C","name":{},"pid":{},"ts":{},"args":{{"bytes":{}}})", json_text(counter.name),
-                            process, micro(point.at_ns), point.value.count()));
+                            process, micro(point.at_ns), point.value->count()));
     }
   }
   for (const Slice& slice : facts.slices) {

@@ -9,11 +9,18 @@ namespace vramfit::report::page {
 
 namespace {
 
-// The largest binary unit of which `most` holds at least one.
-double unit_of(double most) {
-  double unit = 1;
-  while (unit * 1024 <= most && unit < 1099511627776.0) unit *= 1024;
-  return unit;
+// What an axis of bytes counts in, of each unit: no multiple of these takes more than two digits behind the point.
+constexpr std::int64_t kByteSteps[] = {1, 2, 5, 10, 20, 50, 100, 256, 512};
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
+
+// The least round step that is not below `rough`.
+std::int64_t byte_step(double rough) {
+  for (std::int64_t unit = 1; unit < std::int64_t{1} << 50; unit *= 1024) {
+    for (const std::int64_t step : kByteSteps) {
+      if (static_cast<double>(step * unit) >= rough) return step * unit;
+    }
+  }
+  return kMostBytes;
 }
 
 }  // namespace
@@ -32,12 +39,10 @@ std::vector<double> round_ticks(double most, int count) {
 }
 
 std::vector<base::Bytes> byte_ticks(base::Bytes most, int count) {
-  const double bytes = static_cast<double>(std::max<std::int64_t>(1, most.count()));
-  const double unit = unit_of(bytes);
-  std::vector<base::Bytes> ticks;
-  for (const double tick : round_ticks(bytes / unit, count)) {
-    ticks.emplace_back(static_cast<std::int64_t>(std::llround(tick * unit)));
-  }
+  const std::int64_t bytes = std::clamp<std::int64_t>(most.count(), 1, kMostBytes);
+  const std::int64_t step = byte_step(static_cast<double>(bytes) / std::max(1, count));
+  std::vector<base::Bytes> ticks = {base::Bytes(0)};
+  while (ticks.back().count() < bytes) ticks.push_back(ticks.back() + base::Bytes(step));
   return ticks;
 }
 

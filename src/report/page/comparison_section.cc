@@ -6,6 +6,7 @@
 
 #include "report/page/comparison_chart.h"
 #include "report/page/html.h"
+#include "report/page/overlay_chart.h"
 
 namespace vramfit::report::page {
 
@@ -71,7 +72,7 @@ std::vector<TableColumn> columns_of(const Comparison& comparison, std::string fi
 }  // namespace
 
 std::string comparison_section(const Comparison& comparison, const std::vector<ShownRun>& runs, int level) {
-  std::string html = "<section>\n" + heading(level, "Side by side") + memory_table(comparison);
+  std::string html = "<section>\n" + heading(level, "Side by side") + memory_table(comparison) + overlay_chart(runs);
   if (comparison.differences.empty()) {
     html += paragraph("Nothing of what is noted about these runs differs.");
   } else {

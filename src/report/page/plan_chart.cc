@@ -1,6 +1,7 @@
 #include "report/page/plan_chart.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,9 @@ constexpr double kPlanWidth = 960, kPlanHeight = 340;
 constexpr double kPlanLeft = 76, kPlanRight = 24, kPlanTop = 24, kPlanBottom = 52;
 
 Bytes peak_of(const PlanRow& row) { return row.proven ? row.proven->device : row.predicted_peak; }
+
+// A place in the picture; what has none is said below it.
+bool has_place(const PlanRow& row) { return peak_of(row).count() > 0 && std::isfinite(row.time_factor); }
 
 struct PlanScale {
   double most_factor = 1, most_bytes = 1;
@@ -64,7 +68,9 @@ std::string draw_plans(const model::FitResult& fit, const PlanScale& scale) {
   std::size_t number = 0;
   for (const auto* rows : {&fit.plans, &fit.lost}) {
     for (const PlanRow& row : *rows) {
-      svg += draw_plan(row, ++number, rows == &fit.plans, scale);
+      ++number;
+      if (!has_place(row)) continue;
+      svg += draw_plan(row, number, rows == &fit.plans, scale);
       add_label(labels, scale.x(row.time_factor), scale.y(peak_of(row)), number);
     }
   }
@@ -99,9 +105,23 @@ std::string draw_front(const ShownRun& run, const PlanScale& scale) {
   std::string points;
   for (const std::size_t index : run.front) {
     const PlanRow& row = run.fit->plans[index];
+    if (!has_place(row)) continue;
     points += fmt::format("{:.1f},{:.1f} ", scale.x(row.time_factor), scale.y(peak_of(row)));
   }
   return run.front.size() < 2 ? "" : fmt::format("<polyline class=\"front\" points=\"{}\"/>\n", points);
+}
+
+std::string without_place(const model::FitResult& fit) {
+  std::vector<std::size_t> missing;
+  std::size_t number = 0;
+  for (const auto* rows : {&fit.plans, &fit.lost}) {
+    for (const PlanRow& row : *rows) {
+      ++number;
+      if (!has_place(row)) missing.push_back(number);
+    }
+  }
+  if (missing.empty()) return "";
+  return paragraph(fmt::format("Not in the picture, because peak or time is not known: {}.", fmt::join(missing, ", ")));
 }
 
 }  // namespace
@@ -112,8 +132,9 @@ std::string plan_chart(const ShownRun& run) {
   double most_factor = 1;
   for (const auto* rows : {&fit.plans, &fit.lost}) {
     for (const PlanRow& row : *rows) {
+      if (!has_place(row)) continue;
       most = std::max(most, peak_of(row));
-      if (std::isfinite(row.time_factor)) most_factor = std::max(most_factor, row.time_factor);
+      most_factor = std::max(most_factor, row.time_factor);
     }
   }
   if (fit.plans.empty() && fit.lost.empty()) return "";
@@ -135,8 +156,8 @@ std::string plan_chart(const ShownRun& run) {
       "forecast</li><li>numbers: the rows of the table</li></ul>\n<div class=\"scroll\" "
       "tabindex=\"0\" role=\"group\" aria-label=\"Peak against time\"><svg class=\"chart\" viewBox=\"0 0 {} {}\" "
       "role=\"img\" aria-label=\"Peak of each plan against the time of a training step. The table of plans holds the "
-      "numbers.\">\n{}</svg></div></figure>\n",
-      kPlanWidth, kPlanHeight, svg);
+      "numbers.\">\n{}</svg></div>{}</figure>\n",
+      kPlanWidth, kPlanHeight, svg, without_place(fit));
 }
 
 }  // namespace vramfit::report::page

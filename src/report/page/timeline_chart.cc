@@ -11,53 +11,73 @@
 namespace vramfit::report::page {
 
 using base::Bytes;
-using model::TimelinePoint;
 
 namespace {
 
 // The picture's own units; the page scales it.
-constexpr double kTimelineWidth = 960, kTimelineHeight = 320;
+constexpr double kTimelineWidth = 960, kTimelineSlimWidth = 370, kTimelineHeight = 320;
 constexpr double kTimelineLeft = 76, kTimelineRight = 20, kTimelineTop = 30, kTimelineBottom = 44;
 
 struct TimelineScale {
-  double from_seconds = 0, to_seconds = 1, most_bytes = 1;
-  double x(double seconds) const {
-    return kTimelineLeft +
-           (kTimelineWidth - kTimelineLeft - kTimelineRight) * (seconds - from_seconds) / (to_seconds - from_seconds);
-  }
+  double width = kTimelineWidth, to_seconds = 1, most_bytes = 1;
+  double right() const { return width - kTimelineRight; }
+  double x(double seconds) const { return kTimelineLeft + (right() - kTimelineLeft) * seconds / to_seconds; }
   double y(Bytes bytes) const {
     return kTimelineHeight - kTimelineBottom -
            (kTimelineHeight - kTimelineTop - kTimelineBottom) * static_cast<double>(bytes.count()) / most_bytes;
   }
 };
 
-double seconds_of(const TimelinePoint& point, const TimelinePoint& first) {
+double seconds_of(const LevelPoint& point, const LevelPoint& first) {
   return static_cast<double>(point.at_ns - first.at_ns) / 1e9;
 }
 
-// Memory stays where it is until the next point.
-template <class Level>
-std::string steps(const std::vector<TimelinePoint>& points, const TimelineScale& scale, Level TimelinePoint::*member) {
-  std::string path;
-  for (const TimelinePoint& point : points) {
-    const std::optional<Bytes> level = point.*member;
-    if (!level) continue;
-    const double x = scale.x(seconds_of(point, points.front()));
-    const double y = scale.y(*level);
-    path += path.empty() ? fmt::format("M{:.1f} {:.1f}", x, y) : fmt::format("H{:.1f}V{:.1f}", x, y);
-  }
-  return path;
+using Level = std::optional<Bytes> LevelPoint::*;
+
+bool is_known(const std::vector<LevelPoint>& points, Level level) {
+  return std::ranges::any_of(points, [&](const LevelPoint& point) { return (point.*level).has_value(); });
 }
 
-std::string draw_phases(const std::vector<TimelinePoint>& points, const TimelineScale& scale) {
+// A stretch of time throughout which a level is known. Memory stays where it is until the next point.
+struct Stretch {
+  double from_x = 0;
+  std::string path;
+};
+
+std::vector<Stretch> stretches(const std::vector<LevelPoint>& points, const TimelineScale& scale, Level level) {
+  std::vector<Stretch> known;
+  bool goes_on = false;
+  for (const LevelPoint& point : points) {
+    const double x = scale.x(seconds_of(point, points.front()));
+    const std::optional<Bytes> bytes = point.*level;
+    if (goes_on) known.back().path += fmt::format("H{:.1f}", x);
+    if (bytes && goes_on) known.back().path += fmt::format("V{:.1f}", scale.y(*bytes));
+    if (bytes && !goes_on) known.push_back({x, fmt::format("M{:.1f} {:.1f}", x, scale.y(*bytes))});
+    goes_on = bytes.has_value();
+  }
+  return known;
+}
+
+std::string line_of(const std::vector<Stretch>& known, std::string_view css_class) {
+  std::string path;
+  for (const Stretch& one : known) path += one.path;
+  return path.empty() ? "" : fmt::format("<path class=\"{}\" d=\"{}\"/>\n", css_class, path);
+}
+
+std::string area_of(const std::vector<Stretch>& known, std::string_view css_class, double bottom) {
+  std::string path;
+  for (const Stretch& one : known) path += fmt::format("{}V{:.1f}H{:.1f}Z", one.path, bottom, one.from_x);
+  return path.empty() ? "" : fmt::format("<path class=\"{}\" d=\"{}\"/>\n", css_class, path);
+}
+
+std::string draw_phases(const std::vector<LevelPoint>& points, const TimelineScale& scale) {
   std::string svg;
   int band = 0;
   for (std::size_t i = 0; i < points.size(); ++band) {
     std::size_t end = i;
     while (end < points.size() && points[end].phase == points[i].phase) ++end;
     const double from = scale.x(seconds_of(points[i], points.front()));
-    const double to =
-        end < points.size() ? scale.x(seconds_of(points[end], points.front())) : kTimelineWidth - kTimelineRight;
+    const double to = end < points.size() ? scale.x(seconds_of(points[end], points.front())) : scale.right();
     svg +=
         fmt::format("<rect class=\"phase phase-{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>\n", band % 2,
                     from, kTimelineTop, std::max(0.0, to - from), kTimelineHeight - kTimelineTop - kTimelineBottom);
@@ -74,11 +94,11 @@ std::string draw_axes(const TimelineScale& scale, const std::vector<Bytes>& tick
   std::string svg;
   for (const Bytes tick : ticks) {
     svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kTimelineLeft,
-                       kTimelineWidth - kTimelineRight, scale.y(tick), scale.y(tick));
+                       scale.right(), scale.y(tick), scale.y(tick));
     svg += fmt::format("<text class=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kTimelineLeft - 8, scale.y(tick) + 4,
                        tick_text(tick));
   }
-  for (const double tick : round_ticks(scale.to_seconds, 8)) {
+  for (const double tick : round_ticks(scale.to_seconds, scale.width < kTimelineWidth ? 4 : 8)) {
     if (tick > scale.to_seconds) break;
     svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{}\">{:.4g} s</text>\n", scale.x(tick),
                        kTimelineHeight - kTimelineBottom + 20, tick);
@@ -86,9 +106,9 @@ std::string draw_axes(const TimelineScale& scale, const std::vector<Bytes>& tick
   return svg;
 }
 
-std::string draw_marks(const std::vector<TimelinePoint>& points, const TimelineScale& scale) {
+std::string draw_marks(const std::vector<LevelPoint>& points, const TimelineScale& scale) {
   std::string svg;
-  for (const TimelinePoint& point : points) {
+  for (const LevelPoint& point : points) {
     if (point.mark.empty()) continue;
     const double x = scale.x(seconds_of(point, points.front()));
     svg += fmt::format(
@@ -104,23 +124,20 @@ std::string draw_limit(Bytes limit, const TimelineScale& scale) {
   return fmt::format(
       "<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"end strong\" x=\"{}\" "
       "y=\"{:.1f}\">the card's memory: {}</text>\n",
-      kTimelineLeft, kTimelineWidth - kTimelineRight, y, y, kTimelineWidth - kTimelineRight - 4, y + 15,
-      to_string(limit));
+      kTimelineLeft, scale.right(), y, y, scale.right() - 4, y + 15, to_string(limit));
 }
 
-bool tells_of_card(const std::vector<TimelinePoint>& points) {
-  return std::ranges::any_of(points, [](const TimelinePoint& point) { return point.used.has_value(); });
-}
+std::string size_text(const std::optional<Bytes>& bytes) { return bytes ? to_string(*bytes) : "unknown"; }
 
-std::string data_table(const std::vector<TimelinePoint>& points, const TimelineScale& scale, const std::string& title) {
+std::string data_table(const std::vector<LevelPoint>& points, const TimelineScale& scale, const std::string& title) {
   std::vector<std::vector<std::string>> rows;
-  const bool has_marks = std::ranges::any_of(points, [](const TimelinePoint& point) { return !point.mark.empty(); });
-  const bool has_used = tells_of_card(points);
-  for (const TimelinePoint& point : points) {
+  const bool has_marks = std::ranges::any_of(points, [](const LevelPoint& point) { return !point.mark.empty(); });
+  const bool has_used = is_known(points, &LevelPoint::used);
+  for (const LevelPoint& point : points) {
     const double seconds = seconds_of(point, points.front());
     rows.push_back({fmt::format("<span data-x=\"{:.1f}\">{:.3f} s</span>", scale.x(seconds), seconds),
-                    escape(point.phase), to_string(point.allocated), to_string(point.reserved)});
-    if (has_used) rows.back().push_back(point.used ? to_string(*point.used) : "unknown");
+                    escape(point.phase), size_text(point.allocated), size_text(point.reserved)});
+    if (has_used) rows.back().push_back(size_text(point.used));
     if (has_marks) rows.back().push_back(escape(point.mark));
   }
   std::vector<TableColumn> columns = {{"after", true}, {"phase"}, {"allocated", true}, {"reserved", true}};
@@ -129,15 +146,37 @@ std::string data_table(const std::vector<TimelinePoint>& points, const TimelineS
   return details("The numbers behind the picture", table("Points of: " + title, columns, rows));
 }
 
-std::string legend(bool has_used) {
+std::string legend(const std::vector<LevelPoint>& points) {
   const auto item = [](std::string_view css_class, std::string_view text) {
     return fmt::format(
         "<li><svg class=\"key\" viewBox=\"0 0 32 8\" aria-hidden=\"true\"><path class=\"{}\" d=\"M0 4H32\"/></svg> "
         "{}</li>",
         css_class, text);
   };
-  return "<ul class=\"legend\">" + item("reserved", "reserved by PyTorch") + item("allocated", "allocated: tensors") +
-         (has_used ? item("used", "everything on the card") : "") + item("limit", "the card's memory") + "</ul>\n";
+  const auto known = [&](Level level, std::string_view css_class, std::string_view text) {
+    return is_known(points, level) ? item(css_class, text) : "";
+  };
+  return "<ul class=\"legend\">" + known(&LevelPoint::reserved, "reserved", "reserved by PyTorch") +
+         known(&LevelPoint::allocated, "allocated", "allocated: tensors") +
+         known(&LevelPoint::used, "used", "everything on the card") + item("limit", "the card's memory") + "</ul>\n";
+}
+
+Bytes most_of(const std::vector<LevelPoint>& points, Bytes total) {
+  Bytes most;
+  for (const LevelPoint& point : points) {
+    for (const auto& level : {point.allocated, point.reserved, point.used}) {
+      most = std::max(most, level.value_or(Bytes()));
+    }
+  }
+  // The limit is drawn where it does not press the curves flat.
+  return total.count() <= 3 * most.count() ? std::max(most, total) : most;
+}
+
+std::string draw_levels(const std::vector<LevelPoint>& points, const TimelineScale& scale) {
+  const std::vector<Stretch> reserved = stretches(points, scale, &LevelPoint::reserved);
+  return area_of(reserved, "reserved area", scale.y(Bytes(0))) + line_of(reserved, "reserved") +
+         line_of(stretches(points, scale, &LevelPoint::allocated), "allocated") +
+         line_of(stretches(points, scale, &LevelPoint::used), "used");
 }
 
 // Moves a line over the picture and reads the numbers out; page.js brings it to life and shows it.
@@ -148,42 +187,47 @@ std::string cursor_control(std::size_t points, const std::string& title) {
       points - 1, escape(title));
 }
 
+// page.js moves the cursors of both pictures: it goes from `data-left` to `data-right`.
+std::string picture(const std::vector<LevelPoint>& points, Bytes total, const std::vector<Bytes>& ticks,
+                    const TimelineScale& scale, const std::string& title) {
+  std::string svg = fmt::format(
+      "<svg class=\"chart{}\" viewBox=\"0 0 {} {}\" data-left=\"{}\" data-right=\"{}\" role=\"img\" aria-label=\"{}: "
+      "memory over {:.1f} seconds. The table below holds the numbers.\">\n",
+      scale.width < kTimelineWidth ? " slim" : "", scale.width, kTimelineHeight, kTimelineLeft, scale.right(),
+      escape(title), scale.to_seconds);
+  svg += draw_phases(points, scale) + draw_axes(scale, ticks) + draw_levels(points, scale);
+  svg += draw_limit(total, scale) + draw_marks(points, scale);
+  return svg + fmt::format("<line class=\"cursor\" x1=\"0\" x2=\"0\" y1=\"{}\" y2=\"{}\"/>\n</svg>", kTimelineTop,
+                           kTimelineHeight - kTimelineBottom);
+}
+
 }  // namespace
+
+std::string timeline_chart(std::vector<LevelPoint> points, Bytes total, const std::string& title) {
+  std::ranges::stable_sort(points, {}, &LevelPoint::at_ns);
+  const bool has_level = is_known(points, &LevelPoint::allocated) || is_known(points, &LevelPoint::reserved) ||
+                         is_known(points, &LevelPoint::used);
+  if (points.size() < 2 || !has_level) return "";
+  const std::vector<Bytes> ticks = byte_ticks(most_of(points, total), 5);
+  TimelineScale scale{kTimelineWidth, std::max(1e-9, seconds_of(points.back(), points.front())),
+                      static_cast<double>(ticks.back().count())};
+  std::string html = fmt::format(
+      "<figure class=\"timeline\"><figcaption>{0}</figcaption>\n{1}<div class=\"scroll\" tabindex=\"0\" "
+      "role=\"group\" aria-label=\"{0}\">{2}</div>\n",
+      escape(title), legend(points), picture(points, total, ticks, scale, title));
+  const std::string numbers = cursor_control(points.size(), title) + data_table(points, scale, title);
+  scale.width = kTimelineSlimWidth;
+  return html + picture(points, total, ticks, scale, title) + "\n" + numbers + "</figure>\n";
+}
 
 std::string timeline_chart(const model::RunResult& result, const model::DeviceResult& device,
                            const std::string& title) {
-  std::vector<TimelinePoint> points;
-  std::ranges::copy_if(result.timeline, std::back_inserter(points),
-                       [&](const TimelinePoint& point) { return point.device == device.index; });
-  std::ranges::stable_sort(points, {}, &TimelinePoint::at_ns);
-  if (points.size() < 2) return "";
-  Bytes most;
-  for (const TimelinePoint& point : points) {
-    most = std::max({most, point.allocated, point.reserved, point.used.value_or(Bytes())});
+  std::vector<LevelPoint> points;
+  for (const model::TimelinePoint& point : result.timeline) {
+    if (point.device != device.index) continue;
+    points.push_back({point.at_ns, point.phase, point.allocated, point.reserved, point.used, point.mark});
   }
-  // The limit is drawn where it does not press the curves flat.
-  if (device.total.count() <= 3 * most.count()) most = std::max(most, device.total);
-  const std::vector<Bytes> ticks = byte_ticks(most, 5);
-  const TimelineScale scale{0, std::max(1e-9, seconds_of(points.back(), points.front())),
-                            static_cast<double>(ticks.back().count())};
-  const std::string reserved = steps(points, scale, &TimelinePoint::reserved);
-  std::string html = fmt::format(
-      "<figure class=\"timeline\"><figcaption>{0}</figcaption>\n{1}<div class=\"scroll\" tabindex=\"0\" "
-      "role=\"group\" aria-label=\"{0}\"><svg class=\"chart\" viewBox=\"0 0 {2} {3}\" role=\"img\" "
-      "aria-label=\"{0}: allocated and reserved memory over {4:.1f} seconds. The table below holds the numbers.\">\n",
-      escape(title), legend(tells_of_card(points)), kTimelineWidth, kTimelineHeight, scale.to_seconds);
-  html += draw_phases(points, scale) + draw_axes(scale, ticks);
-  html +=
-      fmt::format("<path class=\"reserved area\" d=\"{}V{:.1f}H{}Z\"/>\n", reserved, scale.y(Bytes(0)), kTimelineLeft);
-  html += fmt::format("<path class=\"reserved\" d=\"{}\"/>\n<path class=\"allocated\" d=\"{}\"/>\n", reserved,
-                      steps(points, scale, &TimelinePoint::allocated));
-  if (tells_of_card(points)) {
-    html += fmt::format("<path class=\"used\" d=\"{}\"/>\n", steps(points, scale, &TimelinePoint::used));
-  }
-  html += draw_limit(device.total, scale) + draw_marks(points, scale);
-  html += fmt::format("<line class=\"cursor\" x1=\"0\" x2=\"0\" y1=\"{}\" y2=\"{}\"/>\n</svg></div>\n", kTimelineTop,
-                      kTimelineHeight - kTimelineBottom);
-  return html + cursor_control(points.size(), title) + data_table(points, scale, title) + "</figure>\n";
+  return timeline_chart(std::move(points), device.total, title);
 }
 
 }  // namespace vramfit::report::page

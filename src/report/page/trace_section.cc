@@ -171,6 +171,15 @@ std::string controls(const CardTrace& card, const std::string& id) {
                     last, id);
 }
 
+std::string zoom_buttons(std::string_view label, std::string_view more) {
+  return fmt::format(
+      "<div class=\"trace-zoom buttons\" role=\"group\" aria-label=\"{}\" hidden><button type=\"button\" "
+      "data-zoom=\"in\">zoom in</button><button type=\"button\" data-zoom=\"out\">zoom out</button><button "
+      "type=\"button\" data-zoom=\"left\">earlier</button><button type=\"button\" data-zoom=\"right\">later</button>"
+      "<button type=\"button\" data-zoom=\"all\">all</button>{}</div>\n",
+      label, more);
+}
+
 std::string time_figure(const CardTrace& card, const std::string& title) {
   std::string html = fmt::format("<figure class=\"trace-time\"><figcaption>{}</figcaption>\n", escape(title));
   html +=
@@ -178,21 +187,51 @@ std::string time_figure(const CardTrace& card, const std::string& title) {
       "d=\"M0 4H32\"/></svg> reserved by PyTorch</li><li><svg class=\"key\" viewBox=\"0 0 32 8\" aria-hidden=\"true\">"
       "<path class=\"trace-most\" d=\"M0 4H32\"/></svg> allocated by tensors (a band where a step has a least and a "
       "most)</li></ul>\n";
-  html +=
-      "<div class=\"trace-zoom buttons\" role=\"group\" aria-label=\"The span of time shown\" hidden>"
-      "<button type=\"button\" data-zoom=\"in\">zoom in</button><button type=\"button\" data-zoom=\"out\">zoom "
-      "out</button><button type=\"button\" data-zoom=\"left\">earlier</button><button type=\"button\" "
-      "data-zoom=\"right\">later</button><button type=\"button\" data-zoom=\"all\">all</button>";
-  if (card.has_times) {
-    html +=
-        "<label>across <select><option value=\"seconds\">seconds</option><option "
-        "value=\"events\">events</option></select></label>";
-  }
+  html += zoom_buttons("The span of time shown",
+                       card.has_times ? "<label>across <select><option value=\"seconds\">seconds</option><option "
+                                        "value=\"events\">events</option></select></label>"
+                                      : "");
   html += fmt::format(
-      "</div>\n<div class=\"view\" role=\"application\" tabindex=\"0\" aria-label=\"{}. Left and "
+      "<div class=\"view\" role=\"application\" tabindex=\"0\" aria-label=\"{}. Left and "
       "right: the instant; plus and minus: zoom; the table below holds the numbers.\" hidden></div>\n",
       escape(title));
   return html + curve_table(card, title) + marks_table(card, title) + "</figure>\n";
+}
+
+// Drawn and searched by the page's scripts alone: without them the tables of the other pictures are there.
+std::string stack_figure(const CardTrace& card, const std::string& title, int level) {
+  std::string html = "<div class=\"trace-scripted\" hidden>\n" + heading(level, "Every tensor over time");
+  html += fmt::format("<figure class=\"trace-stack\"><figcaption>{}</figcaption>\n", escape(title));
+  html += fmt::format(
+      "<p class=\"muted\">In the order in which they came, the first lowest; the lines that hold the most have the "
+      "colours of the map below. Drag to zoom "
+      "in, double-click for the whole; a click tells a tensor's stack and life.</p>\n"
+      "<form class=\"stack-search\" role=\"search\" aria-label=\"{}\"><label>Find <input type=\"search\" "
+      "autocomplete=\"off\" "
+      "placeholder=\"conv forward >16MiB\"></label> <output></output></form>\n",
+      escape("Find tensors: " + title));
+  html += zoom_buttons("The span of events shown", "");
+  html += fmt::format(
+      "<div class=\"view\" role=\"application\" tabindex=\"0\" aria-label=\"{}. Left and right: the instant; up and "
+      "down: tensor by tensor; plus, minus and 0: zoom; Escape: none.\" hidden></div>\n<p class=\"stack-note "
+      "muted\"></p>\n"
+      "<div class=\"told\" role=\"status\"></div>\n<ol class=\"stack-whole\" tabindex=\"0\" aria-label=\"Stack of the "
+      "tensor, "
+      "the innermost frame first\" hidden></ol>\n",
+      escape(title));
+  html +=
+      "<div class=\"scroll stack-found\" tabindex=\"0\" role=\"group\" aria-label=\"Tensors found\" "
+      "hidden><table><caption>Tensors "
+      "found, the largest first</caption><thead><tr><th scope=\"col\" class=\"number\">size</th><th "
+      "scope=\"col\">line</th>"
+      "<th scope=\"col\">life</th></tr></thead><tbody></tbody></table></div>\n";
+  if (!card.has_all_stops || card.least_kept > 0) {
+    html += paragraph(
+        "Tensors that live between two of the events that the page holds, and those that it holds as sums, have no "
+        "band "
+        "and are not found; what they hold is in the crossed band.");
+  }
+  return html + "</figure></div>\n";
 }
 
 std::string map_figure(const CardTrace& card, const std::string& title) {
@@ -244,7 +283,10 @@ std::string card_section(const CardTrace& card, const std::string& id, const std
   html += heading(level, fmt::format("Card {}: {}", card.device, card_sentence(card)));
   for (const std::string& remark : card.remarks) html += paragraph(remark, "note");
   html += paragraph(detail(card)) + trace_data(card) + controls(card, id);
-  if (card.entries > 0) html += heading(level + 1, "Memory over time") + time_figure(card, "Memory over time" + of);
+  if (card.entries > 0) {
+    html += heading(level + 1, "Memory over time") + time_figure(card, "Memory over time" + of);
+    html += stack_figure(card, "Every tensor over the allocator's events" + of, level + 1);
+  }
   html += heading(level + 1, "Allocator map") + map_figure(card, "Segments and blocks by address" + of);
   html += heading(level + 1, "What is alive") + flame_figure(card, "What is alive" + of);
   return html + "</section>\n";

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ranges>
+#include <utility>
 
 #include "report/page/html.h"
 #include "report/site/site_page.h"
+#include "report/site/sparkline.h"
 
 namespace vramfit::report::site {
 
@@ -16,6 +19,9 @@ using model::StoredRun;
 using page::escape;
 
 namespace {
+
+constexpr int kColumns = 11;
+constexpr std::size_t kMostCompared = 50;  // HistorySite takes no more
 
 std::string outcome(const StoredRun& run) {
   return run.state == RunState::kEnded ? run.end.verdict : std::string(to_string(run.state));
@@ -45,51 +51,99 @@ std::string remarks(const StoredRun& run) {
 }
 
 // `value` is what a column is sorted by.
-std::string cell(std::string_view html, std::int64_t value) {
-  return fmt::format("<td class=\"number\" data-value=\"{}\">{}</td>", value, html);
+std::string cell(std::string_view css_class, std::string_view html, std::int64_t value) {
+  return fmt::format("<td class=\"number {}\" data-value=\"{}\">{}</td>", css_class, value, html);
 }
 
-std::string row(const StoredRun& run) {
+std::string row(const IndexFacts& facts, std::size_t index) {
+  const StoredRun& run = facts.runs[index];
   const auto peaks = fullest_peaks(run);
+  const model::PeakSeries& series = facts.peaks.series.at(facts.peaks.series_of.at(index));
   std::string html = fmt::format(
-      "<tr data-run=\"{0}\" data-state=\"{1}\"><td><input type=\"checkbox\" name=\"n\" value=\"{0}\" "
+      "<tr data-run=\"{0}\" data-state=\"{1}\"><td class=\"choice\"><input type=\"checkbox\" name=\"n\" value=\"{0}\" "
       "aria-label=\"choose run {0}\"></td><th scope=\"row\" class=\"number\" data-value=\"{0}\"><a "
-      "href=\"/runs/{0}\">{0}</a></th><td data-value=\"{2}\">{3}</td><td>{4}</td>",
+      "href=\"/runs/{0}\">{0}</a></th><td class=\"begun\" data-value=\"{2}\">{3}</td><td class=\"verb\">{4}</td>",
       run.number, to_string(run.state), run.started_ms, time_html(run.started_ms), escape(run.start.verb));
-  html +=
-      fmt::format("<td><span class=\"outcome {}\">{}</span></td><td>{}</td>", mood(run), escape(spaced(outcome(run))),
-                  escape(run.end.devices.empty() ? run.start.card : run.end.devices.front().name));
-  html += fmt::format("<td class=\"number peak\" data-value=\"{}\">{}</td>", peaks ? peaks->device.count() : -1,
-                      peaks ? to_string(peaks->device) : "-");
-  html += run.end.wall_seconds > 0 ? cell(fmt::format("{:.1f} s", run.end.wall_seconds),
+  html += fmt::format("<td class=\"came\"><span class=\"outcome {}\">{}</span></td><td class=\"card\">{}</td>",
+                      mood(run), escape(spaced(outcome(run))),
+                      escape(run.end.devices.empty() ? run.start.card : run.end.devices.front().name));
+  html += cell("peak", peaks ? to_string(peaks->device) : "-", peaks ? peaks->device.count() : -1);
+  html += fmt::format("<td class=\"trend\">{}</td>", sparkline(series, run.number));
+  html += run.end.wall_seconds > 0 ? cell("took", fmt::format("{:.1f} s", run.end.wall_seconds),
                                           static_cast<std::int64_t>(run.end.wall_seconds * 1e3))
-                                   : cell("-", -1);
-  return html + fmt::format("<td class=\"command\"><code>{}</code></td><td>{}</td></tr>\n", escape(command_of(run)),
-                            remarks(run));
+                                   : cell("took", "-", -1);
+  return html + fmt::format("<td class=\"command\"><code>{}</code></td><td class=\"remarks\">{}</td></tr>\n",
+                            escape(command_of(run)), remarks(run));
+}
+
+// All of a group's runs side by side; of many the newest.
+std::string compare_link(const IndexFacts& facts, const model::RunGroup& group) {
+  std::string query;
+  for (const std::size_t run : group.runs | std::views::take(kMostCompared)) {
+    query += fmt::format("{}n={}", query.empty() ? "" : "&amp;", facts.runs[run].number);
+  }
+  if (group.runs.size() < 2) return "";
+  return fmt::format(" <a href=\"/compare?{}\">{} side by side</a>", query,
+                     group.runs.size() > kMostCompared ? fmt::format("the newest {}", kMostCompared) : "all");
+}
+
+std::string group_rows(const IndexFacts& facts, const model::RunGroup& group) {
+  std::string html = fmt::format(
+      "<tbody class=\"group\">\n<tr class=\"group-head\"><th colspan=\"{}\" scope=\"rowgroup\"><span "
+      "class=\"group-title\">{}"
+      "</span> <span class=\"muted\">{} run{}</span>{}{}</th></tr>\n",
+      kColumns, escape(group.title), group.runs.size(), group.runs.size() == 1 ? "" : "s", sparkline(group.peaks),
+      compare_link(facts, group));
+  for (const std::size_t run : group.runs) html += row(facts, run);
+  return html + "</tbody>\n";
+}
+
+std::string all_rows(const IndexFacts& facts) {
+  std::string html;
+  if (!facts.group_by.empty()) {
+    for (const model::RunGroup& group : facts.groups) html += group_rows(facts, group);
+    return html;
+  }
+  for (std::size_t run = 0; run < facts.runs.size(); ++run) html += row(facts, run);
+  return "<tbody>\n" + html + "</tbody>\n";
+}
+
+std::string group_choice(const std::string& chosen) {
+  std::string html = "<label>Group by <select name=\"group\">";
+  for (const auto& [word, text] : {std::pair("", "nothing"), std::pair("tag", "tag"), std::pair("script", "script")}) {
+    html += fmt::format("<option value=\"{}\"{}>{}</option>", word, chosen == word ? " selected" : "", text);
+  }
+  return html + "</select></label> ";
 }
 
 std::string filter_form(const IndexFacts& facts) {
   std::string html = fmt::format(
       "<form class=\"filter\" role=\"search\" action=\"/\" method=\"get\"><label>Filter <input type=\"search\" "
       "name=\"q\" "
-      "value=\"{}\" autocomplete=\"off\"></label> ",
-      escape(facts.text));
+      "value=\"{}\" autocomplete=\"off\"></label> {}",
+      escape(facts.text), group_choice(facts.group_by));
   if (facts.parent) html += fmt::format("<input type=\"hidden\" name=\"of\" value=\"{}\">", *facts.parent);
+  if (facts.has_all) html += "<input type=\"hidden\" name=\"all\" value=\"1\">";
   return html + "<button>Filter</button> <output class=\"count\"></output></form>\n";
 }
 
 constexpr std::string_view kHead =
-    "<thead><tr><th scope=\"col\"><span class=\"unseen\">chosen</span></th><th scope=\"col\" class=\"number\" "
-    "data-sort=\"number\">run</th><th scope=\"col\" data-sort=\"number\">begun</th><th scope=\"col\" "
+    "<thead><tr><th scope=\"col\" class=\"choice\"><span class=\"unseen\">chosen</span></th><th scope=\"col\" "
+    "class=\"number\" data-sort=\"number\">run</th><th scope=\"col\" data-sort=\"number\">begun</th><th scope=\"col\" "
     "data-sort=\"text\">verb</th><th scope=\"col\" data-sort=\"text\">outcome</th><th scope=\"col\" "
     "data-sort=\"text\">card</th><th scope=\"col\" class=\"number\" data-sort=\"number\">peak</th><th scope=\"col\" "
-    "class=\"number\" data-sort=\"number\">took</th><th scope=\"col\" data-sort=\"text\">command</th><th "
-    "scope=\"col\" data-sort=\"text\">tags and note</th></tr></thead>\n";
+    "class=\"trend\">peaks until then</th><th scope=\"col\" class=\"number\" data-sort=\"number\">took</th><th "
+    "scope=\"col\" data-sort=\"text\">command</th><th scope=\"col\" data-sort=\"text\">tags and "
+    "note</th></tr></thead>\n";
 
 constexpr std::string_view kKeys =
-    "<details class=\"keys\"><summary>Keys</summary>\n<dl class=\"facts\"><dt><kbd>/</kbd></dt><dd>to the filter</dd>"
-    "<dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>down and up the runs</dd><dt><kbd>x</kbd></dt><dd>choose the run</dd>"
-    "<dt><kbd>Enter</kbd></dt><dd>open it</dd><dt><kbd>c</kbd></dt><dd>compare those chosen</dd></dl></details>\n";
+    "<details class=\"keys\"><summary>Keys and signs</summary>\n<dl class=\"facts\"><dt><kbd>/</kbd></dt><dd>to the "
+    "filter</dd><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>down and up the runs</dd><dt><kbd>x</kbd></dt><dd>choose the "
+    "run</dd><dt><kbd>Enter</kbd></dt><dd>open it</dd><dt><kbd>c</kbd></dt><dd>compare those chosen</dd><dt>peaks "
+    "until "
+    "then</dt><dd>of runs of the same script, up to this one (the disc); a cross ran out of memory; the scale begins "
+    "at "
+    "0</dd></dl></details>\n";
 
 std::string lower(std::string_view text) {
   std::string low(text);
@@ -123,10 +177,8 @@ std::string index_page(const IndexFacts& facts) {
   body += fmt::format(
       "<form class=\"runs\" action=\"/compare\" method=\"get\">\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
       "aria-label=\"Runs, newest first\"><table class=\"index\" data-stamp=\"{}\"><caption>Runs, newest first"
-      "</caption>\n{}<tbody>\n",
-      escape(facts.stamp), kHead);
-  for (const StoredRun& run : facts.runs) body += row(run);
-  body += "</tbody></table></div>\n<p><button class=\"compare\">Compare those chosen</button></p></form>\n";
+      "</caption>\n{}{}</table></div>\n<p><button class=\"compare\">Compare those chosen</button></p></form>\n",
+      escape(facts.stamp), kHead, all_rows(facts));
   if (facts.most > 0) {
     body += fmt::format("<p>The newest {}. <a href=\"/?all=1\">All runs</a></p>\n", facts.most);
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/peak_series.h"
 #include "model/stored_run.h"
 
 namespace vramfit::report::site {
@@ -17,6 +18,10 @@ struct IndexFacts {
   std::string text;                    // the filter that was applied; empty: none
   std::optional<std::int64_t> parent;  // only the trials of this sweep
   std::int64_t most = 0;               // no older runs than so many; 0: all are here
+  bool has_all = false;                // asked for all runs
+  model::PeaksByScript peaks;          // of `runs`; its series hold those that the filter left out too
+  std::string group_by;                // the word for it; empty: nothing
+  std::vector<model::RunGroup> groups;
   std::string version;
 };
 std::string index_page(const IndexFacts& facts);

@@ -14,6 +14,34 @@ function bytesText(bytes) {
   if (size < 2 * (1 << 30)) return `${fixedText(bytes / (1 << 20), 0)} MiB`;
   return `${fixedText(bytes / (1 << 30), 2)} GiB`;
 }
+// Ticks of an axis, as byte_ticks and tick_text of axis.cc make them.
+function byteTicks(most, count) {
+  const bytes = Math.max(1, most);
+  const rough = bytes / count;
+  let step = 0;
+  for (let unit = 1; step === 0; unit *= 1024) step = [1, 2, 5, 10, 20, 50, 100, 256, 512].find((one) => one * unit >= rough) * unit || 0;
+  const ticks = [0];
+  while (ticks.at(-1) < bytes) ticks.push(ticks.at(-1) + step);
+  return ticks;
+}
+function tickText(bytes) {
+  let amount = bytes;
+  let unit = 0;
+  for (; amount >= 1024 && unit < 4; ++unit) amount /= 1024;
+  return `${Number(amount.toPrecision(4))} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
+}
+// Round numbers within a span: 1, 2 or 5 times a power of ten apart, no more than `count` of them.
+function spanTicks(from, to, count) {
+  const rough = (to - from) / Math.max(1, count);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Number((power * [1, 2, 5, 10].find((factor) => factor * power >= rough)).toPrecision(1));
+  const ticks = [];
+  for (let i = Math.ceil(from / step); i * step <= to; ++i) ticks.push(Number((i * step).toPrecision(12)));
+  return { step, ticks };
+}
+function secondsText(seconds, step) {
+  return `${seconds.toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)))} s`;
+}
 function shareText(part, whole) {
   return whole > 0 ? `${fixedText((100 * part) / whole, 1)} %` : "";
 }

@@ -4,16 +4,22 @@ for (const figure of document.querySelectorAll("figure.timeline")) {
   const control = figure.querySelector(".cursor-control");
   const slider = control.querySelector("input");
   const output = control.querySelector("output");
-  const chart = figure.querySelector("svg.chart");
-  const line = chart.querySelector(".cursor");
+  const charts = [...figure.querySelectorAll("svg.chart")]; // a wide and a slim one: one of them is in sight
+  const spanOf = (chart) => [Number(chart.dataset.left), Number(chart.dataset.right)];
+  const [left, right] = spanOf(charts[0]); // places are told in the wide one's units
   const rows = [...figure.querySelectorAll("tbody tr")];
   const places = rows.map((row) => Number(row.querySelector("[data-x]").dataset.x));
   const titles = [...figure.querySelectorAll("thead th")].map((head) => head.textContent);
   const show = (index) => {
     const cells = [...rows[index].cells].map((cell) => cell.textContent);
-    line.setAttribute("x1", places[index]);
-    line.setAttribute("x2", places[index]);
-    line.classList.add("shown");
+    for (const chart of charts) {
+      const line = chart.querySelector(".cursor");
+      const [from, to] = spanOf(chart);
+      const place = from + ((to - from) * (places[index] - left)) / (right - left);
+      line.setAttribute("x1", place);
+      line.setAttribute("x2", place);
+      line.classList.add("shown");
+    }
     const of = (title) => cells[titles.indexOf(title)];
     const used = of("everything") ? `, ${of("everything")} with everything on the card` : "";
     const mark = of("mark") ? `, mark: ${of("mark")}` : "";
@@ -32,12 +38,16 @@ for (const figure of document.querySelectorAll("figure.timeline")) {
     return low;
   };
   slider.addEventListener("input", () => show(Number(slider.value)));
-  chart.addEventListener("pointermove", (event) => {
-    const box = chart.getBoundingClientRect();
-    const index = find(((event.clientX - box.left) / box.width) * chart.viewBox.baseVal.width);
-    slider.value = String(index);
-    show(index);
-  });
+  for (const chart of charts) {
+    chart.addEventListener("pointermove", (event) => {
+      const box = chart.getBoundingClientRect();
+      const [from, to] = spanOf(chart);
+      const at = ((event.clientX - box.left) / box.width) * chart.viewBox.baseVal.width;
+      const index = find(left + ((right - left) * (at - from)) / (to - from));
+      slider.value = String(index);
+      show(index);
+    });
+  }
   control.hidden = false;
   show(0);
 }

@@ -43,6 +43,9 @@ function startTrace(section) {
   let state = null;
   const timeFigure = section.querySelector(".trace-time");
   const time = timeFigure ? makeTime(timeFigure, card, (stop) => show(stop)) : null;
+  const stackFigure = section.querySelector(".trace-stack");
+  const stack = stackFigure ? makeStack(stackFigure, card, (stop) => show(stop)) : null;
+  if (stack) makeSearch(stackFigure, card, stack);
   const map = makeMap(section.querySelector(".trace-map"), card);
   const flame = by ? makeFlame(flameFigure) : null;
   const showFlame = () => {
@@ -67,6 +70,7 @@ function startTrace(section) {
     output.textContent = text;
     slider.setAttribute("aria-valuetext", text);
     time?.show(stop);
+    stack?.show(stop);
     work();
   };
   slider.addEventListener("input", () => show(Number(slider.value)));
@@ -78,6 +82,7 @@ function startTrace(section) {
     flameFigure.querySelector(".trace-by").hidden = false;
   }
   control.hidden = false;
+  for (const part of section.querySelectorAll(".trace-scripted")) part.hidden = false;
   show(card.first);
 }
 for (const section of document.querySelectorAll("section.trace-card")) startTrace(section);

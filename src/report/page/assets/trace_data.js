@@ -1,5 +1,6 @@
 // The numbers of one card's trace, unpacked from their <template>.
 const TRACE_UNIT = 512;
+const TRACE_COLORS = 8; // as many as palette.cc has; the last is for all other lines
 function unpackParts(template) {
   const find = (selector) => template.content.querySelector(selector);
   const numbers = (name) => {
@@ -89,4 +90,36 @@ function describeSegment(card, state, segment) {
 function momentText(card, stop) {
   const event = `event ${card.stops.instant[stop]} of ${card.entries}`;
   return card.hasTimes ? `${event}, ${card.stops.seconds[stop].toFixed(3)} s` : event;
+}
+// The lines that hold the most when the page opens have colours of their own in every picture: line -> colour.
+function lineColors(card) {
+  const held = new Map();
+  for (const i of stateAt(card, card.first).alive) {
+    held.set(card.blocks.line[i], (held.get(card.blocks.line[i]) ?? 0) + card.blocks.size[i]);
+  }
+  const most = [...held].sort((a, b) => b[1] - a[1]).slice(0, TRACE_COLORS - 1);
+  return new Map(most.map(([line], color) => [line, color]));
+}
+function addressText(address) {
+  return `0x${address.toString(16)}`;
+}
+function stackOf(card, block) {
+  const names = [];
+  for (let node = card.blocks.stack[block]; node !== 0; node = card.stacks.parent[node]) names.push(card.stacks.names[card.stacks.name[node]]);
+  return names;
+}
+function labelOf(card, block) {
+  const names = [];
+  for (let node = card.blocks.label[block]; node !== 0; node = card.labels.parent[node]) names.unshift(card.labels.names[card.labels.name[node]]);
+  return names.join(" > ");
+}
+function lifeOf(card, block) {
+  const ends = card.blocks.to[block] < card.stops.instant.length ? momentText(card, card.blocks.to[block]) : "the end";
+  const begins = card.blocks.from[block] === 0 ? "the first instant" : momentText(card, card.blocks.from[block]);
+  return `there from ${begins} until ${ends}`;
+}
+function askedText(card, block) {
+  const slack = card.blocks.slack[block];
+  const isWhole = slack === 0xffffffff || slack === 0;
+  return isWhole ? "" : ` (${bytesText(card.blocks.size[block] * TRACE_UNIT - slack)} asked for)`;
 }

@@ -5,7 +5,6 @@
 //   ............]
 const MAP_ROW = 18;
 const MAP_TITLE = 22; // a second line of it takes as much again, where the page is narrow
-const MAP_COLORS = 8; // as many as palette.cc has; the last is for all other lines
 function makeMap(figure, card) {
   const view = figure.querySelector(".view");
   const told = figure.querySelector(".told");
@@ -20,21 +19,15 @@ function makeMap(figure, card) {
   let title = MAP_TITLE;
   let chosen = null;
 
-  // The lines that hold the most when the page opens keep their colours.
-  const colors = new Map();
-  const held = new Map();
-  for (const i of stateAt(card, card.first).alive) {
-    held.set(card.blocks.line[i], (held.get(card.blocks.line[i]) ?? 0) + card.blocks.size[i]);
-  }
-  for (const [line] of [...held].sort((a, b) => b[1] - a[1]).slice(0, MAP_COLORS - 1)) {
-    colors.set(line, colors.size);
+  const colors = lineColors(card);
+  for (const [line, color] of colors) {
     const key = svgPart("svg", { class: "swatch", viewBox: "0 0 16 16", "aria-hidden": "true" });
-    key.append(svgPart("rect", { class: `block own-${colors.get(line)}`, x: 1, y: 1, width: 14, height: 14 }));
+    key.append(svgPart("rect", { class: `block own-${color}`, x: 1, y: 1, width: 14, height: 14 }));
     const item = document.createElement("li");
     item.append(key, ` ${card.lines[line]}`);
     legend.append(item);
   }
-  const colorOf = (block) => colors.get(card.blocks.line[block]) ?? MAP_COLORS - 1;
+  const colorOf = (block) => colors.get(card.blocks.line[block]) ?? TRACE_COLORS - 1;
   const classOf = (block) => (card.blocks.freed[block] <= state.stop ? "block waiting" : `block own-${colorOf(block)}`);
 
   const layOut = () => {
@@ -136,37 +129,20 @@ function makeMap(figure, card) {
     pieces(group, chosen.from + shift, chosen.to + shift, (x, y, size) => (d += rectangle(x, y, Math.max(size, 2))));
     path.setAttribute("d", d);
   };
-  const place = (address) => `0x${address.toString(16)}`;
-  const stackOf = (block) => {
-    const names = [];
-    for (let node = card.blocks.stack[block]; node !== 0; node = card.stacks.parent[node]) names.push(card.stacks.names[card.stacks.name[node]]);
-    return names;
-  };
-  const labelOf = (block) => {
-    const names = [];
-    for (let node = card.blocks.label[block]; node !== 0; node = card.labels.parent[node]) names.unshift(card.labels.names[card.labels.name[node]]);
-    return names.join(" > ");
-  };
-  const lifeOf = (block) => {
-    const ends = card.blocks.to[block] < card.stops.instant.length ? momentText(card, card.blocks.to[block]) : "the end";
-    const begins = card.blocks.from[block] === 0 ? "the first instant" : momentText(card, card.blocks.from[block]);
-    return `there from ${begins} until ${ends}`;
-  };
   const describe = (item) => {
-    const segment = `segment ${place(card.segments.address[item.segment])} of ${bytesText(card.segments.size[item.segment])}`;
+    const segment = `segment ${addressText(card.segments.address[item.segment])} of ${bytesText(card.segments.size[item.segment])}`;
     if (item.block < 0) {
       const sum = state.sums.get(card.segments.place[item.segment]);
       const what = sum?.blocks ? `free but for small blocks (${sum.blocks} of them, ${bytesText(sum.bytes)}, around here)` : "free";
-      return `${bytesText(item.to - item.from)} ${what} at ${place(item.from)}, ${segment}`;
+      return `${bytesText(item.to - item.from)} ${what} at ${addressText(item.from)}, ${segment}`;
     }
     const size = card.blocks.size[item.block] * TRACE_UNIT;
-    const slack = card.blocks.slack[item.block];
-    const asked = slack === 0xffffffff || slack === 0 ? "" : ` (${bytesText(size - slack)} asked for)`;
+    const asked = askedText(card, item.block);
     const isWaiting = card.blocks.freed[item.block] <= state.stop;
-    const label = labelOf(item.block);
+    const label = labelOf(card, item.block);
     return (
-      `${bytesText(size)}${asked} ${isWaiting ? "freed, waiting for other streams" : "in use"} at ${place(item.from)}; ` +
-      `${card.lines[card.blocks.line[item.block]]}${label ? `; ${label}` : ""}; ${lifeOf(item.block)}; ${segment}`
+      `${bytesText(size)}${asked} ${isWaiting ? "freed, waiting for other streams" : "in use"} at ${addressText(item.from)}; ` +
+      `${card.lines[card.blocks.line[item.block]]}${label ? `; ${label}` : ""}; ${lifeOf(card, item.block)}; ${segment}`
     );
   };
   const choose = (item) => {
@@ -174,7 +150,7 @@ function makeMap(figure, card) {
     chosen = item;
     mark();
     told.textContent = item ? describe(item) : "";
-    const names = item && item.block >= 0 ? stackOf(item.block) : [];
+    const names = item && item.block >= 0 ? stackOf(card, item.block) : [];
     stack.replaceChildren(...names.slice(0, 4).map((name) => htmlPart("li", shortName(name), { title: name })));
     if (names.length > 4) stack.append(htmlPart("li", `… ${names.length - 4} more`));
   };
@@ -227,7 +203,7 @@ function makeMap(figure, card) {
         const row = describeSegment(card, state, segment);
         const about = row.isMixed ? "up to " : "";
         return [
-          place(card.segments.address[segment]), card.groups[card.segments.group[segment]], bytesText(row.size), bytesText(row.used),
+          addressText(card.segments.address[segment]), card.groups[card.segments.group[segment]], bytesText(row.size), bytesText(row.used),
           bytesText(row.waiting), about + bytesText(row.free), about + bytesText(row.hole), row.isMixed ? `${row.blocks} shown` : `${row.blocks}`,
         ];
       });

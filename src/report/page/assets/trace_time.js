@@ -53,19 +53,15 @@ function makeTime(figure, card, onStop) {
     return `${path}Z`;
   };
   const axes = (picture) => {
-    let unit = 1024;
-    while (unit * 6 < most) unit *= 2;
-    for (let bytes = 0; bytes <= most * 1.04; bytes += unit) {
+    for (const bytes of byteTicks(most, 5)) {
+      if (bytes > most * 1.04) break;
       picture.append(svgPart("line", { class: "grid", x1: left, x2: width - right, y1: y(bytes), y2: y(bytes) }));
-      picture.append(svgPart("text", { class: "end", x: left - 6, y: y(bytes) + 4 }, bytes === 0 ? "0" : bytesText(bytes)));
+      picture.append(svgPart("text", { class: "end", x: left - 6, y: y(bytes) + 4 }, tickText(bytes)));
     }
-    const rough = (to - from) / Math.max(2, Math.floor(width / 140));
-    const power = 10 ** Math.floor(Math.log10(rough));
-    let step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
-    if (across === "events") step = Math.max(1, Math.round(step));
-    const digits = Math.max(0, Math.ceil(-Math.log10(step)));
-    for (let place = Math.ceil(from / step) * step; place <= to; place += step) {
-      const text = across === "events" ? `${Math.round(place)}` : `${place.toFixed(digits)} s`;
+    const { step, ticks } = spanTicks(from, to, Math.max(2, Math.floor(width / 140)));
+    for (const place of ticks) {
+      if (across === "events" && !Number.isInteger(place)) continue;
+      const text = across === "events" ? `${place}` : secondsText(place, step);
       picture.append(svgPart("text", { class: "middle", x: x(place), y: height - bottom + 18 }, text));
     }
   };

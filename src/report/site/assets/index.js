@@ -3,7 +3,7 @@ const table = document.querySelector("table.index");
 const filter = document.querySelector("input[type=search]");
 const count = document.querySelector("output.count");
 const state = document.querySelector("p.state");
-const rows = () => [...table.tBodies[0].rows];
+const rows = () => [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => row.dataset.run);
 document.querySelector("form.filter button").hidden = true;
 
 const applyFilter = () => {
@@ -14,10 +14,24 @@ const applyFilter = () => {
     row.hidden = !words.every((word) => text.includes(word));
     if (!row.hidden) ++shown;
   }
+  for (const head of table.querySelectorAll("tr.group-head")) {
+    head.hidden = ![...head.parentNode.rows].some((row) => row.dataset.run && !row.hidden);
+  }
   count.textContent = words.length ? `${shown} of ${rows().length} runs` : "";
 };
 filter.addEventListener("input", applyFilter);
 filter.form.addEventListener("submit", (event) => event.preventDefault());
+// Another grouping is another page; what was typed goes with it.
+const typed = new URLSearchParams(location.hash.slice(1)).get("filter");
+if (typed) filter.value = typed;
+const grouping = filter.form.elements.group;
+grouping.addEventListener("change", () => {
+  const address = new URL(location.href);
+  if (grouping.value) address.searchParams.set("group", grouping.value);
+  else address.searchParams.delete("group");
+  address.hash = filter.value ? new URLSearchParams({ filter: filter.value }) : "";
+  location.assign(address);
+});
 
 // Sorting: by a cell's data-value where it has one, else by its text.
 let order = null;
@@ -27,9 +41,11 @@ const valueOf = (row, column) => {
 };
 const applyOrder = () => {
   if (!order) return;
-  const sorted = rows().map((row) => [valueOf(row, order.column), row]);
-  sorted.sort(([left], [right]) => (left < right ? -order.sign : left > right ? order.sign : 0));
-  table.tBodies[0].append(...sorted.map(([, row]) => row));
+  for (const body of table.tBodies) {
+    const sorted = [...body.rows].filter((row) => row.dataset.run).map((row) => [valueOf(row, order.column), row]);
+    sorted.sort(([left], [right]) => (left < right ? -order.sign : left > right ? order.sign : 0));
+    body.append(...sorted.map(([, row]) => row));
+  }
 };
 for (const head of table.tHead.querySelectorAll("th[data-sort]")) {
   const button = document.createElement("button");
@@ -77,7 +93,8 @@ addEventListener("keydown", (event) => {
   keys[event.key]();
 });
 document.querySelector("form.runs").addEventListener("submit", (event) => {
-  const chosen = table.querySelectorAll("tbody input:checked").length;
+  // A run that is in several groups is compared once.
+  const chosen = new Set([...table.querySelectorAll("tbody input:checked")].map((box) => box.value)).size;
   if (chosen > 0) return;
   event.preventDefault();
   say("Choose the runs to compare first.");
@@ -95,7 +112,8 @@ const renew = async () => {
   const chosen = new Set([...table.querySelectorAll("tbody input:checked")].map((box) => box.value));
   const focused = document.activeElement.closest?.("tr[data-run]")?.dataset.run;
   const selector = document.activeElement.tagName === "INPUT" ? "input" : "a";
-  table.tBodies[0].replaceChildren(...fresh.tBodies[0].rows);
+  for (const body of [...table.tBodies]) body.remove();
+  table.append(...fresh.tBodies);
   table.dataset.stamp = fresh.dataset.stamp;
   for (const box of table.querySelectorAll("tbody input")) box.checked = chosen.has(box.value);
   if (focused) table.querySelector(`tr[data-run="${CSS.escape(focused)}"] ${selector}`)?.focus();
@@ -110,10 +128,11 @@ const follow = async () => {
     const now = await answer.json();
     if (now.stamp !== table.dataset.stamp) await renew();
     for (const run of now.running) {
-      const cell = table.querySelector(`tr[data-run="${run.number}"][data-state=running] .peak`);
-      if (!cell || run.used_bytes === null) continue;
-      cell.textContent = `${size(run.used_bytes)} now, ${size(run.peak_bytes)}`;
-      cell.dataset.value = String(run.peak_bytes);
+      if (run.used_bytes === null) continue;
+      for (const cell of table.querySelectorAll(`tr[data-run="${run.number}"][data-state=running] .peak`)) {
+        cell.textContent = `${bytesText(run.used_bytes)} now, ${bytesText(run.peak_bytes)}`;
+        cell.dataset.value = String(run.peak_bytes);
+      }
     }
     say(now.running.length ? `${now.running.length} running` : "");
     failures = 0;

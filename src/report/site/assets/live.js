@@ -6,7 +6,6 @@ const number = state.dataset.run;
 const cards = new Map();
 let latest = 0;
 
-const kWidth = 960;
 const kHeight = 300;
 const kLeft = 76;
 const kRight = 20;
@@ -14,59 +13,60 @@ const kTop = 14;
 const kBottom = 34;
 const kMostCharts = 8;
 
-const svg = (name, attributes, text) => {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (text !== undefined) element.textContent = text;
-  return element;
-};
+const told = (bytes) => (bytes === null ? "unknown" : bytesText(bytes));
 const say = (text, mood) => {
   if (state.textContent !== text) state.textContent = text;
   state.className = `verdict live-state ${mood}`;
 };
 
-// Memory stays where it is until the next point.
+// Memory stays where it is until the next point. What is not known is not drawn.
 const pathOf = (points, member, x, y) => {
   let path = "";
+  let goesOn = false;
   for (const point of points) {
-    if (point[member] === null) continue;
-    path += path ? `H${x(point[0]).toFixed(1)}V${y(point[member]).toFixed(1)}`
-                 : `M${x(point[0]).toFixed(1)} ${y(point[member]).toFixed(1)}`;
+    const isKnown = point[member] !== null;
+    if (goesOn) path += `H${x(point[0]).toFixed(1)}`;
+    if (isKnown) path += goesOn ? `V${y(point[member]).toFixed(1)}` : `M${x(point[0]).toFixed(1)} ${y(point[member]).toFixed(1)}`;
+    goesOn = isKnown;
   }
   return path;
 };
+// As wide as its place: texts keep their size on a telephone.
 const draw = (card) => {
   const points = card.points;
+  if (points.length === 0) return;
+  const width = Math.max(300, card.figure.clientWidth);
   const from = points[0][0];
   const to = Math.max(points[points.length - 1][0], from + 1000);
-  const highest = Math.max(card.peak_bytes, 1);
-  const most = card.total_bytes <= 3 * highest ? card.total_bytes * 1.02 : highest * 1.1;
-  const x = (at) => kLeft + ((kWidth - kLeft - kRight) * (at - from)) / (to - from);
+  const highest = Math.max(card.peak_bytes ?? 0, 1);
+  const ticks = byteTicks(card.total_bytes <= 3 * highest ? Math.max(card.total_bytes, highest) : highest, 5);
+  const most = ticks.at(-1);
+  const x = (at) => kLeft + ((width - kLeft - kRight) * (at - from)) / (to - from);
   const y = (bytes) => kHeight - kBottom - ((kHeight - kTop - kBottom) * bytes) / most;
   const parts = [];
-  for (let i = 0; i <= 4; ++i) {
-    const bytes = (most * i) / 4;
-    parts.push(svg("line", { class: "grid", x1: kLeft, x2: kWidth - kRight, y1: y(bytes), y2: y(bytes) }));
-    parts.push(svg("text", { class: "end", x: kLeft - 8, y: y(bytes) + 4 }, size(Math.round(bytes))));
+  for (const bytes of ticks) {
+    parts.push(svgPart("line", { class: "grid", x1: kLeft, x2: width - kRight, y1: y(bytes), y2: y(bytes) }));
+    parts.push(svgPart("text", { class: "end", x: kLeft - 8, y: y(bytes) + 4 }, tickText(bytes)));
   }
-  for (let i = 0; i <= 4; ++i) {
-    const at = from + ((to - from) * i) / 4;
-    parts.push(svg("text", { class: i === 4 ? "end" : "middle", x: x(at), y: kHeight - 10 },
-                   `${((at - from) / 1000).toFixed(1)} s`));
+  const seconds = spanTicks(0, (to - from) / 1000, Math.max(2, Math.floor(width / 110)));
+  for (const at of seconds.ticks) {
+    const place = x(from + at * 1000);
+    parts.push(svgPart("text", { class: place > width - 30 ? "end" : "middle", x: place, y: kHeight - 10 }, secondsText(at, seconds.step)));
   }
-  parts.push(svg("path", { class: "used", d: pathOf(points, 1, x, y) }));
-  parts.push(svg("path", { class: "reserved", d: pathOf(points, 3, x, y) }));
-  parts.push(svg("path", { class: "allocated", d: pathOf(points, 2, x, y) }));
+  parts.push(svgPart("path", { class: "used", d: pathOf(points, 1, x, y) }));
+  parts.push(svgPart("path", { class: "reserved", d: pathOf(points, 3, x, y) }));
+  parts.push(svgPart("path", { class: "allocated", d: pathOf(points, 2, x, y) }));
   if (card.total_bytes <= most) {
     const limit = y(card.total_bytes);
-    parts.push(svg("line", { class: "limit", x1: kLeft, x2: kWidth - kRight, y1: limit, y2: limit }));
+    parts.push(svgPart("line", { class: "limit", x1: kLeft, x2: width - kRight, y1: limit, y2: limit }));
   }
+  card.chart.setAttribute("viewBox", `0 0 ${width} ${kHeight}`);
   card.chart.replaceChildren(...parts);
   const last = points[points.length - 1];
-  const torch = last[2] === null ? "" : `; PyTorch: ${size(last[2])} allocated (dashed), ${size(last[3])} reserved (blue)`;
+  const torch = last[2] === null ? "" : `; PyTorch: ${bytesText(last[2])} allocated (dashed), ${bytesText(last[3])} reserved (blue)`;
   const gone = card.alive ? "now" : "when it ended";
   card.numbers.textContent =
-      `${size(card.used_bytes)} ${gone} (grey line), peak ${size(card.peak_bytes)}, of ${size(card.total_bytes)}${torch}`;
+      `${told(card.used_bytes)} ${gone} (grey line), peak ${told(card.peak_bytes)}, of ${told(card.total_bytes)}${torch}`;
 };
 const add = (given) => {
   const figure = document.createElement("figure");
@@ -74,17 +74,13 @@ const add = (given) => {
   title.textContent = `card ${given.index}, ${given.name}`;
   const numbers = document.createElement("p");
   numbers.className = "live-numbers";
-  const scroll = document.createElement("div");
-  scroll.className = "scroll";
-  scroll.tabIndex = 0;
-  scroll.setAttribute("role", "group");
-  scroll.setAttribute("aria-label", `memory of card ${given.index}`);
-  const chart = svg("svg", { class: "chart", viewBox: `0 0 ${kWidth} ${kHeight}`, role: "img",
+  const chart = svgPart("svg", { class: "chart live", role: "img",
                              "aria-label": `memory of card ${given.index} over time; the line above tells the numbers` });
-  scroll.append(chart);
-  figure.append(title, numbers, scroll);
+  figure.append(title, numbers, chart);
   place.append(figure);
-  return { points: [], chart, numbers, figure };
+  const card = { points: [], chart, numbers, figure };
+  new ResizeObserver(onceAFrame(() => draw(card))).observe(figure);
+  return card;
 };
 const take = (given) => {
   const key = `${given.session}/${given.index}`;
@@ -94,7 +90,7 @@ const take = (given) => {
   for (const point of given.points) latest = Math.max(latest, point[0]);
   Object.assign(card, { used_bytes: given.used_bytes, peak_bytes: given.peak_bytes, total_bytes: given.total_bytes,
                         alive: given.alive });
-  if (card.points.length) draw(card);
+  draw(card);
 };
 // Of many sessions those that go on are shown, and the newest.
 const prune = () => {

@@ -1,0 +1,51 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "views/export.h"
+#include "watch/recording.h"
+
+namespace vramfit::views {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Bytes;
+
+model::MachineSample look(std::int64_t second, const model::Reading& used, bool is_there = true) {
+  model::MachineSample sample{.at_unix_ns = (1'795'000'000 + second) * 1'000'000'000};
+  if (!is_there) return sample;
+  model::CardReading card{.uuid = "GPU-0", .name = "Fake"};
+  card.total_bytes = std::int64_t{8} << 30;
+  card.used_bytes = used;
+  sample.cards.push_back(std::move(card));
+  return sample;
+}
+
+//  second  0        1         2      3         4        5
+//  used    1 GiB    no word   2 GiB  no card   no card  3 GiB
+TEST(ExportWatch, where_a_card_did_not_tell_there_is_a_gap) {
+  const fs::path file = fs::path(::testing::TempDir()) / ("export_watch." + std::to_string(::getpid()));
+  {
+    auto recorder = watch::WatchRecorder::open(file, {});
+    ASSERT_TRUE(recorder) << recorder.error().what;
+    const std::int64_t gib = std::int64_t{1} << 30;
+    for (const auto& sample : {look(0, gib), look(1, model::Absence::kLost), look(2, 2 * gib), look(3, gib, false),
+                               look(4, gib, false), look(5, 3 * gib)}) {
+      ASSERT_TRUE(recorder->add(sample));
+    }
+  }
+  const auto facts = facts_of_watch(file);
+  fs::remove(file);
+  ASSERT_TRUE(facts) << facts.error().what;
+  ASSERT_EQ(facts->counters.size(), 1u);
+  std::vector<std::pair<std::int64_t, std::optional<Bytes>>> told;
+  for (const auto& point : facts->counters[0].points) told.emplace_back(point.at_ns / 1'000'000'000, point.value);
+  EXPECT_EQ(told,
+            (std::vector<std::pair<std::int64_t, std::optional<Bytes>>>{
+                {0, Bytes::gib(1)}, {1, std::nullopt}, {2, Bytes::gib(2)}, {3, std::nullopt}, {5, Bytes::gib(3)}}));
+  EXPECT_EQ(facts->cards[0].peak, Bytes::gib(3));
+}
+
+}  // namespace
+}  // namespace vramfit::views
