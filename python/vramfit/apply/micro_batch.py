@@ -27,6 +27,7 @@ from vramfit import apply
 from vramfit.apply import training_loop
 from vramfit.apply.label_weights import LabelWeights
 from vramfit.apply.lightning_batches import LightningBatches
+from vramfit.apply.own_counters import OwnCounters
 from vramfit.apply.split_sampler import Share, SplitSampler
 from vramfit.base import events, garbage, importing, notes, process
 from vramfit.base.recorder import TRAIN
@@ -55,6 +56,7 @@ class MicroBatch:
         self.loaders = [int(ordinal) for ordinal in options.get("loaders", [0])]
         self.framework_accumulates = False
         self.labels = LabelWeights(torch)
+        self._counters = OwnCounters(self.refuse, self._is_model)
         self._named = False
         self._pid = os.getpid()
         self.begin()
@@ -158,6 +160,7 @@ class MicroBatch:
             frame = frame.f_back
         while frame is not None and frame.f_globals.get("__name__") == loaders.__name__:
             frame = frame.f_back
+        self._counters.begin(frame)
         if frame is None:
             return
         where = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
@@ -233,6 +236,7 @@ class MicroBatch:
         if self.share.is_first and any(of_torch.backward_hooks.of(p) for p in self._trained()):
             self.refuse("hooks on parameters see the gradients of one micro-batch")
         self._backwards += 1
+        self._counters.trains(sys._getframe(1))
         if self.labels.in_use and self._backwards > 1:
             self.refuse("a mean over labels and another loss are differentiated one after the other")
         weight = self.labels.weight_of(roots, self.share)
@@ -255,6 +259,9 @@ class MicroBatch:
         if id(optimizer) in self._asked:
             self.refuse("an optimizer steps more than once for a batch")
         self._asked.append(id(optimizer))
+        if self.accumulate > 1:
+            self._counters.trains(sys._getframe(1))
+            self._counters.judge(sys._getframe(1))
         if self.share.is_last:
             return True, None
         loss = None
@@ -281,12 +288,16 @@ class MicroBatch:
         if not self._torch.is_grad_enabled():
             return
         self._trains = True
+        self._counters.trains(sys._getframe(1))
         self._waiting.clear()
         if self._is_ahead:
             self.refuse("batches are drawn ahead of the training, which would be on parts of other batches")
         self._name_statistics(module)
         if self._stepped and not self.is_due(None):
             self.refuse("the script goes on training on a batch after the optimizer's step: it would use old weights")
+
+    def _is_model(self, value: Any) -> bool:
+        return isinstance(value, self._torch.nn.Module) and next(value.parameters(), None) is not None
 
     def _parameters(self) -> list[Any]:
         return [p for _, module in scopes.live_roots() for p in module.parameters() if p.grad is not None]
