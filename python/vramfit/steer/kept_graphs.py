@@ -72,7 +72,12 @@ def _saved_by(node: Any) -> Iterator[Any]:
             saved = getattr(node, name)
         except RuntimeError:  # a backward pass has let go of it
             return
-        if getattr(saved, "is_cuda", False) is True and not saved.requires_grad or getattr(saved, "is_cuda", False) is True and saved.grad_fn is not None:
+        if (
+            getattr(saved, "is_cuda", False) is True
+            and not saved.requires_grad
+            or getattr(saved, "is_cuda", False) is True
+            and saved.grad_fn is not None
+        ):
             yield saved
 
 
