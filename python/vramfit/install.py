@@ -95,7 +95,7 @@ def _after_torch(torch: ModuleType) -> None:
         wide_losses,
     )
     from vramfit.observe.ownership import buckets, caches, census
-    from vramfit.steer import coverage, cut, errors, looking_ahead, run_ahead, trainers, uploads
+    from vramfit.steer import coverage, cut, errors, kept_graphs, looking_ahead, run_ahead, trainers, uploads
     from vramfit.values import data_reads, host_fills
 
     _state.hooked = True
@@ -120,6 +120,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("apply", lambda: apply.install(torch)),
         ("patch", lambda: patch.install(torch)),
         ("cut", lambda: cut.install(torch)),
+        ("kept_graphs", kept_graphs.install),
         ("run_ahead", run_ahead.install),
         ("looking_ahead", looking_ahead.install),
         ("saves", lambda: saves.install(torch)),

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "facts/allocation_stream.h"
+#include "liveness/step_memory.h"
 
 namespace vramfit::facts {
 namespace {
@@ -92,6 +93,18 @@ void add_stream(const RunFacts& facts, const model::RunResult& result, model::Jo
   if (auto stream = find_allocation_stream(facts, job.device, result.torch)) job.streams[""] = std::move(stream);
 }
 
+// The least that a step took at its most, once the first one had made the optimizer's state: little has piled up then.
+void price_without_graphs(const RunFacts& facts, model::Job& job) {
+  const liveness::CardHistory* history = facts.history_of(job.device);
+  if (!job.kept_graphs || history == nullptr) return;
+  std::optional<Bytes> least;
+  for (const liveness::StepPeak& step : liveness::find_step_peaks(*history)) {
+    if (step.phase != VF_PHASE_TRAIN || step.number < 1) continue;
+    least = least ? std::min(*least, step.allocated) : step.allocated;
+  }
+  if (least) job.kept_graphs->needs_without = *least + job.overhead;
+}
+
 }  // namespace
 
 model::Job build_job(const RunFacts& facts, const model::RunResult& result) {
@@ -102,6 +115,7 @@ model::Job build_job(const RunFacts& facts, const model::RunResult& result) {
   job.stage_peaks = find_stage_peaks(facts, job.device);
   add_stream(facts, result, job);
   job.kept_from_training = find_kept_training_tensors(facts, job.device);
+  price_without_graphs(facts, job);
   set_gathered_apart(job);
   job.work = count_step_work(facts, job.device);
   add_forward_work(facts, job);

@@ -36,6 +36,7 @@ class NoteReader {
     for (const auto& optimizer : notes.optimizer) apply_optimizer(optimizer);
     for (const auto& precision : notes.precision) apply_precision(precision);
     for (const auto& evaluation : notes.evaluation) job_.validates_with_gradients |= evaluation.gradients;
+    for (const auto& kept : notes.graphs_kept) apply_kept_graphs(kept);
     for (const auto& kept : notes.gradients_kept) job_.kept_gradients = {kept.line, kept.after_forward};
     for (const auto& growth : notes.growth) apply_growth(growth);
     for (const auto& loss : notes.wide_loss) apply_wide_loss(loss);
@@ -142,7 +143,13 @@ class NoteReader {
     facts.per_batch = told.bytes_per_batch;
     facts.batches = told.batches;
     facts.movable = told.movable;
+    facts.keeps_graphs = told.graphs;
     if (!job_.gathered || sum(facts) > sum(*job_.gathered)) job_.gathered = std::move(facts);
+  }
+
+  void apply_kept_graphs(const notes::GraphsKept& told) {
+    if (job_.kept_graphs && job_.kept_graphs->per_step >= told.bytes_per_step) return;
+    job_.kept_graphs = model::KeptGraphs{told.variable, told.line, told.bytes_per_step, {}};
   }
 
   void apply_precision(const notes::Precision& told) {

@@ -163,8 +163,9 @@ struct GatheredFacts {
   std::string variable;  // of the script: "predictions"; empty when it was not found
   std::string line;      // "train.py:112 in validate"; empty when it was not found
   Bytes per_batch;
-  std::int64_t batches = 0;  // of the whole pass
-  bool movable = false;      // it lies where the hooks can move it to the CPU
+  std::int64_t batches = 0;   // of the whole pass
+  bool movable = false;       // it lies where the hooks can move it to the CPU
+  bool keeps_graphs = false;  // each with all that its forward left for a backward pass
   bool operator==(const GatheredFacts&) const = default;
 };
 Bytes sum(const GatheredFacts& gathered);
@@ -227,6 +228,15 @@ struct KeptTrainingTensors {
   bool operator==(const KeptTrainingTensors&) const = default;
 };
 
+// Graphs of past training steps that the script keeps with what they saved.
+struct KeptGraphs {
+  std::string variable;  // "losses"
+  std::string line;      // where the script adds to it
+  Bytes per_step;
+  Bytes needs_without;  // on the device: what a step takes before anything has piled up
+  bool operator==(const KeptGraphs&) const = default;
+};
+
 struct OomFacts {
   std::string phase;
   Bytes tried, allocated, reserved;
@@ -251,6 +261,7 @@ struct Job {
   std::optional<AttentionFacts> attention;
   std::optional<LinearLayers> linear_layers;  // of the network with most to train
   std::optional<KeptTrainingTensors> kept_from_training;
+  std::optional<KeptGraphs> kept_graphs;
   std::optional<TeacherFacts> teacher;  // the largest
   std::vector<std::string> advice;      // of the hooks: sentences with this job's figures
   std::optional<NetworkFacts> network;  // the largest of those that a library made

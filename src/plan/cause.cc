@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "plan/forecast.h"
+
 namespace vramfit::plan {
 namespace {
 
@@ -15,6 +17,8 @@ Bytes peak_of(const model::Job& job, std::string_view phase) {
   return facts == nullptr ? Bytes(0) : facts->peak_allocated + job.overhead;
 }
 
+constexpr std::string_view kNoGraph = "put the evaluation under torch.no_grad()";
+
 Cause describe(const model::GatheredFacts& gathered) {
   const std::string name = gathered.variable.empty() ? "what it gathers" : "`" + gathered.variable + "`";
   Cause cause;
@@ -22,13 +26,18 @@ Cause describe(const model::GatheredFacts& gathered) {
       fmt::format("phase {} keeps {} on the card: {} more with every batch, {} after {} batches", gathered.phase, name,
                   to_string(gathered.per_batch), to_string(sum(gathered)), gathered.batches);
   cause.line = gathered.line;
+  if (gathered.keeps_graphs) {
+    cause.text += ", with the graph of each forward";
+    cause.remedy = kNoGraph;
+    return cause;
+  }
   cause.remedy = "move it to the CPU there (.cpu()), or sum the metric up batch by batch";
   return cause;
 }
 
 Cause describe_graph(std::string_view phase) {
   return {fmt::format("phase {} runs with gradients on: every forward keeps its activations", phase), "",
-          "put the evaluation under torch.no_grad()"};
+          std::string(kNoGraph)};
 }
 
 // A little of a step always lives on: the last loss, a batch of inputs.
@@ -44,9 +53,25 @@ Cause describe_what_training_left(const model::KeptTrainingTensors& leftovers) {
   return cause;
 }
 
+// Cached between tensors, beside what a step's tensors take: a card that is this full is not sure to hold it.
+constexpr double kSureToHold = 0.9;
+
+Cause describe(const model::KeptGraphs& kept, Bytes limit) {
+  Cause cause;
+  cause.text = fmt::format("`{}` keeps the graph of every training step: {} more with each", kept.variable,
+                           to_string(kept.per_step));
+  cause.line = kept.line;
+  cause.remedy = "add a number or a detached tensor there: .item(), .detach()";
+  const bool is_known = kept.needs_without > Bytes(0);
+  if (is_known) cause.text += fmt::format("; a step without them takes about {}", to_string(kept.needs_without));
+  cause.is_all = is_known && kept.needs_without <= scaled(limit, kSureToHold);
+  return cause;
+}
+
 }  // namespace
 
 std::optional<Cause> find_cause(const model::Job& job, Bytes limit) {
+  if (job.kept_graphs && peak_of(job, "train") > limit) return describe(*job.kept_graphs, limit);
   if (job.gathered && peak_of(job, job.gathered->phase) > limit) return describe(*job.gathered);
   if (const auto& left = job.kept_from_training;
       left && peak_of(job, left->phase) > limit &&

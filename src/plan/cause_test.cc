@@ -38,6 +38,35 @@ TEST(Cause, what_training_left_behind_is_one_when_it_is_much) {
   EXPECT_EQ(cause->text, "phase validate runs while 900 MiB of the last training steps are still on the card");
 }
 
+TEST(Cause, graphs_of_an_evaluation_want_no_grad_rather_than_another_place) {
+  model::Job job = gathering_job();
+  job.gathered->keeps_graphs = true;
+  const auto cause = find_cause(job, Bytes::mib(2048));
+  ASSERT_TRUE(cause);
+  EXPECT_NE(cause->text.find("with the graph of each forward"), std::string::npos);
+  EXPECT_NE(cause->remedy.find("no_grad"), std::string::npos);
+}
+
+TEST(Cause, kept_graphs_of_training_are_all_of_it_where_a_step_without_them_fits) {
+  model::Job job = example_job();
+  job.phases[0].peak_allocated = Bytes::mib(2600);
+  job.kept_graphs = model::KeptGraphs{"losses", "train.py:21 in train", Bytes::mib(160), Bytes::mib(700)};
+  EXPECT_FALSE(find_cause(job, Bytes::gib(4))) << "it fits with them";
+  auto cause = find_cause(job, Bytes::mib(2048));
+  ASSERT_TRUE(cause);
+  EXPECT_TRUE(cause->is_all);
+  EXPECT_EQ(cause->line, "train.py:21 in train");
+  EXPECT_EQ(cause->text,
+            "`losses` keeps the graph of every training step: 160 MiB more with each; a step without them takes about "
+            "700 MiB");
+  job.kept_graphs->needs_without = Bytes::mib(2000);
+  cause = find_cause(job, Bytes::mib(2048));
+  ASSERT_TRUE(cause);
+  EXPECT_FALSE(cause->is_all) << "the step alone may be too large for the card";
+  job.kept_graphs->needs_without = {};
+  EXPECT_FALSE(find_cause(job, Bytes::mib(2048))->is_all) << "what a step takes was not seen";
+}
+
 TEST(Cause, gradients_in_an_evaluation_that_runs_out_are_one) {
   model::Job job = example_job();
   job.validates_with_gradients = true;

@@ -58,6 +58,23 @@ task.to("cuda")
 seen["steps"] = trainer.global_step
 """
 
+# What hangs on the number of a batch within its epoch: a weight of the loss, and a learning rate every second batch.
+_LIGHTNING_COUNTING = _LIGHTNING.replace(
+    "return F.mse_loss(self.net(x), y)", "return F.mse_loss(self.net(x), y) * min(1.0, 0.25 * (index + 1))"
+).replace(
+    "return torch.optim.SGD(self.parameters(), lr=0.1, momentum=0.9)",
+    """optimizer = torch.optim.SGD(self.parameters(), lr=0.1, momentum=0.9)
+        halved = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": halved, "interval": "step", "frequency": 2}}""",
+)
+
+_LIGHTNING_AVERAGE = _LIGHTNING.replace(
+    "    def configure_optimizers",
+    """    def on_train_batch_end(self, outputs, batch, index):
+        seen["last"] = index
+    def configure_optimizers""",
+)
+
 _ACCELERATE = """
 import accelerate
 accelerator = accelerate.Accelerator(MORE)
@@ -88,6 +105,11 @@ HABITS = [
     Habit("Lightning", _of(_LIGHTNING), "lightning"),
     Habit("Lightning, odd epochs", _of(_LIGHTNING, count=21), "lightning"),
     Habit("Lightning, clipping", _of(_LIGHTNING, more="gradient_clip_val=0.3"), "lightning"),
+    Habit("Lightning, so many batches", _of(_LIGHTNING, count=40, more="limit_train_batches=2"), "lightning"),
+    Habit("Lightning, a share of its batches", _of(_LIGHTNING, count=40, more="limit_train_batches=0.7"), "lightning"),
+    Habit("Lightning, overfitting batches", _of(_LIGHTNING, count=40, more="overfit_batches=3"), "lightning"),
+    Habit("Lightning, the number of a batch", _of(_LIGHTNING_COUNTING, count=40), "lightning"),
+    Habit("Lightning, a hook after each batch", _of(_LIGHTNING_AVERAGE), "lightning"),
     Habit("accelerate", _of(_ACCELERATE), "accelerate"),
     Habit("accelerate, accumulating", _of(_ACCELERATE, more="gradient_accumulation_steps=3"), "accelerate"),
 ]

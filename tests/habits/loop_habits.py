@@ -236,6 +236,92 @@ HABITS = [
             optimizer.zero_grad(); loss.backward(); optimizer.step(); done += 1""",
         ),
     ),
+    Habit(
+        "a weight of the loss by a counter",
+        _loop(
+            make=SGD + "it = 0",
+            loss="""
+            it += 1
+            weight = 0.0 if it < 5 else min(1.0, it / 1000)
+            out = model(x)
+            loss = F.mse_loss(out, y) + weight * out.abs().mean()""",
+        ),
+    ),
+    Habit(
+        "a weight of the loss by the round",
+        _loop(loss="loss = F.mse_loss(model(x), y) * min(1.0, (index + 1) / 4)").replace(
+            "for x, y in loader", "for index, (x, y) in enumerate(loader)"
+        ),
+    ),
+    Habit(
+        "a loss by the average of losses",
+        _loop(
+            make=SGD + "usual = 1.0",
+            loss="""
+            loss = F.mse_loss(model(x), y)
+            usual = 0.9 * usual + 0.1 * loss.item()
+            loss = loss / usual""",
+        ),
+    ),
+    Habit(
+        "a break by a counter",
+        _loop(
+            make=SGD + "it = 0",
+            step="""
+            optimizer.zero_grad(); loss.backward(); optimizer.step(); it += 1
+            if it >= 4: break""",
+        ),
+    ),
+    Habit(
+        "an average that begins late",
+        _loop(
+            make=SGD + "averaged = copy.deepcopy(model); kept['averaged'] = averaged; it = 0",
+            step="""
+            optimizer.zero_grad(); loss.backward(); optimizer.step(); it += 1
+            if it > 4:
+                with torch.no_grad():
+                    for mean, p in zip(averaged.parameters(), model.parameters()): mean.lerp_(p, 0.1)""",
+        ),
+    ),
+    Habit(
+        "an average from a later epoch on",
+        _loop(
+            make="""
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            averaged = copy.deepcopy(model); kept["averaged"] = averaged
+            def average(mean, model):
+                with torch.no_grad():
+                    for one, p in zip(mean.parameters(), model.parameters()): one.lerp_(p, 0.1)""",
+            step="""
+            optimizer.zero_grad(); loss.backward(); optimizer.step()
+            if epoch >= 1: average(averaged, model)""",
+        ),
+    ),
+    Habit(
+        "a counter that only tells",
+        _loop(
+            make="""
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            it, total, dry_run = 0, 0.0, False
+            def train_step(model, x, y, index):
+                optimizer.zero_grad()
+                loss = F.mse_loss(model(x), y)
+                loss.backward()
+                optimizer.step()
+                if index % 100 == 0: print("step", index, loss.item())
+                return loss
+            def evaluate(model):
+                with torch.no_grad(): return float(model(inputs[:4].cuda()).sum())""",
+            loss="it += 1",
+            step="""
+            loss = train_step(model, x, y, it)
+            total += loss.item()
+            if it % 3 == 0:
+                print(it, total / it, optimizer.param_groups[0]["lr"])
+                evaluate(model)
+                if dry_run: break""",
+        ),
+    ),
     Habit("a smaller last batch", _loop(loader="loader = DataLoader(TensorDataset(inputs[:21], targets[:21]), 8)")),
     Habit("shuffled", _loop(loader="loader = DataLoader(regression, 8, shuffle=True)")),
     Habit(

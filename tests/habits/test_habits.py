@@ -50,6 +50,12 @@ QUICK = [
     ("micro_batch", "AveragedModel per iteration"),
     ("micro_batch", "SGD with a closure"),
     ("micro_batch", "optimizer in backward"),
+    ("micro_batch", "a counter that only tells"),
+    ("micro_batch", "Lightning, so many batches"),
+    ("micro_batch", "Lightning, a share of its batches"),
+    ("micro_batch", "Lightning, overfitting batches"),
+    ("micro_batch", "Lightning, the number of a batch"),
+    ("micro_batch", "Lightning, a hook after each batch"),
     ("lora", "AdamW"),
     ("lora", "GAN: two optimizers in turn"),
     ("lora", "AveragedModel per iteration"),
@@ -116,6 +122,13 @@ def test_steps_that_overflow_are_left_out_until_the_scale_is_found(job: Job) -> 
 
 
 REFUSED = {
+    "a weight of the loss by a counter": "`it`, which the script carries over",
+    "a weight of the loss by the round": "`index`, which the script carries over",
+    "a loss by the average of losses": "`usual`, which the script carries over",
+    "a break by a counter": "`it`, which the script carries over",
+    "an average that begins late": "`it`, which the script carries over",
+    "an average from a later epoch on": "from some `epoch` on the script does something with a model",
+    "learning rate by a counter": "`done`, which the script carries over",
     "p.grad = None": "changes, replaces or zeroes gradients itself",
     "clipping by hooks on parameters": "hooks on parameters",
     "steps counted, next(it)": "batches are drawn one by one",

@@ -26,6 +26,8 @@ from typing import Any
 from vramfit import apply
 from vramfit.apply import training_loop
 from vramfit.apply.label_weights import LabelWeights
+from vramfit.apply.lightning_batches import LightningBatches
+from vramfit.apply.own_counters import OwnCounters
 from vramfit.apply.split_sampler import Share, SplitSampler
 from vramfit.base import events, garbage, importing, notes, process
 from vramfit.base.recorder import TRAIN
@@ -33,7 +35,6 @@ from vramfit.contract import notes as said
 from vramfit.observe import loaders, scopes
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
-from vramfit.private import lightning as of_lightning
 from vramfit.private import loaders as of_loaders
 from vramfit.private import torch as of_torch
 from vramfit.private import transformers as of_trainer
@@ -55,6 +56,7 @@ class MicroBatch:
         self.loaders = [int(ordinal) for ordinal in options.get("loaders", [0])]
         self.framework_accumulates = False
         self.labels = LabelWeights(torch)
+        self._counters = OwnCounters(self.refuse, self._is_model)
         self._named = False
         self._pid = os.getpid()
         self.begin()
@@ -73,8 +75,11 @@ class MicroBatch:
         self._waiting: set[int] = set()  # ids of passes whose last micro-batch nothing was trained on yet
         self._is_ahead = False  # another one was drawn meanwhile, of the same batch
 
-    def _refuse(self, text: str) -> None:
+    def refuse(self, text: str) -> None:
         apply.refused(ID, text)
+
+    def name_effect(self, text: str) -> None:
+        notes.note(said.PlanEffect(id=ID, text=text))
 
     # -- batches
 
@@ -84,13 +89,13 @@ class MicroBatch:
         loader = this_pass.loader
         sampler = loader.__dict__.get("_vramfit_few") or getattr(loader, "batch_sampler", None)
         if sampler is None or of_loaders.is_stream(loader):
-            self._refuse(f"data loader {this_pass.ordinal + 1} makes its batches in a way of its own")
+            self.refuse(f"data loader {this_pass.ordinal + 1} makes its batches in a way of its own")
             return
         size = getattr(sampler, "batch_size", None)
         if size is not None and size <= self.size:
             return
         if self.framework_accumulates and "_vramfit_split" not in loader.__dict__:
-            self._refuse("the trainer made another loader of the one it was given")
+            self.refuse("the trainer made another loader of the one it was given")
             return
         split = self._split(loader, sampler)
         split.this_pass = this_pass
@@ -103,14 +108,14 @@ class MicroBatch:
     def _split(self, loader: Any, sampler: Any) -> SplitSampler:
         return loader.__dict__.setdefault("_vramfit_split", SplitSampler(sampler, self.size))
 
-    def _split_for_trainer(self, loader: Any) -> None:
+    def split_for_trainer(self, loader: Any) -> None:
         """Before the trainer asks how many batches there are. It gives each of them the same weight."""
         sampler = loader.__dict__.get("_vramfit_few") or getattr(loader, "batch_sampler", None)
         size = getattr(sampler, "batch_size", None)
         if sampler is None or (size is not None and size <= self.size):
             return
         if self._has_odd_batch(loader, size):
-            self._refuse("each epoch ends with a smaller batch, which the trainer would give the weight of a whole one")
+            self.refuse("each epoch ends with a smaller batch, which the trainer would give the weight of a whole one")
         self._split(loader, sampler)
 
     @staticmethod
@@ -155,38 +160,39 @@ class MicroBatch:
             frame = frame.f_back
         while frame is not None and frame.f_globals.get("__name__") == loaders.__name__:
             frame = frame.f_back
+        self._counters.begin(frame)
         if frame is None:
             return
         where = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
         is_own = not _LIBRARY.search(frame.f_code.co_filename)
         is_for = dis.opname[frame.f_code.co_code[frame.f_lasti]] == "FOR_ITER"
         if not is_for:
-            self._refuse(
+            self.refuse(
                 f"batches are drawn one by one ({where}): the loop counts steps, or draws ahead, and would see "
                 f"micro-batches in place of batches"
             )
         elif is_own and frame.f_code.co_flags & inspect.CO_GENERATOR:
-            self._refuse(f"batches come through a generator of the script's ({where}): its loop counts steps by itself")
+            self.refuse(f"batches come through a generator of the script's ({where}): its loop counts steps by itself")
 
     def _look_at_last(self, this_pass: Pass) -> None:
         """What the script did with the micro-batch before this one."""
         if self.share is None or not self._trains:
             return
         if not self._backwards:
-            self._refuse("the script trains without backward(): gradients that torch.autograd.grad returns are its own")
+            self.refuse("the script trains without backward(): gradients that torch.autograd.grad returns are its own")
         elif not self._asked:
-            self._refuse("the script accumulates gradients itself: no optimizer step was asked for after a batch")
+            self.refuse("the script accumulates gradients itself: no optimizer step was asked for after a batch")
         passes = loaders.open_passes()
         others = [p for p in passes if p.ordinal not in self.loaders and p.trained and p.iterator is not None]
         if any(p.iterator() is not None for p in others if p.iterator is not None):
-            self._refuse("the script trains on batches of two loaders at once")
+            self.refuse("the script trains on batches of two loaders at once")
 
     def after_pass(self, this_pass: Pass) -> None:
         split = this_pass.loader.__dict__.get("_vramfit_split")
         if split is not None:
             split.this_pass = None  # which holds the loader: nothing but a collection would end a circle
             if self.share is not None and not self.share.is_last and this_pass.wanted is None:
-                self._refuse("the script leaves a pass over its data before the end, in the middle of a batch")
+                self.refuse("the script leaves a pass over its data before the end, in the middle of a batch")
             self.share = None
 
     def at_end(self) -> None:
@@ -195,7 +201,7 @@ class MicroBatch:
         if share is None or share.is_last or self.framework_accumulates or garbage.does_run_end_early():
             return
         if self._backwards and os.getpid() == self._pid:
-            self._refuse(
+            self.refuse(
                 f"the script ended in the middle of a batch, before its optimizer's step: it counts batches itself, of "
                 f"which it sees {self.accumulate} times as many with the plan"
             )
@@ -203,7 +209,7 @@ class MicroBatch:
     def on_plateau(self) -> None:
         """A learning rate that follows a metric, asked for it after a batch."""
         if self._is_open() and self.accumulate > 1 and self._trains:
-            self._refuse("ReduceLROnPlateau is given the loss of each batch, and would see that of a micro-batch")
+            self.refuse("ReduceLROnPlateau is given the loss of each batch, and would see that of a micro-batch")
 
     # -- what the window says (training_loop.Window)
 
@@ -218,7 +224,7 @@ class MicroBatch:
         if self.share is None or not self._is_open():
             return False
         if self._backwards and not self._asked:
-            self._refuse("gradients are zeroed between the backward pass and the optimizer's step")
+            self.refuse("gradients are zeroed between the backward pass and the optimizer's step")
         has_begun = not self.share.is_first or self._backwards > 0
         return has_begun and not (self.share.is_last and self._stepped)
 
@@ -228,10 +234,11 @@ class MicroBatch:
             return 1.0
         self._look_at_gradients()
         if self.share.is_first and any(of_torch.backward_hooks.of(p) for p in self._trained()):
-            self._refuse("hooks on parameters see the gradients of one micro-batch")
+            self.refuse("hooks on parameters see the gradients of one micro-batch")
         self._backwards += 1
+        self._counters.trains(sys._getframe(1))
         if self.labels.in_use and self._backwards > 1:
-            self._refuse("a mean over labels and another loss are differentiated one after the other")
+            self.refuse("a mean over labels and another loss are differentiated one after the other")
         weight = self.labels.weight_of(roots, self.share)
         return self.share.size / self.share.of if weight is None else weight
 
@@ -240,7 +247,7 @@ class MicroBatch:
             return
         if self.share.is_last:
             if self.labels.in_use and self._stepped:
-                self._refuse("optimizers step within backward, before all labels of a batch are counted")
+                self.refuse("optimizers step within backward, before all labels of a batch are counted")
             self.labels.divide(self._parameters())
         else:
             self.remember_gradients()
@@ -250,8 +257,11 @@ class MicroBatch:
         if not self._is_open() or self.share is None:
             return True, None
         if id(optimizer) in self._asked:
-            self._refuse("an optimizer steps more than once for a batch")
+            self.refuse("an optimizer steps more than once for a batch")
         self._asked.append(id(optimizer))
+        if self.accumulate > 1:
+            self._counters.trains(sys._getframe(1))
+            self._counters.judge(sys._getframe(1))
         if self.share.is_last:
             return True, None
         loss = None
@@ -268,7 +278,7 @@ class MicroBatch:
 
     def learn_optimizer(self, optimizer: Any) -> None:
         if type(optimizer).__name__ == "LBFGS" and self.accumulate > 1 and not self.framework_accumulates:
-            self._refuse("LBFGS asks for the gradients of a batch several times a step")
+            self.refuse("LBFGS asks for the gradients of a batch several times a step")
 
     def on_root(self, module: Any, args: Any, kwargs: Any) -> None:
         """A forward after a step that was put off would be one of old weights."""
@@ -278,12 +288,16 @@ class MicroBatch:
         if not self._torch.is_grad_enabled():
             return
         self._trains = True
+        self._counters.trains(sys._getframe(1))
         self._waiting.clear()
         if self._is_ahead:
-            self._refuse("batches are drawn ahead of the training, which would be on parts of other batches")
+            self.refuse("batches are drawn ahead of the training, which would be on parts of other batches")
         self._name_statistics(module)
         if self._stepped and not self.is_due(None):
-            self._refuse("the script goes on training on a batch after the optimizer's step: it would use old weights")
+            self.refuse("the script goes on training on a batch after the optimizer's step: it would use old weights")
+
+    def _is_model(self, value: Any) -> bool:
+        return isinstance(value, self._torch.nn.Module) and next(value.parameters(), None) is not None
 
     def _parameters(self) -> list[Any]:
         return [p for _, module in scopes.live_roots() for p in module.parameters() if p.grad is not None]
@@ -296,10 +310,10 @@ class MicroBatch:
         parts = list(module.modules())
         if any("BatchNorm" in type(part).__name__ and part.training for part in parts):
             text = f"batch normalisation sees {self.size} samples at once, so statistics and gradients are others"
-            notes.note(said.PlanEffect(id=ID, text=text))
+            self.name_effect(text)
         elif any("Dropout" in type(part).__name__ and part.training and getattr(part, "p", 0) for part in parts):
             text = "dropout draws its masks for each micro-batch: other random numbers, of the same distribution"
-            notes.note(said.PlanEffect(id=ID, text=text))
+            self.name_effect(text)
 
     @staticmethod
     def _trained() -> list[Any]:
@@ -315,7 +329,7 @@ class MicroBatch:
             return
         now = {id(p): (id(p.grad), of_torch.writes.of(p.grad)) for p in self._parameters()}
         if any(now.get(key) != value for key, value in self._gradients.items()):
-            self._refuse("the script changes, replaces or zeroes gradients itself between two batches")
+            self.refuse("the script changes, replaces or zeroes gradients itself between two batches")
 
     # -- trainers that can do it themselves
 
@@ -332,7 +346,7 @@ class MicroBatch:
             samples = loaders.length_of(trainer_self.train_dataset)
             per_step = whole * max(1, int(getattr(settings, "world_size", 1)))
             if samples is not None and samples % (per_step * settings.gradient_accumulation_steps) != 0:
-                self._refuse(
+                self.refuse(
                     f"{samples} samples are no whole number of batches of {per_step}: the Trainer would end each epoch "
                     f"with another step than now"
                 )
@@ -343,7 +357,7 @@ class MicroBatch:
                 trainer_self.create_accelerator_and_postprocess()  # the Accelerator keeps its own count
             self.framework_accumulates = True
             has_own_parts = settings.gradient_accumulation_steps > self.accumulate
-            trainer_divisor.divide_means(trainer_self, has_own_parts, self._refuse)
+            trainer_divisor.divide_means(trainer_self, has_own_parts, self.refuse)
             self.loaders = []
             apply.applied(
                 ID,
@@ -352,34 +366,6 @@ class MicroBatch:
             )
 
         trainer.__init__ = init
-
-    def lightning(self, module: Any) -> None:
-        original = module.Trainer.__init__
-
-        def init(trainer: Any, *args: Any, **kwargs: Any) -> None:
-            original(trainer, *args, **kwargs)
-            trainer.accumulate_grad_batches = int(trainer.accumulate_grad_batches or 1) * self.accumulate
-            self.framework_accumulates = True
-
-        module.Trainer.__init__ = init
-
-    def lightning_loop(self, module: Any) -> None:
-        """Lightning counts the batches of an epoch before it draws the first."""
-        from torch.utils.data import DataLoader
-
-        original = of_lightning.request_loader.of(module)
-        if original is None:
-            return
-
-        @functools.wraps(original)
-        def request(*args: Any, **kwargs: Any) -> Any:
-            given = original(*args, **kwargs)
-            for loader in of_torch.flatten_tree(given)[0]:
-                if isinstance(loader, DataLoader) and self.framework_accumulates:
-                    self._split_for_trainer(loader)
-            return given
-
-        of_lightning.request_loader.put(module, request)
 
 
 def _put_off_averages(torch: Any, technique: MicroBatch) -> None:
@@ -421,7 +407,4 @@ def install(torch: Any, options: dict[str, Any]) -> None:
     training_loop.install(torch).window = technique
     _watch_plateaus(torch, technique)
     importing.after_import(of_trainer.MODULE, technique.hugging_face)
-    importing.after_import("pytorch_lightning.trainer.trainer", technique.lightning)
-    importing.after_import("lightning.pytorch.trainer.trainer", technique.lightning)
-    for name in ("pytorch_lightning", "lightning.pytorch"):
-        importing.after_import(f"{name}.loops.fit_loop", technique.lightning_loop)
+    LightningBatches(technique).install()

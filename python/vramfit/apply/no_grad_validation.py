@@ -1,4 +1,8 @@
-"""No graph for forward passes in eval mode: what `with torch.no_grad():` around a validation loop does."""
+"""No graph for forward passes of an evaluation: what `with torch.no_grad():` around a validation loop does.
+
+Where the script forgot eval() as well, an evaluation is known by the function's name; a backward pass on what it puts
+out is refused.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from typing import Any
 
 from vramfit import apply
 from vramfit.base import events, process
-from vramfit.base.recorder import TRAIN
+from vramfit.base.recorder import TEST, TRAIN, VALIDATE
 from vramfit.observe import scopes
 from vramfit.observe.phases import position
 
@@ -29,7 +33,8 @@ class NoGradValidation:
         if root is None or not root.parameters:
             return
         self._last_was_ours = False
-        if position.phase != TRAIN and not module.training and self._torch.is_grad_enabled():
+        evaluates = position.phase in (VALIDATE, TEST) if module.training else position.phase != TRAIN
+        if evaluates and self._torch.is_grad_enabled():
             self._torch.set_grad_enabled(False)
             self._module = id(module)
             self._last_was_ours = True
@@ -42,7 +47,7 @@ class NoGradValidation:
 
     def before_backward(self, tensors: Any) -> None:
         if self._last_was_ours:
-            apply.refused(ID, "the script calls backward() on the output of a model in eval mode")
+            apply.refused(ID, "the script calls backward() on what a model puts out in an evaluation")
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:

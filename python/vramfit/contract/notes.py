@@ -433,6 +433,15 @@ class Growth(Note, kind="growth"):
     variable: str = ""
     line: str = ""
     movable: bool = False
+    graphs: bool = False  # what it gathers keeps the graphs of its forwards
+
+
+class GraphsKept(Note, kind="graphs_kept"):
+    """Graphs of past training steps that the script keeps, with what they saved for backward passes."""
+
+    variable: str  # as the script writes it: "losses", "self.total"
+    line: str  # where it adds to it: "train.py:12 in train"
+    bytes_per_step: Bytes
 
 
 class LateGrowth(Note, kind="late_growth"):

@@ -383,10 +383,13 @@ def _note_gathering(this_pass: Pass, bytes_per_batch: int, length: int) -> None:
     found = gathering.find(sys._getframe(1), _OTHER_BATCHES)
     where = f" (`{found.name}`, {found.line})" if found is not None else ""
     name = f"data loader {this_pass.ordinal + 1}"
+    remedy = "could go to the CPU, or be summed up"
+    if found is not None and found.keeps_graphs:
+        remedy = "keeps the graph of each forward, which torch.no_grad() around the evaluation spares"
     notes.note(
         said.Growth(
             text=f"every batch of {name} leaves {bytes_per_batch >> 20} MiB more on the card, in an evaluation: what "
-            f"the script gathers there{where} could go to the CPU, or be summed up",
+            f"the script gathers there{where} {remedy}",
             peaks=[],
             phase=recorder.PHASE_NAMES[position.phase],
             bytes_per_batch=bytes_per_batch,
@@ -394,6 +397,7 @@ def _note_gathering(this_pass: Pass, bytes_per_batch: int, length: int) -> None:
             variable=found.name if found is not None else "",
             line=found.line if found is not None else "",
             movable=found is not None and (bool(found.lists) or found.moves_itself),
+            graphs=found is not None and found.keeps_graphs,
         )
     )
 

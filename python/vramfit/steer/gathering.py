@@ -12,7 +12,7 @@ import inspect
 import linecache
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -31,6 +31,13 @@ class Gathered:
     line: str  # "train.py:12 in validate"
     lists: list[list[Any]]  # that hold them; empty: they are in something else, like a tensor that is concatenated to
     moves_itself: bool = False  # by a setting of the trainer that gathers
+    values: list[Any] = field(
+        default_factory=list
+    )  # of those that keep the graphs of what made them: gradients were on
+
+    @property
+    def keeps_graphs(self) -> bool:
+        return bool(self.values)
 
 
 def find(frame: FrameType | None, batches: int) -> Gathered | None:
@@ -44,11 +51,16 @@ def find(frame: FrameType | None, batches: int) -> Gathered | None:
         for name, value in named:
             lists = [items for items in _lists_in(value) if count_on_card(items) >= batches]
             if lists:
-                return Gathered(name, _line_that_adds(place, name), lists)
+                return Gathered(name, _line_that_adds(place, name), lists, values=list(_with_graphs(lists, 0)))
         for name, value in named:
             line = _line_matching(place, rf"\b{re.escape(name)}\s*=\s*torch\.(cat|concat|vstack|hstack)\(")
             if line and getattr(value, "is_cuda", False):
-                return Gathered(name, line, [])
+                return Gathered(name, line, [], values=list(_with_graphs(value, 0)))
+        for name, value in named:
+            if getattr(value, "is_cuda", False) is True and value.grad_fn is not None:
+                line = _line_matching(place, rf"(?<![\w.]){re.escape(name)}\s*(\+=|=\s*{re.escape(name)}\s*\+)")
+                if line:
+                    return Gathered(name, line, [], values=[value])
     return None
 
 
@@ -96,6 +108,17 @@ def _holds(item: Any, depth: int) -> bool:
     if isinstance(item, dict):
         return any(_holds(value, depth + 1) for value in item.values())
     return isinstance(item, (list, tuple)) and len(item) <= 64 and any(_holds(value, depth + 1) for value in item)
+
+
+def _with_graphs(item: Any, depth: int) -> Iterator[Any]:
+    if getattr(item, "grad_fn", None) is not None:
+        yield item
+    if depth > _MAX_NESTING:
+        return
+    inner = list(item.values()) if isinstance(item, dict) else item
+    if isinstance(inner, (list, tuple)):
+        for each in inner:
+            yield from _with_graphs(each, depth + 1)
 
 
 def move(items: list[Any], start: int = 0) -> None:

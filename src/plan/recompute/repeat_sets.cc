@@ -67,10 +67,12 @@ class SetFinder {
  private:
   void add(Bytes budget) {
     const auto answer = find_repeats(step_, costs_, budget);
-    if (!answer.repeats || answer.repeats->modules.empty()) return;
-    const std::vector<std::size_t>& chosen = answer.repeats->modules;
-    if (kept_ == Kept::kProducts && is_nested(step_, chosen)) return;
-    PricedSet found{{{}, kept_}, answer.repeats->cost, peak_with(step_, chosen)};
+    if (!answer.repeats) return;
+    const std::vector<std::size_t> chosen = without_idle(step_, costs_, answer.repeats->modules, budget);
+    if (chosen.empty() || (kept_ == Kept::kProducts && is_nested(step_, chosen))) return;
+    double cost = 0;
+    for (const std::size_t index : chosen) cost += costs_[index];
+    PricedSet found{{{}, kept_}, cost, peak_with(step_, chosen)};
     for (const std::size_t index : chosen) found.set.modules.push_back(step_.modules[index].name);
     sets_.push_back(std::move(found));
   }
@@ -96,6 +98,18 @@ void drop_the_beaten(std::vector<PricedSet>& sets) {
 }
 
 }  // namespace
+
+std::vector<std::size_t> without_idle(const model::StepModules& step, const std::vector<double>& costs,
+                                      std::vector<std::size_t> modules, Bytes budget) {
+  std::vector<std::size_t> dearest = modules;
+  std::ranges::stable_sort(dearest, std::greater<>(), [&](std::size_t index) { return costs[index]; });
+  for (const std::size_t index : dearest) {
+    std::vector<std::size_t> others = modules;
+    std::erase(others, index);
+    if (peak_with(step, others) <= std::max(budget, peak_with(step, modules))) modules = std::move(others);
+  }
+  return modules;
+}
 
 std::vector<double> repeat_seconds(const model::Job& job, const model::Card& card, Kept kept) {
   std::vector<double> costs;

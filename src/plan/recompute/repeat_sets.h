@@ -22,6 +22,11 @@ struct RepeatSet {
 // By module: seconds of running its forward once more on that card.
 std::vector<double> repeat_seconds(const model::Job& job, const model::Card& card, Kept kept = Kept::kNothing);
 
+// Without modules that bring nothing: taken out one by one, the dearest first, while the step stays within the budget,
+// or within what the whole set comes to. Each of those that are left is needed.
+std::vector<std::size_t> without_idle(const model::StepModules& step, const std::vector<double>& costs,
+                                      std::vector<std::size_t> modules, Bytes budget);
+
 // Those sets first that free least; each frees more than the one before it and costs more. Each is the cheapest for its
 // budget: `budgets`, as bytes allocated at the most, and a few more between nothing and all there is.
 std::vector<RepeatSet> find_repeat_sets(const model::Job& job, const model::Card& card,

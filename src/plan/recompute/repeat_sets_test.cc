@@ -44,6 +44,20 @@ TEST(RepeatSets, hold_the_smallest_for_each_budget_that_is_asked_for) {
   EXPECT_TRUE(std::ranges::any_of(sets, [](const auto& set) { return set.modules.size() == 2; }));
 }
 
+TEST(RepeatSets, hold_no_module_that_brings_nothing) {
+  model::StepModules step = example_chain(6, 200, 20);
+  step.modules[2].freed = Bytes();  // what it saves, others save as well
+  const std::vector<double> costs(step.modules.size(), 1.0);
+  const Bytes budget = peak_with(step, std::vector<std::size_t>{1, 3});
+  EXPECT_EQ(without_idle(step, costs, {1, 2, 3}, budget), (std::vector<std::size_t>{1, 3}));
+  for (const std::size_t index : {1U, 3U}) {
+    std::vector<std::size_t> others = {1, 3};
+    std::erase(others, index);
+    EXPECT_GT(peak_with(step, others), budget) << index;
+  }
+  EXPECT_EQ(without_idle(step, costs, {1, 2, 3}, step.peak), std::vector<std::size_t>()) << "it fits without any";
+}
+
 TEST(RepeatSets, are_none_without_a_step_or_where_nothing_can_be_freed) {
   EXPECT_TRUE(find_repeat_sets(example_job(), example_target().card, {Bytes::mib(1)}).empty());
   EXPECT_TRUE(find_repeat_sets(job_with(example_chain(4, 100, 100)), example_target().card, {Bytes::mib(1)}).empty());

@@ -162,7 +162,7 @@ std::vector<Candidate> build_candidates(const model::Job& job, const Target& tar
 
 bool Cheaper::operator()(const Candidate& left, const Candidate& right) const {
   const auto by_training = [](const Candidate& c) {
-    return std::tuple(rank_of(c), cost(c), -c.mends, c.effect, distance_by_time(c), c.needs);
+    return std::tuple(rank_of(c), cost(c), c.changes, c.effect, distance_by_time(c), c.needs);
   };
   if (goal_ == Goal::kMinTime) {
     const auto by_time = [](const Candidate& c) {

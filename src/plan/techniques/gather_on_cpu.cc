@@ -39,7 +39,8 @@ class GatherOnCpu final : public Technique {
   }
 
   std::string describe(const model::Change&) const override { return "gather on the CPU in evaluation"; }
-  bool mends_cause(const model::Job& job) const override { return job.gathered.has_value(); }
+  // Where the pile is of graphs, no_grad() is what it lacks.
+  bool mends_cause(const model::Job& job) const override { return job.gathered && !job.gathered->keeps_graphs; }
 };
 
 }  // namespace

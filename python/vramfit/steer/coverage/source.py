@@ -250,7 +250,7 @@ class Varying:
         name = _called_name(call)
         for source in self._sources:
             for function in source.functions.get(name, []):
-                for parameter, value in _given(function, call):
+                for parameter, value in given_to(function, call):
                     if names_in(value) & known or attributes_in(value) & self.attributes:
                         self._locals[function].add(parameter)
 
@@ -272,7 +272,7 @@ def passed_to(
         if not isinstance(node, ast.Call):
             continue
         for function in source.functions.get(_called_name(node), []):
-            given = dict(_given(function, node))
+            given = dict(given_to(function, node))
             for parameter in [name for name, value in given.items() if is_wanted(value)]:
                 yield Passed(function, parameter, given)
                 if depth > 1:
@@ -296,7 +296,7 @@ def _is_name(name: str) -> Callable[[ast.expr], bool]:
     return lambda node: isinstance(node, ast.Name) and node.id == name
 
 
-def _given(function: Function, call: ast.Call) -> list[tuple[str, ast.expr]]:
+def given_to(function: Function, call: ast.Call) -> list[tuple[str, ast.expr]]:
     """Parameters of a function with what a call gives for them."""
     arguments = arguments_of(function)
     if arguments and arguments[0].arg in ("self", "cls"):

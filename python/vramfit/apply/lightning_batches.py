@@ -1,0 +1,146 @@
+"""Lightning given a loader's batches in parts: what it counts in batches stays in the script's.
+
+    Trainer(limit_train_batches=20, val_check_interval=10, accumulate_grad_batches=2)     the script's
+    each batch in 4 parts:        80                    40                         8      what Lightning then counts
+
+Fractions are taken of whole batches, a learning rate that follows every n-th batch is given four times that n, and
+training_step(batch, batch_idx) is told the number of the whole batch.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from vramfit.base import importing
+from vramfit.private import lightning as of_lightning
+from vramfit.private import torch as of_torch
+
+_OF_BATCHES = ("on_train_batch_start", "on_train_batch_end")
+_LIBRARIES = ("lightning.", "pytorch_lightning.", "vramfit.")
+
+
+class Splitter(Protocol):
+    accumulate: int
+    framework_accumulates: bool
+
+    def split_for_trainer(self, loader: Any) -> None: ...  # before the trainer asks how many batches there are
+    def refuse(self, text: str) -> None: ...
+    def name_effect(self, text: str) -> None: ...
+
+
+class LightningBatches:
+    def __init__(self, technique: Splitter) -> None:
+        self._technique = technique
+
+    def install(self) -> None:
+        for name in of_lightning.PACKAGES:
+            importing.after_import(f"{name}.trainer.trainer", self._trainer)
+            importing.after_import(f"{name}.loops.fit_loop", self._fit_loop)
+            importing.after_import(f"{name}.loops.training_epoch_loop", self._epoch_loop)
+
+    def _trainer(self, module: Any) -> None:
+        technique, original = self._technique, module.Trainer.__init__
+
+        @functools.wraps(original)
+        def init(trainer: Any, *args: Any, **kwargs: Any) -> None:
+            original(trainer, *args, **kwargs)
+            trainer.accumulate_grad_batches = int(trainer.accumulate_grad_batches or 1) * technique.accumulate
+            for name in ("limit_train_batches", "val_check_interval"):
+                if type(getattr(trainer, name, None)) is int:  # a number of batches; a fraction is a float
+                    setattr(trainer, name, getattr(trainer, name) * technique.accumulate)
+            technique.framework_accumulates = True
+
+        module.Trainer.__init__ = init
+
+    def _fit_loop(self, module: Any) -> None:
+        """Lightning counts the batches of an epoch before it draws the first."""
+        from torch.utils.data import DataLoader
+
+        technique = self._technique
+
+        def request(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+            given = original(*args, **kwargs)
+            for loader in of_torch.flatten_tree(given)[0]:
+                if isinstance(loader, DataLoader) and technique.framework_accumulates:
+                    technique.split_for_trainer(loader)
+            return given
+
+        def parse(original: Callable[..., Any], stage: Any, length: Any, limit: Any) -> Any:
+            """A fraction of the script's batches: 0.3 of ten are three, and twelve parts of forty."""
+            parts = technique.accumulate
+            is_split = type(limit) is float and 0.0 < limit < 1.0 and length % parts == 0
+            return original(stage, length // parts, limit) * parts if is_split else original(stage, length, limit)
+
+        def set_up(original: Callable[..., Any], loop: Any, *args: Any, **kwargs: Any) -> Any:
+            done = original(loop, *args, **kwargs)
+            trainer, parts = loop.trainer, technique.accumulate
+            interval, batches = trainer.val_check_interval, loop.max_batches
+            if type(interval) is float and interval < 1.0 and batches and batches != float("inf"):
+                trainer.val_check_batch = max(1, int(batches // parts * interval)) * parts
+            self._look_at(trainer)
+            return done
+
+        _around(module, of_lightning.request_loader, request)
+        _around(module, of_lightning.parse_batches, parse)
+        _around(of_lightning.fit_loop.of(module), of_lightning.set_up_data, set_up)
+
+    def _epoch_loop(self, module: Any) -> None:
+        parts = self._technique.accumulate
+
+        def update(original: Callable[..., Any], loop: Any, *args: Any, **kwargs: Any) -> Any:
+            configs = [one for one in loop.trainer.lr_scheduler_configs if one.interval == "step"]
+            for one in configs:
+                one.frequency *= parts
+            try:
+                return original(loop, *args, **kwargs)
+            finally:
+                for one in configs:
+                    one.frequency //= parts
+
+        def build(original: Callable[..., Any], loop: Any, *args: Any, **kwargs: Any) -> Any:
+            given = original(loop, *args, **kwargs)
+            if "batch_idx" in given:
+                given["batch_idx"] //= parts
+            return given
+
+        _around(of_lightning.epoch_loop.of(module), of_lightning.update_rates, update)
+        _around(of_lightning.epoch_loop.of(module), of_lightning.build_arguments, build)
+
+    def _look_at(self, trainer: Any) -> None:
+        """What would see the parts of a batch."""
+        if any(one.reduce_on_plateau and one.interval == "step" for one in trainer.lr_scheduler_configs):
+            self._technique.refuse(
+                "ReduceLROnPlateau is asked after each batch, and would see the loss of a part of it"
+            )
+        own = [*(one for one in trainer.callbacks if _is_own(type(one))), trainer.lightning_module]
+        for one in own:
+            hooks = [name for name in _OF_BATCHES if _is_own(_class_with(type(one), name))]
+            if hooks:
+                where = f"{type(one).__name__}.{' and '.join(hooks)}"
+                self._technique.name_effect(f"{where}: called for each part of a batch, so {_times(trainer)} as often")
+
+
+def _times(trainer: Any) -> str:
+    return f"{trainer.accumulate_grad_batches} times"
+
+
+def _is_own(kind: type | None) -> bool:
+    return kind is not None and not f"{kind.__module__}.".startswith(_LIBRARIES)
+
+
+def _class_with(kind: type, method: str) -> type | None:
+    return next((each for each in kind.__mro__ if method in vars(each)), None)
+
+
+def _around(owner: Any, name: Any, call: Callable[..., Any]) -> None:
+    original = name.of(owner)  # None where a release has it no more, which is told
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return call(original, *args, **kwargs)
+
+    name.put(owner, wrapped)

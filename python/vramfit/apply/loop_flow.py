@@ -1,0 +1,277 @@
+"""What flows from one round of a loop into what a later round trains, by the loop's text.
+
+    it += 1                          read before it is written in a round, and made of itself: carried over
+    beta = min(1.0, it / 1000)       needed by what trains, needs `it`
+    loss = recon + beta * kl         needed by what trains, needs `beta`
+    loss.backward()                  trains
+    if it > 500: ema.update(model)   hands a model to somebody under a test of `it`: may change weights
+    if it >= 900: break              decides how many rounds there are
+
+Values of one round alone (`x = x.cuda()`, `loss = loss / 2`) are no matter, nor is what only tells (print, add_scalar),
+saves or evaluates.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import CodeType
+from typing import NamedTuple
+
+from vramfit.steer.coverage.source import Function, Source, arguments_of, given_to
+
+_WORD = re.compile(r"[A-Z]?[a-z]+")
+# Of functions that look at a model, or tell of it, and leave it as it is.
+_LOOKS = {
+    "print", "log", "logger", "info", "debug", "warning", "write", "writer", "scalar", "scalars", "histogram", "image",
+    "images", "figure", "text", "postfix", "description", "save", "saving", "dump", "checkpoint", "state", "plot",
+    "show", "sample", "samples", "generate", "report", "summary", "format", "len", "eval", "evaluate", "evaluation",
+    "evaluator", "val", "valid", "validate", "validation", "test", "testing", "predict", "inference", "infer",
+    "visualize", "export", "train", "zero", "item", "to",
+}  # fmt: skip
+_MOST_CALLS = 3  # within one another that are looked into
+
+
+class _Step(NamedTuple):
+    """A statement of the loop that holds no others, or the head of one that does."""
+
+    node: ast.AST
+    line: int
+    end: int
+    reads: frozenset[str]
+    writes: frozenset[str]  # gives a value to
+    touches: frozenset[str]  # calls a method of, which may change it
+    tests: frozenset[str]  # what the tests around it read
+    is_jump: bool
+
+
+@dataclass
+class Names:
+    """What names of the function stand for while its loop runs."""
+
+    models: set[str]
+    schedulers: set[str]
+    containers: set[str]  # lists, dicts
+    outer: set[str]  # counted by the loops around
+    decide: Callable[[ast.expr], bool | None]  # a test that comes out the same in all rounds; None: nobody knows
+
+
+class Flow:
+    """`trained_at`: lines at which the script was seen to train, by the function that they are in."""
+
+    def __init__(self, loop: ast.For, source: Source, names: Names, trained_at: dict[CodeType, set[int]]) -> None:
+        self._source, self._names = source, names
+        self._trained_at = {code.co_name: lines for code, lines in trained_at.items()}
+        self._steps = list(_steps_in(loop.body, frozenset(), names.decide))
+        given = {key for step in self._steps for key in step.writes}
+        self._changed = given | {key for step in self._steps for key in step.touches & names.containers}
+        self._exposed = _exposed_in(loop.body, set(names_in(loop.target)))
+        self._numbers = _numbered_by(loop)
+
+    def find_carried(self, lines: set[int]) -> tuple[str, int] | None:
+        """The first value that is carried over and needed, and the line that needs it."""
+        needed: dict[str, int] = {}
+        for step in self._steps:
+            trains = any(step.line <= line <= step.end for line in lines)
+            if trains:
+                self._need(self._reads_of_training(step, _MOST_CALLS) | step.tests, step.line, needed)
+            elif step.is_jump:
+                self._need(step.tests, step.line, needed)
+            elif self._is_handed_on(step, self._names.models | self._names.schedulers):
+                self._need(step.tests | step.reads, step.line, needed)
+        self._follow(self._steps, needed)
+        carried = {key for key in needed if key in self._numbers or self._is_carried(key)}
+        return min(((key, needed[key]) for key in carried), key=lambda each: each[1], default=None)
+
+    def find_late(self, lines: set[int]) -> tuple[str, int] | None:
+        """What is done with a model from some later epoch on, and was not seen: the epoch, and the line."""
+        for step in self._steps:
+            trains = any(step.line <= line <= step.end for line in lines)
+            waits_for = sorted(step.tests & self._names.outer)
+            is_exact = any("update_parameters" in key for key in step.reads)  # AveragedModel's, after each step
+            if waits_for and not trains and not is_exact and self._is_handed_on(step, self._names.models):
+                return waits_for[0], step.line
+        return None
+
+    def _is_carried(self, key: str) -> bool:
+        return key in self._exposed and key in self._changed and self._is_of_itself(key)
+
+    @staticmethod
+    def _need(keys: Iterable[str], line: int, needed: dict[str, int]) -> None:
+        for key in keys:
+            needed.setdefault(key, line)
+
+    def _follow(self, steps: list[_Step], needed: dict[str, int]) -> None:
+        """Back from what is needed to what it is made of."""
+        before = -1
+        while len(needed) != before:
+            before = len(needed)
+            for step in steps:
+                if (step.writes | step.touches) & needed.keys():
+                    self._need(step.reads | step.tests, step.line, needed)
+
+    def _is_of_itself(self, key: str) -> bool:
+        """A sum, a count, an average: what it was decides what it is next."""
+        made_of: dict[str, int] = {}
+        for step in self._steps:
+            if key in step.writes or key in step.touches and key in self._names.containers:
+                self._need(step.reads | step.tests, step.line, made_of)
+        self._follow(self._steps, made_of)
+        return key in made_of
+
+    def _reads_of_training(self, step: _Step, depth: int) -> set[str]:
+        """What is read where it trains. Of what is given to a function in which that was seen, what it needs for it."""
+        reads = set(step.reads)
+        for call in (node for node in ast.walk(step.node) if isinstance(node, ast.Call)):
+            for function in self._source.functions.get(_name_of(call.func), []):
+                lines = self._trained_at.get(function.name)
+                if lines is None or depth == 0 or not any(function.lineno <= line for line in lines):
+                    continue
+                needed = self._needed_within(function, lines, depth - 1)
+                for parameter, value in given_to(function, call):
+                    if parameter not in needed:
+                        reads -= _keys_in(value)
+        return reads
+
+    def _needed_within(self, function: Function, lines: set[int], depth: int) -> dict[str, int]:
+        steps = list(_steps_in(function.body, frozenset(), lambda test: None))
+        needed: dict[str, int] = {}
+        for step in steps:
+            if any(step.line <= line <= step.end for line in lines):
+                self._need(self._reads_of_training(step, depth) | step.tests, step.line, needed)
+        parameters = {argument.arg for argument in arguments_of(function)}
+        if "lr" in ast.dump(function) or "param_groups" in ast.dump(function):
+            self._need(parameters, function.lineno, needed)  # what sets a learning rate
+        self._follow(steps, needed)
+        return needed
+
+    def _is_handed_on(self, step: _Step, things: set[str]) -> bool:
+        """Whether it gives one of them to somebody who may change it, or sets something of an optimizer."""
+        if step.writes and any("param_groups" in key for key in step.reads | step.writes | step.tests):
+            return True
+        if not step.reads & things:
+            return False
+        for call in (node for node in ast.walk(step.node) if isinstance(node, ast.Call)):
+            name = ast.unparse(call.func)
+            is_forward = name in self._names.models
+            if not is_forward and not {word.lower() for word in _WORD.findall(name)} & _LOOKS:
+                return True
+        return False
+
+
+def _steps_in(
+    suite: list[ast.stmt], tests: frozenset[str], decide: Callable[[ast.expr], bool | None]
+) -> Iterator[_Step]:
+    for node in suite:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        inner = [getattr(node, name, []) for name in ("body", "orelse", "finalbody")]
+        if not any(inner) and not isinstance(node, ast.Try):
+            jump = isinstance(node, (ast.Break, ast.Return, ast.Continue))
+            end = node.end_lineno or node.lineno
+            yield _Step(node, node.lineno, end, _reads_of(node), _writes_of(node), _touches_of(node), tests, jump)
+            continue
+        decided = decide(node.test) if isinstance(node, ast.If) else None
+        if decided is not None:
+            inner[0 if decided is False else 1] = []
+        within = tests
+        for part, writes in _heads_of(node):
+            end = part.end_lineno or node.lineno
+            yield _Step(part, node.lineno, end, _keys_in(part), writes, frozenset(), tests, False)
+            if not isinstance(node, (ast.With, ast.AsyncWith)):
+                within |= _keys_in(part)
+        for handler in getattr(node, "handlers", []):
+            inner.append(handler.body)
+        for each in inner:
+            yield from _steps_in(each, within, decide)
+
+
+def _heads_of(node: ast.stmt) -> Iterator[tuple[ast.expr, frozenset[str]]]:
+    """What decides about the statements within one, and the names that get their values there."""
+    if isinstance(node, (ast.If, ast.While)):
+        yield node.test, frozenset()
+    elif isinstance(node, (ast.For, ast.AsyncFor)):
+        yield node.iter, frozenset(names_in(node.target))
+    elif isinstance(node, (ast.With, ast.AsyncWith)):
+        for item in node.items:
+            names = names_in(item.optional_vars) if item.optional_vars is not None else ()
+            yield item.context_expr, frozenset(names)
+
+
+def _reads_of(node: ast.stmt) -> frozenset[str]:
+    keys = _keys_in(node)
+    return keys | {ast.unparse(node.target)} if isinstance(node, ast.AugAssign) else keys
+
+
+def _keys_in(node: ast.AST) -> frozenset[str]:
+    """Names, attributes and items that are read: `it`, `self.step`, `state['it']`."""
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Load):
+            found.add(ast.unparse(each))
+    return frozenset(found)
+
+
+def _writes_of(node: ast.stmt) -> frozenset[str]:
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+        targets = [node.target]
+    return frozenset(name for target in targets for name in names_in(target))
+
+
+def _touches_of(node: ast.stmt) -> frozenset[str]:
+    called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+    return frozenset({ast.unparse(called.value)}) if isinstance(called, ast.Attribute) else frozenset()
+
+
+def names_in(target: ast.AST) -> Iterator[str]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for each in target.elts:
+            yield from names_in(each)
+    elif isinstance(target, ast.Starred):
+        yield from names_in(target.value)
+    elif isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
+        yield ast.unparse(target)
+
+
+def _exposed_in(suite: list[ast.stmt], written: set[str]) -> set[str]:
+    """What may be read in a round before that round has written it. `written` grows by what surely was."""
+    exposed: set[str] = set()
+    for node in suite:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        heads = list(_heads_of(node))
+        is_plain = not heads and not isinstance(node, ast.Try)
+        for part in [node] if is_plain else [head for head, _ in heads]:
+            exposed |= (_reads_of(part) if isinstance(part, ast.stmt) else _keys_in(part)) - written
+        if is_plain:
+            written |= _writes_of(node)
+        elif isinstance(node, ast.If):
+            one, other = set(written), set(written)
+            exposed |= _exposed_in(node.body, one) | _exposed_in(node.orelse, other)
+            written |= one & other
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            written |= {name for _, names in heads for name in names}
+            exposed |= _exposed_in(node.body, written)
+        else:
+            inside = written | {name for _, names in heads for name in names}
+            for each in ("body", "orelse", "finalbody"):
+                exposed |= _exposed_in(getattr(node, each, []), inside)
+    return exposed
+
+
+def _numbered_by(loop: ast.For) -> set[str]:
+    """The number of a round: `for i, batch in enumerate(loader)`."""
+    is_enumerated = isinstance(loop.iter, ast.Call) and any(
+        isinstance(node, ast.Call) and _name_of(node.func) == "enumerate" for node in ast.walk(loop.iter)
+    )
+    is_pair = isinstance(loop.target, ast.Tuple) and len(loop.target.elts) > 1
+    return set(names_in(loop.target.elts[0])) if is_enumerated and is_pair else set()  # type: ignore[attr-defined]
+
+
+def _name_of(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
