@@ -48,14 +48,17 @@ base::Environment child_environment(base::Environment user, const Installation& 
   if (request.real) {
     const bool has_real = fs::exists(installation.real_recorder());
     if (has_real) put_first(environment, "LD_PRELOAD", installation.real_recorder().string());
+    put_first(environment, "LD_PRELOAD", installation.recorder().string());
     environment["VRAMFIT_REAL"] = "1";
     environment.try_emplace("VRAMFIT_ON_OOM", "doctor");  // a report where it happens: python/vramfit/on_oom
   } else {
-    put_first(environment, "LD_PRELOAD", installation.preload(places.cuda_major).string());
+    // What shows the files of cards stands before what reads plain files, and asks it for all others.
+    const std::string preload =
+        installation.preload(places.cuda_major).string() + ":" + installation.recorder().string();
+    put_first(environment, "LD_PRELOAD", preload);
     put_first(environment, "LD_LIBRARY_PATH", installation.stand_ins(places.cuda_major).string());
     // The recorder gives them to programs that the job starts in an environment of their own.
-    environment["VRAMFIT_PRELOAD"] =
-        installation.recorder().string() + ":" + installation.preload(places.cuda_major).string();
+    environment["VRAMFIT_PRELOAD"] = preload;
     environment["VRAMFIT_LIBRARIES"] = installation.stand_ins(places.cuda_major).string();
     // Extensions that the job compiles link with -lcudart, and not every machine has the toolkit's.
     put_first(environment, "LIBRARY_PATH", installation.stand_ins(places.cuda_major).string());
@@ -83,7 +86,6 @@ base::Environment child_environment(base::Environment user, const Installation& 
       environment["VRAMFIT_CUDNN_LEARNED"] = (places.run_folder / kLearnedWorkspaces).string();
     }
   }
-  put_first(environment, "LD_PRELOAD", installation.recorder().string());
   environment.erase("VRAMFIT_LAYER");  // of a run around this one
   if (places.is_layered) environment["VRAMFIT_LAYER"] = "1";
   environment["VRAMFIT_RUN_DIR"] = places.run_folder.string();

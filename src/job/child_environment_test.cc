@@ -18,12 +18,12 @@ TEST(ChildEnvironment, ours_come_first_and_the_users_stay) {
        {"VRAMFIT_PLAN", "/old"}},
       kInstallation, request, {"/dev/shm/ledger", "/run/folder", 13, CudnnSource{"/cudnn/lib", "/cache/answers"}});
   EXPECT_EQ(environment.at("LD_PRELOAD"),
-            "/opt/vf/lib/libvramfit_recorder.so:/opt/vf/lib/cu13/libvramfit_preload.so:/usr/lib/theirs.so");
+            "/opt/vf/lib/cu13/libvramfit_preload.so:/opt/vf/lib/libvramfit_recorder.so:/usr/lib/theirs.so");
   EXPECT_EQ(environment.at("PYTHONPATH"), "/opt/vf/python/vramfit/hook:/opt/vf/python:/home/x");
   EXPECT_EQ(environment.at("VRAMFIT_HOOKS"), "/opt/vf/python/vramfit/hook:/opt/vf/python");
   EXPECT_EQ(environment.at("LD_LIBRARY_PATH"), "/opt/vf/lib/cu13");
   EXPECT_EQ(environment.at("VRAMFIT_PRELOAD"),
-            "/opt/vf/lib/libvramfit_recorder.so:/opt/vf/lib/cu13/libvramfit_preload.so");
+            "/opt/vf/lib/cu13/libvramfit_preload.so:/opt/vf/lib/libvramfit_recorder.so");
   EXPECT_EQ(environment.at("VRAMFIT_LIBRARIES"), "/opt/vf/lib/cu13");
   EXPECT_EQ(environment.at("LIBRARY_PATH"), "/opt/vf/lib/cu13");
   EXPECT_EQ(environment.at("PATH"), "/opt/vf/lib/commands:/usr/bin");

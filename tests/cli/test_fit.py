@@ -233,8 +233,8 @@ def test_a_script_that_fails_while_it_handles_its_oom_ran_out_of_memory(product:
     """As milesial/Pytorch-UNet, whose handler calls a module."""
     body = textwrap.dedent(SCRIPT)
     start = body.index("for epoch in range(100):")
-    handler = "    torch.utils.checkpoint(model)\n" if is_chained else "    gone = True\n"
-    after = "" if is_chained else "if 'gone' in globals(): torch.utils.checkpoint(model)\n"
+    handler = "    torch.optim(model)\n" if is_chained else "    gone = True\n"
+    after = "" if is_chained else "if 'gone' in globals(): torch.optim(model)\n"
     training = textwrap.indent(body[start:], "    ")
     text = body[:start] + "try:\n" + training + "except torch.OutOfMemoryError:\n" + handler + after
     before = product.run(product.script(text), "--batch-size", "720", gpu="gtx1650")

@@ -384,3 +384,20 @@ def test_what_autograd_does_not_take_apart_is_followed_too(job: Job, context: st
     )
     assert finished.output() == [1, 0, [0, 1], [[1.5, 1.5]] * 4, 64 * 640 * 2]
     assert not finished.of_kind("data_read"), "nothing was assumed"
+
+
+def test_what_only_torchscript_knows_is_asked_as_without_tracking(job: Job) -> None:
+    # A view of a tensor without data asks it for its device by prim::device: compiled servers do (vLLM).
+    finished = tracked(
+        job,
+        """
+        import json, torch
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        with FakeTensorMode():
+            fake = torch.empty(4, device="cuda")
+        view = fake.as_strided((2,), (1,), 0)
+        ids = torch.arange(3, device="cuda")
+        print(json.dumps({"device": str(view.device), "shape": list(view.shape), "sum": int(ids.sum())}))
+        """,
+    )
+    assert finished.output() == {"device": "cuda:0", "shape": [2], "sum": 3}

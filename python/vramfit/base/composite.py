@@ -17,7 +17,10 @@ def is_composite(overload: Any) -> bool:
     """Whether PyTorch has it only as Python or C++ code over other operators (CompositeImplicitAutograd)."""
     has_kernel = of_torch.has_kernel
     name = overload.name() if isinstance(overload, of_torch.overload.get()) else ""
-    return bool(name) and has_kernel(name, "CompositeImplicitAutograd") and not has_kernel(name, "CUDA")
+    try:
+        return bool(name) and has_kernel(name, "CompositeImplicitAutograd") and not has_kernel(name, "CUDA")
+    except RuntimeError:  # one of TorchScript's own, which no dispatcher knows: prim::device, as compiled graphs ask it
+        return False
 
 
 def take_apart(mode: Any, overload: Any, args: Any, kwargs: Any) -> Any:
