@@ -116,7 +116,7 @@ SCRIPTS = {
     "raises": ("import torch\ndef inner():\n    raise ValueError('wrong')\ninner()\n", {}),
     "killed": ("import os, torch\ntorch.zeros(9).cuda()\nos.kill(os.getpid(), 9)\n", {}),
     "ended at its limit": (HANGS, {"options": ("--timeout", "8")}),
-    "pictures": (PICTURES, {}),
+    "pictures": (PICTURES, {"options": CUT}),
     "trains after pictures": (TRAINS, {"options": CUT}),
 }
 

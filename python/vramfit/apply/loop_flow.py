@@ -26,11 +26,13 @@ _WORD = re.compile(r"[A-Z]?[a-z]+")
 # Of functions that look at a model, or tell of it, and leave it as it is.
 _LOOKS = {
     "print", "log", "logger", "info", "debug", "warning", "write", "writer", "scalar", "scalars", "histogram", "image",
-    "images", "figure", "text", "postfix", "description", "save", "saving", "dump", "checkpoint", "state", "plot",
+    "images", "figure", "text", "postfix", "description", "save", "saving", "dump", "checkpoint", "plot",
     "show", "sample", "samples", "generate", "report", "summary", "format", "len", "eval", "evaluate", "evaluation",
     "evaluator", "val", "valid", "validate", "validation", "test", "testing", "predict", "inference", "infer",
-    "visualize", "export", "train", "zero", "item", "to",
+    "visualize", "export",
 }  # fmt: skip
+# Methods that do so by exactly these names: train_step() is none of them.
+_LOOKING_METHODS = {"train", "to", "zero_grad", "state_dict", "item"}
 _MOST_CALLS = 3  # within one another that are looked into
 
 
@@ -155,10 +157,14 @@ class Flow:
             return False
         for call in (node for node in ast.walk(step.node) if isinstance(node, ast.Call)):
             name = ast.unparse(call.func)
-            is_forward = name in self._names.models
-            if not is_forward and not {word.lower() for word in _WORD.findall(name)} & _LOOKS:
+            if name not in self._names.models and not _only_looks(name):
                 return True
         return False
+
+
+def _only_looks(name: str) -> bool:
+    words = {word.lower() for word in _WORD.findall(name)}
+    return bool(words & _LOOKS) or name.rpartition(".")[2] in _LOOKING_METHODS
 
 
 def _steps_in(
