@@ -3,11 +3,18 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_
   "${CMAKE_CURRENT_SOURCE_DIR}/report/page/assets/page.js")
 file(READ report/page/assets/page.css vramfit_page_style)
 file(READ report/page/assets/page.js vramfit_page_script)
-foreach(part bytes flame zoom trace_data trace_time trace_stack trace_search trace_map trace_card run_flame overlay modules)
+# One script in two literals: no compiler has to take one of more than 65,536 bytes.
+set(vramfit_page_script_end "")
+foreach(part script:bytes script:flame script:zoom script:trace_data script:trace_time script_end:trace_stack
+        script_end:trace_search script_end:trace_map script_end:trace_card script_end:run_flame script_end:overlay
+        script_end:modules)
+  string(REPLACE ":" ";" part "${part}")
+  list(GET part 0 half)
+  list(GET part 1 name)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-    "${CMAKE_CURRENT_SOURCE_DIR}/report/page/assets/${part}.js")
-  file(READ "report/page/assets/${part}.js" vramfit_page_part)
-  string(APPEND vramfit_page_script "${vramfit_page_part}")
+    "${CMAKE_CURRENT_SOURCE_DIR}/report/page/assets/${name}.js")
+  file(READ "report/page/assets/${name}.js" vramfit_page_part)
+  string(APPEND vramfit_page_${half} "${vramfit_page_part}")
 endforeach()
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
   "${CMAKE_CURRENT_SOURCE_DIR}/report/page/assets/trace.css" "${CMAKE_CURRENT_SOURCE_DIR}/report/page/assets/modules.css")

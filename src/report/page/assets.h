@@ -7,7 +7,7 @@
 namespace vramfit::report::page {
 
 extern const std::string_view kStyle;
-extern const std::string_view kScript;
+extern const std::string_view kScript, kScriptEnd;  // one after the other
 
 }  // namespace vramfit::report::page
 

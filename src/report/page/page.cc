@@ -71,7 +71,7 @@ std::string page_to_html(const PageFacts& facts) {
     html += paragraph("Source lines, file paths, command, host, messages and notes were left out.");
   }
   html += paragraph(fmt::format("Written by vramfit {}. Sizes are in binary units: 1 GiB is 1024 MiB.", facts.version));
-  return html + fmt::format("</footer>\n<script>\n{}</script>\n</body>\n</html>\n", kScript);
+  return html + fmt::format("</footer>\n<script>\n{}{}</script>\n</body>\n</html>\n", kScript, kScriptEnd);
 }
 
 }  // namespace vramfit::report::page
