@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -319,3 +320,24 @@ def test_a_name_that_the_real_library_exports_must_be_in_the_table(
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == code, done.stdout + done.stderr
     assert (f"  {function}: exported" in done.stdout) == bool(code)
+
+
+CHOOSES = """
+import json, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from suite import tidy
+def chosen(changed):
+    return tidy.write_database(Path(sys.argv[2]), True, tidy.choose_objects(changed))
+of = lambda name: {tidy.ROOT / name}
+print(json.dumps([chosen(changed) for changed in (
+    of("src/plan/search/search.h"), of("src/plan/search/search.cc"), of("docs/plan.md"), None)]))
+"""
+
+
+def test_what_was_compiled_from_a_changed_header_is_linted_again(root: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CHOOSES, root / "tools", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    header, source, neither, unknown = json.loads(done.stdout)
+    assert len(source) == 1 and set(source) < set(header) < set(unknown)
+    assert neither == []
