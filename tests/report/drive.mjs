@@ -1,30 +1,13 @@
 // Opens a page in Chromium and tells what happened: node drive.mjs PACKAGES < question.json > answer.json
 // question: {page, width, scheme, screenshot}; answer: see the end. Only what the page did is told, nothing is judged.
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { answerWith, audit, hearDialogs, page, question, said, sideways } from "../browser.mjs";
 
-const require = createRequire(pathToFileURL(`${process.argv[2]}/package.json`));
-const { chromium } = require("playwright-core");
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const question = JSON.parse(readFileSync(0, "utf8"));
-
-const browser = await chromium.launch({ executablePath: question.chromium, args: ["--no-sandbox"] });
-const page = await browser.newPage({
-  viewport: { width: question.width, height: 900 },
-  colorScheme: question.scheme,
-});
 const address = pathToFileURL(question.page).href;
-const said = [];
 const requests = [];
 const dialogs = [];
-page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
-page.on("pageerror", (error) => said.push(`uncaught: ${error.message}`));
 page.on("request", (request) => requests.push(request.url()));
-page.on("dialog", async (dialog) => {
-  dialogs.push(dialog.message());
-  await dialog.dismiss();
-});
+hearDialogs((text) => dialogs.push(text));
 await page.goto(address);
 if (question.screenshot) await page.screenshot({ path: question.screenshot, fullPage: true });
 
@@ -74,10 +57,8 @@ if (await summary.count()) {
 await page.evaluate(() => {
   for (const part of document.querySelectorAll("details")) part.open = true;
 });
-// Through the debugger's door: the page's policy would keep a script tag out.
-await page.evaluate(axe);
-const { violations, passes } = await page.evaluate(() => globalThis.axe.run());
-const sideways = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+const { violations, passes } = await audit();
+const overhang = await sideways();
 const printed = (await page.pdf({ format: "A4" })).length;
 const headings = await page.evaluate(() =>
   [...document.querySelectorAll("h1,h2,h3,h4")].map((part) => [Number(part.tagName[1]), part.textContent]),
@@ -90,12 +71,11 @@ const answer = {
   moved,
   pointed,
   opened,
-  violations: violations.map((rule) => `${rule.id}: ${rule.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`),
+  violations,
   rules_passed: passes.length,
-  sideways,
+  sideways: overhang,
   printed,
   headings,
   text: await page.evaluate(() => document.body.innerText),
 };
-await browser.close();
-process.stdout.write(JSON.stringify(answer));
+await answerWith(answer);

@@ -1,26 +1,9 @@
 // The modules of a page in Chromium: node drive_modules.mjs PACKAGES < question.json > answer.json
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { answerWith, audit, hearDialogs, page, question, said, sideways } from "../browser.mjs";
 
-const require = createRequire(pathToFileURL(`${process.argv[2]}/package.json`));
-const { chromium } = require("playwright-core");
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const question = JSON.parse(readFileSync(0, "utf8"));
-
-const browser = await chromium.launch({ executablePath: question.chromium, args: ["--no-sandbox"] });
-const page = await browser.newPage({
-  viewport: { width: question.width, height: 900 },
-  colorScheme: question.scheme,
-});
-const said = [];
 const dialogs = [];
-page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
-page.on("pageerror", (error) => said.push(`uncaught: ${error.message}`));
-page.on("dialog", async (dialog) => {
-  dialogs.push(dialog.message());
-  await dialog.dismiss();
-});
+hearDialogs((text) => dialogs.push(text));
 await page.goto(pathToFileURL(question.page).href);
 
 const rows = () =>
@@ -71,9 +54,6 @@ Object.assign(
     return { drawn: drawings.map((drawing) => drawing.textContent), overlaps, clipped, text: document.body.innerText };
   }),
 );
-await page.evaluate(axe);
-const { violations } = await page.evaluate(() => globalThis.axe.run());
-answer.violations = violations.map((rule) => `${rule.id}: ${rule.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`);
-answer.sideways = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-await browser.close();
-process.stdout.write(JSON.stringify(answer));
+answer.violations = (await audit()).violations;
+answer.sideways = await sideways();
+await answerWith(answer);

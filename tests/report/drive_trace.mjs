@@ -1,21 +1,10 @@
 // Uses a snapshot's page as a person would: node drive_trace.mjs PACKAGES < question.json > answer.json
 // question: {page, width, screenshot}; answer: what the page showed at each step.
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { answerWith, page, question, said, settle } from "../browser.mjs";
 
-const require = createRequire(pathToFileURL(`${process.argv[2]}/package.json`));
-const { chromium } = require("playwright-core");
-const question = JSON.parse(readFileSync(0, "utf8"));
-const browser = await chromium.launch({ executablePath: question.chromium, args: ["--no-sandbox"] });
-const page = await browser.newPage({ viewport: { width: question.width, height: 900 } });
-const said = [];
-page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
-page.on("pageerror", (error) => said.push(`uncaught: ${error.message}`));
 await page.goto(pathToFileURL(question.page).href);
 
-// What changes is drawn before the next picture.
-const settle = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
 const card = page.locator("section.trace-card").first();
 const text = (selector) => card.locator(selector).first().innerText();
 const rows = (selector) => card.locator(`${selector} tbody tr`).evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
@@ -70,5 +59,4 @@ await card.locator(".trace-time .trace-zoom button", { hasText: "all" }).click()
 if (await card.locator(".trace-time .trace-zoom select").count()) await card.locator(".trace-time .trace-zoom select").selectOption("events");
 answer.events = await look();
 answer.said = said;
-await browser.close();
-process.stdout.write(JSON.stringify(answer));
+await answerWith(answer);

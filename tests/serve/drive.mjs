@@ -1,28 +1,9 @@
 // Uses the local page in Chromium: node drive.mjs PACKAGES < question.json > answer.json
 // question: {address, width, scheme, steps: [[what, ...]]}; answer: what each step told, and what the page did meanwhile.
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
+import { answerWith, at, audit, drag, hearDialogs, page, question, said, settle, sideways } from "../browser.mjs";
 
-const require = createRequire(pathToFileURL(`${process.argv[2]}/package.json`));
-const { chromium } = require("playwright-core");
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const question = JSON.parse(readFileSync(0, "utf8"));
-
-const browser = await chromium.launch({ executablePath: question.chromium, args: ["--no-sandbox"] });
-const page = await browser.newPage({
-  viewport: { width: question.width ?? 1280, height: 900 },
-  colorScheme: question.scheme ?? "light",
-  javaScriptEnabled: question.scripts ?? true,
-});
-const said = [];
 const elsewhere = [];
-page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
-page.on("pageerror", (error) => said.push(`uncaught: ${error.message}`));
-page.on("dialog", (dialog) => {
-  said.push(`dialog: ${dialog.message()}`);
-  dialog.dismiss();
-});
+hearDialogs((text) => said.push(`dialog: ${text}`));
 page.on("request", (request) => {
   const url = request.url();
   if (!url.startsWith(question.address) && !url.startsWith("data:")) elsewhere.push(url);
@@ -32,12 +13,6 @@ const shown = () =>
   page.evaluate(() =>
     [...document.querySelectorAll("table.index tbody tr")].filter((row) => row.dataset.run && !row.hidden).map((row) => row.dataset.run),
   );
-const at = async (selector, [x, y]) => {
-  const part = page.locator(selector).first();
-  await part.scrollIntoViewIfNeeded();
-  const box = await part.boundingBox();
-  return [box.x + box.width * x, box.y + box.height * y];
-};
 const acts = {
   open: (path) => page.goto(question.address + path),
   press: (key) => page.keyboard.press(key),
@@ -71,14 +46,8 @@ const acts = {
   choose: ([selector, value]) => page.locator(selector).first().selectOption(value).then(() => null),
   // Places are shares of the part's own box.
   point: async ([selector, place]) => page.mouse.move(...(await at(selector, place))),
-  drag: async ([selector, from, to]) => {
-    await page.mouse.move(...(await at(selector, from)));
-    await page.mouse.down();
-    await page.mouse.move(...(await at(selector, to)), { steps: 5 });
-    await page.mouse.up();
-  },
-  // What is drawn is drawn.
-  settle: () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))).then(() => null),
+  drag,
+  settle: () => settle().then(() => null),
   // Parts in sight that lie outside of the window, or hold more than they show.
   cut: (selector) =>
     page.locator(selector).evaluateAll((all) =>
@@ -92,17 +61,12 @@ const acts = {
         .map((part) => part.outerHTML.slice(0, 160)),
     ),
   screenshot: (path) => page.screenshot({ path, fullPage: true }).then(() => path),
-  axe: async () => {
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => globalThis.axe.run());
-    return violations.map((rule) => `${rule.id}: ${rule.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`);
-  },
-  sideways: () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
+  axe: async () => (await audit()).violations,
+  sideways,
 };
 const answers = [];
 for (const [what, ...words] of question.steps) {
   const answer = await acts[what](...words);
   answers.push(what === "open" ? (answer?.status() ?? 0) : (answer ?? null));
 }
-await browser.close();
-process.stdout.write(JSON.stringify({ answers, said, elsewhere }));
+await answerWith({ answers, said, elsewhere });
