@@ -122,6 +122,14 @@ std::string list(const std::vector<std::string>& items) {
   return html + "</ul>\n";
 }
 
+std::string zoom_buttons() {
+  return "<button type=\"button\" data-zoom=\"in\">zoom in</button>"
+         "<button type=\"button\" data-zoom=\"out\">zoom out</button>"
+         "<button type=\"button\" data-zoom=\"left\">earlier</button>"
+         "<button type=\"button\" data-zoom=\"right\">later</button>"
+         "<button type=\"button\" data-zoom=\"all\">all</button>";
+}
+
 std::string words_of(std::string_view name) {
   std::string text(name);
   std::ranges::replace(text, '_', ' ');

@@ -32,6 +32,9 @@ std::string details(std::string_view summary, std::string_view html);
 // <ul>; items are plain text. Empty without any.
 std::string list(const std::vector<std::string>& items);
 
+// What zoom.js listens to.
+std::string zoom_buttons();
+
 // "out_of_memory" as "out of memory".
 std::string words_of(std::string_view name);
 

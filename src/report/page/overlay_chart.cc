@@ -10,6 +10,7 @@
 #include "report/page/axis.h"
 #include "report/page/html.h"
 #include "report/page/packed.h"
+#include "report/page/time_plot.h"
 
 namespace vramfit::report::page {
 
@@ -79,58 +80,21 @@ std::string line_class(std::size_t place) {
                      place / kOverlayColors % kOverlayDashes);
 }
 
-struct OverlayScale {
-  double seconds = 1e-9;
-  double most = 1;
-  double x(double at) const { return kOverlayLeft + (kOverlayWidth - kOverlayLeft - kOverlayRight) * at / seconds; }
-  double y(double bytes) const {
-    return kOverlayHeight - kOverlayBottom - (kOverlayHeight - kOverlayTop - kOverlayBottom) * bytes / most;
-  }
-};
-
-std::string draw_axes(const OverlayScale& scale, const std::vector<Bytes>& ticks) {
-  std::string svg;
-  for (const Bytes tick : ticks) {
-    const double y = scale.y(static_cast<double>(tick.count()));
-    svg += fmt::format(
-        "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"end\" x=\"{}\" "
-        "y=\"{:.1f}\">{}</text>\n",
-        kOverlayLeft, kOverlayWidth - kOverlayRight, y, y, kOverlayLeft - 8, y + 4, tick_text(tick));
-  }
-  for (const double tick : round_ticks(scale.seconds, 8)) {
-    if (tick > scale.seconds) break;
-    svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{}\">{:.4g} s</text>\n", scale.x(tick),
-                       kOverlayHeight - kOverlayBottom + 20, tick);
-  }
-  return svg;
-}
-
-// Memory stays where it is until the next point; where it is not known there is no line.
-std::string draw_run(const OverlayRun& run, std::size_t place, Measure measure, const OverlayScale& scale) {
-  std::string path;
-  bool goes_on = false;
-  for (const TimelinePoint& point : run.points) {
-    const double x = scale.x(run.seconds(point));
-    const auto level = level_of(point, measure);
-    if (goes_on) path += fmt::format("H{:.1f}", x);
-    if (level) {
-      const double y = scale.y(static_cast<double>(level->count()));
-      path += goes_on ? fmt::format("V{:.1f}", y) : fmt::format("M{:.1f} {:.1f}", x, y);
-    }
-    goes_on = level.has_value();
-  }
-  return fmt::format("<path class=\"{}\" d=\"{}\"/>\n", line_class(place), path);
+std::string draw_run(const OverlayRun& run, std::size_t place, Measure measure, const TimePlot& scale) {
+  std::vector<LevelAt> levels;
+  for (const TimelinePoint& point : run.points) levels.push_back({run.seconds(point), level_of(point, measure)});
+  return fmt::format("<path class=\"{}\" d=\"{}\"/>\n", line_class(place), path_of(stretches(scale, levels)));
 }
 
 std::string static_picture(const std::vector<OverlayRun>& runs, Measure measure) {
-  OverlayScale scale;
+  TimePlot scale{kOverlayWidth, kOverlayHeight, kOverlayLeft, kOverlayRight, kOverlayTop, kOverlayBottom, 1e-9};
   Bytes most;
   for (const OverlayRun& run : runs) {
     scale.seconds = std::max(scale.seconds, run.seconds(run.points.back()));
     for (const TimelinePoint& point : run.points) most = std::max(most, level_of(point, measure).value_or(Bytes()));
   }
   const std::vector<Bytes> ticks = byte_ticks(most, 5);
-  scale.most = static_cast<double>(ticks.back().count());
+  scale.most_bytes = static_cast<double>(ticks.back().count());
   std::string svg = fmt::format(
       "<div class=\"scroll overlay-still\" tabindex=\"0\" role=\"group\" aria-label=\"Memory of all runs over "
       "time\"><svg "
@@ -138,7 +102,7 @@ std::string static_picture(const std::vector<OverlayRun>& runs, Measure measure)
       "The "
       "pictures of each run below hold the numbers.\">\n",
       kOverlayWidth, kOverlayHeight, text_of(measure), scale.seconds);
-  svg += draw_axes(scale, ticks);
+  svg += draw_axes(scale, ticks, 8);
   for (std::size_t i = 0; i < runs.size(); ++i) svg += draw_run(runs[i], i, measure, scale);
   return svg + "</svg></div>\n";
 }
@@ -164,11 +128,7 @@ std::string controls(const std::vector<OverlayRun>& runs, Measure chosen) {
     html += fmt::format("<option value=\"{}\"{}>{}</option>", name_of(measure), measure == chosen ? " selected" : "",
                         text_of(measure));
   }
-  return html +
-         "</select></label><button type=\"button\" data-zoom=\"in\">zoom in</button><button type=\"button\" "
-         "data-zoom=\"out\">zoom out</button><button type=\"button\" data-zoom=\"left\">earlier</button><button "
-         "type=\"button\" data-zoom=\"right\">later</button><button type=\"button\" "
-         "data-zoom=\"all\">all</button></div>\n";
+  return html + "</select></label>" + zoom_buttons() + "</div>\n";
 }
 
 std::string numbers(const OverlayRun& run, std::size_t place) {

@@ -7,6 +7,7 @@
 
 #include "report/page/axis.h"
 #include "report/page/html.h"
+#include "report/page/time_plot.h"
 
 namespace vramfit::report::page {
 
@@ -18,15 +19,7 @@ namespace {
 constexpr double kTimelineWidth = 960, kTimelineSlimWidth = 370, kTimelineHeight = 320;
 constexpr double kTimelineLeft = 76, kTimelineRight = 20, kTimelineTop = 30, kTimelineBottom = 44;
 
-struct TimelineScale {
-  double width = kTimelineWidth, to_seconds = 1, most_bytes = 1;
-  double right() const { return width - kTimelineRight; }
-  double x(double seconds) const { return kTimelineLeft + (right() - kTimelineLeft) * seconds / to_seconds; }
-  double y(Bytes bytes) const {
-    return kTimelineHeight - kTimelineBottom -
-           (kTimelineHeight - kTimelineTop - kTimelineBottom) * static_cast<double>(bytes.count()) / most_bytes;
-  }
-};
+bool is_slim(const TimePlot& scale) { return scale.width < kTimelineWidth; }
 
 double seconds_of(const LevelPoint& point, const LevelPoint& first) {
   return static_cast<double>(point.at_ns - first.at_ns) / 1e9;
@@ -38,30 +31,14 @@ bool is_known(const std::vector<LevelPoint>& points, Level level) {
   return std::ranges::any_of(points, [&](const LevelPoint& point) { return (point.*level).has_value(); });
 }
 
-// A stretch of time throughout which a level is known. Memory stays where it is until the next point.
-struct Stretch {
-  double from_x = 0;
-  std::string path;
-};
-
-std::vector<Stretch> stretches(const std::vector<LevelPoint>& points, const TimelineScale& scale, Level level) {
-  std::vector<Stretch> known;
-  bool goes_on = false;
-  for (const LevelPoint& point : points) {
-    const double x = scale.x(seconds_of(point, points.front()));
-    const std::optional<Bytes> bytes = point.*level;
-    if (goes_on) known.back().path += fmt::format("H{:.1f}", x);
-    if (bytes && goes_on) known.back().path += fmt::format("V{:.1f}", scale.y(*bytes));
-    if (bytes && !goes_on) known.push_back({x, fmt::format("M{:.1f} {:.1f}", x, scale.y(*bytes))});
-    goes_on = bytes.has_value();
-  }
-  return known;
+std::vector<Stretch> stretches(const std::vector<LevelPoint>& points, const TimePlot& scale, Level level) {
+  std::vector<LevelAt> levels;
+  for (const LevelPoint& point : points) levels.push_back({seconds_of(point, points.front()), point.*level});
+  return stretches(scale, levels);
 }
 
 std::string line_of(const std::vector<Stretch>& known, std::string_view css_class) {
-  std::string path;
-  for (const Stretch& one : known) path += one.path;
-  return path.empty() ? "" : fmt::format("<path class=\"{}\" d=\"{}\"/>\n", css_class, path);
+  return known.empty() ? "" : fmt::format("<path class=\"{}\" d=\"{}\"/>\n", css_class, path_of(known));
 }
 
 std::string area_of(const std::vector<Stretch>& known, std::string_view css_class, double bottom) {
@@ -70,14 +47,14 @@ std::string area_of(const std::vector<Stretch>& known, std::string_view css_clas
   return path.empty() ? "" : fmt::format("<path class=\"{}\" d=\"{}\"/>\n", css_class, path);
 }
 
-std::string draw_phases(const std::vector<LevelPoint>& points, const TimelineScale& scale) {
+std::string draw_phases(const std::vector<LevelPoint>& points, const TimePlot& scale) {
   std::string svg;
   int band = 0;
   for (std::size_t i = 0; i < points.size(); ++band) {
     std::size_t end = i;
     while (end < points.size() && points[end].phase == points[i].phase) ++end;
     const double from = scale.x(seconds_of(points[i], points.front()));
-    const double to = end < points.size() ? scale.x(seconds_of(points[end], points.front())) : scale.right();
+    const double to = end < points.size() ? scale.x(seconds_of(points[end], points.front())) : scale.last_x();
     svg +=
         fmt::format("<rect class=\"phase phase-{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>\n", band % 2,
                     from, kTimelineTop, std::max(0.0, to - from), kTimelineHeight - kTimelineTop - kTimelineBottom);
@@ -90,23 +67,7 @@ std::string draw_phases(const std::vector<LevelPoint>& points, const TimelineSca
   return svg;
 }
 
-std::string draw_axes(const TimelineScale& scale, const std::vector<Bytes>& ticks) {
-  std::string svg;
-  for (const Bytes tick : ticks) {
-    svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kTimelineLeft,
-                       scale.right(), scale.y(tick), scale.y(tick));
-    svg += fmt::format("<text class=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kTimelineLeft - 8, scale.y(tick) + 4,
-                       tick_text(tick));
-  }
-  for (const double tick : round_ticks(scale.to_seconds, scale.width < kTimelineWidth ? 4 : 8)) {
-    if (tick > scale.to_seconds) break;
-    svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{}\">{:.4g} s</text>\n", scale.x(tick),
-                       kTimelineHeight - kTimelineBottom + 20, tick);
-  }
-  return svg;
-}
-
-std::string draw_marks(const std::vector<LevelPoint>& points, const TimelineScale& scale) {
+std::string draw_marks(const std::vector<LevelPoint>& points, const TimePlot& scale) {
   std::string svg;
   for (const LevelPoint& point : points) {
     if (point.mark.empty()) continue;
@@ -118,18 +79,18 @@ std::string draw_marks(const std::vector<LevelPoint>& points, const TimelineScal
   return svg;
 }
 
-std::string draw_limit(Bytes limit, const TimelineScale& scale) {
+std::string draw_limit(Bytes limit, const TimePlot& scale) {
   if (limit.count() <= 0 || static_cast<double>(limit.count()) > scale.most_bytes) return "";
   const double y = scale.y(limit);
   return fmt::format(
       "<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"end strong\" x=\"{}\" "
       "y=\"{:.1f}\">the card's memory: {}</text>\n",
-      kTimelineLeft, scale.right(), y, y, scale.right() - 4, y + 15, to_string(limit));
+      kTimelineLeft, scale.last_x(), y, y, scale.last_x() - 4, y + 15, to_string(limit));
 }
 
 std::string size_text(const std::optional<Bytes>& bytes) { return bytes ? to_string(*bytes) : "unknown"; }
 
-std::string data_table(const std::vector<LevelPoint>& points, const TimelineScale& scale, const std::string& title) {
+std::string data_table(const std::vector<LevelPoint>& points, const TimePlot& scale, const std::string& title) {
   std::vector<std::vector<std::string>> rows;
   const bool has_marks = std::ranges::any_of(points, [](const LevelPoint& point) { return !point.mark.empty(); });
   const bool has_used = is_known(points, &LevelPoint::used);
@@ -172,7 +133,7 @@ Bytes most_of(const std::vector<LevelPoint>& points, Bytes total) {
   return total.count() <= 3 * most.count() ? std::max(most, total) : most;
 }
 
-std::string draw_levels(const std::vector<LevelPoint>& points, const TimelineScale& scale) {
+std::string draw_levels(const std::vector<LevelPoint>& points, const TimePlot& scale) {
   const std::vector<Stretch> reserved = stretches(points, scale, &LevelPoint::reserved);
   return area_of(reserved, "reserved area", scale.y(Bytes(0))) + line_of(reserved, "reserved") +
          line_of(stretches(points, scale, &LevelPoint::allocated), "allocated") +
@@ -189,13 +150,13 @@ std::string cursor_control(std::size_t points, const std::string& title) {
 
 // page.js moves the cursors of both pictures: it goes from `data-left` to `data-right`.
 std::string picture(const std::vector<LevelPoint>& points, Bytes total, const std::vector<Bytes>& ticks,
-                    const TimelineScale& scale, const std::string& title) {
+                    const TimePlot& scale, const std::string& title) {
   std::string svg = fmt::format(
       "<svg class=\"chart{}\" viewBox=\"0 0 {} {}\" data-left=\"{}\" data-right=\"{}\" role=\"img\" aria-label=\"{}: "
       "memory over {:.1f} seconds. The table below holds the numbers.\">\n",
-      scale.width < kTimelineWidth ? " slim" : "", scale.width, kTimelineHeight, kTimelineLeft, scale.right(),
-      escape(title), scale.to_seconds);
-  svg += draw_phases(points, scale) + draw_axes(scale, ticks) + draw_levels(points, scale);
+      is_slim(scale) ? " slim" : "", scale.width, kTimelineHeight, kTimelineLeft, scale.last_x(), escape(title),
+      scale.seconds);
+  svg += draw_phases(points, scale) + draw_axes(scale, ticks, is_slim(scale) ? 4 : 8) + draw_levels(points, scale);
   svg += draw_limit(total, scale) + draw_marks(points, scale);
   return svg + fmt::format("<line class=\"cursor\" x1=\"0\" x2=\"0\" y1=\"{}\" y2=\"{}\"/>\n</svg>", kTimelineTop,
                            kTimelineHeight - kTimelineBottom);
@@ -209,8 +170,14 @@ std::string timeline_chart(std::vector<LevelPoint> points, Bytes total, const st
                          is_known(points, &LevelPoint::used);
   if (points.size() < 2 || !has_level) return "";
   const std::vector<Bytes> ticks = byte_ticks(most_of(points, total), 5);
-  TimelineScale scale{kTimelineWidth, std::max(1e-9, seconds_of(points.back(), points.front())),
-                      static_cast<double>(ticks.back().count())};
+  TimePlot scale{kTimelineWidth,
+                 kTimelineHeight,
+                 kTimelineLeft,
+                 kTimelineRight,
+                 kTimelineTop,
+                 kTimelineBottom,
+                 std::max(1e-9, seconds_of(points.back(), points.front())),
+                 static_cast<double>(ticks.back().count())};
   std::string html = fmt::format(
       "<figure class=\"timeline\"><figcaption>{0}</figcaption>\n{1}<div class=\"scroll\" tabindex=\"0\" "
       "role=\"group\" aria-label=\"{0}\">{2}</div>\n",

@@ -171,13 +171,9 @@ std::string controls(const CardTrace& card, const std::string& id) {
                     last, id);
 }
 
-std::string zoom_buttons(std::string_view label, std::string_view more) {
-  return fmt::format(
-      "<div class=\"trace-zoom buttons\" role=\"group\" aria-label=\"{}\" hidden><button type=\"button\" "
-      "data-zoom=\"in\">zoom in</button><button type=\"button\" data-zoom=\"out\">zoom out</button><button "
-      "type=\"button\" data-zoom=\"left\">earlier</button><button type=\"button\" data-zoom=\"right\">later</button>"
-      "<button type=\"button\" data-zoom=\"all\">all</button>{}</div>\n",
-      label, more);
+std::string zoom_control(std::string_view label, std::string_view more) {
+  return fmt::format("<div class=\"trace-zoom buttons\" role=\"group\" aria-label=\"{}\" hidden>{}{}</div>\n", label,
+                     zoom_buttons(), more);
 }
 
 std::string time_figure(const CardTrace& card, const std::string& title) {
@@ -187,7 +183,7 @@ std::string time_figure(const CardTrace& card, const std::string& title) {
       "d=\"M0 4H32\"/></svg> reserved by PyTorch</li><li><svg class=\"key\" viewBox=\"0 0 32 8\" aria-hidden=\"true\">"
       "<path class=\"trace-most\" d=\"M0 4H32\"/></svg> allocated by tensors (a band where a step has a least and a "
       "most)</li></ul>\n";
-  html += zoom_buttons("The span of time shown",
+  html += zoom_control("The span of time shown",
                        card.has_times ? "<label>across <select><option value=\"seconds\">seconds</option><option "
                                         "value=\"events\">events</option></select></label>"
                                       : "");
@@ -210,7 +206,7 @@ std::string stack_figure(const CardTrace& card, const std::string& title, int le
       "autocomplete=\"off\" "
       "placeholder=\"conv forward >16MiB\"></label> <output></output></form>\n",
       escape("Find tensors: " + title));
-  html += zoom_buttons("The span of events shown", "");
+  html += zoom_control("The span of events shown", "");
   html += fmt::format(
       "<div class=\"view\" role=\"application\" tabindex=\"0\" aria-label=\"{}. Left and right: the instant; up and "
       "down: tensor by tensor; plus, minus and 0: zoom; Escape: none.\" hidden></div>\n<p class=\"stack-note "
