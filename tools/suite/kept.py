@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
 import threading
 
-from .section import ROOT, Outcome
+from .section import ROOT, Outcome, run_git
 
 WRITING = threading.Lock()
 
 
 def describe_tree() -> str | None:
     """The commit, or None where files differ from it: then nobody knows what was tested."""
-    changed = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True)
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    is_known = changed.returncode == 0 and not changed.stdout and commit.returncode == 0
-    return commit.stdout.strip() if is_known else None
+    commit = run_git("rev-parse", "HEAD", folder=ROOT)
+    return commit[0] if commit and run_git("status", "--porcelain", folder=ROOT) == [] else None
 
 
 class Kept:

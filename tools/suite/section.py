@@ -95,6 +95,12 @@ def run_program(command: list[str], environment: dict[str, str] | None = None) -
     return Done(process.returncode, printed, usage.ru_utime + usage.ru_stime)
 
 
+def run_git(*words: str, folder: Path = ROOT) -> list[str] | None:
+    """Its lines; None: it failed, as where there is no history, or not all of it."""
+    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True)
+    return done.stdout.splitlines() if done.returncode == 0 else None
+
+
 def tracked(*patterns: str) -> list[str]:
     """Files git knows or would add, so that a new file is checked before it is committed."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from . import python_environments
 from .building import count_jobs
-from .section import ROOT, Outcome, run_check, tracked
+from .section import ROOT, Outcome, run_check, run_git, tracked
 
 BUILD = ROOT / "build" / "dev"
 LINTED = Path(__file__).with_name("linted_commit")
@@ -67,12 +67,6 @@ def write_database(folder: Path, in_batches: bool, of: Callable[[str], bool]) ->
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "compile_commands.json").write_text(json.dumps(list(entries.values())))
     return sorted(entries)
-
-
-def run_git(*words: str) -> list[str] | None:
-    """Its lines; None: it failed, as where the history is not all here."""
-    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
-    return done.stdout.splitlines() if done.returncode == 0 else None
 
 
 def find_changed() -> set[Path] | None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import NamedTuple
 
-from vramfit.steer.coverage.source import Function, Source, arguments_of, given_to
+from vramfit.steer.coverage.source import Function, Source, arguments_of, called_name, given_to
 
 _WORD = re.compile(r"[A-Z]?[a-z]+")
 # Of functions that look at a model, or tell of it, and leave it as it is.
@@ -127,7 +127,7 @@ class Flow:
         """What is read where it trains. Of what is given to a function in which that was seen, what it needs for it."""
         reads = set(step.reads)
         for call in (node for node in ast.walk(step.node) if isinstance(node, ast.Call)):
-            for function in self._source.functions.get(_name_of(call.func), []):
+            for function in self._source.functions.get(called_name(call), []):
                 lines = self._trained_at.get(function.name)
                 if lines is None or depth == 0 or not any(function.lineno <= line for line in lines):
                     continue
@@ -273,11 +273,7 @@ def _exposed_in(suite: list[ast.stmt], written: set[str]) -> set[str]:
 def _numbered_by(loop: ast.For) -> set[str]:
     """The number of a round: `for i, batch in enumerate(loader)`."""
     is_enumerated = isinstance(loop.iter, ast.Call) and any(
-        isinstance(node, ast.Call) and _name_of(node.func) == "enumerate" for node in ast.walk(loop.iter)
+        isinstance(node, ast.Call) and called_name(node) == "enumerate" for node in ast.walk(loop.iter)
     )
     is_pair = isinstance(loop.target, ast.Tuple) and len(loop.target.elts) > 1
     return set(names_in(loop.target.elts[0])) if is_enumerated and is_pair else set()  # type: ignore[attr-defined]
-
-
-def _name_of(function: ast.expr) -> str:
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")

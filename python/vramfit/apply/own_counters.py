@@ -24,7 +24,6 @@ from vramfit.apply import loop_flow
 from vramfit.base import frames
 from vramfit.steer.counting_on import counters, targets
 from vramfit.steer.counting_on.scripts import source_of
-from vramfit.steer.coverage.source import Source
 
 _MAX_FRAMES = 60
 
@@ -41,17 +40,15 @@ class OwnCounters:
 
     def begin(self, frame: FrameType | None) -> None:
         """A batch is drawn, for the first time in a pass."""
-        for place in _script_frames(frame):
-            self._loop = (place.f_code, place.f_lineno)
-            self._trained_at = {}
-            return
-        self._loop = None
+        place = next(frames.script_frames(frame, _MAX_FRAMES), None)
+        self._loop = (place.f_code, place.f_lineno) if place is not None else None
+        self._trained_at = {}
 
     def trains(self, frame: FrameType | None) -> None:
         """The script calls a model that is trained, runs a backward pass, or asks for a step."""
         if self._loop is None or self._loop in self._judged:
             return
-        places = list(_script_frames(frame))
+        places = list(frames.script_frames(frame, _MAX_FRAMES))
         if any(place.f_code is self._loop[0] for place in places):
             for place in places:
                 self._trained_at.setdefault(place.f_code, set()).add(place.f_lineno)
@@ -62,11 +59,13 @@ class OwnCounters:
         """At the first step that is asked for: before any is taken."""
         if self._loop is None or self._loop in self._judged:
             return
-        place = next((each for each in _script_frames(frame) if each.f_code is self._loop[0]), None)
+        place = next((each for each in frames.script_frames(frame, _MAX_FRAMES) if each.f_code is self._loop[0]), None)
         source = source_of(self._loop[0])
-        if place is None or source is None:
+        if place is None:
             return
-        self._judged.add(self._loop)
+        self._judged.add(self._loop)  # also where nothing can be read: what it does is not looked at any more
+        if source is None:
+            return
         scope = counters.scope_of(source, place)
         header = _header_of(scope, self._loop[1])
         if scope is None or header is None:
@@ -74,14 +73,15 @@ class OwnCounters:
         flow = loop_flow.Flow(header, source, self._names_of(place, scope, header), self._trained_at)
         lines = self._trained_at.get(place.f_code, set())
         if carried := flow.find_carried(lines):
+            place_of_it = frames.spelled_line(source.name, carried[1])
             self._refuse(
                 f"`{carried[0]}`, which the script carries over from batch to batch, decides what is trained "
-                f"({_place(source, carried[1])}): it would count, or be changed by, each part of a batch"
+                f"({place_of_it}): it would count, or be changed by, each part of a batch"
             )
         elif late := flow.find_late(lines):
             self._refuse(
                 f"from some `{late[0]}` on the script does something with a model after each batch "
-                f"({_place(source, late[1])}), and would after each part of one"
+                f"({frames.spelled_line(source.name, late[1])}), and would after each part of one"
             )
 
     def _names_of(self, place: FrameType, scope: ast.AST, header: ast.For) -> loop_flow.Names:
@@ -115,10 +115,6 @@ class _Settings:
         return bool(value) if isinstance(value, (bool, int, float, str)) else None
 
 
-def _place(source: Source, line: int) -> str:
-    return frames.spelled(source.name, line, "").removesuffix(" in ")
-
-
 def _stored(node: ast.AST) -> Iterator[str]:
     if isinstance(getattr(node, "ctx", None), ast.Store):
         yield ast.unparse(node)
@@ -128,15 +124,6 @@ def _loops_around(scope: ast.AST, header: ast.For) -> Iterator[ast.For]:
     for node in ast.walk(scope):
         if isinstance(node, ast.For) and node is not header and any(inner is header for inner in ast.walk(node)):
             yield node
-
-
-def _script_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    for _ in range(_MAX_FRAMES):
-        if frame is None:
-            return
-        if frames.is_script(frame.f_code):
-            yield frame
-        frame = frame.f_back
 
 
 def _header_of(scope: ast.AST | None, line: int) -> ast.For | None:

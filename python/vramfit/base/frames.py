@@ -44,20 +44,29 @@ def place(frame: FrameType) -> str:
 
 
 def spelled(file: str, line: int, function: str) -> str:
+    return f"{spelled_line(file, line)} in {function}"
+
+
+def spelled_line(file: str, line: int) -> str:
+    """`train.py:84`."""
     folder = os.getcwd() + "/"
     shown = file[len(folder) :] if file.startswith(folder) else file
-    return f"{shown}:{line} in {function}"
+    return f"{shown}:{line}"
+
+
+def script_frames(frame: FrameType | None, most: int = _MAX_DEPTH) -> Iterator[FrameType]:
+    """Those of the user's own functions on the stack, the innermost first; `most` frames are looked at."""
+    for _ in range(most):
+        if frame is None:
+            return
+        if is_script(frame.f_code):
+            yield frame
+        frame = frame.f_back
 
 
 def script_line(frame: FrameType | None) -> str:
     """The innermost place of the user's own on the stack; empty when there is none."""
-    for _ in range(_MAX_DEPTH):
-        if frame is None:
-            return ""
-        if is_script(frame.f_code):
-            return place(frame)
-        frame = frame.f_back
-    return ""
+    return next((place(each) for each in script_frames(frame)), "")
 
 
 def variables(frame: FrameType) -> dict[str, Any]:

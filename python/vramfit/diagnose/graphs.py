@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from vramfit.base import frames
+from vramfit.base import frames, graphs
 from vramfit.contract import notes as said
 from vramfit.diagnose import live_tensors
 from vramfit.observe.holders import Holder
@@ -53,16 +53,8 @@ class Lengths:
 
 def count_nodes(function: Any) -> tuple[int, bool]:
     """Nodes of the graph behind a grad_fn, and whether the count was not ended by its limit."""
-    seen = {function}
-    left = [function]
-    while left:
-        for following, _ in left.pop().next_functions:
-            if following is not None and following not in seen:
-                seen.add(following)
-                left.append(following)
-                if len(seen) >= _MAX_NODES:
-                    return len(seen), False
-    return len(seen), True
+    count = sum(1 for _ in graphs.nodes_behind([function], _MAX_NODES))
+    return count, count < _MAX_NODES
 
 
 def _named_graphs() -> Iterator[tuple[str, str, str, Any]]:

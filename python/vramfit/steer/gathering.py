@@ -31,9 +31,7 @@ class Gathered:
     line: str  # "train.py:12 in validate"
     lists: list[list[Any]]  # that hold them; empty: they are in something else, like a tensor that is concatenated to
     moves_itself: bool = False  # by a setting of the trainer that gathers
-    values: list[Any] = field(
-        default_factory=list
-    )  # of those that keep the graphs of what made them: gradients were on
+    values: list[Any] = field(default_factory=list)  # of them, those that keep the graphs of what made them
 
     @property
     def keeps_graphs(self) -> bool:

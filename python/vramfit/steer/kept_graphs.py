@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from vramfit.base import events, notes, process, recorder
+from vramfit.base import events, graphs, notes, process, recorder
 from vramfit.contract import notes as said
 from vramfit.observe.phases import position
 from vramfit.steer import gathering
@@ -49,19 +49,10 @@ def _at_step(_optimizer: Any) -> None:
 
 def _saved_bytes(values: list[Any]) -> int:
     """What the nodes behind some tensors have saved on the card."""
-    left = [function for function in map(_function_of, values) if function is not None]
-    seen, storages = set(left), dict[int, int]()
-    while left and len(seen) < _MOST_NODES:
-        node = left.pop()
+    storages: dict[int, int] = {}
+    for node in graphs.nodes_behind((value.grad_fn for value in values), _MOST_NODES):
         storages.update((tensor.data_ptr(), tensor.nbytes) for tensor in _saved_by(node))
-        new = {following for following, _ in node.next_functions if following is not None} - seen
-        seen |= new
-        left.extend(new)
     return sum(storages.values())
-
-
-def _function_of(value: Any) -> Any:
-    return getattr(value, "grad_fn", None)
 
 
 def _saved_by(node: Any) -> Iterator[Any]:
@@ -72,12 +63,8 @@ def _saved_by(node: Any) -> Iterator[Any]:
             saved = getattr(node, name)
         except RuntimeError:  # a backward pass has let go of it
             return
-        if (
-            getattr(saved, "is_cuda", False) is True
-            and not saved.requires_grad
-            or getattr(saved, "is_cuda", False) is True
-            and saved.grad_fn is not None
-        ):
+        is_parameter = getattr(saved, "requires_grad", False) and saved.grad_fn is None
+        if getattr(saved, "is_cuda", False) is True and not is_parameter:
             yield saved
 
 

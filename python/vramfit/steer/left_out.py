@@ -58,7 +58,7 @@ def _loops_around(stack: Iterable[tuple[FrameType, int]], moved: set[tuple[str, 
         loops = [node for node in ast.walk(scope) if _holds(node, line)] if scope is not None else []
         file = frame.f_code.co_filename
         lines = [node.lineno for node in loops if (file, node.lineno) not in moved]
-        found[:0] = [frames.spelled(file, number, "").removesuffix(" in ") for number in lines]
+        found[:0] = [frames.spelled_line(file, number) for number in lines]
     if not found:
         return ""
     shown = ", ".join(found[:_MAX_LOOPS])

@@ -266,7 +266,7 @@ class Counting:
         """Errors that came up for the first time after a move, and did not end the script: it handled them."""
         handled = sorted(lines.seen.raised - self._raised - ended_at) if self._moved else []
         if handled:
-            shown = ", ".join(frames.spelled(file, line, "").removesuffix(" in ") for file, line in handled[:3])
+            shown = ", ".join(frames.spelled_line(file, line) for file, line in handled[:3])
             text = f"after its loops were counted on, the script handled errors that had not come before ({shown})"
             notes.note(said.Open(text=text + ": what it would have done there was not seen"))
 
@@ -278,7 +278,7 @@ class Counting:
             shown = [f"{value:,}" for value in moved.values[:_MAX_TOLD]]
             if len(moved.values) > _MAX_TOLD:
                 shown = [*shown[: _MAX_TOLD - 1], f"{moved.values[-1]:,}"]
-            place = frames.spelled(file, line, "").removesuffix(" in ")
+            place = frames.spelled_line(file, line)
             text = (
                 f"`{name}` was counted on from {moved.start:,} to {', '.join(shown)} ({place}): the rest was left out"
             )

@@ -32,7 +32,7 @@ def first_of(counter: Counter, source: Source, scope: ast.AST | None) -> str:
         for statement in _statements(where):
             if any(is_counter(node) for node in _computed(statement, source) if isinstance(node, ast.expr)):
                 code = ast.unparse(statement).split("\n")[0][:60]
-                return frames.spelled(source.name, statement.lineno, "").removesuffix(" in ") + f": `{code}`"
+                return frames.spelled_line(source.name, statement.lineno) + f": `{code}`"
     return ""
 
 

@@ -129,7 +129,7 @@ class Once:
         repeated = self._repeated[scope] = _repeated(scope)
         for node in own_nodes(scope):
             if isinstance(node, ast.Call) and id(node) not in repeated:
-                self._calls[_called_name(node)] = (None if scope is tree else scope, tree)
+                self._calls[called_name(node)] = (None if scope is tree else scope, tree)
 
     def holds(self, node: ast.AST, scope: ast.AST | None, tree: ast.AST, depth: int = 4) -> bool:
         """Whether `node` runs at most once."""
@@ -218,7 +218,7 @@ class Varying:
         known = self._locals.get(scope or tree, set()) | (self._locals.get(tree, set()) if scope is not None else set())
         if names_in(test) & known or attributes_in(test) & self.attributes:
             return True
-        return any(isinstance(part, ast.Call) and _called_name(part) in _CHANCE for part in ast.walk(test))
+        return any(isinstance(part, ast.Call) and called_name(part) in _CHANCE for part in ast.walk(test))
 
     @staticmethod
     def _assigned_in_loops(scope: ast.AST) -> set[str]:
@@ -247,7 +247,7 @@ class Varying:
         return sum(map(len, self._locals.values())) > before
 
     def _pass_on(self, call: ast.Call, known: set[str]) -> None:
-        name = _called_name(call)
+        name = called_name(call)
         for source in self._sources:
             for function in source.functions.get(name, []):
                 for parameter, value in given_to(function, call):
@@ -271,7 +271,7 @@ def passed_to(
     for node in own_nodes(scope):
         if not isinstance(node, ast.Call):
             continue
-        for function in source.functions.get(_called_name(node), []):
+        for function in source.functions.get(called_name(node), []):
             given = dict(given_to(function, node))
             for parameter in [name for name, value in given.items() if is_wanted(value)]:
                 yield Passed(function, parameter, given)
@@ -310,7 +310,7 @@ def arguments_of(scope: ast.AST) -> list[ast.arg]:
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs] if arguments is not None else []
 
 
-def _called_name(call: ast.Call) -> str:
+def called_name(call: ast.Call) -> str:
     function = call.func
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
@@ -330,4 +330,4 @@ def _is_about_kind(test: ast.expr) -> bool:
     """`x is None`, isinstance(), hasattr(), __name__: the same in every step."""
     if isinstance(test, ast.Compare):
         return all(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops) or "__name__" in names_in(test)
-    return isinstance(test, ast.Call) and _called_name(test) in ("isinstance", "hasattr", "callable", "issubclass")
+    return isinstance(test, ast.Call) and called_name(test) in ("isinstance", "hasattr", "callable", "issubclass")
