@@ -254,6 +254,31 @@ HABITS = [
         ),
     ),
     Habit(
+        "a break by the round, after the step",
+        _loop(
+            step="""
+            optimizer.zero_grad(); loss.backward(); optimizer.step()
+            if index == 2: break""",
+        ).replace("for x, y in loader", "for index, (x, y) in enumerate(loader, 1)"),
+    ),
+    Habit(
+        "a break by the round, before the step",
+        _loop(
+            loss="""
+            if index >= 2: break
+            loss = F.mse_loss(model(x), y)"""
+        ).replace("for x, y in loader", "for index, (x, y) in enumerate(loader)"),
+    ),
+    Habit(
+        "a break by the round that weighs too",
+        _loop(
+            loss="loss = F.mse_loss(model(x), y) * (index + 1) / 4",
+            step="""
+            optimizer.zero_grad(); loss.backward(); optimizer.step()
+            if index == 1: break""",
+        ).replace("for x, y in loader", "for index, (x, y) in enumerate(loader)"),
+    ),
+    Habit(
         "a loss by the average of losses",
         _loop(
             make=SGD + "usual = 1.0",

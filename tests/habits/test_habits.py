@@ -51,6 +51,9 @@ QUICK = [
     ("micro_batch", "SGD with a closure"),
     ("micro_batch", "optimizer in backward"),
     ("micro_batch", "a counter that only tells"),
+    ("micro_batch", "a weight of the loss by the round"),
+    ("micro_batch", "a break by the round, after the step"),
+    ("micro_batch", "a break by the round, before the step"),
     ("micro_batch", "Lightning, so many batches"),
     ("micro_batch", "Lightning, a share of its batches"),
     ("micro_batch", "Lightning, overfitting batches"),
@@ -123,7 +126,7 @@ def test_steps_that_overflow_are_left_out_until_the_scale_is_found(job: Job) -> 
 
 REFUSED = {
     "a weight of the loss by a counter": "`it`, which the script carries over",
-    "a weight of the loss by the round": "`index`, which the script carries over",
+    "a break by the round that weighs too": "`index`, which the script carries over",
     "a loss by the average of losses": "`usual`, which the script carries over",
     "a break by a counter": "`it`, which the script carries over",
     "an average that begins late": "`it`, which the script carries over",

@@ -33,6 +33,7 @@ _LOOKS = {
 }  # fmt: skip
 # Methods that do so by exactly these names: train_step() is none of them.
 _LOOKING_METHODS = {"train", "to", "zero_grad", "state_dict", "item"}
+_JUMPS = (ast.Break, ast.Return, ast.Continue)
 _MOST_CALLS = 3  # within one another that are looked into
 
 
@@ -46,7 +47,14 @@ class _Step(NamedTuple):
     writes: frozenset[str]  # gives a value to
     touches: frozenset[str]  # calls a method of, which may change it
     tests: frozenset[str]  # what the tests around it read
-    is_jump: bool
+
+
+class _Uses(NamedTuple):
+    """Names, with the line that needs each."""
+
+    trains: dict[str, int]
+    ends: dict[str, int]
+    hands_on: dict[str, int]
 
 
 @dataclass
@@ -72,20 +80,53 @@ class Flow:
         self._exposed = _exposed_in(loop.body, set(names_in(loop.target)))
         self._numbers = _numbered_by(loop)
 
-    def find_carried(self, lines: set[int]) -> tuple[str, int] | None:
-        """The first value that is carried over and needed, and the line that needs it."""
+    def find_carried(self, lines: set[int], is_numbered: bool) -> tuple[str, int] | None:
+        """The first value that is carried over and needed, and the line that needs it.
+
+        `is_numbered`: enumerate() numbers the script's batches, not their parts (batch_numbers.py). Then what a number
+        decides stays as it is, but for what is done once for each part of a batch that has it.
+        """
+        uses = self._uses(lines)
         needed: dict[str, int] = {}
+        for each in uses:
+            self._merge(each, needed)
+        carried = {key: line for key, line in needed.items() if self._is_carried(key)}
+        for key in self._numbers & needed.keys():
+            ends_early = key in uses.ends and key in uses.trains
+            if not is_numbered or key in uses.hands_on or ends_early:
+                carried[key] = uses.hands_on.get(key, uses.ends[key] if ends_early else needed[key])
+        return min(carried.items(), key=lambda each: each[1], default=None)
+
+    def does_number_end(self, lines: set[int]) -> bool:
+        """Whether the number of a round decides, after the training in it, that it was the last one."""
+        return bool(self._numbers & self._uses(lines).ends.keys())
+
+    def _uses(self, lines: set[int]) -> _Uses:
+        """What decides about the training of a round, about its last round, and about what else is done with a model;
+        each with the line that needs it."""
+        uses = _Uses({}, {}, {})
+        trained = [step for step in self._steps if any(step.line <= line <= step.end for line in lines)]
+        last = max((step.line for step in trained), default=0)
+        things = self._names.models | self._names.schedulers
+        handed_on = [step for step in self._steps if step not in trained and self._is_handed_on(step, things)]
         for step in self._steps:
-            trains = any(step.line <= line <= step.end for line in lines)
-            if trains:
-                self._need(self._reads_of_training(step, _MOST_CALLS) | step.tests, step.line, needed)
-            elif step.is_jump:
-                self._need(step.tests, step.line, needed)
-            elif self._is_handed_on(step, self._names.models | self._names.schedulers):
-                self._need(step.tests | step.reads, step.line, needed)
-        self._follow(self._steps, needed)
-        carried = {key for key in needed if key in self._numbers or self._is_carried(key)}
-        return min(((key, needed[key]) for key in carried), key=lambda each: each[1], default=None)
+            if step in trained:
+                self._need(self._reads_of_training(step, _MOST_CALLS) | step.tests, step.line, uses.trains)
+            elif isinstance(step.node, ast.Continue) and step.line > last:
+                if any(later.line > step.line for later in handed_on):
+                    self._need(step.tests, step.line, uses.hands_on)
+            elif isinstance(step.node, _JUMPS):
+                self._need(step.tests, step.line, uses.trains if step.line < last else uses.ends)
+            elif step in handed_on:
+                self._need(step.tests | step.reads, step.line, uses.hands_on)
+        for each in uses:
+            self._follow(self._steps, each)
+        return uses
+
+    @staticmethod
+    def _merge(one: dict[str, int], into: dict[str, int]) -> None:
+        for key, line in one.items():
+            into[key] = min(line, into.get(key, line))
 
     def find_late(self, lines: set[int]) -> tuple[str, int] | None:
         """What is done with a model from some later epoch on, and was not seen: the epoch, and the line."""
@@ -175,9 +216,8 @@ def _steps_in(
             continue
         inner = [getattr(node, name, []) for name in ("body", "orelse", "finalbody")]
         if not any(inner) and not isinstance(node, ast.Try):
-            jump = isinstance(node, (ast.Break, ast.Return, ast.Continue))
             end = node.end_lineno or node.lineno
-            yield _Step(node, node.lineno, end, _reads_of(node), _writes_of(node), _touches_of(node), tests, jump)
+            yield _Step(node, node.lineno, end, _reads_of(node), _writes_of(node), _touches_of(node), tests)
             continue
         decided = decide(node.test) if isinstance(node, ast.If) else None
         if decided is not None:
@@ -185,7 +225,7 @@ def _steps_in(
         within = tests
         for part, writes in _heads_of(node):
             end = part.end_lineno or node.lineno
-            yield _Step(part, node.lineno, end, _keys_in(part), writes, frozenset(), tests, False)
+            yield _Step(part, node.lineno, end, _keys_in(part), writes, frozenset(), tests)
             if not isinstance(node, (ast.With, ast.AsyncWith)):
                 within |= _keys_in(part)
         for handler in getattr(node, "handlers", []):

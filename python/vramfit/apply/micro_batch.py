@@ -135,6 +135,8 @@ class MicroBatch:
         repeated = Share(self.size, self.size * self.accumulate, turn == 0, turn == self.accumulate - 1)
         self.share = split.shares.popleft() if split.shares else repeated
         this_pass.delivered_whole = self.share.is_last
+        if self.accumulate > 1:
+            self._counters.number(sys._getframe(1), self.share)
         self._look_whether_ahead(this_pass, self.share)
         self._trains = False
         self._backwards = 0
@@ -191,7 +193,8 @@ class MicroBatch:
         split = this_pass.loader.__dict__.get("_vramfit_split")
         if split is not None:
             split.this_pass = None  # which holds the loader: nothing but a collection would end a circle
-            if self.share is not None and not self.share.is_last and this_pass.wanted is None:
+            is_within = self.share is not None and not self.share.is_last and (self._trains or not self.share.is_first)
+            if is_within and this_pass.wanted is None:
                 self.refuse("the script leaves a pass over its data before the end, in the middle of a batch")
             self.share = None
 

@@ -21,6 +21,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from vramfit.apply import loop_flow
+from vramfit.apply.batch_numbers import BatchNumbers
+from vramfit.apply.split_sampler import Share
 from vramfit.base import frames
 from vramfit.steer.counting_on import counters, targets
 from vramfit.steer.counting_on.scripts import source_of
@@ -37,12 +39,21 @@ class OwnCounters:
         self._loop: tuple[CodeType, int] | None = None  # the function that it is in, and its header's line
         self._trained_at: dict[CodeType, set[int]] = {}
         self._judged: set[tuple[CodeType, int]] = set()
+        self._ended_by_number: set[tuple[CodeType, int]] = set()
+        self._numbers = BatchNumbers()
 
     def begin(self, frame: FrameType | None) -> None:
         """A batch is drawn, for the first time in a pass."""
         place = next(frames.script_frames(frame, _MAX_FRAMES), None)
         self._loop = (place.f_code, place.f_lineno) if place is not None else None
         self._trained_at = {}
+        self._numbers.begin()
+
+    def number(self, frame: FrameType | None, share: Share) -> None:
+        """A part of a batch is drawn: the loop's number is to be that of the batch."""
+        place = next(frames.script_frames(frame, _MAX_FRAMES), None)
+        if place is not None:
+            self._numbers.number(place, share, self._loop in self._ended_by_number)
 
     def trains(self, frame: FrameType | None) -> None:
         """The script calls a model that is trained, runs a backward pass, or asks for a step."""
@@ -72,7 +83,9 @@ class OwnCounters:
             return
         flow = loop_flow.Flow(header, source, self._names_of(place, scope, header), self._trained_at)
         lines = self._trained_at.get(place.f_code, set())
-        if carried := flow.find_carried(lines):
+        if flow.does_number_end(lines):
+            self._ended_by_number.add(self._loop)
+        if carried := flow.find_carried(lines, self._numbers.is_known):
             place_of_it = frames.spelled_line(source.name, carried[1])
             self._refuse(
                 f"`{carried[0]}`, which the script carries over from batch to batch, decides what is trained "

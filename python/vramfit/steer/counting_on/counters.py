@@ -108,13 +108,13 @@ class _EnumeratedCounter(_LoopCounter):
 
     def move(self, value: int) -> bool:
         inner, index = self.iterator.__reduce__()[1]
-        if not _can_number(self.iterator, index):
+        if not can_number(self.iterator, index):
             return False
         if type(inner) is RANGE:
             is_moved = move_range(inner, left_of(inner)[value - index])
         else:
             is_moved = _move_sequence(inner, value - index)
-        return is_moved and _number(self.iterator, value)
+        return is_moved and put_number(self.iterator, value)
 
 
 def _move_sequence(iterator: Any, rounds: int) -> bool:
@@ -124,28 +124,28 @@ def _move_sequence(iterator: Any, rounds: int) -> bool:
     return iterator.__length_hint__() == left - rounds  # type: ignore[no-any-return]
 
 
-def _can_number(iterator: Any, index: int) -> bool:
+def can_number(iterator: Any, index: int) -> bool:
     """Whether it keeps its number where this release of Python is known to keep it."""
     return index >= 0 and ctypes.c_ssize_t.from_address(id(iterator) + _INDEX).value == index
 
 
-def _number(iterator: Any, value: int) -> bool:
+def put_number(iterator: Any, value: int) -> bool:
     ctypes.c_ssize_t.from_address(id(iterator) + _INDEX).value = value
-    return _number_of(iterator) == value
+    return number_of(iterator) == value
 
 
 class _NumberCounter(_LoopCounter):
     """The number that enumerate() or itertools.count() gives next."""
 
     def __init__(self, source: Source, line: int, target: str, iterator: Any, end: int | None) -> None:
-        index = _number_of(iterator)
+        index = number_of(iterator)
         if end is None or end < index:  # it counts more than that pass: a loader begun again and again
             end = index + FAR
         super().__init__(source, line, target, range(index), range(index, end))
         self.iterator = iterator
 
     def move(self, value: int) -> bool:
-        return _can_number(self.iterator, self.ahead.start) and _number(self.iterator, value)
+        return can_number(self.iterator, self.ahead.start) and put_number(self.iterator, value)
 
 
 def identity_of(iterator: Any) -> object:
@@ -159,7 +159,7 @@ def identity_of(iterator: Any) -> object:
     return iterator
 
 
-def _number_of(iterator: Any) -> int:
+def number_of(iterator: Any) -> int:
     return int(iterator.__reduce__()[1][-1])
 
 
@@ -183,7 +183,7 @@ def scope_at(source: Source, code: CodeType) -> ast.AST | None:
 
 
 def of_loop(source: Source, header: ast.For, iterator: Any, count: int, length: int | None) -> Iterator[Counter]:
-    for inner in _within(iterator):
+    for inner in within(iterator):
         if type(inner) is RANGE and isinstance(header.target, ast.Name):
             yield _RangeCounter(source, header.lineno, header.target.id, inner, count)
         is_pair = isinstance(header.target, ast.Tuple) and isinstance(header.target.elts[0], ast.Name)
@@ -202,9 +202,9 @@ def _counts_by_one(iterator: Any) -> bool:
     return len(arguments) == 1 and type(arguments[0]) is int
 
 
-def _within(iterator: Any) -> Iterator[Any]:
+def within(iterator: Any) -> Iterator[Any]:
     """The iterator, or those that a generator (tqdm's) goes through in its place."""
     yield iterator
     if isinstance(iterator, GeneratorType) and iterator.gi_frame is not None:
         for inner in (*(loop.iterator for loop in stack.loops(iterator.gi_frame)), iterator.gi_yieldfrom):
-            yield from _within(inner)
+            yield from within(inner)
