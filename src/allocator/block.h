@@ -30,8 +30,11 @@ struct Block {
   std::uint32_t event_count : 29 = 0;  // outstanding events of other streams
   bool is_allocated : 1 = false;
   bool is_mapped : 1 = true;
-  bool has_uses : 1 = false;  // record_stream by another stream: see Simulator::uses_
-  std::int64_t age_base = 0;  // searches of the pool when it was put into its free list
+  bool has_uses : 1 = false;    // record_stream by another stream: see Simulator::uses_
+  union {                       // it lies in a free list, or waits for events, or neither
+    std::int64_t age_base = 0;  // searches of the pool when it was put into its free list
+    std::uint64_t first_event;  // of those it waits for
+  };
 
   bool is_split() const { return (previous & next) != kNone; }
   bool is_in_use() const { return is_allocated || event_count != 0 || has_uses; }  // or waits for those who use it

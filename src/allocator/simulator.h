@@ -172,6 +172,7 @@ class Simulator {
   void process_events();
   void synchronize_events(std::uint32_t only_of);
   void finish_event(BlockId block);
+  bool is_over(const PendingEvent& event) const;  // complete() ended the wait of its block
 
   // What was there before (simulator_adopt.cc).
   void adopt_plain(const StateSegment& segment, std::uint32_t list);

@@ -18,6 +18,7 @@ void Simulator::record_stream(BlockId id, StreamHandle stream) {
 
 void Simulator::insert_events(BlockId id) {
   const auto found = uses_.find(id);
+  if (blocks_[id].event_count == 0) blocks_[id].first_event = next_event_;
   if (found != uses_.end()) {
     for (const StreamHandle stream : found->second) {
       auto queue =
@@ -51,14 +52,20 @@ void Simulator::finish_event(BlockId id) {
   if (--blocks_[id].event_count == 0) free_block(id);
 }
 
+bool Simulator::is_over(const PendingEvent& event) const {
+  const Block& block = blocks_[event.block];
+  return block.event_count == 0 || event.event < block.first_event;
+}
+
 void Simulator::process_events() {
   insert_deferred_events();
-  if (events_ == nullptr) return;
   for (StreamEvents& stream : pending_) {
-    while (!stream.queue.empty() && events_->has_passed(stream.queue.front().event)) {
-      const BlockId id = stream.queue.front().block;
+    while (!stream.queue.empty()) {
+      const PendingEvent first = stream.queue.front();
+      const bool was_over = is_over(first);
+      if (!was_over && (events_ == nullptr || !events_->has_passed(first.event))) break;
       stream.queue.pop_front();
-      finish_event(id);
+      if (!was_over) finish_event(first.block);
     }
   }
   std::erase_if(pending_, [](const StreamEvents& stream) { return stream.queue.empty(); });
@@ -71,6 +78,7 @@ void Simulator::synchronize_events(std::uint32_t only_of) {
   std::vector<BlockId> finished;
   for (StreamEvents& stream : pending_) {
     std::erase_if(stream.queue, [&](const PendingEvent& event) {
+      if (is_over(event)) return true;
       if (only_of != kNone && pool_of(blocks_[event.block]).owner != only_of) return false;
       if (--blocks_[event.block].event_count == 0) {
         finished.push_back(event.block);
@@ -95,11 +103,7 @@ void Simulator::complete(BlockId id, std::uint32_t tag) {
     return;
   }
   if (blocks_[id].event_count == 0) return;
-  for (StreamEvents& stream : pending_) {
-    std::erase_if(stream.queue, [&](const PendingEvent& event) { return event.block == id; });
-  }
-  std::erase_if(pending_, [](const StreamEvents& stream) { return stream.queue.empty(); });
-  blocks_[id].event_count = 0;
+  blocks_[id].event_count = 0;  // its events are over where they stand in their queues, which may be long
   free_block(id);
 }
 

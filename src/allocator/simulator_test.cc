@@ -98,6 +98,30 @@ TEST(Simulator, a_block_whose_events_pass_in_the_last_release_is_missed_once) {
   EXPECT_EQ(bench.simulator.statistics().ooms, 1);
 }
 
+// complete() leaves the events where they stand in their queues: they may not end a later wait of the same block.
+TEST(Simulator, a_block_that_was_completed_waits_for_its_own_events_when_it_is_freed_again) {
+  struct : EventSource {
+    bool has_passed(std::uint64_t event) override { return event < passed; }
+    std::uint64_t passed = 0;
+  } events;
+  Bench bench("", 1 << 30);
+  bench.simulator.set_events(&events);
+  const auto wait = [&](std::uint32_t tag) {
+    const BlockId block = bench.simulator.malloc(40 * kMib, 0, tag);
+    bench.simulator.record_stream(block, 9);
+    bench.simulator.free(block);
+    return block;
+  };
+  const BlockId first = wait(1);
+  bench.simulator.complete(first, 1);
+  ASSERT_EQ(wait(2), first) << "it is free again";
+  ASSERT_EQ(wait(3), first + 1) << "it waits";
+  events.passed = 1;  // the first of three
+  EXPECT_NE(bench.simulator.malloc(40 * kMib, 0), first) << "an event of the earlier wait has passed, not its own";
+  events.passed = 2;
+  EXPECT_EQ(bench.simulator.malloc(40 * kMib, 0), first);
+}
+
 TEST(Simulator, an_expandable_segment_grows_by_pages_of_twenty_mebibytes) {
   Bench bench("expandable_segments:True");
   bench.simulator.malloc(16 * kMib, 0);
