@@ -50,10 +50,33 @@ std::string optimizer_line(const std::string& parameters, Optimizer optimizer) {
                      optimizer == Optimizer::kSgdMomentum ? ", momentum=0.9" : "");
 }
 
-std::string image_script(const MeasuredNetwork& network, const Wishes& wishes) {
+// Cards before compute capability 8.0 have no bfloat16: attention in it would not be fused there, and keep its scores.
+struct HalfType {
+  explicit HalfType(const model::Card& card) : is_bfloat16(card.capability.major >= 8) {}
+  const char* torch() const { return is_bfloat16 ? "torch.bfloat16" : "torch.float16"; }
+  bool is_bfloat16;
+};
+
+// fp16 has too small a range for gradients: their loss is scaled.
+std::string step_lines(const std::string& indent, bool scales) {
+  const char* const plain[] = {"loss.backward()", "optimizer.step()"};
+  const char* const scaled[] = {"scaler.scale(loss).backward()", "scaler.step(optimizer)", "scaler.update()"};
+  std::string lines;
+  if (scales) {
+    for (const char* line : scaled) lines += indent + line + "\n";
+  } else {
+    for (const char* line : plain) lines += indent + line + "\n";
+  }
+  return lines;
+}
+
+const char* scaler_line(bool scales) { return scales ? "scaler = torch.amp.GradScaler(\"cuda\")\n" : ""; }
+
+std::string image_script(const MeasuredNetwork& network, const Wishes& wishes, const HalfType& half) {
   const std::int64_t size = wishes.size > 0 ? wishes.size : network.size;
   const bool trains = wishes.task != Task::kInference;
-  const std::string cast = wishes.numbers == Numbers::kBf16 ? ".to(torch.bfloat16)" : "";
+  const std::string cast = wishes.numbers == Numbers::kBf16 ? fmt::format(".to({})", half.torch()) : "";
+  const bool scales = wishes.numbers == Numbers::kMixed && !half.is_bfloat16;
   std::string text = fmt::format(
       "\"\"\"{} of {}: {}. A start: put your own images, labels and paths in.\"\"\"\n\n"
       "import {}\nimport torch\nfrom torch.utils.data import DataLoader, TensorDataset\n\n"
@@ -66,7 +89,7 @@ std::string image_script(const MeasuredNetwork& network, const Wishes& wishes) {
       trains ? "True" : "False", network.library == "timm" ? "timm.create_model" : "torchvision.models.get_model",
       quoted(network.name), cast, trains ? "" : ".eval()");
   const std::string input = fmt::format("images.cuda(){}", cast);
-  const std::string autocast = fmt::format("torch.autocast(\"cuda\", torch.bfloat16, enabled={})",
+  const std::string autocast = fmt::format("torch.autocast(\"cuda\", {}, enabled={})", half.torch(),
                                            wishes.numbers == Numbers::kMixed ? "True" : "False");
   if (!trains) {
     return text + fmt::format(
@@ -75,7 +98,7 @@ std::string image_script(const MeasuredNetwork& network, const Wishes& wishes) {
                       autocast, input);
   }
   return text + fmt::format(
-                    "optimizer = {}\n\n"
+                    "optimizer = {}\n{}\n"
                     "for epoch in range(1):\n"
                     "    for images, labels in loader:\n"
                     "        optimizer.zero_grad(set_to_none=True)\n"
@@ -83,16 +106,18 @@ std::string image_script(const MeasuredNetwork& network, const Wishes& wishes) {
                     "            out = model({})\n"
                     "            out = out[0] if isinstance(out, tuple) else out\n"
                     "            loss = torch.nn.functional.cross_entropy(out.float(), labels.cuda())\n"
-                    "        loss.backward()\n"
-                    "        optimizer.step()\n",
-                    optimizer_line("model.parameters()", wishes.optimizer), autocast, input);
+                    "{}",
+                    optimizer_line("model.parameters()", wishes.optimizer), scaler_line(scales), autocast, input,
+                    step_lines("        ", scales));
 }
 
-std::string text_script(const TransformerShape& shape, const std::string& name, const Wishes& wishes) {
+std::string text_script(const TransformerShape& shape, const std::string& name, const Wishes& wishes,
+                        const HalfType& half) {
   const bool trains = wishes.task != Task::kInference;
   const std::int64_t sequence = estimate::sequence_of(shape, wishes);
   const bool keeps_fp32 = trains && wishes.task == Task::kTrain && wishes.numbers != Numbers::kBf16;
-  const std::string type = keeps_fp32 || wishes.numbers == Numbers::kFp32 ? "torch.float32" : "torch.bfloat16";
+  const std::string type = keeps_fp32 || wishes.numbers == Numbers::kFp32 ? "torch.float32" : half.torch();
+  const bool scales = wishes.numbers == Numbers::kMixed && !half.is_bfloat16;
   std::string text = fmt::format(
       "\"\"\"{}: {}. A start: load real weights with from_pretrained, and put your own text in.\"\"\"\n\n"
       "import torch\n{}from transformers import AutoConfig, {}\n\n"
@@ -105,8 +130,9 @@ std::string text_script(const TransformerShape& shape, const std::string& name, 
       shape.generates ? "AutoModelForCausalLM" : "AutoModelForMaskedLM", type, trains ? ".train()" : ".eval()");
   if (wishes.numbers == Numbers::kInt8 || wishes.numbers == Numbers::kInt4) {
     text +=
-        "# Here the frozen weights are in bfloat16: with bitsandbytes, from_pretrained(quantization_config=...) makes "
-        "them small.\n";
+        "# Here the frozen weights are in 16 bits: with bitsandbytes, from_pretrained(quantization_config=...) makes "
+        "them "
+        "small.\n";
   }
   if (wishes.task == Task::kLora) {
     text +=
@@ -122,16 +148,16 @@ std::string text_script(const TransformerShape& shape, const std::string& name, 
   if (wishes.task == Task::kLora && wishes.checkpointing) text += "model.enable_input_require_grads()\n";
   return text +
          fmt::format(
-             "optimizer = {}\n\n"
+             "optimizer = {}\n{}\n"
              "for step in range(4):\n"
              "    tokens = torch.randint(0, config.vocab_size, (BATCH, SEQUENCE)).cuda()  # in place of your own text\n"
              "    optimizer.zero_grad(set_to_none=True)\n"
-             "    with torch.autocast(\"cuda\", torch.bfloat16, enabled={}):\n"
+             "    with torch.autocast(\"cuda\", {}, enabled={}):\n"
              "        loss = model(input_ids=tokens, labels=tokens).loss\n"
-             "    loss.backward()\n"
-             "    optimizer.step()\n",
+             "{}",
              optimizer_line("[p for p in model.parameters() if p.requires_grad]", wishes.optimizer),
-             wishes.numbers == Numbers::kMixed ? "True" : "False");
+             scaler_line(scales), half.torch(), wishes.numbers == Numbers::kMixed ? "True" : "False",
+             step_lines("    ", scales));
 }
 
 }  // namespace
@@ -163,9 +189,11 @@ Result<std::vector<std::string>> network_names() {
   return names;
 }
 
-std::string write_script(const Network& network, const std::string& name, const Wishes& wishes) {
-  if (const auto* shape = std::get_if<TransformerShape>(&network)) return text_script(*shape, name, wishes);
-  return image_script(std::get<MeasuredNetwork>(network), wishes);
+std::string write_script(const Network& network, const std::string& name, const Wishes& wishes,
+                         const model::Card& card) {
+  const HalfType half(card);
+  if (const auto* shape = std::get_if<TransformerShape>(&network)) return text_script(*shape, name, wishes, half);
+  return image_script(std::get<MeasuredNetwork>(network), wishes, half);
 }
 
 }  // namespace vramfit::app

@@ -19,7 +19,8 @@ base::Result<std::vector<std::string>> network_names();
 
 // A training or inference script of a page or two, which takes what was estimated: a start, made to be changed.
 // `name` is what find_network was asked for.
-std::string write_script(const model::Network& network, const std::string& name, const estimate::Wishes& wishes);
+std::string write_script(const model::Network& network, const std::string& name, const estimate::Wishes& wishes,
+                         const model::Card& card);
 
 }  // namespace vramfit::app
 

@@ -137,7 +137,7 @@ Result<int> act(const EstimateOptions& options) {
     if (std::filesystem::exists(options.script, ignored)) {
       return fail(ErrorCode::kUsage, "there is such a file already", options.script, "--script with another name");
     }
-    const std::string script = app::write_script(*network, options.network, *wishes);
+    const std::string script = app::write_script(*network, options.network, *wishes, *card);
     if (const auto written = base::write_file(options.script, script); !written)
       return std::unexpected(written.error());
   }

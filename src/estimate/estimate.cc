@@ -212,6 +212,15 @@ constexpr int kLibraries = 2;  // cuBLAS, and cuDNN or a Triton runtime
 // CublasHandlePool.cpp of torch 2.12, 32 MiB from Hopper on, 8 MiB and a little before.
 Bytes workspaces_of(const model::Card& card) { return Bytes::mib(card.capability.major >= 9 ? 64 : 17); }
 
+// What the network's shape fixes: no range goes below it.
+Bytes exact_of(const Estimate& answer) {
+  Bytes exact;
+  for (const Part& part : answer.parts) {
+    if (part.what == "weights") exact = exact + part.bytes;
+  }
+  return exact;
+}
+
 void place_on(Estimate& answer, const model::Card& card) {
   constexpr int kCudaMajor = 13;
   const devices::Overhead overhead = devices::find_overhead(card, {.cuda_major = kCudaMajor});
@@ -220,7 +229,7 @@ void place_on(Estimate& answer, const model::Card& card) {
   answer.outside = devices::total_of(overhead, kLibraries);
   answer.peak = answer.reserved + answer.outside;
   const Bytes half = bytes(number(answer.reserved.count()) * kUncertainty) + overhead.uncertainty;
-  answer.low = answer.peak - half;
+  answer.low = std::max(answer.peak - half, exact_of(answer) + answer.outside - overhead.uncertainty);
   answer.high = answer.peak + half + answer.convolutions;
   answer.verdict = answer.high <= card.memory ? Verdict::kProbablyFits
                    : answer.low > card.memory ? Verdict::kProbablyRunsOut
@@ -314,6 +323,10 @@ Result<Estimate> estimate(const model::Network& network, const Wishes& wishes, c
     if (value < 0 || value > kMost || (value == 0 && option == std::string_view("--batch"))) {
       return fail(ErrorCode::kUsage, fmt::format("{} is no sensible number", value), option);
     }
+  }
+  if (wishes.numbers == Numbers::kBf16 && wishes.task == Task::kTrain && card.capability.major < 8) {
+    return fail(ErrorCode::kUsage, card.name + " has no bfloat16, and training in pure fp16 fails", "--precision",
+                "--precision mixed, which is fp16 there");
   }
   auto answer = estimate_one(network, wishes, card);
   if (answer) answer->largest_batch = find_largest_batch(network, wishes, card);

@@ -145,6 +145,13 @@ TEST(Estimate, the_largest_batch_fits_and_the_next_one_does_not) {
   EXPECT_FALSE(estimate(llama2_7b(), {}, card(16))->largest_batch);
 }
 
+TEST(Estimate, no_range_goes_below_the_weights) {
+  const auto told = estimate(llama2_7b(), {.task = Task::kInference, .sequence = 128}, card(12));
+  ASSERT_TRUE(told);
+  EXPECT_GT(told->low, part(*told, "weights"));
+  EXPECT_EQ(told->verdict, Verdict::kProbablyRunsOut) << "12.6 GiB of weights";
+}
+
 TEST(Estimate, images_grow_with_their_area) {
   const model::MeasuredNetwork network{.name = "toy",
                                        .library = "timm",
