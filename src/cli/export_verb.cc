@@ -49,6 +49,7 @@ base::Result<void> act(ExportOptions options) {
   options.request.version = VRAMFIT_VERSION;
   const auto exported = views::export_for_others(options.request);
   if (!exported) return std::unexpected(exported.error());
+  for (const std::string& damage : exported->damage) talk(fmt::format("vramfit: warning: {}\n", damage));
   if (is_stdout) {
     print(exported->text);
     return {};

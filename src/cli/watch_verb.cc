@@ -317,12 +317,6 @@ base::Result<int> watch_machine(const WatchWords& words, watch::Watch& watch, st
   return 0;
 }
 
-std::string lost_text(const watch::LostSamples& lost) {
-  if (!lost.is_any()) return "";
-  return fmt::format("vramfit: warning: the recording is damaged: about {} samples are lost ({} bytes){}\n", lost.about,
-                     lost.damaged_bytes, lost.at_the_end ? ", and it breaks off: nobody knows what came behind" : "");
-}
-
 base::Result<int> act(const WatchWords& words, const Command& command) {
   if (!command.empty()) {
     if (words.json == "-") return misused("stdout belongs to the command", "--json", "a file's name");
@@ -348,7 +342,9 @@ base::Result<int> act(const WatchWords& words, const Command& command) {
   watch::Watch watch(std::move(*source), std::move(outputs->options));
   base::InterruptScope scope;
   auto code = watch_machine(words, watch, *interval, outputs->notes);
-  if (const std::string lost = lost_text(watch.lost()); !lost.empty()) talk(lost);
+  if (const std::string lost = watch::to_string(watch.lost()); !lost.empty()) {
+    talk(fmt::format("vramfit: warning: {}\n", lost));
+  }
   if (book) {
     book->finish(progress);
     if (book->number() > 0) talk(fmt::format("vramfit: noted as run {}\n", book->number()));

@@ -156,18 +156,24 @@ void thin(std::vector<CounterPoint>& points, std::size_t most) {
 
 Result<Exported> export_for_others(const ExportRequest& request) {
   std::vector<ExportFacts> exported;
+  std::vector<std::string> damage;
   for (const std::string& what : request.what) {
     auto facts = facts_of(what);
     if (!facts) return std::unexpected(facts.error());
     for (auto& counter : facts->counters) thin(counter.points, most_points(request));
+    if (!facts->damage.empty()) damage.push_back(facts->title + ": " + facts->damage);
     exported.push_back(std::move(*facts));
   }
   const bool needs_points = request.format == ExportFormat::kTensorboard || request.format == ExportFormat::kCsv;
   if (needs_points && !has_points(exported)) return nothing_to_draw("memory over time");
-  if (request.format == ExportFormat::kTensorboard) return write_events(exported, request.output);
+  if (request.format == ExportFormat::kTensorboard) {
+    auto written = write_events(exported, request.output);
+    if (written) written->damage = std::move(damage);
+    return written;
+  }
   auto text = render(exported, request);
   if (!text) return std::unexpected(text.error());
-  return Exported{.text = std::move(*text), .files = {}};
+  return Exported{.text = std::move(*text), .files = {}, .damage = std::move(damage)};
 }
 
 }  // namespace vramfit::views

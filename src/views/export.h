@@ -31,6 +31,7 @@ struct ExportRequest {
 struct Exported {
   std::string text;  // what is to be written; empty: `files` are written already
   std::vector<std::filesystem::path> files;
+  std::vector<std::string> damage;  // what of the sources could not be read
 };
 base::Result<Exported> export_for_others(const ExportRequest& request);
 

@@ -142,6 +142,7 @@ Result<ExportFacts> facts_of_snapshot(const std::filesystem::path& file) {
     if (!trace.empty() && (first_us == 0 || trace.front().time_us < first_us)) first_us = trace.front().time_us;
   }
   ExportFacts facts{.title = file.filename().string(), .begins_ms = first_us / 1000, .has_times = first_us > 0};
+  if (snapshot->truncated_at) facts.damage = "not all of it could be read: " + snapshot->damage;
   for (const int device : devices_of(*snapshot)) CardExport(*snapshot, device, first_us, facts).add();
   return facts;
 }

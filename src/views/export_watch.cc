@@ -93,7 +93,10 @@ Result<ExportFacts> facts_of_watch(const std::filesystem::path& file) {
   while (true) {
     const auto sample = (*source)->next();
     if (!sample) return std::unexpected(sample.error());
-    if (!*sample) return facts;
+    if (!*sample) {
+      facts.damage = watch::to_string((*source)->lost());
+      return facts;
+    }
     taking.add(**sample);
   }
 }

@@ -47,5 +47,18 @@ TEST(ExportWatch, where_a_card_did_not_tell_there_is_a_gap) {
   EXPECT_EQ(facts->cards[0].peak, Bytes::gib(3));
 }
 
+TEST(ExportWatch, what_could_not_be_read_is_told) {
+  const fs::path file = fs::path(::testing::TempDir()) / ("export_damaged." + std::to_string(::getpid()));
+  {
+    auto recorder = watch::WatchRecorder::open(file, {});
+    ASSERT_TRUE(recorder) << recorder.error().what;
+    for (int second = 0; second < 6; ++second) ASSERT_TRUE(recorder->add(look(second, std::int64_t{1} << 30)));
+  }
+  EXPECT_EQ(facts_of_watch(file)->damage, "");
+  fs::resize_file(file, fs::file_size(file) - 3);
+  EXPECT_TRUE(facts_of_watch(file)->damage.starts_with("the recording is damaged: about 1 samples are lost"));
+  fs::remove(file);
+}
+
 }  // namespace
 }  // namespace vramfit::views

@@ -121,6 +121,33 @@ std::string_view text_of(const base::MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
+// What could be read of a recording, and with it how much could not. A sample is a frame of kind 'S'; behind damage
+// those are whole that tell only what changed since the one that is gone, up to the next group.
+class Losses {
+ public:
+  void see_damage(std::int64_t bytes) {
+    if (bytes > 0) ++stretches_;
+    bytes_ += bytes;
+    ends_damaged_ = true;
+  }
+  void see_frame(std::string_view payload, bool is_read) {
+    if (payload.empty() || payload.front() != 'S') return;
+    ++frames_;
+    frame_bytes_ += static_cast<std::int64_t>(payload.size() + kFrameHeadBytes);
+    if (!is_read) ++unread_;
+    ends_damaged_ = false;
+  }
+  LostSamples told() const {
+    // At least one where anything was damaged: else as many as the bytes would hold.
+    const std::int64_t held = frames_ > 0 ? (bytes_ * frames_ + frame_bytes_ / 2) / frame_bytes_ : 0;
+    return {.about = unread_ + std::max(held, stretches_), .damaged_bytes = bytes_, .at_the_end = ends_damaged_};
+  }
+
+ private:
+  std::int64_t bytes_ = 0, stretches_ = 0, frames_ = 0, frame_bytes_ = 0, unread_ = 0;
+  bool ends_damaged_ = false;
+};
+
 class RecordedMachine final : public MachineSource {
  public:
   explicit RecordedMachine(std::vector<fs::path> files) : files_(std::move(files)) {}
@@ -129,67 +156,49 @@ class RecordedMachine final : public MachineSource {
     std::vector<model::MachineSample> found;
     while (found.empty()) {
       const auto payload = scan_ ? scan_->next() : std::nullopt;
+      note_damage();
       if (!payload) {
-        count_damage();
-        if (file_ == files_.size()) {
-          lost_.at_the_end = is_behind_damage_;
-          return std::nullopt;
-        }
+        scan_.reset();
+        if (file_ == files_.size()) return std::nullopt;
         auto mapped = base::MappedFile::open(files_[file_++]);
         if (!mapped) return std::unexpected(mapped.error());
         mapped_ = std::move(*mapped);
         scan_.emplace(text_of(*mapped_));
+        damaged_bytes_ = 0;
         decoder_.lose_group();
         continue;
       }
-      if (scan_->skipped()) {
-        decoder_.lose_group();
-        is_behind_damage_ = true;
-      }
-      if (!decoder_.decode(*payload, found)) is_behind_damage_ = true;
+      if (scan_->skipped()) decoder_.lose_group();
+      losses_.see_frame(*payload, decoder_.decode(*payload, found));
     }
-    note_time(found.front().at_unix_ns);
     return std::move(found.front());
   }
 
-  LostSamples lost() const override {
-    LostSamples lost = lost_;
-    if (scan_) lost.damaged_bytes += scan_->damaged_bytes();
-    return lost;
-  }
+  LostSamples lost() const override { return losses_.told(); }
 
  private:
-  // Of the file that was read to its end.
-  void count_damage() {
-    if (!scan_) return;
-    lost_.damaged_bytes += scan_->damaged_bytes();
-    if (scan_->damaged_bytes() > 0 && scan_->skipped()) is_behind_damage_ = true;
-    scan_.reset();
-  }
-
-  // Samples come at even times: where some are lost, the time between tells how many.
-  void note_time(std::int64_t at_ns) {
-    const std::int64_t since = last_ns_ > 0 ? at_ns - last_ns_ : 0;
-    if (is_behind_damage_ && since > 0 && usual_ns_ > 0) {
-      lost_.about += std::max<std::int64_t>((since + usual_ns_ / 2) / usual_ns_ - 1, 0);
-    } else if (since > 0) {
-      usual_ns_ = usual_ns_ == 0 ? since : std::min(usual_ns_, since);
-    }
-    is_behind_damage_ = false;
-    last_ns_ = at_ns;
+  void note_damage() {
+    if (!scan_ || !scan_->skipped()) return;
+    losses_.see_damage(scan_->damaged_bytes() - damaged_bytes_);
+    damaged_bytes_ = scan_->damaged_bytes();
   }
 
   std::vector<fs::path> files_;
   std::size_t file_ = 0;
   std::shared_ptr<base::MappedFile> mapped_;
   std::optional<FrameScan> scan_;
+  std::int64_t damaged_bytes_ = 0;  // of this file, so far
   SampleDecoder decoder_;
-  LostSamples lost_;
-  bool is_behind_damage_ = false;
-  std::int64_t last_ns_ = 0, usual_ns_ = 0;
+  Losses losses_;
 };
 
 }  // namespace
+
+std::string to_string(const LostSamples& lost) {
+  if (!lost.is_any()) return "";
+  return fmt::format("the recording is damaged: about {} samples are lost ({} bytes){}", lost.about, lost.damaged_bytes,
+                     lost.at_the_end ? ", and it breaks off: nobody knows what came behind" : "");
+}
 
 base::Result<std::unique_ptr<MachineSource>> open_watch_recording(const fs::path& path) {
   const auto mapped = base::MappedFile::open(path);

@@ -5,19 +5,22 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "base/error.h"
 #include "model/machine.h"
 
 namespace vramfit::watch {
 
-// What of a recording could not be read. How many samples that were is told by the time between those around it.
+// What of a recording could not be read.
 struct LostSamples {
   std::int64_t about = 0;          // samples
   std::int64_t damaged_bytes = 0;  // that nothing could be made of
   bool at_the_end = false;         // the recording breaks off: nobody knows how much longer it was
   bool is_any() const { return damaged_bytes > 0 || about > 0; }
 };
+// For people; empty where nothing is lost.
+std::string to_string(const LostSamples& lost);
 
 class MachineSource {
  public:

@@ -74,6 +74,7 @@ struct ExportFacts {
   std::vector<StackProfile> profiles;
   std::optional<page::SweepFacts> sweep;  // of a sweep: it has maps instead of memory over time
   std::string outcome;                    // one word for what came of it; may be empty
+  std::string damage;                     // what of the source could not be read; empty: nothing
 };
 
 }  // namespace vramfit::report::exports
