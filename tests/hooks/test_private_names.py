@@ -77,3 +77,26 @@ for each in [each for file in (torch, loaders, python) for each in vars(file).va
         gone = finished.of_kind("name_gone")
         assert len(gone) > 60
         assert all(each["lost"] for each in gone)
+
+
+@pytest.mark.parametrize(
+    ("taken", "name", "lost"),
+    [
+        (
+            "from vramfit.values import no_sequence; no_sequence._TP_AS_SEQUENCE += 8",
+            "tp_as_sequence",
+            "what x[mask] reads of values is not noticed",
+        ),
+        (
+            "import sys; from vramfit.steer.counting_on import stack\n"
+            "stack._first_local = lambda: None; assert stack.loops(sys._getframe()) == []",
+            "the stack of a frame",
+            "loops are not counted on, and rounds not numbered as their batch",
+        ),
+    ],
+)
+def test_an_interpreter_whose_objects_lie_otherwise_is_told(job: Job, taken: str, name: str, lost: str) -> None:
+    finished = job.run(taken + TRAINS, cold=True)
+    assert finished.stdout == "done\n", finished.stderr
+    gone = finished.only("name_gone")
+    assert (gone["library"], gone["name"], gone["lost"]) == ("Python", name, lost)

@@ -109,12 +109,20 @@ def hook_failed(where: str, error: BaseException) -> None:
 def look_for_names(names: ModuleType, finished: str = "") -> None:
     """Of a file of vramfit.private, once its library is imported: those that are gone are told in each process."""
     for each in find_gone(names, finished):
-        gone = said.NameGone(library=each.library, version=each.version, name=each.name, lost=each.lost)
-        if any(vars(gone) == vars(known) for known in _state.gone):
-            continue
-        _state.gone.append(gone)
-        if _state.process_said:
-            _write(gone)
+        _tell_gone(said.NameGone(library=each.library, version=each.version, name=each.name, lost=each.lost))
+
+
+def layout_unknown(what: str, lost: str) -> None:
+    """Of objects of this interpreter's, which no release of Python promises to lay out as the last one did."""
+    _tell_gone(said.NameGone(library="Python", version=sys.version.split()[0], name=what, lost=lost))
+
+
+def _tell_gone(gone: said.NameGone) -> None:
+    if any(vars(gone) == vars(known) for known in _state.gone):
+        return
+    _state.gone.append(gone)
+    if _state.process_said:
+        _write(gone)
 
 
 def guarded(where: str) -> Callable[[Function], Function]:

@@ -12,15 +12,50 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-# Of CPython's PyTypeObject and PySequenceMethods (Include/cpython/object.h), 64 bit, with the GIL: 3.9 to 3.14.
+# Of CPython's PyTypeObject and PySequenceMethods (Include/cpython/object.h), 64 bit, with the GIL.
 _TP_NAME, _TP_AS_SEQUENCE = 24, 104
 _SLOTS = {"sq_item": 24, "sq_ass_item": 40}
 
 
 def is_possible() -> bool:
+    """Whether this interpreter keeps the slots there: seen on two classes, not known by its release."""
     with_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-    known = sys.implementation.name == "cpython" and (3, 9) <= sys.version_info[:2] <= (3, 14) and with_gil
-    return known and ctypes.c_char_p.from_address(id(list) + _TP_NAME).value == b"list"
+    if sys.implementation.name != "cpython" or not with_gil:
+        return False
+    name = _word_at(id(list) + _TP_NAME)
+    if name is None or _read(name, 5) != b"list\0":
+        return False
+    return _has_slots(_Indexed) == [True, True] and _has_slots(_Plain) == [False, False]
+
+
+class _Plain:
+    pass
+
+
+class _Indexed:
+    def __getitem__(self, index: object) -> None: ...
+
+    def __setitem__(self, index: object, value: object) -> None: ...
+
+
+def _has_slots(kind: type) -> list[bool]:
+    methods = _word_at(id(kind) + _TP_AS_SEQUENCE)
+    return [bool(_word_at(methods + offset)) for offset in _SLOTS.values()] if methods else []
+
+
+def _word_at(address: int) -> int | None:
+    word = _read(address, ctypes.sizeof(ctypes.c_size_t))
+    return int.from_bytes(word, sys.byteorder) if word else None
+
+
+def _read(address: int, count: int) -> bytes:
+    """Empty where there is no such memory: a layout that is only guessed may point anywhere."""
+    try:
+        with open("/proc/self/mem", "rb", buffering=0) as memory:
+            memory.seek(address)
+            return memory.read(count) or b""
+    except (OSError, OverflowError, ValueError):
+        return b""
 
 
 def restore(tensor: Any) -> None:

@@ -18,6 +18,8 @@ import sys
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from vramfit.base import notes
+
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _TAGS = 3  # the low bits of a reference on the stack say how it is counted, from Python 3.14 on
 _SEARCHED_WORDS = 48
@@ -39,7 +41,10 @@ class Loop(NamedTuple):
 def loops(frame: FrameType) -> list[Loop]:
     """From the outermost to the innermost; empty where this release of Python is not known."""
     first = _first_local()
-    return [] if first is None else _read(frame, first)
+    if first is None:
+        notes.layout_unknown("the stack of a frame", "loops are not counted on, and rounds not numbered as their batch")
+        return []
+    return _read(frame, first)
 
 
 def _read(frame: FrameType, first: int) -> list[Loop]:
