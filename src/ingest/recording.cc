@@ -26,13 +26,18 @@ using model::UnreadInput;
 namespace {
 
 constexpr std::uint8_t kLastKind = VF_RECORD_WORKSPACE;
+constexpr std::size_t kMostNames = 120;  // letters of what was not understood; the count is of all
 
 void count(std::map<std::string, UnreadInput>& unread, LossKind kind, std::int64_t times = 1, std::string first = "") {
   const model::LossDescription& loss = model::describe(kind);
   UnreadInput& entry = unread[std::string(loss.key)];
   entry.weight = loss.weight;
   entry.count += times;
-  if (entry.first.empty()) entry.first = std::move(first);
+  if (entry.first.empty()) {
+    entry.first = std::move(first);
+  } else if (!first.empty() && entry.first.size() < kMostNames && !entry.first.contains(first)) {
+    entry.first += ", " + first;
+  }
 }
 
 // The file grows in steps, so it ends in zero records: the recording is what lies before them.

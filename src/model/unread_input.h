@@ -11,7 +11,7 @@ enum class LossSeverity { kInfo, kDataLost, kWrongAnswerPossible };
 struct UnreadInput {
   LossSeverity weight = LossSeverity::kInfo;
   std::int64_t count = 0;
-  std::string first;  // what the first was, where it has a name
+  std::string first;  // what the first ones were, where they have names
   friend bool operator==(const UnreadInput&, const UnreadInput&) = default;
 };
 

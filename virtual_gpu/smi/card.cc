@@ -2,28 +2,11 @@
 
 #include <array>
 
-// NVML's prototypes, as far as they are called here (nvml.h of CUDA 13.0).
-struct vf_smi_memory {
-  uint64_t total, free, used;
-};
-struct vf_smi_memory_v2 {
-  uint32_t version;
-  uint64_t total, reserved, free, used;
-};
-struct vf_smi_pci {
-  char legacy[16];
-  uint32_t numbers[5];
-  char bus_id[32];
-};
-struct vf_smi_utilization {
-  unsigned gpu, memory;
-};
-struct vf_smi_process {
-  uint32_t pid;
-  uint64_t used_bytes;
-  uint32_t gpu_instance, compute_instance;
-};
+#include "abi/nvml.h"
 
+namespace layout = vramfit::abi::nvml;
+
+// NVML's prototypes, as far as they are called here (nvml.h of CUDA 13.0).
 extern "C" {
 using nvmlDevice = const void*;
 int nvmlInit_v2();
@@ -35,17 +18,17 @@ int nvmlDeviceGetCount_v2(unsigned*);
 int nvmlDeviceGetHandleByIndex_v2(unsigned, nvmlDevice*);
 int nvmlDeviceGetName(nvmlDevice, char*, unsigned);
 int nvmlDeviceGetUUID(nvmlDevice, char*, unsigned);
-int nvmlDeviceGetPciInfo_v3(nvmlDevice, vf_smi_pci*);
+int nvmlDeviceGetPciInfo_v3(nvmlDevice, layout::PciInfo*);
 int nvmlDeviceGetCudaComputeCapability(nvmlDevice, int*, int*);
 int nvmlDeviceGetArchitecture(nvmlDevice, unsigned*);
-int nvmlDeviceGetMemoryInfo(nvmlDevice, vf_smi_memory*);
-int nvmlDeviceGetMemoryInfo_v2(nvmlDevice, vf_smi_memory_v2*);
-int nvmlDeviceGetBAR1MemoryInfo(nvmlDevice, vf_smi_memory*);
+int nvmlDeviceGetMemoryInfo(nvmlDevice, layout::Memory*);
+int nvmlDeviceGetMemoryInfo_v2(nvmlDevice, layout::MemoryV2*);
+int nvmlDeviceGetBAR1MemoryInfo(nvmlDevice, layout::Memory*);
 int nvmlDeviceGetFanSpeed(nvmlDevice, unsigned*);
 int nvmlDeviceGetTemperature(nvmlDevice, int, unsigned*);
 int nvmlDeviceGetPowerUsage(nvmlDevice, unsigned*);
 int nvmlDeviceGetEnforcedPowerLimit(nvmlDevice, unsigned*);
-int nvmlDeviceGetUtilizationRates(nvmlDevice, vf_smi_utilization*);
+int nvmlDeviceGetUtilizationRates(nvmlDevice, layout::Utilization*);
 int nvmlDeviceGetClockInfo(nvmlDevice, int, unsigned*);
 int nvmlDeviceGetMaxClockInfo(nvmlDevice, int, unsigned*);
 int nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice, unsigned*);
@@ -62,7 +45,7 @@ int nvmlDeviceGetComputeMode(nvmlDevice, int*);
 int nvmlDeviceGetPersistenceMode(nvmlDevice, int*);
 int nvmlDeviceGetDisplayActive(nvmlDevice, int*);
 int nvmlDeviceGetMigMode(nvmlDevice, unsigned*, unsigned*);
-int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice, unsigned*, vf_smi_process*);
+int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice, unsigned*, layout::ProcessV2*);
 }
 
 namespace vramfit::smi {
@@ -87,7 +70,7 @@ std::string text_of(Ask ask, Asked asked) {
 }
 
 std::vector<Process> processes_of(nvmlDevice device) {
-  std::vector<vf_smi_process> found;
+  std::vector<layout::ProcessV2> found;
   unsigned count = 0;
   int answer = nvmlDeviceGetComputeRunningProcesses_v3(device, &count, nullptr);
   for (int attempt = 0; answer == kInsufficientSize && attempt < 4; ++attempt) {  // more may come in between
@@ -105,19 +88,19 @@ std::vector<Process> processes_of(nvmlDevice device) {
 }
 
 void read_memory(nvmlDevice device, Card& card) {
-  vf_smi_memory_v2 memory{};
+  layout::MemoryV2 memory{};
   memory.version = sizeof memory | (2u << 24);
   if (nvmlDeviceGetMemoryInfo_v2(device, &memory) == kSuccess) {
     card.total_bytes = memory.total;
     card.reserved_bytes = memory.reserved;
     card.used_bytes = memory.used;
     card.free_bytes = memory.free;
-  } else if (const auto older = reading<vf_smi_memory>(nvmlDeviceGetMemoryInfo, device)) {
+  } else if (const auto older = reading<layout::Memory>(nvmlDeviceGetMemoryInfo, device)) {
     card.total_bytes = older->total;
     card.used_bytes = older->used;
     card.free_bytes = older->free;
   }
-  if (const auto bar1 = reading<vf_smi_memory>(nvmlDeviceGetBAR1MemoryInfo, device)) {
+  if (const auto bar1 = reading<layout::Memory>(nvmlDeviceGetBAR1MemoryInfo, device)) {
     card.bar1_total_bytes = bar1->total;
     card.bar1_used_bytes = bar1->used;
   }
@@ -128,7 +111,7 @@ void read_readings(nvmlDevice device, Card& card) {
   card.temperature_c = reading<unsigned>(nvmlDeviceGetTemperature, device, 0);
   card.power_mw = reading<unsigned>(nvmlDeviceGetPowerUsage, device);
   card.power_limit_mw = reading<unsigned>(nvmlDeviceGetEnforcedPowerLimit, device);
-  if (const auto busy = reading<vf_smi_utilization>(nvmlDeviceGetUtilizationRates, device)) {
+  if (const auto busy = reading<layout::Utilization>(nvmlDeviceGetUtilizationRates, device)) {
     card.busy_percent = busy->gpu;
     card.memory_busy_percent = busy->memory;
   }
@@ -163,7 +146,7 @@ int read_card(unsigned index, Card& card) {
   card.name = text_of(nvmlDeviceGetName, device);
   card.uuid = text_of(nvmlDeviceGetUUID, device);
   card.serial = text_of(nvmlDeviceGetSerial, device);
-  if (const auto pci = reading<vf_smi_pci>(nvmlDeviceGetPciInfo_v3, device)) card.bus_id = pci->bus_id;
+  if (const auto pci = reading<layout::PciInfo>(nvmlDeviceGetPciInfo_v3, device)) card.bus_id = pci->bus_id;
   nvmlDeviceGetCudaComputeCapability(device, &card.compute_major, &card.compute_minor);
   card.architecture = reading<unsigned>(nvmlDeviceGetArchitecture, device).value_or(0);
   read_memory(device, card);
