@@ -59,15 +59,9 @@ struct HalfType {
 
 // fp16 has too small a range for gradients: their loss is scaled.
 std::string step_lines(const std::string& indent, bool scales) {
-  const char* const plain[] = {"loss.backward()", "optimizer.step()"};
-  const char* const scaled[] = {"scaler.scale(loss).backward()", "scaler.step(optimizer)", "scaler.update()"};
-  std::string lines;
-  if (scales) {
-    for (const char* line : scaled) lines += indent + line + "\n";
-  } else {
-    for (const char* line : plain) lines += indent + line + "\n";
-  }
-  return lines;
+  const std::string calls = scales ? "{0}scaler.scale(loss).backward()\n{0}scaler.step(optimizer)\n{0}scaler.update()\n"
+                                   : "{0}loss.backward()\n{0}optimizer.step()\n";
+  return fmt::format(fmt::runtime(calls), indent);
 }
 
 const char* scaler_line(bool scales) { return scales ? "scaler = torch.amp.GradScaler(\"cuda\")\n" : ""; }

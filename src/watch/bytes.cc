@@ -9,6 +9,7 @@ namespace vramfit::watch {
 namespace {
 
 constexpr std::string_view kSync = "VFW1";
+constexpr std::size_t kHeadBytes = 12;
 constexpr std::size_t kMostPayload = std::size_t{16} << 20;
 
 std::uint32_t crc32(std::string_view bytes) {
@@ -49,12 +50,12 @@ bool sniff_watch_recording(std::string_view bytes) { return bytes.starts_with(kS
 std::optional<std::string_view> FrameScan::next() {
   skipped_ = false;
   while (at_ < bytes_.size()) {
-    const bool has_head = bytes_.size() - at_ >= kFrameHeadBytes && bytes_.substr(at_, kSync.size()) == kSync;
+    const bool has_head = bytes_.size() - at_ >= kHeadBytes && bytes_.substr(at_, kSync.size()) == kSync;
     const std::size_t length = has_head ? word_at(bytes_, at_ + 4) : 0;
-    const bool whole = has_head && length <= kMostPayload && length <= bytes_.size() - at_ - kFrameHeadBytes;
-    const std::string_view payload = whole ? bytes_.substr(at_ + kFrameHeadBytes, length) : std::string_view();
+    const bool whole = has_head && length <= kMostPayload && length <= bytes_.size() - at_ - kHeadBytes;
+    const std::string_view payload = whole ? bytes_.substr(at_ + kHeadBytes, length) : std::string_view();
     if (whole && crc32(payload) == word_at(bytes_, at_ + 8)) {
-      at_ += kFrameHeadBytes + length;
+      at_ += kHeadBytes + length;
       good_end_ = at_;
       return payload;
     }

@@ -126,25 +126,35 @@ std::string_view text_of(const base::MappedFile& file) {
 class Losses {
  public:
   void see_damage(std::int64_t bytes) {
-    if (bytes > 0) ++stretches_;
     bytes_ += bytes;
+    ++stretches_;
     ends_damaged_ = true;
   }
   void see_frame(std::string_view payload, bool is_read) {
     if (payload.empty() || payload.front() != 'S') return;
-    ++frames_;
-    frame_bytes_ += static_cast<std::int64_t>(payload.size() + kFrameHeadBytes);
     if (!is_read) ++unread_;
     ends_damaged_ = false;
   }
-  LostSamples told() const {
-    // At least one where anything was damaged: else as many as the bytes would hold.
-    const std::int64_t held = frames_ > 0 ? (bytes_ * frames_ + frame_bytes_ / 2) / frame_bytes_ : 0;
-    return {.about = unread_ + std::max(held, stretches_), .damaged_bytes = bytes_, .at_the_end = ends_damaged_};
+  // Samples come at even times: behind a gap, the time since the last one tells how many were in it.
+  void see_sample(std::int64_t at_ns) {
+    const std::int64_t since = last_ns_ > 0 ? at_ns - last_ns_ : 0;
+    last_ns_ = at_ns;
+    if (open() == 0) {
+      if (since > 0) read_ns_ += since, ++intervals_;
+      return;
+    }
+    const std::int64_t usual = intervals_ > 0 ? read_ns_ / intervals_ : 0;
+    about_ += usual > 0 ? std::max((since + usual / 2) / usual - 1, unread_) : open();
+    unread_ = stretches_ = 0;
   }
+  LostSamples told() const { return {.about = about_ + open(), .damaged_bytes = bytes_, .at_the_end = ends_damaged_}; }
 
  private:
-  std::int64_t bytes_ = 0, stretches_ = 0, frames_ = 0, frame_bytes_ = 0, unread_ = 0;
+  // Since the last sample: the whole ones, and one for each stretch that is damaged.
+  std::int64_t open() const { return unread_ + stretches_; }
+
+  std::int64_t about_ = 0, bytes_ = 0, unread_ = 0, stretches_ = 0;
+  std::int64_t last_ns_ = 0, read_ns_ = 0, intervals_ = 0;
   bool ends_damaged_ = false;
 };
 
@@ -171,6 +181,7 @@ class RecordedMachine final : public MachineSource {
       if (scan_->skipped()) decoder_.lose_group();
       losses_.see_frame(*payload, decoder_.decode(*payload, found));
     }
+    losses_.see_sample(found.front().at_unix_ns);
     return std::move(found.front());
   }
 

@@ -57,8 +57,6 @@ class SampleDecoder {
   std::unique_ptr<State> state_;
 };
 
-inline constexpr std::size_t kFrameHeadBytes = 12;
-
 // The payloads of a file's whole frames, one after another. What is damaged is skipped and counted.
 class FrameScan {
  public:

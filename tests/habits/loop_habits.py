@@ -81,6 +81,12 @@ def _loop(
     )
 
 
+def _numbered_loop(first: int = 0, **parts: str) -> str:
+    """One whose rounds have a number, `index`."""
+    start = f", {first}" if first else ""
+    return _loop(**parts).replace("for x, y in loader", f"for index, (x, y) in enumerate(loader{start})")
+
+
 SGD = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)\n"
 ADAM = "optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)\n"
 SCALED = "optimizer.zero_grad(); scaler.scale(loss).backward(); {}; scaler.step(optimizer); scaler.update()"
@@ -249,34 +255,33 @@ HABITS = [
     ),
     Habit(
         "a weight of the loss by the round",
-        _loop(loss="loss = F.mse_loss(model(x), y) * min(1.0, (index + 1) / 4)").replace(
-            "for x, y in loader", "for index, (x, y) in enumerate(loader)"
-        ),
+        _numbered_loop(loss="loss = F.mse_loss(model(x), y) * min(1.0, (index + 1) / 4)"),
     ),
     Habit(
         "a break by the round, after the step",
-        _loop(
+        _numbered_loop(
+            first=1,
             step="""
             optimizer.zero_grad(); loss.backward(); optimizer.step()
             if index == 2: break""",
-        ).replace("for x, y in loader", "for index, (x, y) in enumerate(loader, 1)"),
+        ),
     ),
     Habit(
         "a break by the round, before the step",
-        _loop(
+        _numbered_loop(
             loss="""
             if index >= 2: break
             loss = F.mse_loss(model(x), y)"""
-        ).replace("for x, y in loader", "for index, (x, y) in enumerate(loader)"),
+        ),
     ),
     Habit(
         "a break by the round that weighs too",
-        _loop(
+        _numbered_loop(
             loss="loss = F.mse_loss(model(x), y) * (index + 1) / 4",
             step="""
             optimizer.zero_grad(); loss.backward(); optimizer.step()
             if index == 1: break""",
-        ).replace("for x, y in loader", "for index, (x, y) in enumerate(loader)"),
+        ),
     ),
     Habit(
         "a loss by the average of losses",

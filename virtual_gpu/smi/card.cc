@@ -89,7 +89,7 @@ std::vector<Process> processes_of(nvmlDevice device) {
 
 void read_memory(nvmlDevice device, Card& card) {
   layout::MemoryV2 memory{};
-  memory.version = sizeof memory | (2u << 24);
+  memory.version = layout::kMemoryV2Version;
   if (nvmlDeviceGetMemoryInfo_v2(device, &memory) == kSuccess) {
     card.total_bytes = memory.total;
     card.reserved_bytes = memory.reserved;
