@@ -76,6 +76,7 @@ OPERATIONS = {
 # and Blackwell of the data centre run tensor cores at a lower clock; the A10G, the L40 and the H20 are limited.
 BY_DATA_SHEET = {"a10g": {"fp16_tensor": 70, "int8": 140, "tf32": 35}}
 BY_DATA_SHEET |= {"l40": {"fp16_tensor": 181, "fp8": 362, "int8": 362, "tf32": 90.5}}
+BY_DATA_SHEET |= {"l20": {"fp16_tensor": 119.5, "tf32": 59.8, "int8": 239, "fp8": 239}}
 BY_DATA_SHEET |= {"h20": {"fp16_tensor": 148, "fp8": 296, "fp32": 44}}
 BY_DATA_SHEET |= dict.fromkeys(("h100", "h800", "h200", "gh200"), {"fp16_tensor": 989, "fp8": 1979, "tf32": 495})
 BY_DATA_SHEET |= {"h100-pcie": {"fp16_tensor": 756, "fp8": 1513, "tf32": 378}, "h100-nvl": {"fp16_tensor": 835}}

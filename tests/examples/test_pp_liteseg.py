@@ -126,16 +126,17 @@ def test_training_learns_validates_saves_and_resumes(example, tmp_path):
     assert len(list((tmp_path / "scenes" / "images" / "train").glob("*.png"))) == 8
     assert len(list((tmp_path / "scenes" / "labels" / "val").glob("*.png"))) == 2
 
-    first = job.script("train.py", *TINY, "--data", "scenes", "--epochs", 6, "--lr", 0.05, "--save-dir", "out")
+    first = job.script("train.py", *TINY, "--data", "scenes", "--epochs", 10, "--lr", 0.05, "--save-dir", "out")
     losses = [float(text) for text in re.findall(r"loss (\S+),", first)]
-    assert len(losses) == 6
-    assert losses[-1] < 0.8 * losses[0]
-    assert len(re.findall(r"mIoU (\S+)", first)) == 6
+    assert len(losses) == 10
+    # One epoch is four steps of two images: its loss swings by a fifth, and differs from processor to processor.
+    assert sum(losses[5:]) / 5 < 0.85 * losses[0]
+    assert len(re.findall(r"mIoU (\S+)", first)) == 10
     assert (tmp_path / "out" / "last.pt").stat().st_size > 8_000_000 * 8  # weights and momentum in fp32
 
     arguments = ("--data", "scenes", "--save-dir", "out", "--resume", "out/last.pt", "--gpu-augment")
-    second = job.script("train.py", *TINY, *arguments, "--epochs", 7, "--val-interval", 2)
-    assert re.findall(r"epoch (\d+): loss", second) == ["7"]
+    second = job.script("train.py", *TINY, *arguments, "--epochs", 11, "--val-interval", 2)
+    assert re.findall(r"epoch (\d+): loss", second) == ["11"]
 
 
 def test_making_a_dataset_twice_gives_the_same_scenes(example, tmp_path):
