@@ -38,6 +38,7 @@ def _again(section: Section, outcome: Outcome) -> Outcome:
         passed=outcome.passed + second.passed,
         failed=second.failed,
         skipped=outcome.skipped,
+        details=second.details,
         failed_tests=second.failed_tests,
         unsteady_tests=[test for test in outcome.failed_tests if test not in second.failed_tests],
     )

@@ -56,6 +56,16 @@ class Outcome:
         skipped = f", {self.skipped} skipped" if self.skipped else ""
         return f"{self.passed} passed, {self.failed} failed{skipped}"
 
+    def describe_failures(self, most: int = 12) -> list[str]:
+        """A line each; who reads only the end of a long log reads them there. Of what names none, the last lines."""
+        if not self.failed:
+            return []
+        named = self.failed_tests + [
+            line for line in self.details if line.startswith(("FAILED ", "SKIPPED ")) and "::" not in line
+        ]
+        lines = named[:most] if named else self.details[-most:]
+        return lines + [f"and {len(named) - most} more"] * (len(named) > most)
+
 
 @dataclass(frozen=True)
 class Section:
