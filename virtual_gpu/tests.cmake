@@ -14,7 +14,7 @@ endfunction()
 vramfit_gpu_test(virtual_gpu_ledger_test SOURCES ledger/accounts_test.cc)
 vramfit_gpu_test(virtual_gpu_libraries_test SOURCES ledger/libraries_test.cc)
 vramfit_gpu_test(virtual_gpu_host_test SOURCES host/mersenne_test.cc host/mersenne.cc)
-vramfit_gpu_test(virtual_gpu_device_test SOURCES device/written_test.cc device/small_blocks_test.cc device/kernel_test.cc device/handle_set_test.cc
+vramfit_gpu_test(virtual_gpu_device_test SOURCES device/written_test.cc device/small_blocks_test.cc device/fat_binary_test.cc device/handle_set_test.cc
                                                  device/address_space_test.cc device/kernel_arguments_test.cc)
 target_compile_definitions(virtual_gpu_device_test PRIVATE VRAMFIT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 foreach(major IN LISTS VRAMFIT_CUDA_MAJORS)

@@ -23,12 +23,16 @@ namespace {
 
 constexpr int kVersion = 1;
 
-// Null where there is no such file, or another program's.
-json read_cards(const fs::path& file) {
-  const auto text = base::read_file(file.string());
-  json whole = text ? json::parse(*text, nullptr, false) : json();
+// Null where it is another program's, or damaged.
+json parse_cards(std::string_view text) {
+  json whole = json::parse(text, nullptr, false);
   if (!whole.is_object() || whole.value("version", json(0)) != kVersion || !whole["cards"].is_object()) return {};
   return whole["cards"];
+}
+
+json read_cards(const fs::path& file) {
+  const auto text = base::read_file(file.string());
+  return text ? parse_cards(*text) : json();
 }
 
 base::Bytes bytes_of(const json& fields, const char* name) { return base::Bytes(integer_of(fields, name, -1)); }
@@ -97,11 +101,16 @@ std::optional<fs::path> find_learned_file(const base::Environment& environment) 
   return store ? std::optional(store->parent_path() / "learned.json") : std::nullopt;
 }
 
-std::optional<Learned> find_learned(const fs::path& file, const std::string& card) {
-  const json cards = read_cards(file);
+std::optional<Learned> parse_learned(std::string_view text, const std::string& card) {
+  const json cards = parse_cards(text);
   if (!cards.is_object() || !cards.contains(card) || !cards[card].is_object()) return std::nullopt;
   Learned learned = learned_of(cards[card]);
   return learned.is_empty() ? std::nullopt : std::optional(std::move(learned));
+}
+
+std::optional<Learned> find_learned(const fs::path& file, const std::string& card) {
+  const auto text = base::read_file(file.string());
+  return text ? parse_learned(*text, card) : std::nullopt;
 }
 
 base::Result<void> keep_learned(const fs::path& file, const std::string& card, const Learned& learned) {

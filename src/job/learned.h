@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -34,6 +35,7 @@ std::optional<model::AddressOrder> parse_address_order(const std::string& text);
 std::optional<std::filesystem::path> find_learned_file(const base::Environment& environment);
 
 // Of one card, by its key in the catalogue ("rtx4060ti-8gb"). A file that can't be read teaches nothing.
+std::optional<Learned> parse_learned(std::string_view text, const std::string& card);
 std::optional<Learned> find_learned(const std::filesystem::path& file, const std::string& card);
 // Stands over what was learned of the card before, part by part and convolution by convolution.
 base::Result<void> keep_learned(const std::filesystem::path& file, const std::string& card, const Learned& learned);

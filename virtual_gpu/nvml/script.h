@@ -27,6 +27,8 @@
 
 namespace vramfit::nvml {
 
+constexpr unsigned kMostSlices = 7;  // of one card
+
 struct ScriptedSlice {
   std::string name;
   uint64_t total = 0, used = 0;

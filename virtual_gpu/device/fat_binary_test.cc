@@ -1,4 +1,4 @@
-#include "virtual_gpu/device/kernel.h"
+#include "virtual_gpu/device/fat_binary.h"
 
 #include <gtest/gtest.h>
 
@@ -54,6 +54,24 @@ TEST(Images, of_a_truncated_entry_end_the_list) {
   std::string broken = entry(2, 80, 8);
   put<uint32_t>(broken, 4, 0);  // a header of no size would never end
   EXPECT_EQ(images_of(container(broken).data()), Images{});
+}
+
+TEST(Images, of_an_entry_longer_than_its_container_end_the_list) {
+  std::string broken = entry(2, 80, 8);
+  for (const uint64_t bytes : {uint64_t{9}, ~uint64_t{0}, ~uint64_t{0} - 63, uint64_t{1} << 63}) {
+    put<uint64_t>(broken, 8, bytes);  // an address behind the container, or, wrapped around, before it
+    EXPECT_EQ(images_of(container(broken + entry(2, 90, 8)).data()).front(), (Image{false, 80})) << bytes;
+  }
+}
+
+TEST(Images, of_a_wrapper_of_itself_are_none) {
+  struct Wrapper {
+    uint32_t magic = 0x466243b1, version = 1;
+    const void* data;
+    void* rest = nullptr;
+  } wrapper;
+  wrapper.data = &wrapper;
+  EXPECT_EQ(images_of(&wrapper), Images{});
 }
 
 TEST(Images, of_ptx_text_come_from_its_target) {

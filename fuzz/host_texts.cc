@@ -1,0 +1,59 @@
+// What the kernel says of processes and mounts, and scripts of what NVML shall answer: the first byte chooses the
+// reader.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "isolate/mount_table.h"
+#include "probe/proc_text.h"
+#include "virtual_gpu/nvml/script.h"
+
+namespace {
+
+void read_mounts(std::string_view text) {
+  for (const vramfit::isolate::Mount& mount : vramfit::isolate::parse_mounts(text)) {
+    static_cast<void>(vramfit::isolate::is_kernel_interface(mount.type));
+    if (vramfit::isolate::lies_below(mount.point, mount.point)) std::abort();
+  }
+}
+
+void read_process(std::string_view text) {
+  namespace probe = vramfit::probe;
+  static_cast<void>(probe::parse_stat(text));
+  static_cast<void>(probe::find_amount(text, "VmRSS"));
+  static_cast<void>(probe::parse_command(text));
+  static_cast<void>(probe::find_variable(text, "CUDA_VISIBLE_DEVICES"));
+  static_cast<void>(probe::parse_belonging(text));
+  static_cast<void>(probe::parse_memory_group(text));
+  static_cast<void>(probe::find_rank(text));
+}
+
+void read_script(std::string_view text) {
+  for (const auto& [card, scripted] : vramfit::nvml::parse_script(text).cards) {
+    static_cast<void>(scripted.extra_bytes());
+    static_cast<void>(scripted.reading("utilization"));
+    if (scripted.slices.size() > vramfit::nvml::kMostSlices) std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  switch (data[0]) {
+    case 'm':
+      read_mounts(text);
+      break;
+    case 'p':
+      read_process(text);
+      break;
+    case 'n':
+      read_script(text);
+      break;
+    default:
+      return -1;  // nothing for the corpus
+  }
+  return 0;
+}
