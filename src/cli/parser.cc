@@ -9,7 +9,10 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <utility>
+
+#include "report/layout.h"
 
 namespace vramfit::cli {
 
@@ -25,6 +28,33 @@ std::map<const CLI::Option*, Told>& told() {
   static std::map<const CLI::Option*, Told> all;
   return all;
 }
+
+// Lines of --help end at the 80th column; CLI11's own are as long as what they say.
+class PageFormatter final : public CLI::Formatter {
+ public:
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    return entry(make_option_name(option, is_positional) + make_option_opts(option), make_option_desc(option), 26);
+  }
+  std::string make_subcommand(const CLI::App* verb) const override {
+    return entry(verb->get_display_name(true), verb->get_description(), 14);
+  }
+  std::string make_description(const CLI::App* app) const override {
+    return report::wrap(CLI::Formatter::make_description(app), report::kPageWidth, 0) + "\n";
+  }
+
+ private:
+  static std::string entry(const std::string& name, const std::string& description, std::size_t column) {
+    const std::string shown = "  " + name;
+    const std::string told = report::wrap(description, report::kPageWidth - column, 0);
+    std::string text = shown.size() < column ? fmt::format("{:<{}}", shown, column) : shown;
+    if (shown.size() >= column && !told.empty()) text += "\n" + std::string(column, ' ');
+    for (const char letter : told) {
+      text += letter;
+      if (letter == '\n') text += std::string(column, ' ');
+    }
+    return text + "\n";
+  }
+};
 
 // CLI11's own validators tell a range with all digits of the largest double.
 CLI::Validator number_that(const std::string& what, std::function<bool(double)> holds) {
@@ -139,6 +169,7 @@ bool Parser::was_chosen() const { return app_->parsed(); }
 
 CommandLine::CommandLine(const std::string& help, const std::string& version, const std::string& footer)
     : app_(new CLI::App(help, "vramfit")) {
+  app_->formatter(std::make_shared<PageFormatter>());  // of the verbs that are added too
   app_->set_version_flag("--version", version);
   app_->require_subcommand(1);
   app_->footer(footer);

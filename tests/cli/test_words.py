@@ -46,6 +46,8 @@ def test_every_verb_is_looked_at(product: Product):
 @pytest.mark.parametrize("verb", [*VERBS, "env list", "env add", "env remove", "env hook"])
 def test_help_has_examples_whose_options_there_are(product: Product, verb: str):
     text = product.call(*verb.split(), "--help").stdout
+    own = text[: text.index("Examples:")]
+    assert [line for line in own.splitlines() if len(line) > 80] == []
     examples = [line.strip() for line in text[text.index("Examples:") :].splitlines()[1:] if line.strip()]
     assert len(examples) >= 2
     for example in examples:
