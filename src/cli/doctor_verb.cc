@@ -90,7 +90,7 @@ Result<int> act(DoctorOptions options, const Command& command) {
   const std::int64_t began = base::steady_clock().now_ns();
   const auto diagnosis = app::diagnose(*request, runner, progress);
   progress.clear();
-  if (!diagnosis) return std::unexpected(diagnosis.error());
+  if (!diagnosis) return book.fail(diagnosis.error(), progress);
   const std::string json = report::diagnosis_to_json(*diagnosis, VRAMFIT_VERSION);
   const double seconds = base::seconds_between(began, base::steady_clock().now_ns());
   book.finish(history::summarize(*diagnosis, seconds, json), progress);

@@ -97,7 +97,7 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   job::WarmRunner runner;
   const auto result = app::fit(request, runner, progress, base::steady_clock());
   progress.clear();
-  if (!result) return std::unexpected(result.error());
+  if (!result) return book.fail(result.error(), progress);
   const std::string json = report::fit_to_json(*result, VRAMFIT_VERSION);
   book.finish(history::summarize(*result, json), progress);
   print(report::fit_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), book.number()}));

@@ -79,9 +79,11 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   job::ColdRunner runner;
   auto outcome = runner.run(*request, progress);
   progress.clear();
-  if (!outcome) return std::unexpected(outcome.error());
+  if (!outcome) return book.fail(outcome.error(), progress);
   if (options.floor) {
-    if (auto found = add_floor(*request, outcome->result, progress); !found) return std::unexpected(found.error());
+    if (auto found = add_floor(*request, outcome->result, progress); !found) {
+      return book.fail(found.error(), progress);
+    }
   }
   const std::string json = report::run_to_json(outcome->result, VRAMFIT_VERSION);
   book.finish(history::summarize(outcome->result, json), progress);

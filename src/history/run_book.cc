@@ -76,6 +76,16 @@ void RunBook::finish(const model::RunEnd& end, base::ProgressSink& progress) {
   }
 }
 
+std::unexpected<base::Error> RunBook::fail(const base::Error& error, base::ProgressSink& progress) {
+  constexpr int kToolError = 2;
+  model::RunEnd end;
+  end.verdict = to_string(model::Verdict::kFailed);
+  end.reason = error.what;
+  end.exit_code = kToolError;
+  if (error.code != ErrorCode::kInterrupted) finish(end, progress);
+  return std::unexpected(error);
+}
+
 std::string RunBook::uuid() {
   if (!store_ || number_ == 0) return "";
   const auto run = store_->find(number_);

@@ -4,6 +4,7 @@
 #define VRAMFIT_HISTORY_RUN_BOOK_H
 
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ class RunBook {
   static RunBook begin(const model::RunStart& start, base::ProgressSink& progress);
 
   void finish(const model::RunEnd& end, base::ProgressSink& progress);
+  // Notes that the verb itself could not go on, and hands the error on; what was interrupted is left as that.
+  std::unexpected<base::Error> fail(const base::Error& error, base::ProgressSink& progress);
   std::int64_t number() const { return number_; }  // 0: not noted
   std::string uuid();                              // stays the same wherever the run is imported; empty: not noted
 

@@ -76,7 +76,22 @@ std::string shorten(std::string_view text, std::size_t width) {
   return std::string(first_columns(text, head)) + "…" + std::string(last_columns(text, tail));
 }
 
-std::string table(const std::vector<Column>& format, const std::vector<std::vector<std::string>>& rows) {
+namespace {
+
+// A command of several lines is one cell.
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char letter : text) {
+    const bool is_control = static_cast<unsigned char>(letter) < ' ' || letter == 127;
+    if (!is_control || !line.ends_with(' ')) line += is_control ? ' ' : letter;
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string table(const std::vector<Column>& format, std::vector<std::vector<std::string>> rows) {
+  for (auto& row : rows) std::ranges::transform(row, row.begin(), one_line);
   std::vector<std::size_t> widths(format.size(), 0);
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.size() && i < format.size(); ++i) {

@@ -30,8 +30,9 @@ struct Column {
   std::size_t most = 40;  // longer cells are shortened
 };
 
-// Two spaces before the first column and between columns; no trailing spaces. The first row may be a heading.
-std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows);
+// Two spaces before the first column and between columns; no trailing spaces. The first row may be a heading. Line
+// breaks in a cell are shown as spaces.
+std::string table(const std::vector<Column>& columns, std::vector<std::vector<std::string>> rows);
 
 // The marks [✓] [!] [✗] in green, yellow and red, for terminals.
 std::string paint_marks(std::string_view text);

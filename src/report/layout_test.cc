@@ -30,6 +30,10 @@ TEST(Layout, table_columns_line_up) {
             "  lon…ix    22\n");
 }
 
+TEST(Layout, a_cell_of_several_lines_is_shown_in_one) {
+  EXPECT_EQ(table({{}, {}}, {{"import torch\n\tprint()", "2"}}), "  import torch print()  2\n");
+}
+
 TEST(Layout, line_breaks_in_a_text_are_kept_and_empty_lines_are_not) {
   EXPECT_EQ(wrap("one two\nthree\n\nfour five six\n", 11, 2), "one two\n  three\n  four five\n  six");
 }

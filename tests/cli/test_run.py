@@ -264,6 +264,16 @@ def test_version_and_help(product: Product) -> None:
         assert done.exit_code == 0 and "Usage" in done.stdout, words
 
 
+@pytest.mark.parametrize("verb", ["run", "fit", "doctor"])
+def test_a_program_that_is_none_has_failed_in_the_history(product: Product, verb: str) -> None:
+    done = product.call(verb, "--gpu", "rtx3060", "--", "nosuchprogram")
+    assert done.exit_code == 2 and "nosuchprogram is not a program" in done.stderr
+    newest = json.loads(product.call("runs", "--json", "-").stdout)["runs"][0]
+    assert newest["command"] == ["nosuchprogram"] and newest["verb"] == verb
+    assert (newest["state"], newest["verdict"], newest["exit_code"]) == ("ended", "failed", 2)
+    assert "nosuchprogram is not a program" in newest["reason"]
+
+
 def test_a_module_the_script_lacks_is_told_how_to_get(product: Product) -> None:
     done = product.run("import torch\nimport no_such_module_anywhere\n")
     assert done.exit_code == 1
