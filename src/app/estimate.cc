@@ -116,11 +116,12 @@ std::string text_script(const TransformerShape& shape, const std::string& name, 
       "\"\"\"{}: {}. A start: load real weights with from_pretrained, and put your own text in.\"\"\"\n\n"
       "import torch\n{}from transformers import AutoConfig, {}\n\n"
       "BATCH, SEQUENCE = {}, {}\n\n"
-      "config = AutoConfig.from_pretrained({})\n"
+      "config = AutoConfig.from_pretrained({}){}\n"
       "model = {}.from_config(config).to({}).cuda(){}\n",
       shape.kind, trains ? wishes.task == Task::kLora ? "LoRA" : "training" : "inference",
       wishes.task == Task::kLora ? "from peft import LoraConfig, get_peft_model\n" : "",
       shape.generates ? "AutoModelForCausalLM" : "AutoModelForMaskedLM", wishes.batch, sequence, quoted(name),
+      shape.not_counted.empty() ? "" : ".get_text_config()",
       shape.generates ? "AutoModelForCausalLM" : "AutoModelForMaskedLM", type, trains ? ".train()" : ".eval()");
   if (wishes.numbers == Numbers::kInt8 || wishes.numbers == Numbers::kInt4) {
     text +=

@@ -53,6 +53,23 @@ Result<model::Card> the_card(const std::string& gpu) {
   return card;
 }
 
+// What was asked for and would change nothing.
+Result<void> check_options(const EstimateOptions& options, const model::Network& network) {
+  const auto refuse = [](const char* option, const char* what) {
+    return fail(ErrorCode::kUsage, fmt::format("{} means nothing for {}", option, what), "estimate", "leave it out");
+  };
+  const EstimateOptions usual;
+  const bool reads_text = std::holds_alternative<model::TransformerShape>(network);
+  const bool trains = options.task != "inference";
+  if (!reads_text && options.wishes.sequence != 0) return refuse("--sequence", "a network for images");
+  if (!reads_text && options.wishes.checkpointing) return refuse("--checkpointing", "a network that was measured");
+  if (reads_text && options.wishes.size != 0) return refuse("--size", "a network for text");
+  if (options.task != "lora" && options.wishes.rank != usual.wishes.rank) return refuse("--rank", "this task");
+  if (!trains && options.wishes.checkpointing) return refuse("--checkpointing", "inference");
+  if (!trains && options.optimizer != usual.optimizer) return refuse("--optimizer", "inference");
+  return {};
+}
+
 std::string_view word_of(estimate::Verdict verdict) {
   return verdict == estimate::Verdict::kProbablyFits      ? "probably_fits"
          : verdict == estimate::Verdict::kProbablyRunsOut ? "probably_runs_out"
@@ -129,9 +146,11 @@ Result<int> act(const EstimateOptions& options) {
   if (!network) return std::unexpected(network.error());
   const auto wishes = wishes_of(options);
   if (!wishes) return std::unexpected(wishes.error());
+  if (auto means = check_options(options, *network); !means) return std::unexpected(means.error());
   const auto told = estimate::estimate(*network, *wishes, *card);
   if (!told) return std::unexpected(told.error());
-  const report::EstimateView view = view_of(options, *wishes, *card, *told);
+  report::EstimateView view = view_of(options, *wishes, *card, *told);
+  if (const auto* shape = std::get_if<model::TransformerShape>(&*network)) view.not_counted = shape->not_counted;
   if (!options.script.empty()) {
     std::error_code ignored;
     if (std::filesystem::exists(options.script, ignored)) {

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "base/file.h"
 #include "ingest/toml_text.h"
@@ -71,6 +72,30 @@ const json& text_part(const json& config) {
   return config;
 }
 
+// Of a model that also sees or hears: its other parts.
+std::vector<std::string> other_parts(const json& all, const json& text) {
+  std::vector<std::string> parts;
+  for (auto field = all.begin(); &all != &text && field != all.end(); ++field) {
+    if (field->is_object() && field.key().ends_with("_config") && &*field != &text &&
+        field.key() != "quantization_config") {
+      parts.push_back(field.key());
+    }
+  }
+  return parts;
+}
+
+// What is no stack of plain attention and MLP, by the fields that only such networks have; empty: nothing tells.
+std::string other_build(const json& config) {
+  if (flag(config, "is_encoder_decoder", false)) return "an encoder and a decoder (is_encoder_decoder)";
+  if (number(config, {"kv_lora_rank"})) return "compressed keys and values (kv_lora_rank)";
+  for (const char* field : {"state_size", "ssm_state_size", "mamba_d_state", "d_state", "linear_conv_kernel_dim",
+                            "linear_num_value_heads", "rwkv_version", "attention_hidden_size"}) {
+    if (number(config, {field})) return fmt::format("layers with a state in place of attention ({})", field);
+  }
+  if (number(config, {"patch_size"}) && !number(config, {"vocab_size"})) return "images to look at (patch_size)";
+  return "";
+}
+
 void read_experts(const json& config, TransformerShape& shape) {
   shape.experts = number(config, {"num_local_experts", "num_experts", "n_routed_experts"}).value_or(1);
   shape.experts_used = number(config, {"num_experts_per_tok", "moe_k", "top_k"}).value_or(1);
@@ -96,7 +121,13 @@ Result<TransformerShape> parse_model_config(std::string_view text, std::string_v
   if (!all.is_object())
     return fail(ErrorCode::kCorrupt, "this is no JSON object", std::string(name), "the config.json of a model");
   const json& config = text_part(all);
+  if (const std::string build = other_build(config); !build.empty()) {
+    return fail(ErrorCode::kUsage,
+                fmt::format("it has {}, and only stacks of attention and MLP over tokens are estimated", build),
+                std::string(name), "a run tells: vramfit run --gpu CARD -- python train.py");
+  }
   TransformerShape shape;
+  shape.not_counted = other_parts(all, config);
   shape.kind = text_of(config, "model_type");
   if (shape.kind.empty()) shape.kind = text_of(all, "model_type");
   shape.generates = !only_encodes(shape.kind);
@@ -107,8 +138,12 @@ Result<TransformerShape> parse_model_config(std::string_view text, std::string_v
   if (flag(config, "multi_query", false)) shape.kv_heads = 1;
   shape.vocabulary = number(config, {"vocab_size"}).value_or(0);
   if (const std::string missing = missing_of(shape); !missing.empty()) {
-    return fail(ErrorCode::kCorrupt, fmt::format("the configuration has no {}", missing), std::string(name),
-                "the config.json of a transformer, as Hugging Face keeps it");
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("the configuration{} has no {}", &config == &all ? "" : " of its part for text", missing),
+                std::string(name),
+                "a transformer's config.json. One that leaves out what is usual is written whole by python -c \"from "
+                "transformers import AutoConfig; AutoConfig.from_pretrained('MODEL').to_json_file('whole.json', "
+                "use_diff=False)\"");
   }
   shape.head_dim = number(config, {"head_dim", "d_kv"}).value_or(shape.hidden / shape.heads);
   const bool plain = has_plain_mlp(shape.kind);

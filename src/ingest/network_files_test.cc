@@ -55,6 +55,39 @@ TEST(ModelConfig, of_images_and_text_the_part_that_generates_is_taken) {
   const auto shape = parse_model_config(both, "config.json");
   ASSERT_TRUE(shape);
   EXPECT_EQ(shape->hidden, 4096);
+  EXPECT_EQ(shape->not_counted, std::vector<std::string>{"vision_config"});
+}
+
+TEST(ModelConfig, of_other_builds_the_field_that_tells_is_named) {
+  // T5, DeepSeek-V2, Mamba-2 and ViT, cut to what is read.
+  const std::pair<const char*, const char*> builds[] = {
+      {R"({"model_type": "t5", "is_encoder_decoder": true, "d_model": 512, "num_layers": 6, "num_heads": 8,
+           "vocab_size": 32128})",
+       "is_encoder_decoder"},
+      {R"({"model_type": "deepseek_v2", "hidden_size": 2048, "num_hidden_layers": 27, "num_attention_heads": 16,
+           "kv_lora_rank": 512, "vocab_size": 102400})",
+       "kv_lora_rank"},
+      {R"({"model_type": "mamba2", "hidden_size": 4096, "num_hidden_layers": 64, "num_heads": 128, "state_size": 128,
+           "vocab_size": 32768})",
+       "state_size"},
+      {R"({"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+           "image_size": 224, "patch_size": 16})",
+       "patch_size"}};
+  for (const auto& [config, field] : builds) {
+    const auto shape = parse_model_config(config, "config.json");
+    ASSERT_FALSE(shape) << field;
+    EXPECT_NE(shape.error().what.find(field), std::string::npos) << shape.error().what;
+    EXPECT_NE(shape.error().remedy.find("vramfit run"), std::string::npos);
+  }
+}
+
+TEST(ModelConfig, a_part_that_leaves_out_what_is_usual_is_told_how_to_be_written_whole) {
+  const auto shape = parse_model_config(
+      R"({"model_type": "llava", "text_config": {"model_type": "llama", "vocab_size": 32064}, "vision_config": {}})",
+      "config.json");
+  ASSERT_FALSE(shape);
+  EXPECT_NE(shape.error().what.find("part for text"), std::string::npos) << shape.error().what;
+  EXPECT_NE(shape.error().remedy.find("use_diff=False"), std::string::npos);
 }
 
 TEST(ModelConfig, an_encoder_has_no_cache) {

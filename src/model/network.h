@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/bytes.h"
 
@@ -23,7 +24,8 @@ struct TransformerShape {
   std::int64_t learned_positions = 0;  // rows of a table of positions; 0: they are computed
   std::int64_t longest = 0;            // sequence; 0: not told
   bool tied_embeddings = false;
-  bool generates = true;  // has a head over the vocabulary and a KV cache: a decoder
+  bool generates = true;                 // has a head over the vocabulary and a KV cache: a decoder
+  std::vector<std::string> not_counted;  // "vision_config": parts of a model that also sees or hears
   friend bool operator==(const TransformerShape&, const TransformerShape&) = default;
 };
 

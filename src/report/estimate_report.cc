@@ -1,6 +1,7 @@
 #include "report/estimate_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -45,6 +46,12 @@ std::string estimate_to_text(const EstimateView& view) {
   text += table({{Align::kRight, 12}, {Align::kLeft, 24}, {Align::kLeft, 40}}, rows);
   text += view.largest_batch ? fmt::format("\nThe largest batch that probably fits: {}\n", *view.largest_batch)
                              : "\nNot even a batch of 1 probably fits\n";
+  if (!view.not_counted.empty()) {
+    text += "\n" +
+            wrap(fmt::format("Not counted: {}. This is the part for text alone", fmt::join(view.not_counted, ", ")),
+                 kPageWidth, 0) +
+            "\n";
+  }
   text += "\nTo prove it by a run of a script to start from:\n";
   for (const std::string& command : view.proof) text += fmt::format("  {}\n", command);
   return text;
@@ -78,6 +85,7 @@ std::string estimate_to_json(const EstimateView& view, std::string_view version)
                    {"low_bytes", view.low.count()},
                    {"high_bytes", view.high.count()},
                    {"largest_batch", or_null(view.largest_batch)},
+                   {"not_counted", view.not_counted},
                    {"proof", view.proof}});
 }
 

@@ -29,7 +29,8 @@ struct EstimateView {
   base::Bytes tensors, reserved, outside, peak, low, high;
   std::string verdict;  // probably_fits, too_near, probably_runs_out
   std::optional<std::int64_t> largest_batch;
-  std::vector<std::string> proof;  // the commands that prove it
+  std::vector<std::string> not_counted;  // parts of the network, by the names of their configurations
+  std::vector<std::string> proof;        // the commands that prove it
 };
 
 std::string estimate_to_text(const EstimateView& view);
