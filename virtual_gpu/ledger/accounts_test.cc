@@ -17,7 +17,7 @@ using testing::open_session;
 class Accounts : public ::testing::Test {
  protected:
   void SetUp() override {
-    path_ = "/dev/shm/vramfit.accounts." + std::to_string(getpid());
+    path_ = "/dev/shm/vramfit-accounts-test-" + std::to_string(getpid());
     testing::SessionOptions options;
     options.cards[0].total_bytes = 100 * kMiB;
     options.cards[0].occupied_bytes = 10 * kMiB;

@@ -54,7 +54,8 @@ class CardEnvironment : public ::testing::Environment {
 
   void SetUp() override {
     watch_for_a_hang();
-    path_ = "/dev/shm/vramfit.test." + std::to_string(getpid());
+    // Not "vramfit.": a session without its lock is removed by any vramfit that starts meanwhile.
+    path_ = "/dev/shm/vramfit-test-" + std::to_string(getpid());
     ASSERT_EQ(create_session(path_, options_), "");
     setenv(VF_ENV_LEDGER, path_.c_str(), 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
