@@ -81,7 +81,7 @@ Platforms parse_platforms(std::string_view text) {
   const auto file = nlohmann::json::parse(text);
   Platforms platforms;
   for (const auto& row : file.at("torch")) platforms.torch.push_back(read_release(row));
-  platforms.cuda_majors = file.at("cuda_majors").get<std::vector<int>>();
+  for (const auto& entry : file.at("cuda")) platforms.cuda_majors.push_back(entry.at("major"));
   std::ranges::sort(platforms.cuda_majors);
   for (const auto& [cuda, driver] : file.at("drivers").items()) {
     const auto [major, minor] = line_of(cuda);

@@ -75,7 +75,7 @@ const Platforms kThreeReleases = parse_platforms(R"({"torch": [
     {"version": "2.18.0", "cuda": "14.0", "torchvision": "", "triton": "", "sympy": "sympy", "python": [16, 18],
      "architectures": "sm_90", "tested": "throughout"},
     {"version": "2.17.0", "cuda": "14.0", "torchvision": "", "triton": "", "sympy": "sympy", "python": [15, 17],
-     "architectures": "sm_80 sm_90", "tested": "throughout"}], "cuda_majors": [14], "drivers": {"14.0": "610.1"}})");
+     "architectures": "sm_80 sm_90", "tested": "throughout"}], "cuda": [{"major": 14}], "drivers": {"14.0": "610.1"}})");
 
 TEST(Platforms, the_pythons_of_cards_are_those_with_wheels_that_have_kernels_for_all) {
   EXPECT_EQ(find_pythons({}, kThreeReleases), (PythonRange{15, 19}));
@@ -97,7 +97,7 @@ TEST(Platforms, a_python_that_most_releases_know_is_looked_for_first) {
 TEST(Platforms, one_entry_makes_a_release_known) {
   const Platforms later = parse_platforms(R"({"torch": [{"version": "2.19.0", "cuda": "14.0", "torchvision": "0.33.0",
       "triton": "4.0.0", "sympy": "sympy", "python": [12, 16], "architectures": "sm_90", "tested": "throughout"}],
-      "cuda_majors": [14], "drivers": {"14.0": "610.1"}})");
+      "cuda": [{"major": 14}], "drivers": {"14.0": "610.1"}})");
   EXPECT_TRUE(check_cuda(with("2.19.0", "14.0"), later));
   EXPECT_TRUE(describe_unknown(with("2.19.3", "14.0"), later).empty());
   EXPECT_FALSE(check_cuda(with("2.12.1", "13.0"), later));

@@ -109,7 +109,7 @@ TEST_F(SessionTest, drivers_match_the_cuda_a_torch_was_built_with) {
   EXPECT_EQ(driver_version_for(""), 13000);
   EXPECT_EQ(driver_name_for(12080), "570.124.06");
   EXPECT_EQ(driver_name_for(12090), "575.57.08");
-  EXPECT_EQ(driver_name_for(14000), "580.82.07");
+  EXPECT_EQ(driver_name_for(14000), "610.43.02");
   EXPECT_EQ(driver_name_for(10020), "470.57.02");
   EXPECT_EQ(driver_name_for(13000), "580.82.07");
 }

@@ -77,4 +77,4 @@ def test_the_oracle_asks_the_cudnn_that_is_named(root: Path, platforms: dict[str
 
 def test_each_cuda_that_is_named_has_its_tables_of_symbols(root: Path, platforms: dict[str, Any]) -> None:
     majors = {int(path.name.split(".cu")[1].split(".")[0]) for path in (root / "abi" / "symbols").glob("*.cu*.txt")}
-    assert sorted(majors) == platforms["cuda_majors"]
+    assert sorted(majors) == [entry["major"] for entry in platforms["cuda"]]
