@@ -1,4 +1,4 @@
-# Where each CUDA major's public headers lie: VRAMFIT_CUDA12_INCLUDE, VRAMFIT_CUDA13_INCLUDE. They are only compiled
+# Where each CUDA major's public headers lie: VRAMFIT_CUDA13_INCLUDE and its like. They are only compiled
 # against, never shipped; tools/fetch_cuda_headers puts them once into the user's cache, so that all builds compile
 # with the same flags, or into the build folder where there is no cache to write to.
 if(NOT "$ENV{XDG_CACHE_HOME}" STREQUAL "")
@@ -6,7 +6,7 @@ if(NOT "$ENV{XDG_CACHE_HOME}" STREQUAL "")
 else()
   set(vramfit_cache "$ENV{HOME}/.cache/vramfit/headers")
 endif()
-if(NOT EXISTS "${vramfit_cache}/cu13/cuda.h")
+if(NOT EXISTS "${vramfit_cache}/cu${VRAMFIT_NEWEST_CUDA}/cuda.h")
   execute_process(COMMAND "${CMAKE_COMMAND}" -E make_directory "${vramfit_cache}" RESULT_VARIABLE vramfit_no_cache
                   OUTPUT_QUIET ERROR_QUIET)
   if(vramfit_no_cache)

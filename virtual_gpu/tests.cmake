@@ -1,4 +1,4 @@
-# Unit tests of the core, through its own interfaces and through the public ones of both CUDA majors.
+# Unit tests of the core, through its own interfaces and through the public ones of every CUDA major.
 function(vramfit_gpu_test name)
   cmake_parse_arguments(T "" "MAJOR" "SOURCES;LIBS" ${ARGN})
   vramfit_test(${name} SOURCES ${T_SOURCES} LIBS vramfit_test_session ${T_LIBS} vramfit_virtual_gpu pthread)
@@ -32,15 +32,18 @@ foreach(major IN LISTS VRAMFIT_CUDA_MAJORS)
   vramfit_gpu_test(virtual_gpu_device_cu${major}_test MAJOR ${major} SOURCES cudart/device_test.cc
                    LIBS vramfit_cudart_cu${major} vramfit_driver_cu${major})
 endforeach()
-vramfit_gpu_test(virtual_gpu_driver_test MAJOR 13 SOURCES driver/physical_test.cc driver/graph_test.cc driver/globals_test.cc LIBS vramfit_driver_cu13)
-vramfit_gpu_test(virtual_gpu_nvml_test MAJOR 13 SOURCES nvml/device_test.cc LIBS vramfit_nvml_cu13)
+vramfit_gpu_test(virtual_gpu_driver_test MAJOR ${VRAMFIT_NEWEST_CUDA} LIBS vramfit_driver_cu${VRAMFIT_NEWEST_CUDA}
+                 SOURCES driver/physical_test.cc driver/graph_test.cc driver/globals_test.cc)
+vramfit_gpu_test(virtual_gpu_nvml_test MAJOR ${VRAMFIT_NEWEST_CUDA} SOURCES nvml/device_test.cc
+                 LIBS vramfit_nvml_cu${VRAMFIT_NEWEST_CUDA})
 vramfit_gpu_test(virtual_gpu_smi_test SOURCES smi/smi_test.cc smi/csv.cc smi/options.cc smi/printed.cc smi/report.cc
-                 smi/table.cc smi/card.cc LIBS vramfit_nvml_cu13)
-set_target_properties(virtual_gpu_smi_test PROPERTIES BUILD_RPATH "${VRAMFIT_STAGE}/lib/cu13;${VRAMFIT_STAGE}/lib")
+                 smi/table.cc smi/card.cc LIBS vramfit_nvml_cu${VRAMFIT_NEWEST_CUDA})
+set_target_properties(virtual_gpu_smi_test PROPERTIES BUILD_RPATH
+                      "${VRAMFIT_STAGE}/lib/cu${VRAMFIT_NEWEST_CUDA};${VRAMFIT_STAGE}/lib")
 target_compile_definitions(virtual_gpu_smi_test PRIVATE VRAMFIT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 vramfit_gpu_test(virtual_gpu_property_test SOURCES library/property_test.cc)
 
-# Unit tests of the libraries through their exported names, for both majors.
+# Unit tests of the libraries through their exported names, for every major.
 foreach(major IN LISTS VRAMFIT_CUDA_MAJORS)
   foreach(part cublas:handle_test cublaslt:layout_test cusolver:handle_test nvtx:range_test)
     string(REPLACE ":" ";" part "${part}")

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -7,6 +8,7 @@
 #include "allocator/settings.h"
 #include "app/init.h"
 #include "base/nearest_word.h"
+#include "job/platforms.h"
 
 namespace vramfit::app {
 
@@ -76,6 +78,13 @@ EnvironmentCheck check_torch(const InitFacts& facts) {
             fmt::format("Driver {} goes up to CUDA {}: torch.cuda.is_available() will be False.", driver.version,
                         driver.cuda),
             "update the driver, or install a build of torch for an older CUDA"};
+  }
+  if (const auto known = job::check_cuda(python); !known) {
+    return {"torch", EnvironmentState::kWarning, text, known.error().what + ".", known.error().remedy};
+  }
+  if (const auto untested = job::describe_unknown(python); !untested.empty()) {
+    return {"torch", EnvironmentState::kWarning, text, fmt::format("{}.", fmt::join(untested, "; ")),
+            "vramfit runs it, and says so in each result"};
   }
   return good("torch", text);
 }

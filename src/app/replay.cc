@@ -13,6 +13,7 @@
 #include "allocator/search.h"
 #include "devices/overhead.h"
 #include "ingest/snapshot/reader.h"
+#include "job/platforms.h"
 #include "model/snapshot_line.h"
 
 namespace vramfit::app {
@@ -157,8 +158,7 @@ Capacity capacity_of(const ReplayRequest& request, const OwnRules& own) {
   if (request.card) {
     devices::OverheadOptions options;
     options.total = request.card->total;
-    // PyTorch's wheels are built for CUDA 13 from 2.11 on.
-    options.cuda_major = own.rules.version >= allocator::TorchVersion{2, 11} ? 13 : 12;
+    options.cuda_major = job::cuda_major_of_wheel(own.rules.version.major, own.rules.version.minor);
     const model::EmulatedCard card = devices::emulate(request.card->card, options);
     constexpr int kUsual = 2;  // cuBLAS and cuDNN
     const Bytes held = devices::total_of(devices::find_overhead(request.card->card, options), kUsual);

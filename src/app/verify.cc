@@ -93,6 +93,7 @@ Result<Verifier::Attempt> Verifier::run(const job::FirstSteps& first, const Plan
   const auto outcome = runner_.run(request, base::silent_progress());
   if (!outcome) return std::unexpected(outcome.error());
   if (outcome->result.interrupted) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
+  untested_ = outcome->result.untested;
   Attempt attempt;
   attempt.record = outcome->facts->training;
   texts_kept_ = std::max(texts_kept_, attempt.record.texts_kept);
@@ -197,6 +198,7 @@ Result<model::VerifyResult> verify(const job::RunRequest& request, job::Runner& 
   result.card = request.cards.front().card.name;
   result.equivalence = std::move(verified->equivalence);
   result.refused = verified->refused;
+  result.untested = verifier.untested();
   result.runs = verifier.runs();
   result.seconds = base::seconds_between(started_ns, clock.now_ns());
   return result;

@@ -45,6 +45,7 @@ class Verifier {
                                  const std::function<void(std::string_view)>& say);
 
   int runs() const { return runs_; }
+  const std::vector<std::string>& untested() const { return untested_; }  // of the runs: model::RunResult has it
 
  private:
   // One run's record, or why there is none.
@@ -69,6 +70,7 @@ class Verifier {
   std::int64_t texts_kept_ = 0;  // tokens of each text in the last runs; 0: all
   std::vector<std::pair<job::FirstSteps, facts::TrainingRecord>> as_is_;
   int runs_ = 0;
+  std::vector<std::string> untested_;
 };
 
 // The use case behind `vramfit verify`: `request.plan` is the file of the plan. Virtual cards only.

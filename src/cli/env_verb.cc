@@ -12,6 +12,7 @@
 #include "job/installation.h"
 #include "job/interpreter.h"
 #include "job/kept_environment.h"
+#include "job/platforms.h"
 
 namespace vramfit::cli {
 
@@ -49,6 +50,8 @@ Result<int> add(const EnvOptions& options, base::ProgressSink& progress) {
   request.environment = base::current_environment();
   const auto job = job::choose_environment(request, progress);
   if (!job) return std::unexpected(job.error());
+  for (const std::string& sentence : job::describe_untested(job->interpreter)) progress.say(sentence);
+  if (auto runs = job::check_cuda(job->interpreter); !runs) return std::unexpected(runs.error());
   const auto kept = find_kept(job->interpreter.torch.substr(0, job->interpreter.torch.find('+')));
   if (!kept) return std::unexpected(kept.error());
   if (!options.packages.empty()) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 namespace vramfit::devices {
 
 using base::Bytes;
@@ -26,6 +28,16 @@ model::OverheadMemory general_figures(const model::Card& card) {
   return general;
 }
 
+// The CUDA major that the catalogue has a context of; of two as near the newer.
+std::optional<int> nearest_recorded(const model::Card& card, int cuda_major) {
+  std::optional<int> nearest;
+  for (const auto& [major, figures] : card.overhead) {
+    if (figures.context_lazy.count() == 0) continue;
+    if (!nearest || std::abs(major - cuda_major) <= std::abs(*nearest - cuda_major)) nearest = major;
+  }
+  return nearest;
+}
+
 std::string source_of(const model::Card& card, int major) {
   for (const auto& figure : {fmt::format("cu{}", major), std::string("context")}) {
     const auto source = card.sources.find(figure);
@@ -39,14 +51,11 @@ std::string source_of(const model::Card& card, int major) {
 Overhead find_overhead(const model::Card& card, const OverheadOptions& options) {
   model::OverheadMemory figures = general_figures(card);
   std::string source = "an estimate over all cards: the catalogue has no figure for this one";
-  for (const int major : {options.cuda_major, options.cuda_major == 12 ? 13 : 12}) {
-    const auto known = card.overhead.find(major);
-    if (known == card.overhead.end() || known->second.context_lazy.count() == 0) continue;
-    figures = known->second;
-    source = source_of(card, major);
-    if (major != options.cuda_major)
-      source += fmt::format(" (recorded with CUDA {}, not {})", major, options.cuda_major);
-    break;
+  if (const auto major = nearest_recorded(card, options.cuda_major)) {
+    figures = card.overhead.at(*major);
+    source = source_of(card, *major);
+    if (*major != options.cuda_major)
+      source += fmt::format(" (recorded with CUDA {}, not {})", *major, options.cuda_major);
   }
   // A card of the user's own may give its context alone.
   const model::OverheadMemory general = general_figures(card);

@@ -31,6 +31,18 @@ TEST(Overhead, figures_of_another_cuda_are_used_and_named) {
   EXPECT_NE(overhead.source.find("CUDA 12, not 13"), std::string::npos);
 }
 
+TEST(Overhead, figures_of_the_nearest_cuda_are_used_where_several_are_recorded) {
+  model::Card card = known_card();
+  card.overhead[13] = card.overhead[12];
+  card.overhead[13].context_lazy = Bytes::mib(130);
+  OverheadOptions options;
+  options.cuda_major = 14;
+  EXPECT_EQ(find_overhead(card, options).context, Bytes::mib(130));
+  EXPECT_NE(find_overhead(card, options).source.find("CUDA 13, not 14"), std::string::npos);
+  card.overhead[13].context_lazy = Bytes(0);
+  EXPECT_EQ(find_overhead(card, options).context, Bytes::mib(100)) << "nothing is recorded of 13";
+}
+
 TEST(Overhead, the_users_own_figure_leaves_no_uncertainty) {
   OverheadOptions options;
   options.context = Bytes::mib(1343);

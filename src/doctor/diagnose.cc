@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "doctor/all_clear.h"
 #include "doctor/cause.h"
@@ -126,6 +127,7 @@ void describe_sources(const Case& given, Diagnosis& diagnosis) {
     if (given.run->verdict == model::Verdict::kFailed) {
       diagnosis.warnings.push_back("the script failed for another reason than memory: " + given.run->reason);
     }
+    std::ranges::copy(given.run->untested, std::back_inserter(diagnosis.warnings));
   }
 }
 

@@ -138,6 +138,7 @@ model::TrialResult read_trial(const json& file) {
   if (file.contains("oom") && file["oom"].is_object()) result.reason = file["oom"].value("message", "");
   result.exit_code = whole<int>(file.at("exit_code"));
   result.wall_seconds = file.at("wall_seconds").get<double>();
+  result.untested = file.value("untested", std::vector<std::string>{});
   if (const json* device = file.contains("devices") ? fullest(file["devices"]) : nullptr; device != nullptr) {
     result.peaks = model::Peaks{Bytes(whole<std::int64_t>(device->at("peak_allocated_bytes"))),
                                 Bytes(whole<std::int64_t>(device->at("peak_reserved_bytes"))),
@@ -208,7 +209,8 @@ std::string trial_result_to_json(const model::TrialResult& result) {
   ordered_json file = {{"verdict", result.verdict},
                        {"reason", result.reason},
                        {"exit_code", result.exit_code},
-                       {"wall_seconds", result.wall_seconds}};
+                       {"wall_seconds", result.wall_seconds},
+                       {"untested", result.untested}};
   if (result.peaks) {
     file["devices"] = ordered_json::array({{{"total_bytes", result.total.count()},
                                             {"peak_allocated_bytes", result.peaks->allocated.count()},

@@ -269,6 +269,7 @@ RunResult assemble(const FinishedRun& run) {
   result.waited_seconds = run.ended.waited_seconds;
   result.host_peak = Bytes(run.ended.peak_resident_bytes);
   result.assumed = run.assumed;
+  result.untested = run.untested;
   take_told(facts.told, result);
   for (const int card : cards_of(run)) result.devices.push_back(describe_card(run, card, facts.history_of(card)));
   for (const facts::Process& process : facts.processes) result.processes += process.has_recorded ? 1 : 0;

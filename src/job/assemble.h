@@ -20,6 +20,7 @@ struct FinishedRun {
   facts::RunFactsPtr facts;
   std::string torch, cuda, python;     // of the interpreter; the hooks' own words win
   std::vector<model::Remark> assumed;  // by whoever set the run up: context sources and the like
+  std::vector<std::string> untested;   // model::RunResult has it
   bool answers_so_far = false;         // it saw enough for an answer when it was interrupted
 };
 

@@ -112,14 +112,6 @@ void note_missing_kernels(const std::vector<model::Card>& cards, JobEnvironment&
   job.notes.push_back(std::move(text));
 }
 
-void note_untested(JobEnvironment& job) {
-  const std::string& version = job.interpreter.torch;
-  if (version.empty()) return;
-  const auto release = find_torch_release(version.substr(0, version.find('+')));
-  if (release) return;
-  job.notes.push_back(fmt::format("torch {} is not a release that vramfit was tested with", version));
-}
-
 // Puts a kept environment's interpreter or launcher in the place of the user's.
 Result<std::vector<std::string>> place_command(std::vector<std::string> command, const KeptEnvironment& kept,
                                                const std::optional<CommandShape>& shape) {
@@ -301,7 +293,6 @@ Result<JobEnvironment> choose_environment(const EnvironmentRequest& request, Pro
   auto job = has_own && !request.torch ? use_own(request, *shape, *meant) : use_kept(request, shape, meant, progress);
   if (!job) return job;
   note_missing_kernels(request.cards, *job);
-  note_untested(*job);
   return job;
 }
 

@@ -58,7 +58,7 @@ std::string describe_overhead(const model::Card& card, const devices::Overhead& 
                     to_string(overhead.kernels), to_string(overhead.library), overhead.source);
 }
 
-// What the run stands on: figures for context and libraries of each kind of card, releases that nobody has tested.
+// What the run stands on: figures for context and libraries of each kind of card.
 std::vector<model::Remark> context_remarks(const RunRequest& request, const JobSetup& setup) {
   std::vector<model::Remark> remarks;
   std::string last;
@@ -69,7 +69,6 @@ std::vector<model::Remark> context_remarks(const RunRequest& request, const JobS
     std::string text = describe_overhead(choice.card, overhead, request.measured_overhead.has_value());
     remarks.push_back({std::move(text), 1});
   }
-  for (std::string& unknown : describe_unknown(setup.job.interpreter)) remarks.push_back({std::move(unknown), 1});
   if (request.address_order) {
     const bool is_wsl = *request.address_order == model::AddressOrder::kWsl;
     remarks.push_back({fmt::format("addresses are handed out as the driver {} does ({})",
@@ -160,10 +159,12 @@ Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& prog
   if (!job) return std::unexpected(job.error());
   if (auto readable = check_script(job->command); !readable) return std::unexpected(readable.error());
   for (const std::string& note : job->notes) progress.say(note);
-  JobSetup setup{std::move(*installation), std::move(*job), 12, {}};
+  JobSetup setup{std::move(*installation), std::move(*job), 12, {}, {}};
   if (!request.real) {
     if (auto known = check_cuda(setup.job.interpreter); !known) return std::unexpected(known.error());
   }
+  setup.untested = request.real ? describe_unknown(setup.job.interpreter) : describe_untested(setup.job.interpreter);
+  for (const std::string& sentence : setup.untested) progress.say(sentence);
   setup.cuda_major = cuda_major_of(setup.job.interpreter.cuda);
   if (auto parts = check_parts(setup.installation, request.real, setup.cuda_major); !parts) {
     return std::unexpected(parts.error());
@@ -181,7 +182,7 @@ Result<JobRun> JobRun::open(const JobSetup& setup, const RunRequest& request) {
     overhead.total = choice.total;
     options.cards.push_back(devices::emulate(choice.card, overhead));
   }
-  options.driver_version = driver_version_for(setup.job.interpreter.cuda);
+  options.driver_version = count_cuda(setup.job.interpreter.cuda);
   options.keep_values = request.values == Values::kCpu;
   options.workspaces = setup.cudnn               ? Workspaces::kAskCudnn
                        : request.cudnn == "zero" ? Workspaces::kZero
@@ -236,6 +237,7 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) {
   run.cuda = setup_->job.interpreter.cuda;
   run.python = setup_->job.interpreter.python;
   run.assumed = context_remarks(request_, *setup_);
+  run.untested = setup_->untested;
   run.answers_so_far = std::filesystem::exists(session_.run_folder() / kSoFar);
   outcome.result = assemble(run);
   outcome.result.files = layer_.finish(outcome.result.warnings);

@@ -21,7 +21,8 @@ struct JobSetup {
   Installation installation;
   JobEnvironment job;
   int cuda_major = 12;
-  std::optional<CudnnSource> cudnn;  // whom to ask about workspaces
+  std::optional<CudnnSource> cudnn;   // whom to ask about workspaces
+  std::vector<std::string> untested;  // model::RunResult has it
 };
 
 base::Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& progress);

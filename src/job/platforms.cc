@@ -48,15 +48,22 @@ void add_unknown_torch(const Interpreter& interpreter, const Platforms& known, s
   if (interpreter.torch.empty() || known.torch.empty()) return;
   const auto line = line_of(interpreter.torch);
   const auto newest = line_of(known.torch.front().version), oldest = line_of(known.torch.back().version);
-  if (line > newest) {
+  const auto of_line = std::ranges::find(known.torch, line, [](const auto& row) { return line_of(row.version); });
+  if (of_line != known.torch.end()) {
+    if (interpreter.torch.substr(0, interpreter.torch.find('+')) == of_line->version) return;
+    said.push_back(fmt::format("torch {} is not a release that vramfit was tested with: {} is", interpreter.torch,
+                               of_line->version));
+  } else if (line > newest) {
     said.push_back(
         fmt::format("torch {} is newer than those that this vramfit knows ({} to {}): what it needs of the driver, and "
-                    "what the hooks "
-                    "need of it, is untested",
+                    "what the hooks need of it, is untested",
                     interpreter.torch, say(oldest), say(newest)));
   } else if (line < oldest) {
     said.push_back(fmt::format("torch {} is older than those that this vramfit is tested with ({} to {})",
                                interpreter.torch, say(oldest), say(newest)));
+  } else {
+    said.push_back(fmt::format("torch {} is not a release that vramfit was tested with: older and newer ones are",
+                               interpreter.torch));
   }
 }
 
@@ -75,13 +82,15 @@ void add_unknown_python(const Interpreter& interpreter, const Platforms& known, 
   }
 }
 
+std::string say_cuda(int release) { return fmt::format("{}.{}", release / 1000, release % 1000 / 10); }
+
 }  // namespace
 
 Platforms parse_platforms(std::string_view text) {
   const auto file = nlohmann::json::parse(text);
   Platforms platforms;
   for (const auto& row : file.at("torch")) platforms.torch.push_back(read_release(row));
-  platforms.cuda_majors = file.at("cuda_majors").get<std::vector<int>>();
+  for (const auto& entry : file.at("cuda")) platforms.cuda_majors.push_back(entry.at("major"));
   std::ranges::sort(platforms.cuda_majors);
   for (const auto& [cuda, driver] : file.at("drivers").items()) {
     const auto [major, minor] = line_of(cuda);
@@ -135,10 +144,44 @@ base::Result<void> check_cuda(const Interpreter& interpreter, const Platforms& k
                                 std::ranges::find_if(known.torch, &TorchRelease::is_first_class)->version));
 }
 
+int cuda_major_of_wheel(int torch_major, int torch_minor, const Platforms& known) {
+  const std::pair line(torch_major, torch_minor);
+  const auto found = std::ranges::find_if(known.torch, [&](const auto& row) { return line_of(row.version) <= line; });
+  return line_of((found == known.torch.end() ? known.torch.back() : *found).cuda).first;
+}
+
+int count_cuda(const std::string& cuda, const Platforms& known) {
+  if (cuda.empty()) return count_cuda(std::ranges::find_if(known.torch, &TorchRelease::is_first_class)->cuda, known);
+  const auto [major, minor] = line_of(cuda);
+  return major * 1000 + minor * 10;
+}
+
+const std::pair<int, std::string>& find_driver(int cuda, const Platforms& known) {
+  const auto found = std::ranges::find_if(known.drivers, [&](const auto& driver) { return driver.first <= cuda; });
+  return found == known.drivers.end() ? known.drivers.back() : *found;
+}
+
+std::string describe_unknown_driver(const std::string& cuda, const Platforms& known) {
+  const int wanted = count_cuda(cuda, known);
+  const auto& [release, name] = find_driver(wanted, known);
+  if (release == wanted) return "";
+  const std::string what = wanted > known.drivers.front().first
+                               ? fmt::format("CUDA {} is newer than those whose driver this vramfit knows", cuda)
+                               : fmt::format("this vramfit does not know the driver of CUDA {}", cuda);
+  return fmt::format("{}: the job is told of driver {}, that of CUDA {}", what, name, say_cuda(release));
+}
+
 std::vector<std::string> describe_unknown(const Interpreter& interpreter, const Platforms& known) {
   std::vector<std::string> said;
   add_unknown_torch(interpreter, known, said);
   add_unknown_python(interpreter, known, said);
+  return said;
+}
+
+std::vector<std::string> describe_untested(const Interpreter& interpreter, const Platforms& known) {
+  std::vector<std::string> said = describe_unknown(interpreter, known);
+  if (std::string driver = describe_unknown_driver(interpreter.cuda, known); !driver.empty())
+    said.push_back(std::move(driver));
   return said;
 }
 

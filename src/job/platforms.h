@@ -44,8 +44,23 @@ std::vector<int> rank_pythons(const Platforms& known = platforms());
 // Refuses a torch whose CUDA has no stand-ins: it would not come to its end of being imported.
 base::Result<void> check_cuda(const Interpreter& interpreter, const Platforms& known = platforms());
 
-// What to say of an interpreter whose torch or Python is newer or older than all that are known; empty: nothing.
+// The CUDA major that PyPI's wheel of torch 2.12 is for; where the line is not known, that of the next older known one.
+int cuda_major_of_wheel(int torch_major, int torch_minor, const Platforms& known = platforms());
+
+// CUDA as the driver counts it: 13000 of "13.0". Of a job without any: that of the first release tested throughout.
+int count_cuda(const std::string& cuda, const Platforms& known = platforms());
+
+// The driver that a job for this CUDA is told of, with the CUDA that it came with: its own, or the next older one.
+const std::pair<int, std::string>& find_driver(int cuda, const Platforms& known = platforms());
+
+// Where that is another one's: which. Empty: it is its own.
+std::string describe_unknown_driver(const std::string& cuda, const Platforms& known = platforms());
+
+// What to say of an interpreter whose torch or Python is not among those that are known; empty: nothing.
 std::vector<std::string> describe_unknown(const Interpreter& interpreter, const Platforms& known = platforms());
+
+// The same of a job on virtual cards, which is told of a driver too. A real card has the one that it has.
+std::vector<std::string> describe_untested(const Interpreter& interpreter, const Platforms& known = platforms());
 
 }  // namespace vramfit::job
 

@@ -28,7 +28,49 @@ TEST(Platforms, every_known_release_can_be_run_and_nothing_is_said_of_it) {
     EXPECT_TRUE(check_cuda(interpreter)) << release.version;
     EXPECT_TRUE(describe_unknown(interpreter).empty()) << release.version;
   }
-  EXPECT_TRUE(describe_unknown(with("2.13.0+cu130", "13.0")).empty()) << "between two that are tested";
+}
+
+TEST(Platforms, a_torch_between_those_that_are_tested_is_said_to_be_untested) {
+  EXPECT_EQ(describe_unknown(with("2.7.1+cu126", "12.6")),
+            (std::vector<std::string>{
+                "torch 2.7.1+cu126 is not a release that vramfit was tested with: older and newer ones are"}));
+  EXPECT_EQ(describe_unknown(with("2.12.0+cu130", "13.0")),
+            (std::vector<std::string>{"torch 2.12.0+cu130 is not a release that vramfit was tested with: 2.12.1 is"}));
+}
+
+TEST(Platforms, a_job_is_told_of_the_driver_that_its_cuda_came_with) {
+  EXPECT_EQ(count_cuda("12.4"), 12040);
+  EXPECT_EQ(count_cuda(""), 13000) << "a job without torch";
+  EXPECT_EQ(find_driver(12090).second, "575.57.08");
+  EXPECT_EQ(find_driver(13000).second, "580.82.07");
+  EXPECT_EQ(find_driver(13020).second, "595.58.03");
+  EXPECT_EQ(find_driver(10020).second, "470.57.02") << "older than all";
+  for (const TorchRelease& release : platforms().torch)
+    EXPECT_EQ(describe_unknown_driver(release.cuda), "") << release.version;
+  EXPECT_EQ(describe_unknown_driver(""), "");
+}
+
+TEST(Platforms, wheels_of_other_lines_are_for_the_cuda_of_the_next_older_one) {
+  EXPECT_EQ(cuda_major_of_wheel(2, 4), 12) << "older than all";
+  EXPECT_EQ(cuda_major_of_wheel(2, 10), 12);
+  EXPECT_EQ(cuda_major_of_wheel(2, 11), 13);
+  EXPECT_EQ(cuda_major_of_wheel(2, 99), 13);
+}
+
+// As a made-up torch has it: the newest driver is taken for it, and that is said.
+TEST(Platforms, a_cuda_newer_than_all_drivers_is_told_apart) {
+  const Platforms known = parse_platforms(R"({"torch": [{"version": "2.12.1", "cuda": "13.0", "torchvision": "",
+      "triton": "", "sympy": "sympy", "python": [10, 14], "architectures": "sm_90", "tested": "throughout"}],
+      "cuda": [{"major": 13}], "drivers": {"13.1": "590.48.01", "13.0": "580.82.07"}})");
+  EXPECT_EQ(find_driver(count_cuda("13.9"), known).second, "590.48.01");
+  EXPECT_EQ(
+      describe_unknown_driver("13.9", known),
+      "CUDA 13.9 is newer than those whose driver this vramfit knows: the job is told of driver 590.48.01, that of "
+      "CUDA 13.1");
+  EXPECT_EQ(describe_unknown_driver("13.0", known), "");
+  EXPECT_EQ(describe_unknown_driver("12.7"),
+            "this vramfit does not know the driver of CUDA 12.7: the job is told of driver 560.35.05, that of CUDA "
+            "12.6");
 }
 
 // A made-up release: it is told apart, not treated as the last one that is known.
@@ -75,7 +117,7 @@ const Platforms kThreeReleases = parse_platforms(R"({"torch": [
     {"version": "2.18.0", "cuda": "14.0", "torchvision": "", "triton": "", "sympy": "sympy", "python": [16, 18],
      "architectures": "sm_90", "tested": "throughout"},
     {"version": "2.17.0", "cuda": "14.0", "torchvision": "", "triton": "", "sympy": "sympy", "python": [15, 17],
-     "architectures": "sm_80 sm_90", "tested": "throughout"}], "cuda_majors": [14], "drivers": {"14.0": "610.1"}})");
+     "architectures": "sm_80 sm_90", "tested": "throughout"}], "cuda": [{"major": 14}], "drivers": {"14.0": "610.1"}})");
 
 TEST(Platforms, the_pythons_of_cards_are_those_with_wheels_that_have_kernels_for_all) {
   EXPECT_EQ(find_pythons({}, kThreeReleases), (PythonRange{15, 19}));
@@ -97,9 +139,10 @@ TEST(Platforms, a_python_that_most_releases_know_is_looked_for_first) {
 TEST(Platforms, one_entry_makes_a_release_known) {
   const Platforms later = parse_platforms(R"({"torch": [{"version": "2.19.0", "cuda": "14.0", "torchvision": "0.33.0",
       "triton": "4.0.0", "sympy": "sympy", "python": [12, 16], "architectures": "sm_90", "tested": "throughout"}],
-      "cuda_majors": [14], "drivers": {"14.0": "610.1"}})");
+      "cuda": [{"major": 14}], "drivers": {"14.0": "610.1"}})");
   EXPECT_TRUE(check_cuda(with("2.19.0", "14.0"), later));
-  EXPECT_TRUE(describe_unknown(with("2.19.3", "14.0"), later).empty());
+  EXPECT_TRUE(describe_unknown(with("2.19.0", "14.0"), later).empty());
+  EXPECT_EQ(describe_unknown_driver("14.0", later), "");
   EXPECT_FALSE(check_cuda(with("2.12.1", "13.0"), later));
   EXPECT_ANY_THROW(parse_platforms("{}"));
 }

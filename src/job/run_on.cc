@@ -84,6 +84,7 @@ void add_words(const RunResult& from, RunResult& into) {
           [](const model::DataDependence& read) { return std::pair(read.what, read.line); });
   add_new(from.not_modelled, into.not_modelled, &model::Remark::text);
   add_new(from.assumed, into.assumed, &model::Remark::text);
+  add_new(from.untested, into.untested, std::identity());
   add_new(from.warnings, into.warnings, &model::Remark::text);
   add_new(from.losses, into.losses, [](const model::DataLoss& loss) { return std::pair(loss.kind, loss.detail); });
 }

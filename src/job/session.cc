@@ -121,18 +121,6 @@ int remove_stale_sessions() {
   return removed;
 }
 
-int driver_version_for(const std::string& cuda) {
-  int major = 0, minor = 0;
-  if (std::sscanf(cuda.c_str(), "%d.%d", &major, &minor) < 1) return 13000;
-  return major * 1000 + minor * 10;
-}
-
-std::string driver_name_for(int driver_version) {
-  const auto& drivers = platforms().drivers;
-  const auto found = std::ranges::find_if(drivers, [&](const auto& driver) { return driver.first <= driver_version; });
-  return found == drivers.end() ? drivers.back().second : found->second;
-}
-
 vf_card build_card(const model::EmulatedCard& emulated, int index) {
   const model::Card& from = emulated.card;
   const auto known = [](int figure, int usual) { return figure > 0 ? figure : usual; };
@@ -191,7 +179,7 @@ Result<void> Session::create_ledger(const SessionOptions& options, const std::st
   const bool is_wsl = options.address_order == model::AddressOrder::kWsl;
   ledger_->address_order = is_wsl ? VF_ADDRESSES_WSL : VF_ADDRESSES_LINUX;
   ledger_->nccl_channel_bytes = options.nccl_channels.count();
-  copy_name(ledger_->driver_name, sizeof ledger_->driver_name, driver_name_for(options.driver_version));
+  copy_name(ledger_->driver_name, sizeof ledger_->driver_name, find_driver(options.driver_version).second);
   init_lock(*ledger_);
   for (std::size_t i = 0; i < options.cards.size(); ++i) {
     ledger_->cards[i] = build_card(options.cards[i], static_cast<int>(i));

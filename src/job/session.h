@@ -59,10 +59,6 @@ int remove_stale_sessions();
 // Fills one card of the ledger; `index` makes its UUID and PCI-like identity differ from its twins'.
 vf_card build_card(const model::EmulatedCard& card, int index);
 
-// The driver a CUDA release came with: {"13.0" -> 13000}, and the version NVML reports for it.
-int driver_version_for(const std::string& cuda);
-std::string driver_name_for(int driver_version);
-
 }  // namespace vramfit::job
 
 #endif

@@ -103,15 +103,11 @@ TEST_F(SessionTest, living_sessions_are_not_taken_for_stale_ones) {
   EXPECT_TRUE(fs::exists(session->run_folder()));
 }
 
-TEST_F(SessionTest, drivers_match_the_cuda_a_torch_was_built_with) {
-  EXPECT_EQ(driver_version_for("12.4"), 12040);
-  EXPECT_EQ(driver_version_for("13.0"), 13000);
-  EXPECT_EQ(driver_version_for(""), 13000);
-  EXPECT_EQ(driver_name_for(12080), "570.124.06");
-  EXPECT_EQ(driver_name_for(12090), "575.57.08");
-  EXPECT_EQ(driver_name_for(14000), "580.82.07");
-  EXPECT_EQ(driver_name_for(10020), "470.57.02");
-  EXPECT_EQ(driver_name_for(13000), "580.82.07");
+TEST_F(SessionTest, the_ledger_names_the_driver_that_the_cuda_came_with) {
+  const auto session = Session::create({{toy_card()}, 12080, false});
+  ASSERT_TRUE(session);
+  EXPECT_EQ(session->ledger()->driver_version, 12080u);
+  EXPECT_STREQ(session->ledger()->driver_name, "570.124.06");
 }
 
 TEST_F(SessionTest, the_lock_is_robust_and_shared_between_processes) {

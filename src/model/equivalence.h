@@ -42,7 +42,8 @@ struct VerifyResult {
   std::string plan;  // its name
   std::string card;
   Equivalence equivalence;
-  bool refused = false;  // the plan does not apply to the job
+  bool refused = false;               // the plan does not apply to the job
+  std::vector<std::string> untested;  // of the runs: RunResult has it
   int runs = 0;
   double seconds = 0;
 };

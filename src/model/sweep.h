@@ -49,8 +49,9 @@ struct TrialResult {
   std::string reason;
   int exit_code = 0;
   double wall_seconds = 0;
-  std::optional<Peaks> peaks;  // of the fullest card
-  Bytes total;                 // that card's memory
+  std::optional<Peaks> peaks;         // of the fullest card
+  Bytes total;                        // that card's memory
+  std::vector<std::string> untested;  // RunResult has it
   bool fits() const { return verdict == "fits"; }
   friend bool operator==(const TrialResult&, const TrialResult&) = default;
 };

@@ -451,6 +451,8 @@ std::string fit_to_text(const FitResult& result, const TextOptions& options) {
   // Where a plan is the answer, what is not is for those who ask.
   const bool tells_all = options.verbose || result.plans.empty();
   add_demand(text, result, tells_all);
+  for (const std::string& sentence : result.as_is.untested)
+    text += "\n" + wrap("[!] " + sentence, kPageWidth, 4) + "\n";
   add_cause(text, result);
   add_plans(text, result, tells_all);
   add_consequences(text, result);

@@ -326,6 +326,7 @@ std::string run_to_text(const RunResult& result, const TextOptions& options) {
                 sentences_of(result.depends_on_data, options.verbose ? 1000 : 3));
   add_sentences(text, "[!] Not modelled", sentences_of(result.not_modelled));
   add_sentences(text, "Assumed", sentences_of(result.assumed));
+  add_sentences(text, "[!] Untested", result.untested);
   add_sentences(text, "[!] Warnings", sentences_of(result.warnings));
   add_sentences(text, "[!] Not seen in this run", model::sentences_of(result.losses));
   if (result.files) add_sentences(text, "Files and network", sentences_of(*result.files));

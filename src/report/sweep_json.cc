@@ -31,6 +31,7 @@ ordered_json trial_json(const model::SweepSpec& spec, const model::Trial& trial)
   json["reason"] = result.reason;
   json["exit_code"] = result.exit_code;
   json["wall_seconds"] = result.wall_seconds;
+  json["untested"] = result.untested;
   json["total_bytes"] = result.peaks ? ordered_json(result.total.count()) : ordered_json(nullptr);
   json["peak_allocated_bytes"] = result.peaks ? ordered_json(result.peaks->allocated.count()) : ordered_json(nullptr);
   json["peak_reserved_bytes"] = result.peaks ? ordered_json(result.peaks->reserved.count()) : ordered_json(nullptr);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "report/layout.h"
 #include "report/sweep_map.h"
@@ -106,12 +107,25 @@ std::string sweep_verdict_line(const SweepResult& result) {
   return line;
 }
 
+namespace {
+
+// Each once: the trials of a sweep mostly run on one torch.
+void add_untested(std::string& text, const SweepResult& result) {
+  std::set<std::string> sentences;
+  for (const Trial& trial : result.trials) sentences.insert(trial.result.untested.begin(), trial.result.untested.end());
+  if (!sentences.empty()) text += "\n";
+  for (const std::string& sentence : sentences) text += wrap("[!] " + sentence, kPageWidth, 4) + "\n";
+}
+
+}  // namespace
+
 std::string sweep_to_text(const SweepResult& result) {
   std::string text;
   for (const model::Largest& largest : result.largest) {
     text += wrap(largest_line(result.spec, largest), kPageWidth, 4) + "\n";
   }
   add_maps(text, result);
+  add_untested(text, result);
   text += fmt::format("\n{} trials, {:.1f} s; all of them lie in {}\n", result.trials.size(), result.seconds,
                       result.folder);
   text += wrap(sweep_verdict_line(result), kPageWidth, 4) + "\n";

@@ -34,6 +34,7 @@ std::string verify_to_text(const model::VerifyResult& result, const TextOptions&
                                        found.sameness == Sameness::kNotChecked ? "was " : "", found.text);
   std::string text = wrap(line, kPageWidth, 4) + "\n";
   add_paragraph(text, "What differs", found.differences);
+  add_paragraph(text, "[!] Untested", result.untested);
   add_paragraph(text, "What the plan says that it changes", found.effects);
   if (found.checked && found.steps > 0) {
     add_paragraph(
@@ -68,6 +69,7 @@ std::string verify_to_json(const model::VerifyResult& result, std::string_view v
   ordered_json json = {{"schema", kVerifySchema}, {"vramfit", version}, {"plan", result.plan}, {"card", result.card}};
   json["equivalence"] = equivalence_json(result.equivalence);
   json["refused"] = result.refused;
+  json["untested"] = result.untested;
   json["runs"] = result.runs;
   json["seconds"] = result.seconds;
   return base::json_file(json);

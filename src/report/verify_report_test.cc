@@ -42,7 +42,9 @@ TEST(VerifyText, lists_what_differs_and_what_the_plan_names_in_80_columns) {
   result.equivalence.differences = {"the learning rate in step 2 is 0.0833 instead of 0.0667",
                                     "gradients differ by 3 %"};
   result.equivalence.effects = {"dropout draws its masks for each micro-batch: other random numbers"};
+  result.untested = {"torch 2.99.0 is newer than those that are known"};
   const std::string text = verify_to_text(result, {});
+  EXPECT_NE(text.find("[!] Untested\n  - torch 2.99.0"), std::string::npos);
   EXPECT_NE(text.find("What differs\n  - the learning rate in step 2"), std::string::npos);
   EXPECT_NE(text.find("changes\n  - dropout draws"), std::string::npos);
   std::istringstream lines(text);

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from product import ROOT
 from pythons import find_python
 
 pytestmark = pytest.mark.slow
+
+CUDA_MAJORS = [entry["major"] for entry in json.loads((ROOT / "platforms.json").read_text())["cuda"]]
 
 
 def home_of_a_stranger(home: Path) -> dict[str, str]:
@@ -58,8 +62,7 @@ def test_all_parts_are_installed(environment: Path) -> None:
     (home,) = environment.glob("lib/python3*/site-packages/vramfit_home")
     for part in (
         "lib/libvramfit_recorder.so",
-        "lib/cu12/libvramfit_preload.so",
-        "lib/cu13/libvramfit_preload.so",
+        *(f"lib/cu{major}/libvramfit_preload.so" for major in CUDA_MAJORS),
         "share/vramfit/cards.toml",
         "python/vramfit/__init__.py",
         "python/vramfit/hook/sitecustomize.py",

@@ -23,12 +23,44 @@ def line(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def test_the_readme_names_the_releases_that_are_tested(root: Path, platforms: dict[str, Any]) -> None:
+def and_last(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+
+
+def in_words(lines: list[str]) -> str:
+    """Rising, and none of those between that are not among them: 2.8, 2.9 and 2.11 to 2.15."""
+    runs: list[list[str]] = []
+    for each in sorted(lines, key=lambda text: [int(part) for part in text.split(".")]):
+        first, minor = each.split(".")
+        if runs and runs[-1][-1] == f"{first}.{int(minor) - 1}":
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    return and_last([word for run in runs for word in ([f"{run[0]} to {run[-1]}"] if run[2:] else run)])
+
+
+def test_releases_that_are_left_out_are_not_in_the_words() -> None:
+    assert in_words(["2.9"]) == "2.9"
+    assert in_words(["2.15", "2.14", "2.13", "2.11", "2.9", "2.8"]) == "2.8, 2.9, 2.11 and 2.13 to 2.15"
+    assert in_words(["3.0", "2.15"]) == "2.15 and 3.0"
+
+
+def test_the_readme_names_the_releases_that_are_tested_and_no_others(root: Path, platforms: dict[str, Any]) -> None:
     readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
     releases = platforms["torch"]
     throughout = [f"{release['version']} (CUDA {release['cuda']})" for release in releases if is_throughout(release)]
-    assert f"torch {' and '.join(throughout)} are tested throughout" in readme
-    assert f"{line(releases[-1]['version'])} to {line(releases[0]['version'])} are tested to start and train" in readme
+    lines = in_words([line(release["version"]) for release in releases])
+    assert f"torch {' and '.join(throughout)} are tested throughout; {lines} are tested to start and train." in readme
+    majors = and_last([str(entry["major"]) for entry in platforms["cuda"]])
+    assert f"a torch for another CUDA than {majors} is refused on virtual cards." in readme
+    named = {line(version) for version in re.findall(r"\btorch (\d+\.\d+(?:\.\d+)?)", readme)}
+    assert named <= {line(release["version"]) for release in releases}
+
+
+def test_the_tables_of_symbols_say_which_releases_they_are_of(root: Path, platforms: dict[str, Any]) -> None:
+    text = " ".join((root / "abi" / "README.md").read_text(encoding="utf-8").split())
+    oldest, newest = platforms["torch"][-1]["version"], platforms["torch"][0]["version"]
+    assert f"what torch {oldest} to {newest}, torchvision and Triton import" in text
 
 
 def is_throughout(release: dict[str, Any]) -> bool:
@@ -77,4 +109,4 @@ def test_the_oracle_asks_the_cudnn_that_is_named(root: Path, platforms: dict[str
 
 def test_each_cuda_that_is_named_has_its_tables_of_symbols(root: Path, platforms: dict[str, Any]) -> None:
     majors = {int(path.name.split(".cu")[1].split(".")[0]) for path in (root / "abi" / "symbols").glob("*.cu*.txt")}
-    assert sorted(majors) == platforms["cuda_majors"]
+    assert sorted(majors) == [entry["major"] for entry in platforms["cuda"]]

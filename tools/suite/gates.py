@@ -7,6 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from cuda_entries import read_platforms
+
 from . import python_environments, tidy
 from .section import ROOT, Outcome, Section, run_check, tracked
 
@@ -42,11 +44,14 @@ def run_tool(name: str) -> Outcome:
 
 
 # A name that one of NVIDIA's libraries exports and our table lacks ends a program with "undefined symbol".
+# Packages are named as that of the headers is: with the major as a suffix, or without for the newest.
+CUDA = read_platforms(ROOT)["cuda"]
+MAJORS = {entry["major"]: entry["headers"].removeprefix("nvidia-cuda-runtime") for entry in CUDA}
 EXPORTING = [
-    f"nvidia-{name}"
+    f"nvidia-{library}{suffix}"
     for library in ("cublas", "cusparse", "cusolver", "cufft", "curand", "cuda-runtime", "cuda-cupti", "cuda-nvrtc")
-    for name in (library, f"{library}-cu12")
-] + [f"nvidia-{name}-cu{major}" for name in ("cudnn", "nccl", "cusparselt", "nvshmem") for major in (12, 13)]
+    for suffix in sorted(set(MAJORS.values()))
+] + [f"nvidia-{name}-cu{major}" for name in ("cudnn", "nccl", "cusparselt", "nvshmem") for major in MAJORS]
 
 
 def check_real_exports(tier: str) -> Outcome:

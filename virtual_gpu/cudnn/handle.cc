@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "cuda_facts.h"
 #include "virtual_gpu/cudnn/status.h"
 #include "virtual_gpu/ledger/ledger.h"
 #include "virtual_gpu/library/requirement.h"
@@ -12,9 +13,7 @@ namespace vramfit::cudnn {
 int64_t emulated_version() {
   static const int64_t version = [] {
     // A source build names no version: the newest that the PyPI wheels of this CUDA major ask for.
-    const library::Version newest =
-        VRAMFIT_CUDA_MAJOR == 12 ? library::Version{9, 10, 2, 21} : library::Version{9, 26, 0, 51};
-    const library::Version v = library::required_version("nvidia-cudnn").value_or(newest);
+    const library::Version v = library::required_version("nvidia-cudnn").value_or(cuda::kCudnn);
     return int64_t{v[0]} * 10000 + int64_t{v[1]} * 100 + v[2];
   }();
   return version;
@@ -27,7 +26,7 @@ namespace cudnn = vramfit::cudnn;
 namespace ledger = vramfit::ledger;
 
 VF_ABI size_t cudnnGetVersion() { return static_cast<size_t>(cudnn::emulated_version()); }
-VF_ABI size_t cudnnGetCudartVersion() { return VRAMFIT_CUDA_MAJOR * 1000; }
+VF_ABI size_t cudnnGetCudartVersion() { return vramfit::cuda::kMajor * 1000; }
 
 VF_ABI int cudnnGetProperty(int property, int* value) {
   if (value == nullptr) return cudnn::kNullPointer;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <unordered_map>
 
+#include "cuda_facts.h"
 #include "virtual_gpu/cudnn/workspace.h"
 #include "virtual_gpu/cudnn_oracle/client.h"
 #include "virtual_gpu/ledger/ledger.h"
@@ -72,8 +73,7 @@ class OracleProvider final : public WorkspaceProvider {
   explicit OracleProvider(std::unique_ptr<WorkspaceProvider> fallback)
       : fallback_(std::move(fallback)),
         client_(own_folder() / "../../bin/vramfit-cudnn-oracle", variable("VRAMFIT_CUDNN_LIBRARY"),
-                own_folder() / (VRAMFIT_CUDA_MAJOR == 12 ? "libcublasLt.so.12" : "libcublasLt.so.13"),
-                variable("VRAMFIT_CUDNN_CACHE")) {}
+                own_folder() / cuda::kCublasltSoname, variable("VRAMFIT_CUDNN_CACHE")) {}
 
   Offer offer(const Node& graph, int32_t heuristic_mode) override {
     const vf_card* card = ledger::card(ledger::current_card());

@@ -1,4 +1,5 @@
 // The library's version, whole and by parts.
+#include "cuda_facts.h"
 #include "virtual_gpu/library/abi.h"
 #include "virtual_gpu/library/property.h"
 
@@ -9,10 +10,7 @@ namespace {
 constexpr int kVersionKnown = 0;
 constexpr int kNoSuchProperty = 4;  // CUFFT_INVALID_VALUE
 
-library::Version emulated() {
-  return library::emulated_version(
-      "nvidia-cufft", VRAMFIT_CUDA_MAJOR == 12 ? library::Version{11, 3, 3, 83} : library::Version{12, 0, 0, 61});
-}
+library::Version emulated() { return library::emulated_version("nvidia-cufft", vramfit::cuda::kCufft); }
 
 }  // namespace
 

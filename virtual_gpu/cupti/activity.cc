@@ -2,6 +2,7 @@
 // activity records and gets none, because nothing runs. Enum values from cupti_result.h of CUDA 13.
 #include <cstring>
 
+#include "cuda_facts.h"
 #include "virtual_gpu/library/abi.h"
 
 namespace vramfit::cupti {
@@ -18,7 +19,7 @@ namespace cupti = vramfit::cupti;
 
 VF_ABI int cuptiGetVersion(uint32_t* version) {
   if (version == nullptr) return cupti::kInvalidParameter;
-  *version = VRAMFIT_CUDA_MAJOR == 12 ? 22 : 130000;  // CUPTI_API_VERSION of CUDA 12.4 and 13.0
+  *version = vramfit::cuda::kCuptiApi;
   return cupti::kSuccess;
 }
 

@@ -1,4 +1,5 @@
 // The library's version, whole and by parts.
+#include "cuda_facts.h"
 #include "virtual_gpu/library/abi.h"
 #include "virtual_gpu/library/property.h"
 
@@ -9,10 +10,7 @@ namespace {
 constexpr int kVersionKnown = 0;
 constexpr int kNoSuchProperty = 104;  // CURAND_STATUS_OUT_OF_RANGE
 
-library::Version emulated() {
-  return library::emulated_version(
-      "nvidia-curand", VRAMFIT_CUDA_MAJOR == 12 ? library::Version{10, 3, 9, 90} : library::Version{10, 4, 0, 35});
-}
+library::Version emulated() { return library::emulated_version("nvidia-curand", vramfit::cuda::kCurand); }
 
 }  // namespace
 

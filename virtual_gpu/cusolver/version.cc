@@ -1,4 +1,5 @@
 // The library's version, whole and by parts.
+#include "cuda_facts.h"
 #include "virtual_gpu/cusolver/handle.h"
 #include "virtual_gpu/library/property.h"
 
@@ -6,10 +7,7 @@ namespace library = vramfit::library;
 
 namespace {
 
-library::Version emulated() {
-  return library::emulated_version(
-      "nvidia-cusolver", VRAMFIT_CUDA_MAJOR == 12 ? library::Version{11, 7, 3, 90} : library::Version{12, 0, 4, 66});
-}
+library::Version emulated() { return library::emulated_version("nvidia-cusolver", vramfit::cuda::kCusolver); }
 
 int number_of(const library::Version& version) { return version[0] * 1000 + version[1] * 100 + version[2]; }
 

@@ -1,4 +1,5 @@
 // The library's version, whole and by parts.
+#include "cuda_facts.h"
 #include "virtual_gpu/cusparse/descriptor.h"
 #include "virtual_gpu/library/property.h"
 
@@ -6,10 +7,7 @@ namespace library = vramfit::library;
 
 namespace {
 
-library::Version emulated() {
-  return library::emulated_version(
-      "nvidia-cusparse", VRAMFIT_CUDA_MAJOR == 12 ? library::Version{12, 5, 8, 93} : library::Version{12, 6, 3, 3});
-}
+library::Version emulated() { return library::emulated_version("nvidia-cusparse", vramfit::cuda::kCusparse); }
 
 int number_of(const library::Version& version) { return version[0] * 1000 + version[1] * 100 + version[2]; }
 

@@ -1,4 +1,5 @@
 // The library's version, whole and by parts.
+#include "cuda_facts.h"
 #include "virtual_gpu/library/abi.h"
 #include "virtual_gpu/library/property.h"
 
@@ -8,10 +9,7 @@ namespace {
 
 enum Status : int { kSuccess = 0, kNotInitialized = 1, kInvalidValue = 3 };
 
-library::Version emulated() {
-  return library::emulated_version(
-      "nvidia-cusparselt", VRAMFIT_CUDA_MAJOR == 12 ? library::Version{0, 7, 1, 0} : library::Version{0, 8, 1, 0});
-}
+library::Version emulated() { return library::emulated_version("nvidia-cusparselt", vramfit::cuda::kCusparselt); }
 
 int number_of(const library::Version& version) { return version[0] * 1000 + version[1] * 100 + version[2]; }
 

@@ -14,6 +14,9 @@ inline Version emulated_version(std::string_view package, const Version& otherwi
   return required_version(package).value_or(otherwise);
 }
 
+// A CUDA release as its own functions count them: 12.8 is 12080.
+constexpr int release_number(const Version& release) { return release[0] * 1000 + release[1] * 10; }
+
 // One part of a version. False, and nothing written: no such part.
 inline bool tell_property(const Version& version, int property, int* value) {
   if (value == nullptr || property < kMajorVersion || property > kPatchLevel) return false;

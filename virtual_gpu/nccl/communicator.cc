@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 
+#include "cuda_facts.h"
 #include "virtual_gpu/nccl/exchange.h"
 
 namespace vramfit::nccl {
@@ -87,8 +88,8 @@ namespace nccl = vramfit::nccl;
 namespace ledger = vramfit::ledger;
 
 VF_ABI int ncclGetVersion(int* version) {
-  // NCCL of the wheels: 2.21.5 beside torch 2.6 (CUDA 12), 2.29.7 beside torch 2.12 (CUDA 13).
-  answer(version, VRAMFIT_CUDA_MAJOR == 12 ? 22105 : 22907);
+  constexpr auto& kVersion = vramfit::cuda::kNccl;  // 2.21.5 is 22105
+  answer(version, kVersion[0] * 10000 + kVersion[1] * 100 + kVersion[2]);
   return version == nullptr ? nccl::kInvalidArgument : nccl::kSuccess;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "cuda_facts.h"
 #include "virtual_gpu/library/abi.h"
 
 namespace vramfit::nvrtc {
@@ -57,8 +58,8 @@ namespace nvrtc = vramfit::nvrtc;
 
 VF_ABI int nvrtcVersion(int* major, int* minor) {
   if (major == nullptr || minor == nullptr) return nvrtc::kInvalidInput;
-  *major = VRAMFIT_CUDA_MAJOR;
-  *minor = VRAMFIT_CUDA_MAJOR == 12 ? 4 : 0;
+  *major = vramfit::cuda::kNvrtc[0];
+  *minor = vramfit::cuda::kNvrtc[1];
   return nvrtc::kSuccess;
 }
 

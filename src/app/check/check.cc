@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "app/check/compared_run.h"
@@ -39,6 +41,7 @@ void describe(const CheckRequest& request, const ComparedRun& compared, CheckRes
                     request.recorded.device, compared.partner->device, request.recorded.device));
   }
   if (const std::string why = why_it_stopped(run); !why.empty()) result.notes.push_back(why);
+  std::ranges::copy(run.untested, std::back_inserter(result.notes));
 }
 
 // What is left of a damaged recording proves nothing, however well it agrees; and that is the first thing to know.
