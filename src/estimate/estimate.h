@@ -57,13 +57,13 @@ enum class Verdict { kProbablyFits, kTooNear, kProbablyRunsOut };
 
 struct Estimate {
   std::int64_t parameters = 0, trained = 0;
-  std::string moment;       // when it is fullest: "at the loss"
-  std::vector<Part> parts;  // of that moment
-  Bytes tensors;            // their sum
-  Bytes reserved;           // with what PyTorch's allocator keeps beside it
-  Bytes outside;            // context and libraries
-  Bytes convolutions;       // what their workspaces may take besides: unknown without a run, in `high` alone
-  Bytes peak, low, high;    // on the device, and the range that held the runs it was checked on
+  std::string fullest_stage;  // when it is fullest: "at the loss"
+  std::vector<Part> parts;    // of that moment
+  Bytes tensors;              // their sum
+  Bytes reserved;             // with what PyTorch's allocator keeps beside it
+  Bytes outside;              // context and libraries
+  Bytes convolutions;         // what their workspaces may take besides: unknown without a run, in `high` alone
+  Bytes peak, low, high;      // on the device, and the range that held the runs it was checked on
   Verdict verdict = Verdict::kTooNear;
   std::optional<std::int64_t> largest_batch;  // that probably fits; none: not even one
   friend bool operator==(const Estimate&, const Estimate&) = default;

@@ -166,7 +166,7 @@ void apply_notes_of_process(const Notes& notes, Told& into) {
 }
 
 // What the reader of the recordings could not use.
-void add_odd_input(const Recording& recording, Told& into) {
+void add_unread_input(const Recording& recording, Told& into) {
   for (const auto& [name, unread] : recording.unread) {
     if (const auto* loss = model::find_loss(name)) add_loss(into, loss->kind, unread.first, unread.count);
   }
@@ -185,7 +185,7 @@ Told read_told(std::span<const Recording> recordings) {
       add_loss(into, LossKind::kProcessWithoutHooks, "");
     }
   }
-  for (const Recording& recording : recordings) add_odd_input(recording, into);
+  for (const Recording& recording : recordings) add_unread_input(recording, into);
   return into;
 }
 

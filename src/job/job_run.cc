@@ -40,8 +40,8 @@ devices::OverheadOptions overhead_options(const RunRequest& request, const JobSe
   options.eager_loading = loading != setup.job.environment.end() && loading->second == "EAGER";
   options.context = request.context;
   if (request.measured_overhead) {
-    options.held = request.measured_overhead->bytes;
-    options.held_source = request.measured_overhead->source;
+    options.measured = request.measured_overhead->bytes;
+    options.measured_source = request.measured_overhead->source;
   }
   options.occupied = request.occupied;
   return options;

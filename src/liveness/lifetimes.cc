@@ -153,7 +153,7 @@ class HistoryBuilder {
     if (const auto before = of.blocks.find(record.address); before != of.blocks.end()) {
       history_.blocks[before->second].died = now_;
       history_.blocks[before->second].freed = true;
-      ++history_.odd_events;
+      ++history_.inconsistent_events;
     }
     of.blocks[record.address] = history_.blocks.size();
     Block block{record.address, Bytes(record.size), now_, kNever, process, record.phase, record.stage};
@@ -187,7 +187,7 @@ class HistoryBuilder {
   bool end_life(const vf_record& record, Process& of) {
     const auto living = of.blocks.find(record.address);
     if (living == of.blocks.end()) {
-      ++history_.odd_events;
+      ++history_.inconsistent_events;
       return false;
     }
     history_.blocks[living->second].died = now_;
@@ -200,7 +200,7 @@ class HistoryBuilder {
   void end_segment(const vf_record& record, Process& of) {
     const auto living = of.segments.find(record.address);
     if (living == of.segments.end()) {
-      ++history_.odd_events;
+      ++history_.inconsistent_events;
       return;
     }
     history_.segments[living->second].died = now_;

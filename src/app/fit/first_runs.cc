@@ -153,9 +153,9 @@ Result<std::optional<model::Job>> run_free(FitContext& fit) {
     job.oom =
         model::OomFacts{fit.result.as_is.oom->phase, fit.result.as_is.oom->tried, peaks.allocated, peaks.reserved};
     // What was idle when memory ran out, which the peaks, of other moments, do not tell.
-    if (const auto& moment = fit.result.as_is.evidence.oom) {
-      job.oom->allocated = moment->allocated;
-      job.oom->reserved = moment->reserved;
+    if (const auto& oom = fit.result.as_is.evidence.oom) {
+      job.oom->allocated = oom->allocated;
+      job.oom->reserved = oom->reserved;
     }
   }
   fit.result.free_run = std::move(outcome->result);

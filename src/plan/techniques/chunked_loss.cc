@@ -51,10 +51,10 @@ class ChunkedLoss final : public Technique {
     const auto measured = takes_layer(change) ? job.measured.end() : job.measured.find(std::string(id()));
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (!holds_graph(moment)) continue;
-      const model::StagePeak* before = find_same_moment(job.stage_peaks, moment);
+      const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
       if (before == nullptr) continue;
       const model::StagePeak* after =
-          measured == job.measured.end() ? nullptr : find_same_moment(measured->second, moment);
+          measured == job.measured.end() ? nullptr : find_same_stage(measured->second, moment);
       const model::Holdings with =
           after != nullptr ? after->holdings : assume(*job.wide_loss, change, before->holdings);
       model::Holdings& held = moment.holdings;

@@ -83,8 +83,8 @@ class SmallerModel final : public Technique {
       guess(job, change, forecast);
     } else {
       for (model::StagePeak& moment : forecast.stage_peaks) {
-        const model::StagePeak* before = find_same_moment(job.stage_peaks, moment);
-        const model::StagePeak* after = find_same_moment(measured->second, moment);
+        const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
+        const model::StagePeak* after = find_same_stage(measured->second, moment);
         if (before != nullptr && after != nullptr) scale_to(after->holdings, before->holdings, moment.holdings);
       }
       forecast.parameter_share *= share_of(most_gradients(measured->second), most_gradients(job.stage_peaks));

@@ -48,7 +48,7 @@ inline model::RunResult fitting_run() {
   result.depends_on_data = {{"a size (nonzero)", "train.py:90 in loss", 2}};
   result.not_modelled = {{"cusolverDnXgeev_bufferSize", 3}};
   result.assumed = {{"CUDA context on NVIDIA GeForce RTX 3060: 150 MiB ± 40 MiB a process (estimate)", 1}};
-  result.warnings = {{"something odd", 1}};
+  result.warnings = {{"something strange", 1}};
   result.losses = {{model::LossKind::kHookFailed, 1, "phases.root (KeyError 'x')"}};
   result.files = model::FilesResult{.is_private = true,
                                     .mechanism = "overlay",
