@@ -1,4 +1,4 @@
-// What messages tell of context and libraries: P in use - A allocated - R reserved but unallocated, to 10 MiB.
+// Memory of context and libraries, from messages: in use - allocated - reserved but unallocated, to 10 MiB.
 #ifndef VRAMFIT_DOCTOR_OUTSIDE_PYTORCH_H
 #define VRAMFIT_DOCTOR_OUTSIDE_PYTORCH_H
 

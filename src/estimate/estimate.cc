@@ -30,8 +30,8 @@ Bytes bytes(double count) {
   return Bytes(static_cast<std::int64_t>(std::clamp(count, 0.0, kMost)));
 }
 
-// Of one weight, as it is kept. Four and eight bits come with scales of their own: Dettmers et al. 2023, QLoRA: 0.127
-// bits a weight with double quantization.
+// The bytes of one weight, as it is kept. Four and eight bits come with scales of their own: Dettmers et al. 2023,
+// QLoRA: 0.127 bits a weight with double quantization.
 double weight_bytes(Numbers numbers) {
   switch (numbers) {
     case Numbers::kFp32:
@@ -249,7 +249,7 @@ Result<Estimate> estimate_one(const model::Network& network, const Wishes& wishe
   return answer;
 }
 
-// By doubling and halving: memory never falls as the batch grows.
+// Doubles, then halves: memory never falls as the batch grows.
 std::optional<std::int64_t> find_largest_batch(const model::Network& network, Wishes wishes, const model::Card& card) {
   constexpr std::int64_t kMostBatch = std::int64_t{1} << 20;
   const auto fits = [&](std::int64_t batch) {

@@ -1,4 +1,4 @@
-// How much memory a network takes, from its shape alone: an estimate in no time, where a run is the proof.
+// Estimates from its shape alone how much memory a network takes, in no time; a run is the proof.
 //
 // What is summed up, of a training step with AdamW under autocast (Rajbhandari et al. 2020, ZeRO, section 3.1):
 //

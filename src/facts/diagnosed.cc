@@ -44,7 +44,7 @@ class Blocks {
   int process_;
 };
 
-// With the lines that the recording knows.
+// Adds the lines that the recording knows.
 std::vector<TensorGroup> with_lines(std::vector<TensorGroup> tensors, std::int64_t at_ns, const Blocks& blocks) {
   for (TensorGroup& held : tensors) {
     if (std::string line = blocks.find(held.address, at_ns).line; !line.empty()) held.line = std::move(line);

@@ -80,7 +80,7 @@ void apply_process(const notes::Process& process, Told& into) {
   }
 }
 
-// Of several processes' errors the first counts, but a launcher's only when no rank of it said more.
+// The first error of several processes counts, but a launcher's only when no rank of it said more.
 void apply_error(const notes::Error& error, Told& into) {
   into.failed_after_read |= error.after_read;
   if (!into.error || std::ranges::find(kLaunchersErrors, into.error->type) != kLaunchersErrors.end()) {

@@ -59,7 +59,7 @@ EventIndex event_to_explain(const CardHistory& history, bool out_of_memory) {
   return find_peak_event(history);
 }
 
-// Of all cards, the one that ran out, or else the one with the least room run.
+// The card that ran out, or else the one with the least room.
 int fullest_card(const RunResult& result, const facts::RunFacts& facts, bool out_of_memory) {
   int fullest = 0;
   std::optional<Bytes> least;

@@ -123,7 +123,7 @@ Result<void> check_script(const std::vector<std::string>& command) {
                     "save it to a file first");
 }
 
-// Of all processes. One that can't be read, because its process was killed over it, is left out.
+// Reads those of all processes. One that can't be read, because its process was killed over it, is left out.
 std::vector<RunSnapshot> read_snapshots(const std::filesystem::path& folder, const facts::Told& told) {
   std::vector<RunSnapshot> snapshots;
   for (const facts::ToldSnapshot& kept : told.snapshots) {

@@ -167,8 +167,8 @@ class HistoryBuilder {
     history_.blocks.push_back(block);
   }
 
-  // By the function that did it (virtual_gpu/cublas, cublaslt). Batched products are mostly those within attention,
-  // whose results are large for the work that they take.
+  // Told by the function that did it (virtual_gpu/cublas, cublaslt). Batched products are mostly those within
+  // attention, whose results are large for the work that they take.
   bool is_of_weights(const vf_record& record, int process) const {
     if (record.kind == VF_RECORD_CONVOLUTION) return true;
     const std::string_view function = recordings_[static_cast<std::size_t>(process)].text(record.text);

@@ -21,7 +21,7 @@ bool is_measured_by(std::string_view key, std::string_view technique);
 // 1 where there was nothing.
 double share_of(base::Bytes with, base::Bytes without);
 
-// To what a step of a change's own run asks of the card, of what it asked without.
+// Scales work by what a step of a change's own run asks of the card, against what it asked without.
 void scale_work_to(const model::StepWork& with, const model::StepWork& without, model::StepWork& work);
 
 }  // namespace vramfit::plan

@@ -12,7 +12,7 @@ namespace {
 
 // Logits that are less than this share of the card are not what it lacks.
 constexpr double kWorthChunks = 0.02;
-// Of what the loss holds beside the logits and their gradient, without a run that shows it: log-softmax, and its
+// How many copies the loss holds beside the logits and their gradient, if no run showed it: log-softmax and its
 // gradient.
 constexpr double kCopiesSaved = 2;
 constexpr double kCopiesSavedWithLayer = 3;  // the logits too; their gradient comes when log-softmax has gone

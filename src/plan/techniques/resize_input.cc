@@ -63,7 +63,7 @@ class ResizeInput final : public Technique {
     worsen(forecast, Effect::kInput, fmt::format("inputs at {:.0f} % of their size: accuracy changes", scale * 100));
   }
 
-  // At half of each side, or of the length: what other scales leave lies between.
+  // Measured at half of each side, or of the length: other scales lie between that and the whole.
   std::optional<model::Change> find_measurable(const model::Job&, const Target&) const override {
     return model::Change{"resize_input", {{"scale", kMeasuredScale}}};
   }

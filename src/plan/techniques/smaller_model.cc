@@ -14,7 +14,7 @@ namespace {
 constexpr double kGuessedShare = 0.7;
 constexpr double kGuessedUncertainty = 0.4;
 
-// Of each owner, what a run with the smaller network held of what the script's own did.
+// Scales each owner by what a run with the smaller network held of what the script's own did.
 void scale_to(const model::Holdings& with, const model::Holdings& without, model::Holdings& held) {
   for (auto field : {&model::Holdings::weights, &model::Holdings::buffers, &model::Holdings::optimizer,
                      &model::Holdings::inputs, &model::Holdings::activations, &model::Holdings::workspaces,
