@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import dataclasses
 import os
 import resource
 import subprocess
@@ -35,8 +36,20 @@ sys.exit(code)
 """
 
 
-def build(tree: Path, preset: str, jobs: int, targets: list[str]) -> tuple[float, float]:
-    """(seconds of the processor, of the clock)."""
+@dataclasses.dataclass
+class Cost:
+    """Seconds: of the processor in programs and in the system, and of the clock."""
+
+    user: float
+    system: float
+    clock: float
+
+    @property
+    def processor(self) -> float:
+        return self.user + self.system
+
+
+def build(tree: Path, preset: str, jobs: int, targets: list[str]) -> Cost:
     environment = os.environ | {"CCACHE_DISABLE": "1"}
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     subprocess.run(
@@ -44,7 +57,16 @@ def build(tree: Path, preset: str, jobs: int, targets: list[str]) -> tuple[float
         cwd=tree, env=environment, check=True, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, time.monotonic() - began
+    clock = time.monotonic() - began
+    return Cost(after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, clock)
+
+
+def row_of(commit: str, jobs: int, whole: Cost, change: Cost, link: Cost) -> str:
+    """The table's row in docs/build.md."""
+    return (
+        f"| {commit} | {whole.user:.0f} s user, {whole.system:.0f} s system | {whole.clock:.0f} s on {jobs} cores "
+        f"| {change.clock + link.clock:.1f} s |"
+    )
 
 
 def read_log(log: Path, tree: Path) -> list[tuple[float, str]]:
@@ -64,7 +86,7 @@ def folder_of(source: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--preset", default="release")
     parser.add_argument("--most", type=int, default=12, help="folders and files to show")
     parser.add_argument("--commit", default="HEAD")
@@ -82,8 +104,10 @@ def main() -> int:
         subprocess.run(
             ["cmake", "--preset", options.preset, *launcher, *off], cwd=tree, check=True, stdout=subprocess.DEVNULL
         )
-        whole, elapsed = build(tree, options.preset, options.jobs, [])
-        print(f"whole build   {whole:7.0f} s of the processor, {elapsed:.0f} s on {options.jobs} cores")
+        named = ["git", "rev-parse", "--short", "HEAD"]
+        commit = subprocess.run(named, cwd=tree, check=True, capture_output=True, text=True).stdout.strip()
+        whole = build(tree, options.preset, options.jobs, [])
+        print(f"whole build   {whole.processor:7.0f} s of the processor, {whole.clock:.0f} s on {options.jobs} cores")
         rows = read_log(log, tree)
         folders: collections.Counter[str] = collections.Counter()
         for seconds, source in rows:
@@ -99,12 +123,13 @@ def main() -> int:
         build(tree, "dev", options.jobs, [target])
         with Path(tree, CHANGED).open("a", encoding="utf-8") as changed:
             changed.write("// changed\n")
-        compiled, compiling = build(tree, "dev", options.jobs, [target])
+        change = build(tree, "dev", options.jobs, [target])
         program = tree / "build" / options.preset / "stage" / "bin" / "vramfit"
         program.unlink()
-        linked, linking = build(tree, options.preset, options.jobs, ["vramfit"])
-        print(f"one file      {compiled:7.1f} s of the processor, {compiling:.1f} s: {CHANGED}")
-        print(f"linking       {linked:7.1f} s of the processor, {linking:.1f} s")
+        link = build(tree, options.preset, options.jobs, ["vramfit"])
+        print(f"one file      {change.processor:7.1f} s of the processor, {change.clock:.1f} s: {CHANGED}")
+        print(f"linking       {link.processor:7.1f} s of the processor, {link.clock:.1f} s")
+        print(row_of(commit, options.jobs, whole, change, link))
     return 0
 
 

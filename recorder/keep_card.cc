@@ -20,7 +20,7 @@ namespace {
 constexpr char kPreload[] = "LD_PRELOAD=", kLibraries[] = "LD_LIBRARY_PATH=", kOwn[] = "VRAMFIT_";
 constexpr char kLedger[] = "VRAMFIT_LEDGER=";
 
-// As this program began: one that empties its environment has them still.
+// The variables as this program began with them: it may empty its environment later.
 char* kept[64];
 const char *preload = nullptr, *libraries = nullptr;
 

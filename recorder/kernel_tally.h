@@ -46,7 +46,7 @@ class KernelTally {
   void after_fork(bool in_child);
 
  private:
-  // By the logarithm of a launch's bytes, so that a record's launches are alike to a factor of two.
+  // Launches are grouped by the logarithm of their bytes, so that those of a record are alike to a factor of two.
   struct Size {
     int64_t launches = 0, bytes = 0;
   };

@@ -118,7 +118,7 @@ int move_folder(int from_folder, const char* from, int to_folder, const char* to
   return unlinkat(from_folder, from, AT_REMOVEDIR);
 }
 
-// As rename(2) of a folder. Not in one step: somebody who looks meanwhile sees both halves.
+// Does what rename(2) does to a folder, but not in one step: somebody who looks meanwhile sees both halves.
 int move_as_rename(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   struct stat there {};
   if (fstatat(to_folder, to, &there, AT_SYMLINK_NOFOLLOW) == 0) {

@@ -11,10 +11,10 @@ namespace vramfit::recorder {
 
 namespace {
 
-// Of cpython/pystate.h: the events of a trace function.
+// The events of a trace function (cpython/pystate.h).
 constexpr int kCall = 0, kException = 1, kLine = 2, kInstruction = 7;
 
-// Of python/vramfit/steer/coverage/within_lines.py.
+// The marks of python/vramfit/steer/coverage/within_lines.py.
 constexpr char kWanted = 1, kReached = 2, kGivenUp = static_cast<char>(255);
 constexpr int kMostInstructions = 40'000'000;  // of one code object: about a second
 
@@ -84,7 +84,7 @@ struct Code {
   int instructions_left = kMostInstructions;
 };
 
-// By address, which stays its own: the reference to each code object is kept. All under the GIL.
+// Code objects by address. A reference keeps each alive, so no address is used twice. All under the GIL.
 std::unordered_map<void*, Code>& codes() {
   static auto* known = new std::unordered_map<void*, Code>();  // outlives the process's last line
   return *known;

@@ -28,7 +28,7 @@ bool find(Function& function, const char* name) {
   return function != nullptr;
 }
 
-// Of this process' Python: "3.11.7 (main, ...)".
+// Finds the layout of this process' Python, by its version "3.11.7 (main, ...)".
 std::optional<PythonLayout> find_layout(std::string_view version) {
   if (!version.starts_with("3.")) return std::nullopt;
   if (version.find("free-threading") != std::string_view::npos) return std::nullopt;

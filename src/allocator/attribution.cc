@@ -6,7 +6,7 @@
 namespace vramfit::allocator {
 namespace {
 
-// Of a free block of an expandable segment, the whole pages within; of any other nothing, unless it is the segment.
+// What a free block gives back: the whole pages in it if its segment is expandable, else all or nothing.
 std::uint64_t returnable_of(const StateSegment& segment, const StateBlock& block, const Settings& settings) {
   if (!segment.pool.is_default()) return 0;
   if (!segment.is_expandable) return block.size == segment.total ? block.size : 0;

@@ -136,7 +136,7 @@ inline FreeList::Cursor FreeList::from_class(std::uint32_t size_class) const {
   return {bins_[found].first, found, 0, 0};
 }
 
-// Of the first entry that is not below.
+// The place of the first entry that is not below.
 inline std::uint32_t FreeList::place_in(const Chunk& chunk, std::uint64_t size, std::uint64_t order) {
   std::uint32_t place = 0;
   if (chunk.count <= 8) {

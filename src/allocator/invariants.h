@@ -1,4 +1,4 @@
-// What must hold after every step of the simulator. Slow and obvious on purpose; for tests and fuzzers.
+// Checks the rules that hold after every step of the simulator. Slow and obvious on purpose; for tests and fuzzers.
 #ifndef VRAMFIT_ALLOCATOR_INVARIANTS_H
 #define VRAMFIT_ALLOCATOR_INVARIANTS_H
 

@@ -32,7 +32,7 @@ struct Before {
   std::vector<ReplaySlot> slots;       // of what lived
   std::int64_t unmatched_entries = 0;  // that don't fit what comes after them
 };
-// With `from`, only the entries from that one on are undone: what lay there just before it.
+// With `from`, only the entries from that one on are undone, which gives the state just before it.
 Before state_before(const model::Snapshot& snapshot, int device, const Settings& own, std::size_t from = 0);
 
 }  // namespace vramfit::allocator

@@ -21,7 +21,7 @@ struct ReplayOptions {
   Rules rules;
   Settings settings;
   std::optional<std::uint64_t> capacity;  // what PyTorch may reserve; nothing: without end
-  // As it was recorded: the driver's addresses, the segments that were there, cache given back where it was. Otherwise
+  // Replays as recorded: the driver's addresses, the segments that were there, cache given back where it was. Otherwise
   // what was there is allocated first, in order of address.
   bool is_exact = false;
   bool keeps_worst_state = false;  // and how memory lay at the OOM, or when the most was reserved

@@ -24,8 +24,8 @@ struct SearchLimits {
   std::uint64_t calls = 400'000'000;  // in all replays together: some twenty seconds
 };
 
-// Those that fit first, the one that needs least before the others, of equals the one with fewer driver calls.
-// `tell` is called before each trial with its number and how many there are.
+// Settings that fit come first; less memory goes before more, then fewer driver calls before more. `tell` is called
+// before each trial with its number and how many there are.
 std::vector<Trial> search_settings(const ReplayProgram& program, const ReplayOptions& options,
                                    const std::vector<Settings>& grid, const SearchLimits& limits,
                                    const std::function<void(std::size_t, std::size_t)>& tell);

@@ -187,7 +187,7 @@ void Simulator::collect_garbage() {
   if (total_reserved_ <= threshold) return;
   const std::uint64_t target = total_reserved_ - threshold;
   const Pool& pool = pools_[kLargePool];
-  // As PyTorch does: an age is cut to 32 bits, its sum is not signed.
+  // PyTorch does the same: an age is cut to 32 bits, and the sum is unsigned.
   const auto age = [&](BlockId id) {
     return static_cast<std::uint64_t>(static_cast<int>(pool.searches - blocks_[id].age_base));
   };

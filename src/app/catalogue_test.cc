@@ -56,8 +56,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Typed{"A6000", "rtx-a6000"}, Typed{"RTX 6000 Ada Generation", "rtx-6000-ada"},
                     Typed{"RTX 6000 Ada", "rtx-6000-ada"}, Typed{"RTX PRO 6000", "rtx-pro-6000", kSaid},
                     Typed{"RTX 4060 Laptop GPU", "rtx4060-laptop"}, Typed{"rtx4060 mobile", "rtx4060-laptop"},
-                    Typed{"TITAN RTX", "titanrtx"}, Typed{"Titan Xp", "titanxp"},
-                    Typed{"GTX 1060", "gtx1060-6gb", kSaid}, Typed{"P100", "p100"}, Typed{"RTX 3080 10GB", "rtx3080"}));
+                    Typed{"GeForce RTX 2080 SUPER", "rtx2080super"}, Typed{"RTX 4090D", "rtx4090d"},
+                    Typed{"RTX 4090 D", "rtx4090d"}, Typed{"GTX 970", "gtx970"}, Typed{"980 Ti", "gtx980ti"},
+                    Typed{"GTX TITAN X", "gtxtitanx"}, Typed{"Tesla M60", "m60"}, Typed{"TITAN RTX", "titanrtx"},
+                    Typed{"Titan Xp", "titanxp"}, Typed{"GTX 1060", "gtx1060-6gb", kSaid}, Typed{"P100", "p100"},
+                    Typed{"RTX 3080 10GB", "rtx3080"}));
 
 INSTANTIATE_TEST_SUITE_P(
     said, TypedNames,

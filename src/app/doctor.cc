@@ -47,7 +47,7 @@ Result<void> read_report(const std::filesystem::path& path, doctor::Case& into) 
     evidence.error().where = path.string();
     return std::unexpected(evidence.error());
   }
-  into.moment = std::move(*evidence);
+  into.oom_report = std::move(*evidence);
   return {};
 }
 

@@ -27,7 +27,7 @@ base::Result<model::Diagnosis> diagnose(const DoctorRequest& request, job::Runne
 
 // Every cause that is known, in the order of its code; what each decides and cures.
 std::vector<model::CausePage> cause_pages();
-// By code or label; the error lists what there is.
+// Finds a cause by its code or label; the error lists what there is.
 base::Result<model::CausePage> find_cause_page(const std::string& name);
 // The text of the cause's smallest example; empty: there is none.
 std::string example_of(const model::CausePage& page);

@@ -23,13 +23,14 @@ struct TensorDistance {
   std::size_t differing = 0;  // of these, by more than `share`
 };
 
-// Of tensors that both have, in the same size. An empty mask looks at everything; `share` is what counts as differing.
+// Compares the tensors that both have in the same size. An empty mask looks at everything; `share` is what counts as
+// differing.
 TensorDistance measure_distance(const facts::Tensors& without, const facts::Tensors& with, const Mask& mask,
                                 double share);
 
-// Of each tensor, the numbers whose gradient is at least `floor` of the tensor's root mean square: the update of those
-// below is decided by rounding, which Adam and its like make as large as any. A tensor whose gradients are next to
-// nothing has none.
+// Selects in each tensor the numbers whose gradient is at least `floor` of the tensor's root mean square: the update of
+// those below is decided by rounding, which Adam and its like make as large as any. A tensor whose gradients are next
+// to nothing has none.
 Mask find_telling(const facts::Tensors& gradients, double floor);
 
 // The name of one that is infinite or not a number; empty when there is none.

@@ -31,7 +31,7 @@ constexpr int kTokens = 16;   // of each text
 constexpr std::int64_t kCardGib = 512;
 // The run with the plan takes about as long as the one without.
 constexpr double kFirstRunsShare = 0.5;
-// Of its time, after which the first run takes no further steps: the second ends where it did.
+// The share of its time after which the first run takes no further steps; the second ends where it did.
 constexpr double kStepsShare = 0.6;
 
 std::string why_it_failed(const job::RunOutcome& outcome) {

@@ -36,7 +36,8 @@ SmallPlan shrink(const model::Plan& plan);
 // Holds the job's own runs: the same serve several plans.
 class Verifier {
  public:
-  // Of `request` the cards, the command and how to run it count. `folder` is for plan files; the caller removes it.
+  // Of `request`, only the cards, the command and how to run it are used. `folder` is for plan files; the caller
+  // removes it.
   Verifier(job::RunRequest request, std::filesystem::path folder, job::Runner& runner, const base::Clock& clock);
 
   // Takes no longer than `seconds`; infinite: as long as it takes. An error means that no run was possible

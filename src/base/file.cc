@@ -33,7 +33,7 @@ namespace {
 
 constexpr int kPipePatienceMs = 10'000;
 
-// To open a named pipe waits until somebody is at its other end, perhaps for ever. It is opened without waiting, and
+// Opening a named pipe waits until somebody is at its other end, perhaps for ever. So it is opened without waiting, and
 // waits as any other descriptor from then on.
 Result<FileDescriptor> open_without_waiting(const fs::path& path, int mode, const char* complaint) {
   FileDescriptor file(::open(path.c_str(), mode | O_CLOEXEC | O_NONBLOCK));

@@ -11,7 +11,7 @@ namespace vramfit::base {
 std::string json_line(const nlohmann::json& json);
 std::string json_line(const nlohmann::ordered_json& json);
 
-// As a file has it: indented by one, with an end of line.
+// The text of a JSON file: indented by one, with an end of line.
 std::string json_file(const nlohmann::json& json);
 std::string json_file(const nlohmann::ordered_json& json);
 

@@ -175,7 +175,7 @@ void sleep_briefly(double seconds) {
 }
 
 // Processes of ours that were not there before the child was started: the child's orphans.
-int end_leftovers(const std::set<pid_t>& before, double grace_seconds) {
+int end_orphans(const std::set<pid_t>& before, double grace_seconds) {
   const auto left = [&] {
     std::set<pid_t> result = descendants(getpid());
     for (const pid_t pid : before) result.erase(pid);
@@ -283,7 +283,7 @@ int end_process(pid_t child, double grace_seconds) {
     if (seconds_between(start, steady_clock().now_ns()) > grace_seconds) kill(-child, SIGKILL);
     sleep_briefly(0.01);
   }
-  return end_leftovers(others, grace_seconds);
+  return end_orphans(others, grace_seconds);
 }
 
 Result<Ended> run_to_end(const Launch& launch, const Tick& tick) {
@@ -311,7 +311,7 @@ Result<Ended> run_to_end(const Launch& launch, const Tick& tick) {
   // A child with the terminal hears Ctrl-C directly; its death tells us.
   ended.interrupted = shepherd.interrupted() || (with_terminal.takes_terminal && ended.signal == SIGINT);
   ended.peak_resident_bytes = std::int64_t{usage.ru_maxrss} * 1024;
-  ended.leftovers = end_leftovers(before, launch.grace_seconds);
+  ended.ended_orphans = end_orphans(before, launch.grace_seconds);
   return ended;
 }
 

@@ -45,7 +45,7 @@ struct Ended {
   double cpu_seconds = 0;                // of the processor, by the child and those it waited for; 0: not known
   double waited_seconds = 0;             // of these seconds, for a processor that others had; 0: not known
   std::int64_t peak_resident_bytes = 0;  // of the largest single process
-  int leftovers = 0;                     // descendants that had to be ended after it
+  int ended_orphans = 0;                 // descendants that had to be ended after it
 
   // What a shell would report: 128 + signal for a killed child.
   int shell_code() const { return exit_code ? *exit_code : 128 + signal.value_or(0); }

@@ -79,7 +79,7 @@ TEST_F(Subprocess, the_time_limit_ends_even_a_child_that_ignores_polite_signals)
 TEST_F(Subprocess, descendants_that_left_the_group_are_ended_too) {
   const auto ended = run_to_end(shell("setsid sh -c 'echo $$; exec sleep 60' & sleep 0.2"), nullptr);
   ASSERT_TRUE(ended);
-  EXPECT_EQ(ended->leftovers, 1);
+  EXPECT_EQ(ended->ended_orphans, 1);
   const int orphan = std::atoi(output().c_str());
   ASSERT_GT(orphan, 0);
   EXPECT_EQ(kill(orphan, 0), -1) << "the orphan still lives";

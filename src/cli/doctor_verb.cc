@@ -46,7 +46,7 @@ Result<void> choose_card(DoctorOptions& options, const app::DoctorRequest& reque
   }
   const auto cards = app::load_catalogue();
   if (!cards) return std::unexpected(cards.error());
-  // Of the generation that every build of torch since CUDA 11 has kernels for.
+  // Cards of a generation for which every build of torch since CUDA 11 has kernels come first.
   const auto rank = [](const model::Card& card) {
     return std::pair(card.capability == model::ComputeCapability{8, 0}, card.memory);
   };

@@ -112,7 +112,7 @@ report::EstimateView view_of(const EstimateOptions& options, const estimate::Wis
   view.card = card.name, view.card_key = card.key, view.card_memory = card.memory;
   view.batch = wishes.batch, view.sequence = wishes.sequence, view.size = wishes.size;
   view.parameters = told.parameters, view.trained = told.trained;
-  view.moment = told.moment;
+  view.fullest_stage = told.fullest_stage;
   for (const estimate::Part& part : told.parts) view.parts.push_back({part.what, part.how, part.bytes});
   view.tensors = told.tensors, view.reserved = told.reserved, view.outside = told.outside;
   view.peak = told.peak, view.low = told.low, view.high = told.high;

@@ -125,8 +125,8 @@ Result<void> act(const ServeOptions& options) {
   talk(fmt::format("vramfit: the history is on {}   (Ctrl-C ends it)\n", url));
   if (options.open) open_browser(url);
   while (base::take_interrupt() == 0) {
-    constexpr timespec kMoment{0, 200'000'000};
-    ::nanosleep(&kMoment, nullptr);  // a signal ends it early
+    constexpr timespec kPause{0, 200'000'000};
+    ::nanosleep(&kPause, nullptr);  // a signal ends it early
   }
   return {};
 }

@@ -211,7 +211,7 @@ Alignment align(const EventStream& recorded, const EventStream& virtual_run) {
   const bool is_whole =
       is_by_shape && found && common_run(first.shapes, KeySpan(second.shapes).subspan(begin)) == first.shapes.size();
   std::size_t end = is_whole ? begin + first.keys.size() : find_end(first.keys, second.keys, begin);
-  // Of a job that repeats itself the last events are found in many places: an end that costs matches is none.
+  // The last events of a job that repeats itself occur in many places: an end that costs matches is no end.
   if (end < second.keys.size()) {
     auto nearer = common_subsequence(first.keys, rest.first(end - begin));
     if (!is_whole && nearer.size() < matches.size()) {

@@ -41,7 +41,7 @@ struct Extent {
   std::int64_t size = 0;
 };
 
-// At one moment. `live` is as asked for, or in blocks where EventStream::sizes_rounded.
+// Sums at one instant. `live` counts bytes as asked for, or blocks where EventStream::sizes_rounded.
 struct Totals {
   std::int64_t live = 0;
   std::optional<std::int64_t> reserved;  // nothing where the format does not tell it

@@ -18,7 +18,7 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-// Of each event; of what is no allocation, or lies in no segment that is known, the segment is kNobody.
+// The place of each event. Where it is no allocation, or in no known segment, the segment is kNobody.
 std::vector<Place> find_places(const EventStream& stream);
 
 // A segment of one side is that segment of the other in which the first common block was put.

@@ -14,7 +14,7 @@ struct Course {
   bool operator==(const Course&) const = default;
 };
 
-// Of the events from `begin` up to `end`; what came before `begin` is counted, but not for the peak.
+// Counts the events from `begin` up to `end`; what came before `begin` is counted, but not for the peak.
 Course count_totals(const EventStream& stream, std::size_t begin, std::size_t end);
 
 }  // namespace vramfit::compare

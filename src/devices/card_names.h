@@ -1,4 +1,4 @@
-// What a card is called, taken apart: "NVIDIA A100-SXM4 80 GB" is the model a100, the form sxm4 and 80 GB.
+// Takes the name of a card apart: "NVIDIA A100-SXM4 80 GB" is the model a100, the form sxm4 and 80 GB.
 #ifndef VRAMFIT_DEVICES_CARD_NAMES_H
 #define VRAMFIT_DEVICES_CARD_NAMES_H
 

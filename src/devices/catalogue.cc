@@ -232,7 +232,7 @@ const Card* only_card_called(const std::vector<const Card*>& cards, std::string_
   return std::ranges::count_if(cards, is_called) == 1 ? *found : nullptr;
 }
 
-// Of cards that are all one model in several sizes, its name: "rtx3080" of the RTX 3080 with 10 GB and with 12.
+// The name of the model that all these cards are, in several sizes: "rtx3080" of the RTX 3080 with 10 GB and with 12.
 std::optional<std::string> shared_model(const std::vector<const Card*>& cards) {
   for (const CardName& name : CardNames(*cards.front()).names) {
     const auto has_it = [&](const Card* card) {

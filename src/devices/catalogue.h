@@ -1,4 +1,4 @@
-// From what a user calls a card to the card: "GTX 1070", gtx1070, "8xV100-32GB", rtx3090:20GiB, a TOML file.
+// Finds the card that a user names: "GTX 1070", gtx1070, "8xV100-32GB", rtx3090:20GiB, a TOML file.
 #ifndef VRAMFIT_DEVICES_CATALOGUE_H
 #define VRAMFIT_DEVICES_CATALOGUE_H
 

@@ -20,7 +20,7 @@ namespace {
 // What stands between a card and its profile, besides the word MIG.
 constexpr std::string_view kBetween = " :_-,";
 
-// Of a context, what does not grow with the card: see the head of cards.toml.
+// The part of a context that does not grow with the card: see the head of cards.toml.
 constexpr Bytes kContextBase = Bytes::mib(31);
 
 std::size_t digits_at(std::string_view text, std::size_t from) {

@@ -16,7 +16,7 @@ constexpr double kUnknownProcessors = 40;
 struct Tile {
   double rows, columns;
 };
-// Those of cuBLAS and CUTLASS, by their kernels' names, and products with a vector.
+// The tiles of cuBLAS and CUTLASS, read off their kernels' names, and those of products with a vector.
 constexpr Tile kTiles[] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64},
                            {64, 32},   {32, 64},   {32, 32},   {256, 1},  {1, 256}};
 constexpr double kSplits[] = {1, 2, 4, 8, 16, 32};

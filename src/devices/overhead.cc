@@ -10,7 +10,7 @@ using base::Bytes;
 
 namespace {
 
-constexpr Bytes kHeldUncertainty = Bytes::mib(5);  // what is printed has two decimals of a GiB: steps of 10 MiB
+constexpr Bytes kMeasuredUncertainty = Bytes::mib(5);  // what is printed has two decimals of a GiB: steps of 10 MiB
 
 // Where the catalogue has no figure of its own: a context of lazily loaded modules was seen between 107 and 555 MiB
 // on real boards (the middle, with that half-width), about 1.7 GB with everything loaded eagerly. Kernels and
@@ -61,7 +61,7 @@ Overhead find_overhead(const model::Card& card, const OverheadOptions& options) 
   const model::OverheadMemory general = general_figures(card);
   const Bytes kernels = figures.kernels.count() > 0 ? figures.kernels : general.kernels;
   const Bytes library = figures.library.count() > 0 ? figures.library : general.library;
-  if (options.held) return {*options.held, kHeldUncertainty, Bytes(0), Bytes(0), options.held_source};
+  if (options.measured) return {*options.measured, kMeasuredUncertainty, Bytes(0), Bytes(0), options.measured_source};
   if (options.context) return {*options.context, Bytes(0), kernels, library, "--context"};
   const Bytes eager = figures.context_eager.count() > 0 ? figures.context_eager : general.context_eager;
   return {options.eager_loading ? eager : figures.context_lazy, figures.context_uncertainty, kernels, library, source};

@@ -14,8 +14,8 @@ struct OverheadOptions {
   bool eager_loading = false;          // CUDA_MODULE_LOADING=EAGER
   std::optional<base::Bytes> context;  // --context SIZE: measured by the user, so no uncertainty is left
   // --context from:FILE: context and libraries, as an out-of-memory message of the card tells them.
-  std::optional<base::Bytes> held;
-  std::string held_source;           // in words: which message
+  std::optional<base::Bytes> measured;
+  std::string measured_source;       // in words: which message
   std::optional<base::Bytes> total;  // NAME:SIZE
   base::Bytes occupied;              // --occupied
 };

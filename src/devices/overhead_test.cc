@@ -54,8 +54,8 @@ TEST(Overhead, the_users_own_figure_leaves_no_uncertainty) {
 
 TEST(Overhead, what_a_message_tells_holds_the_libraries_too) {
   OverheadOptions options;
-  options.held = Bytes::mib(310);
-  options.held_source = "train.log:7";
+  options.measured = Bytes::mib(310);
+  options.measured_source = "train.log:7";
   const Overhead overhead = find_overhead(known_card(), options);
   EXPECT_EQ(overhead, (Overhead{Bytes::mib(310), Bytes::mib(5), Bytes(0), Bytes(0), "train.log:7"}));
   EXPECT_EQ(total_of(overhead, 3), Bytes::mib(310));

@@ -21,8 +21,8 @@ constexpr TimeFigures kOfAllCards = {.vector = 0.9259,
                                      .grouped = 1,
                                      .unaligned = 0.6875};
 
-// Of one card, against those: by measurements of it, and of the same chip on another board. The T4 and the L4 have 70 W
-// and can't hold their clock; the A100 and the V100 run above that of the data sheet.
+// How one card differs from those figures, by measurements of it, and of the same chip on another board. The T4 and the
+// L4 have 70 W and can't hold their clock; the A100 and the V100 run above that of the data sheet.
 struct CardFigures {
   std::string_view key;
   double vector, tensor, bandwidth;

@@ -28,10 +28,10 @@ struct TimeFigures {
   friend bool operator==(const TimeFigures&, const TimeFigures&) = default;
 };
 
-// Of this card, where it was measured; else what cards of its kind reach. The member names of TimeFigures.
+// The figures of this card if it was measured, else those of its kind.
 TimeFigures find_time_figures(const model::Card& card);
 
-// By its name in TimeFigures; null: there is none.
+// Finds a figure by its member's name; null: there is none.
 double* find_figure(TimeFigures& figures, std::string_view name);
 
 }  // namespace vramfit::devices

@@ -18,8 +18,8 @@ namespace vramfit::devices {
 
 inline constexpr double kMatmulEfficiency = 0.6;
 inline constexpr double kBandwidthEfficiency = 0.8;
-// Of a slot's rate, what bandwidthTest of NVIDIA's samples shows with pinned memory: 12 to 13 of 15.75 GB/s on
-// PCIe 3.0.
+// The share of a slot's rate that bandwidthTest of NVIDIA's samples reaches with pinned memory: 12 to 13 of 15.75 GB/s
+// on PCIe 3.0.
 inline constexpr double kSlotEfficiency = 0.8;
 // From Python through the dispatcher to the device, one small operator costs 4 to 8 microseconds of host time.
 inline constexpr double kSecondsPerLaunch = 5e-6;
@@ -42,11 +42,11 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 Interval interval_of_seconds(double seconds);
-// Of the same step changed, on one card, which is assumed; and on another card.
+// The error of a changed step on one card, which is assumed, and on another card.
 Interval interval_of_change(double factor);
 Interval interval_between_cards(double factor);
 
-// Of the data sheet: what the efficiencies are shares of.
+// The data sheet's rate, of which the efficiencies are shares.
 double peak_bytes_per_second(const model::Card& card);
 double peak_multiply_adds_per_second(const model::Card& card, model::Number number);
 

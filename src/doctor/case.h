@@ -26,11 +26,11 @@ struct Case {
   std::vector<SnapshotFile> snapshots;
   std::vector<std::string> unread;  // what was given and could not be read, one sentence each
   std::optional<model::RunResult> run;
-  std::optional<model::RuntimeEvidence> moment;  // of a report of VRAMFIT_ON_OOM: who held what, without a run
-  std::string command;                           // of the run, as typed
-  std::string gpu;                               // --gpu of the run, as typed
-  std::vector<model::Card> cards;                // the catalogue: what a card of that name has
-  std::optional<model::Card> card;               // that the texts are of, where the user says so
+  std::optional<model::RuntimeEvidence> oom_report;  // of a report of VRAMFIT_ON_OOM: who held what, without a run
+  std::string command;                               // of the run, as typed
+  std::string gpu;                                   // --gpu of the run, as typed
+  std::vector<model::Card> cards;                    // the catalogue: what a card of that name has
+  std::optional<model::Card> card;                   // that the texts are of, where the user says so
 };
 
 }  // namespace vramfit::doctor

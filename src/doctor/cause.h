@@ -28,7 +28,7 @@ struct Cause {
 // Every cause, in the order of their codes.
 std::span<const Cause* const> all_causes();
 
-// By code ("VF201", in any case) or by label; null: there is none of that name.
+// Finds a cause by its code ("VF201", in any case) or label; null: there is none of that name.
 const Cause* find_cause(std::string_view name);
 
 model::CausePage page_of(const Cause& cause);

@@ -9,7 +9,7 @@
 #include "doctor/all_clear.h"
 #include "doctor/cause.h"
 #include "doctor/checks.h"
-#include "doctor/held_outside.h"
+#include "doctor/outside_pytorch.h"
 #include "doctor/scene.h"
 #include "liveness/growth.h"
 
@@ -177,7 +177,8 @@ Diagnosis diagnose(const Case& given) {
   }
   describe_sources(given, diagnosis);
   collect_facts(scene, diagnosis);
-  if (!scene.has_run()) diagnosis.held = find_held_outside(given);  // a virtual card only says what it charged
+  if (!scene.has_run())
+    diagnosis.outside_pytorch = find_outside_pytorch(given);  // a virtual card only says what it charged
   return diagnosis;
 }
 

@@ -1,4 +1,4 @@
-// From a case to its diagnosis: every cause looks, the findings are ranked, and what could not be judged is said.
+// Makes a diagnosis of a case: every cause looks, the findings are ranked, and what could not be judged is said.
 #ifndef VRAMFIT_DOCTOR_DIAGNOSE_H
 #define VRAMFIT_DOCTOR_DIAGNOSE_H
 

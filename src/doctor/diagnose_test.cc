@@ -138,13 +138,13 @@ TEST(Diagnose, an_evaluation_of_a_run_that_keeps_activations_is_named_with_its_b
 TEST(Diagnose, a_leak_outranks_fragmentation_whose_cure_buys_few_steps) {
   Case given = case_of({0.5, 24, 0.1, 22.0, 1.5});
   EXPECT_EQ(first_label(given), "fragmentation");
-  model::HeldTensors held;
+  model::TensorGroup held;
   held.holder.kind = "attribute";
   held.holder.name = "self.log['outs'][0]";
   held.holder.container = "list";
   held.holder.length = held.tensors = 100;
   held.bytes = Bytes::gib(20);
-  given.moment.emplace().oom = model::OomMoment{.allocated = Bytes::gib(22), .holders = {held}};
+  given.oom_report.emplace().oom = model::OomState{.allocated = Bytes::gib(22), .holders = {held}};
   const model::Diagnosis diagnosis = diagnose(given);
   EXPECT_EQ(diagnosis.findings.front().label, "leak_growth");
   for (const model::Finding& finding : diagnosis.findings) {

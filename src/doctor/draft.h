@@ -20,7 +20,7 @@ class Draft {
   Draft& weigh(double confidence);
   // More, or with a negative number less, of what was weighed; stays below 0.98.
   Draft& adjust(double difference);
-  // At most this, whatever was weighed.
+  // Bounds the weight, whatever was weighed before.
   Draft& bound(double most);
   Draft& severity(model::Severity severity);
   Draft& title(std::string title);

@@ -18,7 +18,7 @@ std::optional<Leak> in_run(const model::RuntimeEvidence& runtime) {
 
 }  // namespace
 
-bool is_piled_up(const model::HeldTensors& held, Bytes allocated) {
+bool is_piled_up(const model::TensorGroup& held, Bytes allocated) {
   constexpr std::int64_t kMany = 8;
   return held.tensors >= kMany && held.holder.length >= kMany && held.holder.container != "tuple" &&
          share(held.bytes, allocated) >= 0.1;
@@ -31,9 +31,9 @@ bool is_piled_up(const CallSite& site, const SnapshotFacts& facts) {
 
 std::optional<Leak> find_leak(const Scene& scene) {
   if (auto leak = in_run(scene.runtime())) return leak;
-  if (const auto& moment = scene.runtime().oom) {
-    for (const model::HeldTensors& held : moment->holders) {
-      if (!is_piled_up(held, moment->allocated)) continue;
+  if (const auto& oom = scene.runtime().oom) {
+    for (const model::TensorGroup& held : oom->holders) {
+      if (!is_piled_up(held, oom->allocated)) continue;
       return Leak{describe(held.holder), Bytes(held.bytes.count() / held.tensors), held.tensors};
     }
   }

@@ -18,7 +18,7 @@ struct Leak {
 
 // A container of many tensors of one kind is made by many steps; so are the live blocks of one line that are spread
 // over the whole trace and hardly ever freed.
-bool is_piled_up(const model::HeldTensors& held, Bytes allocated);
+bool is_piled_up(const model::TensorGroup& held, Bytes allocated);
 bool is_piled_up(const CallSite& site, const SnapshotFacts& facts);
 
 std::optional<Leak> find_leak(const Scene& scene);

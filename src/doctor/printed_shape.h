@@ -19,7 +19,7 @@ struct PrintedShape {
   std::string describe() const;  // "30688 x 151936 x 4 bytes = 17.37 GiB"
 };
 
-// Of requests large enough that few shapes print so; none: no printed shape makes it.
+// Finds the shape of a request so large that few shapes print so; none: no printed shape makes it.
 std::optional<PrintedShape> find_printed_shape(const Scene& scene);
 
 }  // namespace vramfit::doctor

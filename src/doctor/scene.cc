@@ -267,7 +267,7 @@ Scene::Scene(const Case& the_case) : given(the_case), texts(the_case.texts) {
 const model::RuntimeEvidence& Scene::runtime() const {
   static const model::RuntimeEvidence kNone;
   if (given.run) return given.run->evidence;
-  return given.moment ? *given.moment : kNone;
+  return given.oom_report ? *given.oom_report : kNone;
 }
 
 bool says_failure(const model::ForeignDump& dump) {
@@ -324,8 +324,8 @@ const model::ForeignDump* find_server_layout(const model::Evidence& texts) {
 bool Scene::has_failure() const {
   const bool snapshot_failed =
       std::any_of(snapshots.begin(), snapshots.end(), [](const SnapshotFacts& facts) { return facts.ooms > 0; });
-  const bool moment_failed = given.moment && given.moment->oom;
-  return oom != nullptr || host_oom != nullptr || moment_failed ||
+  const bool report_tells_oom = given.oom_report && given.oom_report->oom;
+  return oom != nullptr || host_oom != nullptr || report_tells_oom ||
          (!texts.library_errors.empty() && !only_other_errors()) || !texts.host_kills.empty() ||
          (!texts.shm_errors.empty() && !lacks_open_files()) || snapshot_failed ||
          std::any_of(texts.foreign.begin(), texts.foreign.end(), says_failure) || run_failed_for_memory() ||

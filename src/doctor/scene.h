@@ -100,7 +100,7 @@ struct Scene {
   bool run_failed_for_memory() const { return has_run() && given.run->verdict == model::Verdict::kOutOfMemory; }
   // Something ran out, in whatever way: on the card, on the host, in a library's words, in a snapshot.
   bool has_failure() const;
-  // Of PyTorch's back end for Macs: no card of NVIDIA's, whose settings would not help here.
+  // Whether the error is of PyTorch's back end for Macs, where settings for NVIDIA's cards do not help.
   bool is_of_mps() const { return oom != nullptr && oom->form == model::OomForm::kMps; }
   // A search for the largest batch met the error of this line, and went on.
   bool was_handled(const model::SourceLine& told) const;
@@ -110,7 +110,7 @@ struct Scene {
   bool kernel_failed() const;
   // Errors were read, and none of them is of a kind that memory causes.
   bool only_other_errors() const;
-  // Of a card of NVIDIA's, as far as is known.
+  // Whether the error is of a card of NVIDIA's, as far as is known.
   bool is_of_cuda() const {
     return oom == nullptr || oom->device == model::OomDevice::kUnknown || oom->device == model::OomDevice::kCuda;
   }

@@ -27,7 +27,7 @@ inline Bytes value_of(const Size& size) { return size ? size->value : Bytes(0); 
 // Comparisons that hold for every pair of counts that prints so; false where one is missing.
 bool surely_above(const Size& left, const Size& right);
 bool surely_below(const Size& left, const Size& right);
-// At least one pair of counts that prints so has left >= right.
+// Whether some pair of counts that prints so has left >= right.
 bool may_reach(const Size& left, const Size& right);
 
 }  // namespace vramfit::doctor

@@ -30,8 +30,8 @@ Bytes bytes(double count) {
   return Bytes(static_cast<std::int64_t>(std::clamp(count, 0.0, kMost)));
 }
 
-// Of one weight, as it is kept. Four and eight bits come with scales of their own: Dettmers et al. 2023, QLoRA: 0.127
-// bits a weight with double quantization.
+// The bytes of one weight, as it is kept. Four and eight bits come with scales of their own: Dettmers et al. 2023,
+// QLoRA: 0.127 bits a weight with double quantization.
 double weight_bytes(Numbers numbers) {
   switch (numbers) {
     case Numbers::kFp32:
@@ -56,8 +56,8 @@ std::string millions(std::int64_t count) {
                                  : fmt::format("{:.1f} M", number(count) / 1e6);
 }
 
-// A moment of a step, and all that is there then.
-struct Moment {
+// One stage of a step, and all that is in memory then.
+struct StageUse {
   std::string name;
   std::vector<Part> parts;
   double total() const {
@@ -78,34 +78,34 @@ struct Training {
   std::string of_what;          // "batch 4 x 2048 tokens"
 };
 
-void add(Moment& moment, std::string what, double count, std::string how) {
-  if (count >= 1) moment.parts.push_back({std::move(what), bytes(count), std::move(how)});
+void add(StageUse& use, std::string what, double count, std::string how) {
+  if (count >= 1) use.parts.push_back({std::move(what), bytes(count), std::move(how)});
 }
 
-void add_standing(Moment& moment, const Training& training, const Wishes& wishes) {
+void add_standing(StageUse& use, const Training& training, const Wishes& wishes) {
   const double trained = number(training.trained);
   if (training.frozen_bytes > 0) {
-    add(moment, "frozen weights", training.frozen_bytes, millions(training.parameters) + " numbers");
-    add(moment, "trained weights", trained * training.trained_bytes,
+    add(use, "frozen weights", training.frozen_bytes, millions(training.parameters) + " numbers");
+    add(use, "trained weights", trained * training.trained_bytes,
         fmt::format("{} x {} bytes", millions(training.trained), training.trained_bytes));
   } else {
-    add(moment, "weights", trained * training.trained_bytes,
+    add(use, "weights", trained * training.trained_bytes,
         fmt::format("{} x {} bytes", millions(training.trained), training.trained_bytes));
   }
-  add(moment, "optimizer", trained * optimizer_bytes(wishes.optimizer, training.trained_bytes),
+  add(use, "optimizer", trained * optimizer_bytes(wishes.optimizer, training.trained_bytes),
       "what it keeps of each trained weight");
-  add(moment, "buffers", training.buffers, "statistics of norms and the like");
+  add(use, "buffers", training.buffers, "statistics of norms and the like");
 }
 
-std::vector<Moment> moments_of(const Training& training, const Wishes& wishes) {
+std::vector<StageUse> uses_of(const Training& training, const Wishes& wishes) {
   const double trained = number(training.trained), gradients = trained * training.trained_bytes;
-  Moment loss{"at the loss, when backward begins", {}};
+  StageUse loss{"at the loss, when backward begins", {}};
   add_standing(loss, training, wishes);
   if (training.copies_weights)
     add(loss, "weights in 16 bits", 2 * number(training.parameters), "autocast keeps them through the step");
   add(loss, "activations", training.activations, training.of_what);
   add(loss, "logits and loss", training.loss, training.of_what);
-  Moment end{"in the optimizer's step", {}};
+  StageUse end{"in the optimizer's step", {}};
   add_standing(end, training, wishes);
   add(end, "gradients", gradients, "as large as the trained weights");
   if (wishes.optimizer == Optimizer::kAdamW)
@@ -126,18 +126,18 @@ Result<void> check(const TransformerShape& shape, Wishes& wishes) {
   return {};
 }
 
-// The moments of a network, of which the fullest is the answer.
-Result<std::vector<Moment>> moments_of(const TransformerShape& shape, const Wishes& wishes, Estimate& answer) {
+// What is in use at each stage; the fullest of them is the answer.
+Result<std::vector<StageUse>> uses_of(const TransformerShape& shape, const Wishes& wishes, Estimate& answer) {
   answer.parameters = count_parameters(shape);
   const double frozen =
       number(answer.parameters) * weight_bytes(wishes.numbers == Numbers::kMixed ? Numbers::kBf16 : wishes.numbers);
   const std::string what = fmt::format("batch {} x {} tokens", wishes.batch, wishes.sequence);
   if (wishes.task == Task::kInference) {
-    Moment moment{"when the whole sequence is in the cache", {}};
-    add(moment, "weights", frozen, millions(answer.parameters) + " numbers");
-    add(moment, "KV cache", kv_cache_bytes(shape, wishes), what);
-    add(moment, "activations", prefill_bytes(shape, wishes), "reading the prompt at once, " + what);
-    return std::vector{std::move(moment)};
+    StageUse use{"when the whole sequence is in the cache", {}};
+    add(use, "weights", frozen, millions(answer.parameters) + " numbers");
+    add(use, "KV cache", kv_cache_bytes(shape, wishes), what);
+    add(use, "activations", prefill_bytes(shape, wishes), "reading the prompt at once, " + what);
+    return std::vector{std::move(use)};
   }
   Training training;
   training.parameters = answer.parameters;
@@ -154,10 +154,10 @@ Result<std::vector<Moment>> moments_of(const TransformerShape& shape, const Wish
     training.copies_weights = wishes.numbers == Numbers::kMixed;
   }
   answer.trained = training.trained;
-  return moments_of(training, wishes);
+  return uses_of(training, wishes);
 }
 
-Result<std::vector<Moment>> moments_of(const MeasuredNetwork& network, const Wishes& wishes, Estimate& answer) {
+Result<std::vector<StageUse>> uses_of(const MeasuredNetwork& network, const Wishes& wishes, Estimate& answer) {
   if (wishes.task == Task::kLora) {
     return fail(ErrorCode::kUsage, "LoRA is estimated for transformers with a config.json", "--task", "--task train");
   }
@@ -181,26 +181,25 @@ Result<std::vector<Moment>> moments_of(const MeasuredNetwork& network, const Wis
   training.of_what = fmt::format("batch {} of {} x {}", wishes.batch, side, side);
   training.copies_weights = wishes.numbers == Numbers::kMixed;
   if (wishes.task == Task::kInference) {
-    Moment moment{"in the widest layer", {}};
-    add(moment, "weights", number(network.parameters) * training.trained_bytes,
-        millions(network.parameters) + " numbers");
-    add(moment, "buffers", training.buffers, "statistics of norms and the like");
-    if (training.copies_weights) add(moment, "weights in 16 bits", 2 * number(network.parameters), "of autocast");
-    add(moment, "activations", images * number((half ? network.inference_bf16 : network.inference_fp32).count()),
+    StageUse use{"in the widest layer", {}};
+    add(use, "weights", number(network.parameters) * training.trained_bytes, millions(network.parameters) + " numbers");
+    add(use, "buffers", training.buffers, "statistics of norms and the like");
+    if (training.copies_weights) add(use, "weights in 16 bits", 2 * number(network.parameters), "of autocast");
+    add(use, "activations", images * number((half ? network.inference_bf16 : network.inference_fp32).count()),
         training.of_what);
-    return std::vector{std::move(moment)};
+    return std::vector{std::move(use)};
   }
   answer.trained = network.parameters;
   training.activations = images * number((half ? network.peak_bf16 : network.peak_fp32).count());
-  return moments_of(training, wishes);
+  return uses_of(training, wishes);
 }
 
-Result<std::vector<Moment>> moments_of(const model::Network& network, Wishes wishes, Estimate& answer) {
+Result<std::vector<StageUse>> uses_of(const model::Network& network, Wishes wishes, Estimate& answer) {
   if (const auto* shape = std::get_if<TransformerShape>(&network)) {
     if (auto sensible = check(*shape, wishes); !sensible) return std::unexpected(sensible.error());
-    return moments_of(*shape, wishes, answer);
+    return uses_of(*shape, wishes, answer);
   }
-  return moments_of(std::get<MeasuredNetwork>(network), wishes, answer);
+  return uses_of(std::get<MeasuredNetwork>(network), wishes, answer);
 }
 
 // PyTorch's allocator takes memory in segments and rounds blocks: what it reserves beside tensors, of the runs in
@@ -238,10 +237,10 @@ void place_on(Estimate& answer, const model::Card& card) {
 
 Result<Estimate> estimate_one(const model::Network& network, const Wishes& wishes, const model::Card& card) {
   Estimate answer;
-  auto moments = moments_of(network, wishes, answer);
-  if (!moments) return std::unexpected(moments.error());
-  Moment& fullest = *std::ranges::max_element(*moments, {}, [](const Moment& moment) { return moment.total(); });
-  answer.moment = fullest.name;
+  auto uses = uses_of(network, wishes, answer);
+  if (!uses) return std::unexpected(uses.error());
+  StageUse& fullest = *std::ranges::max_element(*uses, {}, [](const StageUse& use) { return use.total(); });
+  answer.fullest_stage = fullest.name;
   answer.parts = std::move(fullest.parts);
   answer.parts.push_back({"workspaces", workspaces_of(card), "of cuBLAS and cuBLASLt"});
   for (const Part& part : answer.parts)
@@ -250,7 +249,7 @@ Result<Estimate> estimate_one(const model::Network& network, const Wishes& wishe
   return answer;
 }
 
-// By doubling and halving: memory never falls as the batch grows.
+// Doubles, then halves: memory never falls as the batch grows.
 std::optional<std::int64_t> find_largest_batch(const model::Network& network, Wishes wishes, const model::Card& card) {
   constexpr std::int64_t kMostBatch = std::int64_t{1} << 20;
   const auto fits = [&](std::int64_t batch) {

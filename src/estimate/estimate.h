@@ -1,4 +1,4 @@
-// How much memory a network takes, from its shape alone: an estimate in no time, where a run is the proof.
+// Estimates from its shape alone how much memory a network takes, in no time; a run is the proof.
 //
 // What is summed up, of a training step with AdamW under autocast (Rajbhandari et al. 2020, ZeRO, section 3.1):
 //
@@ -57,13 +57,13 @@ enum class Verdict { kProbablyFits, kTooNear, kProbablyRunsOut };
 
 struct Estimate {
   std::int64_t parameters = 0, trained = 0;
-  std::string moment;       // when it is fullest: "at the loss"
-  std::vector<Part> parts;  // of that moment
-  Bytes tensors;            // their sum
-  Bytes reserved;           // with what PyTorch's allocator keeps beside it
-  Bytes outside;            // context and libraries
-  Bytes convolutions;       // what their workspaces may take besides: unknown without a run, in `high` alone
-  Bytes peak, low, high;    // on the device, and the range that held the runs it was checked on
+  std::string fullest_stage;  // when it is fullest: "at the loss"
+  std::vector<Part> parts;    // of that moment
+  Bytes tensors;              // their sum
+  Bytes reserved;             // with what PyTorch's allocator keeps beside it
+  Bytes outside;              // context and libraries
+  Bytes convolutions;         // what their workspaces may take besides: unknown without a run, in `high` alone
+  Bytes peak, low, high;      // on the device, and the range that held the runs it was checked on
   Verdict verdict = Verdict::kTooNear;
   std::optional<std::int64_t> largest_batch;  // that probably fits; none: not even one
   friend bool operator==(const Estimate&, const Estimate&) = default;

@@ -93,7 +93,7 @@ TEST(Estimate, a_step_with_adamw_holds_sixteen_bytes_a_weight) {
   const auto told = estimate(llama2_7b(), {.numbers = Numbers::kFp32, .batch = 1, .sequence = 16}, card(200));
   ASSERT_TRUE(told);
   const double weights = 6'738'415'616;
-  EXPECT_EQ(told->moment, "in the optimizer's step");
+  EXPECT_EQ(told->fullest_stage, "in the optimizer's step");
   EXPECT_DOUBLE_EQ(static_cast<double>(part(*told, "weights").count()), 4 * weights);
   EXPECT_DOUBLE_EQ(static_cast<double>(part(*told, "optimizer").count()), 8 * weights);
   EXPECT_DOUBLE_EQ(static_cast<double>(part(*told, "gradients").count()), 4 * weights);

@@ -25,8 +25,9 @@ double hidden_bytes(const TransformerShape& shape, Numbers numbers) {
   return numbers == Numbers::kFp32 ? 21 : numbers == Numbers::kMixed ? 29 : 18;
 }
 
-// Of the MLP's width: with a gate both factors of the product, and what the activation function read and gave. Models
-// from before gates (GPT-2, BERT) keep dropout's masks and what their activation functions are composed of.
+// Values for each unit of the MLP's width: with a gate both factors of the product, and what the activation function
+// read and gave. Models from before gates (GPT-2, BERT) keep dropout's masks and what their activation functions are
+// composed of.
 double mlp_values(const TransformerShape& shape) {
   if (shape.mlp_matrices == 3) return 4;
   return shape.kind == "gpt2" ? kComposedGelu : 2;

@@ -19,7 +19,7 @@ bool is_inside(const std::string& name, const std::string& outer) {
   return name.size() > outer.size() && name.starts_with(outer) && name[outer.size()] == '.';
 }
 
-// Those inside `outer` (all for an empty name) that are inside no other one of them.
+// The modules inside `outer` (all for an empty name) that are inside no other one of them.
 std::vector<ModuleBlock> find_parts(const std::vector<ModuleBlock>& modules, const std::string& outer) {
   std::vector<ModuleBlock> inside;
   std::ranges::copy_if(modules, std::back_inserter(inside),

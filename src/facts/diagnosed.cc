@@ -9,10 +9,10 @@ namespace vramfit::facts {
 
 using base::Bytes;
 using liveness::CardHistory;
-using model::HeldTensors;
 using model::Holder;
 using model::Recording;
 using model::RuntimeEvidence;
+using model::TensorGroup;
 namespace notes = model::notes;
 
 namespace {
@@ -44,17 +44,17 @@ class Blocks {
   int process_;
 };
 
-// With the lines that the recording knows.
-std::vector<HeldTensors> with_lines(std::vector<HeldTensors> tensors, std::int64_t at_ns, const Blocks& blocks) {
-  for (HeldTensors& held : tensors) {
+// Adds the lines that the recording knows.
+std::vector<TensorGroup> with_lines(std::vector<TensorGroup> tensors, std::int64_t at_ns, const Blocks& blocks) {
+  for (TensorGroup& held : tensors) {
     if (std::string line = blocks.find(held.address, at_ns).line; !line.empty()) held.line = std::move(line);
   }
   return tensors;
 }
 
 // Where a note tells of no card: the one that its first tensor is on.
-int device_of(const std::vector<HeldTensors>& tensors, std::int64_t at_ns, const Blocks& blocks) {
-  for (const HeldTensors& held : tensors) {
+int device_of(const std::vector<TensorGroup>& tensors, std::int64_t at_ns, const Blocks& blocks) {
+  for (const TensorGroup& held : tensors) {
     const Found found = blocks.find(held.address, at_ns);
     if (!found.line.empty() || found.device > 0) return found.device;
   }
@@ -73,8 +73,8 @@ std::string without_indices(const std::string& name) {
   return kept;
 }
 
-void add_holder(std::vector<HeldTensors>& holders, HeldTensors held) {
-  for (HeldTensors& known : holders) {
+void add_holder(std::vector<TensorGroup>& holders, TensorGroup held) {
+  for (TensorGroup& known : holders) {
     const bool same = known.shape == held.shape && known.holder.kind == held.holder.kind &&
                       without_indices(known.holder.name) == without_indices(held.holder.name);
     if (!same) continue;
@@ -95,7 +95,7 @@ model::Growth* growth_of(RuntimeEvidence& evidence, const std::string& phase, in
 }
 
 // A window of the last few tensors looks like growth to the hooks for a while: what doesn't grow by line doesn't count.
-bool grows(const model::Growth& growth, const HeldTensors& held) {
+bool grows(const model::Growth& growth, const TensorGroup& held) {
   // What a step needs grows with something that is made anew each time, larger.
   return held.line.empty() || growth.of_peak ||
          std::any_of(growth.lines.begin(), growth.lines.end(),
@@ -109,10 +109,10 @@ void apply_kept_across_steps(const notes::KeptAcrossSteps& told, const Blocks& b
     growth = &evidence.growth.emplace_back();
     growth->phase = told.phase;
   }
-  for (HeldTensors& held : with_lines(told.tensors, told.at_ns, blocks)) {
+  for (TensorGroup& held : with_lines(told.tensors, told.at_ns, blocks)) {
     if (grows(*growth, held)) add_holder(growth->holders, std::move(held));
   }
-  for (const notes::HeldGraph& graph : told.graphs) {
+  for (const notes::GrowingGraph& graph : told.graphs) {
     growth->graphs.push_back({graph.holder, graph.nodes_before, graph.nodes_after, graph.counted_all});
   }
 }
@@ -138,7 +138,7 @@ void apply_kept_from_training(const notes::KeptFromTraining& told, const Blocks&
   left.tensors = with_lines(told.tensors, told.at_ns, blocks);
   const auto total = [](const model::KeptFromTraining& of) {
     std::int64_t sum = 0;
-    for (const HeldTensors& held : of.tensors) sum += held.bytes.count();
+    for (const TensorGroup& held : of.tensors) sum += held.bytes.count();
     return sum;
   };
   for (model::KeptFromTraining& known : evidence.kept_from_training) {

@@ -133,7 +133,7 @@ class NoteReader {
     if (!job_.optimizer || facts.state >= job_.optimizer->state) job_.optimizer = std::move(facts);
   }
 
-  // Of several evaluations that gather, the one that piles up most.
+  // Keeps the evaluation that piles up most, where several gather.
   void apply_growth(const notes::Growth& told) {
     if (told.bytes_per_batch.count() <= 0 || told.batches <= 0) return;
     model::GatheredFacts facts;

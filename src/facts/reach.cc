@@ -48,7 +48,7 @@ void apply_coverage(const notes::Coverage& told, Reach& reach) {
   reach.lines_run = std::max(reach.lines_run.value_or(0), share);  // ranks run the same script
 }
 
-// Of several processes' budgets that of the one that got furthest.
+// Keeps the budget of the process that got furthest.
 void apply_run_on(const notes::RunOn& told, Reach& reach) {
   if (told.count <= reach.batches) return;
   reach.batches = told.count;

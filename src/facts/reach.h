@@ -13,7 +13,7 @@
 
 namespace vramfit::facts {
 
-// Of a run that came to an end of its own: what stopped it from outside is not in the notes.
+// Reads the reach of a run that ended by itself: what stopped one from outside is not in the notes.
 model::Reach read_reach(std::span<const model::Recording> recordings);
 
 // What any process executed of the script's own files, by file: lines, and branches that share a line with their test,

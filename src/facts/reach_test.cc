@@ -92,7 +92,7 @@ TEST(ReachNotes, lines_that_one_process_could_not_watch_are_not_known) {
   EXPECT_FALSE(read_reach(recordings).watched);
 }
 
-TEST(ReachNotes, odd_notes_are_no_reason_to_fail) {
+TEST(ReachNotes, damaged_notes_are_no_reason_to_fail) {
   const std::vector recordings = {process({
       {{"kind", "coverage"}, {"unreached", "x"}, {"executed", {{"a.py", {{1}, {"x", 2}, 7}}}}, {"lines", -1}},
       {{"kind", "run_on"}, {"count", "many"}},

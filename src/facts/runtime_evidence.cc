@@ -41,7 +41,7 @@ void add_contexts(const Process& process, RuntimeEvidence& evidence) {
   }
 }
 
-std::optional<model::OomMoment> last_oom(const RunFacts& facts) {
+std::optional<model::OomState> last_oom(const RunFacts& facts) {
   const CardHistory* where = nullptr;
   for (const CardHistory& history : facts.histories) {
     if (!history.ooms.empty()) where = &history;
@@ -50,23 +50,23 @@ std::optional<model::OomMoment> last_oom(const RunFacts& facts) {
   const liveness::OomEvent& event = where->ooms.back();
   const auto process = static_cast<std::size_t>(event.process);
   const Recording& recording = facts.recordings[process];
-  model::OomMoment moment;
-  moment.device = where->device;
-  moment.phase = model::phase_name(event.phase);
-  moment.stage = model::stage_name(event.stage);
-  moment.scope = recording.text(event.scope);
-  moment.line = recording.text(event.line);
-  moment.tried = event.tried;
-  moment.allocated = where->levels[event.at].allocated;
-  moment.reserved = where->levels[event.at].reserved;
+  model::OomState oom;
+  oom.device = where->device;
+  oom.phase = model::phase_name(event.phase);
+  oom.stage = model::stage_name(event.stage);
+  oom.scope = recording.text(event.scope);
+  oom.line = recording.text(event.line);
+  oom.tried = event.tried;
+  oom.allocated = where->levels[event.at].allocated;
+  oom.reserved = where->levels[event.at].reserved;
   for (const auto& [thread, role] : facts.processes[process].threads) {
-    if (thread == event.thread) moment.thread = role;
+    if (thread == event.thread) oom.thread = role;
   }
   for (const liveness::StepEnd& end : where->step_ends) {
     if (end.process != event.process || end.at > event.at) continue;
-    (end.phase == VF_PHASE_TRAIN ? moment.train_steps : moment.evaluation_steps) += 1;
+    (end.phase == VF_PHASE_TRAIN ? oom.train_steps : oom.evaluation_steps) += 1;
   }
-  return moment;
+  return oom;
 }
 
 // The steps' peaks go to the inputs that the hooks noted under the same phase and number.
@@ -202,7 +202,7 @@ bool is_diagnosed(std::span<const Recording> recordings) {
 
 }  // namespace
 
-RuntimeEvidence gather_runtime_evidence(const RunFacts& facts, const MomentOf& moment) {
+RuntimeEvidence gather_runtime_evidence(const RunFacts& facts, const ChooseEvent& choose) {
   const std::vector<Recording>& recordings = facts.recordings;
   RuntimeEvidence evidence;
   for (const Process& process : facts.processes) add_contexts(process, evidence);
@@ -212,7 +212,7 @@ RuntimeEvidence gather_runtime_evidence(const RunFacts& facts, const MomentOf& m
   }
   add_noted_growth(recordings, evidence);
   if (!is_diagnosed(recordings)) return evidence;
-  for (const CardHistory& history : facts.histories) measure_card(facts, history, moment(history), evidence);
+  for (const CardHistory& history : facts.histories) measure_card(facts, history, choose(history), evidence);
   apply_runtime_notes(recordings, facts.histories, evidence);
   add_peaks(facts.histories, evidence);
   return evidence;

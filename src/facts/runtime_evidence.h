@@ -9,11 +9,11 @@
 
 namespace vramfit::facts {
 
-// `moment`: the event of a card that the result explains (its peak, or the error that ended the job).
-using MomentOf = std::function<liveness::EventIndex(const liveness::CardHistory&)>;
+// `choose` gives the event of a card that the result explains (its peak, or the error that ended the job).
+using ChooseEvent = std::function<liveness::EventIndex(const liveness::CardHistory&)>;
 
-// Without the hooks' notes (RunRequest::diagnose) only contexts and the moment of an out-of-memory error.
-model::RuntimeEvidence gather_runtime_evidence(const RunFacts& facts, const MomentOf& moment);
+// Without the hooks' notes (RunRequest::diagnose) only contexts and the state at an out-of-memory error are known.
+model::RuntimeEvidence gather_runtime_evidence(const RunFacts& facts, const ChooseEvent& choose);
 
 }  // namespace vramfit::facts
 

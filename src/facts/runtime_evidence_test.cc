@@ -64,7 +64,7 @@ TEST(RuntimeEvidence, a_holder_joins_the_growth_that_the_recording_shows_and_get
   ASSERT_EQ(evidence.growth.size(), 1u);
   EXPECT_EQ(evidence.growth[0].per_step, Bytes::mib(1));
   ASSERT_EQ(evidence.growth[0].holders.size(), 1u);
-  const model::HeldTensors& held = evidence.growth[0].holders[0];
+  const model::TensorGroup& held = evidence.growth[0].holders[0];
   EXPECT_EQ(held.holder.name, "losses[1]");
   EXPECT_EQ(held.holder.length, 4);
   EXPECT_EQ(held.line, "train.py:9 in train");

@@ -124,7 +124,7 @@ class PartFinder {
     std::erase_if(parts_, [](const Part& part) { return part.begin == kNever; });
   }
 
-  // By the time they began; of those that began at once, the outer one first.
+  // Orders the modules by the time they began; of those that began at once, the outer one comes first.
   void order() {
     std::ranges::sort(parts_, {}, [](const Part& part) { return std::tuple(part.begin, part.name.size()); });
     for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].parent = find_parent(i);

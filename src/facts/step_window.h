@@ -19,8 +19,8 @@ struct StepWindow {
   liveness::EventIndex end = 0;    // one past the last of backward
 };
 
-// Of several forwards in a step (accumulation), the last one. None when no training step ended, or when more than one
-// process trained on the card: their memory can't be told apart by time.
+// The last forward of the step, where it has several (accumulation). None when no training step ended, or when more
+// than one process trained on the card: their memory can't be told apart by time.
 std::optional<StepWindow> find_fullest_step(const liveness::CardHistory& history);
 
 // The highest level from `from` up to, not including, `to`; 0 for an empty span.

@@ -16,7 +16,7 @@ constexpr double kTouchesPerByte = 3;
 
 constexpr std::uint8_t kHost = 255;  // steps belong to no card
 constexpr int kWithinCard = 3;       // cudaMemcpyDeviceToDevice
-// Of a step's launches; the others are small, or kernels that nobody knows. With fewer, allocations tell more.
+// The share of a step's launches that must be known; with fewer, allocations tell more.
 constexpr double kEnoughTold = 0.5;
 
 bool is_multiply_add(const vf_record& record) {

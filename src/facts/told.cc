@@ -80,7 +80,7 @@ void apply_process(const notes::Process& process, Told& into) {
   }
 }
 
-// Of several processes' errors the first counts, but a launcher's only when no rank of it said more.
+// The first error of several processes counts, but a launcher's only when no rank of it said more.
 void apply_error(const notes::Error& error, Told& into) {
   into.failed_after_read |= error.after_read;
   if (!into.error || std::ranges::find(kLaunchersErrors, into.error->type) != kLaunchersErrors.end()) {
@@ -166,7 +166,7 @@ void apply_notes_of_process(const Notes& notes, Told& into) {
 }
 
 // What the reader of the recordings could not use.
-void add_odd_input(const Recording& recording, Told& into) {
+void add_unread_input(const Recording& recording, Told& into) {
   for (const auto& [name, unread] : recording.unread) {
     if (const auto* loss = model::find_loss(name)) add_loss(into, loss->kind, unread.first, unread.count);
   }
@@ -185,7 +185,7 @@ Told read_told(std::span<const Recording> recordings) {
       add_loss(into, LossKind::kProcessWithoutHooks, "");
     }
   }
-  for (const Recording& recording : recordings) add_odd_input(recording, into);
+  for (const Recording& recording : recordings) add_unread_input(recording, into);
   return into;
 }
 

@@ -43,7 +43,7 @@ struct Told {
   bool failed_after_read = false;  // the script failed after the host had read values that were not computed
 };
 
-// Of all processes, with what the reader of their recordings could not use.
+// Reads the notes of all processes, and what the reader of their recordings could not use.
 Told read_told(std::span<const model::Recording> recordings);
 
 void add_ledger_notes(const vf_ledger& ledger, Told& told);

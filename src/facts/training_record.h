@@ -48,7 +48,7 @@ struct TrainingRecord {
   std::vector<PlanEffect> effects;
 };
 
-// Of the first process that took a step, or evaluated where none did: ranks train alike.
+// Reads the first process that took a step, or evaluated where none did: ranks train alike.
 TrainingRecord read_training_record(std::span<const model::Recording> recordings);
 
 }  // namespace vramfit::facts

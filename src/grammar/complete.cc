@@ -9,7 +9,7 @@
 namespace vramfit::grammar {
 namespace {
 
-// Of "a100-40gb,2xrtx30" what stands before the card that is being typed: "a100-40gb,2x".
+// The part before the card that is being typed: "a100-40gb,2x" of "a100-40gb,2xrtx30".
 std::string before_card(const std::string& typed) {
   const std::size_t comma = typed.rfind(',');
   std::size_t start = comma == std::string::npos ? 0 : comma + 1;

@@ -138,12 +138,12 @@ struct LiveRuns::State {
   }
 
   LiveRunsOptions options;
-  // Of the watching thread alone:
+  // Used by the watching thread alone:
   probe::LedgerSource ledgers;
   probe::ProcessTable processes;
   std::map<std::pair<std::int64_t, std::int64_t>, std::map<int, probe::AllocatorReading>> allocators;
   std::int64_t now_ns = 0;
-  // Of everybody:
+  // Used by all threads:
   mutable std::mutex lock;
   std::vector<Track> tracks;
   std::mutex pause_lock;

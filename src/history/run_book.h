@@ -41,7 +41,7 @@ class RunBook {
 
 // What the history keeps of a result. `json` is what --json writes.
 model::RunEnd summarize(const model::RunResult& result, std::string json);
-// Of a search: the best plan's peaks where there is one, else those of the job as it is.
+// Summarizes a search: the best plan's peaks where there is one, else those of the job as it is.
 model::RunEnd summarize(const model::FitResult& result, std::string json);
 model::RunEnd summarize(const model::Diagnosis& diagnosis, double wall_seconds, std::string json);
 

@@ -14,7 +14,7 @@ namespace vramfit::history {
 enum class GroupBy { kNothing, kTag, kScript };
 std::optional<GroupBy> parse_group_by(std::string_view word);  // "", "tag", "script"
 
-// Of runs with the newest first. Runs of one file of one folder belong together; of those without a file that is the
+// Takes runs with the newest first. Runs of one file of one folder belong together; of those without a file that is the
 // job, runs of one command.
 model::PeaksByScript peaks_by_script(const std::vector<model::StoredRun>& runs);
 

@@ -79,7 +79,7 @@ std::optional<Page> find_asset(std::string_view path) {
   return std::nullopt;
 }
 
-// Of "/runs/12/live.json" 12 and "/live.json".
+// Splits "/runs/12/live.json" into 12 and "/live.json".
 std::optional<std::pair<std::int64_t, std::string_view>> parse_run_path(std::string_view path) {
   constexpr std::string_view kRuns = "/runs/";
   if (!path.starts_with(kRuns)) return std::nullopt;

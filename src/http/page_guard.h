@@ -28,8 +28,8 @@ struct Entry {
   std::optional<Page> refused;
   std::string cookie;  // to be set: whoever came with the token needs it once
 };
-// As Jupyter does it: the address that is printed has "?token=...", and the browser then keeps it as a cookie, which no
-// script reads and no other site's page sends. An empty token lets everybody in.
+// Works as Jupyter's token does: the address that is printed has "?token=...", and the browser then keeps it as a
+// cookie, which no script reads and no other site's page sends. An empty token lets everybody in.
 Entry check_token(const Request& request, const std::string& token);
 
 }  // namespace vramfit::http

@@ -42,7 +42,8 @@ bool is_loopback(const Address& address);
 
 struct ServerLimits {
   int threads = 1;
-  // At once. One more ends the one that has been waiting for a request longest; where all are at work it is closed.
+  // How many may be open at once. One more ends the one that has been waiting for a request longest; where all are at
+  // work it is closed.
   std::size_t connections = 256;
   std::chrono::milliseconds timeout{30'000};  // for a whole request, and for a whole answer
 };

@@ -88,7 +88,7 @@ class FieldReader {
     asked_.emplace_back(field);
     return table_.get(field);
   }
-  // Of a field that nobody asked for: a mistyped one would be passed over in silence.
+  // Complains of a field that nobody asked for: a mistyped one would be passed over in silence.
   void complain_of_unknown() {
     for (const auto& [key, node] : table_) {
       if (std::ranges::find(asked_, key.str()) != asked_.end()) continue;

@@ -49,7 +49,7 @@ std::string text_of(const json& config, const char* name) {
   return found != config.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// Of models whose MLP is up and down, without a gate.
+// Whether the MLP of such models is up and down, without a gate.
 bool has_plain_mlp(const std::string& kind) {
   constexpr std::string_view kPlain[] = {
       "gpt2",        "gpt_neo",    "gpt_neox", "gptj", "opt",  "bloom", "falcon",     "phi", "bert",     "roberta",

@@ -44,7 +44,7 @@ bool read(const nlohmann::json& from, std::optional<T>& into, UnreadFields& unre
   return is_read;
 }
 
-// What is odd in it is left out.
+// Entries that cannot be read are left out.
 template <class T>
 bool read(const nlohmann::json& from, std::vector<T>& into, UnreadFields& unread) {
   if (!from.is_array()) return ++unread.count, false;
@@ -113,7 +113,7 @@ class ReadRow {
 };
 
 // The readers of notes and of what is in them, as docs/notes.md lists them.
-bool read(const nlohmann::json& from, model::notes::HeldTensors& into, UnreadFields& unread);
+bool read(const nlohmann::json& from, model::notes::TensorGroup& into, UnreadFields& unread);
 // False: no kind of this name.
 bool read_note(std::string_view kind, const nlohmann::json& from, model::Notes& into, UnreadFields& unread);
 

@@ -50,7 +50,7 @@ TEST(NoteFields, values_of_another_type_leave_the_fields_start) {
   }
 }
 
-TEST(NoteFields, entries_of_a_list_that_are_odd_are_left_out) {
+TEST(NoteFields, entries_of_a_list_that_cannot_be_read_are_left_out) {
   UnreadFields unread;
   const json note = {{"kind", "coverage"},
                      {"executed", {{"train.py", {{1, 4}, {6}, {"a", 7}, {8, 9}}}, {"b.py", 5}}},

@@ -30,12 +30,12 @@ base::Result<model::RuntimeEvidence> read_oom_report(std::string_view text) {
                       "the other files of its folder can be read without it");
   }
   model::RuntimeEvidence evidence;
-  model::OomMoment& moment = evidence.oom.emplace();
-  moment.device = static_cast<int>(value_of<std::int64_t>(fields, "device"));
-  moment.tried = value_of<Bytes>(fields, "tried");
-  moment.allocated = value_of<Bytes>(fields, "allocated");
-  moment.reserved = value_of<Bytes>(fields, "reserved");
-  moment.holders = value_of<std::vector<model::HeldTensors>>(fields, "held");
+  model::OomState& oom = evidence.oom.emplace();
+  oom.device = static_cast<int>(value_of<std::int64_t>(fields, "device"));
+  oom.tried = value_of<Bytes>(fields, "tried");
+  oom.allocated = value_of<Bytes>(fields, "allocated");
+  oom.reserved = value_of<Bytes>(fields, "reserved");
+  oom.holders = value_of<std::vector<model::TensorGroup>>(fields, "held");
   return evidence;
 }
 

@@ -13,7 +13,7 @@ namespace vramfit::ingest {
 
 base::Result<model::Patch> parse_patch(std::string_view text, std::string_view name);
 
-// Of the process whose source takes most of the plan; none when no process left one.
+// Reads the patch of the process whose source takes most of the plan; none when no process left one.
 base::Result<std::optional<model::Patch>> read_patch(const std::filesystem::path& run_folder);
 
 }  // namespace vramfit::ingest

@@ -43,7 +43,7 @@ json setting_to_json(const model::Setting& setting) {
       setting);
 }
 
-// Of a type that holds it: one of 64 bits without a sign would come out negative.
+// Whether the value fits a signed integer: a larger unsigned one would come out negative.
 bool holds_integer(const json& value) {
   const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   return value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > most);

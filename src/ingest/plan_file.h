@@ -13,7 +13,7 @@
 
 namespace vramfit::ingest {
 
-// Of the lowest version that has all of it.
+// Writes the lowest version of plans that has all of it.
 nlohmann::json to_json(const model::Plan& plan);
 
 // Keys that stand twice or that no plan has, and versions that nobody knows or that are older than what is in the plan,

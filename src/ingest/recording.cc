@@ -47,7 +47,7 @@ std::span<const vf_record> without_unused_tail(std::span<const vf_record> record
   return records.first(used);
 }
 
-void count_odd_records(Recording& recording) {
+void count_unreadable_records(Recording& recording) {
   for (const vf_record& record : recording.records) {
     if (record.kind == 0) {
       count(recording.unread, LossKind::kRecordUnfinished);
@@ -145,7 +145,7 @@ Result<Recording> parse_recording(std::span<const std::byte> bytes, std::shared_
   if ((bytes.size() - sizeof header) % sizeof(vf_record) != 0) {
     count(recording.unread, LossKind::kRecordingCut);
   }
-  count_odd_records(recording);
+  count_unreadable_records(recording);
   return recording;
 }
 
@@ -168,7 +168,7 @@ model::Notes parse_notes(std::string_view text, std::map<std::string, UnreadInpu
     if (!read_note(kind, object, notes, fields)) return count(unread, LossKind::kNoteKindUnknown, 1, kind);
     if (fields.count == 0) return;
     const std::string named_fields = fmt::format("{}", fmt::join(fields.names, ", " + kind + "."));
-    count(unread, LossKind::kNoteFieldOdd, fields.count, kind + "." + named_fields);
+    count(unread, LossKind::kNoteFieldUnreadable, fields.count, kind + "." + named_fields);
   });
   return notes;
 }

@@ -109,14 +109,14 @@ TEST(Recording, notes_that_are_no_notes_are_counted) {
   parse_notes("{\"kind\":\"of tomorrow\"}\n{\"kind\":\"open\",\"text\":[]}", unread);
   EXPECT_EQ(unread.at("note_kind_unknown").count, 1);
   EXPECT_EQ(unread.at("note_kind_unknown").first, "of tomorrow");
-  EXPECT_EQ(unread.at("note_field_odd").first, "open.text");
+  EXPECT_EQ(unread.at("note_field_unreadable").first, "open.text");
   std::map<std::string, model::UnreadInput> two;
   parse_notes("{\"kind\":\"open\",\"text\":[],\"extra\":1}", two);
-  EXPECT_EQ(two.at("note_field_odd").count, 2);
-  EXPECT_EQ(two.at("note_field_odd").first, "open.text, open.extra");
+  EXPECT_EQ(two.at("note_field_unreadable").count, 2);
+  EXPECT_EQ(two.at("note_field_unreadable").first, "open.text, open.extra");
   parse_notes("{\"kind\":\"cut\",\"text\":\"x\",\"extra\":1}\n{\"kind\":\"open\",\"text\":[]}", two);
-  EXPECT_EQ(two.at("note_field_odd").count, 4);
-  EXPECT_EQ(two.at("note_field_odd").first, "open.text, open.extra, cut.extra");
+  EXPECT_EQ(two.at("note_field_unreadable").count, 4);
+  EXPECT_EQ(two.at("note_field_unreadable").first, "open.text, open.extra, cut.extra");
 }
 
 TEST(Recording, a_run_folder_gives_one_recording_a_process) {

@@ -74,15 +74,15 @@ model::Check read_check(const json& row) {
           .codes = texts(row, "codes")};
 }
 
-model::HeldOutside read_held(const json& row) {
+model::OutsidePyTorch read_outside_pytorch(const json& row) {
   const auto bytes = [&](const char* key) { return base::Bytes(whole<std::int64_t>(row.at(key))); };
-  model::HeldOutside outside{.file = required_text(row, "file"),
-                             .line = row.at("line").is_null() ? 0 : whole<std::int64_t>(row.at("line")),
-                             .process = model::exactly(bytes("process_bytes")),
-                             .reserved = model::exactly(bytes("reserved_bytes")),
-                             .held = std::nullopt,
-                             .cards = texts(row, "cards"),
-                             .text = required_text(row, "text")};
+  model::OutsidePyTorch outside{.file = required_text(row, "file"),
+                                .line = row.at("line").is_null() ? 0 : whole<std::int64_t>(row.at("line")),
+                                .process = model::exactly(bytes("process_bytes")),
+                                .reserved = model::exactly(bytes("reserved_bytes")),
+                                .held = std::nullopt,
+                                .cards = texts(row, "cards"),
+                                .text = required_text(row, "text")};
   if (!row.at("held_bytes").is_null()) {
     outside.held = model::PrintedBytes{bytes("held_bytes"), bytes("low_bytes"), bytes("high_bytes")};
   }
@@ -101,7 +101,8 @@ base::Result<model::Diagnosis> read_stored_diagnosis(std::string_view written) {
     for (const json& row : file.at("findings")) diagnosis.findings.push_back(read_finding(row));
     for (const json& row : file.at("checks")) diagnosis.checks.push_back(read_check(row));
     // Diagnoses that were stored before there were any have none.
-    for (const json& row : file.value("context_and_libraries", json::array())) diagnosis.held.push_back(read_held(row));
+    for (const json& row : file.value("context_and_libraries", json::array()))
+      diagnosis.outside_pytorch.push_back(read_outside_pytorch(row));
     diagnosis.give = texts(file, "would_tell_more");
     diagnosis.read = texts(file, "read");
     diagnosis.warnings = texts(file, "warnings");

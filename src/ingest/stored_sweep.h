@@ -9,7 +9,7 @@
 
 namespace vramfit::ingest {
 
-// Of the definition what the file has: cards, command, variables and goal.
+// Reads of the definition what the file has: cards, command, variables and goal.
 base::Result<model::SweepResult> read_stored_sweep(std::string_view json);
 
 }  // namespace vramfit::ingest

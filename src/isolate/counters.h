@@ -7,10 +7,9 @@
 
 namespace vramfit::isolate {
 
-// Of /proc/net/snmp: packets without a route, and questions to a name server that is not there. 0 where it says
-// nothing.
+// Counts, in /proc/net/snmp, packets without a route and questions to a name server that is not there; 0: not told.
 std::int64_t refused_packets(const std::string& snmp);
-// Of /proc/net/snmp6.
+// The same in /proc/net/snmp6.
 std::int64_t refused_packets6(const std::string& snmp6);
 
 }  // namespace vramfit::isolate

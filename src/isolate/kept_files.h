@@ -20,7 +20,7 @@ class KeptFiles {
   void add(const std::filesystem::path& from, const std::filesystem::path& to, const std::string& seen);
   // A folder itself; it gets its mode and times in finish(), or nothing could be put in it.
   void add_folder(const std::filesystem::path& from, const std::filesystem::path& to);
-  // With all that is in it.
+  // Adds a folder with all that is in it.
   void add_tree(const std::filesystem::path& from, const std::filesystem::path& to, const std::string& seen);
   // What was not kept, a line each.
   std::vector<std::string> finish();

@@ -61,7 +61,7 @@ bool LayerTree::is_mount_point(const std::string& path) const {
   return std::ranges::any_of(mounts_, [&](const Mount& mount) { return mount.point == path; });
 }
 
-// As the user himself, not with what a new user namespace lets us do.
+// Asks as the user, not with what a new user namespace lets us do.
 bool LayerTree::may_write(const std::string& path) const { return ::access(path.c_str(), W_OK) == 0; }
 
 Result<void> LayerTree::build() {
@@ -125,7 +125,7 @@ Result<void> LayerTree::overlay(const std::string& lower, const std::string& at)
   if (auto made = make_upper(lower, upper); !made) return made;
   if (auto made = make_folder(work); !made) return made;
   if (!owns_all_) open_foreign_folders(lower, upper);
-  // By descriptors: a path may hold the commas and colons of which the options are made.
+  // Uses descriptors: a path may hold the commas and colons of which the options are made.
   const FileDescriptor below(::open(lower.c_str(), O_PATH | O_CLOEXEC)),
       above(::open(upper.c_str(), O_PATH | O_CLOEXEC)), own(::open(work.c_str(), O_PATH | O_CLOEXEC));
   // Nothing survives a crash here, and nothing has to: volatile leaves out what would make sure of it.
@@ -245,7 +245,7 @@ Result<void> LayerTree::build_devices() {
   return overlay("/dev/shm", at + "/shm");
 }
 
-// Of /proc only what belongs to processes may be written to.
+// Lets only what belongs to processes be written to in /proc.
 Result<void> LayerTree::guard_proc() {
   if (!owns_all_) return {};  // the kernel's settings are root's
   for (const char* path : {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"}) {

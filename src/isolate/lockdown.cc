@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 
-// Of Landlock version 2 and 3; linux/landlock.h of an older system does not have them.
+// Constants of Landlock versions 2 and 3, which an older system's linux/landlock.h does not have.
 #ifndef LANDLOCK_ACCESS_FS_REFER
 #define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
 #endif

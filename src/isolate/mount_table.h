@@ -20,7 +20,7 @@ struct Mount {
 // In the order of the text: what is mounted later lies on top. Lines that make no sense are left out.
 std::vector<Mount> parse_mounts(std::string_view text);
 
-// Those of this process that a path can reach: not covered by another one.
+// The mounts of this process that a path can reach: no other one covers them.
 std::vector<Mount> visible_mounts();
 
 // The kernel's own interfaces (proc, sysfs, cgroup2 ...): nothing there is a user's file.

@@ -15,7 +15,7 @@ struct Address {
   in6_addr bytes{};  // of IPv4: the first four
 };
 
-// Of all interfaces but loopback. Asked before the network is left.
+// The addresses of all interfaces but loopback. Asked before the network is left.
 std::vector<Address> own_addresses();
 
 // In a new network namespace: loopback is up, and answers for `addresses` too, so that ranks that meet by the machine's

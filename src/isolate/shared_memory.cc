@@ -48,7 +48,7 @@ Result<SharedMemoryFolder> SharedMemoryFolder::make(const fs::path& other) {
   const fs::path fresh = parent / ("vramfit-new." + name), folder = parent / ("vramfit." + name);
   if (::mkdir(fresh.c_str(), kOwnOnly) != 0) return base::fail_errno("cannot make a folder", fresh.string());
   SharedMemoryFolder made(fresh, lock_in(fresh));
-  // As /dev/shm is: for everybody, and each may remove his own alone.
+  // Made like /dev/shm: everybody may write, and remove only their own.
   if (!made.lock_ || ::mkdir(made.path().c_str(), kOwnOnly) != 0 || ::chmod(made.path().c_str(), 01777) != 0 ||
       ::rename(fresh.c_str(), folder.c_str()) != 0) {
     return base::fail_errno("cannot make a folder for shared memory", fresh.string());

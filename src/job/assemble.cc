@@ -54,12 +54,12 @@ DeviceResult describe_card(const FinishedRun& run, int index, const CardHistory*
 }
 
 // The last uncaught OOM if there was one; else the fullest moment.
-EventIndex moment_to_explain(const CardHistory& history, bool out_of_memory) {
+EventIndex event_to_explain(const CardHistory& history, bool out_of_memory) {
   if (out_of_memory && !history.ooms.empty()) return history.ooms.back().at;
   return find_peak_event(history);
 }
 
-// Of all cards, the one that ran out, or else the one with the least room run.
+// The card that ran out, or else the one with the least room.
 int fullest_card(const RunResult& result, const facts::RunFacts& facts, bool out_of_memory) {
   int fullest = 0;
   std::optional<Bytes> least;
@@ -123,7 +123,7 @@ void explain_peak(RunResult& result, const FinishedRun& run, bool out_of_memory)
     for (auto& row : find_phase_peaks(history)) result.phases.push_back(std::move(row));
     const std::size_t share = kTimelinePoints / std::max<std::size_t>(1, histories.size());
     for (auto& point : build_timeline(history, share)) result.timeline.push_back(std::move(point));
-    const EventIndex at = moment_to_explain(history, out_of_memory);
+    const EventIndex at = event_to_explain(history, out_of_memory);
     if (at == liveness::kNever) continue;
     liveness::OwnerOptions options;
     if (run.ledger != nullptr) options.occupied = Bytes(run.ledger->cards[history.device].occupied_bytes);
@@ -278,7 +278,7 @@ RunResult assemble(const FinishedRun& run) {
   explain_peak(result, run, died);
   describe_oom(result, facts.histories, died);
   result.evidence = facts::gather_runtime_evidence(
-      facts, [&](const CardHistory& history) { return moment_to_explain(history, died); });
+      facts, [&](const CardHistory& history) { return event_to_explain(history, died); });
   result.modules = describe_modules(run);
   result.estimated_step = estimate_step(run, result.peak_device);
   result.reach = describe_reach(run, result);

@@ -193,7 +193,7 @@ Result<JobEnvironment> use_own(const EnvironmentRequest& request, const CommandS
   return job;
 }
 
-// Of an interpreter that has no CUDA build of torch: nothing where the job needs one.
+// Takes an interpreter that has no CUDA build of torch; nothing where the job needs one.
 std::optional<Result<JobEnvironment>> use_without_torch(const EnvironmentRequest& request, const CommandShape& shape,
                                                         const Interpreter& interpreter) {
   const auto look = look_without_torch(interpreter.program, request.command, request.environment);

@@ -25,7 +25,7 @@ std::string value_of(const base::Environment& environment, const char* name) {
   return found == environment.end() ? std::string() : found->second;
 }
 
-// As the kernel calls it; links that were made inside the layer would not lead there.
+// The path as the kernel has it: links that were made inside the layer would not lead there.
 std::string real_path(const fs::path& path) {
   std::error_code problem;
   const fs::path real = fs::canonical(path, problem);

@@ -40,8 +40,8 @@ devices::OverheadOptions overhead_options(const RunRequest& request, const JobSe
   options.eager_loading = loading != setup.job.environment.end() && loading->second == "EAGER";
   options.context = request.context;
   if (request.measured_overhead) {
-    options.held = request.measured_overhead->bytes;
-    options.held_source = request.measured_overhead->source;
+    options.measured = request.measured_overhead->bytes;
+    options.measured_source = request.measured_overhead->source;
   }
   options.occupied = request.occupied;
   return options;
@@ -122,7 +122,7 @@ Result<void> check_script(const std::vector<std::string>& command) {
                     "save it to a file first");
 }
 
-// Of all processes. One that can't be read, because its process was killed over it, is left out.
+// Reads those of all processes. One that can't be read, because its process was killed over it, is left out.
 std::vector<RunSnapshot> read_snapshots(const std::filesystem::path& folder, const facts::Told& told) {
   std::vector<RunSnapshot> snapshots;
   for (const facts::ToldSnapshot& kept : told.snapshots) {

@@ -1,4 +1,4 @@
-// What recordings of the user's own cards have taught: kept beside the history, and used by later runs.
+// What was learned from recordings of the user's own cards: kept beside the history, and used by later runs.
 #ifndef VRAMFIT_JOB_LEARNED_H
 #define VRAMFIT_JOB_LEARNED_H
 
@@ -34,7 +34,8 @@ std::optional<model::AddressOrder> parse_address_order(const std::string& text);
 // learned.json in the history's folder; nothing where no history is kept.
 std::optional<std::filesystem::path> find_learned_file(const base::Environment& environment);
 
-// Of one card, by its key in the catalogue ("rtx4060ti-8gb"). A file that can't be read teaches nothing.
+// Finds what was learned of a card, by its key in the catalogue ("rtx4060ti-8gb"). A file that can't be read teaches
+// nothing.
 std::optional<Learned> parse_learned(std::string_view text, const std::string& card);
 std::optional<Learned> find_learned(const std::filesystem::path& file, const std::string& card);
 // Stands over what was learned of the card before, part by part and convolution by convolution.

@@ -34,7 +34,8 @@ struct PythonRange {
 };
 std::string to_string(PythonRange range);  // "3.9 to 3.15"
 
-// Those that a wheel of a known torch with kernels for all of these cards is for; none: no release has them all.
+// The Pythons for which some known torch has a wheel with kernels for all of these cards; empty: no release has them
+// all.
 std::optional<PythonRange> find_pythons(const std::vector<model::ComputeCapability>& cards = {},
                                         const Platforms& known = platforms());
 

@@ -75,8 +75,8 @@ struct FirstSteps {
   int group = 0;    // of so many samples batch norms take their statistics; 0: of all that they are given
   int outputs = 0;  // forwards of evaluations that are waited for
   int tokens = 0;   // of each text, about; 0: all
-  // Of the processor, after which two steps are enough; 0: all of them are taken. Whoever else uses the machine must
-  // not decide how much is compared.
+  // Seconds of the processor after which two steps are enough; 0: all of them are taken. Whoever else uses the machine
+  // must not decide how much is compared.
   double seconds = 0;
   friend bool operator==(const FirstSteps&, const FirstSteps&) = default;
 };

@@ -19,7 +19,7 @@ namespace {
 constexpr double kShareOfLimit = 0.5;
 constexpr double kMostSeconds = 1e6;
 
-// Of two runs of one job the one that says more against its fitting is higher.
+// Ranks verdicts: the one that says more against the job's fitting is higher.
 int severity(Verdict verdict) {
   switch (verdict) {
     case Verdict::kOutOfMemory:

@@ -15,7 +15,7 @@
 #include <random>
 #include <utility>
 
-#include "job/leftover_jobs.h"
+#include "job/orphaned_jobs.h"
 #include "job/platforms.h"
 
 namespace vramfit::job {

@@ -13,7 +13,7 @@
 namespace vramfit::job {
 
 struct TorchlessLook {
-  // Of jax, tensorflow, cupy and paddle those that the interpreter has, as "jax 0.10.2".
+  // The ones of jax, tensorflow, cupy and paddle that the interpreter has, as "jax 0.10.2".
   std::vector<std::string> frameworks;
   std::string cuda;   // "12.9": of the CUDA runtime installed beside them; empty: none was found
   bool read = false;  // the job's code was found and is Python

@@ -1,4 +1,4 @@
-// From what a run left behind to one of four words.
+// Turns what a run left behind into one of four words.
 #ifndef VRAMFIT_JOB_VERDICT_H
 #define VRAMFIT_JOB_VERDICT_H
 

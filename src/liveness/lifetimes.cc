@@ -153,7 +153,7 @@ class HistoryBuilder {
     if (const auto before = of.blocks.find(record.address); before != of.blocks.end()) {
       history_.blocks[before->second].died = now_;
       history_.blocks[before->second].freed = true;
-      ++history_.odd_events;
+      ++history_.inconsistent_events;
     }
     of.blocks[record.address] = history_.blocks.size();
     Block block{record.address, Bytes(record.size), now_, kNever, process, record.phase, record.stage};
@@ -167,8 +167,8 @@ class HistoryBuilder {
     history_.blocks.push_back(block);
   }
 
-  // By the function that did it (virtual_gpu/cublas, cublaslt). Batched products are mostly those within attention,
-  // whose results are large for the work that they take.
+  // Told by the function that did it (virtual_gpu/cublas, cublaslt). Batched products are mostly those within
+  // attention, whose results are large for the work that they take.
   bool is_of_weights(const vf_record& record, int process) const {
     if (record.kind == VF_RECORD_CONVOLUTION) return true;
     const std::string_view function = recordings_[static_cast<std::size_t>(process)].text(record.text);
@@ -187,7 +187,7 @@ class HistoryBuilder {
   bool end_life(const vf_record& record, Process& of) {
     const auto living = of.blocks.find(record.address);
     if (living == of.blocks.end()) {
-      ++history_.odd_events;
+      ++history_.inconsistent_events;
       return false;
     }
     history_.blocks[living->second].died = now_;
@@ -200,7 +200,7 @@ class HistoryBuilder {
   void end_segment(const vf_record& record, Process& of) {
     const auto living = of.segments.find(record.address);
     if (living == of.segments.end()) {
-      ++history_.odd_events;
+      ++history_.inconsistent_events;
       return;
     }
     history_.segments[living->second].died = now_;

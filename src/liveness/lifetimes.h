@@ -104,9 +104,9 @@ struct CardHistory {
   std::vector<Mark> marks;
   std::vector<std::int64_t> steps;  // by phase
   std::vector<StepEnd> step_ends;
-  std::int64_t started_at_ns = 0;  // CLOCK_MONOTONIC, of the first event
-  Overheads overheads;             // the most there was of each at one moment
-  std::int64_t odd_events = 0;     // frees of unknown blocks, births on top of living ones
+  std::int64_t started_at_ns = 0;        // CLOCK_MONOTONIC, of the first event
+  Overheads overheads;                   // the most there was of each at one moment
+  std::int64_t inconsistent_events = 0;  // frees of unknown blocks, births on top of living ones
 };
 
 // One history for each card that any recording mentions, by index.

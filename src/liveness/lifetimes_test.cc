@@ -30,7 +30,7 @@ TEST(Lifetimes, blocks_live_from_their_allocation_to_their_free) {
   EXPECT_EQ(history.blocks[1].died, 2u);
   EXPECT_TRUE(history.blocks[2].lives_at(3));
   EXPECT_FALSE(history.blocks[2].lives_at(4));
-  EXPECT_EQ(history.odd_events, 0);
+  EXPECT_EQ(history.inconsistent_events, 0);
 }
 
 TEST(Lifetimes, an_address_used_again_is_another_block) {
@@ -92,7 +92,7 @@ TEST(Lifetimes, processes_on_one_card_are_merged_by_time_and_added) {
   ASSERT_EQ(history.levels.size(), 4u);
   EXPECT_EQ(history.levels[1].allocated, Bytes(130));
   EXPECT_EQ(history.levels[2].allocated, Bytes(30));
-  EXPECT_EQ(history.odd_events, 0) << "the same address in two processes is no clash";
+  EXPECT_EQ(history.inconsistent_events, 0) << "the same address in two processes is no clash";
   EXPECT_EQ(find_peaks(history).allocated, Bytes(130));
 }
 
@@ -130,7 +130,7 @@ TEST(Lifetimes, frees_of_blocks_nobody_saw_are_counted) {
   RecordingBuilder builder;
   builder.free(77).alloc(1000, 10).alloc(1000, 20);
   const std::vector recordings = {builder.build()};
-  EXPECT_EQ(build_histories(recordings).at(0).odd_events, 2);
+  EXPECT_EQ(build_histories(recordings).at(0).inconsistent_events, 2);
 }
 
 TEST(Lifetimes, a_forked_worker_that_frees_what_its_parent_made_adds_nothing) {

@@ -144,7 +144,7 @@ class Finder {
     branch.activations += saved_at_join(edge, dead);
     branch.training_only =
         !evaluated_.empty() && std::ranges::none_of(gone, [&](int m) { return evaluated_[place(m)]; });
-    // Of several outputs that evaluations also want, none is a side branch.
+    // Outputs that evaluations also want are no side branches.
     if (kind == BranchKind::kOutput && !evaluated_.empty() && !branch.training_only) return;
     branch.name = names_.describe(cover, model_.prefix);
     branches_.push_back(std::move(branch));

@@ -131,7 +131,7 @@ class UseBuilder {
     return uses_[place(module)];
   }
 
-  // Of a module that the model does not list, the one that called it.
+  // Where the model does not list a module, its caller owns what it made.
   int owner(std::size_t frame) const {
     while (trace_.frames[frame].module < 0 && trace_.frames[frame].around >= 0) {
       frame = place(trace_.frames[frame].around);

@@ -11,7 +11,7 @@ namespace notes = model::notes;
 
 namespace {
 
-// Numbers of a damaged note may point anywhere: whatever is odd throws.
+// The numbers of a damaged note may point anywhere: one that points outside throws.
 void check(bool holds) {
   if (!holds) throw std::out_of_range("damaged note");
 }
@@ -106,7 +106,7 @@ void take_sums(const std::vector<notes::ModuleBytes>& rows, std::vector<ListedMo
   }
 }
 
-// What is odd in a note costs that note alone.
+// A note that cannot be understood costs that note alone.
 template <class T, class Take>
 void take_each(const std::vector<T>& told, int& unreadable, Take take) {
   for (const T& note : told) {

@@ -25,10 +25,11 @@ struct Rise {
 // Fewer levels are too few to tell a rhythm.
 inline constexpr std::size_t kFewestLevels = 12;
 
-// Of what is left at the end of each step. The first two are its warming up: the optimizer's state, the first batch.
+// Looks at what is left at the end of each step. The first two are its warming up: the optimizer's state, the first
+// batch.
 std::optional<Rise> find_rise(std::span<const base::Bytes> levels);
 
-// Of the most that each step needed: the maxima of windows of the run rise from each to the next.
+// Looks at the most that each step needed: the maxima of windows of the run rise from each to the next.
 std::optional<Rise> find_rise_of_peaks(std::span<const base::Bytes> peaks);
 
 }  // namespace vramfit::liveness

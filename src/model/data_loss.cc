@@ -23,7 +23,7 @@ constexpr std::array kTable{
     LossDescription{LossKind::kNoteUnreadable, "note_unreadable", kLost, "a note of the hooks could not be read"},
     LossDescription{LossKind::kNoteWithoutKind, "note_without_kind", kInfo, "a note says no kind"},
     LossDescription{LossKind::kNoteKindUnknown, "note_kind_unknown", kLost, "a note is of an unknown kind"},
-    LossDescription{LossKind::kNoteFieldOdd, "note_field_odd", kLost,
+    LossDescription{LossKind::kNoteFieldUnreadable, "note_field_unreadable", kLost,
                     "a field of a note is not known, or its value is of another type"},
     LossDescription{LossKind::kHookFailed, "hook_failed", kLost, "a hook failed and was left out"},
     LossDescription{LossKind::kNameGone, "name_gone", kLost,

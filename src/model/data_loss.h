@@ -23,7 +23,7 @@ enum class LossKind {
   kNoteUnreadable,
   kNoteWithoutKind,
   kNoteKindUnknown,
-  kNoteFieldOdd,
+  kNoteFieldUnreadable,
   kHookFailed,
   kNameGone,
   kProcessWithoutHooks,

@@ -228,7 +228,7 @@ struct MemorySummary {
   Speaker speaker;
   std::optional<int> device;
   bool abbreviated = false;
-  // By PyTorch's own keys, "allocated_bytes.all", "reserved_bytes.large_pool", "segment.all", "inactive_split.all".
+  // Under PyTorch's own keys, "allocated_bytes.all", "reserved_bytes.large_pool", "segment.all", "inactive_split.all".
   std::map<std::string, MemoryStatistic> statistics;
   std::map<std::string, std::int64_t> counters;  // num_ooms, num_alloc_retries, num_device_alloc, max_split_size, ...
   bool truncated = false;

@@ -77,14 +77,14 @@ struct Check {
 };
 
 // What an out-of-memory message tells of its process's context and libraries, beside what is charged on such a card.
-struct HeldOutside {
+struct OutsidePyTorch {
   std::string file;
   std::int64_t line = 0;
   PrintedBytes process, reserved;    // as printed: in use, and allocated + reserved but unallocated
   std::optional<PrintedBytes> held;  // process - reserved; absent: the figures don't add up
   std::vector<std::string> cards;    // which it may be, by the catalogue's names; empty: not known
   std::string text;                  // one sentence: the figures, and how they compare
-  friend bool operator==(const HeldOutside&, const HeldOutside&) = default;
+  friend bool operator==(const OutsidePyTorch&, const OutsidePyTorch&) = default;
 };
 
 struct Diagnosis {
@@ -97,7 +97,7 @@ struct Diagnosis {
   std::vector<std::string> read;      // what was read, one sentence each
   std::vector<std::string> warnings;  // of the reading: truncated, damaged, unreadable
   std::vector<Fact> facts;
-  std::vector<HeldOutside> held;  // of each message that tells it, once
+  std::vector<OutsidePyTorch> outside_pytorch;  // of each message that tells it, once
   friend bool operator==(const Diagnosis&, const Diagnosis&) = default;
 };
 

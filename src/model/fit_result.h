@@ -75,7 +75,7 @@ enum class FitGoal { kSameTraining, kMinTime, kMinMemory, kMaxBatch };
 std::string_view to_string(FitGoal goal);  // "same-training", "min-time", "min-memory", "max-batch"
 std::optional<FitGoal> find_goal(std::string_view name);
 
-// Of --goal max-batch.
+// The answer to --goal max-batch.
 struct LargestBatch {
   std::int64_t size = 0;
   std::int64_t own = 0;       // the script's

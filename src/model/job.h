@@ -270,8 +270,8 @@ struct Job {
   // asks.
   std::map<std::string, std::vector<StagePeak>> measured;
   std::map<std::string, StepWork> measured_work;
-  // By technique, as `measured`, and under "" of the job as it is: every block it allocated. Absent where that can't be
-  // played again.
+  // Every block that a run allocated: by technique, as `measured`, and under "" for the job as it is. Absent where that
+  // can't be played again.
   std::map<std::string, std::shared_ptr<const AllocationStream>> streams;
   std::vector<PhaseFacts> phases;
   Bytes overhead;  // context, libraries, other processes: what the card lost before PyTorch asked

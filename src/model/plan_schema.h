@@ -20,7 +20,7 @@ struct SettingSchema {
   SettingForm form = SettingForm::kFlag;
   std::string_view meaning;
   bool needed = false;
-  // Of a number, or of each in a list.
+  // The range of a number, or of each in a list.
   double least = 0;
   double most = kNoMost;
   bool above_least = false;                      // `least` itself is out

@@ -46,7 +46,7 @@ struct Needs {
   friend bool operator==(const Needs&, const Needs&) = default;
 };
 
-// Of a training step on the fullest card; low and high hold it four times in five. source: model
+// How long a training step takes on the fullest card; low and high hold it four times in five. source: model
 struct StepTime {
   double seconds = 0, low = 0, high = 0;
   friend bool operator==(const StepTime&, const StepTime&) = default;

@@ -23,7 +23,7 @@ using base::Bytes;
 using Holder = notes::Holder;
 
 // Tensors of one line, kept by one holder.
-using HeldTensors = notes::HeldTensors;
+using TensorGroup = notes::TensorGroup;
 
 // A graph that gets longer from step to step: `total += loss`, a hidden state that is not detached.
 struct GrowingGraph {
@@ -58,7 +58,7 @@ struct Growth {
   bool of_peak = false;                     // what stays does not grow: what a step needs at its most does
   std::optional<std::int64_t> runs_out_at;  // the step at which the card would be full
   std::vector<GrowingLine> lines;           // most per step first
-  std::vector<HeldTensors> holders;         // Python objects that outlived the step that made them
+  std::vector<TensorGroup> holders;         // Python objects that outlived the step that made them
   std::vector<GrowingGraph> graphs;
   friend bool operator==(const Growth&, const Growth&) = default;
 };
@@ -82,7 +82,7 @@ struct KeptFromTraining {
   int device = 0;
   Bytes allocated;  // at that moment
   Bytes gradients;
-  std::vector<HeldTensors> tensors;  // largest first
+  std::vector<TensorGroup> tensors;  // largest first
   friend bool operator==(const KeptFromTraining&, const KeptFromTraining&) = default;
 };
 
@@ -194,16 +194,16 @@ struct StepInput {
   friend bool operator==(const StepInput&, const StepInput&) = default;
 };
 
-// The moment of the last out-of-memory error.
-struct OomMoment {
+// What was on the card at the last out-of-memory error.
+struct OomState {
   int device = 0;
   std::string phase, stage, scope, line;
   std::string thread;  // pin, or empty for the main thread and autograd's
   Bytes tried, allocated, reserved;
   std::int64_t train_steps = 0;       // completed before it
   std::int64_t evaluation_steps = 0;  // batches
-  std::vector<HeldTensors> holders;   // what the script's variables held then, largest first
-  friend bool operator==(const OomMoment&, const OomMoment&) = default;
+  std::vector<TensorGroup> holders;   // what the script's variables held then, largest first
+  friend bool operator==(const OomState&, const OomState&) = default;
 };
 
 struct RuntimeEvidence {
@@ -221,7 +221,7 @@ struct RuntimeEvidence {
   std::vector<Logits> logits;
   std::vector<AttentionScores> attention;
   std::vector<StepInput> inputs;
-  std::optional<OomMoment> oom;
+  std::optional<OomState> oom;
   bool retain_graph = false, create_graph = false;  // a backward() was called so
   std::string retain_graph_line;
   friend bool operator==(const RuntimeEvidence&, const RuntimeEvidence&) = default;

@@ -44,7 +44,7 @@ struct FxNode {
   friend bool operator==(const FxNode&, const FxNode&) = default;
 };
 
-// Of a CUDA graph or a MemPool; {0, 0} is the default pool.
+// The pool of a CUDA graph or a MemPool; {0, 0} is the default pool.
 struct PoolId {
   std::int64_t first = 0;
   std::int64_t second = 0;

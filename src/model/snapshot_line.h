@@ -9,9 +9,9 @@
 
 namespace vramfit::model {
 
-// Of Python's own library, a package, generated code or C++.
+// Whether a file is of Python's own library, a package, generated code or C++.
 bool is_library(std::string_view file);
-// Of an installed package other than PyTorch: what is told where a program is a package's own (`tune run`).
+// Whether a file is of an installed package other than PyTorch: named where a package is the program (`tune run`).
 bool is_package_beside_torch(std::string_view file);
 
 // "train.py:12 forward": the innermost line that is the user's own, else the innermost there is.

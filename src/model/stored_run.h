@@ -76,7 +76,7 @@ struct StoredRun {
   friend bool operator==(const StoredRun&, const StoredRun&) = default;
 };
 
-// Of the run's fullest card; nothing where it told of none.
+// The peaks of the run's fullest card; nothing where it told of none.
 std::optional<Peaks> fullest_peaks(const StoredRun& run);
 
 // Which runs a listing wants. Empty members take everything.

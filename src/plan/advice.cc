@@ -19,7 +19,7 @@ constexpr double kWorthTeacher = 0.02;  // of the card
 // PCIe 3.0 x16 as copies of pageable pages see it; managed memory moves pages as they are touched, and is no faster.
 constexpr double kPagesPerSecond = 12e9;
 
-Bytes most_held(const model::Job& job) {
+Bytes find_most_held(const model::Job& job) {
   Bytes most;
   for (const model::StagePeak& moment : job.stage_peaks) most = std::max(most, model::sum(moment.holdings));
   return most + job.overhead;
@@ -114,7 +114,7 @@ void advise_separable(const model::ModuleTable& modules, const Target& target, s
 // -- the host
 
 void advise_host(const model::Job& job, const Target& target, std::vector<std::string>& advice) {
-  const Bytes needs = most_held(job);
+  const Bytes needs = find_most_held(job);
   if (needs <= target.limit) return;
   const Bytes excess = needs - target.limit;
   const double moved = 2 * static_cast<double>(excess.count()) / kPagesPerSecond;

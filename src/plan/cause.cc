@@ -43,11 +43,11 @@ Cause describe_graph(std::string_view phase) {
 // A little of a step always lives on: the last loss, a batch of inputs.
 constexpr double kUsuallyKeptFromTraining = 0.1;
 
-Cause describe_what_training_left(const model::KeptTrainingTensors& leftovers) {
+Cause describe_what_training_left(const model::KeptTrainingTensors& kept) {
   Cause cause;
-  cause.text = fmt::format("phase {} runs while {} of the last training steps are still on the card", leftovers.phase,
-                           to_string(leftovers.bytes));
-  if (!leftovers.line.empty()) cause.line = leftovers.line + " (where most of it is made)";
+  cause.text = fmt::format("phase {} runs while {} of the last training steps are still on the card", kept.phase,
+                           to_string(kept.bytes));
+  if (!kept.line.empty()) cause.line = kept.line + " (where most of it is made)";
   cause.remedy = "let go of it before the evaluation: del, or a function that does not return it";
   cause.is_all = false;
   return cause;

@@ -57,7 +57,7 @@ Applicability check_evaluation_alone(const model::Job& job, const Target& target
   return check_evaluation(job, target);
 }
 
-void scale_holdings(model::Holdings& held, const HeldShares& shares) {
+void scale_holdings(model::Holdings& held, const HoldingShares& shares) {
   held.weights = scaled(held.weights, shares.weights);
   held.buffers = scaled(held.buffers, shares.buffers);
   held.activations = scaled(held.activations, shares.activations);
@@ -65,8 +65,8 @@ void scale_holdings(model::Holdings& held, const HeldShares& shares) {
   held.temporaries = scaled(held.temporaries, shares.temporaries);
 }
 
-HeldShares measured_shares(const model::Job& job, std::string_view key, const model::StagePeak& moment,
-                           const HeldShares& assumed) {
+HoldingShares measured_shares(const model::Job& job, std::string_view key, const model::StagePeak& moment,
+                              const HoldingShares& assumed) {
   const auto measured = job.measured.find(std::string(key));
   if (measured == job.measured.end()) return assumed;
   const model::StagePeak* before = find_same(job.stage_peaks, moment);

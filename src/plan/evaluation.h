@@ -22,15 +22,15 @@ Applicability check_evaluation(const model::Job& job, const Target& target);
 Applicability check_evaluation_alone(const model::Job& job, const Target& target);
 
 // What becomes of one moment's holdings, as shares of what they were.
-struct HeldShares {
+struct HoldingShares {
   double weights = 1, buffers = 1, activations = 1, workspaces = 1, temporaries = 1;
 };
-void scale_holdings(model::Holdings& held, const HeldShares& shares);
+void scale_holdings(model::Holdings& held, const HoldingShares& shares);
 
 // By a run with the technique alone (Job::measured, under `key`); `assumed` where there was none, or it has no such
 // moment.
-HeldShares measured_shares(const model::Job& job, std::string_view key, const model::StagePeak& moment,
-                           const HeldShares& assumed);
+HoldingShares measured_shares(const model::Job& job, std::string_view key, const model::StagePeak& moment,
+                              const HoldingShares& assumed);
 bool is_measured(const model::Job& job, std::string_view key);
 
 }  // namespace vramfit::plan

@@ -39,7 +39,7 @@ TEST(FloorProof, says_what_each_remedy_takes_off_a_training) {
 TEST(FloorProof, an_evaluation_has_only_weights_to_make_smaller) {
   model::Job job = example_job();
   job.optimizer.reset();
-  job.stage_peaks = {example_moment("test", "forward", 300, 0, 0)};
+  job.stage_peaks = {example_peak("test", "forward", 300, 0, 0)};
   const model::Floor floor = prove_floor(job, example_target(), {});
   EXPECT_EQ(find_remedy(floor, "LoRA"), nullptr);
   EXPECT_EQ(find_remedy(floor, "8 bits")->frees, Bytes::mib(75));

@@ -18,7 +18,7 @@ void free_activations(const Forecast& forecast, model::StagePeak& moment) {
 
 constexpr double kMatmulsInHalf = 0.95;  // of the multiply-adds under autocast
 
-// Of what tiles leave, this share is one sample's: smaller batches do not make it less. Seen on FCN.
+// The share of what tiles leave that one sample needs: smaller batches do not make it less. Seen on FCN.
 constexpr double kOfOneSample = 0.5;
 
 void apply_split_of_samples(const Forecast& forecast, model::StagePeak& moment) {

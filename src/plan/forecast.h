@@ -18,7 +18,7 @@ namespace vramfit::plan {
 
 using base::Bytes;
 
-// Of what PyTorch caches beyond the allocated bytes, this share sits in partly used segments and can't be given back.
+// The share of cached bytes that sit in partly used segments and can't be given back.
 inline constexpr double kStuckCache = 0.2;
 
 // What a change does to what is learned, mildest first.

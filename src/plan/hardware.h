@@ -29,12 +29,12 @@ std::vector<model::HardwareRow> find_hardware(const model::Job& job, const Targe
 // All that are there at once: of what is trained, which a teacher or a frozen part of the network is not.
 Bytes bytes_of_gradients(const model::Job& job);
 
-// Of a job that trains; a job that only evaluates has no gradients and no optimizer.
+// The floor of a job. One that only evaluates has no gradients and no optimizer.
 model::Floor find_floor(const model::Job& job);
 
 // The job as it is.
 Demand demand_of(const model::Job& job, const Forecast& forecast);
-// With a plan that was proven.
+// What the job demands with a plan that was proven.
 Demand demand_of(const model::Job& job, const model::PlanRow& proven);
 
 }  // namespace vramfit::plan

@@ -60,7 +60,7 @@ TEST(Hardware, the_floor_is_what_no_batch_makes_smaller) {
   EXPECT_EQ(floor.sum(), Bytes::mib(700));
   model::Job evaluates = example_job();
   evaluates.optimizer.reset();
-  evaluates.stage_peaks = {example_moment("test", "forward", 300, 0, 0)};
+  evaluates.stage_peaks = {example_peak("test", "forward", 300, 0, 0)};
   EXPECT_EQ(find_floor(evaluates).sum(), Bytes::mib(400));
 }
 

@@ -9,7 +9,7 @@ double divide(double with, double without) { return without > 0 ? with / without
 
 }  // namespace
 
-const model::StagePeak* find_same_moment(const std::vector<model::StagePeak>& moments, const model::StagePeak& moment) {
+const model::StagePeak* find_same_stage(const std::vector<model::StagePeak>& moments, const model::StagePeak& moment) {
   for (const model::StagePeak& other : moments) {
     if (other.phase == moment.phase && other.stage == moment.stage) return &other;
   }

@@ -12,7 +12,7 @@
 namespace vramfit::plan {
 
 // The moment of that phase and stage; null: there is none.
-const model::StagePeak* find_same_moment(const std::vector<model::StagePeak>& moments, const model::StagePeak& moment);
+const model::StagePeak* find_same_stage(const std::vector<model::StagePeak>& moments, const model::StagePeak& moment);
 
 // Under which a change's run is kept (Job::measured): its technique, and what of several runs of one this is.
 std::string measured_key(const model::Change& change);
@@ -21,7 +21,7 @@ bool is_measured_by(std::string_view key, std::string_view technique);
 // 1 where there was nothing.
 double share_of(base::Bytes with, base::Bytes without);
 
-// To what a step of a change's own run asks of the card, of what it asked without.
+// Scales work by what a step of a change's own run asks of the card, against what it asked without.
 void scale_work_to(const model::StepWork& with, const model::StepWork& without, model::StepWork& work);
 
 }  // namespace vramfit::plan

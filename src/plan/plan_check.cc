@@ -18,7 +18,7 @@ using model::Change;
 using model::SettingSchema;
 using model::TechniqueSchema;
 
-// As the errors quote what stands in a file that may hold anything.
+// A word as errors quote it, from a file that may hold anything.
 std::string in_quotes(std::string_view word) {
   constexpr std::size_t kShown = 60;
   std::string plain;

@@ -34,7 +34,7 @@ bool is_eight_bit(const model::Change& change);
 // Whether it gives a batch in parts whose gradients add up to one step.
 bool accumulates(const model::Change& change);
 
-// Of a technique that is not in the table: nothing is known, so it has to be compared.
+// A technique that is not in the table has to be compared: nothing is known of it.
 Promise find_promise(const model::Change& change);
 // The weakest of what its changes promise.
 Promise find_promise(const model::Plan& plan);

@@ -17,7 +17,7 @@ constexpr double kKeptFree = 0.03;  // of the card, beside the figure
 // More micro-batches than this for each stage hardly shorten the wait (GPipe, arXiv 1811.06965: from 4 on).
 constexpr std::int64_t kMostParts = 4;
 
-// Of what one card holds now, what each of several does.
+// The shares of one card's memory that each of several cards holds.
 struct CardShares {
   double weights = 1, gradients = 1, optimizer = 1, samples = 1;
 };

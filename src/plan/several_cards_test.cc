@@ -47,7 +47,7 @@ TEST(SeveralCards, share_an_evaluation_alone_as_copies_or_as_stages) {
   model::Job job = example_job();
   job.optimizer.reset();
   job.phases = {{"test", Bytes::mib(1500), Bytes::mib(1500), Bytes::mib(1800), 3}};
-  job.stage_peaks = {example_moment("test", "forward", 1180, 0, 0)};
+  job.stage_peaks = {example_peak("test", "forward", 1180, 0, 0)};
   job.stage_peaks[0].holdings.optimizer = Bytes(0);
   job.stage_peaks[0].holdings.weights = Bytes::mib(300);
   const auto advice = advise_several_cards(job, example_target(1024));

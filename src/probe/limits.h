@@ -9,7 +9,7 @@
 
 namespace vramfit::probe {
 
-// Of this process, hence of its children. Nothing: no limit.
+// The limits of this process, hence of its children. Nothing: no limit.
 struct ProcessLimits {
   std::optional<std::int64_t> open_files, open_files_hard;
   std::optional<std::int64_t> locked_bytes;

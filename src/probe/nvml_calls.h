@@ -81,7 +81,7 @@ base::Result<Library> open_library(const std::vector<std::string>& names);
 // Where drivers put it: the loader's own path first, then WSL, containers and the usual folders.
 std::vector<std::string> usual_names();
 
-// As NVML's own text, or a text of ours.
+// NVML's own text for an answer, or one of ours.
 std::string describe(const Calls& calls, int answer);
 
 }  // namespace vramfit::probe::nvml

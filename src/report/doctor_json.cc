@@ -61,7 +61,7 @@ ordered_json fact_json(const model::Fact& fact) {
   return json;
 }
 
-ordered_json held_outside_json(const model::HeldOutside& outside) {
+ordered_json outside_pytorch_json(const model::OutsidePyTorch& outside) {
   const auto bytes = [](const std::optional<model::PrintedBytes>& size, model::Bytes model::PrintedBytes::*which) {
     return size ? ordered_json((*size.*which).count()) : ordered_json(nullptr);
   };
@@ -135,7 +135,8 @@ std::string diagnosis_to_json(const model::Diagnosis& diagnosis, std::string_vie
                        {"facts", ordered_json::array()}};
   for (const auto& finding : diagnosis.findings) json["findings"].push_back(finding_json(finding));
   for (const auto& check : diagnosis.checks) json["checks"].push_back(check_json(check));
-  for (const auto& held : diagnosis.held) json["context_and_libraries"].push_back(held_outside_json(held));
+  for (const auto& outside : diagnosis.outside_pytorch)
+    json["context_and_libraries"].push_back(outside_pytorch_json(outside));
   for (const auto& fact : diagnosis.facts) json["facts"].push_back(fact_json(fact));
   return base::json_file(json);
 }

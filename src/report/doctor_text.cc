@@ -164,18 +164,18 @@ void add_list(std::string& text, std::string_view title, const std::vector<std::
 }
 
 void add_held(std::string& text, const Diagnosis& diagnosis, bool verbose) {
-  if (diagnosis.held.empty()) return;
+  if (diagnosis.outside_pytorch.empty()) return;
   text += "\nContext and libraries\n";
   bool tells = false;
-  for (std::size_t i = 0; i < diagnosis.held.size(); ++i) {
-    const model::HeldOutside& outside = diagnosis.held[i];
+  for (std::size_t i = 0; i < diagnosis.outside_pytorch.size(); ++i) {
+    const model::OutsidePyTorch& outside = diagnosis.outside_pytorch[i];
     tells = tells || outside.held.has_value();
     if (!verbose && i >= kInFull) continue;
     text += "  - " + shorten(fmt::format("{}:{}", outside.file, outside.line), kPageWidth - 4) + "\n";
     text += hanging("    ", outside.text);
   }
-  if (!verbose && diagnosis.held.size() > kInFull) {
-    text += hanging("    ", fmt::format("... and {} more (-v)", diagnosis.held.size() - kInFull));
+  if (!verbose && diagnosis.outside_pytorch.size() > kInFull) {
+    text += hanging("    ", fmt::format("... and {} more (-v)", diagnosis.outside_pytorch.size() - kInFull));
   }
   if (tells) text += hanging("  - ", "to count with it: vramfit run --context from:FILE");
 }

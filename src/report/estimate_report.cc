@@ -36,7 +36,7 @@ std::string estimate_to_text(const EstimateView& view) {
                            view.trained > 0 && view.trained != view.parameters
                                ? fmt::format(", of which {:.1f} M are trained", static_cast<double>(view.trained) / 1e6)
                                : "",
-                           view.moment),
+                           view.fullest_stage),
                kPageWidth, 0) +
           "\n";
   std::vector<std::vector<std::string>> rows;
@@ -76,7 +76,7 @@ std::string estimate_to_json(const EstimateView& view, std::string_view version)
                    {"parameters", view.parameters},
                    {"trained_parameters", view.trained},
                    {"card", {{"key", view.card_key}, {"name", view.card}, {"memory_bytes", view.card_memory.count()}}},
-                   {"fullest", view.moment},
+                   {"fullest", view.fullest_stage},
                    {"parts", list_json(view.parts, part_json)},
                    {"tensor_bytes", view.tensors.count()},
                    {"reserved_bytes", view.reserved.count()},

@@ -24,7 +24,7 @@ struct EstimateView {
   base::Bytes card_memory;
   std::int64_t batch = 1, sequence = 0, size = 0;
   std::int64_t parameters = 0, trained = 0;
-  std::string moment;
+  std::string fullest_stage;
   std::vector<Part> parts;
   base::Bytes tensors, reserved, outside, peak, low, high;
   std::string verdict;  // probably_fits, too_near, probably_runs_out

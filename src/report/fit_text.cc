@@ -19,7 +19,7 @@ using model::FitVerdict;
 using model::PlanRow;
 
 constexpr std::size_t kShownLosers = 8;
-// Of an answer that is to fit one screen.
+// How many are shown, so that an answer fits one screen.
 constexpr std::size_t kShownOpen = 2;
 constexpr std::size_t kShownPlans = 5;
 
@@ -244,7 +244,7 @@ void add_consequences(std::string& text, const FitResult& result) {
   }
 }
 
-// Of the plans that fit: the table has the factor alone.
+// Adds how long the plans that fit take: the table has the factor alone.
 void add_times(std::string& text, const FitResult& result) {
   if (result.plans.empty()) return;
   text += "\nTime of a training step against now (a model's; the range is assumed)\n";
@@ -296,7 +296,7 @@ void add_techniques(std::string& text, const FitResult& result) {
   }
 }
 
-// Of a table that is short of room.
+// Shortens a card's name for a table that is short of room.
 std::string without_maker(const std::string& name) {
   constexpr std::string_view kMaker = "NVIDIA ";
   return name.starts_with(kMaker) ? name.substr(kMaker.size()) : name;

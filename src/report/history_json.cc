@@ -79,7 +79,7 @@ ordered_json run_json(const StoredRun& run) {
                {"devices", devices_json(run.end.devices)},
                {"phases", phases_json(run.end.phases)},
                {"findings", findings_json(run.end.findings)}});
-  // As text: what the verb wrote is kept to the byte.
+  // The result is a text here, so that what the verb wrote is kept to the byte.
   if (!run.end.result.empty()) json["result"] = run.end.result;
   return json;
 }

@@ -97,7 +97,7 @@ std::string replay_to_json(const model::ReplayResult& result, std::string_view v
                        {"events", result.events},
                        {"seeded_blocks", result.seeded_blocks},
                        {"seeded_bytes", result.seeded.count()},
-                       {"odd_entries", result.unmatched_entries},
+                       {"unmatched_entries", result.unmatched_entries},
                        {"recorded_peak_reserved_bytes", result.recorded_peak.count()},
                        {"capacity_bytes", optional_bytes(result.capacity)},
                        {"capacity_source", result.capacity_source},

@@ -72,7 +72,7 @@ TEST(RunText, of_a_framework_with_a_pool_its_own_peak_is_the_answer) {
 TEST(RunText, what_was_cut_assumed_and_not_modelled_is_said) {
   const std::string text = run_to_text(testing::fitting_run(), {});
   for (const char* part : {"cut to 4 of 5000 batches", "cusolverDnXgeev_bufferSize (3 times)", "± 40 MiB",
-                           "a size (nonzero) at train.py:90", "something odd",
+                           "a size (nonzero) at train.py:90", "something strange",
                            "[!] Untested\n  - torch 2.99.0 is newer", "needs at least 5.96 GiB"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }

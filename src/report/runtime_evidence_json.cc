@@ -19,7 +19,7 @@ ordered_json holder_json(const model::Holder& holder) {
           {"chain", holder.chain}};
 }
 
-ordered_json held_tensors_json(const model::HeldTensors& held) {
+ordered_json tensor_group_json(const model::TensorGroup& held) {
   return {{"holder", holder_json(held.holder)},
           {"line", or_null(held.line)},
           {"shape", held.shape},
@@ -55,7 +55,7 @@ ordered_json growth_json(const model::Growth& growth) {
           {"runs_out_at_step", growth.runs_out_at ? ordered_json(*growth.runs_out_at) : ordered_json(nullptr)},
           {"levels_bytes", list_json(growth.levels, [](base::Bytes level) { return ordered_json(level.count()); })},
           {"lines", list_json(growth.lines, growing_line_json)},
-          {"holders", list_json(growth.holders, held_tensors_json)},
+          {"holders", list_json(growth.holders, tensor_group_json)},
           {"graphs", list_json(growth.graphs, graph_json)}};
 }
 
@@ -77,7 +77,7 @@ ordered_json kept_from_training_json(const model::KeptFromTraining& left) {
           {"device", left.device},
           {"allocated_bytes", left.allocated.count()},
           {"gradient_bytes", left.gradients.count()},
-          {"tensors", list_json(left.tensors, held_tensors_json)}};
+          {"tensors", list_json(left.tensors, tensor_group_json)}};
 }
 
 ordered_json copy_json(const model::NeedlessCopy& copy) {
@@ -165,7 +165,7 @@ ordered_json input_json(const model::StepInput& input) {
           {"peak_allocated_bytes", input.peak_allocated.count()}};
 }
 
-ordered_json oom_json(const model::OomMoment& oom) {
+ordered_json oom_json(const model::OomState& oom) {
   return {{"device", oom.device},
           {"phase", oom.phase},
           {"stage", oom.stage},
@@ -177,7 +177,7 @@ ordered_json oom_json(const model::OomMoment& oom) {
           {"reserved_bytes", oom.reserved.count()},
           {"train_steps", oom.train_steps},
           {"evaluation_steps", oom.evaluation_steps},
-          {"holders", list_json(oom.holders, held_tensors_json)}};
+          {"holders", list_json(oom.holders, tensor_group_json)}};
 }
 
 }  // namespace
@@ -189,7 +189,7 @@ ordered_json evidence_to_json(const model::RuntimeEvidence& evidence) {
   json["growth"] = list_json(evidence.growth, growth_json);
   if (!evidence.measured) return json;
   json["evaluations"] = list_json(evidence.evaluations, evaluation_json);
-  json["leftovers"] = list_json(evidence.kept_from_training, kept_from_training_json);
+  json["kept_from_training"] = list_json(evidence.kept_from_training, kept_from_training_json);
   json["copies"] = list_json(evidence.copies, copy_json);
   json["input_work"] = list_json(evidence.input_work, input_work_json);
   json["first_steps"] = list_json(evidence.first_steps, first_step_json);

@@ -7,12 +7,12 @@
 
 namespace vramfit::report {
 
-inline constexpr int kRunSchema = 1;       // run, fit
+inline constexpr int kRunSchema = 2;       // run, fit
 inline constexpr int kVerifySchema = 1;    // verify
 inline constexpr int kCheckSchema = 1;     // check
 inline constexpr int kDoctorSchema = 1;    // doctor
 inline constexpr int kCausesSchema = 1;    // explain
-inline constexpr int kReplaySchema = 1;    // replay
+inline constexpr int kReplaySchema = 2;    // replay
 inline constexpr int kSweepSchema = 1;     // sweep
 inline constexpr int kGpusSchema = 1;      // gpus
 inline constexpr int kRunsSchema = 1;      // runs; show: one of them

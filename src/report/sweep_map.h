@@ -16,7 +16,7 @@
 namespace vramfit::report {
 
 enum class Side { kUnknown, kFits, kUnsure, kTooLarge };
-// Of a trial that was run; kUnknown for one that was not, or that ended for another reason than memory.
+// The side a trial is on: kUnknown where it was not run, or ended for another reason than memory.
 Side side_of(const model::Trial* trial);
 
 struct SweepCell {

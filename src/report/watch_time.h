@@ -11,7 +11,7 @@ namespace vramfit::report {
 std::string to_rfc3339(std::int64_t unix_ns);
 // "10:28:17" on this machine's clock.
 std::string to_clock(std::int64_t unix_ns);
-// At most six columns: "59s", "3m07s", "2h05m", "3d04h".
+// Writes an age in at most six columns: "59s", "3m07s", "2h05m", "3d04h".
 std::string to_age(std::int64_t seconds);
 
 }  // namespace vramfit::report

@@ -21,7 +21,7 @@ std::vector<std::string> trial_words(const std::string& program, const model::Sw
 // What this program is called with: /proc/self/exe.
 base::Result<std::string> own_program();
 
-// As many as the cores, or the memory at 1.5 GiB each, allow.
+// How many jobs the cores allow, and the memory at 1.5 GiB for each.
 std::size_t default_jobs();
 
 class LocalTrialRunner final : public TrialRunner {

@@ -51,7 +51,7 @@ bool replace_option(std::vector<std::string>& command, std::string_view option, 
     if (command[i] != option) continue;
     const std::vector<std::string> words = split(value, ' ');
     const auto first = command.begin() + static_cast<std::ptrdiff_t>(i) + 1;
-    // As many words as the new value has: what stands behind may be arguments of their own.
+    // Replaces as many words as the new value has: those behind may be arguments of their own.
     auto last = first;
     for (std::size_t k = 0; k < words.size() && last != command.end() && !is_option(*last); ++k) ++last;
     const auto at = command.erase(first, last);

@@ -30,7 +30,7 @@ struct Look {
 CellGrid draw_watch(const WatchView& view, const WatchHistory& history, const WatchState& state, const Look& look,
                     Size size);
 
-// As many rows as the whole view takes at this width.
+// Draws the whole view, with as many rows as it takes at this width.
 CellGrid draw_all(const WatchView& view, const Look& look, int columns);
 
 }  // namespace vramfit::tui

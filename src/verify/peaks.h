@@ -19,7 +19,7 @@ struct CountedPeaks {
   friend bool operator==(const CountedPeaks&, const CountedPeaks&) = default;
 };
 
-// By card. Processes are merged by the clock they share; what one holds goes with its last record.
+// Counts the peaks of each card. Processes share a clock, by which they are merged; what one holds goes with its end.
 std::map<int, CountedPeaks> count_peaks(std::span<const model::Recording> recordings);
 
 // What of the result's peaks is not what was counted, a sentence each; empty: all of it agrees.

@@ -17,7 +17,7 @@ namespace vramfit::views {
 enum class ExportFormat { kTrace, kSpeedscope, kTensorboard, kCsv, kSvg, kPng };
 // perfetto, chrome, speedscope, tensorboard, csv, svg, png.
 base::Result<ExportFormat> parse_export_format(std::string_view word);
-// By the file's name, where no format was named.
+// Guesses the format from the file's name, where none was named.
 std::optional<ExportFormat> guess_export_format(const std::filesystem::path& file);
 
 struct ExportRequest {
@@ -40,7 +40,7 @@ base::Result<report::exports::ExportFacts> facts_of_run(std::int64_t number);
 base::Result<report::exports::ExportFacts> facts_of_snapshot(const std::filesystem::path& file);
 base::Result<report::exports::ExportFacts> facts_of_watch(const std::filesystem::path& file);
 
-// At most so many points. Of those that go together the lowest and the highest stay, so that no peak is lost.
+// Leaves at most so many points: the lowest and the highest of each group stay, so that no peak is lost.
 void thin(std::vector<report::exports::CounterPoint>& points, std::size_t most);
 
 }  // namespace vramfit::views

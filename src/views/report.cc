@@ -58,7 +58,7 @@ std::vector<std::size_t> find_front(const std::vector<model::PlanRow>& plans) {
   return front;
 }
 
-// To the part of the page that tells of the run, or to a page of its own.
+// A link to the part of the page about this run, or to a page of its own.
 std::string link_to(std::int64_t number, const std::vector<model::StoredRun>& shown, const std::string& home) {
   if (std::ranges::find(shown, number, &model::StoredRun::number) != shown.end()) return fmt::format("#run-{}", number);
   return home.empty() || number == 0 ? "" : fmt::format("{}runs/{}", home, number);

@@ -23,8 +23,8 @@ struct ReportRequest {
 // The page's HTML. At least one run.
 std::string build_report(std::vector<model::StoredRun> runs, const ReportRequest& request);
 
-// Of runs and memory snapshots (what torch.cuda.memory._dump_snapshot wrote), at least one of either. A snapshot that
-// is cut off gives what was complete; one that can't be read is an error.
+// Builds a page of runs and memory snapshots (torch.cuda.memory._dump_snapshot), at least one of either. A snapshot
+// that is cut off gives what was complete; one that can't be read is an error.
 base::Result<std::string> build_report(std::vector<model::StoredRun> runs,
                                        const std::vector<std::filesystem::path>& snapshots,
                                        const ReportRequest& request, base::ProgressSink& progress);

@@ -101,6 +101,18 @@ TEST(Report, a_result_is_read_back_as_it_was_written) {
   EXPECT_FALSE(read->fit);
 }
 
+TEST(Report, a_result_that_was_stored_as_schema_1_is_read_back) {
+  const model::RunResult result = result_full_of("plain");
+  auto stored = nlohmann::json::parse(report::run_to_json(result, "1"));
+  ASSERT_EQ(stored["schema"], 2);
+  stored["schema"] = 1;
+  stored["evidence"]["leftovers"] = nlohmann::json::array();  // its name before it was kept_from_training
+  stored["evidence"].erase("kept_from_training");
+  const auto read = ingest::read_stored_result(stored.dump());
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(read->run, result);
+}
+
 TEST(Report, a_fit_is_read_back_and_its_verdict_leads) {
   const auto read = ingest::read_stored_result(report::fit_to_json(some_fit(), "1"));
   ASSERT_TRUE(read) << read.error().what;

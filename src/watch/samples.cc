@@ -45,7 +45,7 @@ std::array<std::vector<std::string>, kKinds> all_names() {
           names_of(model::use_fields())};
 }
 
-// By key, in the order of the sample.
+// The entities of a sample with their keys, in its order.
 std::vector<std::pair<std::string, Entity>> entities_of(const model::MachineSample& sample) {
   std::vector<std::pair<std::string, Entity>> all;
   all.push_back({"host", {Kind::kHost, {sample.host.name}, readings_of(sample.host, model::host_fields())}});

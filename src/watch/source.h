@@ -27,7 +27,7 @@ class MachineSource {
   virtual ~MachineSource() = default;
   // The next sample; nothing at the end of a recording.
   virtual base::Result<std::optional<model::MachineSample>> next() = 0;
-  // Of what was read up to now.
+  // What was lost of the samples read up to now.
   virtual LostSamples lost() const { return {}; }
 };
 

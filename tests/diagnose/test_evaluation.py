@@ -67,7 +67,7 @@ def test_no_grad_and_inference_mode_keep_nothing(diagnose: Diagnose) -> None:
         assert not call["grad_enabled"]
         assert call["saved_bytes"] < 1 << 20
         assert growing(evidence) == []
-        assert evidence["leftovers"][0]["gradient_bytes"] == 0
+        assert evidence["kept_from_training"][0]["gradient_bytes"] == 0
 
 
 def test_predictions_gathered_on_the_card_are_named_with_their_line(diagnose: Diagnose) -> None:
@@ -87,7 +87,7 @@ def test_predictions_gathered_on_the_host_are_none_of_it(diagnose: Diagnose) -> 
 
 def test_what_training_leaves_is_named(diagnose: Diagnose) -> None:
     evidence = diagnose(job(returned="images, out, loss"))
-    (left,) = evidence["leftovers"]
+    (left,) = evidence["kept_from_training"]
     assert left["phase"] == "validate"
     weights = 2 * 256 * 2048 + 2048 + 256
     assert left["gradient_bytes"] == weights * 4

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import jsonschema
 import pytest
 
 
@@ -112,3 +113,12 @@ def test_a_type_that_nobody_knows_is_refused(root: Path, tmp_path: Path) -> None
     notes.write_text(notes.read_text().replace("    value: int", "    value: set[int]"))
     done = generate(tmp_path, str(tmp_path / "out"))
     assert done.returncode != 0 and "a type that nobody knows: set[int]" in done.stderr
+
+
+def test_the_plan_of_the_architecture_is_one_and_shows_every_technique(root: Path) -> None:
+    page = (root / "docs" / "architecture.md").read_text()
+    plan = json.loads(page.split("```json\n", 1)[1].split("```", 1)[0])
+    schema = json.loads((root / "docs" / "plan.schema.json").read_text())
+    jsonschema.validate(plan, schema)
+    known = {each["properties"]["id"]["const"] for each in schema["properties"]["techniques"]["items"]["oneOf"]}
+    assert {change["id"] for change in plan["techniques"]} == known

@@ -72,6 +72,7 @@ SECTIONS = [
     Section("states of the hooks", lambda tier: run_tool("check_python_state")),
     Section("private names of libraries", lambda tier: run_tool("check_private_names")),
     Section("contract", lambda tier: run_check([sys.executable, "tools/generate_contract", "--check"])),
+    Section("environment variables", lambda tier: run_tool("check_environment")),
     Section("machine paths", lambda tier: run_tool("check_paths")),
     Section("format of C++", check_format),
     Section("format and lint of Python", check_python),

@@ -43,9 +43,9 @@ struct Node {
   int32_t type = 0;
   bool finalized = false;
   std::map<int32_t, Attribute> attributes;
-  // Of an engine, a configuration or a plan: which choice it stands for.
+  // The choice for which an engine, a configuration or a plan stands.
   std::optional<Choice> choice;
-  // Of heuristics, once finalized.
+  // The choices of heuristics, once they are finalized.
   std::vector<Choice> choices;
 
   // The descriptors an attribute holds; empty when it is not set.

@@ -9,7 +9,7 @@ struct Handle {
   library::Stream stream = nullptr;
 };
 
-// As cudnnGetVersion answers: major * 10000 + minor * 100 + patch of the cuDNN that the loaded PyTorch was built for.
+// What cudnnGetVersion answers: major * 10000 + minor * 100 + patch of the cuDNN that the loaded PyTorch was built for.
 // PyTorch refuses a cuDNN whose minor version is below that one (torch.backends.cudnn, _init).
 int64_t emulated_version();
 

@@ -60,7 +60,7 @@ class LearnedProvider final : public WorkspaceProvider {
     ledger::note_assumed("workspaces of this very convolution as learned from a recording of such a card");
     const auto& [taken, largest] = found->second;
     Offer offer{{Choice{.engine = 0, .workspace_bytes = taken, .numerical_notes = {}}}, "learned"};
-    // Of all plans that benchmark mode tries PyTorch takes the largest workspace once, and then the first plan's.
+    // PyTorch takes the largest workspace of all plans that benchmark mode tries, and then the first plan's.
     if (largest > taken) {
       offer.choices.push_back({.engine = 1, .workspace_bytes = largest, .numerical_notes = {}});
     }

@@ -94,8 +94,7 @@ class OracleProvider final : public WorkspaceProvider {
     for (const oracle::Plan& plan : answer->plans) {
       offer.choices.push_back({plan.engine, plan.workspace_bytes, plan.numerical_notes});
     }
-    // With cudnn.benchmark a real card would time the plans and take the fastest: here that is the heuristics' first
-    // too.
+    // Under cudnn.benchmark a real card times the plans and takes the fastest; here the heuristics' first is taken too.
     ledger::note_assumed(("workspaces as cuDNN " + std::to_string(answer->cudnn_version) +
                           " offers them for this card; its heuristics' first choice is taken")
                              .c_str());

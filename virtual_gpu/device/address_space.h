@@ -37,7 +37,7 @@ struct AddressSource {
 };
 VF_EXPORT extern const AddressSource kSystemAddresses;  // without access until somebody makes it accessible
 
-// Of one card. Not thread-safe.
+// The addresses of one card. Not thread-safe.
 class VF_EXPORT AddressSpace {
  public:
   // `chunk_bytes` is what chunks are multiples of: kLinuxChunk, or all that a packed order will ever need. What a chunk

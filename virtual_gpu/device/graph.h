@@ -67,7 +67,8 @@ VF_EXPORT Error destroy_graph(Graph* graph);
 VF_EXPORT Graph* clone_graph(const Graph& graph);
 VF_EXPORT Node* add_node(Graph& graph, Work work, std::vector<Node*> needs);
 VF_EXPORT Node* find_node(void* handle);  // null: not a node of a live graph
-// As the public functions do: every handle is checked, and needs are nodes of the same graph. `made` is null on error.
+// Checks what the public functions check: every handle, and that needs are nodes of the same graph. `made` is null on
+// error.
 VF_EXPORT Error add_node_by_handles(void* graph, void* const* needs, size_t count, const Work& work, Node** made);
 // A child is a copy of its graph; a graph is no child of itself.
 VF_EXPORT Error add_child_by_handles(void* graph, void* const* needs, size_t count, void* child, Node** made);

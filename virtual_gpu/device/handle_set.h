@@ -17,7 +17,7 @@ class HandleSet {
   HandleSet(const HandleSet&) = delete;
   HandleSet& operator=(const HandleSet&) = delete;
 
-  // Of handles that never leave again; one caller at a time.
+  // Adds a handle, which never leaves again; one caller at a time.
   void insert(const void* handle) {
     if (contains(handle)) return;
     if (2 * (count_ + 1) > tables_.back().size()) grow(2 * tables_.back().size());

@@ -39,7 +39,7 @@ struct Touched {
   int64_t most_each = 0;  // bytes of a pointer's block at most; 0: all of it
   int64_t bytes = 0;      // beside the pointers
   bool picks_rows = false;
-  // Of kAttention: products of so many matrices.
+  // For kAttention, the products of so many matrices.
   int64_t multiply_adds = 0, rows = 0, columns = 0, batch = 0;
 };
 VF_EXPORT Touched touched_by(const KernelForm& form, void* const* arguments, unsigned blocks, unsigned threads = 1024);

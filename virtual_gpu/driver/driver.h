@@ -27,7 +27,7 @@ CUresult answer(device::Error error);
 CUresult check_usable();
 CUresult check_card(int card);
 CUcontext primary_context(int card);
-// Of this thread; null before anything made one.
+// The context of this thread; null before anything made one.
 CUcontext current_context();
 
 }  // namespace vramfit::driver

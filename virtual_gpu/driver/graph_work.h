@@ -43,7 +43,7 @@ bool to_copy_work(const CUDA_MEMCPY3D& params, device::Work* work);
 
 device::Work work_of_kind(device::WorkKind kind);
 
-// Of parameters that name their kind. False for child graphs, memory and conditions, which are more than one work.
+// Reads parameters that name their kind. False for child graphs, memory and conditions, which are more than one work.
 bool to_work(const CUgraphNodeParams& params, device::Work* work);
 // Null for other kinds.
 void* event_of(const CUgraphNodeParams& params);

@@ -53,9 +53,9 @@ VF_EXPORT bool is_touched(int ordinal);
 // Takes `bytes` of the card for this process, touching it first. False: out of memory, counted as a refusal.
 VF_EXPORT bool take(int ordinal, int64_t bytes);
 VF_EXPORT void give_back(int ordinal, int64_t bytes);
-// As `take`, but never refused once the context fits: managed memory pages out to the host instead.
+// Like `take`, but never refused once the context fits: managed memory pages out to the host instead.
 VF_EXPORT bool take_oversubscribed(int ordinal, int64_t bytes);
-// Of the whole card, all processes included.
+// Bytes in use on the whole card, by all processes.
 VF_EXPORT int64_t used_bytes(int ordinal);
 // Frees what dead processes held, then answers what cudaMemGetInfo would.
 VF_EXPORT MemoryInfo memory_info(int ordinal);

@@ -16,7 +16,7 @@ struct Work {
   vf_dtype type = VF_F32;
   int64_t multiply_adds = 0;
   int64_t bytes = 0;  // read and written once each
-  // Of each of `batch` products; a convolution's rows are output pixels, its batch is groups. 0: not known.
+  // The sizes of each of `batch` products; a convolution's rows are output pixels, its batch is groups. 0: not known.
   int64_t rows = 0, columns = 0, batch = 1;
 };
 

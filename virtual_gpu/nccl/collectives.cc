@@ -40,7 +40,7 @@ Shape shape_of(const Communicator* communicator, size_t count, int type) {
   return {static_cast<int64_t>(count), type, static_cast<int64_t>(count) * element, true};
 }
 
-// As `shape_of`, for a call with a root or a peer: that rank must exist.
+// Like `shape_of`, for a call with a root or a peer, a rank that must exist.
 Shape shape_of(const Communicator* communicator, size_t count, int type, int rank) {
   if (communicator != nullptr && (rank < 0 || rank >= communicator->ranks)) {
     set_last_error("rank " + std::to_string(rank) + " of " + std::to_string(communicator->ranks) + " does not exist");

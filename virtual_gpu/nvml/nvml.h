@@ -26,7 +26,7 @@ int why_no_ledger();
 // The index of a handle's card, or -1.
 int index_of(Handle handle);
 
-// Of a MIG slice's handle (script.h). Empty: it is none, or none any more.
+// The UUID of a MIG slice (script.h). Empty: the handle is none, or none any more.
 std::string slice_uuid(Handle handle);
 std::string slice_label(Handle handle);
 int slice_memory(Handle handle, uint64_t* total, uint64_t* used);

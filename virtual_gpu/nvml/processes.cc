@@ -15,7 +15,7 @@ void fill(ProcessV2& entry, const ScriptedProcess& process) {
   entry = {process.pid, process.used_bytes, process.gpu_instance, process.compute_instance};
 }
 
-// Those of the ledger and those of a script.
+// The processes of the ledger and those of a script.
 std::vector<ScriptedProcess> users_of(const vf_ledger& book, int card, const ScriptedCard& more) {
   std::vector<ScriptedProcess> users;
   for (const vf_process& process : book.processes) {

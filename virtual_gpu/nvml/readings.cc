@@ -97,7 +97,7 @@ unsigned pcie_generation(const vf_card& card) {
 
 constexpr unsigned kLanes = 16;
 
-// Of a card in a slot.
+// Answers for a card in a slot.
 int tell_slot(Handle handle, unsigned* out, unsigned value) {
   if (const int answer = forced_answer(handle); answer != kSuccess) return answer;
   if (index_of(handle) < 0) return kInvalidArgument;
@@ -202,7 +202,7 @@ VF_ABI int nvmlDeviceGetTopologyCommonAncestor(Handle handle, Handle peer, int* 
 
 VF_ABI int nvmlSystemGetProcessName(unsigned pid, char* name, unsigned bytes) {
   if (name == nullptr) return nvml::kInvalidArgument;
-  // As the real one: the first word of the command line, "/usr/bin/python3"; cut to what the caller has room for.
+  // The real NVML also gives the first word of the command line, "/usr/bin/python3", cut to the caller's room.
   char line[1024] = {};
   std::FILE* file = std::fopen(("/proc/" + std::to_string(pid) + "/cmdline").c_str(), "re");
   if (file == nullptr) return nvml::kNotFound;

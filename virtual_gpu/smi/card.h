@@ -52,7 +52,7 @@ struct Machine {
 // name in the real tool's words ("GPU0000:01:00.0").
 int read_machine(Machine& machine, std::string& which);
 
-// As nvidia-smi writes them.
+// Versions as nvidia-smi writes them.
 std::string cuda_text(int version);                    // 13000 -> "13.0"
 std::string architecture_text(unsigned architecture);  // 7 -> "Ampere"
 std::string brand_text(const std::string& name);       // "NVIDIA GeForce GTX 1070" -> "GeForce"

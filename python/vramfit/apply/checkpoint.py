@@ -108,8 +108,8 @@ def _watches_ranks(torch: Any) -> AbstractContextManager[Any]:
     return Watch()
 
 
-# Of `torch.ops.aten`: products of two matrices and convolutions. Batched products are mostly those within attention,
-# whose results are large for the work that they take; src/liveness/lifetimes.cc counts the same.
+# Operators of `torch.ops.aten` that multiply two matrices or convolve. Batched products are mostly those within
+# attention, whose results are large for the work that they take; src/liveness/lifetimes.cc counts the same.
 _PRODUCTS = ("mm", "addmm", "_scaled_mm", "convolution")
 
 

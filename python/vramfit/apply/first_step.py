@@ -1,4 +1,4 @@
-"""What of a plan can no longer come true once the first optimizer step is due."""
+"""Refuses what a plan promised and cannot do any more once the first optimizer step is due."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from vramfit.steer.coverage.source import Function, Source, arguments_of, called_name, given_to
 
 _WORD = re.compile(r"[A-Z]?[a-z]+")
-# Of functions that look at a model, or tell of it, and leave it as it is.
+# Names of functions that only look at a model or report on it.
 _LOOKS = {
     "print", "log", "logger", "info", "debug", "warning", "write", "writer", "scalar", "scalars", "histogram", "image",
     "images", "figure", "text", "postfix", "description", "save", "saving", "dump", "checkpoint", "plot",

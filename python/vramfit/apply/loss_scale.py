@@ -141,7 +141,7 @@ class LossScale:
             return [self._overflow_of(gradients) for gradients in groups.values()]
 
     def _overflow_of(self, gradients: list[Any]) -> Any:
-        # With GradScaler's own operator, which is known wherever values are not computed; it multiplies by 1 here.
+        # This is GradScaler's own operator, which works where values are not computed; here it multiplies by 1.
         found = self._torch.zeros((), device=gradients[0].device)
         of_torch.find_overflow(gradients, found, self._torch.ones_like(found))
         return found

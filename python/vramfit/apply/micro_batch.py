@@ -114,12 +114,12 @@ class MicroBatch:
         size = getattr(sampler, "batch_size", None)
         if sampler is None or (size is not None and size <= self.size):
             return
-        if self._has_odd_batch(loader, size):
+        if self._has_uneven_batch(loader, size):
             self.refuse("each epoch ends with a smaller batch, which the trainer would give the weight of a whole one")
         self._split(loader, sampler)
 
     @staticmethod
-    def _has_odd_batch(loader: Any, size: int | None) -> bool:
+    def _has_uneven_batch(loader: Any, size: int | None) -> bool:
         samples = loaders.length_of(getattr(loader, "sampler", None))
         return size is None or samples is None or samples % size != 0
 

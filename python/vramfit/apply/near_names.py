@@ -1,4 +1,4 @@
-"""What somebody meant who named something in a plan that is not there."""
+"""Finds the name that a plan meant when it names something that is not there."""
 
 from __future__ import annotations
 

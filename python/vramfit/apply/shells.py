@@ -1,4 +1,4 @@
-"""Tensors with a shape and no memory: what they answer by themselves."""
+"""Tensors with a shape and no memory, and the questions that they answer by themselves."""
 
 from __future__ import annotations
 

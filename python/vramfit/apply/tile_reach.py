@@ -158,7 +158,7 @@ def _reach_of(spans: list[tuple[int, int]], places: list[int], down: int, up: in
     before, after = own[0][0] - spans[0][0], spans[0][1] - own[0][1]
     if spans[0][0] <= 0 or spans[0][1] >= made - 1 or before < 0 or after < 0:
         return None  # all the way to a border, or not where it should be
-    # At the borders no further than in the middle: circular padding reads the far end.
+    # A layer must not reach further at the borders than in the middle: circular padding reads the far end.
     near = spans[1][1] <= own[1][1] + after and spans[2][0] >= own[2][0] - before
     return Reach(down, up, before, after) if near else None
 

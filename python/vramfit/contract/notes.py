@@ -521,7 +521,7 @@ class Holder(Record):
     chain: list[str]  # from the named thing to the tensor: "global losses", "list of 12", "Tensor"
 
 
-class HeldTensors(Record):
+class TensorGroup(Record):
     """Tensors that are alike, kept by one holder. `address` and the note's `at_ns` find a block of theirs."""
 
     holder: Holder
@@ -534,7 +534,7 @@ class HeldTensors(Record):
     line: str = ""  # that allocated them; the recording knows better
 
 
-class HeldGraph(Record):
+class GrowingGraph(Record):
     """An autograd graph that gets longer."""
 
     holder: Holder
@@ -553,8 +553,8 @@ class KeptAcrossSteps(Note, kind="kept_across_steps"):
     phase: str
     step: int
     at_ns: int  # CLOCK_MONOTONIC, here and below
-    tensors: list[HeldTensors]
-    graphs: list[HeldGraph]
+    tensors: list[TensorGroup]
+    graphs: list[GrowingGraph]
 
 
 class KeptFromTraining(Note, kind="kept_from_training"):
@@ -564,7 +564,7 @@ class KeptFromTraining(Note, kind="kept_from_training"):
     at_ns: int
     allocated_bytes: Bytes
     gradient_bytes: Bytes
-    tensors: list[HeldTensors]
+    tensors: list[TensorGroup]
 
 
 class HeldAtOom(Note, kind="held_at_oom"):
@@ -573,7 +573,7 @@ class HeldAtOom(Note, kind="held_at_oom"):
     phase: str
     device: int
     at_ns: int
-    tensors: list[HeldTensors]
+    tensors: list[TensorGroup]
 
 
 class EvaluationForward(Note, kind="evaluation_forward"):

@@ -1,4 +1,4 @@
-"""What only time shows: hooks that look for causes, under VRAMFIT_DIAGNOSE=1 (`vramfit doctor -- python script.py`).
+"""Hooks that look for causes which only time shows, under VRAMFIT_DIAGNOSE=1 (`vramfit doctor -- python script.py`).
 
 Each module measures one thing and writes notes (docs/notes.md lists them); the program puts them together with
 the recording (src/facts/runtime_evidence). Nothing here judges.

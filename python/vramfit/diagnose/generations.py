@@ -124,11 +124,11 @@ class Generations:
                 kept += old + new
         return kept
 
-    def _write(self, kept: list[Any], longer: list[said.HeldGraph]) -> None:
+    def _write(self, kept: list[Any], longer: list[said.GrowingGraph]) -> None:
         self._notes += 1
         self._note(kept, longer)
 
-    def _note(self, kept: list[Any], longer: list[said.HeldGraph]) -> None:
+    def _note(self, kept: list[Any], longer: list[said.GrowingGraph]) -> None:
         notes.note(
             said.KeptAcrossSteps(
                 phase=recorder.PHASE_NAMES[self.phase],

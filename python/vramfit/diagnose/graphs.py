@@ -27,7 +27,7 @@ class Lengths:
         self._counts: dict[tuple[str, str], list[int]] = {}
         self._told: set[tuple[str, str]] = set()
 
-    def measure(self) -> list[said.HeldGraph]:
+    def measure(self) -> list[said.GrowingGraph]:
         """Entries for a note: graphs that had more nodes at each of the last steps."""
         found = []
         now: dict[tuple[str, str], list[int]] = {}
@@ -40,7 +40,7 @@ class Lengths:
                 self._told.add(key)
                 holder = Holder(kind=kind, name=name, where=where, chain=[f"{kind} {name}"])
                 found.append(
-                    said.HeldGraph(
+                    said.GrowingGraph(
                         holder=holder.told(),
                         nodes_before=history[0],
                         nodes_after=history[-1],

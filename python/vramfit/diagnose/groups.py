@@ -15,7 +15,7 @@ _MAX_SEARCHED = 24  # tensors whose holders are searched in one note
 _MAX_LISTED = 12
 
 
-def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[said.HeldTensors]:
+def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[said.TensorGroup]:
     """Entries for notes: the largest kinds of tensor first, each with the holder of one of them.
 
     Only one tensor of a kind (shape, type, operation) is traced at first; where kinds are few, more of each.
@@ -27,7 +27,7 @@ def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[said.HeldTe
     share = max(1, _MAX_SEARCHED // max(1, len(chosen)))
     traced = [tensor for kind in chosen for tensor in kind[:share]]
     found = iter(holders.find(traced, [*hidden, tensors, chosen, *kinds.values(), *chosen]))
-    entries: list[said.HeldTensors] = []
+    entries: list[said.TensorGroup] = []
     for kind in chosen:
         by_name: dict[str, tuple[holders.Holder, list[Any]]] = {}
         for tensor in kind[:share]:
@@ -45,10 +45,10 @@ def _bytes(tensors: list[Any]) -> int:
     return sum({owners.address_of(tensor): live_tensors.storage_bytes(tensor) for tensor in tensors}.values())
 
 
-def _entry(holder: holders.Holder, tensors: list[Any]) -> said.HeldTensors:
+def _entry(holder: holders.Holder, tensors: list[Any]) -> said.TensorGroup:
     first = tensors[0]
     signature = live_tensors.signature_of(first)
-    return said.HeldTensors(
+    return said.TensorGroup(
         holder=holder.told(),
         address=owners.address_of(first),
         shape=str(signature),

@@ -44,5 +44,5 @@ def need_not_finish() -> None:
 
 
 def install() -> None:
-    # At the first backward pass, so that it runs before most of the script's own exit functions.
+    # Registered at the first backward pass, so that it runs before most of the script's own exit functions.
     events.backward_end.listen(_register)

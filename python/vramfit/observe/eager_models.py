@@ -8,7 +8,7 @@ from typing import Any
 
 from vramfit.private import transformers as of_transformers
 
-# Of configs: what eager attention does to scores, and sdpa does not.
+# Settings of a config that eager attention applies to scores and sdpa does not.
 _CAPS = ("attn_logit_softcapping", "attn_logit_softcap", "attention_logit_cap")
 
 

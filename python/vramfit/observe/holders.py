@@ -89,7 +89,7 @@ class _Search:
         self._second: dict[int, _Chain] = {}  # a name in somebody else's code: used where the script has none
         self._referred: set[int] = set()  # targets that some Python object refers to
         self._same: dict[int, list[_Joint]] = {}  # a target -> others that a container holds as well
-        # Of an object, by its id: the index of its target, and the id of what it refers to.
+        # The id of an object -> the index of its target, and the id of what it refers to.
         self._paths: dict[int, tuple[int, int]] = {}
         self._objects: dict[int, Any] = {}
         self._hidden = {

@@ -25,7 +25,7 @@ from vramfit.base.stop import RunComplete
 from vramfit.observe import repeat
 from vramfit.private import loaders as of_loaders
 
-# Attributes of a loader that hold the sampler which stands in for its own, the first that is there.
+# Attributes under which a loader keeps our sampler in place of its own; the first that exists is used.
 OTHER_SAMPLERS = ("_vramfit_split", "_vramfit_regrouped", "_vramfit_few")
 
 
@@ -53,7 +53,7 @@ class Pass:
         self.all_alike = False  # the data was looked at, and all of it is of one size (looking_ahead)
         self.trained = False  # a backward pass ran in it
         self.steps = 0  # optimizer steps in it
-        # Of parts of a batch (apply/micro_batch): that the last one drawn, delivered, was its last. No cut in between.
+        # Whether the part last drawn (delivered) was the last of its batch (apply/micro_batch): no cut in between.
         self.drawn_whole = self.delivered_whole = True
 
     def is_cut_here(self) -> bool:

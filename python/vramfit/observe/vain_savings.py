@@ -1,4 +1,4 @@
-"""What scripts do to save memory on a card, and that saves none: masks of pruning, quantize_dynamic."""
+"""Attempts of scripts to save memory on a card that save none: masks of pruning, quantize_dynamic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cross entropies over so many rows and classes that their logits are of weight, for plan/techniques/chunked_loss."""
+"""Cross entropies over so many rows and classes that their logits matter, for plan/techniques/chunked_loss."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class History:
     def _adjust(self) -> None:
         now = self._allocations()
         made, self._count = now - self._count, now
-        # Of ten periods as many are on as the share allows.
+        # The history is on for as many of ten periods as the share allows.
         self._credit += share_of_time(made, PERIOD_SECONDS)
         if self._credit >= 1.0:
             self._credit -= 1.0

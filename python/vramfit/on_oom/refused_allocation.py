@@ -34,7 +34,7 @@ class RefusedAllocation:
     total: int
     free: int
     stack: list[dict[str, Any]]
-    held: list[said.HeldTensors] = field(default_factory=list)
+    held: list[said.TensorGroup] = field(default_factory=list)
     owned: dict[str, int] = field(default_factory=dict)  # weights, buffers, gradients, optimizer, tensors
     allocated: int = 0
     reserved: int = 0

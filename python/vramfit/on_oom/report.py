@@ -101,7 +101,7 @@ def owners_text(moment: RefusedAllocation) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _held_line(entry: said.HeldTensors) -> str:
+def _held_line(entry: said.TensorGroup) -> str:
     holder = entry.holder
     name = holder.name or ("only autograd" if holder.kind == "graph" else "not found")
     where = f" ({holder.kind}, {holder.where})" if holder.where else f" ({holder.kind})"

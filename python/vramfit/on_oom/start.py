@@ -1,4 +1,4 @@
-"""What the import hook imports: waits for torch. It must never keep Python from starting."""
+"""The import hook imports this module, which waits for torch. It must never keep Python from starting."""
 
 from __future__ import annotations
 

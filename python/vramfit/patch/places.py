@@ -100,7 +100,7 @@ class Places:
         self.began = time.time()
         self.loaders: dict[int, LoaderPlace] = {}
         self.optimizers: dict[tuple[Any, ...], OptimizerPlace] = {}
-        # Of each backward pass: the forwards since the last one.
+        # For each backward pass, the forwards since the one before it.
         self.regions: dict[tuple[Any, ...], tuple[list[Place], Place]] = {}
         self.forwards: list[Place] = []
         self.not_one_tensor: set[tuple[Any, ...]] = set()  # keys of places where a model returned anything else

@@ -1,4 +1,4 @@
-"""What DeepSpeed puts on parameters."""
+"""Attributes that DeepSpeed puts on parameters."""
 
 from __future__ import annotations
 

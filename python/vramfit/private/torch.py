@@ -8,7 +8,7 @@ from typing import Any
 from vramfit.private.names import Attribute, Name, Symbol, nothing
 
 LIBRARY = "torch"
-READY: tuple[str, ...] = ()  # it is, when they are first looked up
+READY: tuple[str, ...] = ()  # torch itself is imported by then, so no submodule is waited for
 
 # -- the card
 
@@ -115,7 +115,7 @@ def runs_in_mode() -> bool:
 
 
 def runs_in_mode_of_others(own: type[Any]) -> bool:
-    """The same, but for modes of class `own`, which lets go by whatever is not on a card."""
+    """As above, but modes of class `own` do not count: they leave alone whatever is not on a card."""
     dispatches, functions = _depths()
     at = mode_at.get()
     return bool(functions()) or any(at is None or not isinstance(at(i), own) for i in range(dispatches()))

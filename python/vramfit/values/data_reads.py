@@ -225,7 +225,7 @@ def _watched_copy(
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         source = self if name != "copy_" else args[0] if args else kwargs.get("src")
-        # By type: subclasses answer for themselves, and one that has no storage yet must not be asked for its device.
+        # The type decides: subclasses answer for themselves, and one without a storage has no device to ask for.
         if type(source) not in plain or not source.is_cuda:
             return original(self, *args, **kwargs)
         before, before_few = counter(), few()

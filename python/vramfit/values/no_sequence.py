@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-# Of CPython's PyTypeObject and PySequenceMethods (Include/cpython/object.h), 64 bit, with the GIL.
+# Offsets in CPython's PyTypeObject and PySequenceMethods (Include/cpython/object.h), 64 bit, with the GIL.
 _TP_NAME, _TP_AS_SEQUENCE = 24, 104
 _SLOTS = {"sq_item": 24, "sq_ass_item": 40}
 

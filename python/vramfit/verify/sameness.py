@@ -31,7 +31,7 @@ class FewBatches:
         batches = [list(batch) for batch in self._own]
         whole = max(map(len, batches), default=1)
         for batch in batches[:_FIRST] + batches[_FIRST:][-1:]:
-            # Of two at least where there are two: a batch norm may refuse one alone.
+            # At least two samples are kept where there are two: a batch norm may refuse one alone.
             yield batch[: max(2, len(batch) * self._samples // whole)]
 
     def __len__(self) -> int:

@@ -12,10 +12,10 @@ namespace vramfit::app {
 // The device with the most events; 0 when there are none.
 int busiest_device(const model::Snapshot& snapshot);
 
-// Those with events, in order.
+// The devices that have events, in order.
 std::vector<int> devices_with_history(const model::Snapshot& snapshot);
 
-// Of a damaged one, what its events alone tell: its end was not read.
+// A damaged snapshot gives what its events alone tell: its end was not read.
 compare::EventStream stream_of(const model::Snapshot& snapshot, int device);
 
 }  // namespace vramfit::app

@@ -17,7 +17,7 @@ using model::FitResult;
 using model::FitVerdict;
 using model::PlanStanding;
 
-// Of the plans that might fit and were not shown to, the most telling one.
+// Names the plan that came nearest: it might fit and was not shown to.
 std::string nearest_miss(const FitResult& result) {
   for (const auto standing :
        {PlanStanding::kTrainsElse, PlanStanding::kBorderline, PlanStanding::kTimedOut, PlanStanding::kBroke}) {

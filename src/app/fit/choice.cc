@@ -17,7 +17,7 @@ using base::Result;
 using model::FitGoal;
 using model::FitVerdict;
 
-// Of the time left, the most that one measuring run may take.
+// The largest share of the time left that one measuring run may take.
 constexpr double kMeasuringShare = 0.12;
 
 bool contains(const std::vector<std::string>& list, std::string_view id) {

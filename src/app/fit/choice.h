@@ -14,7 +14,7 @@ namespace vramfit::app {
 // Where the script itself is at fault and nothing around it can mend that, a search would only take time.
 bool is_search_of_use(FitContext& fit, const model::Job& job);
 
-// Those that apply and are wanted; a row of the answer for each that exists.
+// The techniques that apply and are wanted. Each that exists gets a row in the answer.
 std::vector<const plan::Technique*> choose_techniques(FitContext& fit, const model::Job& job);
 
 // Replaces the model's idea of some techniques by what a run shows, and takes those away that cannot be. Left out where

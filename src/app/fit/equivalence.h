@@ -10,8 +10,8 @@
 
 namespace vramfit::app {
 
-// Of a plan that needs no runs: exact by the way it is made, or meant to train otherwise. Nothing: it has to be
-// compared.
+// What is known of a plan without a run: it is exact by construction, or meant to train otherwise. Nothing: it has to
+// be compared.
 std::optional<model::Equivalence> find_known_equivalence(const model::PlanRow& row);
 
 // What of a plan is compared: smaller batches of an evaluation put out the same, and can't be laid side by side.

@@ -15,10 +15,10 @@ using base::Result;
 using model::FitGoal;
 using model::FitVerdict;
 
-// Where even that of the context is too little: networks of hundreds of billions of parameters.
+// The card with plenty has so much at the second try, where the first ran out: networks of hundreds of billions of
+// parameters.
 constexpr std::int64_t kUtmostGib = 16384;
-// Of the time left, that runs beyond the first batches are given their share of where nobody said how long a search may
-// take.
+// The share of the time left that runs beyond the first batches get, where nobody said how long a search may take.
 constexpr double kRunOnShare = 0.4;
 constexpr double kShortestRunOn = 1;  // seconds that show more than the first batches
 
@@ -58,7 +58,7 @@ void settle_as_is(FitContext& fit, const model::RunResult& free) {
   as_is.reason.clear();
 }
 
-// With plenty everywhere the fullest card is not always the one that lacks most: cards may differ in size.
+// When all cards have plenty, the fullest is not always the one that lacks most: cards may differ in size.
 void look_at_shortest_card(FitContext& fit, model::RunResult& free) {
   std::optional<Bytes> most;
   for (const model::DeviceResult& device : free.devices) {
@@ -153,9 +153,9 @@ Result<std::optional<model::Job>> run_free(FitContext& fit) {
     job.oom =
         model::OomFacts{fit.result.as_is.oom->phase, fit.result.as_is.oom->tried, peaks.allocated, peaks.reserved};
     // What was idle when memory ran out, which the peaks, of other moments, do not tell.
-    if (const auto& moment = fit.result.as_is.evidence.oom) {
-      job.oom->allocated = moment->allocated;
-      job.oom->reserved = moment->reserved;
+    if (const auto& oom = fit.result.as_is.evidence.oom) {
+      job.oom->allocated = oom->allocated;
+      job.oom->reserved = oom->reserved;
     }
   }
   fit.result.free_run = std::move(outcome->result);

@@ -43,7 +43,7 @@ void look_at_hardware(FitContext& fit, const model::Job& job) {
   if (fit.request.catalogue.empty() || fit.result.cards > 1 || fit.result.verdict == FitVerdict::kInterrupted) return;
   const int cuda_major = std::atoi(fit.result.free_run->cuda.c_str());
   const plan::Forecast as_is = plan::start_forecast(job);
-  // Of another network, it is no answer why this one does not fit.
+  // A plan with another network does not answer why this one does not fit.
   if (fit.result.plans.empty() || fit.result.plans.front().effect == name(plan::Effect::kNetwork)) {
     fit.result.floor = plan::prove_floor(job, fit.target, fit.request.catalogue);
   }

@@ -1,5 +1,5 @@
-// A runner, and the time of a search without what its runs waited for processors that others had: a loaded machine
-// costs patience, and not the answer.
+// The clock of a search, which leaves out the time for which its runs waited because other programs had the processors,
+// and a runner that tells it: on a loaded machine a search takes longer, and its answer is the same.
 #ifndef VRAMFIT_APP_FIT_PATIENT_CLOCK_H
 #define VRAMFIT_APP_FIT_PATIENT_CLOCK_H
 

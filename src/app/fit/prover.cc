@@ -34,7 +34,7 @@ plan::Outcome outcome_of(model::Verdict verdict) {
   return plan::Outcome::kFailed;
 }
 
-// That a phase took; nothing where the run did not come to it.
+// How many steps a phase took; nothing where the run did not reach it.
 std::optional<std::int64_t> steps_of(const model::RunResult& result, std::string_view phase) {
   std::optional<std::int64_t> steps;
   for (const model::PhaseResult& seen : result.phases) {

@@ -124,7 +124,7 @@ void add_foreseen(const plan::SearchResult& found, Bytes limit, model::FitResult
   }
 }
 
-// With the proof of those that were run.
+// Adds the front to the answer, with the proof of each plan that was run.
 void add_front(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
                const plan::SearchResult& found, model::FitResult& result) {
   const auto candidates = plan::build_candidates(job, target, axes);

@@ -99,7 +99,7 @@ class Comparison {
     }
   }
 
-  // Of each axis the strongest option, then the middle and the mildest; then pairs of the strongest.
+  // The strongest option of each axis, then the middle and the mildest; then pairs of the strongest.
   std::vector<std::vector<std::uint8_t>> choose() const {
     std::vector<std::vector<std::uint8_t>> chosen;
     const std::vector<std::uint8_t> none(axes_.size(), 0);

@@ -16,7 +16,7 @@ void look_at_text(const Scene& scene, const std::string& message, const model::S
       mentions(message, {"unrecognized", "expected", "too small", "error", "invalid", "must"});
   const bool expandable = mentions(message, {"expandable_segment_", "expandable_segments not supported"});
   if (!asserts && !refuses && !expandable) return;
-  // Of NVML, asked on the way to an out-of-memory message: VF601. Of a block that could not be: VF110.
+  // An assertion about NVML, asked on the way to an out-of-memory message, is VF601; one about a block is VF110.
   if (mentions(message, {"nvml_success", "p.block != nullptr"})) return;
   if (scene.oom != nullptr && at.file == scene.oom->at.file && at.line == scene.oom->at.line) return;
   draft.weigh(0.88).because(at, asserts || expandable ? "an assertion inside the allocator failed"

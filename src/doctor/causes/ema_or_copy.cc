@@ -11,7 +11,7 @@ namespace {
 
 void look_at_holders(const Scene& scene, Draft& draft) {
   if (!scene.runtime().oom) return;
-  for (const model::HeldTensors& held : scene.runtime().oom->holders) {
+  for (const model::TensorGroup& held : scene.runtime().oom->holders) {
     const std::string name = lowered(held.holder.name);
     if (!mentions(name, {"ema", "shadow", "best", "copy", "teacher", "backup", "snapshot"})) continue;
     draft.weigh(0.6).because(fmt::format("the run: {} `{}` holds {} in {} tensors when it ran out", held.holder.kind,

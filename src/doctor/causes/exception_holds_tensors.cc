@@ -51,14 +51,14 @@ void look_at_retries(const Scene& scene, Draft& draft) {
 
 void find_exception_holds_tensors(const Scene& scene, Draft& draft) {
   if (scene.runtime().oom) {
-    for (const model::HeldTensors& held : scene.runtime().oom->holders) {
+    for (const model::TensorGroup& held : scene.runtime().oom->holders) {
       if (held.holder.kind != "exception" && held.holder.kind != "notebook") continue;
       draft.weigh(0.88).because(fmt::format("the run: {} held by the {} {} when it ran out", show(held.bytes),
                                             held.holder.kind, held.holder.name));
     }
   }
   for (const model::Growth& growth : scene.runtime().growth) {
-    for (const model::HeldTensors& held : growth.holders) {
+    for (const model::TensorGroup& held : growth.holders) {
       if (held.holder.kind != "exception" && held.holder.kind != "notebook") continue;
       draft.weigh(0.95).because(
           fmt::format("the run: {} kept by the {} {}", show(held.bytes), held.holder.kind, held.holder.name));

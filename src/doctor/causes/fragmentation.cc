@@ -33,7 +33,7 @@ void find_fragmentation_in_message(const Scene& scene, Draft& draft) {
     weight = 0.33;
   }
   if (weight == 0) return;
-  // At most what is idle can be won: a few percent are gone again with the next larger batch.
+  // No more than the idle memory can be won: a few percent are gone again with the next larger batch.
   if (share(terms.idle, terms.total) < 0.02) weight = std::min(weight, 0.35);
   if (share(terms.idle, terms.total) < 0.05) weight = std::min(weight, 0.45);
   if (scene.in_force.expandable_segments || scene.in_force.malloc_async) weight = std::min(weight * 0.3, 0.25);
@@ -126,7 +126,7 @@ void find_fragmentation_in_run(const Scene& scene, Draft& draft) {
       fmt::format("the run: {} were cached in pieces when {} was asked for", show(fragmented), show(tried)));
 }
 
-// At most what is idle is won. Where something piles up, that lasts for so many more of its steps.
+// No more than the idle memory is won. Where something piles up, that lasts for so many more of its steps.
 void bound_by_leak(const Scene& scene, Draft& draft) {
   constexpr std::int64_t kWorthIt = 5;  // a cure that buys less than a fifth of the steps that were done is none
   const auto leak = find_leak(scene);

@@ -15,7 +15,7 @@ constexpr std::int64_t kManySteps = 6;
 bool is_graph_held(const model::Growth& growth) {
   if (growth.of_peak) return false;
   return !growth.graphs.empty() || std::any_of(growth.holders.begin(), growth.holders.end(),
-                                               [](const model::HeldTensors& held) { return held.has_graph; });
+                                               [](const model::TensorGroup& held) { return held.has_graph; });
 }
 
 void find_graph_retained_in_run(const Scene& scene, Draft& draft) {
@@ -27,7 +27,7 @@ void find_graph_retained_in_run(const Scene& scene, Draft& draft) {
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     draft.because(fmt::format("the run: memory rose {} a step over {} steps of {}, and what is kept has a graph",
                               show(growth.per_step), growth.steps, growth.phase));
-    for (const model::HeldTensors& held : growth.holders) {
+    for (const model::TensorGroup& held : growth.holders) {
       if (!held.has_graph) continue;
       draft.because(
           fmt::format("{} made at {} ({}), kept by {}, and with each its graph and the activations of its step",

@@ -24,7 +24,7 @@ std::string rhythm_of(const model::Growth& growth) {
 std::string headline(const model::Growth& growth) {
   std::string title = fmt::format("{} from step to step, by {}",
                                   growth.of_peak ? "What a step needs grows" : "Memory grows", rhythm_of(growth));
-  const auto held = std::ranges::find_if(growth.holders, [](const model::HeldTensors& one) {
+  const auto held = std::ranges::find_if(growth.holders, [](const model::TensorGroup& one) {
     return one.holder.kind != "unknown" || !one.holder.name.empty();
   });
   if (held != growth.holders.end())
@@ -50,7 +50,7 @@ void tell_growth(const model::Growth& growth, Draft& draft) {
     if (line.per_step.count() * 10 < growth.per_step.count()) continue;
     draft.because(fmt::format("{} of it a step is made at {}", show(line.per_step), line.line));
   }
-  for (const model::HeldTensors& held : growth.holders) {
+  for (const model::TensorGroup& held : growth.holders) {
     draft.because(fmt::format("kept alive by {}: {} tensors, {}{}{}", describe(held.holder), held.tensors,
                               show(held.bytes), held.line.empty() ? "" : ", made at " + held.line,
                               held.has_graph ? ", each with its graph" : ""));
@@ -74,7 +74,7 @@ void find_leak_growth_in_run(const Scene& scene, Draft& draft) {
 // A report of the moment shows no steps, but a container of many tensors of one kind is made by many.
 void look_at_what_holds(const Scene& scene, Draft& draft) {
   if (!scene.runtime().oom || scene.runtime().measured || scene.at.evaluation) return;
-  for (const model::HeldTensors& held : scene.runtime().oom->holders) {
+  for (const model::TensorGroup& held : scene.runtime().oom->holders) {
     const double part = share(held.bytes, scene.runtime().oom->allocated);
     if (!is_piled_up(held, scene.runtime().oom->allocated)) continue;
     draft.weigh(std::min(0.88, 0.6 + part / 2));
@@ -131,7 +131,7 @@ void look_at_steps(const Scene& scene, Draft& draft) {
 
 // What cures the kind of holder that was found.
 void offer_for_holders(const model::Growth& growth, Draft& draft) {
-  for (const model::HeldTensors& held : growth.holders) {
+  for (const model::TensorGroup& held : growth.holders) {
     const std::string words = lowered(held.holder.name + " " + fmt::format("{}", fmt::join(held.holder.chain, " ")));
     const auto offer = [&](const char* what, const char* how) {
       draft.fix({what, how, std::nullopt, "none", Applicability::kFillIn});

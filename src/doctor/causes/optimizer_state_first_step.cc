@@ -60,7 +60,7 @@ void find_optimizer_state_first_step(const Scene& scene, Draft& draft) {
     if (state != nullptr) {
       draft.weigh(late ? 0.5 : 0.86).because(*state, "the optimizer makes its state here");
     } else if (scene.at.optimizer && !scene.at.backward && !late) {
-      // That it is the first one is told by a log, not by the frame.
+      // A log tells whether it is the first step; the frame does not.
       const bool first = scene.steps_done.has_value();
       draft.weigh(first ? 0.58 : 0.5);
       draft.because(*scene.stack.innermost(), first ? "it failed in the optimizer's step"

@@ -22,7 +22,7 @@ void find_preds_accumulated_on_gpu_in_run(const Scene& scene, Draft& draft) {
         draft.because(fmt::format("{} of it a batch is made at {}", show(line.per_step), line.line));
       }
     }
-    for (const model::HeldTensors& held : growth.holders) {
+    for (const model::TensorGroup& held : growth.holders) {
       draft.because(fmt::format("{} made at {} ({}), kept by {}",
                                 held.tensors == 1 ? "1 tensor" : fmt::format("{} tensors", held.tensors), held.line,
                                 show(held.bytes), describe(held.holder)));

@@ -13,7 +13,7 @@ namespace {
 void look_at_what_training_left(const Scene& scene, Draft& draft) {
   for (const model::KeptFromTraining& left : scene.runtime().kept_from_training) {
     model::Bytes held;
-    for (const model::HeldTensors& tensors : left.tensors) held += tensors.bytes;
+    for (const model::TensorGroup& tensors : left.tensors) held += tensors.bytes;
     model::Bytes total;
     for (const model::DeviceResult& device : scene.run()->devices) {
       if (device.index == left.device) total = device.total;
@@ -28,7 +28,7 @@ void look_at_what_training_left(const Scene& scene, Draft& draft) {
     draft.because(fmt::format("the run: when {} began, {} of training's tensors were alive of {} allocated{}",
                               left.phase, show(held), show(left.allocated),
                               left.gradients.count() > 0 ? fmt::format("; gradients: {}", show(left.gradients)) : ""));
-    for (const model::HeldTensors& tensors : left.tensors) {
+    for (const model::TensorGroup& tensors : left.tensors) {
       const model::Holder& holder = tensors.holder;
       draft.because(fmt::format("{} made at {} ({}), held by {}",
                                 tensors.tensors == 1 ? "1 tensor" : fmt::format("{} tensors", tensors.tensors),

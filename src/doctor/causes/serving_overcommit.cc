@@ -36,7 +36,8 @@ bool is_on(const Scene& scene, std::string_view name) {
                      [&](const model::SettingSeen& seen) { return seen.name == name && says_yes(seen.value); });
 }
 
-// Of "Free memory on device (7.35/23.99 GiB) on startup is less than desired GPU memory utilization (0.9, 21.59 GiB)".
+// The share that is free by "Free memory on device (7.35/23.99 GiB) on startup is less than desired GPU memory
+// utilization (0.9, 21.59 GiB)".
 double free_share(const model::ForeignDump& dump) {
   const std::size_t device = lowered(dump.message).find("on device");
   const std::size_t open = dump.message.find('(', device == std::string::npos ? dump.message.size() : device);

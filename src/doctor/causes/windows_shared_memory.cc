@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kInUse = 0.3;  // GB: Windows itself holds a little of it
 
-// Of "Shared GPU memory 1.5/7.9 GB", as the task manager shows it, the first.
+// The first figure of "Shared GPU memory 1.5/7.9 GB", as the task manager shows it.
 double shared_gigabytes(std::string_view line) {
   const std::string low = lowered(line);
   const std::size_t words = low.find("shared gpu memory");

@@ -35,7 +35,7 @@ class Waiting {
     return &records_[number - first_];
   }
   Record* find(std::uint64_t number) { return number < first_ ? nullptr : &records_[number - first_]; }
-  // To be called before records are added: forgets what was taken.
+  // Forgets what was taken. Must be called before records are added.
   void forget_taken() {
     if (taken_ == 0 || taken_ != records_.size()) return;
     first_ += taken_;

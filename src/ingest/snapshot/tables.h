@@ -1,4 +1,4 @@
-// Ids for things of which each different one is kept once.
+// Tables that keep each distinct value once and give it an id.
 #ifndef VRAMFIT_INGEST_SNAPSHOT_TABLES_H
 #define VRAMFIT_INGEST_SNAPSHOT_TABLES_H
 

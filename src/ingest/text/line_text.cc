@@ -88,7 +88,7 @@ void append_utf8(std::string& text, std::uint32_t letter) {
 
 // Bytes of a letter beyond ASCII that is dropped or becomes a blank: a byte order mark, a no-break space, a zero-width
 // space. `blank` says which.
-std::size_t odd_space(std::string_view text, bool& blank) {
+std::size_t invisible_space(std::string_view text, bool& blank) {
   blank = text.starts_with("\xc2\xa0");
   if (blank) return 2;
   if (text.starts_with("\xef\xbb\xbf") || text.starts_with("\xe2\x80\x8b")) return 3;
@@ -122,7 +122,7 @@ std::size_t clean_one(std::string_view raw, LineText& line) {
     return 1;
   } else if (static_cast<unsigned char>(letter) >= 0x80) {
     bool blank = false;
-    if (const std::size_t length = odd_space(raw, blank)) {
+    if (const std::size_t length = invisible_space(raw, blank)) {
       if (blank) line.text += ' ';
       return length;
     }

@@ -17,7 +17,7 @@ extern const TextFormat kOomMessageFormat;
 // Every message in `text`, which may be several joined lines. For one without `at` and `speaker`.
 std::vector<model::OomMessage> parse_oom_messages(std::string_view text);
 
-// Of the arithmetic that follows from the printed numbers (model/evidence.h).
+// Works out what follows from the printed numbers (model/evidence.h).
 model::OomArithmetic oom_arithmetic(const model::OomMessage& message);
 
 }  // namespace vramfit::ingest

@@ -30,8 +30,8 @@ std::optional<model::PrintedBytes> printed_bytes(std::string_view digits, std::i
 // The bytes in one "GiB", "GB", "G", "gigabytes" (binary: drivers and PyTorch mean that), "B", "bytes"; 0 for no unit.
 std::int64_t unit_bytes(std::string_view unit);
 
-// At the start of `text`, blanks allowed between number and unit. `default_unit` is for a number without one; 0
-// refuses such a number.
+// Reads a size at the start of `text`, blanks allowed between number and unit. `default_unit` is for a number without
+// one; 0 refuses such a number.
 std::optional<PrintedSize> parse_size(std::string_view text, Rounding rounding, std::int64_t default_unit = 0);
 
 // The size behind `label` at its first occurrence, over blanks, '=', ':', '~' and quotes; and the one right before it.

@@ -59,11 +59,11 @@ std::optional<std::string_view> find_binary(std::string_view first) {
   if (find_encoding(first) != TextEncoding::kEightBit) return std::nullopt;
   // Zeros alone are holes of a log that was cut while it was written.
   const std::string_view sample = first.substr(0, kSample);
-  const auto odd = std::count_if(sample.begin(), sample.end(), [](char letter) {
+  const auto control_characters = std::count_if(sample.begin(), sample.end(), [](char letter) {
     return static_cast<unsigned char>(letter) < 0x20 && letter != '\0' && letter != '\x1b' &&
            (letter < '\a' || letter > '\r');
   });
-  if (static_cast<std::size_t>(odd) * 20 > sample.size()) return "binary data";
+  if (static_cast<std::size_t>(control_characters) * 20 > sample.size()) return "binary data";
   return std::nullopt;
 }
 

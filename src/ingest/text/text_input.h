@@ -17,7 +17,7 @@ inline bool is_line_end(char letter) { return letter == '\n' || letter == '\r'; 
 
 enum class TextEncoding { kEightBit, kUtf16Little, kUtf16Big };
 
-// By its byte order mark, or by the zeros that UTF-16 has at every other place.
+// Finds the encoding by the byte order mark, or by the zeros that UTF-16 has at every other place.
 TextEncoding find_encoding(std::string_view first_bytes);
 
 // What a file that is no text begins with ("a zip archive", "a pickle", "binary data"); nothing for a text.

@@ -216,7 +216,7 @@ bool TracebackReader::take_code(Open& open, std::string_view text) {
   return true;
 }
 
-// Of a traceback of which only the last line of code and the message are left, that code is the innermost frame's.
+// Where only the last line of code and the message of a traceback are left, that code is the innermost frame's.
 void TracebackReader::start_at_end(const LogLine& line, EvidenceSink& sink) {
   const auto exception = parse_trace_exception(line.text);
   if (!exception || !contains_ignoring_case(exception->message, "out of memory")) return;
@@ -292,7 +292,7 @@ void TracebackReader::read(const LogLine& line, EvidenceSink& sink) {
     }
   }
   if (of_stream(line.stream).empty() && !start_at_arrow(line, sink)) start_at_end(line, sink);
-  // Of several in one stream, the first that stands before its exception takes it: they print in the same order.
+  // The first of several in one stream that waits for an exception takes it: they print in the same order.
   bool taken = false;
   for (Open* open : of_stream(line.stream)) {
     const std::string_view text = without_prefix(*open, line.text);

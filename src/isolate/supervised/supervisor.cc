@@ -15,7 +15,7 @@
 
 #include "isolate/supervised/calls.h"
 
-// Of Linux 5.14 and 6.6.
+// Constants of Linux 5.14 and 6.6, which older headers do not have.
 #ifndef SECCOMP_ADDFD_FLAG_SEND
 #define SECCOMP_ADDFD_FLAG_SEND (1UL << 1)
 #endif

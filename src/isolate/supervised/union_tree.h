@@ -118,7 +118,7 @@ class UnionTree {
   FileId root_;
   std::int64_t least_free_ = 0;  // bytes of the disk that stay free
   bool was_full_ = false;
-  // By real folder: what was in it when its mirror was made. What appears later is not there for the job.
+  // The entries of each real folder when its mirror was made. What appears later is not there for the job.
   std::unordered_map<std::string, std::unordered_set<std::string>> listed_;
   std::map<std::pair<dev_t, ino_t>, std::pair<std::string, ino_t>> linked_;  // real files of several names, mirrored
   std::unordered_map<FileId, State, HashId> states_;                         // of entries of the mirror

@@ -83,7 +83,7 @@ class SetFinder {
   std::vector<PricedSet> sets_;
 };
 
-// Of those that free no more than another one, the cheapest.
+// Drops each set that frees no more than a cheaper one.
 void drop_the_beaten(std::vector<PricedSet>& sets) {
   std::ranges::sort(sets, {}, [](const PricedSet& each) { return std::pair(each.peak, each.cost); });
   double cheapest = 0;

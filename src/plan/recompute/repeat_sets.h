@@ -19,7 +19,7 @@ struct RepeatSet {
   bool operator==(const RepeatSet&) const = default;
 };
 
-// By module: seconds of running its forward once more on that card.
+// For each module, the seconds that its forward takes once more on that card.
 std::vector<double> repeat_seconds(const model::Job& job, const model::Card& card, Kept kept = Kept::kNothing);
 
 // Without modules that bring nothing: taken out one by one, the dearest first, while the step stays within the budget,

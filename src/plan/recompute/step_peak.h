@@ -31,7 +31,7 @@ Bytes peak_with(const model::StepModules& step, std::span<const std::size_t> cho
 // less.
 model::StepModules with_products_kept(model::StepModules step);
 
-// Those of the named modules that the step has; fewer than were asked for when it lacks some.
+// The named modules that the step has: fewer than were asked for when it lacks some.
 std::vector<std::size_t> find_modules(const model::StepModules& step, std::span<const std::string> names);
 
 }  // namespace vramfit::plan

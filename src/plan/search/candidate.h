@@ -37,7 +37,7 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-// Of a step, against the job as it is; from the time model.
+// How long a step takes against the job as it is, by the time model.
 double time_factor_of(const model::Job& job, const Target& target, const Forecast& forecast);
 
 // The axes of the techniques that are applicable. Very long axes are thinned out so that the space stays small enough
@@ -65,7 +65,7 @@ bool is_at_most(const Candidate& weaker, const Candidate& stronger);
 // Which axes change what is held at some moment of this phase; all of them for a phase of which no moment is known.
 std::vector<bool> find_axes_of(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                                std::string_view phase);
-// As is_at_most, looking at these axes alone.
+// Like is_at_most, but only these axes count.
 bool is_at_most_on(const std::vector<bool>& axes, const Candidate& weaker, const Candidate& stronger);
 
 // The full forecast of one candidate, with the text for people.

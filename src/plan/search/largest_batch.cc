@@ -11,7 +11,7 @@ namespace {
 // The first stride is this part of what is predicted: by adding up, by playing.
 constexpr std::int64_t kStridesInGuess = 32, kStridesInPlayedGuess = 96;
 
-// That one batch of a pass may hold.
+// The most samples that one batch of a pass may hold.
 std::int64_t most_samples(const model::LoaderFacts& loader) {
   const std::int64_t size = loader.batch_size;
   // A sampler may draw fewer than there are, or more.

@@ -44,7 +44,7 @@ struct Proof {
   double wall_seconds = 0;
 };
 
-// Of a plan that fits: nothing is to spare. PyTorch emptied its cache to go on, or 98 % of the card were in use.
+// Whether a plan fits with nothing to spare: PyTorch emptied its cache to go on, or 98 % of the card were in use.
 bool is_tight(const Proof& proof, Bytes limit);
 
 class Prover {

@@ -369,7 +369,7 @@ TEST(Candidates, of_networks_that_cost_no_time_the_one_nearest_to_the_scripts_ow
 TEST(Candidates, smaller_weights_change_what_a_load_holds) {
   model::Job job = example_job();
   job.optimizer.reset();
-  job.stage_peaks = {example_moment("load", "other", 0, 0, 0), example_moment("test", "forward", 100, 0, 0)};
+  job.stage_peaks = {example_peak("load", "other", 0, 0, 0), example_peak("test", "forward", 100, 0, 0)};
   const std::vector<Axis> axes = {{&int8_weights(), {{"int8_weights", {}}}}};
   EXPECT_EQ(find_axes_of(job, example_target(), axes, "load"), std::vector<bool>{true});
 }

@@ -36,7 +36,7 @@ struct Life {
 };
 inline constexpr PlayMoment kNeverFreed = ~PlayMoment{0};
 
-// At the event itself.
+// The time of the event itself.
 constexpr PlayMoment at_event(model::StreamMoment event) { return PlayMoment{event} << 32 | PlayMoment{1} << 31; }
 
 // By phase, stage and owner: times the bytes of now.

@@ -54,10 +54,10 @@ class Attention final : public Technique {
   void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
     const auto measured = job.measured.find(std::string(id()));
     for (model::StagePeak& moment : forecast.stage_peaks) {
-      const model::StagePeak* before = find_same_moment(job.stage_peaks, moment);
+      const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
       if (before == nullptr) continue;
       const model::StagePeak* after =
-          measured == job.measured.end() ? nullptr : find_same_moment(measured->second, moment);
+          measured == job.measured.end() ? nullptr : find_same_stage(measured->second, moment);
       if (after == nullptr && !holds_graph(moment)) continue;
       const model::Holdings with = after != nullptr ? after->holdings : assume(*job.attention, before->holdings);
       for (auto field : {&model::Holdings::activations, &model::Holdings::temporaries, &model::Holdings::workspaces}) {

@@ -86,8 +86,8 @@ class Autocast final : public Technique {
   // The recorder counts half copies of weights among the activations; they do not shrink with the batch.
   static Shares compare(const model::Job& job, const std::vector<model::StagePeak>& measured,
                         const model::StagePeak& moment) {
-    const model::StagePeak* before = find_same_moment(job.stage_peaks, moment);
-    const model::StagePeak* after = find_same_moment(measured, moment);
+    const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
+    const model::StagePeak* after = find_same_stage(measured, moment);
     if (before == nullptr || after == nullptr) return {};
     Shares shares;
     Bytes activations = after->holdings.activations;

@@ -17,11 +17,11 @@ namespace {
 
 // A set that frees less than this share of the activations is not worth a run.
 constexpr double kWorthwhile = 0.03;
-// Of the card, what a set that is foretold to fit leaves: the forecast is that good at best.
+// The share of the card that a set must leave to be foretold to fit: the forecast is that good at best.
 constexpr double kSpare = 0.05;
 // Forward, and the two matmuls of backward (for inputs and for weights): forward is a third of a step.
 constexpr double kForwardShare = 1.0 / 3;
-// Of the card, what a set leaves for those who want some to spare (search.cc asks for 8 % of it).
+// The share of the card that a set leaves where some is to be spare (search.cc asks for 8 %).
 constexpr double kRoomToSpare = 0.12;
 
 const model::BlockLevel* find_best_level(const model::Job& job) {
@@ -143,7 +143,7 @@ class Checkpoint final : public Technique {
     return sets;
   }
 
-  // By bisection: more blocks never hold more. Empty when not even all of them are foretold to fit.
+  // Bisects, since more blocks never hold more. Empty when not even all of them are foretold to fit.
   std::vector<std::string> find_smallest_that_fits(const model::Job& job, const Target& target) const {
     const model::BlockLevel* level = find_best_level(job);
     const std::vector<std::string> names = order_by_worth(*level);

@@ -12,7 +12,7 @@ namespace {
 
 // Logits that are less than this share of the card are not what it lacks.
 constexpr double kWorthChunks = 0.02;
-// Of what the loss holds beside the logits and their gradient, without a run that shows it: log-softmax, and its
+// How many copies the loss holds beside the logits and their gradient, if no run showed it: log-softmax and its
 // gradient.
 constexpr double kCopiesSaved = 2;
 constexpr double kCopiesSavedWithLayer = 3;  // the logits too; their gradient comes when log-softmax has gone
@@ -51,10 +51,10 @@ class ChunkedLoss final : public Technique {
     const auto measured = takes_layer(change) ? job.measured.end() : job.measured.find(std::string(id()));
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (!holds_graph(moment)) continue;
-      const model::StagePeak* before = find_same_moment(job.stage_peaks, moment);
+      const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
       if (before == nullptr) continue;
       const model::StagePeak* after =
-          measured == job.measured.end() ? nullptr : find_same_moment(measured->second, moment);
+          measured == job.measured.end() ? nullptr : find_same_stage(measured->second, moment);
       const model::Holdings with =
           after != nullptr ? after->holdings : assume(*job.wide_loss, change, before->holdings);
       model::Holdings& held = moment.holdings;

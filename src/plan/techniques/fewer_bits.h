@@ -29,7 +29,7 @@ class WeightsInFewerBits : public Technique {
   void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (!is_evaluation(moment)) continue;
-      HeldShares shares = measured_shares(job, id(), moment, {});
+      HoldingShares shares = measured_shares(job, id(), moment, {});
       shares.weights = 1;  // by weight_share
       scale_holdings(moment.holdings, shares);
     }

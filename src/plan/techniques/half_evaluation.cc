@@ -53,7 +53,7 @@ class HalfEvaluation final : public Technique {
     const bool weights = keeps_weights_in_half(change);
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (is_evaluation(moment)) {
-        HeldShares shares = measured_shares(job, id(), moment, {1, 1, kAssumedShare, 1, kAssumedShare});
+        HoldingShares shares = measured_shares(job, id(), moment, {1, 1, kAssumedShare, 1, kAssumedShare});
         shares.weights = 1;  // the recorder's word for half copies is activations
         scale_holdings(moment.holdings, shares);
       }

@@ -43,10 +43,10 @@ class HalfTeacher final : public Technique {
     const auto measured = job.measured.find(std::string(id()));
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (moment.phase == "load") continue;
-      const model::StagePeak* before = find_same_moment(job.stage_peaks, moment);
+      const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
       if (before == nullptr) continue;
       const model::StagePeak* after =
-          measured == job.measured.end() ? nullptr : find_same_moment(measured->second, moment);
+          measured == job.measured.end() ? nullptr : find_same_stage(measured->second, moment);
       if (after == nullptr) {
         const Bytes left = before->holdings.weights - scaled(job.teacher->weights, 0.5);
         moment.holdings.weights =

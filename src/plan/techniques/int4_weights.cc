@@ -1,4 +1,4 @@
-// As 8-bit weights, in 4 bits with a scale for each 64 numbers (python/vramfit/apply/int4_weights.py).
+// Weights in 4 bits, with a scale for each 64 numbers; else as in 8 bits (python/vramfit/apply/int4_weights.py).
 #include "plan/techniques/fewer_bits.h"
 #include "plan/techniques/registry.h"
 

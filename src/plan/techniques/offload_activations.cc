@@ -14,7 +14,7 @@ namespace {
 
 // A job whose model saves less than this share of the activations is not worth a run.
 constexpr double kWorthOffloading = 0.03;
-// Of the largest part: in its backward, what it saved is back, beside the gradients of its output and of its input.
+// Times the largest part: in its backward, what it saved is back beside the gradients of its output and input.
 constexpr double kAtWork = 3;
 
 Bytes activations_at_peak(const model::Job& job) {

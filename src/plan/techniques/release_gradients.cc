@@ -13,7 +13,7 @@
 namespace vramfit::plan {
 namespace {
 
-// Those that python/vramfit/apply/release_gradients.py takes.
+// The optimizers that python/vramfit/apply/release_gradients.py takes.
 constexpr std::array<std::string_view, 12> kOneByOne = {
     "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD"};
 // An update of one parameter needs temporaries of about twice its size.

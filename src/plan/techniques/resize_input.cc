@@ -63,7 +63,7 @@ class ResizeInput final : public Technique {
     worsen(forecast, Effect::kInput, fmt::format("inputs at {:.0f} % of their size: accuracy changes", scale * 100));
   }
 
-  // At half of each side, or of the length: what other scales leave lies between.
+  // Measured at half of each side, or of the length: other scales lie between that and the whole.
   std::optional<model::Change> find_measurable(const model::Job&, const Target&) const override {
     return model::Change{"resize_input", {{"scale", kMeasuredScale}}};
   }
@@ -79,8 +79,8 @@ class ResizeInput final : public Technique {
     double activations = 1;  // of the fullest moment of training
     Bytes most;
     for (model::StagePeak& moment : forecast.stage_peaks) {
-      const model::StagePeak* before = find_same_moment(job.stage_peaks, moment);
-      const model::StagePeak* after = find_same_moment(measured, moment);
+      const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
+      const model::StagePeak* after = find_same_stage(measured, moment);
       if (before == nullptr || after == nullptr || moment.phase == "load") continue;
       const auto share = [&](Bytes model::Holdings::*field) {
         return share_at(scale, share_of(after->holdings.*field, before->holdings.*field), kind);

@@ -14,7 +14,7 @@ namespace {
 constexpr double kGuessedShare = 0.7;
 constexpr double kGuessedUncertainty = 0.4;
 
-// Of each owner, what a run with the smaller network held of what the script's own did.
+// Scales each owner by what a run with the smaller network held of what the script's own did.
 void scale_to(const model::Holdings& with, const model::Holdings& without, model::Holdings& held) {
   for (auto field : {&model::Holdings::weights, &model::Holdings::buffers, &model::Holdings::optimizer,
                      &model::Holdings::inputs, &model::Holdings::activations, &model::Holdings::workspaces,
@@ -83,8 +83,8 @@ class SmallerModel final : public Technique {
       guess(job, change, forecast);
     } else {
       for (model::StagePeak& moment : forecast.stage_peaks) {
-        const model::StagePeak* before = find_same_moment(job.stage_peaks, moment);
-        const model::StagePeak* after = find_same_moment(measured->second, moment);
+        const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
+        const model::StagePeak* after = find_same_stage(measured->second, moment);
         if (before != nullptr && after != nullptr) scale_to(after->holdings, before->holdings, moment.holdings);
       }
       forecast.parameter_share *= share_of(most_gradients(measured->second), most_gradients(job.stage_peaks));

@@ -55,7 +55,7 @@ model::Job evaluating_job() {
   model::Job job = example_job();
   job.optimizer.reset();
   job.loaders = {{0, 4, 10, "test", {{4, 3, 512, 512}}}};
-  job.stage_peaks = {example_moment("load", "other", 0, 0, 0), example_moment("test", "forward", 2600, 0, 40)};
+  job.stage_peaks = {example_peak("load", "other", 0, 0, 0), example_peak("test", "forward", 2600, 0, 40)};
   for (model::StagePeak& moment : job.stage_peaks) {
     moment.holdings.optimizer = {};
     moment.holdings.weights = job.parameter_bytes = Bytes::mib(400);

@@ -69,9 +69,9 @@ class Tiles final : public Technique {
     const double beside = is_known || count >= kFirstRun ? 1 : kLargerTiles;
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (!is_evaluation(moment)) continue;
-      const HeldShares left =
+      const HoldingShares left =
           measured_shares(job, key, moment, {.activations = kShareInTiles, .temporaries = kShareInTiles});
-      HeldShares shares;
+      HoldingShares shares;
       shares.activations = std::min(1.0, left.activations * beside);
       shares.temporaries = std::min(1.0, left.temporaries * beside);
       shares.workspaces = std::min(1.0, left.workspaces);

@@ -7,7 +7,7 @@
 namespace vramfit::plan {
 namespace {
 
-// Of all gradients, those that are there again when a backward pass holds most: it does so near its beginning.
+// The share of gradients that are there again when a backward pass holds most, which is near its beginning.
 constexpr double kThereAtThePeak = 0.5;
 
 class ZeroGradSetToNone final : public Technique {

@@ -22,8 +22,8 @@ inline model::BlockLevel example_level(int count, std::int64_t saved_mib, std::i
   return level;
 }
 
-inline model::StagePeak example_moment(std::string phase, std::string stage, std::int64_t activations_mib,
-                                       std::int64_t gradients_mib, std::int64_t temporaries_mib) {
+inline model::StagePeak example_peak(std::string phase, std::string stage, std::int64_t activations_mib,
+                                     std::int64_t gradients_mib, std::int64_t temporaries_mib) {
   model::StagePeak moment{std::move(phase), std::move(stage), {}};
   moment.holdings.weights = Bytes::mib(100);
   moment.holdings.optimizer = Bytes::mib(200);
@@ -41,9 +41,8 @@ inline model::Job example_job() {
   job.loaders = {{0, 8, 100, "train", {{8, 3, 512, 512}}}, {1, 4, 10, "validate", {{4, 3, 512, 512}}}};
   job.levels = {example_level(12, 200, 20)};
   job.optimizer = model::OptimizerFacts{"AdamW", std::nullopt, std::nullopt, Bytes::mib(200), Bytes::mib(10)};
-  job.stage_peaks = {example_moment("train", "forward", 2600, 0, 0), example_moment("train", "backward", 2400, 20, 100),
-                     example_moment("train", "optimizer", 0, 100, 200),
-                     example_moment("validate", "forward", 300, 0, 0)};
+  job.stage_peaks = {example_peak("train", "forward", 2600, 0, 0), example_peak("train", "backward", 2400, 20, 100),
+                     example_peak("train", "optimizer", 0, 100, 200), example_peak("validate", "forward", 300, 0, 0)};
   job.phases = {{"train", Bytes::mib(2920), Bytes::mib(3000), Bytes::mib(3300), 4},
                 {"validate", Bytes::mib(620), Bytes::mib(3000), Bytes::mib(3300), 3}};
   job.overhead = Bytes::mib(300);

@@ -13,7 +13,7 @@ namespace vramfit::report::exports {
 // What stands inside <svg> as a whole file, with the colours of all charts.
 std::string svg_document(int width, int height, std::string_view body);
 
-// Of one: memory over time, a picture for each card that has any; of a sweep its maps. Of several: their peaks as bars.
+// One run gives memory over time, a picture for each card that has any; a sweep its maps; several runs, peaks as bars.
 // Empty where there is nothing to draw.
 std::string charts_to_svg(const std::vector<ExportFacts>& exported);
 

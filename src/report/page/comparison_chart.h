@@ -13,7 +13,7 @@
 
 namespace vramfit::report::page {
 
-// Of each run's fullest card. Empty where fewer than two runs know what held their peak.
+// Draws each run's fullest card. Empty where fewer than two runs know what held their peak.
 std::string comparison_chart(const std::vector<ShownRun>& runs);
 
 }  // namespace vramfit::report::page

@@ -73,7 +73,7 @@ std::string finding_section(const model::Diagnosis& diagnosis, int level) {
   add("What would tell more", diagnosis.give);
   html += check_table(diagnosis, level);
   std::vector<std::string> held;
-  for (const model::HeldOutside& outside : diagnosis.held) {
+  for (const model::OutsidePyTorch& outside : diagnosis.outside_pytorch) {
     held.push_back(fmt::format("{}:{}: {}", outside.file, outside.line, outside.text));
   }
   add("Context and libraries", held);

@@ -9,7 +9,7 @@
 
 namespace vramfit::report::page {
 
-// Those of `device`; empty without any. A script draws it: the page's tables hold the same numbers.
+// Draws the flame graphs of `device`; empty without any. A script draws them: the page's tables hold the same numbers.
 std::string flame_chart(const std::vector<FlameFacts>& flames, int device, const std::string& title);
 
 }  // namespace vramfit::report::page

@@ -52,7 +52,7 @@ std::optional<std::pair<std::string, int>> numbered(const std::string& name) {
   return std::pair(dot == std::string::npos ? std::string() : name.substr(0, dot), number);
 }
 
-// As drawings of networks have it.
+// The name as drawings of networks have it.
 std::string short_name(const std::string& class_name) {
   if (class_name.find("BatchNorm") != std::string::npos) return "BN";
   return class_name == "LayerNorm" ? "LN" : class_name;

@@ -14,7 +14,7 @@
 
 namespace vramfit::report::page {
 
-// Of each run's fullest card. Empty where fewer than two runs have memory over time.
+// Draws each run's fullest card. Empty where fewer than two runs have memory over time.
 std::string overlay_chart(const std::vector<ShownRun>& runs);
 
 }  // namespace vramfit::report::page

@@ -14,7 +14,7 @@
 
 namespace vramfit::report::page {
 
-// Of a sweep over one variable, or of a search one for each combination of the others, all with one scale of memory.
+// One picture for a sweep over one variable; for a search, one for each combination of the others, on one scale.
 // Trials that told no peak are left out; a line without any is too.
 std::vector<SweepPicture> draw_sweep_lines(const SweepFacts& facts);
 

@@ -12,7 +12,7 @@ namespace vramfit::report::page {
 // Memory over time at one resolution: the least and the most within buckets of the same number of entries.
 struct CurveLevel {
   std::int64_t entries_per_bucket = 1;
-  // Of each bucket, in 512 bytes.
+  // Levels of each bucket, in units of 512 bytes.
   std::vector<std::uint32_t> allocated_least, allocated_most, reserved_most;
   std::vector<double> begins;  // seconds since the trace began; empty: the file has no times
 };

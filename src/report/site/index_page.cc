@@ -27,7 +27,7 @@ std::string outcome(const StoredRun& run) {
   return run.state == RunState::kEnded ? run.end.verdict : std::string(to_string(run.state));
 }
 
-// As reports colour it; the word says it too.
+// The colour that reports give a verdict; the word says it too.
 std::string_view mood(const StoredRun& run) {
   if (run.state == RunState::kRunning) return "going";
   if (run.state == RunState::kInterrupted) return "unsure";

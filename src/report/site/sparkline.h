@@ -16,7 +16,7 @@ inline constexpr std::size_t kSparklinePoints = 20;
 // The last of the series' points up to that of run `last`, and at most kSparklinePoints of them. All have the scale of
 // the whole series, from 0 on, so that rows can be compared. Empty where fewer than two peaks are known.
 std::string sparkline(const model::PeakSeries& series, std::int64_t last);
-// Of all of the series, the newest so many.
+// Draws the newest so many peaks of the series.
 std::string sparkline(const model::PeakSeries& series);
 
 }  // namespace vramfit::report::site

@@ -49,7 +49,7 @@ inline model::RunResult fitting_run() {
   result.not_modelled = {{"cusolverDnXgeev_bufferSize", 3}};
   result.assumed = {{"CUDA context on NVIDIA GeForce RTX 3060: 150 MiB ± 40 MiB a process (estimate)", 1}};
   result.untested = {"torch 2.99.0 is newer than those that are known"};
-  result.warnings = {{"something odd", 1}};
+  result.warnings = {{"something strange", 1}};
   result.losses = {{model::LossKind::kHookFailed, 1, "phases.root (KeyError 'x')"}};
   result.files = model::FilesResult{.is_private = true,
                                     .mechanism = "overlay",

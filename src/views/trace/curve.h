@@ -21,7 +21,7 @@ inline constexpr std::size_t kBucketGrowth = 8;
 std::vector<report::page::CurveLevel> build_curve(const History& history, const std::vector<model::TraceEntry>& trace,
                                                   std::size_t most_buckets);
 
-// Of an instant since the trace began.
+// The time of an instant, in seconds since the trace began.
 double seconds_at(const std::vector<model::TraceEntry>& trace, Instant instant);
 
 }  // namespace vramfit::views::report_trace

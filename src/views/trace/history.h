@@ -64,7 +64,7 @@ struct History {
   std::vector<Range> ranges;
   std::vector<Label> labels{Label()};
   std::vector<OutOfMemory> ooms;
-  // By instant, from 0 to the number of entries. Bytes.
+  // Bytes at each instant, from 0 to the number of entries.
   std::vector<std::int64_t> allocated;  // blocks that nobody has freed
   std::vector<std::int64_t> reserved;
   std::int64_t unmatched_entries = 0;  // that fit nothing: frees of what nobody allocated, and the like

@@ -29,7 +29,8 @@ std::vector<Instant> choose_stops(const History& history, const Budget& budget);
 
 struct Kept {
   std::vector<Instant> stops;
-  // Of History, kept singly: what lies there at the peaks and at the first OOM, and then the largest.
+  // The tenants of History that are kept singly: what lies there at the peaks and at the first OOM, and then the
+  // largest.
   std::vector<std::uint32_t> tenants;
   std::uint64_t least_kept = 0;  // whatever is larger, or as large, is kept
   std::vector<report::page::SmallBlocks> small;

@@ -22,7 +22,7 @@ using LineOf = std::function<const std::string&(const Tenant&)>;
 
 // Most bytes first, all of them.
 std::vector<report::page::LineTotal> add_up_lines(const History& history, Instant instant, const LineOf& line_of);
-// By address, all of them.
+// Describes all segments, by address.
 std::vector<report::page::SegmentRow> describe_segments(const History& history, Instant instant);
 
 }  // namespace vramfit::views::report_trace

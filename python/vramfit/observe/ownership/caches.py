@@ -1,4 +1,4 @@
-"""Keys and values of earlier tokens: what a model is given in one forward, and grown or written in the next.
+"""Key-value caches: tensors that a model is given in one forward, and that the next lengthens or writes.
 
 The arguments of a model's forward are looked at before and after it. Tensors inside a container or an object that the
 forward lengthens along one dimension, or writes in place, are a cache; so are those whose name says it. Images, targets

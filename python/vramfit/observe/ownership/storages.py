@@ -14,7 +14,7 @@ _LOCAL = of_torch.local_tensor.name  # of a DTensor
 
 
 def parts(tensor: Any) -> list[Any]:
-    """The plain tensors that it is made of; itself, mostly."""
+    """The plain tensors that `tensor` is made of: mostly just itself."""
     local = getattr(tensor, _LOCAL, None)
     if local is not None:
         return parts(local)

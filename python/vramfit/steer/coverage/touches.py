@@ -13,7 +13,7 @@ from vramfit.steer.coverage.source import Source
 
 NO, UNKNOWN, YES = "no", "unknown", "yes"
 _ORDER = (NO, UNKNOWN, YES)
-# Of torch: they move nothing to a card and compute nothing there.
+# Parts of torch that move nothing to a card and compute nothing there.
 _HARMLESS_PLACES = ("torch.utils.data", "torch.utils.tensorboard", "torch.serialization", "torch.random", "torch.hub")
 _HARMLESS_TORCH = {
     "save", "no_grad", "inference_mode", "enable_grad", "set_grad_enabled", "manual_seed", "manual_seed_all", "device",
@@ -27,7 +27,7 @@ _HARMLESS_METHODS = {
     "state_dict", "zero_grad", "tolist", "modules", "named_modules", "children", "get_last_lr",
     "stride", "element_size", "data_ptr", "is_contiguous", "share_memory_", "extra_repr",
 }  # fmt: skip
-# Of whatever object: they tell somebody something.
+# Methods that only report something, whatever object they belong to.
 _SAYING = {
     "info", "debug", "warning", "error", "log", "write", "flush", "add_scalar", "add_scalars", "set_postfix",
     "set_description", "log_metrics", "close",

@@ -74,7 +74,7 @@ def _factory(torch: Any, name: str, method: str, second: float) -> Callable[...,
         if is_compiling():
             return original(*size, **kwargs)
         if standing_in.has_overrides(torch, size):
-            # As PyTorch's own Python functions do: who overrides torch.randn is to be given what torch.randn is now.
+            # PyTorch's own Python functions do the same: an override of torch.randn is given what torch.randn is now.
             return torch.overrides.handle_torch_function(make, size, *size, **kwargs)
         if not fills.on or kwargs.keys() - plain or not _is_large(size, kwargs.get("dtype")):
             return original(*size, **kwargs)

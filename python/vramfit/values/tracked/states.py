@@ -13,7 +13,7 @@ from vramfit.values.memory import over_same_bytes
 
 Tensor = torch.Tensor
 
-# As ValueState in value_states.h. OPEN: a mask over unknown values, which may still be taken for full.
+# The numbers of ValueState in value_states.h. OPEN: a mask over unknown values, which may still be taken for full.
 UNKNOWN, OPEN, ASSUMED, KNOWN = range(4)
 
 _MOST_PIECES = 4096  # of a tensor with gaps; above that its whole extent is meant

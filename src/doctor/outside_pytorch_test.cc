@@ -1,4 +1,4 @@
-#include "doctor/held_outside.h"
+#include "doctor/outside_pytorch.h"
 
 #include <gtest/gtest.h>
 
@@ -42,14 +42,14 @@ Case case_of(std::vector<model::OomMessage> messages) {
 }
 
 std::string said(const Case& given) {
-  const auto all = find_held_outside(given);
+  const auto all = find_outside_pytorch(given);
   return all.empty() ? "" : all.front().text;
 }
 
 bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
-TEST(HeldOutside, the_card_is_known_by_its_capacity) {
-  const auto all = find_held_outside(case_of({message(310)}));
+TEST(OutsidePyTorch, the_card_is_known_by_its_capacity) {
+  const auto all = find_outside_pytorch(case_of({message(310)}));
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].cards, std::vector<std::string>{"NVIDIA GeForce RTX 3090"});
   ASSERT_TRUE(all[0].held);
@@ -57,7 +57,7 @@ TEST(HeldOutside, the_card_is_known_by_its_capacity) {
   EXPECT_TRUE(has(all[0].text, "310 MiB with kernels and one library: here the same")) << all[0].text;
 }
 
-TEST(HeldOutside, what_the_user_says_goes_before_what_the_texts_name) {
+TEST(OutsidePyTorch, what_the_user_says_goes_before_what_the_texts_name) {
   Case given = case_of({message(310)});
   model::GpuStatus status;
   status.cards.push_back({.name = "NVIDIA GeForce RTX 3090"});
@@ -67,19 +67,19 @@ TEST(HeldOutside, what_the_user_says_goes_before_what_the_texts_name) {
   EXPECT_TRUE(has(said(given), "NVIDIA T4")) << said(given);
 }
 
-TEST(HeldOutside, as_little_as_a_context_is_compared_with_a_context) {
+TEST(OutsidePyTorch, as_little_as_a_context_is_compared_with_a_context) {
   EXPECT_TRUE(has(said(case_of({message(255)})), "without kernels: here the same")) << said(case_of({message(255)}));
   EXPECT_TRUE(has(said(case_of({message(200)})), "59 MiB less")) << said(case_of({message(200)}));
 }
 
-TEST(HeldOutside, what_no_number_of_libraries_explains_is_said_to_be_something_else) {
+TEST(OutsidePyTorch, what_no_number_of_libraries_explains_is_said_to_be_something_else) {
   const std::string text = said(case_of({message(900)}));
   EXPECT_TRUE(has(text, "four libraries") && has(text, "NCCL")) << text;
 }
 
-TEST(HeldOutside, figures_that_do_not_add_up_are_not_shown_as_memory) {
+TEST(OutsidePyTorch, figures_that_do_not_add_up_are_not_shown_as_memory) {
   for (const std::int64_t held : {std::int64_t{-400}, std::int64_t{0}}) {
-    const auto all = find_held_outside(case_of({message(held)}));
+    const auto all = find_outside_pytorch(case_of({message(held)}));
     ASSERT_EQ(all.size(), 1U);
     EXPECT_FALSE(all[0].held);
     EXPECT_TRUE(has(all[0].text, "don't add up")) << all[0].text;
@@ -91,29 +91,29 @@ TEST(HeldOutside, figures_that_do_not_add_up_are_not_shown_as_memory) {
   EXPECT_TRUE(has(said(case_of({less})), "don't add up")) << said(case_of({less}));
 }
 
-TEST(HeldOutside, several_cards_of_one_capacity_are_all_named) {
+TEST(OutsidePyTorch, several_cards_of_one_capacity_are_all_named) {
   Case given = case_of({message(310)});
   given.cards.push_back(card_of("NVIDIA RTX A5000", 23.68, 96));
   EXPECT_TRUE(has(said(given), "RTX 3090, NVIDIA RTX A5000")) << said(given);
 }
 
-TEST(HeldOutside, an_unknown_card_is_said_to_be_unknown) {
+TEST(OutsidePyTorch, an_unknown_card_is_said_to_be_unknown) {
   EXPECT_TRUE(has(said(case_of({message(310, 10.0)})), "--gpu")) << said(case_of({message(310, 10.0)}));
 }
 
-TEST(HeldOutside, equal_messages_count_once_and_those_without_the_figures_not_at_all) {
+TEST(OutsidePyTorch, equal_messages_count_once_and_those_without_the_figures_not_at_all) {
   model::OomMessage bare = message(310);
   bare.arithmetic.own_process.reset();
   bare.arithmetic.context.reset();
-  EXPECT_EQ(find_held_outside(case_of({bare})).size(), 0U);
-  EXPECT_EQ(find_held_outside(case_of({message(310), message(310), message(320)})).size(), 2U);
+  EXPECT_EQ(find_outside_pytorch(case_of({bare})).size(), 0U);
+  EXPECT_EQ(find_outside_pytorch(case_of({message(310), message(310), message(320)})).size(), 2U);
 }
 
-TEST(HeldOutside, a_run_on_a_virtual_card_tells_nothing_of_real_ones) {
+TEST(OutsidePyTorch, a_run_on_a_virtual_card_tells_nothing_of_real_ones) {
   Case given = case_of({message(310)});
-  EXPECT_EQ(diagnose(given).held.size(), 1U);
+  EXPECT_EQ(diagnose(given).outside_pytorch.size(), 1U);
   given.run = model::RunResult();
-  EXPECT_TRUE(diagnose(given).held.empty());
+  EXPECT_TRUE(diagnose(given).outside_pytorch.empty());
 }
 
 }  // namespace

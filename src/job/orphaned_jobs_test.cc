@@ -1,4 +1,4 @@
-#include "job/leftover_jobs.h"
+#include "job/orphaned_jobs.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -26,8 +26,8 @@ pid_t start_sleep(const std::string& folder) {
   return child;
 }
 
-TEST(LeftoverJobs, those_of_one_session_end_and_no_others) {
-  const std::string top = ::testing::TempDir() + "leftover." + std::to_string(getpid());
+TEST(OrphanedJobs, those_of_one_session_end_and_no_others) {
+  const std::string top = ::testing::TempDir() + "orphaned." + std::to_string(getpid());
   const pid_t ours = start_sleep(top + "/one"), other = start_sleep(top + "/one-more");
   EXPECT_EQ(end_processes_of(top + "/one"), 1);
   int status = 0;

@@ -1,4 +1,4 @@
-#include "job/leftover_jobs.h"
+#include "job/orphaned_jobs.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "doctor/held_outside.h"
+#include "doctor/outside_pytorch.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,8 +16,8 @@ namespace vramfit::doctor {
 namespace {
 
 using model::Card;
-using model::HeldOutside;
 using model::OomMessage;
+using model::OutsidePyTorch;
 
 constexpr std::size_t kMostNames = 4;
 constexpr std::int64_t kSame = std::int64_t{10} << 20;  // what is printed has steps of 10 MiB
@@ -95,15 +95,15 @@ std::string compare(Bytes held, const std::vector<Card>& cards) {
       show(most), list);
 }
 
-HeldOutside read(const Case& given, const OomMessage& message) {
+OutsidePyTorch read(const Case& given, const OomMessage& message) {
   const model::OomArithmetic& sums = message.arithmetic;
-  HeldOutside outside{.file = message.at.file,
-                      .line = message.at.line,
-                      .process = sums.own_process ? *sums.own_process : *message.this_process,
-                      .reserved = *sums.reserved,
-                      .held = model::held_outside_pytorch(message),
-                      .cards = {},
-                      .text = {}};
+  OutsidePyTorch outside{.file = message.at.file,
+                         .line = message.at.line,
+                         .process = sums.own_process ? *sums.own_process : *message.this_process,
+                         .reserved = *sums.reserved,
+                         .held = model::held_outside_pytorch(message),
+                         .cards = {},
+                         .text = {}};
   const std::string figures = fmt::format("{} in use - {} of PyTorch's", show(outside.process), show(sums.reserved));
   if (!outside.held) {
     outside.text = figures + ": the figures don't add up, so they tell nothing of context and libraries";
@@ -118,12 +118,12 @@ HeldOutside read(const Case& given, const OomMessage& message) {
 
 }  // namespace
 
-std::vector<HeldOutside> find_held_outside(const Case& given) {
-  std::vector<HeldOutside> all;
+std::vector<OutsidePyTorch> find_outside_pytorch(const Case& given) {
+  std::vector<OutsidePyTorch> all;
   for (const OomMessage& message : given.texts.ooms) {
     if (!model::held_outside_pytorch(message) && !model::figures_disagree(message)) continue;
-    HeldOutside outside = read(given, message);
-    const auto same = [&](const HeldOutside& other) {
+    OutsidePyTorch outside = read(given, message);
+    const auto same = [&](const OutsidePyTorch& other) {
       return other.file == outside.file && other.process == outside.process && other.reserved == outside.reserved;
     };
     if (std::ranges::none_of(all, same)) all.push_back(std::move(outside));

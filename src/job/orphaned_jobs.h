@@ -1,6 +1,6 @@
 // Processes of a job whose vramfit was killed.
-#ifndef VRAMFIT_JOB_LEFTOVER_JOBS_H
-#define VRAMFIT_JOB_LEFTOVER_JOBS_H
+#ifndef VRAMFIT_JOB_ORPHANED_JOBS_H
+#define VRAMFIT_JOB_ORPHANED_JOBS_H
 
 #include <filesystem>
 
