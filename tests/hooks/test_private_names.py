@@ -64,8 +64,8 @@ importing._state.watched["torch"].insert(0, take_away)
 
 def test_even_without_any_of_them_a_job_comes_to_its_end(job: Job) -> None:
     taken = """
-from vramfit.private import loaders, names, python, torch
-for each in [each for file in (torch, loaders, python) for each in vars(file).values()]:
+from vramfit.private import loaders, names, operators, python, torch
+for each in [each for file in (torch, loaders, python, operators) for each in vars(file).values()]:
     if isinstance(each, names.Name):
         each.paths = ("torch:_gone",)
     elif isinstance(each, names.Attribute):
