@@ -177,7 +177,7 @@ PRIVATE = {
     "from vramfit.private import torch as of_torch\n"
     "class _State:\n    def __init__(self):\n        self._told = 1\n_state = process.own(_State)\n"
     "class _Base:\n    def _know(self):\n        return self._own\n"
-    "class Own(_Base, list):\n    def __getattr__(self, name):\n        if name == '_own':\n            return self._know\n"
+    "class Own(_Base, list):\n    def __getattr__(self, name):\n        return self._know if name == '_own' else 0\n"
     "class Mode(of_torch.dispatch_mode.get()):\n    def __see(self):\n        'Of _version.'\n        self.__see()\n"
     "def f(pair, loader):\n    of_torch.lazy_call(f)\n    loader._vramfit_pass = _state._told\n"
     "    return sys._getframe(1), pair._fields, getattr(pair, '__dict__', None)\n",
@@ -218,6 +218,7 @@ def test_private_names_in_their_place_pass(root: Path, tmp_path: Path) -> None:
         ),
         ("class A:\n    def f(self, module):\n        def g(self):\n            self._buffers\n", 4, "self._buffers"),
         ("def wrapped(self):\n    return self._buffers\n", 2, "self._buffers"),
+        ("import ctypes\ndef f(x):\n    return ctypes.c_long.from_address(id(x) + 16).value\n", 3, "id(x) + 16"),
         ("def f(t):\n    match t:\n        case object(_version=1):\n            pass\n", 3, "_version="),
     ],
 )

@@ -43,7 +43,7 @@ def _is_there(name: str, finished: str) -> bool:
     return module is not None and (not finished or not is_begun or name == finished)
 
 
-class _Private:
+class Private:
     """Never changed: whoever needs it often binds what it gives."""
 
     def __init__(self, path: str, lost: str, elsewhere: str = "", later: bool = False, only_with: str = "") -> None:
@@ -70,7 +70,7 @@ class _Private:
         return owner is not _MISSING and hasattr(owner, _last_of(path))
 
 
-class Name(_Private):
+class Name(Private):
     """A function, class or property that is found by its path, "torch.cuda:_lazy_call"."""
 
     def __init__(
@@ -103,7 +103,7 @@ class Name(_Private):
                 setattr(_owner_of(path), _last_of(path), value)
 
 
-class Attribute(_Private):
+class Attribute(Private):
     """An attribute of objects of a class, or of a module that is given: "torch:Tensor._version"."""
 
     def of(self, thing: Any, otherwise: Any = None) -> Any:
@@ -121,7 +121,7 @@ class Attribute(_Private):
         return owner is not _MISSING and (hasattr(owner, self.name) or _is_spoken_of(owner, self.name))
 
 
-class Module(_Private):
+class Module(Private):
     """One that is imported with its library, by its full name."""
 
     def __init__(self, name: str, lost: str) -> None:
@@ -132,7 +132,7 @@ class Module(_Private):
         return self.name not in sys.modules
 
 
-class Argument(_Private):
+class Argument(Private):
     """An argument of a documented function that its documentation does not have: "module:function"."""
 
     def __init__(self, path: str, name: str, lost: str) -> None:
@@ -144,7 +144,7 @@ class Argument(_Private):
         return code is not None and self.name in code.co_varnames
 
 
-class Operator(_Private):
+class Operator(Private):
     """One of torch.ops.aten; `since`: the release that it came with, where that is none of the oldest."""
 
     def __init__(self, name: str, lost: str, since: str = "") -> None:
@@ -172,7 +172,7 @@ def _numbers(version: str) -> list[int]:
     return [int(part) for part in version.split("+")[0].split(".")[:2] if part.isdigit()]
 
 
-class Symbol(_Private):
+class Symbol(Private):
     """A C++ function in one of the library's own shared objects, torch/lib/libtorch_cpu.so, by its mangled names: that
     of today, and that of other releases."""
 
@@ -213,23 +213,23 @@ def _speaks_of(code: CodeType, name: str) -> bool:
 
 def late_modules_of(names: ModuleType) -> list[str]:
     """Of a file of this package, those that are imported after its library says that it is READY."""
-    late = [each for each in vars(names).values() if isinstance(each, _Private) and each.later]
+    late = [each for each in vars(names).values() if isinstance(each, Private) and each.later]
     return sorted({path.partition(":")[0] for each in late for path in each.paths})
 
 
-def need(*names: _Private) -> None:
+def need(*names: Private) -> None:
     """Where a hook could not do without any of these: it is then not installed at all."""
     gone = [each.name for each in names if each.is_gone()]
     if gone:
         raise LookupError(f"{', '.join(gone)}: gone from this release")
 
 
-def _names_in(names: ModuleType) -> Iterator[_Private]:
+def _names_in(names: ModuleType) -> Iterator[Private]:
     for each in list(vars(names).values()):
         if isinstance(each, (dict, tuple)):
             several = each.values() if isinstance(each, dict) else each
-            yield from (value for value in several if isinstance(value, _Private))
-        elif isinstance(each, _Private):
+            yield from (value for value in several if isinstance(value, Private))
+        elif isinstance(each, Private):
             yield each
 
 
