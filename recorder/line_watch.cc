@@ -7,12 +7,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "python_layout.h"
+
 namespace vramfit::recorder {
 
 namespace {
-
-// The events of a trace function (cpython/pystate.h).
-constexpr int kCall = 0, kException = 1, kLine = 2, kInstruction = 7;
 
 // The marks of python/vramfit/steer/coverage/within_lines.py.
 constexpr char kWanted = 1, kReached = 2, kGivenUp = static_cast<char>(255);
@@ -90,8 +89,10 @@ std::unordered_map<void*, Code>& codes() {
   return *known;
 }
 
-// Whether the object is of the very type: PyObject is a count and a type.
-bool is_a(void* object, void* type) { return static_cast<void**>(object)[1] == type; }
+// Whether the object is of the very type.
+bool is_a(const void* object, const void* type) {
+  return *reinterpret_cast<const void* const*>(static_cast<const char*>(object) + kObjectType) == type;
+}
 
 void watch_instructions(void* mask, Code& entry) {
   const Python& api = python();
@@ -150,7 +151,7 @@ void follow(void* frame, bool instructions) {
 void on_instruction(void* frame, Code& entry) {
   const Python& api = python();
   char* bytes = api.bytes_of(entry.mask);
-  const auto at = static_cast<std::ptrdiff_t>(api.instruction_of(frame)) / 2;
+  const auto at = static_cast<std::ptrdiff_t>(api.instruction_of(frame)) / kInstructionBytes;
   if (at >= 0 && at < api.size_of(entry.mask) && bytes[at] == kWanted) {
     bytes[at] = kReached;
     --entry.wanted;

@@ -36,7 +36,7 @@ std::optional<PythonLayout> find_layout(std::string_view version) {
   for (const PythonLayout& layout : kPythonLayouts) {
     if (layout.minor == minor) return layout;
   }
-  const void* runtime = minor >= 13 ? dlsym(RTLD_DEFAULT, "_PyRuntime") : nullptr;
+  const void* runtime = minor >= kFirstToTell ? dlsym(RTLD_DEFAULT, "_PyRuntime") : nullptr;
   if (runtime == nullptr) return std::nullopt;
   return read_python_offsets({static_cast<const uint64_t*>(runtime), kPythonOffsetsWords});
 }
@@ -111,8 +111,8 @@ bool PythonFrames::ready() {
     state.store(State::kUnusable, std::memory_order_release);
   } else if (api_->is_initialized() && api_->gil_check() && api_->eval_frame() != nullptr) {
     right = check();
-    for (unsigned kind : {16u, 8u}) {  // its place is not told: behind the marks of interned strings, which have grown
-      if (right || api_->layout->minor < 13) break;
+    for (const unsigned kind : kUnicodeKinds) {
+      if (right || api_->layout->minor < kFirstToTell) break;
       api_->layout->unicode_kind = kind;
       right = check();
     }

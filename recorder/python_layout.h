@@ -9,7 +9,9 @@ namespace vramfit::recorder {
 // Byte offsets of CPython's structures on 64-bit Linux, by minor version: taken with offsetof() from the headers
 // of 3.9.18, 3.10.13, 3.11.7 and 3.12.1 (cpython/pystate.h, internal/pycore_frame.h, cpython/code.h,
 // cpython/unicodeobject.h; frames are PyFrameObject up to 3.10). They are stable within a minor version: they are part
-// of its ABI to debuggers. From 3.13 on the interpreter itself tells them (python_offsets.h).
+// of its ABI to debuggers. From 3.13 on the interpreter itself tells them (python_offsets.h). What the hooks need of
+// objects is in python/vramfit/private/python_layout.py; what both need says the same
+// (tests/project/test_platforms.py).
 struct PythonLayout {
   int minor;
   size_t thread_frame;  // PyThreadState: current_frame (from 3.13), cframe (3.11, 3.12), frame (3.9, 3.10)
@@ -36,17 +38,27 @@ inline constexpr PythonLayout kPythonLayouts[] = {
     {12, 56, true, 0, 0, 8, 56, false, 0, 70, 112, 128, 192, 40, 56},
 };
 
-// PyASCIIObject, the same in all of them: the length in code points and the state's bit field.
-inline constexpr size_t kUnicodeLength = 16;
+inline constexpr int kFirstToTell = 13;
+// The place of `kind` is not told: behind the marks of interned strings, a byte since 3.13 or two, which have grown.
+inline constexpr unsigned kUnicodeKinds[] = {16, 8};
+
+// PyObject, the same in all of them: a count of references and ob_type.
+inline constexpr size_t kObjectType = 8;
+inline constexpr size_t kObjectHead = 16;
+// PyASCIIObject likewise: the length in code points and the state's bit field.
+inline constexpr size_t kUnicodeLength = kObjectHead;
 inline constexpr size_t kUnicodeState = 32;
 inline constexpr unsigned kUnicodeKindMask = 7;
 inline constexpr unsigned kUnicodeCompactBit = 8;  // above `kind`
 inline constexpr unsigned kUnicodeAsciiBit = 16;
-inline constexpr size_t kObjectType = 8;  // PyObject: ob_type
 // FRAME_OWNED_BY_CSTACK (3.12, 3.13), FRAME_OWNED_BY_INTERPRETER (from 3.14) and what lies above it.
 inline constexpr unsigned char kOwnedByInterpreter = 3;
 // From 3.14 on a frame refers to its code by a _PyStackRef, whose low bits are marks.
 inline constexpr uintptr_t kReferenceMarks = 7;
+
+// Of cpython/pystate.h, the same in all of them: the events of a trace function. An instruction is two bytes.
+inline constexpr int kCall = 0, kException = 1, kLine = 2, kInstruction = 7;
+inline constexpr int kInstructionBytes = 2;
 
 }  // namespace vramfit::recorder
 

@@ -59,7 +59,7 @@ std::optional<PythonLayout> read_python_offsets(std::span<const uint64_t> words)
   if (words.size() < 3 || std::memcmp(words.data(), "xdebugpy", 8) != 0 || words[2] != 0) return std::nullopt;
   PythonLayout layout{};
   layout.minor = static_cast<int>(words[1] >> 16 & 0xFF);
-  if (words[1] >> 24 != 3 || layout.minor < 13) return std::nullopt;
+  if (words[1] >> 24 != 3 || layout.minor < kFirstToTell) return std::nullopt;
   Groups groups(words.subspan(3));
   if (!groups.find(5, is_thread_state)) return std::nullopt;
   layout.thread_frame = groups[4];

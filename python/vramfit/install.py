@@ -150,11 +150,13 @@ def _after_torch(torch: ModuleType) -> None:
 @notes.guarded("install private names")
 def _look_for_private_names() -> None:
     """Of each library beside torch once it is there; of what it imports late, when that is."""
-    from vramfit.private import deepspeed, lightning, loaders, python, transformers, vllm
+    from vramfit.private import deepspeed, lightning, loaders, operators, python, python_layout, transformers, vllm
+    from vramfit.steer.counting_on import stack
 
-    for names in (of_torch, loaders, python):
+    for names in (of_torch, operators, loaders, python, python_layout):
         notes.look_for_names(names)
-    for names in (of_torch, loaders, python, deepspeed, lightning, transformers, vllm):
+    stack.look_for_layout()
+    for names in (of_torch, operators, loaders, python, deepspeed, lightning, transformers, vllm):
         for module in (*names.READY, *late_modules_of(names)):
             importing.after_import(module, functools.partial(_look_again, names))
 

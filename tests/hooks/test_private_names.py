@@ -64,8 +64,8 @@ importing._state.watched["torch"].insert(0, take_away)
 
 def test_even_without_any_of_them_a_job_comes_to_its_end(job: Job) -> None:
     taken = """
-from vramfit.private import loaders, names, python, torch
-for each in [each for file in (torch, loaders, python) for each in vars(file).values()]:
+from vramfit.private import loaders, names, operators, python, torch
+for each in [each for file in (torch, loaders, python, operators) for each in vars(file).values()]:
     if isinstance(each, names.Name):
         each.paths = ("torch:_gone",)
     elif isinstance(each, names.Attribute):
@@ -83,7 +83,7 @@ for each in [each for file in (torch, loaders, python) for each in vars(file).va
     ("taken", "name", "lost"),
     [
         (
-            "from vramfit.values import no_sequence; no_sequence._TP_AS_SEQUENCE += 8",
+            "from vramfit.private import python_layout; python_layout._TP_AS_SEQUENCE += 8",
             "tp_as_sequence",
             "what x[mask] reads of values is not noticed",
         ),
@@ -92,6 +92,11 @@ for each in [each for file in (torch, loaders, python) for each in vars(file).va
             "stack._first_local = lambda: None; assert stack.loops(sys._getframe()) == []",
             "the stack of a frame",
             "loops are not counted on, and rounds not numbered as their batch",
+        ),
+        (
+            "from vramfit.private import python_layout; python_layout._NUMBER += 8",
+            "the number of enumerate() and count()",
+            "loops over them are not counted on, and rounds not numbered as their batch",
         ),
     ],
 )

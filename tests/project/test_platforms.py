@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,43 @@ def test_the_recorder_knows_the_layouts_that_are_named(root: Path, platforms: di
     minors = [int(minor) for minor in re.findall(r"^    \{(\d+), ", layouts, re.MULTILINE)]
     assert minors == platforms["python_layouts"]
     assert minors[-1] + 1 == platforms["python_tells_its_layout_from"]
+    assert f"kFirstToTell = {minors[-1] + 1};" in layouts
+
+
+def test_hooks_and_recorder_say_the_same_of_pythons_objects(root: Path) -> None:
+    header = (root / "recorder" / "python_layout.h").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^inline constexpr \w+ (k\w+) = (\d+);", header, re.MULTILINE))
+    read = "from vramfit.private import python_layout as layout; print(layout.HEAD, layout.MARKS)"
+    done = subprocess.run([sys.executable, "-c", read], cwd=root / "python", capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [told["kObjectHead"], told["kReferenceMarks"]]
+
+
+HOOKS_FIND = """
+import itertools, sys
+sys.path.insert(0, sys.argv[1])
+from vramfit.private import names, python_layout as layout
+print([gone.name for gone in names.find_gone(layout)], layout.find_first_local() is not None)
+counted = itertools.count(7)
+layout.put_number_in(counted, 41)
+def f():
+    number = 1
+    layout.put_local(sys._getframe(), "number", 2)
+    return number
+class Indexed:
+    def __getitem__(self, index):
+        return index
+layout.empty_sequence(Indexed)
+print(next(counted), f(), layout.number_in(counted), layout._slots_filled(Indexed), Indexed()[3])
+"""
+
+
+@pytest.mark.parametrize("minor", range(9, 16))
+def test_the_hooks_find_what_they_need_of_every_python_that_is_here(root: Path, minor: int) -> None:
+    python = find_python(minor)
+    if python is None:
+        pytest.skip(f"this machine has no Python 3.{minor}")
+    done = subprocess.run([python, "-c", HOOKS_FIND, root / "python"], capture_output=True, text=True)
+    assert done.stdout == "[] True\n41 2 42 [False, False] 3\n", done.stderr
 
 
 FINDS_LINES = """

@@ -14,6 +14,7 @@ from typing import Any
 
 from vramfit.base import process
 from vramfit.observe.linear_layers import is_transposed
+from vramfit.private import torch as of_torch
 
 _PROTOCOL = 1  # later ones check that an object's class is the one in its pickle
 _FROZEN, _A, _B = "weight_frozen", "lora_a", "lora_b"
@@ -159,7 +160,7 @@ def _blank(torch: Any, kind: type, layer: Any) -> Any:
     """All of a layer but its parameters, and what is put there for adapters."""
     plain: Any = object.__new__(kind)
     torch.nn.Module.__init__(plain)
-    own = {name for name in vars(layer) if name.startswith("vramfit_")} | {"_parameters"}
+    own = {name for name in vars(layer) if name.startswith("vramfit_")} | {of_torch.parameters.name}
     own.update(name for name in vars(layer) if "load_state_dict_pre" in name)
     vars(plain).update({name: value for name, value in vars(layer).items() if name not in own})
     return plain

@@ -85,9 +85,13 @@ class BatchSize:
 
         def init(trainer: Any, *args: Any, **kwargs: Any) -> None:
             original(trainer, *args, **kwargs)
-            was = trainer.args.per_device_train_batch_size
-            trainer.args.per_device_train_batch_size = self.size
-            of_trainer.batch_size.put(trainer, trainer.args.train_batch_size)
+            settings = of_trainer.settings.of(trainer)
+            if settings is None:
+                apply.refused(ID, "this release of transformers has a Trainer's arguments elsewhere")
+                return
+            was = settings.per_device_train_batch_size
+            settings.per_device_train_batch_size = self.size
+            of_trainer.batch_size.put(trainer, settings.train_batch_size)
             self.loaders = []  # its loader is made with the size
             apply.applied(ID, f"the Trainer was given batches of {self.size} instead of {was}")
 

@@ -25,6 +25,7 @@ from vramfit.apply.named_modules import NamedModules
 from vramfit.base import events, notes, process
 from vramfit.contract import notes as said
 from vramfit.observe import scopes
+from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 
 ID = "checkpoint"
@@ -101,7 +102,7 @@ def _watches_ranks(torch: Any) -> AbstractContextManager[Any]:
 
     class Watch(of_torch.dispatch_mode.get()):  # type: ignore[misc]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if func.namespace in ("c10d", "_c10d_functional"):
+            if func.namespace in ("c10d", of_operators.COLLECTIVES):
                 apply.refused(ID, f"a module that it would run again talks to other ranks ({func.__name__})")
             return func(*args, **(kwargs or {}))
 
@@ -110,7 +111,7 @@ def _watches_ranks(torch: Any) -> AbstractContextManager[Any]:
 
 # Operators of `torch.ops.aten` that multiply two matrices or convolve. Batched products are mostly those within
 # attention, whose results are large for the work that they take; src/liveness/lifetimes.cc counts the same.
-_PRODUCTS = ("mm", "addmm", "_scaled_mm", "convolution")
+_PRODUCTS = ("mm", "addmm", of_operators.scaled_product.name, "convolution")
 
 
 def _kept_products(torch: Any) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:

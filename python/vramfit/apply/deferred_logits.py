@@ -163,8 +163,9 @@ def _reshape(given: Deferred, args: tuple[Any, ...]) -> Any:
 
 
 def _log_softmax(given: Deferred, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    named = {**dict(zip(("dim", "_stacklevel", "dtype"), args)), **kwargs}
-    is_plain = set(named) <= {"dim", "_stacklevel", "dtype"} and named.get("dtype") is None and not given.is_log
+    known = ("dim", of_torch.log_softmax_level.name, "dtype")
+    named = {**dict(zip(known, args)), **kwargs}
+    is_plain = set(named) <= set(known) and named.get("dtype") is None and not given.is_log
     if not is_plain or named.get("dim") not in (-1, given.dim() - 1):
         return None
     dtype = torch.float32 if given.layer.autocast[0] else given.dtype

@@ -20,7 +20,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, Optional
 
 from vramfit.base import frames
 from vramfit.private import torch as of_torch
@@ -34,7 +34,7 @@ _OWN = "_vramfit"  # what our hooks put into modules
 # Whether it is another now, and a function that puts it back and returns one that undoes that.
 _Undo = Callable[[], None]
 _Restore = Callable[[], _Undo]
-_Slot = Callable[[], "_Restore | None"]
+_Slot = Callable[[], Optional[_Restore]]
 
 
 class _TensorThere(weakref.ref):  # type: ignore[type-arg]

@@ -25,7 +25,7 @@ _LARGEST = 127
 _SMALLEST = 1e-12  # of a scale: channels of zeros
 _FEWEST = 4096  # numbers in a weight: smaller ones are not worth it
 _WEIGHTS = ("weight", "in_proj_weight")  # the second is attention's
-_PARTS = ("_integers", "_scale")  # what there is instead of each
+_PARTS = ("integers", "scale")  # what there is instead of each
 
 
 class Int8Weights:
@@ -107,7 +107,7 @@ class Int8Weights:
         shape = tuple(getattr(layer, name).shape)
         delattr(layer, name)
         for part, tensor in zip(_PARTS, tensors):
-            layer.register_parameter(name + part, tensor)
+            layer.register_parameter(f"{name}_{part}", tensor)
         kind = type(layer)
         if (kind, name) not in self._classes:
             self._classes[kind, name] = _class_of(self._torch, kind, name, self.make)
@@ -133,7 +133,7 @@ def is_kept(layer: Any) -> bool:
 
 
 def parts_of(layer: Any) -> tuple[Any, Any]:
-    integers, scale = (getattr(layer, kept_name(layer) + part) for part in _PARTS)
+    integers, scale = (getattr(layer, f"{kept_name(layer)}_{part}") for part in _PARTS)
     return integers, scale
 
 
@@ -153,7 +153,7 @@ def _class_of(torch: Any, kind: type, name: str, make: Callable[[Any, Any], Any]
         result = kind.state_dict(self, *args, **kwargs)  # type: ignore[attr-defined]
         prefix = kwargs.get("prefix", "")
         for part in _PARTS:
-            result.pop(prefix + name + part, None)
+            result.pop(f"{prefix}{name}_{part}", None)
         integers, scale = parts_of(self)
         result[prefix + name] = make(integers.cpu(), scale.cpu()).reshape(self.vramfit_shape)
         return result
@@ -178,7 +178,7 @@ def _watch_loading(torch: Any, technique: Int8Weights) -> None:
             if name in changed:
                 technique.load(layer, changed.pop(name))
             for part, tensor in zip(_PARTS, parts_of(layer)):
-                changed[name + part] = tensor
+                changed[f"{name}_{part}"] = tensor
         return original(self, changed, *args, **kwargs)
 
     torch.nn.Module.load_state_dict = load_state_dict

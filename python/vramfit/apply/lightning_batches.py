@@ -13,11 +13,12 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from vramfit.base import importing
+from vramfit.base import importing, notes
 from vramfit.private import lightning as of_lightning
 from vramfit.private import torch as of_torch
 
 _OF_BATCHES = ("on_train_batch_start", "on_train_batch_end")
+_ASKED_WITH = 3  # what a fraction of the batches is worked out from: the stage, their number, the limit
 _LIBRARIES = ("lightning.", "pytorch_lightning.", "vramfit.")
 
 
@@ -46,10 +47,14 @@ class LightningBatches:
         @functools.wraps(original)
         def init(trainer: Any, *args: Any, **kwargs: Any) -> None:
             original(trainer, *args, **kwargs)
-            trainer.accumulate_grad_batches = int(trainer.accumulate_grad_batches or 1) * technique.accumulate
-            for name in ("limit_train_batches", "val_check_interval"):
-                if type(getattr(trainer, name, None)) is int:  # a number of batches; a fraction is a float
-                    setattr(trainer, name, getattr(trainer, name) * technique.accumulate)
+            accumulation = of_lightning.accumulation
+            if not accumulation.is_in(trainer):
+                technique.refuse("this release of Lightning has the steps that it accumulates elsewhere")
+                return
+            accumulation.put(trainer, int(accumulation.of(trainer) or 1) * technique.accumulate)
+            for setting in (of_lightning.LIMITS["train"], of_lightning.validation_interval):
+                if type(setting.of(trainer)) is int:  # a number of batches; a fraction is a float
+                    setting.put(trainer, setting.of(trainer) * technique.accumulate)
             technique.framework_accumulates = True
 
         module.Trainer.__init__ = init
@@ -67,18 +72,19 @@ class LightningBatches:
                     technique.split_for_trainer(loader)
             return given
 
-        def parse(original: Callable[..., Any], stage: Any, length: Any, limit: Any) -> Any:
+        def parse(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             """A fraction of the script's batches: 0.3 of ten are three, and twelve parts of forty."""
-            parts = technique.accumulate
+            if kwargs or len(args) != _ASKED_WITH:
+                notes.hook_failed("lightning_batches.parse", TypeError(f"asked with {len(args)} and {list(kwargs)}"))
+                return original(*args, **kwargs)
+            (stage, length, limit), parts = args, technique.accumulate
             is_split = type(limit) is float and 0.0 < limit < 1.0 and length % parts == 0
             return original(stage, length // parts, limit) * parts if is_split else original(stage, length, limit)
 
         def set_up(original: Callable[..., Any], loop: Any, *args: Any, **kwargs: Any) -> Any:
             done = original(loop, *args, **kwargs)
-            trainer, parts = loop.trainer, technique.accumulate
-            interval, batches = trainer.val_check_interval, loop.max_batches
-            if type(interval) is float and interval < 1.0 and batches and batches != float("inf"):
-                trainer.val_check_batch = max(1, int(batches // parts * interval)) * parts
+            trainer = of_lightning.trainer.of(loop)
+            _validate_by_whole_batches(trainer, of_lightning.batches_of_epoch.of(loop), technique.accumulate)
             self._look_at(trainer)
             return done
 
@@ -87,21 +93,21 @@ class LightningBatches:
         _around(of_lightning.fit_loop.of(module), of_lightning.set_up_data, set_up)
 
     def _epoch_loop(self, module: Any) -> None:
-        parts = self._technique.accumulate
+        parts, frequency = self._technique.accumulate, of_lightning.frequency
 
         def update(original: Callable[..., Any], loop: Any, *args: Any, **kwargs: Any) -> Any:
-            configs = [one for one in loop.trainer.lr_scheduler_configs if one.interval == "step"]
+            configs = _of_each_step(of_lightning.trainer.of(loop))
             for one in configs:
-                one.frequency *= parts
+                frequency.put(one, frequency.of(one) * parts)
             try:
                 return original(loop, *args, **kwargs)
             finally:
                 for one in configs:
-                    one.frequency //= parts
+                    frequency.put(one, frequency.of(one) // parts)
 
         def build(original: Callable[..., Any], loop: Any, *args: Any, **kwargs: Any) -> Any:
             given = original(loop, *args, **kwargs)
-            if "batch_idx" in given:
+            if isinstance(given, dict) and "batch_idx" in given:
                 given["batch_idx"] //= parts
             return given
 
@@ -110,11 +116,12 @@ class LightningBatches:
 
     def _look_at(self, trainer: Any) -> None:
         """What would see the parts of a batch."""
-        if any(one.reduce_on_plateau and one.interval == "step" for one in trainer.lr_scheduler_configs):
+        if any(of_lightning.follows_a_loss.of(one) for one in _of_each_step(trainer)):
             self._technique.refuse(
                 "ReduceLROnPlateau is asked after each batch, and would see the loss of a part of it"
             )
-        own = [*(one for one in trainer.callbacks if _is_own(type(one))), trainer.lightning_module]
+        callbacks = of_lightning.callbacks.of(trainer, [])
+        own = [*(one for one in callbacks if _is_own(type(one))), of_lightning.network.of(trainer)]
         for one in own:
             hooks = [name for name in _OF_BATCHES if _is_own(_class_with(type(one), name))]
             if hooks:
@@ -123,7 +130,21 @@ class LightningBatches:
 
 
 def _times(trainer: Any) -> str:
-    return f"{trainer.accumulate_grad_batches} times"
+    return f"{of_lightning.accumulation.of(trainer)} times"
+
+
+@notes.guarded("lightning_batches.validation")
+def _validate_by_whole_batches(trainer: Any, batches: Any, parts: int) -> None:
+    interval, number = of_lightning.validation_interval.of(trainer), of_lightning.validation_batch
+    is_fraction = type(interval) is float and interval < 1.0
+    if is_fraction and batches and batches != float("inf") and number.is_in(trainer):
+        number.put(trainer, max(1, int(batches // parts * interval)) * parts)
+
+
+def _of_each_step(trainer: Any) -> list[Any]:
+    """Of its schedulers, those that are asked after every so many steps."""
+    configs = of_lightning.schedulers.of(trainer) or []
+    return [one for one in configs if of_lightning.interval.of(one) == "step" and of_lightning.frequency.is_in(one)]
 
 
 def _is_own(kind: type | None) -> bool:

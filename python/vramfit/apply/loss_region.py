@@ -20,12 +20,12 @@ need(of_torch.function_depth, of_torch.push_function_mode, of_torch.pop_function
 class LossRegion(TorchFunctionMode):
     def __init__(self, torch: Any, dtype: Any) -> None:
         super().__init__()
-        self._torch = torch
-        self._dtype = dtype
+        self.__torch = torch
+        self.__dtype = dtype
         # autocast refuses these in half precision; in float they are what the script had.
-        self._in_float = (torch.nn.functional.binary_cross_entropy, of_torch.cross_entropy_of_probabilities.get())
+        self.__in_float = (torch.nn.functional.binary_cross_entropy, of_torch.cross_entropy_of_probabilities.get())
 
-        self._beyond = (torch.autograd.grad,)  # differentiates; what it makes may go on in the loss
+        self.__beyond = (torch.autograd.grad,)  # differentiates; what it makes may go on in the loss
 
     def open(self) -> None:
         """At the bottom of the stack, so that the script's own modes come off it as they went on."""
@@ -44,26 +44,26 @@ class LossRegion(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func in self._beyond:
+        if func in self.__beyond:
             return func(*args, **kwargs)
-        if not self._is_of_loss(args) and not self._is_of_loss(tuple(kwargs.values())):
+        if not self.__is_of_loss(args) and not self.__is_of_loss(tuple(kwargs.values())):
             return func(*args, **kwargs)
-        if func in self._in_float:
-            return func(*map(self._to_float, args), **{name: self._to_float(value) for name, value in kwargs.items()})
-        with self._torch.autocast("cuda", dtype=self._dtype):
+        if func in self.__in_float:
+            return func(*map(self.__to_float, args), **{name: self.__to_float(value) for name, value in kwargs.items()})
+        with self.__torch.autocast("cuda", dtype=self.__dtype):
             return func(*args, **kwargs)
 
-    def _is_of_loss(self, values: Any, depth: int = 2) -> bool:
+    def __is_of_loss(self, values: Any, depth: int = 2) -> bool:
         for value in values:
-            if isinstance(value, self._torch.Tensor):
-                if value.requires_grad or value.dtype == self._dtype:
+            if isinstance(value, self.__torch.Tensor):
+                if value.requires_grad or value.dtype == self.__dtype:
                     return True
-            elif depth and isinstance(value, (list, tuple)) and self._is_of_loss(value, depth - 1):
+            elif depth and isinstance(value, (list, tuple)) and self.__is_of_loss(value, depth - 1):
                 return True
         return False
 
-    def _to_float(self, value: Any) -> Any:
-        return value.float() if isinstance(value, self._torch.Tensor) and value.dtype == self._dtype else value
+    def __to_float(self, value: Any) -> Any:
+        return value.float() if isinstance(value, self.__torch.Tensor) and value.dtype == self.__dtype else value
 
 
 def _take_off(left: int) -> list[Any]:

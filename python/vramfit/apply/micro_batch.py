@@ -38,6 +38,7 @@ from vramfit.observe.phases import position
 from vramfit.private import loaders as of_loaders
 from vramfit.private import torch as of_torch
 from vramfit.private import transformers as of_trainer
+from vramfit.private.names import nothing
 from vramfit.steer.cut import cutter
 
 ID = "micro_batch"
@@ -344,9 +345,12 @@ class MicroBatch:
 
         def init(trainer_self: Any, *args: Any, **kwargs: Any) -> None:
             original(trainer_self, *args, **kwargs)
-            settings = trainer_self.args
+            settings = of_trainer.settings.of(trainer_self)
+            if settings is None:
+                self.refuse("this release of transformers has a Trainer's arguments elsewhere")
+                return
             before, whole = settings.per_device_train_batch_size, settings.train_batch_size
-            samples = loaders.length_of(trainer_self.train_dataset)
+            samples = loaders.length_of(of_trainer.training_set.of(trainer_self))
             per_step = whole * max(1, int(getattr(settings, "world_size", 1)))
             if samples is not None and samples % (per_step * settings.gradient_accumulation_steps) != 0:
                 self.refuse(
@@ -356,8 +360,7 @@ class MicroBatch:
             settings.per_device_train_batch_size = min(before, self.size)
             settings.gradient_accumulation_steps *= self.accumulate
             of_trainer.batch_size.put(trainer_self, settings.train_batch_size)
-            if hasattr(trainer_self, "create_accelerator_and_postprocess"):
-                trainer_self.create_accelerator_and_postprocess()  # the Accelerator keeps its own count
+            of_trainer.prepare_again.of(trainer_self, nothing)()  # the Accelerator keeps its own count
             self.framework_accumulates = True
             has_own_parts = settings.gradient_accumulation_steps > self.accumulate
             trainer_divisor.divide_means(trainer_self, has_own_parts, self.refuse)

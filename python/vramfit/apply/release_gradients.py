@@ -31,7 +31,7 @@ _ONE_BY_ONE = (
     "SGD",
 )
 # Who may look at a gradient that was released: these find none, and do nothing then.
-_MAY_LOOK = ("torch.optim.", "torch.nn.modules.", "torch._tensor", "torch.nn.parameter", "vramfit.")
+_MAY_LOOK = ("torch.optim.", "torch.nn.modules.", of_torch.tensor_module.name, "torch.nn.parameter", "vramfit.")
 
 
 class _Owner:

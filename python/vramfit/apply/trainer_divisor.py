@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from vramfit.private import torch as of_torch
+from vramfit.private import transformers as of_trainer
 
 # What works with a number of labels; whoever only looks at a tensor asks for its size, its device or its memory.
 _DIVIDING = "div true_divide __truediv__ __rtruediv__ __rdiv__ reciprocal clamp clamp_min max maximum pow __pow__"
@@ -45,10 +46,10 @@ def divide_means(trainer: Any, has_own_parts: bool, refuse: Callable[[str], None
             return original(*args, **kwargs)
         watched = kwargs["num_items_in_batch"] = given.as_subclass(_Watched)
         loss = original(*args, **kwargs)
-        if not watched.__dict__.get("_vramfit_used") and getattr(trainer, "model_accepts_loss_kwargs", False):
+        if not watched.__dict__.get("_vramfit_used") and of_trainer.divides_itself.of(trainer, False):
             if has_own_parts:
                 refuse("the script accumulates in a Trainer whose model does not divide by all labels")
-            trainer.model_accepts_loss_kwargs = False  # the Trainer divides by the number of parts then
+            of_trainer.divides_itself.put(trainer, False)  # the Trainer divides by the number of parts then
         return loss
 
     trainer.compute_loss = compute_loss

@@ -41,14 +41,14 @@ class Unread(torch.Tensor):
                 return function(*args, **(kwargs or {}))
         if function in _AS_THEY_ARE and args:
             return args[0]
-        return cls._read((args, kwargs))
+        return cls.__read((args, kwargs))
 
     @classmethod
     def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return cls._read((args, kwargs))
+        return cls.__read((args, kwargs))
 
     @classmethod
-    def _read(cls, given: Any) -> Any:
+    def __read(cls, given: Any) -> Any:
         found = _find(given)
         if found is not None:
             found.when_read()

@@ -11,8 +11,11 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
+from vramfit.private import torch as of_torch
+
 _INSTALLED = re.compile(
-    r"/site-packages/|/dist-packages/|/torchinductor_|/torch_geometric\.nn\.|/lib/python3\.\d+t?/|^<frozen|/_remote_module_"
+    r"/site-packages/|/dist-packages/|/torchinductor_|/torch_geometric\.nn\.|/lib/python3\.\d+t?/|^<frozen|/"
+    + of_torch.GENERATED_FILES
 )
 _OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + "/"
 _MAX_DEPTH = 200

@@ -58,24 +58,24 @@ class _Loader(importlib.abc.Loader):
     """The module's own loader, with our callbacks after it."""
 
     def __init__(self, own: Any) -> None:
-        self._own = own
+        self.__own = own
 
     def __getattr__(self, name: str) -> Any:
         """Whoever asks importlib.util.find_spec() may go on to ask the loader for a source or a resource."""
-        if name == "_own":  # a copy that has nothing yet
+        if name == "_Loader__own":  # a copy that has nothing yet
             raise AttributeError(name)
-        return getattr(self._own, name)
+        return getattr(self.__own, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._own.create_module(spec)
+        return self.__own.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
         # The module must see its own loader: pkgutil, importlib.resources and inspect ask for it.
-        module.__loader__ = self._own
+        module.__loader__ = self.__own
         if module.__spec__ is not None:
-            module.__spec__.loader = self._own
+            module.__spec__.loader = self.__own
         with _quiet() if garbage.is_import_quiet(module.__name__) else contextlib.nullcontext():
-            self._own.exec_module(module)
+            self.__own.exec_module(module)
             for callback in _state.watched.pop(module.__name__, []):
                 _call(module.__name__, callback, module)
 

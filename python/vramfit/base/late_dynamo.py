@@ -51,7 +51,7 @@ def _call_directly(function: Callable[..., Any], *_: Any, **__: Any) -> Callable
 
 
 _ANSWERS = {
-    ("torch._compile", "disable"): _call_directly,
+    (of_torch.compile_module.name, "disable"): _call_directly,
     ("torch.optim.optimizer", "graph_break"): _break_no_graph,
 }
 

@@ -17,9 +17,14 @@ from typing import Any
 from vramfit.base import events, process, recorder
 from vramfit.base.recorder import LOAD, TRAIN, VALIDATE
 from vramfit.observe import loaders, scopes, training_loaders
+from vramfit.private import torch as of_torch
 
 _MAX_DEPTH = 40
-_LIBRARY = (f"{os.sep}torch{os.sep}nn{os.sep}", f"{os.sep}vramfit{os.sep}", f"{os.sep}torch{os.sep}_dynamo{os.sep}")
+_LIBRARY = (
+    f"{os.sep}torch{os.sep}nn{os.sep}",
+    f"{os.sep}vramfit{os.sep}",
+    f"{os.sep}torch{os.sep}{of_torch.COMPILER_FOLDER}{os.sep}",
+)
 
 Batch = tuple[int, int, int]
 Site = tuple[CodeType, int]

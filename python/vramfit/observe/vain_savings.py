@@ -11,7 +11,7 @@ from vramfit.base import events, frames, importing, notes, process
 from vramfit.contract import notes as said
 from vramfit.observe import scopes
 
-_ORIGINAL, _MASK = "_orig", "_mask"  # what torch.nn.utils.prune calls a weight and its mask
+_ORIGINAL, _MASK = "orig", "mask"  # behind an underscore, what torch.nn.utils.prune calls a weight and its mask
 
 
 class _State:
@@ -42,7 +42,8 @@ def _enter(module: Any, args: Any, kwargs: Any) -> None:
     for layer in module.modules():
         buffers = dict(layer.named_buffers(recurse=False))
         for name, original in layer.named_parameters(recurse=False):
-            mask = buffers.get(name.removesuffix(_ORIGINAL) + _MASK) if name.endswith(_ORIGINAL) else None
+            weight, _, end = name.rpartition("_")
+            mask = buffers.get(f"{weight}_{_MASK}") if end == _ORIGINAL else None
             if mask is None or not mask.is_cuda:
                 continue
             layers += 1

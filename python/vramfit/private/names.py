@@ -43,13 +43,14 @@ def _is_there(name: str, finished: str) -> bool:
     return module is not None and (not finished or not is_begun or name == finished)
 
 
-class _Private:
+class Private:
     """Never changed: whoever needs it often binds what it gives."""
 
-    def __init__(self, path: str, lost: str, elsewhere: str = "", later: bool = False) -> None:
+    def __init__(self, path: str, lost: str, elsewhere: str = "", later: bool = False, only_with: str = "") -> None:
         self.paths = (path, elsewhere) if elsewhere else (path,)  # where other releases have it: `elsewhere`
         self.name = _last_of(path)
         self.lost = lost
+        self._only_with = only_with  # what came with it: releases that have not that need neither
         self.later = later  # its module is imported where something asks for it
 
     def known_paths(self, finished: str = "") -> list[str]:
@@ -60,6 +61,8 @@ class _Private:
         known = self.known_paths(finished)
         if not known:
             return not self.later
+        if self._only_with and not hasattr(_owner_of(self._only_with), _last_of(self._only_with)):
+            return False
         return not any(self._is_at(path) for path in known)
 
     def _is_at(self, path: str) -> bool:
@@ -67,11 +70,19 @@ class _Private:
         return owner is not _MISSING and hasattr(owner, _last_of(path))
 
 
-class Name(_Private):
+class Name(Private):
     """A function, class or property that is found by its path, "torch.cuda:_lazy_call"."""
 
-    def __init__(self, path: str, lost: str, otherwise: Any = None, elsewhere: str = "", later: bool = False) -> None:
-        super().__init__(path, lost, elsewhere, later)
+    def __init__(
+        self,
+        path: str,
+        lost: str,
+        otherwise: Any = None,
+        elsewhere: str = "",
+        later: bool = False,
+        only_with: str = "",
+    ) -> None:
+        super().__init__(path, lost, elsewhere, later, only_with)
         self.otherwise = otherwise  # what it gives where it is gone
 
     def get(self) -> Any:
@@ -92,7 +103,7 @@ class Name(_Private):
                 setattr(_owner_of(path), _last_of(path), value)
 
 
-class Attribute(_Private):
+class Attribute(Private):
     """An attribute of objects of a class, or of a module that is given: "torch:Tensor._version"."""
 
     def of(self, thing: Any, otherwise: Any = None) -> Any:
@@ -110,7 +121,58 @@ class Attribute(_Private):
         return owner is not _MISSING and (hasattr(owner, self.name) or _is_spoken_of(owner, self.name))
 
 
-class Symbol(_Private):
+class Module(Private):
+    """One that is imported with its library, by its full name."""
+
+    def __init__(self, name: str, lost: str) -> None:
+        super().__init__(f"{name}:", lost)
+        self.name = name
+
+    def is_gone(self, finished: str = "") -> bool:
+        return self.name not in sys.modules
+
+
+class Argument(Private):
+    """An argument of a documented function that its documentation does not have: "module:function"."""
+
+    def __init__(self, path: str, name: str, lost: str) -> None:
+        super().__init__(path, lost)
+        self.name = name
+
+    def _is_at(self, path: str) -> bool:
+        code = getattr(getattr(_owner_of(path), _last_of(path), None), "__code__", None)
+        return code is not None and self.name in code.co_varnames
+
+
+class Operator(Private):
+    """One of torch.ops.aten; `since`: the release that it came with, where that is none of the oldest."""
+
+    def __init__(self, name: str, lost: str, since: str = "") -> None:
+        super().__init__(f"torch.ops:aten.{name}", lost)
+        self.full_name = f"aten::{name}"
+        self._since = _numbers(since)
+
+    def is_gone(self, finished: str = "") -> bool:
+        release = _numbers(str(getattr(sys.modules.get("torch"), "__version__", "")))
+        return release >= self._since and super().is_gone(finished)
+
+
+class Family(Operator):
+    """Operators that have a word in their names, told by one of them."""
+
+    def __init__(self, word: str, example: str, lost: str) -> None:
+        super().__init__(example, lost)
+        self.word = word
+
+    def begins(self, full_name: str) -> bool:
+        return full_name.startswith("aten::" + self.word)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split("+")[0].split(".")[:2] if part.isdigit()]
+
+
+class Symbol(Private):
     """A C++ function in one of the library's own shared objects, torch/lib/libtorch_cpu.so, by its mangled names: that
     of today, and that of other releases."""
 
@@ -151,22 +213,23 @@ def _speaks_of(code: CodeType, name: str) -> bool:
 
 def late_modules_of(names: ModuleType) -> list[str]:
     """Of a file of this package, those that are imported after its library says that it is READY."""
-    late = [each for each in vars(names).values() if isinstance(each, _Private) and each.later]
+    late = [each for each in vars(names).values() if isinstance(each, Private) and each.later]
     return sorted({path.partition(":")[0] for each in late for path in each.paths})
 
 
-def need(*names: _Private) -> None:
+def need(*names: Private) -> None:
     """Where a hook could not do without any of these: it is then not installed at all."""
     gone = [each.name for each in names if each.is_gone()]
     if gone:
         raise LookupError(f"{', '.join(gone)}: gone from this release")
 
 
-def _names_in(names: ModuleType) -> Iterator[_Private]:
+def _names_in(names: ModuleType) -> Iterator[Private]:
     for each in list(vars(names).values()):
-        if isinstance(each, dict):
-            yield from (value for value in each.values() if isinstance(value, _Private))
-        elif isinstance(each, _Private):
+        if isinstance(each, (dict, tuple)):
+            several = each.values() if isinstance(each, dict) else each
+            yield from (value for value in several if isinstance(value, Private))
+        elif isinstance(each, Private):
             yield each
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from vramfit.private.names import Attribute, Name, Symbol, nothing
+from vramfit.private.names import Argument, Attribute, Module, Name, Symbol, nothing
 
 LIBRARY = "torch"
 READY: tuple[str, ...] = ()  # torch itself is imported by then, so no submodule is waited for
@@ -54,6 +54,11 @@ batch_norm = Name("torch.nn.modules.batchnorm:_BatchNorm", "batch norms count ch
 writes = Attribute("torch:Tensor._version", "averages of weights are not told from copies that are never written")
 backward_hooks = Attribute("torch:Tensor._backward_hooks", "hooks on gradients are not seen by a plan's techniques")
 values_of_sparse = Attribute("torch:Tensor._values", "sparse gradients are not looked at for overflows")
+SAVED = "_saved_"  # so begin the names of what a node of autograd has saved
+saved_tensor = Attribute("torch._C:_functions.MulBackward0._saved_self", "graphs that a script keeps are not seen")
+log_softmax_level = Argument(
+    "torch.nn.functional:log_softmax", "_stacklevel", "a log_softmax that gives it is worked out with all of its rows"
+)
 base_gradient = Attribute("torch:Tensor._grad", "some gradients have no name")
 tensor_object = Attribute("torch:Tensor._cdata", "large fills on the host are not put off")
 _SCORES = "what attention keeps is not known"
@@ -186,6 +191,13 @@ disable_dynamo = Name(
     "torch._compile:_disable_dynamo", "the compiler is imported by the first optimizer, which takes seconds"
 )
 COMPILER = "torch._dynamo"
+COMPILER_FOLDER = COMPILER.rpartition(".")[2]
+compile_module = Module("torch._compile", disable_dynamo.lost)  # one of the two that ask the compiler for something
+tensor_module = Module("torch._tensor", "a plan that releases gradients takes PyTorch's own looks for the script's")
+GENERATED_FILES = "_remote_module_"  # begin with it, in folders of their own: torch.distributed.nn makes them
+generated_files = Name(
+    "torch.distributed.nn.jit.instantiator:_FILE_PREFIX", "files that PyTorch makes are the script's own", later=True
+)
 KEPT_DIRECT = "__dynamo_disable"  # where torch._compile keeps a function that it calls past the compiler
 compiler_callbacks = Name(
     "torch._dynamo.callback:callback_handler", "reads of values in compiled code are not noticed", later=True

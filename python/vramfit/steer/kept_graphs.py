@@ -14,6 +14,7 @@ from typing import Any
 from vramfit.base import events, graphs, notes, process, recorder
 from vramfit.contract import notes as said
 from vramfit.observe.phases import position
+from vramfit.private import torch as of_torch
 from vramfit.steer import gathering
 
 _RISES = 3  # in a row
@@ -57,7 +58,7 @@ def _saved_bytes(values: list[Any]) -> int:
 
 def _saved_by(node: Any) -> Iterator[Any]:
     for name in dir(node):
-        if not name.startswith("_saved_"):
+        if not name.startswith(of_torch.SAVED):
             continue
         try:
             saved = getattr(node, name)

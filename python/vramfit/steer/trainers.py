@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import ModuleType
 from typing import Any
 
@@ -63,7 +63,7 @@ def _hugging_face(module: ModuleType) -> None:
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
             taken = state.global_step - self.begun_at
             if cutter.automatic and not cutter.in_full and taken >= _STEPS:
-                if self._counts_on(args, state, control):
+                if self.__counts_on(args, state, control):
                     return control
                 taken = self.taken or taken
                 if state.global_step < state.max_steps:
@@ -83,7 +83,7 @@ def _hugging_face(module: ModuleType) -> None:
                 control.should_save = control.should_save or _value(args.save_strategy) != "no"
             return control
 
-        def _counts_on(self, args: Any, state: Any, control: Any) -> bool:
+        def __counts_on(self, args: Any, state: Any, control: Any) -> bool:
             if not cutter.may_count_on:
                 return False
             if self.count is None:
@@ -102,7 +102,7 @@ def _hugging_face(module: ModuleType) -> None:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         original_init(self, *args, **kwargs)
         try:
-            self.add_callback(StopSoon(self.callback_handler.callbacks))
+            self.add_callback(StopSoon(of_trainer.callbacks.of(of_trainer.callbacks_held.of(self), [])))
         except Exception as error:
             notes.hook_failed("trainers.hugging_face", error)
 
@@ -159,13 +159,21 @@ def _lightning_callback(module: ModuleType) -> type:
             if not cutter.automatic or cutter.in_full:
                 return
             self.batches += 1
-            if self.count is not None and self.batches < 2 * int(trainer.accumulate_grad_batches or 1):
+            if self.count is not None and self.batches < 2 * _parts_of(trainer):
                 return
+            try:
+                self.__end_epoch(trainer, pl_module)
+            except Exception as error:
+                notes.hook_failed("trainers.lightning", error)
+                trainer.should_stop = True
+
+        def __end_epoch(self, trainer: Any, pl_module: Any) -> None:
             if self.count is None:
                 self.count = LightningCount(trainer, pl_module)
-            progress = of_lightning.batch_progress.of(trainer.fit_loop.epoch_loop)
-            if progress is not None:
-                progress.is_last_batch = True
+            loop = of_lightning.loop_of_epoch.of(of_lightning.loop.of(trainer))
+            progress = of_lightning.batch_progress.of(loop)
+            if of_lightning.is_last_batch.is_in(progress):
+                of_lightning.is_last_batch.put(progress, True)
             if not cutter.may_count_on or not self.count.goes_on(trainer):
                 self.count.tell()
                 trainer.should_stop = True
@@ -196,55 +204,23 @@ def _lightning(module: ModuleType) -> None:
     trainer = module.Trainer
     count_on = _state.callbacks[module.__name__] = _lightning_callback(module)
 
-    def limit(self: Any) -> None:
-        if not cutter.automatic or cutter.in_full:
-            return
-        accumulate = int(getattr(self, "accumulate_grad_batches", 1) or 1)
-        limits = {
-            "limit_train_batches": _BATCHES * accumulate,
-            "limit_val_batches": _EVAL_BATCHES,
-            "limit_test_batches": _EVAL_BATCHES,
-            "limit_predict_batches": _EVAL_BATCHES,
-        }
-        for name, count in limits.items():
-            setattr(self, name, _smaller(getattr(self, name, None), count))
-        epochs = getattr(self.fit_loop, "max_epochs", None)
-        if epochs is None or epochs < 0 or epochs > _EPOCHS:
-            self.fit_loop.max_epochs = _EPOCHS
-        if isinstance(self.val_check_interval, int) and self.val_check_interval > _BATCHES * accumulate:
-            self.val_check_interval = 1.0
-        if (self.check_val_every_n_epoch or 1) > 1:
-            self.check_val_every_n_epoch = 1
-        notes.note(
-            said.Cut(
-                what="loader",
-                loader=None,
-                kept=_BATCHES * accumulate,
-                of=None,
-                text=f"Lightning's epochs were cut to {_BATCHES * accumulate} batches, its training to "
-                f"{self.fit_loop.max_epochs} epochs, its evaluations to {_EVAL_BATCHES} batches",
-            )
-        )
-
     def wrap(name: str) -> None:
         original = getattr(trainer, name)
 
         @functools.wraps(original)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                limit(self)
-            except Exception as error:
-                notes.hook_failed("trainers.lightning", error)
-            if name != "fit" or not cutter.in_full:
+            _limit(self)
+            callbacks = of_lightning.callbacks.of(self)
+            if name != "fit" or not cutter.in_full or not isinstance(callbacks, list):
                 with _cut_elsewhere():
                     return original(self, *args, **kwargs)
             counts = count_on()
-            self.callbacks.append(counts)
+            callbacks.append(counts)
             try:
                 with _ended_by_callback():
                     return original(self, *args, **kwargs)
             finally:
-                self.callbacks.remove(counts)
+                _remove(counts, of_lightning.callbacks.of(self, callbacks))
 
         setattr(trainer, name, call)
 
@@ -252,6 +228,60 @@ def _lightning(module: ModuleType) -> None:
         wrap(name)
     if hasattr(trainer, "save_checkpoint"):
         trainer.save_checkpoint = phases.saving(trainer.save_checkpoint)
+
+
+def _remove(callback: Any, callbacks: Any) -> None:
+    with suppress(ValueError):  # who put others in their place left ours out
+        callbacks.remove(callback)
+
+
+def _parts_of(trainer: Any) -> int:
+    """Batches to an optimizer step."""
+    return int(of_lightning.accumulation.of(trainer) or 1)
+
+
+@notes.guarded("trainers.lightning")
+def _limit(trainer: Any) -> None:
+    """Sets what this release has of a trainer's limits; what it has elsewhere is told, and stays as it was."""
+    if not cutter.automatic or cutter.in_full:
+        return
+    batches = _BATCHES * _parts_of(trainer)
+    is_short = _lower(trainer, "train", batches)
+    passes = f"epochs to {batches} batches" if is_short else ""
+    limited = [passes, _limit_epochs(of_lightning.loop.of(trainer)), _limit_evaluations(trainer, batches)]
+    text = ", its ".join(each for each in limited if each).replace(" to ", " were cut to ", 1)
+    if text:
+        kept = batches if is_short else _EVAL_BATCHES
+        notes.note(said.Cut(what="loader", loader=None, kept=kept, of=None, text=f"Lightning's {text}"))
+
+
+def _limit_epochs(loop: Any) -> str:
+    setting = of_lightning.epochs_to_run
+    if not setting.is_in(loop):
+        return ""
+    epochs = setting.of(loop)
+    if epochs is None or epochs < 0 or epochs > _EPOCHS:
+        setting.put(loop, _EPOCHS)
+    return f"training to {setting.of(loop)} epochs"
+
+
+def _limit_evaluations(trainer: Any, batches: int) -> str:
+    interval, epochs = of_lightning.validation_interval, of_lightning.validation_epochs
+    own = interval.of(trainer)
+    if isinstance(own, int) and own > batches:
+        interval.put(trainer, 1.0)
+    if (epochs.of(trainer) or 1) > 1:
+        epochs.put(trainer, 1)
+    lowered = [_lower(trainer, part, _EVAL_BATCHES) for part in ("val", "test", "predict")]
+    return f"evaluations to {_EVAL_BATCHES} batches" if any(lowered) else ""
+
+
+def _lower(trainer: Any, part: str, count: int) -> bool:
+    limit = of_lightning.LIMITS[part]
+    if limit.is_in(trainer):
+        limit.put(trainer, _smaller(limit.of(trainer), count))
+        return True
+    return False
 
 
 def _smaller(own: Any, count: int) -> Any:

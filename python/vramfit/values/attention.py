@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from vramfit.private import operators as of_operators
+
 Tensor = torch.Tensor
 
 
@@ -116,10 +118,10 @@ def _cudnn_backward(
 
 
 KERNELS: dict[str, Callable[..., Any]] = {
-    "aten::_scaled_dot_product_efficient_attention": _efficient,
-    "aten::_scaled_dot_product_efficient_attention_backward": _efficient_backward,
-    "aten::_scaled_dot_product_flash_attention": _flash,
-    "aten::_scaled_dot_product_flash_attention_backward": _flash_backward,
-    "aten::_scaled_dot_product_cudnn_attention": _cudnn,
-    "aten::_scaled_dot_product_cudnn_attention_backward": _cudnn_backward,
+    of_operators.efficient.full_name: _efficient,
+    of_operators.efficient_backward.full_name: _efficient_backward,
+    of_operators.flash.full_name: _flash,
+    of_operators.flash_backward.full_name: _flash_backward,
+    of_operators.cudnn.full_name: _cudnn,
+    of_operators.cudnn_backward.full_name: _cudnn_backward,
 }

@@ -123,8 +123,6 @@ def _watch(torch: ModuleType, counter: Callable[[], int], few: Callable[[], int]
         for name in ("__getitem__", "__setitem__"):
             _replace(torch.Tensor, name, _watched_indexing(torch, getattr(torch.Tensor, name), counter))
         no_sequence.restore(torch.Tensor)
-    else:
-        notes.layout_unknown("tp_as_sequence", "what x[mask] reads of values is not noticed")
 
 
 def _replace(place: Any, name: str, replacement: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 from vramfit.values import attention, recurrent
 
@@ -89,8 +90,8 @@ KERNELS: dict[str, Callable[..., Any]] = {
         if not each.is_gone()
     },
     "aten::cudnn_grid_sampler": _cudnn_grid_sampler,
-    "aten::_fused_rms_norm": _fused_rms_norm,
-    "aten::_fused_rms_norm_backward": _fused_rms_norm_backward,
+    of_operators.rms_norm.full_name: _fused_rms_norm,
+    of_operators.rms_norm_backward.full_name: _fused_rms_norm_backward,
     **attention.KERNELS,
     **recurrent.KERNELS,
 }

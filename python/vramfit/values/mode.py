@@ -10,8 +10,10 @@ import torch
 
 from vramfit.base import composite, notes, process
 from vramfit.contract import notes as said
+from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 from vramfit.private.names import need
+from vramfit.private.operators import full_names, names_of
 from vramfit.values import randomness
 from vramfit.values.kernels import KERNELS
 from vramfit.values.memory import is_plain, over_same_bytes
@@ -27,26 +29,19 @@ tree_flatten, tree_unflatten = of_torch.flatten_tree.get(), of_torch.unflatten_t
 tree_map = of_torch.map_tree.get()
 
 # Operators that only make, name or resize memory: no value to compute.
-_WITHOUT_VALUES = """
+_NO_VALUES = names_of("""
     empty empty_like empty_strided empty_permuted new_empty new_empty_strided set_ resize_ resize_as_ detach lift_fresh
-    record_stream is_pinned _pin_memory pin_memory _cudnn_rnn_flatten_weight _cudnn_init_dropout_state
-    _local_scalar_dense _fused_sdp_choice _assert_async _assert_scalar
-"""
+    record_stream is_pinned pin_memory
+""") | full_names(of_operators.WITHOUT_VALUES, of_operators.READS)
 # Operators whose result's size is in the data: the card's own answer has a size made from zeros.
-_SIZED = """
-    nonzero nonzero_static masked_select _unique _unique2 unique_dim unique_consecutive unique_dim_consecutive
-    repeat_interleave bincount
-"""
-_INDEXING = "index index_put index_put_ _index_put_impl_ _unsafe_index"
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset("aten::" + name for name in text.split())
-
-
-_NO_VALUES = _names(_WITHOUT_VALUES)
-_SIZED_BY_DATA = _names(_SIZED) | {"torchvision::nms"}
-_INDEXED = _names(_INDEXING)
+_SIZED_BY_DATA = (
+    names_of("""
+    nonzero nonzero_static masked_select unique_dim unique_consecutive unique_dim_consecutive repeat_interleave bincount
+""")
+    | full_names(of_operators.SIZED)
+    | {"torchvision::nms"}
+)
+_INDEXED = names_of("index index_put index_put_") | full_names(of_operators.INDEXED)
 
 
 class CpuValues(TorchDispatchMode):
@@ -74,14 +69,14 @@ class CpuValues(TorchDispatchMode):
             _say_inexact(name, "sparse or quantised tensors")
             return operator(*args, **kwargs)
         if name == "aten::copy_":
-            return self._copy(operator, args, kwargs)
+            return self.__copy(operator, args, kwargs)
         if name in _INDEXED and any(_is_mask(index) for index in args[1]) and not _is_fill(name, args):
-            return self._index_by_position(operator, args, kwargs)
+            return self.__index_by_position(operator, args, kwargs)
         if _is_over_lists(name, args):
-            return self._run_by_entries(operator, name, args, kwargs)
+            return self.__run_by_entries(operator, name, args, kwargs)
         return Twice(operator, name, args, kwargs, self.put).run()
 
-    def _run_by_entries(self, operator: Operator, name: str, args: Any, kwargs: Any) -> Any:
+    def __run_by_entries(self, operator: Operator, name: str, args: Any, kwargs: Any) -> Any:
         """What an optimizer does to all of its tensors at once, on the CPU one after the other: each stays in the
         processor's caches, where all weights would be gigabytes of new memory in every operator. What is written in
         place comes before the card's own run, which may copy real bytes, but the same."""
@@ -97,7 +92,7 @@ class CpuValues(TorchDispatchMode):
             twice.bring_together(None if is_in_place else [result[number]], values)
         return operator(*args, **kwargs) if is_in_place else result
 
-    def _index_by_position(self, operator: Operator, args: Any, kwargs: Any) -> Any:
+    def __index_by_position(self, operator: Operator, args: Any, kwargs: Any) -> Any:
         """Boolean masks become positions, as the card does inside its own `index`, but with the true count."""
         indices: list[Tensor | None] = []
         for index in args[1]:
@@ -108,7 +103,7 @@ class CpuValues(TorchDispatchMode):
                 indices.append(index)
         return self.__torch_dispatch__(operator, (), (args[0], indices, *args[2:]), kwargs)
 
-    def _copy(self, operator: Operator, args: Any, kwargs: Any) -> Any:
+    def __copy(self, operator: Operator, args: Any, kwargs: Any) -> Any:
         result = operator(*args, **kwargs)
         self.put(args[0], _host(args[1]))
         return result
@@ -245,7 +240,8 @@ class Twice:
 
 def _is_over_lists(name: str, args: Any) -> bool:
     is_list = bool(args) and isinstance(args[0], (list, tuple)) and len(args[0]) > 1
-    return is_list and name.startswith(("aten::_foreach_", "aten::_fused_")) and "copy" not in name
+    is_each = of_operators.each.begins(name) or of_operators.fused.begins(name)
+    return is_list and is_each and "copy" not in name
 
 
 def entry_of(operator: Operator, args: Any, kwargs: Any, number: int, of: int) -> tuple[tuple[Any, ...], Any]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from vramfit.private import operators as of_operators
 from vramfit.values.aside import run_aside
 
 Tensor = torch.Tensor
@@ -76,6 +77,6 @@ def _cudnn_rnn_backward(
 
 
 KERNELS: dict[str, Callable[..., Any]] = {
-    "aten::_cudnn_rnn": _cudnn_rnn,
-    "aten::_cudnn_rnn_backward": _cudnn_rnn_backward,
+    of_operators.rnn.full_name: _cudnn_rnn,
+    of_operators.rnn_backward.full_name: _cudnn_rnn_backward,
 }

@@ -35,12 +35,12 @@ class _Counted(io.FileIO):
         super().__init__(number, "wb", closefd=False)
         self.name = name
         self.passed = 0
-        self._skip = skip
+        self.__skip = skip
 
     def write(self, data: Any) -> int:
         view = memoryview(data).cast("B")
-        left_out = min(self._skip, len(view))
-        self._skip -= left_out
+        left_out = min(self.__skip, len(view))
+        self.__skip -= left_out
         written = left_out
         if left_out < len(view):
             written += super().write(view[left_out:]) or 0

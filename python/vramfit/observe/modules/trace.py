@@ -50,7 +50,7 @@ def _watch_class() -> Any:
 
         def __init__(self, see: Any) -> None:
             super().__init__()
-            self._see = see
+            self.__see = see
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
@@ -59,7 +59,7 @@ def _watch_class() -> Any:
             out = func(*args, **kwargs)
             try:
                 if not getattr(func, "is_view", False):
-                    self._see(func, args, kwargs, out)
+                    self.__see(func, args, kwargs, out)
             except Exception as error:
                 notes.hook_failed("modules.operator", error)
             return out

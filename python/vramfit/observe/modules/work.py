@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vramfit.base import process
+from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 
 # enum vf_dtype (include/vramfit/recording.h)
@@ -72,7 +73,7 @@ def _backward(name: str, args: Any, out: Any, forward: int) -> int:
         if formula is None or not any(mask):
             return 0
         return int(formula(out, *args[:9], mask, out_val=(args[0], args[1], None)))
-    if name.startswith("aten::_scaled_dot_product_") and any(map(_wants_gradient, args[:3])):
+    if of_operators.attention.begins(name) and any(map(_wants_gradient, args[:3])):
         formula = _state.formulas.get(getattr(aten, name.removeprefix("aten::") + "_backward", None))
         return int(formula(out[0], *args[:3])) if formula is not None else 0
     return 0

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
-import ctypes
 import itertools
 import weakref
 from abc import ABC, abstractmethod
@@ -20,12 +19,12 @@ from types import CodeType, FrameType, GeneratorType
 from typing import Any
 
 from vramfit.base import frames
+from vramfit.private.python_layout import number_in, put_number_in
 from vramfit.steer.counting_on import stack
 from vramfit.steer.counting_on.targets import Names
 from vramfit.steer.coverage.source import Source
 
 FAR = 1_000_000  # so far ahead a count that nothing bounds is looked at
-_INDEX = 2 * ctypes.sizeof(ctypes.c_void_p)  # of enumerate's and count's next number in their objects, behind the head
 RANGE = type(iter(range(0)))
 _PLACED = (RANGE, type(iter([])), type(iter(())))  # iterators that know how much is left
 
@@ -126,11 +125,11 @@ def _move_sequence(iterator: Any, rounds: int) -> bool:
 
 def can_number(iterator: Any, index: int) -> bool:
     """Whether it keeps its number where this release of Python is known to keep it."""
-    return index >= 0 and ctypes.c_ssize_t.from_address(id(iterator) + _INDEX).value == index
+    return index >= 0 and number_in(iterator) == index
 
 
 def put_number(iterator: Any, value: int) -> bool:
-    ctypes.c_ssize_t.from_address(id(iterator) + _INDEX).value = value
+    put_number_in(iterator, value)
     return number_of(iterator) == value
 
 

@@ -151,25 +151,25 @@ class LightningCount:
     """The same for Lightning's epochs."""
 
     def __init__(self, trainer: Any, module: Any) -> None:
-        end = trainer.max_epochs if (trainer.max_epochs or -1) > 0 else None
-        own = [each for each in trainer.callbacks if not type(each).__module__.startswith("vramfit.")]
+        most = of_lightning.most_epochs.of(trainer) or -1
+        end = most if most > 0 else None
+        callbacks = of_lightning.callbacks.of(trainer, [])
+        own = [each for each in callbacks if not type(each).__module__.startswith("vramfit.")]
         tested = tested_in(module, "current_epoch", trainer.current_epoch, end)
         self._epochs = Course("epochs", trainer.current_epoch, end, [*own, module], tested)
 
     def goes_on(self, trainer: Any) -> bool:
         """At the last batch of an epoch."""
-        epochs = of_lightning.epoch_progress.of(trainer.fit_loop)
-        if epochs is None:
+        epochs = of_lightning.epoch_progress.of(of_lightning.loop.of(trainer))
+        progress, counts = of_lightning.counts_now.of(epochs), of_lightning.COUNTS
+        if not all(count.is_in(progress) for count in counts.values()):
             return False
-        progress = epochs.current
-        epoch = self._epochs.next(progress.processed)
+        epoch = self._epochs.next(counts["processed"].of(progress))
         if epoch is None:
             self._epochs.tell()
             return False
-        for name in ("ready", "started"):
-            setattr(progress, name, epoch)
-        for name in ("processed", "completed"):  # counted up when this epoch ends
-            setattr(progress, name, epoch - 1)
+        for name, count in counts.items():  # the last two are counted up when this epoch ends
+            count.put(progress, epoch if name in ("ready", "started") else epoch - 1)
         return True
 
     def tell(self) -> None:

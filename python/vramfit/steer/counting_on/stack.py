@@ -4,14 +4,13 @@
         with autocast():             # ... and so does all that is open around it
 
 How deep each lies follows from the code (`dis.stack_effect`); where a frame's values begin in memory differs between
-releases of Python, and is found by looking for values that are known. Whatever release that does not work on has no
-iterators here: nothing is read from a place that was only guessed.
+releases of Python, and is found by looking for values that are known (private/python_layout.py). Whatever release that
+does not work on has no iterators here: nothing is read from a place that was only guessed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import dis
 import functools
 import sys
@@ -19,11 +18,8 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from vramfit.base import notes
+from vramfit.private.python_layout import WORD, find_first_local, memory_of, object_at
 
-_WORD = ctypes.sizeof(ctypes.c_void_p)
-_TAGS = 3  # the low bits of a reference on the stack say how it is counted, from Python 3.14 on
-_SEARCHED_WORDS = 48
-_FRAME_POINTER = 3 * _WORD  # of PyFrameObject from 3.11 on: f_frame, after the object's head and f_back
 _MAX_INSTRUCTIONS = 50_000
 _ENDS = {  # what follows them is reached by a jump alone
     "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP", "JUMP_FORWARD", "JUMP_ABSOLUTE",
@@ -41,38 +37,28 @@ class Loop(NamedTuple):
 def loops(frame: FrameType) -> list[Loop]:
     """From the outermost to the innermost; empty where this release of Python is not known."""
     first = _first_local()
-    if first is None:
+    return _read(frame, first) if first is not None else []
+
+
+def look_for_layout() -> None:
+    """At the start: where loops can't be found, it is told."""
+    if _first_local() is None:
         notes.layout_unknown("the stack of a frame", "loops are not counted on, and rounds not numbered as their batch")
-        return []
-    return _read(frame, first)
 
 
 def _read(frame: FrameType, first: int) -> list[Loop]:
     code = frame.f_code
-    values = _memory_of(frame) + first + _WORD * _count_of_locals(code)
+    values = memory_of(frame) + first + WORD * _count_of_locals(code)
     found = []
     for offset, last, depth, line in _loops_of(code):
         if offset <= frame.f_lasti <= last:
-            found.append((depth, Loop(line, _object_at(values + _WORD * (depth - 1)))))
+            found.append((depth, Loop(line, object_at(values + WORD * (depth - 1)))))
     return [loop for _, loop in sorted(found, key=lambda each: each[0])]
-
-
-def _memory_of(frame: FrameType) -> int:
-    if sys.version_info < (3, 11):
-        return id(frame)
-    return int(ctypes.c_void_p.from_address(id(frame) + _FRAME_POINTER).value or 0)
 
 
 def _count_of_locals(code: CodeType) -> int:
     shared = [name for name in code.co_cellvars if sys.version_info < (3, 11) or name not in code.co_varnames]
     return len(code.co_varnames) + len(shared) + len(code.co_freevars)
-
-
-def _object_at(address: int) -> Any:
-    pointer = ctypes.c_size_t.from_address(address).value & ~_TAGS
-    if not pointer:
-        return None
-    return ctypes.cast(pointer, ctypes.py_object).value
 
 
 @functools.cache
@@ -137,24 +123,10 @@ def _first_local() -> int | None:
     if sys.implementation.name != "cpython":
         return None
     try:
-        first = _find_locals()
+        first = find_first_local()
         return first if first is not None and _agrees(first) else None
     except Exception:
         return None
-
-
-def _find_locals() -> int | None:
-    def known(one: object, two: object, three: object) -> int | None:
-        wanted = [id(one), id(two), id(three)]
-        memory = _memory_of(sys._getframe())
-        for word in range(_SEARCHED_WORDS):
-            place = memory + word * _WORD
-            read = [ctypes.c_size_t.from_address(place + number * _WORD).value & ~_TAGS for number in range(3)]
-            if read == wanted:
-                return word * _WORD
-        return None
-
-    return known(object(), object(), object())
 
 
 def _agrees(first: int) -> bool:

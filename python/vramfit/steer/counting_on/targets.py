@@ -191,27 +191,27 @@ class _Rewriter(ast.NodeTransformer):
     """Puts numbers in place of names and attributes, and one name in place of the counter."""
 
     def __init__(self, names: Names, is_counter: IsCounter) -> None:
-        self._names = names
-        self._is_counter = is_counter
+        self.__names = names
+        self.__is_counter = is_counter
         self.reads_counter = False
 
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
-            if self._is_counter(node):
+            if self.__is_counter(node):
                 self.reads_counter = True
                 return ast.Name(_COUNTER, ast.Load())
-            return _as_constant(value_of(node, self._names)) or node
+            return _as_constant(value_of(node, self.__names)) or node
         if isinstance(node, ast.Call):
-            return self._call(node)
+            return self.__call(node)
         return super().generic_visit(node)
 
-    def _call(self, node: ast.Call) -> ast.AST:
+    def __call(self, node: ast.Call) -> ast.AST:
         """`min(step // 250, 8)` of numbers; `len(loader)` as the number that it is."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if name == "len" and name not in self._names and len(node.args) == 1:
-            length = _length_of(value_of(node.args[0], self._names))
+        if name == "len" and name not in self.__names and len(node.args) == 1:
+            length = _length_of(value_of(node.args[0], self.__names))
             return node if length is None else ast.Constant(length)
-        if name in _ARITHMETIC and name not in self._names and not node.keywords:
+        if name in _ARITHMETIC and name not in self.__names and not node.keywords:
             node.args = [self.visit(each) for each in node.args]
         return node
 

@@ -7,12 +7,11 @@ seen += len(x);  tokens += x.numel()                                           #
 from __future__ import annotations
 
 import ast
-import ctypes
-import sys
 from collections.abc import Iterator
 from types import FrameType
 from typing import NamedTuple
 
+from vramfit.private.python_layout import put_local
 from vramfit.steer.counting_on.counters import FAR, Counter
 from vramfit.steer.counting_on.targets import Names, is_number, value_of
 from vramfit.steer.coverage.source import Source
@@ -60,12 +59,8 @@ class Variable(Counter):
 
 
 def _set_name(frame: FrameType, name: str, value: int) -> None:
-    if name in frame.f_code.co_varnames and sys.version_info < (3, 13):
-        frame.f_locals[name] = value
-        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
-        frame.f_locals.clear()  # it would keep alive what it names
-    elif name in frame.f_code.co_varnames:
-        frame.f_locals[name] = value
+    if name in frame.f_code.co_varnames:
+        put_local(frame, name, value)
     else:
         frame.f_globals[name] = value
 

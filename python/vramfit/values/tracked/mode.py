@@ -19,12 +19,14 @@ import torch
 from vramfit.base import composite
 from vramfit.base.recorder import SAVE
 from vramfit.observe import phases
+from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 from vramfit.private.names import need, nothing
+from vramfit.private.operators import names_of
 from vramfit.values import steering
 from vramfit.values.mode import Twice, entry_of
 from vramfit.values.tracked import lines, redrawing, sized, witness
-from vramfit.values.tracked.operators import Kind, Operator, names_of, operator_of
+from vramfit.values.tracked.operators import Kind, Operator, operator_of
 from vramfit.values.tracked.states import ASSUMED, KNOWN, OPEN, UNKNOWN, host, put, set_state, state_of
 
 need(of_torch.overload, of_torch.schema, of_torch.overload_name, of_torch.dispatch_mode, of_torch.map_tree)
@@ -44,6 +46,7 @@ _MOST_COUNTED = 1 << 10  # of an operator over lists of tensors: counts of steps
 _MOST_GIVEN = 1 << 18  # floating-point values from the host: a mebibyte, as without tracking
 _MOST_MASKED = 1 << 14  # a masked tensor of more than two dimensions that is given values: mostly attention scores
 _LOWEST = -1e4  # and what is below it: scores of what attention must not look at
+_COMPUTED_WHERE_SMALL = ("nll_loss", "linalg", of_operators.distance.word, "upsample", "roi_")  # words of names
 _MASKED = names_of("masked_fill masked_fill_ where index_fill index_fill_ scatter scatter_")
 # While a compiler traces, tensors are fake: they have no values, and its own mode, below ours, takes them. Its
 # `ignore_compile_internals` does not cover all who trace (vLLM on torch 2.11).
@@ -318,9 +321,9 @@ def _is_drawn(call: _Call, size: int, dtype: torch.dtype) -> bool:
 
 
 def _heavy(call: _Call) -> Any:
-    if call.operator.name.startswith("aten::_amp_foreach_non_finite"):
+    if of_operators.find_overflows.begins(call.operator.name):
         return call.on_card()  # found_inf stays 0, and gradients are known as they were
-    small = any(word in call.operator.name for word in ("nll_loss", "linalg", "_cdist", "upsample", "roi_"))
+    small = any(word in call.operator.name for word in _COMPUTED_WHERE_SMALL)
     if small and call.is_small(_MOST_READ) and call.least_known() >= ASSUMED:
         return _plain(call)
     return call.run_on_card()
@@ -349,7 +352,7 @@ def _each(call: _Call) -> Any:
 
 
 def _copy(call: _Call) -> Any:
-    if call.operator.name == "aten::_to_copy":
+    if call.operator.name == of_operators.copy.full_name:
         return _to_copy(call)
     target, source = call.args[0], call.args[1]
     if source.is_cuda and not target.is_cuda:

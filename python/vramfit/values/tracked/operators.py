@@ -8,7 +8,9 @@ from typing import Any
 
 import torch
 
+from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
+from vramfit.private.operators import full_names, names_of
 from vramfit.values import randomness
 
 
@@ -28,23 +30,21 @@ class Kind(Enum):
     HEAVY = auto()  # never computed, and its whole numbers are its own bookkeeping
 
 
-def names_of(text: str) -> frozenset[str]:
-    return frozenset("aten::" + name for name in text.split())
-
-
 _WITHOUT_VALUES = names_of("""
     empty empty_like empty_strided empty_permuted new_empty new_empty_strided set_ resize_ resize_as_ detach lift_fresh
-    lift record_stream is_pinned _pin_memory pin_memory _cudnn_rnn_flatten_weight _cudnn_init_dropout_state
-    _fused_sdp_choice _assert_async _assert_scalar _has_compatible_shallow_copy_type is_same_size
-""")
+    lift record_stream is_pinned pin_memory is_same_size
+""") | full_names(of_operators.WITHOUT_VALUES, of_operators.COMPARES_TYPES)
 _FROM_SHAPES = names_of("""
     zeros_like ones_like full_like new_zeros new_ones new_full rand_like randn_like randint_like zero_ fill_ zero
     random_ uniform_ normal_ bernoulli_ exponential_ cauchy_ log_normal_ geometric_
 """)
-_SIZED = names_of("""
-    nonzero masked_select _unique _unique2 unique_dim unique_consecutive unique_dim_consecutive
-    repeat_interleave bincount
-""") | {"torchvision::nms"}
+_SIZED = (
+    names_of("""
+    nonzero masked_select unique_dim unique_consecutive unique_dim_consecutive repeat_interleave bincount
+""")
+    | full_names(of_operators.SIZED)
+    | {"torchvision::nms"}
+)
 _COMPARES = names_of("gt ge lt le eq ne gt_ ge_ lt_ le_ eq_ ne_")
 _ARRANGES = names_of("""
     bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_and_ bitwise_or_ bitwise_xor_ bitwise_not_ logical_and
@@ -52,9 +52,9 @@ _ARRANGES = names_of("""
     index_select gather flip roll repeat constant_pad_nd
 """)
 _HEAVY_WORDS = (
-    "convolution", "cudnn", "_scaled_dot_product", "_flash_attention", "_efficient_attention", "_rnn", "_foreach_",
-    "_fused_", "dropout", "max_pool", "ctc_loss", "batch_norm", "embedding_bag", "grid_sampler", "_thnn", "lstm", "gru",
-    "nll_loss", "upsample", "_cdist", "deform_conv", "roi_align", "roi_pool", "_linalg_", "linalg_", "fft",
+    "convolution", "cudnn", "dropout", "max_pool", "ctc_loss", "batch_norm", "embedding_bag", "grid_sampler", "lstm",
+    "gru", "nll_loss", "upsample", "deform_conv", "roi_align", "roi_pool", "linalg_", "fft",
+    *(family.word for family in (*of_operators.HEAVY, of_operators.distance)),
 )  # fmt: skip
 _BY_NAME = {
     **dict.fromkeys(_WITHOUT_VALUES, Kind.WITHOUT_VALUES),
@@ -62,14 +62,14 @@ _BY_NAME = {
     **dict.fromkeys(_SIZED, Kind.SIZED),
     **dict.fromkeys(_COMPARES, Kind.COMPARES),
     **dict.fromkeys(_ARRANGES, Kind.ARRANGES),
-    **dict.fromkeys(names_of("copy_ _to_copy _copy_from"), Kind.COPY),
-    **dict.fromkeys(names_of("_local_scalar_dense equal"), Kind.READ),
-    **dict.fromkeys(names_of("index index_put index_put_ _index_put_impl_ _unsafe_index"), Kind.INDEXED),
+    **dict.fromkeys(names_of("copy_") | full_names(of_operators.COPIES), Kind.COPY),
+    **dict.fromkeys(names_of("equal") | full_names(of_operators.READS), Kind.READ),
+    **dict.fromkeys(names_of("index index_put index_put_") | full_names(of_operators.INDEXED), Kind.INDEXED),
     **dict.fromkeys(names_of("sum count_nonzero cumsum all any"), Kind.COUNTS),
     **dict.fromkeys(names_of("argmax argmin topk sort max min multinomial kthvalue median mode"), Kind.CHOOSES),
 }
-_ONLY_WRITTEN = names_of("_foreach_copy_ _foreach_zero_")  # what was there before is not read
-_MULTIPLY = names_of("mm addmm bmm baddbmm addmv mv dot addbmm mm_ _int_mm")
+_ONLY_WRITTEN = full_names(of_operators.ONLY_WRITES)  # what was there before is not read
+_MULTIPLY = names_of("mm addmm bmm baddbmm addmv mv dot addbmm mm_") | full_names(of_operators.MULTIPLIES)
 
 
 class Operator:
@@ -101,7 +101,7 @@ class Operator:
         space, _, base = self.name.partition("::")
         if space not in ("aten", "prims"):
             return Kind.HEAVY  # a collective, an extension's own kernel: never run with other tensors
-        if base.startswith("_foreach_"):
+        if of_operators.each.begins(self.name):
             return Kind.EACH
         return Kind.HEAVY if any(word in base for word in _HEAVY_WORDS) else Kind.PLAIN
 
