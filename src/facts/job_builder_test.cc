@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "facts/block_levels.h"
+#include "facts/recordings.h"
 #include "facts/testing/recording_script.h"
 
 namespace vramfit::facts {

@@ -8,6 +8,7 @@
 
 #include "facts/block_levels.h"
 #include "facts/job_builder.h"
+#include "facts/recordings.h"
 
 namespace vramfit::facts {
 namespace {
@@ -170,7 +171,7 @@ class NoteReader {
 
 void read_notes(const RunFacts& facts, model::Job& job) {
   NoteReader reader(job);
-  for (const model::Recording& recording : facts.recordings) reader.apply(recording.notes);
+  for (const model::Recording& recording : recordings_of(facts)) reader.apply(recording.notes);
   reader.finish();
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "model/data_loss.h"
+#include "model/recording.h"
 
 namespace vramfit::facts {
 

@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "ingest/testing/add_note.h"
+#include "model/recording.h"
 
 namespace vramfit::facts {
 namespace {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "liveness/testing/recording_builder.h"
+#include "model/recording.h"
 
 namespace vramfit::liveness {
 namespace {

@@ -1,6 +1,7 @@
 // A checker that never complains checks nothing: each is shown something wrong.
 #include <gtest/gtest.h>
 
+#include "model/recording.h"
 #include "verify/fit.h"
 #include "verify/peaks.h"
 #include "verify/placement.h"

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "devices/catalogue.h"
 #include "job/run.h"
+#include "facts/recordings.h"
 #include "verify/fit.h"
 #include "verify/peaks.h"
 #include "verify/placement.h"
@@ -65,11 +66,12 @@ int verify_run(const job::RunRequest& request) {
   const auto outcome = runner.run(request, base::silent_progress());
   if (!outcome) return refuse(outcome.error());
   const facts::RunFacts& facts = *outcome->facts;
-  std::vector<std::string> wrong = verify::check_peaks(facts.recordings, outcome->result);
+  const std::vector<model::Recording>& recordings = facts::recordings_of(facts);
+  std::vector<std::string> wrong = verify::check_peaks(recordings, outcome->result);
   std::size_t records = 0, blocks = 0, segments = 0;
-  for (const model::Recording& recording : facts.recordings) records += recording.records.size();
+  for (const model::Recording& recording : recordings) records += recording.records.size();
   for (const liveness::CardHistory& history : facts.histories) {
-    for (int process = 0; process < std::ssize(facts.recordings); ++process) {
+    for (int process = 0; process < std::ssize(recordings); ++process) {
       const auto of_process = placed(history.blocks, process, kMostBlocks);
       const auto around = placed(history.segments, process, history.segments.size());
       for (std::string& one : verify::check_placement(of_process, around)) wrong.push_back(std::move(one));
@@ -77,8 +79,8 @@ int verify_run(const job::RunRequest& request) {
       segments += around.size();
     }
   }
-  fmt::print("{} processes, {} records, {} blocks in {} segments, {}\n", facts.recordings.size(), records, blocks,
-             segments, to_string(outcome->result.verdict));
+  fmt::print("{} processes, {} records, {} blocks in {} segments, {}\n", recordings.size(), records, blocks, segments,
+             to_string(outcome->result.verdict));
   return tell(wrong);
 }
 
