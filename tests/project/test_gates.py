@@ -298,11 +298,11 @@ def test_badly_written_python_fails(root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "made, said",
     [
-        ("TrainingEnd(steps=1, samples='many')", '"samples" to "TrainingEnd" has incompatible type "str"'),
-        ("TrainingEnd(steps=1)", 'Missing named argument "samples"'),
-        ("TrainingEnd(steps=1, samples=2, epochs=3)", 'Unexpected keyword argument "epochs"'),
+        ("WideLayer(name='head', classes='many')", '"classes" to "WideLayer" has incompatible type "str"'),
+        ("WideLayer(name='head')", 'Missing named argument "classes"'),
+        ("WideLayer(name='head', classes=2, rows=3)", 'Unexpected keyword argument "rows"'),
         ("ModuleStates(bytes=[[0, 1, 2]])", 'expected "ModuleBytes"'),
-        ("TrainingEnd(steps=1, samples=2)", ""),
+        ("WideLayer(name='head', classes=2)", ""),
     ],
 )
 def test_a_note_of_other_types_than_the_contracts_fails(root: Path, tmp_path: Path, made: str, said: str) -> None:

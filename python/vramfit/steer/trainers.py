@@ -70,9 +70,6 @@ def _hugging_face(module: ModuleType) -> None:
                     notes.note(
                         said.Cut(
                             what="steps",
-                            loader=None,
-                            kept=taken,
-                            of=state.max_steps - self.begun_at,
                             text=f"the Trainer was ended after {taken} of {state.max_steps - self.begun_at} steps"
                             + (f" (it was resumed at step {self.begun_at})" if self.begun_at else ""),
                         )
@@ -218,9 +215,6 @@ def _lightning(module: ModuleType) -> None:
         notes.note(
             said.Cut(
                 what="loader",
-                loader=None,
-                kept=_BATCHES * accumulate,
-                of=None,
                 text=f"Lightning's epochs were cut to {_BATCHES * accumulate} batches, its training to "
                 f"{self.fit_loop.max_epochs} epochs, its evaluations to {_EVAL_BATCHES} batches",
             )
