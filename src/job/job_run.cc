@@ -15,6 +15,7 @@
 #include "job/assemble.h"
 #include "job/child_environment.h"
 #include "job/learned.h"
+#include "job/missing_module.h"
 #include "job/platforms.h"
 #include "job/python_command.h"
 #include "job/run_on.h"
