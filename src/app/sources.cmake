@@ -9,7 +9,7 @@ vramfit_room(app
   ROOMS allocator compare devices doctor estimate facts history ingest job liveness model plan probe report watch
   TEST_ROOMS verify)
 if(VRAMFIT_TESTS)
-  add_executable(vramfit_verify_run app/testing/verify_run.cc)
+  add_executable(vramfit_verify_run app/testing/verify_forecast.cc app/testing/verify_run.cc)
   vramfit_target(vramfit_verify_run)
   target_link_libraries(vramfit_verify_run PRIVATE vramfit_app vramfit_verify)
   set_target_properties(vramfit_verify_run PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tools")

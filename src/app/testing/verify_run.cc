@@ -1,7 +1,7 @@
 // Runs a command as `vramfit run` or `vramfit fit` does and checks the answer with src/verify, which counts in other
 // ways. tests/verify calls it with real training scripts.
 //
-//   vramfit_verify_run run|fit GPU[:SIZE][,GPU...] python train.py ...     VRAMFIT_HOME: the installation
+//   vramfit_verify_run run|fit|forecast GPU[:SIZE][,GPU...] python train.py ...     VRAMFIT_HOME: the installation
 //
 // Prints what was looked at and each disagreement; exit code 0: there is none, 1: there are, 2: it could not run.
 #include <fmt/format.h>
@@ -12,10 +12,11 @@
 
 #include "app/catalogue.h"
 #include "app/fit/fit.h"
+#include "app/testing/verify_forecast.h"
 #include "base/clock.h"
 #include "devices/catalogue.h"
-#include "job/run.h"
 #include "facts/recordings.h"
+#include "job/run.h"
 #include "verify/fit.h"
 #include "verify/peaks.h"
 #include "verify/placement.h"
@@ -96,12 +97,24 @@ int verify_fit(job::RunRequest request, std::string gpu) {
   return tell(verify::check_fit(*result));
 }
 
+// With plenty of memory, as the planner's free run.
+int verify_forecast(job::RunRequest request) {
+  for (job::CardChoice& choice : request.cards) choice.total = base::Bytes::gib(1024);
+  job::ColdRunner runner;
+  const auto outcome = runner.run(request, base::silent_progress());
+  if (!outcome) return refuse(outcome.error());
+  const app::VerifiedForecasts verified = app::verify_forecasts(*outcome, request.cards.front().card);
+  for (const std::string& line : verified.lines) fmt::print("{}\n", line);
+  fmt::print("{} forecasts counted, {} not\n", verified.counted, verified.left_out);
+  return tell(verified.wrong);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string_view mode = argc < 4 ? "" : argv[1];
-  if (mode != "run" && mode != "fit") {
-    fmt::print(stderr, "vramfit_verify_run run|fit GPU COMMAND...\n");
+  if (mode != "run" && mode != "fit" && mode != "forecast") {
+    fmt::print(stderr, "vramfit_verify_run run|fit|forecast GPU COMMAND...\n");
     return 2;
   }
   job::RunRequest request;
@@ -109,5 +122,6 @@ int main(int argc, char** argv) {
   if (!cards) return refuse(cards.error());
   request.cards = std::move(*cards);
   request.command.assign(argv + 3, argv + argc);
+  if (mode == "forecast") return verify_forecast(std::move(request));
   return mode == "run" ? verify_run(request) : verify_fit(std::move(request), argv[2]);
 }
