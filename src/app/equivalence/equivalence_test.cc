@@ -6,6 +6,7 @@
 #include <random>
 
 #include "app/equivalence/compare_training.h"
+#include "app/equivalence/schedule.h"
 
 namespace vramfit::app {
 

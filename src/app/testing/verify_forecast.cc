@@ -39,7 +39,10 @@ std::vector<plan::Candidate> choose_candidates(const std::vector<plan::Axis>& ax
       plan::Candidate candidate = with(none, a, level);
       if (std::ranges::find(chosen, candidate) == chosen.end()) chosen.push_back(std::move(candidate));
     }
-    for (std::size_t b = 0; b < a; ++b) chosen.push_back(with(with(none, a, strongest), b, axes[b].options.size()));
+    for (std::size_t b = 0; b < a; ++b) {
+      if (axes[a].technique->slot() == axes[b].technique->slot()) continue;
+      chosen.push_back(with(with(none, a, strongest), b, axes[b].options.size()));
+    }
   }
   return chosen;
 }
