@@ -22,7 +22,8 @@ namespace {
 // Every pair of them is looked at.
 constexpr std::size_t kMostRecounted = 40000;
 constexpr std::size_t kNeverGone = std::numeric_limits<std::size_t>::max();
-constexpr double kOfSizes = 0.04;      // an owner's share of a moment is not each block's
+constexpr double kOfLives = 0.005;     // the same blocks, perhaps for less long
+constexpr double kOfSizes = 0.02;      // an owner's share of a moment is not each block's
 constexpr double kOfSecondRuns = 0.1;  // when a module runs again, and what it makes meanwhile, is read in two ways
 
 // Twice the place of a record, so that something may happen between two.
@@ -85,6 +86,13 @@ bool is_inside(std::string_view module, std::string_view outer) {
   return module == outer || (module.starts_with(outer) && module.substr(outer.size()).starts_with('.'));
 }
 
+// Workspaces of libraries are made in a pass as well, and stay: they are of no samples.
+bool outlives_steps(const Stay& stay, const std::vector<TrainingPass>& passes) {
+  if (stay.gone == kNeverGone) return true;
+  const auto next = std::ranges::find_if(passes, [&](const TrainingPass& pass) { return pass.begin > stay.born; });
+  return next != passes.end() && stay.gone > next->end;
+}
+
 bool is_of_samples(const Stay& stay) {
   if (stay.phase != VF_PHASE_TRAIN || stay.stage == VF_STAGE_OPTIMIZER) return false;
   return stay.owner == VF_OWNER_UNKNOWN || stay.owner == VF_OWNER_INPUT || stay.owner == VF_OWNER_ACTIVATION;
@@ -92,7 +100,8 @@ bool is_of_samples(const Stay& stay) {
 
 void take_fewer_samples(std::int64_t parts, const std::vector<TrainingPass>& passes, std::vector<Stay>& stays) {
   for (Stay& stay : stays) {
-    if (is_of_samples(stay)) stay.size = std::max<std::int64_t>(stay.size / parts, 512);
+    if (is_of_samples(stay) && !outlives_steps(stay, passes))
+      stay.size = std::max<std::int64_t>(stay.size / parts, 512);
     if (stay.owner != VF_OWNER_GRADIENT || stay.phase != VF_PHASE_TRAIN || passes.empty()) continue;
     stay.gone = stay.born <= passes.front().end ? kNeverGone : stay.born + 1;
   }
@@ -173,7 +182,7 @@ class Reading {
 
   CountedForecast count() {
     CountedForecast counted;
-    counted.tolerance = kOfSizes;
+    counted.tolerance = kOfLives;
     if (stays_.size() > kMostRecounted) counted.why_not = fmt::format("{} blocks are too many", stays_.size());
     for (const model::Change& change : plan_.changes) {
       if (counted.why_not.empty()) counted.why_not = apply(change, counted.tolerance);
@@ -197,6 +206,7 @@ class Reading {
     if (change.technique == "micro_batch") {
       const std::int64_t parts = model::find_integer(change, "accumulate").value_or(1);
       if (parts <= 1) return "micro_batch without accumulation";
+      tolerance = std::max(tolerance, kOfSizes);
       return take_fewer_samples(parts, passes_, stays_), "";
     }
     if (change.technique != "checkpoint") return change.technique;
