@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "facts/job_builder.h"
+#include "facts/recordings.h"
 #include "facts/run_facts.h"
 #include "facts/runtime_evidence.h"
 #include "ingest/oom_report.h"

@@ -147,8 +147,7 @@ void Recorder::say_stopped() {
                                 : std::string("the recording can't be written: ") + strerror(records_.error());
   const std::string message = "vramfit: " + why + "; the job goes on, but events from here on are missing\n";
   [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, message.data(), message.size());
-  note(std::string(R"({"kind":"recording_stopped","limit":)") + (limit ? "true" : "false") + R"(,"text":")" + why +
-       "\"}");
+  note(R"({"kind":"recording_stopped","text":")" + why + "\"}");
 }
 
 void Recorder::abandon() {

@@ -226,7 +226,8 @@ TEST_F(RecorderTest, the_limit_is_noted) {
     });
     EXPECT_NE(testing::internal::GetCapturedStderr().find("VRAMFIT_RECORD_LIMIT"), std::string::npos);
   }
-  EXPECT_NE(contents("notes." + std::to_string(pid) + ".jsonl").find(R"("kind":"recording_stopped","limit":true)"),
+  EXPECT_NE(contents("notes." + std::to_string(pid) + ".jsonl")
+                .find(R"("kind":"recording_stopped","text":"the recording reached)"),
             std::string::npos);
 }
 

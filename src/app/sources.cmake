@@ -1,14 +1,15 @@
 vramfit_room(app
   SOURCES catalogue.cc check/block_stream.cc check/check.cc check/compared_run.cc check/learned_workspaces.cc
-    check/partner.cc check/recorded.cc check/snapshot_stream.cc doctor.cc equivalence.cc estimate.cc fit/answer.cc
+    check/partner.cc check/recorded.cc check/snapshot_stream.cc doctor.cc equivalence/compare_outputs.cc equivalence/compare_training.cc equivalence/equivalence.cc
+    equivalence/numbers.cc equivalence/schedule.cc equivalence/tensor_distance.cc estimate.cc fit/answer.cc
     fit/choice.cc fit/context.cc fit/equivalence.cc fit/first_runs.cc fit/fit.cc fit/kept_proofs.cc fit/measurement.cc fit/other_ways.cc fit/prover.cc fit/request.cc fit/settlement.cc fit/span.cc fit/summary.cc floor.cc
-    measured_overhead.cc init.cc init_checks.cc patch.cc replay.cc tensor_distance.cc verify.cc
-  TESTS catalogue_test.cc equivalence_test.cc fit/fit_test.cc fit/kept_proofs_test.cc fit/measurement_test.cc fit/prover_test.cc
-    fit/span_test.cc floor_test.cc measured_overhead_test.cc init_checks_test.cc patch_test.cc verify_test.cc
+    measured_overhead.cc init/allocator_checks.cc init/card_checks.cc init/checks.cc init/disk_checks.cc init/host_checks.cc init/init.cc init/python_checks.cc patch.cc replay.cc verify.cc
+  TESTS catalogue_test.cc equivalence/equivalence_test.cc fit/fit_test.cc fit/kept_proofs_test.cc fit/measurement_test.cc fit/prover_test.cc
+    fit/span_test.cc floor_test.cc measured_overhead_test.cc init/checks_test.cc patch_test.cc verify_test.cc
   ROOMS allocator compare devices doctor estimate facts history ingest job liveness model plan probe report watch
   TEST_ROOMS verify)
 if(VRAMFIT_TESTS)
-  add_executable(vramfit_verify_run app/testing/verify_run.cc)
+  add_executable(vramfit_verify_run app/testing/verify_forecast.cc app/testing/verify_run.cc)
   vramfit_target(vramfit_verify_run)
   target_link_libraries(vramfit_verify_run PRIVATE vramfit_app vramfit_verify)
   set_target_properties(vramfit_verify_run PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tools")

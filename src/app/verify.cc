@@ -7,7 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include "app/equivalence.h"
+#include "app/equivalence/equivalence.h"
+#include "app/equivalence/schedule.h"
 #include "base/interrupt.h"
 #include "ingest/plan_file.h"
 #include "job/session.h"

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "facts/recordings.h"
 #include "ingest/plan_file.h"
 #include "ingest/testing/add_note.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "app/init.h"
+#include "app/init/init.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"

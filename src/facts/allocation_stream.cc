@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "facts/recordings.h"
 #include "liveness/lifetimes.h"
 #include "liveness/owners.h"
 
@@ -116,7 +117,7 @@ std::shared_ptr<const model::AllocationStream> find_allocation_stream(const RunF
   const int process = history->blocks.front().process;
   const auto is_foreign = [&](const liveness::Block& block) { return block.process != process; };
   if (std::ranges::any_of(history->blocks, is_foreign)) return nullptr;
-  ModuleIndex modules(facts.recordings[static_cast<std::size_t>(process)]);
+  ModuleIndex modules(recordings_of(facts)[static_cast<std::size_t>(process)]);
   auto stream = std::make_shared<model::AllocationStream>();
   stream->blocks.reserve(history->blocks.size());
   for (const liveness::Block& block : history->blocks) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "facts/recordings.h"
 #include "facts/testing/recording_script.h"
 
 namespace vramfit::facts {

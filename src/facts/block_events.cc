@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "facts/recordings.h"
+
 namespace vramfit::facts {
 
 namespace {
@@ -29,14 +31,14 @@ BlockEvents events_of(const model::Recording& recording, int device) {
 
 std::vector<BlockEvents> block_events(const RunFacts& facts, int device) {
   std::vector<BlockEvents> all;
-  for (const model::Recording& recording : facts.recordings) all.push_back(events_of(recording, device));
+  for (const model::Recording& recording : recordings_of(facts)) all.push_back(events_of(recording, device));
   return all;
 }
 
 // What the virtual cuDNN noted of each plan: "engine 0; LAYER".
 std::unordered_map<std::int64_t, std::string> workspace_marks(const RunFacts& facts) {
   std::unordered_map<std::int64_t, std::string> marks;
-  for (const model::Recording& recording : facts.recordings) {
+  for (const model::Recording& recording : recordings_of(facts)) {
     for (const vf_record& record : recording.records) {
       if (record.kind != VF_RECORD_WORKSPACE) continue;
       const std::string_view text = recording.text(record.text);

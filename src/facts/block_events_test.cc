@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "facts/recordings.h"
+#include "model/recording.h"
+
 namespace vramfit::facts {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "liveness/step_memory.h"
+#include "model/recording.h"
 
 namespace vramfit::facts {
 

@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "liveness/lifetimes.h"
-#include "model/recording.h"
 #include "model/runtime_evidence.h"
+
+namespace vramfit::model {
+struct Recording;
+}
 
 namespace vramfit::facts {
 

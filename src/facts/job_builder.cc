@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "facts/allocation_stream.h"
+#include "facts/recordings.h"
 #include "liveness/step_memory.h"
 
 namespace vramfit::facts {
@@ -46,7 +47,7 @@ std::map<std::string, ScopeWork> count_forward_by_scope(std::span<const model::R
 
 // Adds the counted work to the blocks and puts them into the order in which they ran.
 void add_forward_work(const RunFacts& facts, model::Job& job) {
-  const auto scopes = count_forward_by_scope(facts.recordings);
+  const auto scopes = count_forward_by_scope(recordings_of(facts));
   for (model::BlockLevel& level : job.levels) {
     std::map<std::string, std::size_t> order;
     for (model::ModuleBlock& block : level.blocks) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "facts/block_levels.h"
+#include "facts/recordings.h"
 #include "facts/testing/recording_script.h"
 
 namespace vramfit::facts {
@@ -125,11 +126,10 @@ model::Job build(RecordingScript& script) {
 TEST(JobBuilder, joins_notes_and_records) {
   RecordingScript script = two_steps();
   script.note(
-      R"({"kind":"loader","ordinal":0,"batch_size":8,"batches":100,"phase":"train","shapes":[{"name":"0","shape":[8,3,64,64],"dtype":"float32"},{"name":"1","shape":[8],"dtype":"int64"}]})");
-  script.note(R"({"kind":"root_module","name":"","class_name":"Loss","parameters":0,"parameter_bytes":0,"blocks":[]})");
-  script.note(R"({"kind":"root_module","name":"","class_name":"Net","parameters":25,"parameter_bytes":104857600,
-      "blocks":[{"name":"stage1","class_name":"Stage","parameters":5,"repeated":1},
-                {"name":"stage1.bn","class_name":"BatchNorm2d","parameters":5,"repeated":1}]})");
+      R"({"kind":"loader","ordinal":0,"batch_size":8,"batches":100,"phase":"train","shapes":[[8,3,64,64],[8]]})");
+  script.note(R"({"kind":"root_module","class_name":"Loss","parameters":0,"parameter_bytes":0})");
+  script.note(R"({"kind":"root_module","class_name":"Net","parameters":25,"parameter_bytes":104857600,
+      "has_batch_norm":true})");
   script.note(R"({"kind":"module_memory","name":"stage2","class_name":"Stage","saved_bytes":52428800,"calls":1})");
   script.note(R"({"kind":"module_memory","name":"stage1","class_name":"Stage","saved_bytes":314572800,"calls":1})");
   script.note(
@@ -185,7 +185,7 @@ TEST(JobBuilder, knows_what_attention_keeps_where_it_keeps_most) {
   RecordingScript script = two_steps();
   EXPECT_FALSE(build(script).attention.has_value());
   script = two_steps();
-  const std::string kinds = R"("of_sdpa":5,"of_multihead":0,"fused":1,"eager":"Bert","why_not":"caps","multihead":0)";
+  const std::string kinds = R"("of_sdpa":5,"of_multihead":0,"eager":"Bert","why_not":"caps")";
   script.note((R"({"kind":"attention_kept","scores":900,"calls":2,"spared":100,)" + kinds + "}").c_str());
   script.note((R"({"kind":"attention_kept","scores":10,"calls":1,"spared":0,)" + kinds + "}").c_str());
   EXPECT_EQ(build(script).attention,
@@ -196,7 +196,7 @@ TEST(JobBuilder, notes_of_the_wrong_type_do_no_harm) {
   RecordingScript script = two_steps();
   script.note(R"({"kind":"loader","ordinal":"zero","batch_size":null,"shapes":{"a":1}})");
   script.note(R"({"kind":"module_memory","name":7,"saved_bytes":"many"})");
-  script.note(R"({"kind":"root_module","blocks":[1,null]})");
+  script.note(R"({"kind":"root_module","parameters":[1,null]})");
   script.note(R"({"kind":"precision","autocast":true})");
   const model::Job job = build(script);
   EXPECT_EQ(job.parameter_bytes, Bytes(100 * kMib)) << "from the weights that were tagged";

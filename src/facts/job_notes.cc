@@ -8,6 +8,7 @@
 
 #include "facts/block_levels.h"
 #include "facts/job_builder.h"
+#include "facts/recordings.h"
 
 namespace vramfit::facts {
 namespace {
@@ -61,7 +62,7 @@ class NoteReader {
     facts.batches = told.batches.value_or(0);
     facts.samples = told.samples.value_or(0);
     facts.phase = told.phase;
-    for (const notes::TensorShape& tensor : told.shapes) facts.shapes.push_back(tensor.shape);
+    facts.shapes = told.shapes;
     loaders_[facts.ordinal] = std::move(facts);
   }
 
@@ -101,9 +102,6 @@ class NoteReader {
     job_.parameters = told.parameters;
     job_.parameter_bytes = told.parameter_bytes;
     job_.has_batch_norm = job_.has_batch_norm || told.has_batch_norm;
-    for (const notes::ModuleBlock& block : told.blocks) {
-      job_.has_batch_norm = job_.has_batch_norm || is_batch_norm(block.class_name);
-    }
   }
 
   void apply_module(const notes::ModuleMemory& told) {
@@ -170,7 +168,7 @@ class NoteReader {
 
 void read_notes(const RunFacts& facts, model::Job& job) {
   NoteReader reader(job);
-  for (const model::Recording& recording : facts.recordings) reader.apply(recording.notes);
+  for (const model::Recording& recording : recordings_of(facts)) reader.apply(recording.notes);
   reader.finish();
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "model/recording.h"
+
 namespace vramfit::facts {
 
 using base::Bytes;

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "model/recording.h"
+
+namespace vramfit::model {
+struct Recording;
+}
 
 namespace vramfit::facts {
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "facts/recordings.h"
 #include "facts/run_facts.h"
+#include "model/recording.h"
 
 namespace vramfit::facts {
 namespace {

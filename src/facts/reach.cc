@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "model/recording.h"
+
 namespace vramfit::facts {
 
 using model::Reach;

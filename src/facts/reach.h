@@ -9,7 +9,10 @@
 #include <utility>
 
 #include "model/reach.h"
-#include "model/recording.h"
+
+namespace vramfit::model {
+struct Recording;
+}
 
 namespace vramfit::facts {
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ingest/testing/add_note.h"
+#include "model/recording.h"
 
 namespace vramfit::facts {
 namespace {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "facts/recordings.h"
+#include "ingest/recording.h"
+
 namespace vramfit::facts {
 
 const liveness::CardHistory* RunFacts::history_of(int device) const {
@@ -19,17 +22,19 @@ int RunFacts::contexts_on(int device) const {
 
 std::vector<model::OwnerRow> RunFacts::owners_at(const liveness::CardHistory& history, liveness::EventIndex at,
                                                  const liveness::OwnerOptions& options) const {
-  return liveness::find_owners(history, at, recordings, options);
+  return liveness::find_owners(history, at, *recordings_, options);
 }
 
 std::vector<model::LineRow> RunFacts::lines_at(const liveness::CardHistory& history, liveness::EventIndex at,
                                                std::size_t limit) const {
-  return liveness::find_lines(history, at, recordings, limit);
+  return liveness::find_lines(history, at, *recordings_, limit);
 }
 
 std::optional<model::ModuleTable> RunFacts::module_table(const liveness::OperatorSeconds& seconds) const {
-  return liveness::build_module_table(recordings, histories, seconds);
+  return liveness::build_module_table(*recordings_, histories, seconds);
 }
+
+const std::vector<model::Recording>& recordings_of(const RunFacts& facts) { return *facts.recordings_; }
 
 RunFactsPtr gather(std::vector<model::Recording> recordings, const vf_ledger* ledger) {
   RunFacts facts;
@@ -41,8 +46,16 @@ RunFactsPtr gather(std::vector<model::Recording> recordings, const vf_ledger* le
   facts.executed = read_executed(recordings);
   facts.reach = read_reach(recordings);
   facts.training = read_training_record(recordings);
-  facts.recordings = std::move(recordings);
+  facts.recordings_ = std::make_shared<const std::vector<model::Recording>>(std::move(recordings));
   return std::make_shared<const RunFacts>(std::move(facts));
 }
+
+base::Result<RunFactsPtr> read_facts(const std::filesystem::path& run_folder, const vf_ledger* ledger) {
+  auto recordings = ingest::read_run_folder(run_folder);
+  if (!recordings) return std::unexpected(recordings.error());
+  return gather(std::move(*recordings), ledger);
+}
+
+RunFactsPtr no_facts() { return gather({}); }
 
 }  // namespace vramfit::facts

@@ -12,11 +12,13 @@
 
 #include <vramfit/ledger.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "facts/processes.h"
 #include "facts/reach.h"
 #include "facts/told.h"
@@ -25,7 +27,6 @@
 #include "liveness/module_table.h"
 #include "liveness/owners.h"
 #include "model/reach.h"
-#include "model/recording.h"
 
 namespace vramfit::facts {
 
@@ -36,9 +37,6 @@ struct RunFacts {
   model::Reach reach;  // of a run that came to its end undisturbed
   Executed executed;
   TrainingRecord training;
-
-  // What all of it was made of: for this room alone (tools/check_layers).
-  std::vector<model::Recording> recordings;
 
   const liveness::CardHistory* history_of(int device) const;  // null: nothing happened there
   int contexts_on(int device) const;                          // processes that hold a context there
@@ -51,12 +49,21 @@ struct RunFacts {
 
   // None where no module was watched.
   std::optional<model::ModuleTable> module_table(const liveness::OperatorSeconds& seconds) const;
+
+ private:
+  // What all of it was made of, which only this room reads (recordings.h).
+  std::shared_ptr<const std::vector<model::Recording>> recordings_;
+  friend const std::vector<model::Recording>& recordings_of(const RunFacts& facts);
+  friend std::shared_ptr<const RunFacts> gather(std::vector<model::Recording> recordings, const vf_ledger* ledger);
 };
 
 using RunFactsPtr = std::shared_ptr<const RunFacts>;
 
-// `ledger`: of the run's virtual cards; null on a real card.
-RunFactsPtr gather(std::vector<model::Recording> recordings, const vf_ledger* ledger = nullptr);
+// What the recorder and the hooks left in a run's folder. `ledger`: of its virtual cards; null on a real card.
+base::Result<RunFactsPtr> read_facts(const std::filesystem::path& run_folder, const vf_ledger* ledger = nullptr);
+
+// Of a run that left nothing.
+RunFactsPtr no_facts();
 
 }  // namespace vramfit::facts
 

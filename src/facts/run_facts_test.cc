@@ -5,7 +5,9 @@
 
 #include <random>
 
+#include "facts/recordings.h"
 #include "liveness/peaks.h"
+#include "model/recording.h"
 #include "verify/peaks.h"
 #include "verify/placement.h"
 

@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "facts/diagnosed.h"
+#include "facts/recordings.h"
 #include "facts/wide_outputs.h"
 #include "liveness/growth.h"
 #include "liveness/owners.h"
 #include "liveness/step_memory.h"
+#include "model/number_text.h"
 
 namespace vramfit::facts {
 
@@ -49,7 +51,7 @@ std::optional<model::OomState> last_oom(const RunFacts& facts) {
   if (where == nullptr) return std::nullopt;
   const liveness::OomEvent& event = where->ooms.back();
   const auto process = static_cast<std::size_t>(event.process);
-  const Recording& recording = facts.recordings[process];
+  const Recording& recording = recordings_of(facts)[process];
   model::OomState oom;
   oom.device = where->device;
   oom.phase = model::phase_name(event.phase);
@@ -143,7 +145,7 @@ void name_optimizer(std::span<const Recording> recordings, model::FirstOptimizer
 void add_threads(const RunFacts& facts, const CardHistory& history, RuntimeEvidence& evidence) {
   for (std::size_t process = 0; process < facts.processes.size(); ++process) {
     for (const auto& [thread, role] : facts.processes[process].threads) {
-      model::ThreadMemory memory = find_thread_memory(history, facts.recordings, static_cast<int>(process), thread);
+      model::ThreadMemory memory = find_thread_memory(history, recordings_of(facts), static_cast<int>(process), thread);
       if (memory.peak.count() == 0) continue;
       memory.pid = facts.processes[process].pid;
       memory.role = role;
@@ -163,7 +165,7 @@ std::set<liveness::ThreadOfProcess> loader_threads(const RunFacts& facts) {
 }
 
 void measure_card(const RunFacts& facts, const CardHistory& history, EventIndex at, RuntimeEvidence& evidence) {
-  const std::vector<Recording>& recordings = facts.recordings;
+  const std::vector<Recording>& recordings = recordings_of(facts);
   for (model::InputWork& work :
        find_input_work(history, recordings, input_modules_of(recordings), loader_threads(facts))) {
     evidence.input_work.push_back(std::move(work));
@@ -203,7 +205,7 @@ bool is_diagnosed(std::span<const Recording> recordings) {
 }  // namespace
 
 RuntimeEvidence gather_runtime_evidence(const RunFacts& facts, const ChooseEvent& choose) {
-  const std::vector<Recording>& recordings = facts.recordings;
+  const std::vector<Recording>& recordings = recordings_of(facts);
   RuntimeEvidence evidence;
   for (const Process& process : facts.processes) add_contexts(process, evidence);
   evidence.oom = last_oom(facts);

@@ -4,10 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "facts/recordings.h"
 #include "ingest/oom_report.h"
 #include "ingest/testing/add_note.h"
 #include "liveness/peaks.h"
 #include "liveness/testing/recording_builder.h"
+#include "model/recording.h"
 
 namespace vramfit::facts {
 namespace {

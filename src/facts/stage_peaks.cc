@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "facts/job_builder.h"
+#include "facts/recordings.h"
 #include "liveness/lifetimes.h"
 #include "liveness/owners.h"
+#include "model/number_text.h"
 
 namespace vramfit::facts {
 namespace {
@@ -93,7 +95,7 @@ std::optional<model::KeptTrainingTensors> find_kept_training_tensors(const RunFa
   for (const Block& block : history->blocks) {
     if (block.phase != VF_PHASE_TRAIN || !block.lives_at(at->born) || !is_of_one_step(block)) continue;
     left.bytes += block.size;
-    by_line[std::string(facts.recordings[static_cast<std::size_t>(block.process)].text(block.line))] += block.size;
+    by_line[std::string(recordings_of(facts)[static_cast<std::size_t>(block.process)].text(block.line))] += block.size;
   }
   if (left.bytes == Bytes(0)) return std::nullopt;
   left.line = std::ranges::max_element(by_line, {}, [](const auto& row) { return row.second; })->first;

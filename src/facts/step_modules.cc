@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "facts/job_builder.h"
+#include "facts/recordings.h"
 #include "facts/step_window.h"
 
 namespace vramfit::facts {
@@ -59,7 +60,7 @@ class PartFinder {
 
  private:
   void read_notes_of_modules() {
-    for (const model::Recording& recording : facts_.recordings) {
+    for (const model::Recording& recording : recordings_of(facts_)) {
       for (const auto& told : recording.notes.module_memory) {
         if (told.name.empty()) continue;
         const auto [known, is_new] = places_.emplace(told.name, static_cast<int>(parts_.size()));
@@ -74,7 +75,7 @@ class PartFinder {
   const std::vector<int>& parts_around(int process, std::uint32_t scope) {
     const auto [known, is_new] = around_.emplace(std::pair(process, scope), std::vector<int>());
     if (!is_new || scope == 0) return known->second;
-    std::string_view name = facts_.recordings[static_cast<std::size_t>(process)].text(scope);
+    std::string_view name = recordings_of(facts_)[static_cast<std::size_t>(process)].text(scope);
     while (!name.empty()) {
       const auto place = places_.find(name);
       if (place != places_.end()) known->second.push_back(place->second);
@@ -104,10 +105,10 @@ class PartFinder {
 
   // All steps' forwards alike: the card's stream has no work in it, so it is the mean.
   void add_work() {
-    for (std::size_t process = 0; process < facts_.recordings.size(); ++process) {
+    for (std::size_t process = 0; process < recordings_of(facts_).size(); ++process) {
       double steps = 0;
       std::map<int, double> macs;
-      for (const vf_record& record : facts_.recordings[process].records) {
+      for (const vf_record& record : recordings_of(facts_)[process].records) {
         if (record.phase != VF_PHASE_TRAIN) continue;
         steps += record.kind == VF_RECORD_STEP ? 1 : 0;
         const bool is_work = record.kind == VF_RECORD_MATMUL || record.kind == VF_RECORD_CONVOLUTION;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "facts/job_builder.h"
+#include "facts/recordings.h"
 #include "facts/testing/recording_script.h"
 
 namespace vramfit::facts {

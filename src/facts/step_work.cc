@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "facts/job_builder.h"
+#include "facts/recordings.h"
 
 namespace vramfit::facts {
 namespace {
@@ -112,7 +113,7 @@ model::StepWork StepCount::work() const {
 model::StepWork count_step_work(const RunFacts& facts, int device) {
   model::StepWork last, open;
   bool whole = false;
-  for (const model::Recording& recording : facts.recordings) {
+  for (const model::Recording& recording : recordings_of(facts)) {
     StepCount current;
     for (const vf_record& record : recording.records) {
       if (record.phase != VF_PHASE_TRAIN || (record.device != device && record.device != kHost)) continue;

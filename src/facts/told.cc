@@ -10,6 +10,7 @@
 #include <string>
 
 #include "model/data_loss.h"
+#include "model/recording.h"
 
 namespace vramfit::facts {
 
@@ -129,7 +130,8 @@ void apply_server(const notes::ServerMemory& told, Told& into) {
 
 void apply_losses(const Notes& notes, Told& into) {
   for (const auto& failed : notes.hook_failed) {
-    add_loss(into, LossKind::kHookFailed, fmt::format("{} ({} {})", failed.where, failed.type, failed.message));
+    const std::string at = failed.at.empty() ? "" : " at " + failed.at;
+    add_loss(into, LossKind::kHookFailed, fmt::format("{} ({} {}{})", failed.where, failed.type, failed.message, at));
   }
   for (const auto& gone : notes.name_gone) {
     const std::string detail = fmt::format("{} {}: `{}` is gone: {}", gone.library, gone.version, gone.name, gone.lost);

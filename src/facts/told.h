@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "model/data_loss.h"
-#include "model/recording.h"
 #include "model/run_result.h"
+
+namespace vramfit::model {
+struct Recording;
+}
 
 namespace vramfit::facts {
 

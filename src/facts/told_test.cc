@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ingest/testing/add_note.h"
+#include "model/recording.h"
 
 namespace vramfit::facts {
 namespace {
@@ -144,7 +145,7 @@ TEST(Losses, of_all_processes_are_counted_by_kind_the_worst_first) {
 }
 
 TEST(Losses, are_told_by_notes_and_by_the_ledger) {
-  auto told = read({R"({"kind":"recording_stopped","limit":true,"text":"the limit"})",
+  auto told = read({R"({"kind":"recording_stopped","text":"the limit"})",
                     R"({"kind":"hook_failed","where":"phases.root","type":"KeyError","message":"'x'","at":"a.py:1"})",
                     R"({"kind":"lines_unknown","python":"3.14.0"})"});
   auto ledger = std::make_unique<vf_ledger>();
@@ -153,10 +154,11 @@ TEST(Losses, are_told_by_notes_and_by_the_ledger) {
   std::strcpy(ledger->notes[0].text, "rank_missing");
   add_ledger_notes(*ledger, told);
   sort_losses(told);
-  EXPECT_EQ(told.losses, (std::vector<model::DataLoss>{{model::LossKind::kRecordingStopped, 1, "the limit"},
-                                                       {model::LossKind::kRankMissing, 2, ""},
-                                                       {model::LossKind::kHookFailed, 1, "phases.root (KeyError 'x')"},
-                                                       {model::LossKind::kLinesUnknown, 1, "Python 3.14.0"}}));
+  EXPECT_EQ(told.losses,
+            (std::vector<model::DataLoss>{{model::LossKind::kRecordingStopped, 1, "the limit"},
+                                          {model::LossKind::kRankMissing, 2, ""},
+                                          {model::LossKind::kHookFailed, 1, "phases.root (KeyError 'x' at a.py:1)"},
+                                          {model::LossKind::kLinesUnknown, 1, "Python 3.14.0"}}));
 }
 
 TEST(Losses, a_private_name_that_is_gone_is_told_once_by_however_many_processes) {

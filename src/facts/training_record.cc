@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/recording.h"
+
 namespace vramfit::facts {
 namespace {
 

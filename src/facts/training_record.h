@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "model/recording.h"
+namespace vramfit::model {
+struct Recording;
+}
 
 namespace vramfit::facts {
 

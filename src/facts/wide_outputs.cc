@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/recording.h"
+
 namespace vramfit::facts {
 
 using model::Recording;

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "model/recording.h"
+namespace vramfit::model {
+struct Recording;
+}
 
 namespace vramfit::facts {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "ingest/json_fields.h"
 #include "ingest/toml_text.h"
 
 namespace vramfit::ingest {
@@ -42,11 +43,6 @@ std::optional<std::int64_t> number(const json& config, Names names) {
 bool flag(const json& config, const char* name, bool otherwise) {
   const auto found = config.find(name);
   return found != config.end() && found->is_boolean() ? found->get<bool>() : otherwise;
-}
-
-std::string text_of(const json& config, const char* name) {
-  const auto found = config.find(name);
-  return found != config.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 // Whether the MLP of such models is up and down, without a gate.

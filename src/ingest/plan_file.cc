@@ -175,14 +175,16 @@ base::Result<model::Change> parse_change(const json& object, const std::string& 
 
 }  // namespace
 
-json to_json(const model::Plan& plan) {
+std::string plan_to_json(const model::Plan& plan) {
   json techniques = json::array();
   for (const model::Change& change : plan.changes) {
     json object = {{"id", change.technique}};
     for (const auto& [key, setting] : change.settings) object[key] = setting_to_json(setting);
     techniques.push_back(std::move(object));
   }
-  return {{"version", model::needed_plan_version(plan)}, {"name", plan.name}, {"techniques", std::move(techniques)}};
+  const json whole = {
+      {"version", model::needed_plan_version(plan)}, {"name", plan.name}, {"techniques", std::move(techniques)}};
+  return whole.dump(2) + "\n";
 }
 
 base::Result<model::Plan> parse_plan(std::string_view text, std::string_view name,
@@ -220,7 +222,7 @@ base::Result<model::Plan> read_plan(const std::filesystem::path& path) {
 }
 
 base::Result<void> write_plan(const std::filesystem::path& path, const model::Plan& plan) {
-  return base::write_file(path, to_json(plan).dump(2) + "\n");
+  return base::write_file(path, plan_to_json(plan));
 }
 
 }  // namespace vramfit::ingest

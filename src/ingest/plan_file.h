@@ -3,8 +3,8 @@
 #define VRAMFIT_INGEST_PLAN_FILE_H
 
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
@@ -13,14 +13,14 @@
 
 namespace vramfit::ingest {
 
-// Writes the lowest version of plans that has all of it.
-nlohmann::json to_json(const model::Plan& plan);
-
 // Keys that stand twice or that no plan has, and versions that nobody knows or that are older than what is in the plan,
 // are refused with their place. Settings that are no plan setting (null, nested lists) are refused with their place;
 // unknown techniques are kept: plan::check_plan refuses them.
 base::Result<model::Plan> parse_plan(std::string_view text, std::string_view name,
                                      std::span<const model::TechniqueSchema> schema = model::plan_schema());
+
+// Writes the lowest version of plans that has all of it.
+std::string plan_to_json(const model::Plan& plan);
 
 base::Result<model::Plan> read_plan(const std::filesystem::path& path);
 base::Result<void> write_plan(const std::filesystem::path& path, const model::Plan& plan);

@@ -34,7 +34,7 @@ TEST(PlanFile, the_documented_example_is_read_in_full) {
 TEST(PlanFile, what_is_written_is_read_back_unchanged) {
   const auto plan = parse_plan(kExample, "example");
   ASSERT_TRUE(plan);
-  const auto again = parse_plan(to_json(*plan).dump(), "again");
+  const auto again = parse_plan(plan_to_json(*plan), "again");
   ASSERT_TRUE(again);
   EXPECT_EQ(*plan, *again);
 }

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "ingest/note_fields.h"
 #include "model/data_loss.h"
+#include "model/number_text.h"
 
 namespace vramfit::ingest {
 

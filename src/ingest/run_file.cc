@@ -4,13 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ingest/json_fields.h"
 #include "ingest/stored_fields.h"
-#include "model/note_fields.h"
 
 namespace vramfit::ingest {
 
 using base::Bytes;
-using model::text_of;
 using nlohmann::json;
 
 namespace {

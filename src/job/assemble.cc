@@ -15,6 +15,7 @@
 #include "liveness/growth.h"
 #include "liveness/owners.h"
 #include "liveness/peaks.h"
+#include "model/number_text.h"
 
 namespace vramfit::job {
 

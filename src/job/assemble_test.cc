@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "facts/recordings.h"
 #include "ingest/testing/add_note.h"
 #include "liveness/testing/recording_builder.h"
 #include "verify/peaks.h"

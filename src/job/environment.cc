@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <set>
-
 #include "job/kept_environment.h"
-#include "job/platforms.h"
+#include "job/torch_choice.h"
 #include "job/torch_releases.h"
 #include "job/torchless.h"
 
@@ -21,92 +18,15 @@ using base::fail;
 using base::ProgressSink;
 using base::Result;
 
-std::vector<model::ComputeCapability> capabilities_of(const std::vector<model::Card>& cards) {
-  std::set<model::ComputeCapability> all;
-  for (const model::Card& card : cards) all.insert(card.capability);
-  return {all.begin(), all.end()};
-}
-
-int minor_of(const std::string& python_version) {
-  const std::size_t dot = python_version.find('.');
-  return dot == std::string::npos ? 0 : std::atoi(python_version.c_str() + dot + 1);
-}
-
-// The interpreters an environment may be built from: the one the command means, then whatever the PATH has.
-std::vector<Interpreter> find_bases(const std::optional<Interpreter>& meant, const Environment& environment) {
-  std::vector<Interpreter> bases;
-  if (meant) bases.push_back(*meant);
-  std::vector<std::string> names{"python3"};
-  for (const int minor : rank_pythons()) names.push_back(fmt::format("python3.{}", minor));
-  for (const std::string& name : names) {
-    const auto path = base::find_program(name, environment);
-    if (!path) continue;
-    const auto found = inspect_interpreter(*path, environment);
-    if (!found || std::ranges::any_of(bases, [&](const auto& known) { return known.program == found->program; }))
-      continue;
-    bases.push_back(*found);
-  }
-  return bases;
-}
-
-struct Choice {
-  TorchRelease release;
-  Interpreter base;
-};
-
-std::unexpected<base::Error> fail_without_python(const std::vector<model::Card>& cards) {
-  const auto pythons = find_pythons(capabilities_of(cards)).or_else([] { return find_pythons(); });
-  return fail(ErrorCode::kNotFound, "there is no python3 on the PATH", {},
-              fmt::format("install Python {}, or name an interpreter that has torch: -- /path/to/python ...",
-                          to_string(*pythons)));
-}
-
-// A version that is not in the table may be asked for: it is untested, and comes without torchvision.
-Result<Choice> choose_asked(const std::string& version, const std::vector<Interpreter>& bases) {
-  const auto known = find_torch_release(version);
-  const TorchRelease release = known.value_or(TorchRelease{version, "as the wheel has it", "", "", "sympy", 0, 99, ""});
-  for (const Interpreter& base : bases) {
-    const int minor = minor_of(base.python);
-    if (minor >= release.python_first && minor <= release.python_last) return Choice{release, base};
-  }
-  return fail(ErrorCode::kUnsupported,
-              fmt::format("torch {} needs Python 3.{} to 3.{}, and none is on the PATH", release.version,
-                          release.python_first, release.python_last),
-              "--torch", "install one of them, or choose another version of torch");
-}
-
-Result<Choice> choose_any(const std::vector<model::Card>& cards, const std::vector<Interpreter>& bases) {
-  for (const Interpreter& base : bases) {
-    if (auto release = choose_torch_release(capabilities_of(cards), minor_of(base.python))) {
-      return Choice{*release, base};
-    }
-  }
-  std::string remedy = "emulate cards of one generation";
-  if (const auto pythons = find_pythons(capabilities_of(cards)))
-    remedy = fmt::format("put a Python from {} on the PATH", to_string(*pythons));
-  return fail(ErrorCode::kUnsupported, "no release of torch has kernels for these cards and this Python",
-              fmt::format("Python {}", bases.front().python), std::move(remedy));
-}
-
-std::string name_cards_without_kernels(const std::vector<model::Card>& cards, const Interpreter& interpreter) {
-  std::vector<std::string> names;
-  for (const model::Card& card : cards) {
-    if (interpreter.architectures.empty() || has_kernels_for(interpreter.architectures, card.capability)) continue;
-    auto name = fmt::format("{} (compute capability {}.{})", card.name, card.capability.major, card.capability.minor);
-    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 // A card that this build has no kernels for fails on the virtual GPU exactly as it would in reality; say why and what
 // would do.
 void note_missing_kernels(const std::vector<model::Card>& cards, JobEnvironment& job) {
   const Interpreter& interpreter = job.interpreter;
-  const std::string names = name_cards_without_kernels(cards, interpreter);
+  const std::string names = name_cards_without_kernels(cards, interpreter.architectures);
   if (names.empty()) return;
   std::string text =
       fmt::format("torch {} has no kernels for {}: it fails there as on the real card", interpreter.torch, names);
-  if (const auto other = choose_torch_release(capabilities_of(cards), minor_of(interpreter.python))) {
+  if (const auto other = find_release_for(cards, interpreter)) {
     text += fmt::format("; torch {} (CUDA {}) has them: --torch {}", other->version, other->cuda, other->version);
   }
   job.notes.push_back(std::move(text));
@@ -146,9 +66,7 @@ Environment enter(Environment environment, const KeptEnvironment& kept) {
 
 Result<JobEnvironment> use_kept(const EnvironmentRequest& request, const std::optional<CommandShape>& shape,
                                 const std::optional<Interpreter>& meant, ProgressSink& progress) {
-  const auto bases = find_bases(meant, request.environment);
-  if (bases.empty()) return fail_without_python(request.cards);
-  const auto choice = request.torch ? choose_asked(*request.torch, bases) : choose_any(request.cards, bases);
+  const auto choice = choose_torch(request.torch, request.cards, meant, request.environment);
   if (!choice) return std::unexpected(choice.error());
   const auto kept = provide_environment(choice->release, choice->base.program, request.environment, progress);
   if (!kept) return std::unexpected(kept.error());
@@ -170,10 +88,9 @@ Result<JobEnvironment> use_kept(const EnvironmentRequest& request, const std::op
     job.notes.push_back(fmt::format("{} has no torch: the script runs in vramfit's own environment, with torch {}",
                                     meant->program.string(), job.interpreter.torch));
   }
-  const auto newest = choose_torch_release({}, minor_of(choice->base.python));
+  const auto newest = find_release_for({}, choice->base);
   if (!request.torch && newest && newest->version != choice->release.version) {
-    Interpreter without;
-    without.architectures = parse_architectures(newest->architectures);
+    const auto without = parse_architectures(newest->architectures);
     job.notes.push_back(fmt::format("torch {} has no kernels for {}: using torch {} (CUDA {}), which has",
                                     newest->version, name_cards_without_kernels(request.cards, without),
                                     choice->release.version, choice->release.cuda));
@@ -209,64 +126,6 @@ std::optional<Result<JobEnvironment>> use_without_torch(const EnvironmentRequest
   return job;
 }
 
-// The package on PyPI that has a module, where that is sure: anybody may have taken a module's name for a package of
-// another kind.
-std::string_view package_of(std::string_view module) {
-  struct Known {
-    std::string_view module, package;  // no package: of the same name
-  };
-  static constexpr auto kKnown = std::to_array<Known>({{"accelerate", ""},
-                                                       {"albumentations", ""},
-                                                       {"bitsandbytes", ""},
-                                                       {"bs4", "beautifulsoup4"},
-                                                       {"cv2", "opencv-python-headless"},
-                                                       {"datasets", ""},
-                                                       {"deepspeed", ""},
-                                                       {"diffusers", ""},
-                                                       {"einops", ""},
-                                                       {"evaluate", ""},
-                                                       {"gymnasium", ""},
-                                                       {"h5py", ""},
-                                                       {"hydra", "hydra-core"},
-                                                       {"imageio", ""},
-                                                       {"lightning", ""},
-                                                       {"matplotlib", ""},
-                                                       {"monai", ""},
-                                                       {"nltk", ""},
-                                                       {"numpy", ""},
-                                                       {"omegaconf", ""},
-                                                       {"pandas", ""},
-                                                       {"peft", ""},
-                                                       {"PIL", "pillow"},
-                                                       {"pycocotools", ""},
-                                                       {"pytorch_lightning", "pytorch-lightning"},
-                                                       {"requests", ""},
-                                                       {"safetensors", ""},
-                                                       {"scipy", ""},
-                                                       {"segmentation_models_pytorch", "segmentation-models-pytorch"},
-                                                       {"sentencepiece", ""},
-                                                       {"skimage", "scikit-image"},
-                                                       {"sklearn", "scikit-learn"},
-                                                       {"stable_baselines3", "stable-baselines3"},
-                                                       {"tensorboard", ""},
-                                                       {"tiktoken", ""},
-                                                       {"timm", ""},
-                                                       {"tokenizers", ""},
-                                                       {"torch_geometric", "torch-geometric"},
-                                                       {"torchaudio", ""},
-                                                       {"torchmetrics", ""},
-                                                       {"torchvision", ""},
-                                                       {"tqdm", ""},
-                                                       {"transformers", ""},
-                                                       {"trl", ""},
-                                                       {"ultralytics", ""},
-                                                       {"wandb", ""},
-                                                       {"yaml", "pyyaml"}});
-  const auto found = std::ranges::find(kKnown, module, &Known::module);
-  if (found == kKnown.end()) return {};
-  return found->package.empty() ? found->module : found->package;
-}
-
 }  // namespace
 
 Result<JobEnvironment> choose_environment(const EnvironmentRequest& request, ProgressSink& progress) {
@@ -294,23 +153,6 @@ Result<JobEnvironment> choose_environment(const EnvironmentRequest& request, Pro
   if (!job) return job;
   note_missing_kernels(request.cards, *job);
   return job;
-}
-
-std::string remedy_for_missing_module(const JobEnvironment& environment, const std::string& module) {
-  const std::string name = module.substr(0, module.find('.'));
-  const std::string_view package = package_of(name);
-  if (package.empty()) {
-    return fmt::format(
-        "install the package that has {}, whose name may be another; where it is a folder of the project's own: start "
-        "in that project's folder, or name it in PYTHONPATH",
-        name);
-  }
-  if (!environment.is_kept)
-    return fmt::format("{} -m pip install {}", environment.interpreter.program.string(), package);
-  const std::string& version = environment.interpreter.torch;
-  return fmt::format(
-      "vramfit env add {} --torch {}; or run with an interpreter that has torch and {}: -- /path/to/python ...",
-      package, version.substr(0, version.find('+')), package);
 }
 
 }  // namespace vramfit::job

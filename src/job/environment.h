@@ -34,9 +34,6 @@ struct JobEnvironment {
 // Finds, or makes, the environment for a command. Making one takes minutes and says so on `progress`.
 base::Result<JobEnvironment> choose_environment(const EnvironmentRequest& request, base::ProgressSink& progress);
 
-// What to try when the script asked for a module that its environment lacks.
-std::string remedy_for_missing_module(const JobEnvironment& environment, const std::string& module);
-
 }  // namespace vramfit::job
 
 #endif

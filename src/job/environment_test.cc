@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "job/kept_environment.h"
+#include "job/missing_module.h"
 #include "job/platforms.h"
 #include "job/testing/fake_python.h"
 

@@ -11,11 +11,11 @@
 #include "devices/overhead.h"
 #include "ingest/patch_file.h"
 #include "ingest/plan_file.h"
-#include "ingest/recording.h"
 #include "ingest/snapshot/reader.h"
 #include "job/assemble.h"
 #include "job/child_environment.h"
 #include "job/learned.h"
+#include "job/missing_module.h"
 #include "job/platforms.h"
 #include "job/python_command.h"
 #include "job/run_on.h"
@@ -224,10 +224,10 @@ ZygoteJob JobRun::for_zygote(const PythonCommand& command) const {
 }
 
 Result<RunOutcome> JobRun::read(const base::Ended& ended) {
-  auto recordings = ingest::read_run_folder(session_.run_folder());
-  if (!recordings) return std::unexpected(recordings.error());
+  auto facts = facts::read_facts(session_.run_folder(), session_.ledger());
+  if (!facts) return std::unexpected(facts.error());
   RunOutcome outcome;
-  outcome.facts = facts::gather(std::move(*recordings), session_.ledger());
+  outcome.facts = std::move(*facts);
   FinishedRun run;
   run.ended = ended;
   run.cards = cards_;

@@ -8,15 +8,15 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
-#include "model/note_fields.h"
+#include "ingest/json_fields.h"
 #include "store/place.h"
 
 namespace vramfit::job {
 
 namespace fs = std::filesystem;
-using model::integer_of;
-using model::list_of;
-using model::text_of;
+using ingest::integer_of;
+using ingest::list_of;
+using ingest::text_of;
 using nlohmann::json;
 
 namespace {

@@ -129,7 +129,7 @@ struct RunSnapshot {
 // The result and the facts that it was made of.
 struct RunOutcome {
   model::RunResult result;
-  facts::RunFactsPtr facts = facts::gather({});
+  facts::RunFactsPtr facts = facts::no_facts();
   // The script read a value that steers it and was not computed, and ended itself there: run it again with tracked
   // values. What it had printed by then.
   std::optional<OutputSeen> wants_values;

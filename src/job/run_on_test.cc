@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "facts/recordings.h"
+
 namespace vramfit::job {
 namespace {
 

@@ -1,7 +1,7 @@
 vramfit_room(job
   SOURCES another_try.cc assemble.cc borderline.cc child_environment.cc cudnn_source.cc environment.cc file_layer.cc
-    installation.cc interpreter.cc job_run.cc kept_environment.cc learned.cc orphaned_jobs.cc offline.cc platforms.cc
-    python_command.cc run.cc run_on.cc session.cc so_far.cc torch_releases.cc torchless.cc verdict.cc warm_runner.cc
+    installation.cc interpreter.cc job_run.cc kept_environment.cc learned.cc missing_module.cc orphaned_jobs.cc offline.cc platforms.cc
+    python_command.cc run.cc run_on.cc session.cc so_far.cc torch_choice.cc torch_releases.cc torchless.cc verdict.cc warm_runner.cc
     zygote.cc
   TESTS another_try_test.cc assemble_test.cc borderline_test.cc child_environment_test.cc cudnn_source_test.cc
     environment_test.cc file_layer_test.cc installation_test.cc interpreter_test.cc learned_test.cc

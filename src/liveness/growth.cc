@@ -14,6 +14,8 @@
 #include "liveness/owners.h"
 #include "liveness/rise.h"
 #include "liveness/step_memory.h"
+#include "model/number_text.h"
+#include "model/recording.h"
 
 namespace vramfit::liveness {
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "liveness/testing/recording_builder.h"
+#include "model/recording.h"
 
 namespace vramfit::liveness {
 namespace {
@@ -75,7 +76,7 @@ TEST(Growth, what_begins_past_the_budget_is_told_with_its_line_and_by_the_number
   });
   recordings[0].notes.run_on.emplace_back().steps_in_full = 60;
   EXPECT_TRUE(growth_of(recordings).empty());
-  recordings[0].notes.late_growth.push_back({"step", 3000, 60, 6, Bytes(4 * kMib)});
+  recordings[0].notes.late_growth.push_back({3000, 60, 6, Bytes(4 * kMib)});
   const auto found = growth_of(recordings);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].begins_at, 3000);

@@ -6,6 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "model/number_text.h"
+#include "model/recording.h"
+
 namespace vramfit::liveness {
 
 using model::Recording;

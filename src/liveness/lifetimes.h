@@ -12,6 +12,8 @@
 #ifndef VRAMFIT_LIVENESS_LIFETIMES_H
 #define VRAMFIT_LIVENESS_LIFETIMES_H
 
+#include <vramfit/numbers.h>
+
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -19,7 +21,10 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "model/recording.h"
+
+namespace vramfit::model {
+struct Recording;
+}
 
 namespace vramfit::liveness {
 

@@ -6,6 +6,7 @@
 
 #include "liveness/peaks.h"
 #include "liveness/testing/recording_builder.h"
+#include "model/recording.h"
 
 namespace vramfit::liveness {
 namespace {

@@ -10,6 +10,7 @@
 #include "liveness/module_graph.h"
 #include "liveness/module_names.h"
 #include "liveness/module_trace.h"
+#include "model/recording.h"
 
 namespace vramfit::liveness {
 

@@ -4,6 +4,7 @@
 
 #include "ingest/testing/add_note.h"
 #include "liveness/module_trace.h"
+#include "model/recording.h"
 
 namespace vramfit::liveness {
 namespace {

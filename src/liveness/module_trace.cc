@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/recording.h"
+
 namespace vramfit::liveness {
 
 using model::Recording;

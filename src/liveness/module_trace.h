@@ -12,7 +12,10 @@
 
 #include "base/bytes.h"
 #include "model/job.h"
-#include "model/recording.h"
+
+namespace vramfit::model {
+struct Recording;
+}
 
 namespace vramfit::liveness {
 

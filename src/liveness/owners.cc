@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "liveness/module_tree.h"
+#include "model/recording.h"
 
 namespace vramfit::liveness {
 

@@ -10,6 +10,7 @@
 #include "liveness/module_tree.h"
 #include "liveness/peaks.h"
 #include "liveness/testing/recording_builder.h"
+#include "model/recording.h"
 
 namespace vramfit::liveness {
 namespace {

@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "model/number_text.h"
+
 namespace vramfit::liveness {
 
 namespace {

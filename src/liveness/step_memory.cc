@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "liveness/owners.h"
+#include "model/number_text.h"
+#include "model/recording.h"
 
 namespace vramfit::liveness {
 

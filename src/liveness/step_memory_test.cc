@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "liveness/testing/recording_builder.h"
+#include "model/recording.h"
 
 namespace vramfit::liveness {
 namespace {

@@ -1,4 +1,5 @@
-// What one process of a job left behind: its records, its strings and the notes of the Python hooks.
+// What one process of a job left behind: its records, its strings and the notes of the Python hooks. It is read by
+// src/facts and what lies below it; the headers of those rooms only name it (tools/check_layers).
 #ifndef VRAMFIT_MODEL_RECORDING_H
 #define VRAMFIT_MODEL_RECORDING_H
 
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include "model/notes.h"
-#include "model/number_names.h"
 #include "model/unread_input.h"
 
 namespace vramfit::model {
@@ -32,12 +32,6 @@ struct Recording {
     return id == 0 || id > strings.size() ? std::string_view() : std::string_view(strings[id - 1]);
   }
 };
-
-// The names of enum vf_phase and enum vf_stage as the result spells them: "train", "forward". A number that nobody
-// knows is "unknown" as a phase, and "other" as a stage.
-std::string_view phase_name(std::uint8_t phase);
-std::string_view stage_name(std::uint8_t stage);
-inline constexpr int kPhaseCount = static_cast<int>(kPhaseNames.size());
 
 }  // namespace vramfit::model
 

@@ -1,6 +1,6 @@
 // What only a run shows, beyond its peaks: memory that grows and who holds it, evaluations that keep activations,
 // copies, contexts, inputs of different lengths. Measured by the recorder and the hooks (python/vramfit/diagnose), put
-// together by app/runtime_evidence; the doctor judges. Nothing here is a judgement, and a list that is empty was looked
+// together by src/facts; the doctor judges. Nothing here is a judgement, and a list that is empty was looked
 // for and not found, unless `measured` is false.
 //
 // `line` is always the script's own, as the recorder spells it: "train.py:84 in train"; empty: not known.
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "model/notes.h"
+#include "model/note_records.h"
 
 namespace vramfit::model {
 

@@ -5,9 +5,8 @@
 #include <variant>
 
 #include "base/json_text.h"
+#include "report/json_members.h"
 #include "report/json_parts.h"
-#include "report/run_json.h"
-#include "report/verify_report.h"
 
 namespace vramfit::report {
 namespace {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "report/json_members.h"
 #include "report/json_parts.h"
 #include "report/modules_json.h"
 #include "report/runtime_evidence_json.h"

@@ -2,7 +2,6 @@
 #ifndef VRAMFIT_REPORT_RUN_JSON_H
 #define VRAMFIT_REPORT_RUN_JSON_H
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -12,9 +11,6 @@ namespace vramfit::report {
 
 // `version` is vramfit's own.
 std::string run_to_json(const model::RunResult& result, std::string_view version);
-
-// The same before it is written, for results that hold a run's.
-nlohmann::ordered_json run_json(const model::RunResult& result, std::string_view version);
 
 }  // namespace vramfit::report
 

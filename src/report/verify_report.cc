@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "report/json_members.h"
 #include "report/layout.h"
 #include "report/schemas.h"
 

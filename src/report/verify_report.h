@@ -2,7 +2,6 @@
 #ifndef VRAMFIT_REPORT_VERIFY_REPORT_H
 #define VRAMFIT_REPORT_VERIFY_REPORT_H
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -13,9 +12,6 @@ namespace vramfit::report {
 
 std::string verify_to_text(const model::VerifyResult& result, const TextOptions& options);
 std::string verify_to_json(const model::VerifyResult& result, std::string_view version);
-
-// As a member of a plan's row: {"class", "text", "steps", "checked", ...}.
-nlohmann::ordered_json equivalence_json(const model::Equivalence& equivalence);
 
 }  // namespace vramfit::report
 

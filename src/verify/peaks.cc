@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "model/recording.h"
+
 namespace vramfit::verify {
 
 using base::Bytes;

@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "model/recording.h"
 #include "model/run_result.h"
+
+namespace vramfit::model {
+struct Recording;
+}
 
 namespace vramfit::verify {
 

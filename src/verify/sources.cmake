@@ -1,4 +1,4 @@
 vramfit_room(verify
-  SOURCES fit.cc peaks.cc placement.cc
+  SOURCES fit.cc forecast.cc peaks.cc placement.cc
   TESTS verify_test.cc
   ROOMS model)

@@ -1,7 +1,9 @@
 // A checker that never complains checks nothing: each is shown something wrong.
 #include <gtest/gtest.h>
 
+#include "model/recording.h"
 #include "verify/fit.h"
+#include "verify/forecast.h"
 #include "verify/peaks.h"
 #include "verify/placement.h"
 
@@ -55,6 +57,103 @@ TEST(CheckPlacement, finds_overlaps_and_blocks_outside_of_segments) {
   EXPECT_EQ(check_placement(std::vector<Placed>{{190, 20, 1, 5}}, segments).size(), 1u) << "over the end";
   EXPECT_EQ(check_placement(std::vector<Placed>{{0, 20, 1, 11}}, segments).size(), 1u) << "outlives its segment";
   EXPECT_EQ(check_placement({}, std::vector<Placed>{{0, 100, 0, 10}, {50, 100, 9, 12}}).size(), 1u);
+}
+
+// A step of two modules: weights 100, a holds 60 and returns 40, b holds 50 and returns 20; backward makes gradients of
+// 30 and 40 as it lets b's go, then a's.
+class Step {
+ public:
+  Step() {
+    recording_.strings = {"a", "b"};
+    stage_ = VF_STAGE_OTHER;
+    add(1, 100, VF_OWNER_WEIGHT);
+    stage_ = VF_STAGE_FORWARD;
+    scope_ = 1;
+    add(2, 60, VF_OWNER_ACTIVATION);
+    add(3, 40, VF_OWNER_ACTIVATION);
+    scope_ = 2;
+    add(4, 50, VF_OWNER_ACTIVATION);
+    add(5, 20, VF_OWNER_ACTIVATION);
+    stage_ = VF_STAGE_BACKWARD;
+    scope_ = 0;
+    add(6, 30, VF_OWNER_GRADIENT);
+    for (const std::uint64_t address : {5, 4}) free(address);
+    add(7, 40, VF_OWNER_GRADIENT);
+    for (const std::uint64_t address : {3, 2}) free(address);
+    recording_.records = records_;
+  }
+  Step(const Step&) = delete;
+
+  CountedForecast count(std::vector<model::Change> changes) const {
+    return count_forecast(std::span(&recording_, 1), 0, {"a plan", std::move(changes)});
+  }
+
+ private:
+  void push(vf_record_kind kind, std::uint64_t address, std::int64_t mib, std::int64_t a = 0) {
+    vf_record record = record_of(kind, address, mib << 20, 0);
+    record.phase = VF_PHASE_TRAIN;
+    record.stage = stage_;
+    record.scope = scope_;
+    record.a = a;
+    records_.push_back(record);
+  }
+  void add(std::uint64_t address, std::int64_t mib, vf_owner owner) {
+    push(VF_RECORD_BLOCK_ALLOC, address, mib);
+    push(VF_RECORD_TAG, address, 0, owner);
+  }
+  void free(std::uint64_t address) { push(VF_RECORD_BLOCK_FREE, address, 0); }
+
+  std::vector<vf_record> records_;
+  model::Recording recording_;
+  std::uint8_t stage_ = 0;
+  std::uint32_t scope_ = 0;
+};
+
+TEST(CountForecast, adds_up_what_lives_at_each_birth) {
+  const Step step;
+  EXPECT_EQ(step.count({}).allocated, Bytes::mib(300)) << "all but the second gradient";
+  EXPECT_EQ(step.count({}).phases.at("train"), Bytes::mib(300));
+  EXPECT_EQ(step.count({{"release_gradients", {}}}).allocated, Bytes::mib(300)) << "the first is made in any case";
+}
+
+TEST(CountForecast, smaller_batches_hold_less_and_keep_gradients) {
+  const model::Change halves{"micro_batch", {{"micro_batch", std::int64_t{1}}, {"accumulate", std::int64_t{2}}}};
+  EXPECT_EQ(Step().count({halves}).allocated, Bytes::mib(100 + 50 + 70)) << "what a made in halves, and both gradients";
+}
+
+TEST(CountForecast, a_module_that_runs_again_holds_nothing_meanwhile) {
+  const model::Change a{"checkpoint", {{"modules", std::vector<std::string>{"a"}}}};
+  EXPECT_EQ(Step().count({a}).allocated, Bytes::mib(270)) << "its 60 are back once b is gone, with 70 of gradients";
+  const model::Change both{"checkpoint", {{"modules", std::vector<std::string>{"a", "b"}}}};
+  EXPECT_EQ(Step().count({both}).allocated, Bytes::mib(270));
+}
+
+TEST(CountForecast, what_it_does_not_know_is_not_counted) {
+  EXPECT_EQ(Step().count({{"offload_activations", {}}}).why_not, "offload_activations");
+  EXPECT_EQ(count_forecast({}, 0, {}).why_not, "nothing was recorded of the card");
+  const model::Change nested{"checkpoint", {{"modules", std::vector<std::string>{"a", "a.b"}}}};
+  EXPECT_EQ(Step().count({nested}).why_not, "checkpoints within checkpoints");
+}
+
+TEST(CheckForecast, tells_a_forecast_that_is_not_what_was_counted) {
+  const CountedForecast counted = Step().count({});
+  const ToldForecast right{Bytes::mib(300), Bytes::mib(310), Bytes::mib(320), {{"train", Bytes::mib(310)}}};
+  EXPECT_TRUE(check_forecast(counted, right).empty());
+  ToldForecast wrong = right;
+  wrong.allocated = Bytes::mib(280);
+  EXPECT_EQ(check_forecast(counted, wrong).size(), 2u) << "the whole and the phase";
+  wrong = right;
+  wrong.phases["train"] = Bytes::mib(200);
+  EXPECT_EQ(check_forecast(counted, wrong).size(), 1u);
+  wrong = right;
+  wrong.phases["validate"] = Bytes::mib(310);
+  EXPECT_EQ(check_forecast(counted, wrong).size(), 1u) << "a phase that nothing was recorded of";
+  wrong = right;
+  wrong.uses = Bytes::mib(305);
+  EXPECT_EQ(check_forecast(counted, wrong).size(), 1u) << "less than it needs";
+  wrong = right;
+  wrong.needs = wrong.phases["train"] = Bytes::mib(290);
+  EXPECT_EQ(check_forecast(counted, wrong).size(), 1u) << "less than it allocates";
 }
 
 model::FitResult found() {

@@ -60,7 +60,7 @@ def test_an_include_against_the_rooms_fails(root: Path, tmp_path: Path, source: 
     assert f"({target})" in done.stdout
 
 
-@pytest.mark.parametrize("line", ["for (const vf_record& r : all) {", "auto x = outcome.facts->recordings;"])
+@pytest.mark.parametrize("line", ["for (const vf_record& r : all) {", "auto x = facts::recordings_of(*outcome.facts);"])
 def test_reading_recordings_behind_the_facts_fails(root: Path, tmp_path: Path, line: str) -> None:
     done = run_gate(root, "check_layers", write(tmp_path, HEADERS | {"src/app/run.cc": line + "\n"}))
     assert done.returncode == 1
@@ -73,16 +73,59 @@ def test_reading_recordings_behind_the_facts_fails(root: Path, tmp_path: Path, l
     ("source", "line", "said"),
     [
         ("src/app/run.cc", "for (const model::notes::Cut& cut : cuts) {", "only src/facts and what lies below it"),
-        ("src/doctor/x.cc", '#include "model/notes.h"', "only src/facts and what lies below it"),
-        ("src/app/run.cc", "auto x = outcome.facts().recordings;", "only src/facts and what lies below it"),
+        ("src/doctor/x.cc", '#include "model/notes.h"', "src/doctor sees the notes, by model/notes.h"),
+        ("src/app/run.cc", "auto x = ingest::read_run_folder(folder);", "only src/facts and what lies below it"),
+        ("src/plan/stream/x.h", "#include <vramfit/recording.h>", "src/plan sees the layout of a record"),
         ("src/doctor/x.cc", "#include <nlohmann/json.hpp>", "src/doctor has types where others have JSON"),
-        ("src/model/x.h", "#include <nlohmann/json.hpp>", "src/model has types where others have JSON"),
+        ("src/model/x.h", "#include <nlohmann/json_fwd.hpp>", "src/model has types where others have JSON"),
     ],
 )
 def test_notes_and_json_behind_the_facts_fail(root: Path, tmp_path: Path, source: str, line: str, said: str) -> None:
     done = run_gate(root, "check_layers", write(tmp_path, HEADERS | {source: line + "\n"}))
     assert done.returncode == 1
     assert f"{source}:1: {said}" in done.stdout
+
+
+RECORDED = HEADERS | {
+    "include/vramfit/recording.h": "",
+    "src/model/recording.h": '#include <vramfit/recording.h>\n#include "model/notes.h"\n',
+    "src/facts/recordings.h": '#include "model/recording.h"\n',
+    "src/facts/run_facts.h": "namespace vramfit::model {\nstruct Recording;\n}\n",
+    "src/report/run_json.h": "#include <string>\n",
+    "src/app/run.cc": '#include "app/run.h"\n#include "facts/run_facts.h"\n#include "report/run_json.h"\n',
+}
+
+
+def test_what_is_only_named_is_not_seen(root: Path, tmp_path: Path) -> None:
+    done = run_gate(root, "check_layers", write(tmp_path, RECORDED))
+    assert (done.returncode, done.stdout) == (0, "includes and imports follow the rooms\n")
+
+
+@pytest.mark.parametrize(
+    ("header", "text", "seen"),
+    [
+        (
+            "src/facts/run_facts.h",
+            '#include "facts/recordings.h"\n',
+            "src/app/run.cc:2: src/app sees the layout of a record, by facts/run_facts.h > facts/recordings.h"
+            " > model/recording.h > vramfit/recording.h",
+        ),
+        (
+            "src/facts/run_facts.h",
+            '#include "model/recording.h"\n',
+            "src/app/run.cc:2: src/app sees the notes, by facts/run_facts.h > model/recording.h > model/notes.h",
+        ),
+        (
+            "src/report/run_json.h",
+            "#include <nlohmann/json_fwd.hpp>\n",
+            "src/app/run.cc:3: src/app sees JSON, by report/run_json.h > nlohmann/json_fwd.hpp",
+        ),
+    ],
+)
+def test_what_headers_lead_to_is_seen(root: Path, tmp_path: Path, header: str, text: str, seen: str) -> None:
+    done = run_gate(root, "check_layers", write(tmp_path, RECORDED | {header: text}))
+    assert done.returncode == 1
+    assert seen in done.stdout.splitlines()
 
 
 def test_a_room_that_the_documentation_does_not_know_fails(root: Path, tmp_path: Path) -> None:
@@ -282,11 +325,11 @@ def test_badly_written_python_fails(root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "made, said",
     [
-        ("TrainingEnd(steps=1, samples='many')", '"samples" to "TrainingEnd" has incompatible type "str"'),
-        ("TrainingEnd(steps=1)", 'Missing named argument "samples"'),
-        ("TrainingEnd(steps=1, samples=2, epochs=3)", 'Unexpected keyword argument "epochs"'),
+        ("WideLayer(name='head', classes='many')", '"classes" to "WideLayer" has incompatible type "str"'),
+        ("WideLayer(name='head')", 'Missing named argument "classes"'),
+        ("WideLayer(name='head', classes=2, rows=3)", 'Unexpected keyword argument "rows"'),
         ("ModuleStates(bytes=[[0, 1, 2]])", 'expected "ModuleBytes"'),
-        ("TrainingEnd(steps=1, samples=2)", ""),
+        ("WideLayer(name='head', classes=2)", ""),
     ],
 )
 def test_a_note_of_other_types_than_the_contracts_fails(root: Path, tmp_path: Path, made: str, said: str) -> None:

@@ -28,7 +28,9 @@ def verify(product: Product, mode: str, gpu: str, *command: str) -> str:
         timeout=300,
     )
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
-    return next(line for line in done.stdout.splitlines() if re.match(r"\d+ processes|\w+, \d+ plans", line))
+    return next(
+        line for line in done.stdout.splitlines() if re.match(r"\d+ processes|\w+, \d+ plans|\d+ forecasts", line)
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,3 +66,18 @@ def test_plans_of_a_fit(product: Product) -> None:
         """)
     seen = verify(product, "fit", "rtx3060:1200MiB", sys.executable, str(script))
     assert re.match(r"plan_fits, [1-9]\d* plans proven", seen), seen
+
+
+@pytest.mark.parametrize(
+    ("command", "least"),
+    [
+        ((str(ROOT / "examples" / "bert_large" / "train.py"), "--batch-size", "4", "--layers", "6"), 6),
+        ((str(SCRIPTS / "detector.py"),), 1),
+        ((str(SCRIPTS / "hf_trainer.py"), "bf16"), 3),
+    ],
+    ids=["bert", "detector", "trainer"],
+)
+def test_forecasts_of_plans(product: Product, command: tuple[str, ...], least: int) -> None:
+    """Each plan's peak, played by the planner, and counted again from the records of the run without it."""
+    seen = verify(product, "forecast", "rtx3090", sys.executable, *command)
+    assert int(seen.split()[0]) >= least, seen

@@ -73,12 +73,10 @@ def _process() -> said.Process:
         torch=str(getattr(torch, "__version__", "")),
         cuda=str(getattr(version, "cuda", None) or ""),
         python=sys.version.split()[0],
-        argv=list(getattr(sys, "argv", [])),
         rank=number("RANK", 0),
         world_size=number("WORLD_SIZE", 1),
         local_rank=number("LOCAL_RANK", -1),
         role=_role(),
-        pid=os.getpid(),
     )
 
 

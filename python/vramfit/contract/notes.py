@@ -18,12 +18,10 @@ class Process(Note, kind="process"):
     torch: str
     cuda: str
     python: str
-    argv: list[str]
     rank: int = 0
     world_size: int = 1
     local_rank: int = -1  # without a launcher
     role: str  # `main`, or `child` for one that multiprocessing started
-    pid: int
 
 
 class Rank(Note, kind="rank"):
@@ -57,7 +55,6 @@ class RecordingStopped(Note, kind="recording_stopped"):
     """Events after this are missing; the recorder writes it itself."""
 
     text: str
-    limit: bool = False  # the recording was as long as it may be
 
 
 class HookFailed(Note, kind="hook_failed"):
@@ -152,10 +149,8 @@ class AttentionKept(Note, kind="attention_kept"):
     of_sdpa: Bytes  # of the scores: of scaled_dot_product_attention without a fused kernel
     of_multihead: Bytes  # of the scores: maybe of MultiheadAttention that was asked for its weights
     spared: Bytes  # scores that fused kernels did not keep
-    fused: int  # calls of those
     eager: str  # class of a model of transformers whose attention is eager; may be empty
     why_not: str  # why that has to stay so; may be empty
-    multihead: int  # modules of MultiheadAttention
 
 
 class Advice(Note, kind="advice"):
@@ -172,9 +167,6 @@ class Cut(Note, kind="cut"):
 
     what: str  # `loader`, `repeated`, `steps`, `budget`, `counted`, `stopped`, `saves`, `uploads`
     text: str  # for the user
-    loader: int | None = None
-    kept: int | None = None
-    of: int | None = None
 
 
 class Open(Note, kind="open"):
@@ -189,7 +181,6 @@ class RunOn(Note, kind="run_on"):
     count: int  # batches and steps in full
     peak_at: int  # the count when the peak last rose
     seconds: float
-    whole: bool
     steps_in_full: int | None  # optimizer steps before the first cut
 
 
@@ -222,7 +213,6 @@ class UnreachedLines(Record):
     file: str
     line: int
     last_line: int
-    function: str = ""
     place: str = ""
     code: str = ""
     when: str = ""  # the test that they wait for
@@ -235,7 +225,6 @@ class Coverage(Note, kind="coverage"):
     """Which lines of the script's own files were run; once, at the end of a main process."""
 
     known: bool
-    cut: bool
     executed: dict[str, list[LineRange]]  # by file
     parts: dict[str, list[LinePart]]  # by file: parts of lines that were run
     unreached: list[UnreachedLines]
@@ -254,7 +243,6 @@ class DataRead(Note, kind="data_read"):
 class Values(Note, kind="values"):
     """Under `--values cpu`, an operator whose values are not exact."""
 
-    function: str  # of aten, or who computes it
     text: str
 
 
@@ -267,14 +255,6 @@ class Assumed(Note, kind="assumed"):
 # -- data
 
 
-class TensorShape(Record):
-    """A tensor of a batch."""
-
-    name: str
-    shape: list[int]
-    dtype: str
-
-
 class Loader(Note, kind="loader"):
     """A data loader, by the order in which loaders were first iterated; the later note counts."""
 
@@ -282,11 +262,8 @@ class Loader(Note, kind="loader"):
     batch_size: int | None
     batches: int | None
     samples: int | None
-    num_workers: int | None
-    pin_memory: bool | None
-    shuffled: bool
     phase: str
-    shapes: list[TensorShape]
+    shapes: list[list[int]]  # of a batch's tensors
 
 
 class StepInput(Note, kind="step_input"):
@@ -302,30 +279,18 @@ class InputModule(Note, kind="input_module"):
     """A module without parameters that ran before the model."""
 
     name: str
-    phase: str
 
 
 # -- the model and its training
 
 
-class ModuleBlock(Record):
-    """A part of a model worth a technique of its own."""
-
-    name: str
-    class_name: str
-    parameters: int
-    repeated: int  # siblings of its class
-
-
 class RootModule(Note, kind="root_module"):
     """A model that was called."""
 
-    name: str
     class_name: str
     parameters: int
     parameter_bytes: Bytes
     has_batch_norm: bool
-    blocks: list[ModuleBlock]
 
 
 class ModuleMemory(Note, kind="module_memory"):
@@ -343,8 +308,6 @@ class Optimizer(Note, kind="optimizer"):
 
     class_name: str
     options: dict[str, Scalar]
-    parameters: int  # their elements
-    tensors: int
     largest_bytes: Bytes  # of one parameter
     state_bytes: Bytes
     bitsandbytes: bool  # it can be imported
@@ -386,23 +349,19 @@ class Precision(Note, kind="precision"):
     checkpointing: bool = False
     compiled: bool = False
     tf32: bool = False
-    cudnn_benchmark: bool = False
 
 
 class Evaluation(Note, kind="evaluation"):
     """Whether the forwards of an evaluation ran with gradients on."""
 
-    phase: str
     gradients: bool
 
 
 class Output(Note, kind="output"):
     """What comes out of the model."""
 
-    phase: str
     shape: list[int]
     dtype: str
-    bytes: Bytes
 
 
 class WideLayer(Note, kind="wide_layer"):
@@ -426,7 +385,6 @@ class Growth(Note, kind="growth"):
     """Memory still grew when the run was ended. From `phase` on: of an evaluation that gathers on the card."""
 
     text: str
-    peaks: list[int]
     phase: str = ""
     bytes_per_batch: Bytes = 0
     batches: int = 0  # of a pass
@@ -447,7 +405,6 @@ class GraphsKept(Note, kind="graphs_kept"):
 class LateGrowth(Note, kind="late_growth"):
     """Memory rose in every round of a loop that was counted on, as it had not before."""
 
-    counter: str
     value: int  # of the counter
     steps: int  # optimizer steps before
     rounds: int
@@ -551,7 +508,6 @@ class KeptAcrossSteps(Note, kind="kept_across_steps"):
     """What outlives the step that made it."""
 
     phase: str
-    step: int
     at_ns: int  # CLOCK_MONOTONIC, here and below
     tensors: list[TensorGroup]
     graphs: list[GrowingGraph]
@@ -570,8 +526,6 @@ class KeptFromTraining(Note, kind="kept_from_training"):
 class HeldAtOom(Note, kind="held_at_oom"):
     """What lives when memory runs out."""
 
-    phase: str
-    device: int
     at_ns: int
     tensors: list[TensorGroup]
 
@@ -606,7 +560,6 @@ class NeedlessCopy(Note, kind="needless_copy"):
 class WeightCopy(Note, kind="weight_copy"):
     """Weights that are on the card a second time."""
 
-    step: int
     at_ns: int
     address: Address
     holder: Holder
@@ -766,15 +719,11 @@ class TrainingTensor(Note, kind="training_tensor"):
 class TextsCut(Note, kind="texts_cut"):
     """Token sequences are compared by every n-th token."""
 
-    length: int  # as the script has them
     kept: int
 
 
 class TrainingEnd(Note, kind="training_end"):
     """The steps to compare are over."""
-
-    steps: int
-    samples: int
 
 
 class Snapshot(Note, kind="snapshot"):

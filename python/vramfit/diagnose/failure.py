@@ -9,11 +9,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from vramfit.base import notes, process, recorder
+from vramfit.base import notes, process
 from vramfit.contract import notes as said
 from vramfit.diagnose import groups, inputs, live_tensors
 from vramfit.observe.ownership import census
-from vramfit.observe.phases import position
 from vramfit.private import torch as of_torch
 
 _MAX_MOMENTS = 3
@@ -39,8 +38,6 @@ def _out_of_memory(device: int, tried: int, device_total: int, device_free: int)
     left = list(live_tensors.without(live_tensors.find_all(), known))
     notes.note(
         said.HeldAtOom(
-            phase=recorder.PHASE_NAMES[position.phase],
-            device=device,
             at_ns=time.monotonic_ns(),
             tensors=[entry for entry in groups.describe(left) if entry.bytes >= _MIN_BYTES],
         )

@@ -132,7 +132,6 @@ class Generations:
         notes.note(
             said.KeptAcrossSteps(
                 phase=recorder.PHASE_NAMES[self.phase],
-                step=self.steps,
                 at_ns=time.monotonic_ns(),
                 tensors=groups.describe(kept),
                 graphs=longer,

@@ -54,7 +54,7 @@ def _note_input_module(module: Any) -> None:
     name = type(module).__name__
     if id(module) not in _state.told_roots and len(_state.told_roots) < 50:
         _state.told_roots.add(id(module))
-        notes.note(said.InputModule(name=name, phase=recorder.PHASE_NAMES[position.phase]))
+        notes.note(said.InputModule(name=name))
 
 
 def _note_wide_layer(module: Any) -> None:
@@ -81,7 +81,7 @@ def _after_root(module: Any, result: Any) -> None:
     if size > _state.told_outputs.get(phase, 0) * 1.05:
         _state.told_outputs[phase] = size
         dtype = str(largest.dtype).replace("torch.", "")
-        notes.note(said.Output(phase=phase, shape=[int(n) for n in largest.shape], dtype=dtype, bytes=size))
+        notes.note(said.Output(shape=[int(n) for n in largest.shape], dtype=dtype))
 
 
 def note_unfinished() -> None:

@@ -41,7 +41,6 @@ def _step_counted(number: int) -> None:
     holder = holders.find([first], [found])[0]
     notes.note(
         said.WeightCopy(
-            step=number,
             at_ns=time.monotonic_ns(),
             address=owners.address_of(first),
             holder=holder.told(),

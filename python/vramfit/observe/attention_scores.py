@@ -95,14 +95,12 @@ def _is_of_scores(node: Any, shape: tuple[int, ...]) -> bool:
 
 def _count(tensors: Any) -> said.AttentionKept:
     note = said.AttentionKept(
-        scores=0, calls=0, of_sdpa=0, of_multihead=0, spared=0, fused=0,
-        eager=_state.eager, why_not=_state.why_not, multihead=_state.multihead,
+        scores=0, calls=0, of_sdpa=0, of_multihead=0, spared=0, eager=_state.eager, why_not=_state.why_not,
     )  # fmt: skip
     for node in _nodes_below(tensors):
         name = node.name()
         if name.startswith("ScaledDotProduct"):
             shape, dtype = _result_of(node)
-            note.fused += 1
             note.spared += math.prod(shape[:-1]) * shape[-2] * dtype.itemsize
         elif _begins(name, ("NativeDropout",)):
             softmax = node.next_functions[0][0]
@@ -123,7 +121,7 @@ def _count_scores(softmax: Any, note: said.AttentionKept, is_dropout: bool = Fal
     note.calls += not is_dropout
     note.scores += size
     note.of_sdpa += size if is_sdpa else 0
-    note.of_multihead += size if len(shape) == 3 and not is_sdpa and note.multihead else 0
+    note.of_multihead += size if len(shape) == 3 and not is_sdpa and _state.multihead else 0
 
 
 @notes.guarded("attention_scores.backward")

@@ -15,8 +15,8 @@ from vramfit.observe import loaders, owners, phases, quiet_forwards, scopes
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
 
+_MAX_TENSORS = 16  # of a batch
 _MAX_DEPTH = 4  # of module names whose activations are measured
-_MAX_BLOCKS = 400
 _MEASURED_FORWARDS = 2  # the first also allocates workspaces; the later note counts
 
 
@@ -25,7 +25,7 @@ class _State:
         self.said: set[tuple[str, int]] = set()
         self.steps: dict[int, int] = {}
         self.facts: dict[str, Any] = {}
-        self.loaders: dict[int, list[said.TensorShape]] = {}  # shapes of a loader's first batch, by its ordinal
+        self.loaders: dict[int, list[list[int]]] = {}  # shapes of a loader's first batch, by its ordinal
         self.first_optimizer: int | None = None  # id of the one that stepped first
         self.first_parameter = 0  # id of the first that it works on
         self.successor: int | None = None  # of the same parameters, and stepped last
@@ -47,11 +47,8 @@ def _once(kind: str, key: int) -> bool:
 # -- loaders
 
 
-def _shapes(batch: Any) -> list[said.TensorShape]:
-    return [
-        said.TensorShape(name=name, shape=list(tensor.shape), dtype=str(tensor.dtype).replace("torch.", ""))
-        for name, tensor in owners.tensors_in(batch)[:16]
-    ]
+def _shapes(batch: Any) -> list[list[int]]:
+    return [list(tensor.shape) for _, tensor in owners.tensors_in(batch)[:_MAX_TENSORS]]
 
 
 def _on_batch(this_pass: Pass, batch: Any) -> None:
@@ -81,9 +78,6 @@ def _note_loader(this_pass: Pass, phase: str) -> None:
             batch_size=_batch_size(loader),
             batches=loaders.length_of(loader),
             samples=loaders.length_of(getattr(loader, "dataset", None)),
-            num_workers=getattr(loader, "num_workers", None),
-            pin_memory=getattr(loader, "pin_memory", None),
-            shuffled="Random" in type(getattr(loader, "sampler", None)).__name__,
             phase=phase,
             shapes=_state.loaders.get(this_pass.ordinal, []),
         )
@@ -98,30 +92,6 @@ def _batch_size(loader: Any) -> int | None:
 # -- models
 
 
-def _blocks(root: Any, prefix: str) -> list[said.ModuleBlock]:
-    """Child modules worth a technique of their own: large ones, and those repeated in a list."""
-    total = sum(p.numel() for p in filter(scopes.is_there, root.parameters())) or 1
-    blocks = []
-    for name, module in root.named_modules():
-        if not name or name.count(".") >= _MAX_DEPTH:
-            continue
-        children = [type(child).__name__ for child in module.children()]
-        parameters = sum(p.numel() for p in filter(scopes.is_there, module.parameters()))
-        parent = root.get_submodule(name.rpartition(".")[0])
-        siblings = sum(type(child) is type(module) for child in parent.children())
-        repeated = siblings if siblings > 1 and children else 1
-        if children and (parameters * 100 >= total or repeated > 1):
-            blocks.append(
-                said.ModuleBlock(
-                    name=prefix + name,
-                    class_name=type(module).__name__,
-                    parameters=parameters,
-                    repeated=repeated,
-                )
-            )
-    return blocks[:_MAX_BLOCKS]
-
-
 def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     root = scopes.root_of(module)
     if root is None or not root.parameters:
@@ -130,12 +100,10 @@ def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if _once("root_module", id(inner)):
         notes.note(
             said.RootModule(
-                name=root.prefix.rstrip("/") or root.name,
                 class_name=root.class_name,
                 parameters=root.parameters,
                 parameter_bytes=root.parameter_bytes,
                 has_batch_norm=any("BatchNorm" in type(part).__name__ and part.training for part in inner.modules()),
-                blocks=_blocks(inner, root.prefix),
             )
         )
     if position.phase in (VALIDATE, TEST):
@@ -153,8 +121,7 @@ def _note_evaluation(module: Any) -> None:
     if not _once("evaluation", position.phase):
         return
     gradients = sys.modules["torch"].is_grad_enabled() and any(p.requires_grad for p in module.parameters())
-    phase = recorder.PHASE_NAMES[position.phase]
-    quiet_forwards.when_settled(lambda: notes.note(said.Evaluation(phase=phase, gradients=gradients)))
+    quiet_forwards.when_settled(lambda: notes.note(said.Evaluation(gradients=gradients)))
 
 
 def _on_root_exit(module: Any, result: Any) -> None:
@@ -273,7 +240,6 @@ def _note_precision(compiled: bool) -> None:
         "checkpointing": position.recomputes,
         "compiled": _state.facts.get("compiled", False) or compiled,
         "tf32": torch.get_float32_matmul_precision() != "highest",
-        "cudnn_benchmark": bool(torch.backends.cudnn.benchmark),
     }
     _precision(**fixed)
 
@@ -319,8 +285,6 @@ def _on_step_end(optimizer: Any) -> None:
         said.Optimizer(
             class_name=type(getattr(optimizer, "optimizer", optimizer)).__name__,
             options=options,
-            parameters=sum(p.numel() for p in parameters),
-            tensors=len(parameters),
             largest_bytes=max((p.numel() * p.element_size() for p in parameters), default=0),
             state_bytes=owners.tag_state(optimizer),
             factored_bytes=sum(map(_factored_bytes, parameters)),

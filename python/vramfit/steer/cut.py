@@ -124,7 +124,7 @@ class Cutter:
             f"everything was run for {budget.count} batches and steps ({budget.used_seconds():.1f} s); passes after "
             f"that got one batch"
         )
-        notes.note(said.Cut(what="budget", text=text, loader=None, kept=budget.count, of=None))
+        notes.note(said.Cut(what="budget", text=text))
 
     def loose_forward(self) -> None:
         """A model is called outside of any pass: text is generated, a game played. It may be all there is."""
@@ -236,7 +236,7 @@ class Cutter:
                     f"memory grew with every batch of data loader {this_pass.ordinal + 1}: past the cut they "
                     f"were followed on, with one batch again and again"
                 )
-                notes.note(said.Cut(what="repeated", text=text, loader=this_pass.ordinal, kept=None, of=length))
+                notes.note(said.Cut(what="repeated", text=text))
                 _note_gathering(this_pass, min(growths), length)
 
     def batch_read(self, this_pass: Pass, batch: Any) -> None:
@@ -262,7 +262,7 @@ class Cutter:
         self.told.add(("loader", this_pass.ordinal))
         whole = f"of {of}" if of is not None else "(its length is not known)"
         text = f"each pass over data loader {this_pass.ordinal + 1} was cut to {this_pass.wanted} batches {whole}"
-        notes.note(said.Cut(what="loader", text=text, loader=this_pass.ordinal, kept=this_pass.wanted, of=of))
+        notes.note(said.Cut(what="loader", text=text))
 
     def _tell_whole(self, this_pass: Pass, of: int | None) -> None:
         self.told.add(("loader", this_pass.ordinal))
@@ -270,7 +270,7 @@ class Cutter:
             f"of each pass over data loader {this_pass.ordinal + 1} only {this_pass.wanted} batches of {of} were read; "
             f"the others repeat the last (the script failed when they were left out)"
         )
-        notes.note(said.Cut(what="repeated", text=text, loader=this_pass.ordinal, kept=this_pass.wanted, of=of))
+        notes.note(said.Cut(what="repeated", text=text))
 
     # -- rounds
 
@@ -311,16 +311,13 @@ class Cutter:
             notes.note(
                 said.Cut(
                     what="steps",
-                    kept=self.rounds,
-                    of=None,
-                    loader=None,
                     text=f"memory was steady after {self.rounds} rounds of training and evaluation; "
                     f"passes after that got one batch",
                 )
             )
         elif self.rounds >= _MAX_ROUNDS:
             text = f"memory was still growing after {self.rounds} rounds: perhaps a leak"
-            notes.note(said.Growth(text=text, peaks=peaks))
+            notes.note(said.Growth(text=text))
             self.stop(f"{self.rounds} rounds were run and memory was still growing")
 
     # -- loops without a loader
@@ -347,7 +344,7 @@ class Cutter:
         if steps >= _MAX_LOOSE_STEPS:
             if not steady:
                 text = f"memory was still growing after {steps} steps: perhaps a leak"
-                notes.note(said.Growth(text=text, peaks=last[-1]))
+                notes.note(said.Growth(text=text))
             seen = "" if position.evaluated else "; no evaluation came up to then"
             self.stop(f"{steps} optimizer steps were run{seen}")
 
@@ -362,15 +359,12 @@ class Cutter:
                     count=budget.count if self.count_in_full is None else self.count_in_full,
                     peak_at=budget.peak_at,
                     seconds=seconds,
-                    whole=budget.whole,
                     steps_in_full=self.steps_in_full,
                 )
             )
 
     def stop(self, why: str) -> None:
-        notes.note(
-            said.Cut(what="stopped", text=f"the run was ended early: {why}", loader=None, kept=self.rounds, of=None)
-        )
+        notes.note(said.Cut(what="stopped", text=f"the run was ended early: {why}"))
         self.tell_run_on()
         left_out.tell(traceback.walk_stack(sys._getframe(1)))
         events.before_stop()
@@ -390,7 +384,6 @@ def _note_gathering(this_pass: Pass, bytes_per_batch: int, length: int) -> None:
         said.Growth(
             text=f"every batch of {name} leaves {bytes_per_batch >> 20} MiB more on the card, in an evaluation: what "
             f"the script gathers there{where} {remedy}",
-            peaks=[],
             phase=recorder.PHASE_NAMES[position.phase],
             bytes_per_batch=bytes_per_batch,
             batches=length,

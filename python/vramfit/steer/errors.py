@@ -124,7 +124,7 @@ def _ends_counted_on(error: BaseException, trace: TracebackType | None) -> None:
     """The script was moved on before it failed: the run ends there, as one that was ended early."""
     words = failures.describe(error, trace)
     ended = f"a script that was counted on ended in {words}"
-    notes.note(said.Cut(what="stopped", text=ended, loader=None, kept=None, of=None))
+    notes.note(said.Cut(what="stopped", text=ended))
     text = f"after its loops were counted on, the script ended in {words}: for what was left out, or by itself"
     notes.note(said.Open(text=text))
     _tell_what_is_left(trace)

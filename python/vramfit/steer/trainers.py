@@ -70,9 +70,6 @@ def _hugging_face(module: ModuleType) -> None:
                     notes.note(
                         said.Cut(
                             what="steps",
-                            loader=None,
-                            kept=taken,
-                            of=state.max_steps - self.begun_at,
                             text=f"the Trainer was ended after {taken} of {state.max_steps - self.begun_at} steps"
                             + (f" (it was resumed at step {self.begun_at})" if self.begun_at else ""),
                         )
@@ -251,8 +248,7 @@ def _limit(trainer: Any) -> None:
     limited = [passes, _limit_epochs(of_lightning.loop.of(trainer)), _limit_evaluations(trainer, batches)]
     text = ", its ".join(each for each in limited if each).replace(" to ", " were cut to ", 1)
     if text:
-        kept = batches if is_short else _EVAL_BATCHES
-        notes.note(said.Cut(what="loader", loader=None, kept=kept, of=None, text=f"Lightning's {text}"))
+        notes.note(said.Cut(what="loader", text=f"Lightning's {text}"))
 
 
 def _limit_epochs(loop: Any) -> str:

@@ -38,7 +38,7 @@ def _say(name: str) -> None:
     if not _state.said:
         _state.said = True
         text = f"uploads to the hub ({name} ...) were left out: the job has no network (--network)"
-        notes.note(said.Cut(what="uploads", text=text, loader=None, kept=None, of=None))
+        notes.note(said.Cut(what="uploads", text=text))
 
 
 def _left_out(original: Callable[..., Any], answer: Callable[..., Any]) -> Callable[..., Any]:

@@ -51,9 +51,7 @@ def install(torch: ModuleType) -> None:
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
     _keep_freed_memory()
     _enter(_exact)
-    importing.after_import(
-        of_torch.COMPILER, lambda _: notes.note(said.Values(function="torch.compile", text=_COMPILE_NOTE))
-    )
+    importing.after_import(of_torch.COMPILER, lambda _: notes.note(said.Values(text=_COMPILE_NOTE)))
 
 
 def keep_objects(torch: ModuleType) -> None:

@@ -299,4 +299,4 @@ def _say_inexact(name: str, why: str) -> None:
     """Once per operator: its results keep whatever bytes were there."""
     if name not in _state.inexact:
         _state.inexact.add(name)
-        notes.note(said.Values(function=name, text=f"{name} was not run on the CPU, its values are not exact: {why}"))
+        notes.note(said.Values(text=f"{name} was not run on the CPU, its values are not exact: {why}"))

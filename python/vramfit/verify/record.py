@@ -148,7 +148,7 @@ class Record:
             after = self._sample(tensor)
             began = self._weights_before.get(key, [0.0] * len(after))
             self._write("average", name, [b - a for a, b in zip(began, after)])
-        notes.note(said.TrainingEnd(steps=self._begun.get(0, 0), samples=self._samples))
+        notes.note(said.TrainingEnd())
 
     # -- evaluations
 

@@ -29,7 +29,7 @@ class ShorterTexts:
         if not self._has_told:
             self._has_told = True
             longest = max(steps)
-            notes.note(said.TextsCut(length=longest, kept=-(-longest // steps[longest])))
+            notes.note(said.TextsCut(kept=-(-longest // steps[longest])))
         return _thinned(batch, steps)
 
     def _step(self, length: int) -> int:

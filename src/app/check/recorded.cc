@@ -12,7 +12,6 @@
 #include "app/check/block_stream.h"
 #include "app/check/snapshot_stream.h"
 #include "ingest/kineto/reader.h"
-#include "ingest/recording.h"
 #include "ingest/snapshot/reader.h"
 #include "ingest/snapshot/trace_gap.h"
 
@@ -97,13 +96,12 @@ Result<Recorded> read_trace(const std::filesystem::path& path, std::optional<int
 
 // What `vramfit run --gpu real` and VRAMFIT_RUN_DIR leave: the process that did most.
 Result<Recorded> read_folder(const std::filesystem::path& path, std::optional<int> device) {
-  auto recordings = ingest::read_run_folder(path);
-  if (!recordings) return std::unexpected(recordings.error());
+  const auto facts = facts::read_facts(path);
+  if (!facts) return std::unexpected(facts.error());
   Recorded recorded;
   recorded.format = RecordedFormat::kRunFolder;
   recorded.device = device.value_or(0);
-  const facts::RunFactsPtr facts = facts::gather(std::move(*recordings));
-  for (const facts::BlockEvents& process : facts::block_events(*facts, recorded.device)) {
+  for (const facts::BlockEvents& process : facts::block_events(**facts, recorded.device)) {
     auto stream = stream_of(process);
     if (stream.events.size() > recorded.stream.events.size()) recorded.stream = std::move(stream);
   }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "app/equivalence.h"
+#include "app/equivalence/equivalence.h"
 #include "model/fit_result.h"
 
 namespace vramfit::app {

@@ -13,6 +13,7 @@
 #include "app/fit/prover.h"
 #include "app/fit/summary.h"
 #include "base/file.h"
+#include "facts/recordings.h"
 #include "facts/testing/recording_script.h"
 #include "ingest/plan_file.h"
 #include "ingest/testing/add_note.h"
@@ -140,7 +141,7 @@ class FakeRunner final : public job::Runner {
   }
 
   static void add_note(job::RunOutcome& outcome, const nlohmann::json& fields) {
-    auto recordings = outcome.facts->recordings;
+    auto recordings = facts::recordings_of(*outcome.facts);
     ingest::testing::add_note(recordings[0], fields);
     outcome.facts = facts::gather(std::move(recordings));
   }

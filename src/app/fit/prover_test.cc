@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/fit/summary.h"
+#include "facts/recordings.h"
 
 namespace vramfit::app {
 namespace {

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "facts/recordings.h"
+
 namespace vramfit::app {
 namespace {
 

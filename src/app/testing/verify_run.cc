@@ -1,7 +1,7 @@
 // Runs a command as `vramfit run` or `vramfit fit` does and checks the answer with src/verify, which counts in other
 // ways. tests/verify calls it with real training scripts.
 //
-//   vramfit_verify_run run|fit GPU[:SIZE][,GPU...] python train.py ...     VRAMFIT_HOME: the installation
+//   vramfit_verify_run run|fit|forecast GPU[:SIZE][,GPU...] python train.py ...     VRAMFIT_HOME: the installation
 //
 // Prints what was looked at and each disagreement; exit code 0: there is none, 1: there are, 2: it could not run.
 #include <fmt/format.h>
@@ -12,8 +12,10 @@
 
 #include "app/catalogue.h"
 #include "app/fit/fit.h"
+#include "app/testing/verify_forecast.h"
 #include "base/clock.h"
 #include "devices/catalogue.h"
+#include "facts/recordings.h"
 #include "job/run.h"
 #include "verify/fit.h"
 #include "verify/peaks.h"
@@ -65,11 +67,12 @@ int verify_run(const job::RunRequest& request) {
   const auto outcome = runner.run(request, base::silent_progress());
   if (!outcome) return refuse(outcome.error());
   const facts::RunFacts& facts = *outcome->facts;
-  std::vector<std::string> wrong = verify::check_peaks(facts.recordings, outcome->result);
+  const std::vector<model::Recording>& recordings = facts::recordings_of(facts);
+  std::vector<std::string> wrong = verify::check_peaks(recordings, outcome->result);
   std::size_t records = 0, blocks = 0, segments = 0;
-  for (const model::Recording& recording : facts.recordings) records += recording.records.size();
+  for (const model::Recording& recording : recordings) records += recording.records.size();
   for (const liveness::CardHistory& history : facts.histories) {
-    for (int process = 0; process < std::ssize(facts.recordings); ++process) {
+    for (int process = 0; process < std::ssize(recordings); ++process) {
       const auto of_process = placed(history.blocks, process, kMostBlocks);
       const auto around = placed(history.segments, process, history.segments.size());
       for (std::string& one : verify::check_placement(of_process, around)) wrong.push_back(std::move(one));
@@ -77,8 +80,8 @@ int verify_run(const job::RunRequest& request) {
       segments += around.size();
     }
   }
-  fmt::print("{} processes, {} records, {} blocks in {} segments, {}\n", facts.recordings.size(), records, blocks,
-             segments, to_string(outcome->result.verdict));
+  fmt::print("{} processes, {} records, {} blocks in {} segments, {}\n", recordings.size(), records, blocks, segments,
+             to_string(outcome->result.verdict));
   return tell(wrong);
 }
 
@@ -94,12 +97,24 @@ int verify_fit(job::RunRequest request, std::string gpu) {
   return tell(verify::check_fit(*result));
 }
 
+// With plenty of memory, as the planner's free run.
+int verify_forecast(job::RunRequest request) {
+  for (job::CardChoice& choice : request.cards) choice.total = base::Bytes::gib(1024);
+  job::ColdRunner runner;
+  const auto outcome = runner.run(request, base::silent_progress());
+  if (!outcome) return refuse(outcome.error());
+  const app::VerifiedForecasts verified = app::verify_forecasts(*outcome, request.cards.front().card);
+  for (const std::string& line : verified.lines) fmt::print("{}\n", line);
+  fmt::print("{} forecasts counted, {} not\n", verified.counted, verified.left_out);
+  return tell(verified.wrong);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string_view mode = argc < 4 ? "" : argv[1];
-  if (mode != "run" && mode != "fit") {
-    fmt::print(stderr, "vramfit_verify_run run|fit GPU COMMAND...\n");
+  if (mode != "run" && mode != "fit" && mode != "forecast") {
+    fmt::print(stderr, "vramfit_verify_run run|fit|forecast GPU COMMAND...\n");
     return 2;
   }
   job::RunRequest request;
@@ -107,5 +122,6 @@ int main(int argc, char** argv) {
   if (!cards) return refuse(cards.error());
   request.cards = std::move(*cards);
   request.command.assign(argv + 3, argv + argc);
+  if (mode == "forecast") return verify_forecast(std::move(request));
   return mode == "run" ? verify_run(request) : verify_fit(std::move(request), argv[2]);
 }

@@ -7,7 +7,7 @@
 
 #include "allocator/card_device.h"
 #include "allocator/simulator.h"
-#include "model/recording.h"
+#include "model/number_text.h"
 
 namespace vramfit::plan {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "model/recording.h"
+#include "model/number_names.h"
 #include "plan/stream/repeats.h"
 #include "plan/stream/without_graph.h"
 

@@ -13,7 +13,7 @@
 #ifndef VRAMFIT_PLAN_STREAM_RESHAPE_H
 #define VRAMFIT_PLAN_STREAM_RESHAPE_H
 
-#include <vramfit/recording.h>
+#include <vramfit/numbers.h>
 
 #include <array>
 #include <cstdint>

@@ -259,8 +259,8 @@ class Counting:
         if rise <= 0 or self._told_rise:
             return
         self._told_rise = True
-        name, value, steps = self._last
-        notes.note(said.LateGrowth(counter=name, value=value, steps=steps, rounds=rounds.count, bytes_per_round=rise))
+        _, value, steps = self._last
+        notes.note(said.LateGrowth(value=value, steps=steps, rounds=rounds.count, bytes_per_round=rise))
 
     def _tell_handled(self, ended_at: set[tuple[str, int]]) -> None:
         """Errors that came up for the first time after a move, and did not end the script: it handled them."""
@@ -282,7 +282,7 @@ class Counting:
             text = (
                 f"`{name}` was counted on from {moved.start:,} to {', '.join(shown)} ({place}): the rest was left out"
             )
-            notes.note(said.Cut(what="counted", text=text, loader=None, kept=len(moved.values), of=None))
+            notes.note(said.Cut(what="counted", text=text))
             reads = f"; `{name}` is also computed with, at {moved.used_at}" if moved.used_at else ""
             tell_left_out(f"rounds of the loop at {place} (`{name}`)", moved.start, moved.furthest(), reads)
         places = {(file, line) for file, line, _ in told}

@@ -61,7 +61,7 @@ class Course:
         if self._moved:
             values = ", ".join(f"{value:,}" for value in self._moved)
             text = f"the Trainer's {self._name} were counted on from {self._from:,} to {values}: the rest was left out"
-            notes.note(said.Cut(what="counted", text=text, loader=None, kept=len(self._moved), of=None))
+            notes.note(said.Cut(what="counted", text=text))
             tell_left_out(f"the Trainer's {self._name}", self._from, self._moved[-1])
             self._moved = []
 

@@ -88,7 +88,6 @@ def tell(stack: Stack | None) -> None:
     notes.note(
         said.Coverage(
             known=known,
-            cut=was_cut,
             executed=_as_ranges(seen),
             parts=_parts(_read_sources()),
             unreached=unreached,

@@ -1,4 +1,4 @@
-#include "app/init.h"
+#include "app/init/init.h"
 
 #include <chrono>
 #include <utility>

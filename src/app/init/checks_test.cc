@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/init.h"
+#include "app/init/init.h"
 
 namespace vramfit::app {
 namespace {

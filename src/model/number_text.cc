@@ -1,4 +1,6 @@
-#include "model/recording.h"
+#include "model/number_text.h"
+
+#include <vramfit/numbers.h>
 
 namespace vramfit::model {
 

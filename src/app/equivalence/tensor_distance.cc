@@ -1,4 +1,4 @@
-#include "app/tensor_distance.h"
+#include "app/equivalence/tensor_distance.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,13 +1,13 @@
-#include "model/note_fields.h"
+#include "ingest/json_fields.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-namespace vramfit::model {
+namespace vramfit::ingest {
 namespace {
 
-TEST(NoteFields, what_is_missing_or_of_another_type_reads_as_nothing) {
+TEST(JsonFields, what_is_missing_or_of_another_type_reads_as_nothing) {
   const auto fields = nlohmann::json::parse(R"({"name": 3, "count": "3", "seen": 1, "shape": {"a": 1}})");
   for (const char* name : {"name", "absent"}) EXPECT_EQ(text_of(fields, name), "");
   for (const char* name : {"count", "absent"}) EXPECT_EQ(integer_of(fields, name, -1), -1);
@@ -15,7 +15,7 @@ TEST(NoteFields, what_is_missing_or_of_another_type_reads_as_nothing) {
   for (const char* name : {"shape", "absent"}) EXPECT_TRUE(list_of(fields, name).is_array());
 }
 
-TEST(NoteFields, what_is_there_is_read) {
+TEST(JsonFields, what_is_there_is_read) {
   const auto fields = nlohmann::json::parse(R"({"name": "conv", "count": 3, "seen": true, "shape": [8, 3]})");
   EXPECT_EQ(text_of(fields, "name"), "conv");
   EXPECT_EQ(integer_of(fields, "count"), 3);
@@ -24,4 +24,4 @@ TEST(NoteFields, what_is_there_is_read) {
 }
 
 }  // namespace
-}  // namespace vramfit::model
+}  // namespace vramfit::ingest

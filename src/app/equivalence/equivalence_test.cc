@@ -1,9 +1,12 @@
-#include "app/equivalence.h"
+#include "app/equivalence/equivalence.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
+
+#include "app/equivalence/compare_training.h"
+#include "app/equivalence/schedule.h"
 
 namespace vramfit::app {
 

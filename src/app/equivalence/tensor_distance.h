@@ -1,6 +1,6 @@
 // How far the tensors of one run are from those of another, as shares of their size.
-#ifndef VRAMFIT_APP_TENSOR_DISTANCE_H
-#define VRAMFIT_APP_TENSOR_DISTANCE_H
+#ifndef VRAMFIT_APP_EQUIVALENCE_TENSOR_DISTANCE_H
+#define VRAMFIT_APP_EQUIVALENCE_TENSOR_DISTANCE_H
 
 #include <map>
 #include <string>

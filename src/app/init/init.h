@@ -1,6 +1,6 @@
 // The use case behind `vramfit init`: looks at the machine and says what a training job would stumble over.
-#ifndef VRAMFIT_APP_INIT_H
-#define VRAMFIT_APP_INIT_H
+#ifndef VRAMFIT_APP_INIT_INIT_H
+#define VRAMFIT_APP_INIT_INIT_H
 
 #include <filesystem>
 #include <map>
@@ -36,7 +36,7 @@ struct InitRequest {
 
 InitFacts gather_facts(const InitRequest& request);
 
-// One line for each thing, in a settled order. init_checks.cc.
+// One line for each thing, in a settled order. checks.cc.
 std::vector<model::EnvironmentCheck> check_environment(const InitFacts& facts);
 
 }  // namespace vramfit::app

@@ -1,6 +1,7 @@
-#include "model/recording.h"
+#include "model/number_text.h"
 
 #include <gtest/gtest.h>
+#include <vramfit/numbers.h>
 
 namespace vramfit::model {
 namespace {

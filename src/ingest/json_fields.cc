@@ -1,8 +1,8 @@
-#include "model/note_fields.h"
+#include "ingest/json_fields.h"
 
 #include <nlohmann/json.hpp>
 
-namespace vramfit::model {
+namespace vramfit::ingest {
 
 using nlohmann::json;
 
@@ -27,4 +27,4 @@ const json& list_of(const json& fields, const char* name) {
   return field != fields.end() && field->is_array() ? *field : kEmpty;
 }
 
-}  // namespace vramfit::model
+}  // namespace vramfit::ingest

@@ -1,0 +1,152 @@
+#include "app/equivalence/compare_training.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/equivalence/closeness.h"
+#include "app/equivalence/equivalence.h"
+#include "app/equivalence/numbers.h"
+#include "app/equivalence/schedule.h"
+#include "app/equivalence/tensor_distance.h"
+
+namespace vramfit::app {
+
+using facts::PlanEffect;
+using facts::TrainingRecord;
+using model::Equivalence;
+using model::Sameness;
+
+namespace {
+
+// What other orders of sums leave, where a plan is allowed more: beyond it, bits are missing.
+constexpr double kSumsShare = 1e-5;
+constexpr std::size_t kDifferencesInText = 2;
+
+// Why a comparison would say nothing; empty: it says something.
+std::string find_obstacle(const TrainingRecord& without, const TrainingRecord& with) {
+  if (without.steps.empty()) return "no optimizer step was seen in the job as it is";
+  if (!without.has_ended) return "the job as it is ended before its first steps were over";
+  if (with.steps.empty()) return "no optimizer step was seen with the plan";
+  if (!with.has_ended) return "with the plan the job ended before its first steps were over";
+  if (!find_not_finite(without).empty()) return "without the plan it trains to values that are not numbers, too";
+  if (are_zero(without.updates) && are_zero(without.gradients))
+    return "the weights do not move in its first steps: some operator has no values on the CPU";
+  if (without.optimizers != with.optimizers && !without.optimizers.empty() && !with.optimizers.empty()) {
+    return fmt::format("it is meant to train otherwise: {} instead of {}", fmt::join(with.optimizers, ", "),
+                       fmt::join(without.optimizers, ", "));
+  }
+  for (const PlanEffect& effect : with.effects) {
+    if (effect.technique == "autocast") return effect.text;
+  }
+  return "";
+}
+
+// What the plan's techniques themselves say that they change.
+std::vector<std::string> find_effects(const TrainingRecord& with) {
+  std::vector<std::string> effects;
+  for (const PlanEffect& effect : with.effects) {
+    // Said in other words: over how many samples is not the plan's number here.
+    if (!effect.text.starts_with("batch normalisation")) effects.push_back(effect.text);
+  }
+  return effects;
+}
+
+int count_most_steps(const TrainingRecord& record) {
+  int most = 0;
+  for (const auto& [optimizer, steps] : count_steps(record)) most = std::max(most, steps);
+  return most;
+}
+
+std::string steps_in_words(int steps) { return fmt::format("{} step{}", steps, steps == 1 ? "" : "s"); }
+
+Equivalence not_a_number(Equivalence found, const std::string& name) {
+  found.sameness = Sameness::kNotANumber;
+  found.differences.push_back(fmt::format("tensor {} is infinite or not a number", name));
+  found.text = "trains to values that are not numbers: after " + steps_in_words(found.steps) +
+               " some weights or gradients are infinite or NaN, which they are not without the plan";
+  return found;
+}
+
+Equivalence trains_something_else(Equivalence found) {
+  found.sameness = Sameness::kOther;
+  const auto shown = std::min(kDifferencesInText, found.differences.size());
+  found.text = fmt::format(
+      "trains something else: {}",
+      fmt::join(found.differences.begin(), found.differences.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
+  return found;
+}
+
+Sameness class_of_numbers(const Equivalence& found, const plan::Promise& promise) {
+  const double distance = std::max(found.gradient_distance, found.update_distance);
+  if (distance == 0) return Sameness::kEqual;
+  const double rounding = promise.at_most == Sameness::kPrecision ? kSumsShare : plan::kRoundingShare;
+  return distance <= rounding ? Sameness::kRounding : Sameness::kPrecision;
+}
+
+std::string weights_in_words(const Equivalence& found, const plan::Promise& promise) {
+  switch (class_of_numbers(found, promise)) {
+    case Sameness::kEqual:
+      return "weights equal";
+    case Sameness::kRounding:
+      return "weights equal to rounding";
+    default:
+      return fmt::format("updates of the weights within {}, as rounding to fewer bits leaves them",
+                         percent(found.update_distance));
+  }
+}
+
+// `is_named`: what differs is what a technique said that it changes.
+Equivalence trains_the_same(Equivalence found, const plan::Promise& promise, bool is_named, bool has_batch_norm) {
+  found.sameness = class_of_numbers(found, promise);
+  if (is_named || (promise.mixes_samples && has_batch_norm)) found.sameness = Sameness::kStatistics;
+  if (is_named) {
+    found.text = fmt::format("trains the same but for what is named: {}", fmt::join(found.effects, "; "));
+    return found;
+  }
+  const std::string compared =
+      fmt::format("{} compared, {}", steps_in_words(found.steps), weights_in_words(found, promise));
+  const std::string named = found.effects.empty() ? "" : "; " + found.effects.front();
+  found.text = found.sameness != Sameness::kStatistics ? "trains the same: " + compared + named
+                                                       : "trains the same but for batch statistics: " + compared +
+                                                             " once batch norms saw as many samples" + named;
+  return found;
+}
+
+void append(std::vector<std::string>& all, std::vector<std::string> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+Equivalence compare_training(const TrainingRecord& without, const TrainingRecord& with, const plan::Promise& promise) {
+  if (const std::string why = find_obstacle(without, with); !why.empty()) return not_compared(why);
+  Equivalence found;
+  found.checked = true;
+  found.effects = find_effects(with);
+  found.steps = count_most_steps(with);
+  std::vector<std::string> schedule = compare_counts(without, with);
+  append(schedule, compare_options(without, with));
+  if (const std::string name = find_not_finite(with); !name.empty()) return not_a_number(std::move(found), name);
+  ComparedNumbers numbers = compare_numbers(without, with, promise);
+  found.gradient_distance = numbers.gradient_distance;
+  found.update_distance = numbers.update_distance;
+  if (!numbers.differences.empty()) {
+    if (auto samples = compare_samples(without, with)) schedule.push_back(std::move(*samples));
+    if (schedule.empty() && !saw_the_same(without, with)) {
+      return not_compared(
+          "the two runs were not given the same numbers, as when samples are changed at random or padded by batch");
+    }
+  }
+  const bool are_labels_named =
+      std::ranges::any_of(with.effects, [](const PlanEffect& effect) { return effect.text.starts_with("labels"); });
+  const bool is_named = schedule.empty() && are_labels_named;
+  found.differences = std::move(schedule);
+  append(found.differences, std::move(numbers.differences));
+  if (!found.differences.empty() && !is_named) return trains_something_else(std::move(found));
+  return trains_the_same(std::move(found), promise, is_named, without.has_batch_norm);
+}
+
+}  // namespace vramfit::app

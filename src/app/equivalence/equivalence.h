@@ -1,0 +1,26 @@
+// Two runs of a job, without a plan and with it: does the plan train, or evaluate, the same?
+//
+//   compare_runs --+--> compare_training --+--> schedule   how many steps, with which options, after how many samples
+//                  |                       '--> numbers    gradients, buffers, averages, updates of the weights
+//                  '--> compare_outputs                    of the first forwards of an evaluation
+#ifndef VRAMFIT_APP_EQUIVALENCE_EQUIVALENCE_H
+#define VRAMFIT_APP_EQUIVALENCE_EQUIVALENCE_H
+
+#include <string>
+
+#include "facts/training_record.h"
+#include "model/equivalence.h"
+#include "plan/promise.h"
+
+namespace vramfit::app {
+
+// Of jobs and plans of either kind: the training, what an evaluation puts out, or both. Outputs are asked for where the
+// plan touches them, and where nothing is trained.
+model::Equivalence compare_runs(const facts::TrainingRecord& without, const facts::TrainingRecord& with,
+                                const plan::Promise& promise);
+
+model::Equivalence not_compared(std::string why);
+
+}  // namespace vramfit::app
+
+#endif

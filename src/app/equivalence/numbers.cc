@@ -1,0 +1,129 @@
+#include "app/equivalence/numbers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "app/equivalence/closeness.h"
+#include "app/equivalence/tensor_distance.h"
+
+namespace vramfit::app {
+
+using facts::Tensors;
+using facts::TrainingRecord;
+
+namespace {
+
+// One tensor alone may be further from the other run's than all together: its sums are smaller.
+constexpr double kOneTensor = 10;
+constexpr double kMostOfOneTensor = 0.5;
+// Adam and its like make steps of one size of gradients of any: what fewer bits do to small ones is as large as a step.
+// Seen on networks of convolutions: 19 % where the gradients are 1 % apart.
+constexpr double kStepsOfOneSize = 0.5;
+
+// How far numbers may be apart: of all tensors together, of one alone, and of the weights' updates.
+struct Tolerance {
+  double share, one_tensor, updates;
+  bool is_rounding;  // no more than other orders of sums leave: then each tensor is looked at by itself, too
+};
+
+Tolerance find_tolerance(const TrainingRecord& without, const plan::Promise& promise) {
+  const double share = std::max({promise.share, plan::rounding_share_of(without.autocast), plan::kRoundingShare});
+  const bool is_rounding = share <= plan::kRoundingShare;
+  const bool is_plain = std::ranges::all_of(without.optimizers, [](const auto& name) { return name == "SGD"; });
+  const double updates = is_rounding || is_plain ? share : std::max(share, kStepsOfOneSize);
+  return {share, std::min(kOneTensor * share, kMostOfOneTensor), updates, is_rounding};
+}
+
+void compare_gradients(const TrainingRecord& without, const TrainingRecord& with, const Tolerance& tolerance,
+                       ComparedNumbers& into) {
+  const TensorDistance distance = measure_distance(without.gradients, with.gradients, {}, tolerance.share);
+  into.gradient_distance = distance.whole;
+  if (distance.whole > tolerance.share) {
+    const bool is_scaled = distance.beyond <= std::max(tolerance.share, 0.01) && distance.scale > 0;
+    into.differences.push_back(is_scaled
+                                   ? fmt::format("gradients are {:.3g} times those without the plan", distance.scale)
+                                   : fmt::format("gradients differ by {}", percent(distance.whole)));
+  } else if (tolerance.is_rounding && distance.worst > tolerance.one_tensor) {
+    into.differences.push_back(
+        fmt::format("the gradient of parameter {} differs by {}", distance.at, percent(distance.worst)));
+  }
+}
+
+// Averages are told apart by the order in which they are found, which may differ: by name and size instead.
+Tensors in_order_of_size(const Tensors& averages) {
+  std::map<std::string, std::vector<std::vector<double>>> by_name;
+  for (const auto& [index, values] : averages) by_name[index.substr(index.find('.') + 1)].push_back(values);
+  const auto size = [](const std::vector<double>& values) {
+    double sum = 0;
+    for (const double value : values) sum += value * value;
+    return sum;
+  };
+  Tensors ordered;
+  for (auto& [name, list] : by_name) {
+    std::ranges::sort(list, {}, size);
+    for (std::size_t i = 0; i < list.size(); ++i) ordered[fmt::format("{}.{}", i, name)] = std::move(list[i]);
+  }
+  return ordered;
+}
+
+void compare_averages(const TrainingRecord& without, const TrainingRecord& with, const Tolerance& tolerance,
+                      ComparedNumbers& into) {
+  const TensorDistance distance =
+      measure_distance(in_order_of_size(without.averages), in_order_of_size(with.averages), {}, tolerance.one_tensor);
+  if (2 * distance.differing <= distance.looked_at) return;
+  into.differences.push_back(fmt::format("an average of the weights differs by {}", percent(distance.whole)));
+}
+
+// A count of batches says how many there were.
+Tensors without_counts(Tensors buffers) {
+  std::erase_if(buffers, [](const auto& buffer) { return buffer.first.ends_with("num_batches_tracked"); });
+  return buffers;
+}
+
+void compare_buffers(const TrainingRecord& without, const TrainingRecord& with, const Tolerance& tolerance,
+                     ComparedNumbers& into) {
+  const TensorDistance distance =
+      measure_distance(without_counts(without.buffers), without_counts(with.buffers), {}, tolerance.share);
+  const double apart = tolerance.is_rounding ? distance.worst : distance.whole;
+  if (apart <= tolerance.one_tensor) return;
+  into.differences.push_back(fmt::format("the buffer {} differs by {}", distance.at, percent(distance.worst)));
+}
+
+void compare_updates(const TrainingRecord& without, const TrainingRecord& with, const Tolerance& tolerance,
+                     ComparedNumbers& into) {
+  const Mask telling = find_telling(without.gradients, tolerance.share);
+  const TensorDistance distance = measure_distance(without.updates, with.updates, telling, tolerance.share);
+  into.update_distance = distance.whole;
+  if (distance.whole > tolerance.updates) {
+    into.differences.push_back(fmt::format("the update of the weights differs by {}", percent(distance.whole)));
+  } else if (tolerance.is_rounding && distance.worst > tolerance.one_tensor) {
+    into.differences.push_back(
+        fmt::format("the update of parameter {} differs by {}", distance.at, percent(distance.worst)));
+  }
+}
+
+}  // namespace
+
+ComparedNumbers compare_numbers(const TrainingRecord& without, const TrainingRecord& with,
+                                const plan::Promise& promise) {
+  const Tolerance tolerance = find_tolerance(without, promise);
+  ComparedNumbers compared;
+  // A fused optimizer may be given gradients that a GradScaler has not unscaled yet.
+  if (!promise.rescales_gradients) compare_gradients(without, with, tolerance, compared);
+  compare_averages(without, with, tolerance, compared);
+  compare_buffers(without, with, tolerance, compared);
+  compare_updates(without, with, tolerance, compared);
+  return compared;
+}
+
+std::string find_not_finite(const TrainingRecord& record) {
+  for (const Tensors* tensors : {&record.gradients, &record.updates, &record.buffers, &record.averages}) {
+    if (std::string name = find_not_finite(*tensors); !name.empty()) return name;
+  }
+  return "";
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,18 @@
+// The recordings that a run's facts were made of: for this room, and for tests.
+#ifndef VRAMFIT_FACTS_RECORDINGS_H
+#define VRAMFIT_FACTS_RECORDINGS_H
+
+#include <vector>
+
+#include "facts/run_facts.h"
+#include "model/recording.h"
+
+namespace vramfit::facts {
+
+const std::vector<model::Recording>& recordings_of(const RunFacts& facts);
+
+RunFactsPtr gather(std::vector<model::Recording> recordings, const vf_ledger* ledger = nullptr);
+
+}  // namespace vramfit::facts
+
+#endif

@@ -1,0 +1,19 @@
+// The names of enum vf_phase and enum vf_stage as the result spells them: "train", "forward".
+#ifndef VRAMFIT_MODEL_NUMBER_TEXT_H
+#define VRAMFIT_MODEL_NUMBER_TEXT_H
+
+#include <cstdint>
+#include <string_view>
+
+#include "model/number_names.h"
+
+namespace vramfit::model {
+
+// A number that nobody knows is "unknown" as a phase, and "other" as a stage.
+std::string_view phase_name(std::uint8_t phase);
+std::string_view stage_name(std::uint8_t stage);
+inline constexpr int kPhaseCount = static_cast<int>(kPhaseNames.size());
+
+}  // namespace vramfit::model
+
+#endif

@@ -1,0 +1,273 @@
+#include "verify/forecast.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "model/number_text.h"
+#include "model/recording.h"
+
+namespace vramfit::verify {
+
+using base::Bytes;
+
+namespace {
+
+// Every pair of them is looked at.
+constexpr std::size_t kMostRecounted = 40000;
+constexpr std::size_t kNeverGone = std::numeric_limits<std::size_t>::max();
+constexpr double kOfLives = 0.005;     // the same blocks, perhaps for less long
+constexpr double kOfSizes = 0.02;      // an owner's share of a moment is not each block's
+constexpr double kOfSecondRuns = 0.1;  // when a module runs again, and what it makes meanwhile, is read in two ways
+
+// Twice the place of a record, so that something may happen between two.
+constexpr std::size_t moment_of(std::size_t record) { return 2 * record; }
+
+// A block of the recording: from one record to another. Under a plan it may live twice.
+struct Stay {
+  std::size_t born = 0, gone = kNeverGone;  // moments
+  std::int64_t size = 0;
+  std::uint8_t phase = 0, stage = 0, owner = VF_OWNER_UNKNOWN;
+  std::string_view module;
+};
+
+// One forward and backward of training, and its end.
+struct TrainingPass {
+  std::size_t begin = 0, turn = 0, end = 0;
+};
+
+std::vector<Stay> read_stays(const model::Recording& recording, int device) {
+  std::vector<Stay> stays;
+  const auto find_living = [&](std::uint64_t address, std::map<std::uint64_t, std::size_t>& places) -> Stay* {
+    const auto found = places.find(address);
+    return found == places.end() ? nullptr : &stays[found->second];
+  };
+  std::map<std::uint64_t, std::size_t> places;
+  for (std::size_t at = 0; at < recording.records.size(); ++at) {
+    const vf_record& record = recording.records[at];
+    if (record.kind == VF_RECORD_TAG) {  // a tag tells no card
+      if (Stay* stay = find_living(record.address, places)) stay->owner = static_cast<std::uint8_t>(record.a);
+    }
+    if (record.device != device) continue;
+    if (record.kind == VF_RECORD_BLOCK_FREE) {
+      if (Stay* stay = find_living(record.address, places)) stay->gone = moment_of(at);
+      places.erase(record.address);
+    } else if (record.kind == VF_RECORD_BLOCK_ALLOC) {
+      places[record.address] = stays.size();
+      stays.push_back({moment_of(at), kNeverGone, record.size, record.phase, record.stage, VF_OWNER_UNKNOWN,
+                       recording.text(record.scope)});
+    }
+  }
+  return stays;
+}
+
+std::vector<TrainingPass> read_passes(const std::vector<Stay>& stays) {
+  std::vector<TrainingPass> passes;
+  for (const Stay& stay : stays) {
+    if (stay.phase != VF_PHASE_TRAIN) continue;
+    const bool turned = !passes.empty() && passes.back().turn > 0;
+    if (stay.stage == VF_STAGE_FORWARD && (passes.empty() || turned)) passes.push_back({stay.born, 0, 0});
+    if (stay.stage == VF_STAGE_BACKWARD && !passes.empty()) {
+      if (!turned) passes.back().turn = stay.born;
+      passes.back().end = stay.born;
+    }
+  }
+  std::erase_if(passes, [](const TrainingPass& pass) { return pass.turn == 0; });
+  return passes;
+}
+
+bool is_inside(std::string_view module, std::string_view outer) {
+  return module == outer || (module.starts_with(outer) && module.substr(outer.size()).starts_with('.'));
+}
+
+// Workspaces of libraries are made in a pass as well, and stay: they are of no samples.
+bool outlives_steps(const Stay& stay, const std::vector<TrainingPass>& passes) {
+  if (stay.gone == kNeverGone) return true;
+  const auto next = std::ranges::find_if(passes, [&](const TrainingPass& pass) { return pass.begin > stay.born; });
+  return next != passes.end() && stay.gone > next->end;
+}
+
+bool is_of_samples(const Stay& stay) {
+  if (stay.phase != VF_PHASE_TRAIN || stay.stage == VF_STAGE_OPTIMIZER) return false;
+  return stay.owner == VF_OWNER_UNKNOWN || stay.owner == VF_OWNER_INPUT || stay.owner == VF_OWNER_ACTIVATION;
+}
+
+void take_fewer_samples(std::int64_t parts, const std::vector<TrainingPass>& passes, std::vector<Stay>& stays) {
+  for (Stay& stay : stays) {
+    if (is_of_samples(stay) && !outlives_steps(stay, passes))
+      stay.size = std::max<std::int64_t>(stay.size / parts, 512);
+    if (stay.owner != VF_OWNER_GRADIENT || stay.phase != VF_PHASE_TRAIN || passes.empty()) continue;
+    stay.gone = stay.born <= passes.front().end ? kNeverGone : stay.born + 1;
+  }
+}
+
+void release_gradients(std::vector<Stay>& stays) {
+  for (Stay& stay : stays) {
+    if (stay.owner == VF_OWNER_GRADIENT && stay.phase == VF_PHASE_TRAIN) stay.gone = stay.born + 1;
+  }
+}
+
+// What one module made in the forward of one pass.
+struct ModuleRun {
+  std::vector<std::size_t> made, held;  // places in the list of stays; of those made, what waits for backward
+  std::size_t ended = 0;                // the last birth
+  std::size_t again = 0;                // it runs again: what came after it is gone
+};
+
+ModuleRun find_module_run(const std::vector<Stay>& stays, std::string_view module, const TrainingPass& pass) {
+  ModuleRun run;
+  for (std::size_t i = 0; i < stays.size(); ++i) {
+    const Stay& stay = stays[i];
+    if (stay.born < pass.begin || stay.born >= pass.turn || !is_inside(stay.module, module)) continue;
+    run.made.push_back(i);
+    run.ended = std::max(run.ended, stay.born);
+    if (stay.gone > pass.turn && stay.gone != kNeverGone) run.held.push_back(i);
+  }
+  // What it returns is the last of what it made and others hold.
+  if (!run.held.empty()) run.held.pop_back();
+  std::size_t first_gone = kNeverGone;
+  for (const std::size_t i : run.held) first_gone = std::min(first_gone, stays[i].gone);
+  run.again = pass.turn - 1;
+  for (const Stay& stay : stays) {
+    const bool is_later = stay.born > run.ended && stay.born < pass.turn && stay.gone < first_gone;
+    if (is_later && !is_inside(stay.module, module)) run.again = std::max(run.again, stay.gone + 1);
+  }
+  return run;
+}
+
+// The most that a module has at once while it runs, by what it made itself.
+std::int64_t most_within(const ModuleRun& run, const std::vector<Stay>& stays) {
+  std::int64_t most = 0;
+  for (const std::size_t now : run.made) {
+    std::int64_t sum = 0;
+    for (const std::size_t i : run.made) {
+      if (stays[i].born <= stays[now].born && stays[i].gone > stays[now].born) sum += stays[i].size;
+    }
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+// The second run itself is one block more, for a moment: what it makes beyond what it holds.
+void run_again(std::string_view module, const TrainingPass& pass, std::vector<Stay>& stays) {
+  const ModuleRun run = find_module_run(stays, module, pass);
+  if (run.held.empty()) return;
+  const std::int64_t most = most_within(run, stays);
+  std::int64_t held = 0;
+  std::vector<Stay> second;
+  for (const std::size_t i : run.held) {
+    Stay again = stays[i];
+    again.born = run.again;
+    held += again.size;
+    second.push_back(again);
+    stays[i].gone = std::min(stays[i].gone, run.ended + 1);
+  }
+  const Stay meanwhile{run.again,      run.again + 1,     std::max<std::int64_t>(most - held, 0),
+                       VF_PHASE_TRAIN, VF_STAGE_BACKWARD, VF_OWNER_UNKNOWN,
+                       module};
+  second.push_back(meanwhile);
+  stays.insert(stays.end(), second.begin(), second.end());
+}
+
+class Reading {
+ public:
+  Reading(const model::Recording& recording, int device, const model::Plan& plan)
+      : plan_(plan), stays_(read_stays(recording, device)), passes_(read_passes(stays_)) {}
+
+  CountedForecast count() {
+    CountedForecast counted;
+    counted.tolerance = kOfLives;
+    if (stays_.size() > kMostRecounted) counted.why_not = fmt::format("{} blocks are too many", stays_.size());
+    for (const model::Change& change : plan_.changes) {
+      if (counted.why_not.empty()) counted.why_not = apply(change, counted.tolerance);
+    }
+    if (!counted.why_not.empty()) return counted;
+    for (const Stay& now : stays_) {
+      std::int64_t sum = 0;
+      for (const Stay& other : stays_) sum += other.born <= now.born && other.gone > now.born ? other.size : 0;
+      counted.allocated = std::max(counted.allocated, Bytes(sum));
+      Bytes& of_phase = counted.phases[std::string(model::phase_name(now.phase))];
+      of_phase = std::max(of_phase, Bytes(sum));
+    }
+    return counted;
+  }
+
+ private:
+  // Why it can't be counted here; empty: it is.
+  std::string apply(const model::Change& change, double& tolerance) {
+    if (change.technique == "allocator" || change.technique == "empty_cache") return "";
+    if (change.technique == "release_gradients") return release_gradients(stays_), "";
+    if (change.technique == "micro_batch") {
+      const std::int64_t parts = model::find_integer(change, "accumulate").value_or(1);
+      if (parts <= 1) return "micro_batch without accumulation";
+      tolerance = std::max(tolerance, kOfSizes);
+      return take_fewer_samples(parts, passes_, stays_), "";
+    }
+    if (change.technique != "checkpoint") return change.technique;
+    if (model::find_text(change, "keep")) return "checkpoint that keeps products";
+    const auto modules = model::find_names(change, "modules");
+    for (const std::string& one : modules) {
+      const auto is_around = [&](const std::string& other) { return other != one && is_inside(one, other); };
+      if (std::ranges::any_of(modules, is_around)) return "checkpoints within checkpoints";
+    }
+    for (const TrainingPass& pass : passes_) {
+      for (const std::string& module : modules) run_again(module, pass, stays_);
+    }
+    tolerance = kOfSecondRuns;
+    return "";
+  }
+
+  const model::Plan& plan_;
+  std::vector<Stay> stays_;
+  std::vector<TrainingPass> passes_;
+};
+
+bool allocates_on(const model::Recording& recording, int device) {
+  return std::ranges::any_of(recording.records, [&](const vf_record& record) {
+    return record.kind == VF_RECORD_BLOCK_ALLOC && record.device == device;
+  });
+}
+
+}  // namespace
+
+CountedForecast count_forecast(std::span<const model::Recording> recordings, int device, const model::Plan& plan) {
+  const model::Recording* only = nullptr;
+  for (const model::Recording& recording : recordings) {
+    if (!allocates_on(recording, device)) continue;
+    if (only != nullptr) return {.why_not = "several processes on the card", .allocated = {}, .phases = {}};
+    only = &recording;
+  }
+  if (only == nullptr) return {.why_not = "nothing was recorded of the card", .allocated = {}, .phases = {}};
+  return Reading(*only, device, plan).count();
+}
+
+std::vector<std::string> check_forecast(const CountedForecast& counted, const ToldForecast& told) {
+  if (!counted.why_not.empty()) return {};
+  std::vector<std::string> wrong;
+  const auto compare = [&](const std::string& what, Bytes is_told, Bytes is) {
+    const auto apart = static_cast<double>(std::abs((is_told - is).count()));
+    if (apart <= counted.tolerance * static_cast<double>(is.count())) return;
+    wrong.push_back(fmt::format("{}: {} is told, {} counted", what, to_string(is_told), to_string(is)));
+  };
+  compare("allocated", told.allocated, counted.allocated);
+  // The cache that PyTorch gives back is what phases differ by from what they allocate: the same for all.
+  for (const auto& [phase, needs] : told.phases) {
+    const auto found = counted.phases.find(phase);
+    if (found != counted.phases.end()) {
+      compare("allocated in " + phase, needs - (told.needs - told.allocated), found->second);
+    } else {
+      wrong.push_back(phase + " is told, and allocates nothing");
+    }
+  }
+  if (told.needs < told.allocated) wrong.push_back("needs less than it allocates");
+  if (told.uses < told.needs) wrong.push_back("uses less with plenty of memory than it needs");
+  return wrong;
+}
+
+}  // namespace vramfit::verify
