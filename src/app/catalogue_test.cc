@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Typed{"RTX 6000 Ada", "rtx-6000-ada"}, Typed{"RTX PRO 6000", "rtx-pro-6000", kSaid},
                     Typed{"RTX 4060 Laptop GPU", "rtx4060-laptop"}, Typed{"rtx4060 mobile", "rtx4060-laptop"},
                     Typed{"GeForce RTX 2080 SUPER", "rtx2080super"}, Typed{"RTX 4090D", "rtx4090d"},
-                    Typed{"RTX 4090 D", "rtx4090d"}, Typed{"GTX 970", "gtx970"}, Typed{"980 Ti", "gtx980ti"},
+                    Typed{"RTX 4090 D", "rtx4090d"}, Typed{"GTX 970", "gtx970"}, Typed{"980 Ti", "gtx980ti", kSaid},
                     Typed{"GTX TITAN X", "gtxtitanx"}, Typed{"Tesla M60", "m60"}, Typed{"TITAN RTX", "titanrtx"},
                     Typed{"Titan Xp", "titanxp"}, Typed{"GTX 1060", "gtx1060-6gb", kSaid}, Typed{"P100", "p100"},
                     Typed{"RTX 3080 10GB", "rtx3080"}));
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(refused, TypedNames,
                          testing::Values(Typed{"B20"}, Typed{"h1"}, Typed{"H2"}, Typed{"b2"}, Typed{"A1"}, Typed{"L2"},
                                          Typed{"A100X"}, Typed{"GTX 3090"}, Typed{"RTX 1080 Ti"}, Typed{"RTX 309"},
                                          Typed{"RTX 30900"}, Typed{"RTX"}, Typed{"Tesla"}, Typed{"A"}, Typed{"100"},
-                                         Typed{"RTX 6000"}, Typed{"6000"}, Typed{"RTX 4000"}, Typed{"RTX 4090 D"},
+                                         Typed{"RTX 6000"}, Typed{"6000"}, Typed{"RTX 4000"}, Typed{"RTX 5090 D"},
                                          Typed{"A100 20GB"}, Typed{"H100 40GB"}, Typed{"A10 80GB"}, Typed{"H200 NVL"},
                                          Typed{"MI300X"}, Typed{"GTX 1080 Tii"}, Typed{"cuda"}, Typed{"cpu"}, Typed{""},
                                          Typed{" "}, Typed{"RTX 3080 11GB"}));
