@@ -15,20 +15,20 @@ namespace {
 
 using liveness::CardHistory;
 using liveness::EventIndex;
-using model::Held;
+using model::BlockOwner;
 
 // More than that is a recording of minutes, whose blocks would take longer to play than a run takes.
 constexpr std::size_t kMostBlocksPlayed = 600000;
 
-Held held_by(const liveness::Block& block) {
+BlockOwner owner_of_block(const liveness::Block& block) {
   const std::string_view owner = liveness::owner_name(block);
-  if (owner == "weights") return Held::kWeights;
-  if (owner == "gradients") return Held::kGradients;
-  if (owner == "optimizer") return Held::kOptimizer;
-  if (owner == "inputs") return Held::kInputs;
-  if (owner == "activations" || owner == "KV cache") return Held::kActivations;
-  if (owner == "workspaces") return Held::kWorkspaces;
-  return owner == "loaded" || liveness::is_model_state(block) ? Held::kBuffers : Held::kTemporaries;
+  if (owner == "weights") return BlockOwner::kWeights;
+  if (owner == "gradients") return BlockOwner::kGradients;
+  if (owner == "optimizer") return BlockOwner::kOptimizer;
+  if (owner == "inputs") return BlockOwner::kInputs;
+  if (owner == "activations" || owner == "KV cache") return BlockOwner::kActivations;
+  if (owner == "workspaces") return BlockOwner::kWorkspaces;
+  return owner == "loaded" || liveness::is_model_state(block) ? BlockOwner::kBuffers : BlockOwner::kTemporaries;
 }
 
 std::vector<model::StreamPass> find_passes(const CardHistory& history) {
@@ -52,14 +52,14 @@ std::vector<model::StreamPass> find_passes(const CardHistory& history) {
 }
 
 // Segments go while the job runs only when somebody asks for it: memory is plenty.
-std::vector<model::StreamMoment> find_emptied(const CardHistory& history) {
-  std::vector<model::StreamMoment> gone;
+std::vector<model::StreamTime> find_emptied(const CardHistory& history) {
+  std::vector<model::StreamTime> gone;
   const EventIndex last = history.blocks.empty() ? 0 : history.blocks.back().born;
   for (const liveness::Segment& segment : history.segments) {
     if (segment.died < last) gone.push_back(segment.died);
   }
   std::ranges::sort(gone);
-  std::vector<model::StreamMoment> first;
+  std::vector<model::StreamTime> first;
   for (std::size_t i = 0; i < gone.size(); ++i) {
     if (i == 0 || gone[i] > gone[i - 1] + 1) first.push_back(gone[i]);
   }
@@ -122,7 +122,7 @@ std::shared_ptr<const model::AllocationStream> find_allocation_stream(const RunF
   stream->blocks.reserve(history->blocks.size());
   for (const liveness::Block& block : history->blocks) {
     stream->blocks.push_back({block.born, block.freed ? block.died : model::kStreamEnd, modules.of_scope(block.scope),
-                              block.size.count(), block.phase, block.stage, held_by(block), block.product});
+                              block.size.count(), block.phase, block.stage, owner_of_block(block), block.product});
   }
   stream->modules = std::move(modules).take();
   stream->torch_version = torch_version;

@@ -9,7 +9,7 @@ namespace vramfit::facts {
 namespace {
 
 using base::Bytes;
-using model::Held;
+using model::BlockOwner;
 
 TEST(AllocationStream, tells_of_every_block_its_life_its_owner_and_its_module) {
   RecordingScript script;
@@ -31,20 +31,20 @@ TEST(AllocationStream, tells_of_every_block_its_life_its_owner_and_its_module) {
   const auto stream = find_allocation_stream(*gather(script.take()), 0, "2.12.1");
   ASSERT_TRUE(stream);
   ASSERT_EQ(stream->blocks.size(), 3U);
-  EXPECT_EQ(stream->blocks[0].held, Held::kWeights);
+  EXPECT_EQ(stream->blocks[0].owner, BlockOwner::kWeights);
   EXPECT_EQ(stream->blocks[0].died, model::kStreamEnd);
-  const model::StreamBlock& held = stream->blocks[1];
-  EXPECT_EQ(held.held, Held::kActivations);
-  EXPECT_EQ(held.bytes, Bytes::mib(60).count());
-  ASSERT_GE(held.module, 0);
-  const auto& module = stream->modules[static_cast<std::size_t>(held.module)];
+  const model::StreamBlock& activation = stream->blocks[1];
+  EXPECT_EQ(activation.owner, BlockOwner::kActivations);
+  EXPECT_EQ(activation.bytes, Bytes::mib(60).count());
+  ASSERT_GE(activation.module, 0);
+  const auto& module = stream->modules[static_cast<std::size_t>(activation.module)];
   EXPECT_EQ(module.name, "body.0") << "the innermost one that is known";
   EXPECT_EQ(stream->modules[static_cast<std::size_t>(module.parent)].name, "body");
-  EXPECT_EQ(stream->blocks[2].held, Held::kGradients);
+  EXPECT_EQ(stream->blocks[2].owner, BlockOwner::kGradients);
   ASSERT_EQ(stream->passes.size(), 1U);
-  EXPECT_LE(stream->passes[0].begin, held.born);
+  EXPECT_LE(stream->passes[0].begin, activation.born);
   EXPECT_LE(stream->passes[0].turn, stream->blocks[2].born);
-  EXPECT_GT(stream->passes[0].end, held.died);
+  EXPECT_GT(stream->passes[0].end, activation.died);
   EXPECT_EQ(stream->torch_version, "2.12.1");
 }
 

@@ -11,8 +11,8 @@
 
 namespace vramfit::model {
 
-// The fields of Holdings, but for what is gathered.
-enum class Held : std::uint8_t {
+// What a block holds: a field of Holdings each, but for what is gathered.
+enum class BlockOwner : std::uint8_t {
   kWeights,
   kBuffers,
   kGradients,
@@ -22,18 +22,18 @@ enum class Held : std::uint8_t {
   kWorkspaces,
   kTemporaries
 };
-inline constexpr std::size_t kHeldCount = 8;
+inline constexpr std::size_t kBlockOwnerCount = 8;
 
 // The place of an event in the card's stream; every block is born and dies at events of its own.
-using StreamMoment = std::uint32_t;
-inline constexpr StreamMoment kStreamEnd = std::numeric_limits<StreamMoment>::max();
+using StreamTime = std::uint32_t;
+inline constexpr StreamTime kStreamEnd = std::numeric_limits<StreamTime>::max();
 
 struct StreamBlock {
-  StreamMoment born = 0, died = kStreamEnd;
+  StreamTime born = 0, died = kStreamEnd;
   std::int32_t module = -1;  // the innermost one that it was allocated in: an index into AllocationStream::modules
   std::int64_t bytes = 0;
   std::uint8_t phase = 0, stage = 0;  // enum vf_phase, vf_stage
-  Held held = Held::kTemporaries;
+  BlockOwner owner = BlockOwner::kTemporaries;
   bool product = false;  // of matrices, or a convolution's result
   bool operator==(const StreamBlock&) const = default;
 };
@@ -47,19 +47,19 @@ struct StreamModule {
 
 // One forward and backward of training.
 struct StreamPass {
-  StreamMoment begin = 0;  // its first event
-  StreamMoment turn = 0;   // the first event of backward
-  StreamMoment end = 0;    // one past the last of backward
+  StreamTime begin = 0;  // its first event
+  StreamTime turn = 0;   // the first event of backward
+  StreamTime end = 0;    // one past the last of backward
   bool operator==(const StreamPass&) const = default;
 };
 
 struct AllocationStream {
   std::vector<StreamBlock> blocks;  // by birth
   std::vector<StreamModule> modules;
-  std::vector<StreamPass> passes;     // in their order
-  std::vector<StreamMoment> emptied;  // when the script gave the cache back
-  base::Bytes peak_reserved;          // as recorded
-  std::string torch_version;          // "2.12.1+cu130"; may be empty
+  std::vector<StreamPass> passes;   // in their order
+  std::vector<StreamTime> emptied;  // when the script gave the cache back
+  base::Bytes peak_reserved;        // as recorded
+  std::string torch_version;        // "2.12.1+cu130"; may be empty
   bool operator==(const AllocationStream&) const = default;
 };
 

@@ -23,7 +23,7 @@ Bytes find_transient(const model::Job& job) {
   Bytes most;
   if (stream == job.streams.end() || stream->second == nullptr) return most;
   for (const model::StreamBlock& block : stream->second->blocks) {
-    if (block.held == model::Held::kTemporaries || block.held == model::Held::kWorkspaces) {
+    if (block.owner == model::BlockOwner::kTemporaries || block.owner == model::BlockOwner::kWorkspaces) {
       most = std::max(most, Bytes(block.bytes));
     }
   }

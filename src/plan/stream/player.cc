@@ -12,7 +12,7 @@
 namespace vramfit::plan {
 
 struct StreamPlayer::Call {
-  PlayMoment at = 0;
+  PlayTime at = 0;
   std::uint32_t block = 0;
   std::uint8_t phase = 0;
   bool is_birth = false;
@@ -42,7 +42,7 @@ bool is_near(Bytes one, Bytes other) {
 }
 
 // Before the first evaluation after training, each time.
-void add_emptied(const model::AllocationStream& stream, std::vector<PlayMoment>& emptied) {
+void add_emptied(const model::AllocationStream& stream, std::vector<PlayTime>& emptied) {
   std::uint8_t before = VF_PHASE_LOAD;
   for (const model::StreamBlock& block : stream.blocks) {
     const bool begins = block.phase == VF_PHASE_VALIDATE && before == VF_PHASE_TRAIN;
@@ -58,8 +58,8 @@ StreamPlayer::StreamPlayer(const model::Job& job) : job_(job) {
   if (own == nullptr) return;
   rules_ = rules_of_run(own->torch_version);
   const auto lives = reshape(*own, find_reshaping(job, start_forecast(job), start_forecast(job), *own));
-  std::vector<PlayMoment> emptied;
-  for (const model::StreamMoment moment : own->emptied) emptied.push_back(at_event(moment));
+  std::vector<PlayTime> emptied;
+  for (const model::StreamTime moment : own->emptied) emptied.push_back(at_event(moment));
   const Played played = run(order(lives, emptied), lives.size(), {});
   as_recorded_ = played.reserved;
   is_sound_ = is_near(played.reserved, own->peak_reserved);
@@ -72,8 +72,8 @@ std::optional<Outlook> StreamPlayer::play(const Forecast& forecast, const Foreca
   const Reshaping reshaping = find_reshaping(job_, forecast, begun, *stream);
   if (!reshaping.knows_all) return std::nullopt;
   const auto lives = reshape(*stream, reshaping);
-  std::vector<PlayMoment> emptied;
-  for (const model::StreamMoment moment : stream->emptied) emptied.push_back(at_event(moment));
+  std::vector<PlayTime> emptied;
+  for (const model::StreamTime moment : stream->emptied) emptied.push_back(at_event(moment));
   if (forecast.empties_cache) add_emptied(*stream, emptied);
   const std::vector<Call> calls = order(lives, emptied);
   const Setting setting{forecast.expandable_segments, std::nullopt};
@@ -94,7 +94,7 @@ std::optional<Outlook> StreamPlayer::play(const Forecast& forecast, const Foreca
 }
 
 std::vector<StreamPlayer::Call> StreamPlayer::order(const std::vector<Life>& lives,
-                                                    const std::vector<PlayMoment>& emptied) {
+                                                    const std::vector<PlayTime>& emptied) {
   std::vector<Call> calls;
   calls.reserve(2 * lives.size() + emptied.size());
   for (std::size_t i = 0; i < lives.size(); ++i) {
@@ -104,7 +104,7 @@ std::vector<StreamPlayer::Call> StreamPlayer::order(const std::vector<Life>& liv
       calls.push_back({std::max(lives[i].died, lives[i].born), block, lives[i].phase, false, 0});
     }
   }
-  for (const PlayMoment moment : emptied) calls.push_back({moment, 0, 0, false, -1});
+  for (const PlayTime moment : emptied) calls.push_back({moment, 0, 0, false, -1});
   // Of one moment, births first: nothing is freed before it is there.
   std::ranges::stable_sort(
       calls, [](const Call& a, const Call& b) { return a.at != b.at ? a.at < b.at : a.is_birth && !b.is_birth; });

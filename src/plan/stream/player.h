@@ -43,7 +43,7 @@ class StreamPlayer {
     bool expandable_segments = false;
     std::optional<Bytes> capacity;
   };
-  static std::vector<Call> order(const std::vector<Life>& lives, const std::vector<PlayMoment>& emptied);
+  static std::vector<Call> order(const std::vector<Life>& lives, const std::vector<PlayTime>& emptied);
   Played run(const std::vector<Call>& calls, std::size_t blocks, const Setting& setting) const;
   Bytes find_least(const std::vector<Call>& calls, std::size_t blocks, Setting setting, const Played& free) const;
 

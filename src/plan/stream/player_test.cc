@@ -65,8 +65,9 @@ TEST(StreamPlayer, a_repeated_module_that_keeps_its_products_holds_them_to_its_b
 // What is left of 100 beside the 60 that took its place can't serve 44, but for pages that are mapped on behind it.
 TEST(StreamPlayer, sees_fragmentation_and_what_expandable_segments_make_of_it) {
   model::AllocationStream stream;
-  const auto add = [&](model::StreamMoment born, model::StreamMoment died, std::int64_t mib) {
-    stream.blocks.push_back({born, died, -1, mib << 20, VF_PHASE_TRAIN, VF_STAGE_FORWARD, model::Held::kActivations});
+  const auto add = [&](model::StreamTime born, model::StreamTime died, std::int64_t mib) {
+    stream.blocks.push_back(
+        {born, died, -1, mib << 20, VF_PHASE_TRAIN, VF_STAGE_FORWARD, model::BlockOwner::kActivations});
   };
   add(0, 1, 100);
   add(2, model::kStreamEnd, 60);

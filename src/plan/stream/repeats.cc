@@ -8,22 +8,22 @@ namespace vramfit::plan {
 namespace {
 
 using model::StreamBlock;
-using model::StreamMoment;
+using model::StreamTime;
 
 // What is made before an event: by how deep the module lies in others that are run again, then by its own order.
-PlayMoment before_event(StreamMoment event, std::size_t depth, StreamMoment offset) {
+PlayTime before_event(StreamTime event, std::size_t depth, StreamTime offset) {
   constexpr std::size_t kDepths = 15;
-  constexpr StreamMoment kOffsets = (1U << 27) - 1;
-  return PlayMoment{event} << 32 | PlayMoment{std::min(depth, kDepths)} << 27 | std::min(offset, kOffsets);
+  constexpr StreamTime kOffsets = (1U << 27) - 1;
+  return PlayTime{event} << 32 | PlayTime{std::min(depth, kDepths)} << 27 | std::min(offset, kOffsets);
 }
 
 // One module's part of a pass.
 struct Run {
-  StreamMoment begin = model::kStreamEnd, last = 0;  // its first and last birth in forward
-  StreamMoment next = 0;                             // the first birth after it that is not its own, or the turn
-  StreamMoment again = 0;                            // it is run again before this event
-  StreamMoment first_freed = model::kStreamEnd;      // of what it holds, in backward
-  StreamMoment released = 0;                         // the last of it
+  StreamTime begin = model::kStreamEnd, last = 0;  // its first and last birth in forward
+  StreamTime next = 0;                             // the first birth after it that is not its own, or the turn
+  StreamTime again = 0;                            // it is run again before this event
+  StreamTime first_freed = model::kStreamEnd;      // of what it holds, in backward
+  StreamTime released = 0;                         // the last of it
 };
 
 class RepeatedPass {
@@ -137,7 +137,7 @@ class RepeatedPass {
 
   // Where nothing is kept for backward, a block goes when the module around the operator that made it is done; what
   // that returns, when the next one is.
-  StreamMoment gone_without_graph(std::size_t i, std::size_t outermost) const {
+  StreamTime gone_without_graph(std::size_t i, std::size_t outermost) const {
     const std::int32_t own = block(i).module;
     if (own < 0 || static_cast<std::size_t>(own) == outermost) return runs_[outermost].last;
     const std::int32_t around = stream_.modules[static_cast<std::size_t>(own)].parent;
@@ -149,10 +149,10 @@ class RepeatedPass {
   }
 
   // The end of the sibling after a module.
-  StreamMoment end_of_next(std::size_t module, std::size_t outermost) const {
+  StreamTime end_of_next(std::size_t module, std::size_t outermost) const {
     if (module == outermost) return runs_[outermost].last;
-    StreamMoment end = runs_[outermost].last;
-    StreamMoment nearest = model::kStreamEnd;
+    StreamTime end = runs_[outermost].last;
+    StreamTime nearest = model::kStreamEnd;
     for (std::size_t m = 0; m < runs_.size(); ++m) {
       const bool is_sibling = stream_.modules[m].parent == stream_.modules[module].parent && runs_[m].last > 0;
       if (!is_sibling || runs_[m].begin <= runs_[module].last || runs_[m].begin >= nearest) continue;
@@ -182,7 +182,7 @@ class RepeatedPass {
         add_passing(i, chain[depth], depth, whole);
         continue;
       }
-      const PlayMoment died =
+      const PlayTime died =
           is_last ? whole.died : before_event(run.again, depth, runs_[chain[depth + 1]].last - run.begin + 1);
       lives_.push_back({before_event(run.again, depth, block(i).born - run.begin), died, whole.bytes, whole.phase});
     }
@@ -191,8 +191,8 @@ class RepeatedPass {
   // Made and gone within a module's second run.
   void add_passing(std::size_t i, std::size_t module, std::size_t depth, const Life& whole) {
     const Run& run = runs_[module];
-    const StreamMoment end = run.last - run.begin + 1;
-    const StreamMoment died = block(i).died > run.last ? end : block(i).died - run.begin;
+    const StreamTime end = run.last - run.begin + 1;
+    const StreamTime died = block(i).died > run.last ? end : block(i).died - run.begin;
     lives_.push_back({before_event(run.again, depth, block(i).born - run.begin), before_event(run.again, depth, died),
                       whole.bytes, whole.phase});
   }

@@ -13,7 +13,7 @@
 namespace vramfit::plan {
 namespace {
 
-using model::Held;
+using model::BlockOwner;
 using model::StreamBlock;
 
 constexpr std::int64_t kLeastBlock = 512;
@@ -22,9 +22,9 @@ constexpr std::int64_t kMostUnsplit = 2 << 20;
 constexpr std::int64_t kLeastOffloaded = 1 << 20;  // python/vramfit/apply/offload_activations.py
 // Of the operators around it: what it is copied after, and what it is back before.
 constexpr std::size_t kBirthsBeforeCopied = 3;
-constexpr model::StreamMoment kEventsBeforeUse = 10;
+constexpr model::StreamTime kEventsBeforeUse = 10;
 
-constexpr std::array<base::Bytes model::Holdings::*, model::kHeldCount> kFields = {
+constexpr std::array<base::Bytes model::Holdings::*, model::kBlockOwnerCount> kFields = {
     &model::Holdings::weights,    &model::Holdings::buffers,    &model::Holdings::gradients,
     &model::Holdings::optimizer,  &model::Holdings::inputs,     &model::Holdings::activations,
     &model::Holdings::workspaces, &model::Holdings::temporaries};
@@ -33,10 +33,10 @@ std::size_t index_of_stage(std::string_view name) {
   return static_cast<std::size_t>(std::ranges::find(model::kStageNames, name) - model::kStageNames.begin());
 }
 
-base::Bytes held_as(const model::Holdings& holdings, std::size_t held) {
+base::Bytes bytes_of_owner(const model::Holdings& holdings, std::size_t owner) {
   // What an evaluation gathers was told apart from activations and temporaries.
-  const bool may_be_gathered = held == static_cast<std::size_t>(Held::kActivations);
-  return holdings.*kFields[held] + (may_be_gathered ? holdings.gathered : base::Bytes());
+  const bool may_be_gathered = owner == static_cast<std::size_t>(BlockOwner::kActivations);
+  return holdings.*kFields[owner] + (may_be_gathered ? holdings.gathered : base::Bytes());
 }
 
 void find_shares(const std::vector<model::StagePeak>& before, const std::vector<model::StagePeak>& after,
@@ -45,24 +45,25 @@ void find_shares(const std::vector<model::StagePeak>& before, const std::vector<
     for (auto& stage : phase) stage.fill(1);
   }
   for (std::size_t phase = 0; phase < model::kPhaseNames.size(); ++phase) {
-    for (std::size_t held = 0; held < model::kHeldCount; ++held) {
+    for (std::size_t owner = 0; owner < model::kBlockOwnerCount; ++owner) {
       base::Bytes most;  // where most of it is there, its share is known best
       std::optional<double> of_phase;
       for (int round = 0; round < 2; ++round) {
         for (std::size_t i = 0; i < before.size() && i < after.size(); ++i) {
           if (before[i].phase != model::kPhaseNames[phase]) continue;
           const std::size_t stage = index_of_stage(before[i].stage);
-          const base::Bytes was = held_as(before[i].holdings, held), is = held_as(after[i].holdings, held);
+          const base::Bytes was = bytes_of_owner(before[i].holdings, owner),
+                            is = bytes_of_owner(after[i].holdings, owner);
           if (was <= base::Bytes()) continue;
           const double share = static_cast<double>(is.count()) / static_cast<double>(was.count());
           if (round == 0 && was > most) {
             most = was;
             of_phase = share;
           }
-          if (round == 1) shares[phase][stage][held] = share;
+          if (round == 1) shares[phase][stage][owner] = share;
         }
         if (round == 0 && of_phase) {
-          for (auto& stage : shares[phase]) stage[held] = *of_phase;
+          for (auto& stage : shares[phase]) stage[owner] = *of_phase;
         }
       }
     }
@@ -76,10 +77,10 @@ bool is_logits(std::int64_t bytes, std::int64_t logits) {
 }
 
 void set_gradients(const model::AllocationStream& stream, const Reshaping& reshaping, std::vector<Life>& lives) {
-  const model::StreamMoment first_end = stream.passes.empty() ? model::kStreamEnd : stream.passes.front().end;
+  const model::StreamTime first_end = stream.passes.empty() ? model::kStreamEnd : stream.passes.front().end;
   for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
     const StreamBlock& block = stream.blocks[i];
-    if (block.held != Held::kGradients || block.phase != VF_PHASE_TRAIN) continue;
+    if (block.owner != BlockOwner::kGradients || block.phase != VF_PHASE_TRAIN) continue;
     const bool stays = !reshaping.releases_gradients && block.born < first_end;
     lives[i].died = stays ? kNeverFreed : at_event(block.born) + 1;
   }
@@ -90,7 +91,7 @@ void offload(const model::AllocationStream& stream, std::int64_t logits, std::ve
   const std::size_t count = lives.size();
   std::vector<Life> back;
   for (const model::StreamPass& pass : stream.passes) {
-    std::vector<model::StreamMoment> births;  // of large blocks
+    std::vector<model::StreamTime> births;  // of large blocks
     for (const StreamBlock& block : stream.blocks) {
       if (block.born >= pass.begin && block.born < pass.turn && block.bytes >= kLeastOffloaded) {
         births.push_back(block.born);
@@ -103,9 +104,9 @@ void offload(const model::AllocationStream& stream, std::int64_t logits, std::ve
       if (!is_saved || lives[i].bytes < kLeastOffloaded || is_logits(lives[i].bytes, logits)) continue;
       const auto after = std::ranges::upper_bound(births, block.born);
       const auto steps = static_cast<std::ptrdiff_t>(kBirthsBeforeCopied);
-      const model::StreamMoment gone = births.end() - after >= steps ? *(after + steps - 1) : pass.turn;
-      const auto due = static_cast<model::StreamMoment>(lives[i].died >> 32);
-      const model::StreamMoment again = std::max(pass.turn, due - std::min(due, kEventsBeforeUse));
+      const model::StreamTime gone = births.end() - after >= steps ? *(after + steps - 1) : pass.turn;
+      const auto due = static_cast<model::StreamTime>(lives[i].died >> 32);
+      const model::StreamTime again = std::max(pass.turn, due - std::min(due, kEventsBeforeUse));
       back.push_back({at_event(again) + 1, lives[i].died, lives[i].bytes, lives[i].phase});
       lives[i].died = at_event(gone) + 1;
     }
@@ -116,11 +117,11 @@ void offload(const model::AllocationStream& stream, std::int64_t logits, std::ve
 // One after the other, each made before the one that it takes the place of goes.
 void shrink_weights(const model::AllocationStream& stream, double share, std::vector<Life>& lives) {
   if (stream.passes.empty()) return;
-  const PlayMoment first_step = at_event(stream.passes.front().begin);
-  PlayMoment moment = first_step - 2 * stream.blocks.size();
+  const PlayTime first_step = at_event(stream.passes.front().begin);
+  PlayTime moment = first_step - 2 * stream.blocks.size();
   for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
     const bool is_there = lives[i].born < moment && lives[i].died > first_step;
-    if (stream.blocks[i].held != Held::kWeights || !is_there) continue;
+    if (stream.blocks[i].owner != BlockOwner::kWeights || !is_there) continue;
     const auto bytes = std::llround(static_cast<double>(lives[i].bytes) * share);
     const std::uint8_t phase = lives[i].phase;
     lives.push_back({moment, lives[i].died, std::max<std::int64_t>(bytes, kLeastBlock), phase});
@@ -162,12 +163,13 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
   }
   if (forecast.accumulates || forecast.releases_gradients) {  // their lives are changed, not their sizes
     const double share = forecast.gradient_share / begun.gradient_share;
-    for (auto& stage : reshaping.shares[VF_PHASE_TRAIN]) stage[static_cast<std::size_t>(Held::kGradients)] = share;
+    for (auto& stage : reshaping.shares[VF_PHASE_TRAIN])
+      stage[static_cast<std::size_t>(BlockOwner::kGradients)] = share;
   }
   reshaping.drops_evaluation_graphs = forecast.evaluation_graph < 1;
   for (const int phase : {VF_PHASE_VALIDATE, VF_PHASE_TEST}) {  // as above: the share of the graph is no size
     for (auto& stage : reshaping.shares[static_cast<std::size_t>(phase)]) {
-      double& share = stage[static_cast<std::size_t>(Held::kActivations)];
+      double& share = stage[static_cast<std::size_t>(BlockOwner::kActivations)];
       if (reshaping.drops_evaluation_graphs) share = std::min(1.0, share / forecast.evaluation_graph);
     }
   }
@@ -183,7 +185,7 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
   std::vector<Life> lives;
   lives.reserve(stream.blocks.size());
   for (const StreamBlock& block : stream.blocks) {
-    const double share = reshaping.shares[block.phase & 7U][block.stage & 7U][static_cast<std::size_t>(block.held)];
+    const double share = reshaping.shares[block.phase & 7U][block.stage & 7U][static_cast<std::size_t>(block.owner)];
     const auto bytes = share == 1 ? block.bytes : std::llround(static_cast<double>(block.bytes) * share);
     lives.push_back({at_event(block.born), block.died == model::kStreamEnd ? kNeverFreed : at_event(block.died),
                      bytes > 0 ? std::max<std::int64_t>(bytes, kLeastBlock) : 0, block.phase});

@@ -26,21 +26,21 @@
 namespace vramfit::plan {
 
 // When something happens: at an event of the recording, or, made by a plan, between two.
-using PlayMoment = std::uint64_t;
+using PlayTime = std::uint64_t;
 
 struct Life {
-  PlayMoment born = 0, died = 0;  // kNeverFreed: not in this run
+  PlayTime born = 0, died = 0;  // kNeverFreed: not in this run
   std::int64_t bytes = 0;
   std::uint8_t phase = 0;
   bool operator==(const Life&) const = default;
 };
-inline constexpr PlayMoment kNeverFreed = ~PlayMoment{0};
+inline constexpr PlayTime kNeverFreed = ~PlayTime{0};
 
 // The time of the event itself.
-constexpr PlayMoment at_event(model::StreamMoment event) { return PlayMoment{event} << 32 | PlayMoment{1} << 31; }
+constexpr PlayTime at_event(model::StreamTime event) { return PlayTime{event} << 32 | PlayTime{1} << 31; }
 
 // By phase, stage and owner: times the bytes of now.
-using Shares = std::array<std::array<std::array<double, model::kHeldCount>, 8>, 8>;
+using Shares = std::array<std::array<std::array<double, model::kBlockOwnerCount>, 8>, 8>;
 
 struct Reshaping {
   Shares shares{};

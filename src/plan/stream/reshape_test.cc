@@ -11,20 +11,20 @@
 namespace vramfit::plan {
 namespace {
 
-using model::Held;
+using model::BlockOwner;
 
 constexpr std::int64_t kMib = 1 << 20;
 
 // Bytes that live just after an event, and just before it.
-std::int64_t level_at(const std::vector<Life>& lives, PlayMoment moment) {
+std::int64_t level_at(const std::vector<Life>& lives, PlayTime moment) {
   std::int64_t level = 0;
   for (const Life& life : lives) level += life.born <= moment && moment < life.died ? life.bytes : 0;
   return level / kMib;
 }
-std::int64_t highest(const std::vector<Life>& lives, model::StreamMoment from, model::StreamMoment to) {
+std::int64_t highest(const std::vector<Life>& lives, model::StreamTime from, model::StreamTime to) {
   std::int64_t most = 0;
   for (const Life& life : lives) {
-    const bool is_between = life.born >= PlayMoment{from} << 32 && life.born < PlayMoment{to} << 32;
+    const bool is_between = life.born >= PlayTime{from} << 32 && life.born < PlayTime{to} << 32;
     if (is_between) most = std::max(most, level_at(lives, life.born));
   }
   return most;
@@ -55,7 +55,7 @@ TEST(Reshape, scales_each_owner_by_what_the_forecast_makes_of_it_at_that_moment)
   scale_batch(forecast, "train", 0.25);
   const auto lives = reshape(stream, find_reshaping(job, forecast, start_forecast(job), stream));
   for (std::size_t i = 0; i < lives.size(); ++i) {
-    const bool is_smaller = stream.blocks[i].held == Held::kActivations;
+    const bool is_smaller = stream.blocks[i].owner == BlockOwner::kActivations;
     EXPECT_EQ(lives[i].bytes, is_smaller ? stream.blocks[i].bytes / 4 : stream.blocks[i].bytes) << i;
   }
 }
@@ -113,7 +113,7 @@ TEST(Reshape, gradients_that_are_added_up_are_of_what_is_trained) {
   forecast.accumulates = true;
   forecast.gradient_share = 0.25;
   const auto reshaping = find_reshaping(example_job(), forecast, start_forecast(example_job()), example_stream());
-  constexpr auto kGradients = static_cast<std::size_t>(model::Held::kGradients);
+  constexpr auto kGradients = static_cast<std::size_t>(model::BlockOwner::kGradients);
   EXPECT_EQ(reshaping.shares[VF_PHASE_TRAIN][VF_STAGE_BACKWARD][kGradients], 0.25);
 }
 

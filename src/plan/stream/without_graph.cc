@@ -8,7 +8,7 @@ namespace vramfit::plan {
 namespace {
 
 using model::StreamBlock;
-using model::StreamMoment;
+using model::StreamTime;
 
 bool is_of_forward(const StreamBlock& block) {
   const bool is_evaluation = block.phase == VF_PHASE_VALIDATE || block.phase == VF_PHASE_TEST;
@@ -27,8 +27,8 @@ class Forward {
 
   void run() {
     for (std::size_t i = from_; i < to_; ++i) {
-      if (block(i).module < 0 || block(i).held != model::Held::kActivations) continue;
-      if (const StreamMoment last = find_last_use(i); last > 0) {
+      if (block(i).module < 0 || block(i).owner != model::BlockOwner::kActivations) continue;
+      if (const StreamTime last = find_last_use(i); last > 0) {
         lives_[i].died = std::min(lives_[i].died, at_event(last) + 1);
       }
     }
@@ -37,16 +37,16 @@ class Forward {
  private:
   const StreamBlock& block(std::size_t i) const { return stream_.blocks[i]; }
   std::int32_t parent(std::int32_t module) const { return stream_.modules[static_cast<std::size_t>(module)].parent; }
-  StreamMoment end(std::int32_t module) const { return ends_[static_cast<std::size_t>(module)]; }
+  StreamTime end(std::int32_t module) const { return ends_[static_cast<std::size_t>(module)]; }
 
   // What a module does not hand on goes when the module around the operator is done; what it hands on, when what
   // comes next is. 0: the script has it.
-  StreamMoment find_last_use(std::size_t i) const {
+  StreamTime find_last_use(std::size_t i) const {
     std::int32_t around = block(i).module;
     if (parent(around) >= 0 && !has_inner(around)) around = parent(around);
     if (!is_handed_on(i, around)) return end(around);
     while (around >= 0) {
-      if (const StreamMoment next = end_of_next(around); next > 0) return next;
+      if (const StreamTime next = end_of_next(around); next > 0) return next;
       around = parent(around);
     }
     return 0;
@@ -63,7 +63,8 @@ class Forward {
   bool is_handed_on(std::size_t i, std::int32_t module) const {
     std::int64_t left = stream_.modules[static_cast<std::size_t>(module)].output.count();
     for (std::size_t k = to_; k-- > from_ && left > 0;) {
-      if (block(k).born > end(module) || !is_within(k, module) || block(k).held != model::Held::kActivations) continue;
+      if (block(k).born > end(module) || !is_within(k, module) || block(k).owner != model::BlockOwner::kActivations)
+        continue;
       if (k == i) return true;
       left -= block(k).bytes;
     }
@@ -77,7 +78,7 @@ class Forward {
   }
 
   // Of the sibling that begins first after a module has ended; 0: there is none.
-  StreamMoment end_of_next(std::int32_t module) const {
+  StreamTime end_of_next(std::int32_t module) const {
     for (std::size_t i = from_; i < to_; ++i) {
       if (block(i).born <= end(module)) continue;
       for (std::int32_t m = block(i).module; m >= 0; m = parent(m)) {
@@ -90,7 +91,7 @@ class Forward {
   const model::AllocationStream& stream_;
   const std::size_t from_, to_;
   std::vector<Life>& lives_;
-  std::vector<StreamMoment> ends_;  // of each module, its last birth in this forward
+  std::vector<StreamTime> ends_;  // of each module, its last birth in this forward
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace vramfit::plan {
 namespace {
 
-using model::Held;
+using model::BlockOwner;
 
 constexpr std::int64_t kOneMib = 1 << 20;
 
@@ -21,20 +21,20 @@ model::AllocationStream evaluation_with_graph() {
   const auto mib = [](std::int64_t count) { return base::Bytes::mib(count); };
   stream.modules = {{"a", -1, mib(60)}, {"a.conv", 0, mib(60)}, {"a.norm", 0, mib(60)},
                     {"b", -1, mib(30)}, {"b.conv", 3, mib(30)}, {"b.norm", 3, mib(30)}};
-  const auto add = [&](model::StreamMoment born, int module, std::int64_t count, std::uint8_t stage, Held held) {
-    stream.blocks.push_back({born, 20, module, count * kOneMib, VF_PHASE_VALIDATE, stage, held});
+  const auto add = [&](model::StreamTime born, int module, std::int64_t count, std::uint8_t stage, BlockOwner owner) {
+    stream.blocks.push_back({born, 20, module, count * kOneMib, VF_PHASE_VALIDATE, stage, owner});
   };
-  add(0, -1, 10, VF_STAGE_INPUT, Held::kInputs);
-  add(1, 1, 60, VF_STAGE_FORWARD, Held::kActivations);
-  add(2, 2, 60, VF_STAGE_FORWARD, Held::kActivations);
-  add(3, 4, 30, VF_STAGE_FORWARD, Held::kActivations);
-  add(4, 5, 30, VF_STAGE_FORWARD, Held::kActivations);
-  add(5, -1, 1, VF_STAGE_FORWARD, Held::kActivations);
+  add(0, -1, 10, VF_STAGE_INPUT, BlockOwner::kInputs);
+  add(1, 1, 60, VF_STAGE_FORWARD, BlockOwner::kActivations);
+  add(2, 2, 60, VF_STAGE_FORWARD, BlockOwner::kActivations);
+  add(3, 4, 30, VF_STAGE_FORWARD, BlockOwner::kActivations);
+  add(4, 5, 30, VF_STAGE_FORWARD, BlockOwner::kActivations);
+  add(5, -1, 1, VF_STAGE_FORWARD, BlockOwner::kActivations);
   return stream;
 }
 
-std::vector<PlayMoment> deaths(const std::vector<Life>& lives) {
-  std::vector<PlayMoment> found;
+std::vector<PlayTime> deaths(const std::vector<Life>& lives) {
+  std::vector<PlayTime> found;
   for (const Life& life : lives) found.push_back(life.died);
   return found;
 }
@@ -49,9 +49,9 @@ TEST(WithoutGraph, what_an_evaluation_kept_goes_with_the_module_around_it) {
   const model::AllocationStream stream = evaluation_with_graph();
   const model::Job job = example_job();
   const auto lives = reshape(stream, find_reshaping(job, with_no_grad(job), start_forecast(job), stream));
-  const auto after = [](model::StreamMoment event) { return at_event(event) + 1; };
-  const PlayMoment as_before = at_event(20);
-  EXPECT_EQ(deaths(lives), (std::vector<PlayMoment>{as_before, after(2), after(4), after(4), as_before, as_before}))
+  const auto after = [](model::StreamTime event) { return at_event(event) + 1; };
+  const PlayTime as_before = at_event(20);
+  EXPECT_EQ(deaths(lives), (std::vector<PlayTime>{as_before, after(2), after(4), after(4), as_before, as_before}))
       << "a.conv's with a; a's own result with b; b's own result is the script's, as its loss and its input are";
   EXPECT_EQ(lives[1].bytes, 60 * kOneMib) << "a life is shorter, a block no smaller";
 }
@@ -61,7 +61,7 @@ TEST(WithoutGraph, training_keeps_its_graph) {
   for (model::StreamBlock& block : stream.blocks) block.phase = VF_PHASE_TRAIN;
   const model::Job job = example_job();
   const auto lives = reshape(stream, find_reshaping(job, with_no_grad(job), start_forecast(job), stream));
-  EXPECT_EQ(deaths(lives), std::vector<PlayMoment>(lives.size(), at_event(20)));
+  EXPECT_EQ(deaths(lives), std::vector<PlayTime>(lives.size(), at_event(20)));
 }
 
 }  // namespace
