@@ -63,7 +63,7 @@ def gone(finished: Finished) -> set[str]:
 @needs("lightning")
 @pytest.mark.parametrize(("steps", "techniques"), [("auto", ()), ("all", (MICRO_BATCH,))])
 def test_names_of_lightning_are_all_there(job: Job, steps: str, techniques: tuple[dict, ...]) -> None:
-    finished = job.run(LIGHTNING, *techniques, steps=steps, cold=True)
+    finished = job.run(LIGHTNING, *techniques, steps=steps, timeout=300)
     assert finished.stdout.endswith("trained\n"), finished.stderr
     assert gone(finished) == set()
     assert finished.of_kind("hook_failed") == []
@@ -86,7 +86,7 @@ def test_a_name_of_lightnings_that_is_gone_is_told_and_the_script_ends(
     job: Job, hidden: tuple[str, ...], techniques: tuple[dict, ...]
 ) -> None:
     script = f"{HIDING}hide(of_lightning, *{hidden!r})\n{LIGHTNING}"
-    finished = job.run(script, *techniques, steps="auto", cold=True)
+    finished = job.run(script, *techniques, steps="auto", cold=True, timeout=300)
     assert finished.stdout.endswith("trained\n"), finished.stderr
     assert gone(finished) == set(hidden)
     assert finished.of_kind("hook_failed") == []
@@ -94,7 +94,7 @@ def test_a_name_of_lightnings_that_is_gone_is_told_and_the_script_ends(
 
 @needs("lightning")
 def test_without_all_names_of_lightning_a_script_ends_as_ever(job: Job) -> None:
-    finished = job.run(f"{HIDING}hide(of_lightning)\n{LIGHTNING}", steps="auto", cold=True)
+    finished = job.run(f"{HIDING}hide(of_lightning)\n{LIGHTNING}", steps="auto", cold=True, timeout=300)
     assert finished.stdout.endswith("trained\n"), finished.stderr
     assert len(gone(finished)) > 25
     assert finished.of_kind("hook_failed") == []
@@ -103,7 +103,7 @@ def test_without_all_names_of_lightning_a_script_ends_as_ever(job: Job) -> None:
 @needs("lightning")
 def test_lightning_that_accumulates_otherwise_gets_no_parts_of_batches(job: Job) -> None:
     script = f"{HIDING}hide(of_lightning, 'accumulate_grad_batches')\n{LIGHTNING}"
-    finished = job.run(script, MICRO_BATCH, cold=True)
+    finished = job.run(script, MICRO_BATCH, cold=True, timeout=300)
     assert "has the steps that it accumulates elsewhere" in finished.only("plan_refused")["text"]
     assert gone(finished) == {"accumulate_grad_batches"}
 
@@ -129,7 +129,7 @@ print("trained", trainer.state.global_step)
 @pytest.mark.parametrize("hidden", [(), ("callback_handler", "model_accepts_loss_kwargs", "_save_checkpoint")])
 def test_names_of_the_trainer_that_are_gone_are_told_and_the_script_ends(job: Job, hidden: tuple[str, ...]) -> None:
     hiding = f"{HIDING}hide(of_trainer, *{hidden!r})\n" if hidden else ""
-    finished = job.run(hiding + HUGGING_FACE, steps="auto", cold=True)
+    finished = job.run(hiding + HUGGING_FACE, steps="auto", cold=True, timeout=300)
     assert finished.stdout.endswith("trained 4\n"), finished.stderr
     assert gone(finished) == set(hidden)
     assert finished.of_kind("hook_failed") == []
@@ -137,6 +137,6 @@ def test_names_of_the_trainer_that_are_gone_are_told_and_the_script_ends(job: Jo
 
 @needs("transformers")
 def test_a_trainer_whose_arguments_are_elsewhere_gets_no_batches_of_a_plan(job: Job) -> None:
-    finished = job.run(f"{HIDING}hide(of_trainer, 'args')\n{HUGGING_FACE}", MICRO_BATCH, cold=True)
+    finished = job.run(f"{HIDING}hide(of_trainer, 'args')\n{HUGGING_FACE}", MICRO_BATCH, cold=True, timeout=300)
     assert "has a Trainer's arguments elsewhere" in finished.only("plan_refused")["text"]
     assert gone(finished) == {"args"}
