@@ -3,10 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "isolate/mount_table.h"
 #include "probe/proc_text.h"
+#include "recorder/python_offsets.h"
 #include "virtual_gpu/nvml/script.h"
 
 namespace {
@@ -37,6 +40,12 @@ void read_script(std::string_view text) {
   }
 }
 
+void read_offsets(std::string_view text) {
+  std::vector<std::uint64_t> words(text.size() / sizeof(std::uint64_t));
+  if (!words.empty()) std::memcpy(words.data(), text.data(), words.size() * sizeof(std::uint64_t));
+  static_cast<void>(vramfit::recorder::read_python_offsets(words));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -51,6 +60,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 'n':
       read_script(text);
+      break;
+    case 'o':
+      read_offsets(text);
       break;
     default:
       return -1;  // nothing for the corpus
