@@ -38,7 +38,7 @@ def frameworks_and_cuda():
         framework = name.partition("-")[0] if name.startswith("cupy-cuda") else name
         if framework in FRAMEWORKS and has(framework):
             named[framework] = f"{framework} {version}"
-        if name in ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime-cu13"):
+        if name == "nvidia-cuda-runtime" or name.startswith("nvidia-cuda-runtime-cu"):
             cuda = max(cuda, ".".join(version.split(".")[:2]))
     return [named.get(name, name) for name in FRAMEWORKS if has(name)], cuda
 

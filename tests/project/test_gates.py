@@ -178,6 +178,13 @@ STATES = {
 }
 
 
+@pytest.mark.parametrize(("told", "code"), [("steer observe", 1), ("steer values observe", 0), ("nothing more", 1)])
+def test_a_table_of_packages_that_says_another_thing_fails(root: Path, tmp_path: Path, told: str, code: int) -> None:
+    row = f"| `diagnose/` | what looks for causes while a job runs | {told} |\n"
+    done = run_gate(root, "check_layers", write(tmp_path, {"docs/architecture.md": row}))
+    assert (done.returncode, "diagnose may import" in done.stdout) == (code, bool(code)), done.stdout
+
+
 def test_what_the_process_owns_may_change(root: Path, tmp_path: Path) -> None:
     done = run_gate(root, "check_python_state", write(tmp_path, STATES))
     assert (done.returncode, done.stdout) == (0, "what the hooks remember is owned by the process\n")

@@ -33,6 +33,13 @@ TEST(Small, HasAChance) {
 TEST(Small, IsGood) {}
 TEST(Small, IsFaulty) { EXPECT_EQ(std::getenv("FAULTY"), nullptr); }
 """
+# Its cases pass and are written down; what finds a leak at the end then ends it with a code of its own.
+LEAK_OF_CPP = """
+#include <gtest/gtest.h>
+#include <unistd.h>
+struct AtTheEnd { ~AtTheEnd() { _exit(23); } } at_the_end;
+TEST(Leaking, IsGood) {}
+"""
 FAULT = "def test_fault(): assert 1 == 2\n"
 GOOD = "def test_good(): pass\n"
 PROBE = """
@@ -94,15 +101,30 @@ def test_a_file_that_can_not_be_imported_is_a_failure(root: Path, tmp_path: Path
     assert (failed, unsteady) == (1, [])
 
 
+def compile_tests(build: Path, sources: dict[str, str]) -> None:
+    build.mkdir(parents=True)
+    for name, source in sources.items():
+        (build / f"{name}.cc").write_text(source)
+        compiled = ["g++", "-std=c++20", f"{name}.cc", "-o", f"{name}_test", "-lgtest", "-lgtest_main"]
+        subprocess.run(compiled, cwd=build, check=True)
+    tests = "".join(f'add_test({name}_test "{build}/{name}_test")\n' for name in sources)
+    (build / "CTestTestfile.cmake").write_text(tests)
+
+
+def test_a_program_that_fails_behind_its_cases_is_not_lost_beside_one_that_has_a_chance(
+    root: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(root / "tools" / "suite", tmp_path / "tools" / "suite")
+    compile_tests(tmp_path / "build" / "small", {"small": CHANCE_OF_CPP, "leaking": LEAK_OF_CPP})
+    done = subprocess.run([sys.executable, "-c", PROBE_OF_CPP], cwd=tmp_path, capture_output=True, text=True)
+    passed, failed, _, unsteady = json.loads(done.stdout.splitlines()[-1])
+    assert (passed, failed, unsteady) == (3, 2, []), done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("is_faulty", [False, True])
 def test_a_unit_test_of_cpp_is_run_again_too(root: Path, tmp_path: Path, is_faulty: bool) -> None:
     shutil.copytree(root / "tools" / "suite", tmp_path / "tools" / "suite")
-    build = tmp_path / "build" / "small"
-    build.mkdir(parents=True)
-    (build / "small.cc").write_text(CHANCE_OF_CPP)
-    compiled = ["g++", "-std=c++20", "small.cc", "-o", "small_test", "-lgtest", "-lgtest_main"]
-    subprocess.run(compiled, cwd=build, check=True)
-    (build / "CTestTestfile.cmake").write_text(f'add_test(small_test "{build}/small_test")\n')
+    compile_tests(tmp_path / "build" / "small", {"small": CHANCE_OF_CPP})
     variables = dict(os.environ, **({"FAULTY": "1"} if is_faulty else {}))
     done = subprocess.run(
         [sys.executable, "-c", PROBE_OF_CPP], cwd=tmp_path, env=variables, capture_output=True, text=True

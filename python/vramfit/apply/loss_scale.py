@@ -115,6 +115,8 @@ class LossScale:
         return hook
 
     def _check(self, leaves: list[Any]) -> None:
+        if any(leaf is None for leaf in leaves):
+            raise Unfit("this release of PyTorch does not tell which weights a graph ends at")
         half = next((leaf for leaf in leaves if leaf.dtype == self._torch.float16), None)
         if half is not None:
             raise Unfit(f"a parameter of shape {tuple(half.shape)} is float16 itself: its gradients can't be unscaled")

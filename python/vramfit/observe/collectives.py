@@ -45,7 +45,7 @@ def _end_groups(torch: ModuleType) -> None:
 
 def _wait_for_watchdog(torch: ModuleType) -> None:
     torch.cuda.synchronize()  # virtual time moves with CUDA calls only: waiting alone finishes nothing
-    for group in list(getattr(of_torch.all_groups.get(), "pg_map", ())):
+    for group in list(of_torch.groups_of_world.of(of_torch.all_groups.get(), ())):
         try:
             of_torch.wait_for_works.of(group, nothing)()
         except RuntimeError:  # a group of several backends can't be asked: a few of the watchdog's periods

@@ -8,6 +8,7 @@ from typing import Any
 
 from vramfit.base import notes, process
 from vramfit.contract import notes as said
+from vramfit.private import torch as of_torch
 
 _LEAST = 32 << 20  # bytes of logits in float32
 _FLOAT32 = 4
@@ -39,7 +40,7 @@ def _features(logits: Any, classes: int) -> int:
     if product is None or not product.name().startswith(_PRODUCTS):
         return 0
     for node, _ in product.next_functions:
-        weight = getattr(_pass_by(node, _OF_WEIGHTS), "variable", None)
+        weight = of_torch.leaf.of(_pass_by(node, _OF_WEIGHTS))
         if weight is not None and weight.dim() == 2 and weight.shape[0] == classes:
             return int(weight.shape[1])
     return 0

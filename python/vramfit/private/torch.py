@@ -180,6 +180,13 @@ HOST_FILLS = {
 
 spawn_wrap = Name("torch.multiprocessing.spawn:_wrap", "how a process that PyTorch spawned ended is not told", nothing)
 all_groups = Name("torch.distributed.distributed_c10d:_world", "steps of several ranks don't wait for what they send")
+groups_of_world = Attribute(
+    "torch.distributed.distributed_c10d:_World.pg_map", "steps of several ranks don't wait for what they send"
+)
+leaf = Attribute(
+    "torch._C:_functions.AccumulateGrad.variable",
+    "the weights that a graph ends at are not found: fp16 is refused, losses over many classes are not told",
+)
 wait_for_works = Attribute(
     "torch.distributed:ProcessGroup._wait_for_pending_works", "steps of several ranks don't wait for what they send"
 )
