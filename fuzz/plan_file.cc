@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace ingest = vramfit::ingest;
   const auto plan = ingest::parse_plan({reinterpret_cast<const char*>(data), size}, "fuzz");
   if (!plan) return 0;
-  const auto text = ingest::to_json(*plan).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text = ingest::plan_to_json(*plan);
   if (!ingest::parse_plan(text, "again")) std::abort();
   return 0;
 }
