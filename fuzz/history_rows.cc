@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "chosen_reader.h"
 #include "store/rows.h"
 #include "store/sqlite.h"
 
@@ -46,22 +47,17 @@ void read_row(std::string_view text) {
     bind(*row, parameter, text.substr(0, end));
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   }
-  if (!row->step().value_or(false)) std::abort();
+  vramfit::fuzz::require(row->step().value_or(false));
   static_cast<void>(store::read_run(*row));
+}
+
+void read_packed(std::string_view text) {
+  const auto unpacked = store::unpack(text);
+  if (unpacked) vramfit::fuzz::require(store::unpack(store::pack(*unpacked)).value_or("") == *unpacked);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  if (data[0] == 'r') {
-    read_row(text);
-  } else if (data[0] == 'u') {
-    const auto unpacked = store::unpack(text);
-    if (unpacked && store::unpack(store::pack(*unpacked)).value_or("") != *unpacked) std::abort();
-  } else {
-    return -1;  // nothing for the corpus
-  }
-  return 0;
+  return vramfit::fuzz::read_as_chosen(data, size, {{'r', read_row}, {'u', read_packed}});
 }

@@ -2,11 +2,11 @@
 // reader.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
+#include "chosen_reader.h"
 #include "isolate/mount_table.h"
 #include "probe/proc_text.h"
 #include "recorder/python_offsets.h"
@@ -17,7 +17,7 @@ namespace {
 void read_mounts(std::string_view text) {
   for (const vramfit::isolate::Mount& mount : vramfit::isolate::parse_mounts(text)) {
     static_cast<void>(vramfit::isolate::is_kernel_interface(mount.type));
-    if (vramfit::isolate::lies_below(mount.point, mount.point)) std::abort();
+    vramfit::fuzz::require(!vramfit::isolate::lies_below(mount.point, mount.point));
   }
 }
 
@@ -36,7 +36,7 @@ void read_script(std::string_view text) {
   for (const auto& [card, scripted] : vramfit::nvml::parse_script(text).cards) {
     static_cast<void>(scripted.extra_bytes());
     static_cast<void>(scripted.reading("utilization"));
-    if (scripted.slices.size() > vramfit::nvml::kMostSlices) std::abort();
+    vramfit::fuzz::require(scripted.slices.size() <= vramfit::nvml::kMostSlices);
   }
 }
 
@@ -49,23 +49,6 @@ void read_offsets(std::string_view text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0]) {
-    case 'm':
-      read_mounts(text);
-      break;
-    case 'p':
-      read_process(text);
-      break;
-    case 'n':
-      read_script(text);
-      break;
-    case 'o':
-      read_offsets(text);
-      break;
-    default:
-      return -1;  // nothing for the corpus
-  }
-  return 0;
+  return vramfit::fuzz::read_as_chosen(
+      data, size, {{'m', read_mounts}, {'p', read_process}, {'n', read_script}, {'o', read_offsets}});
 }

@@ -30,11 +30,6 @@ json parse_cards(std::string_view text) {
   return whole["cards"];
 }
 
-json read_cards(const fs::path& file) {
-  const auto text = base::read_file(file.string());
-  return text ? parse_cards(*text) : json();
-}
-
 base::Bytes bytes_of(const json& fields, const char* name) { return base::Bytes(integer_of(fields, name, -1)); }
 
 std::vector<model::LayerWorkspace> workspaces_of(const json& card) {
@@ -114,9 +109,10 @@ std::optional<Learned> find_learned(const fs::path& file, const std::string& car
 }
 
 base::Result<void> keep_learned(const fs::path& file, const std::string& card, const Learned& learned) {
-  json cards = read_cards(file);
+  const std::string before = base::read_file(file.string()).value_or("");
+  json cards = parse_cards(before);
   if (!cards.is_object()) cards = json::object();
-  cards[card] = to_json(merge(find_learned(file, card).value_or(Learned()), learned));
+  cards[card] = to_json(merge(parse_learned(before, card).value_or(Learned()), learned));
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
   const json whole = {{"version", kVersion}, {"cards", std::move(cards)}};
