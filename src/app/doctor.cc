@@ -1,6 +1,8 @@
 #include "app/doctor.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +14,7 @@
 #include "app/catalogue.h"
 #include "app/replay.h"
 #include "base/file.h"
+#include "base/nearest_word.h"
 #include "base/temporary_file.h"
 #include "doctor/cause.h"
 #include "doctor/diagnose.h"
@@ -59,8 +62,27 @@ Result<void> read_text(const std::filesystem::path& path, doctor::Case& into) {
   return {};
 }
 
+// A named pipe is opened for good only if somebody writes to it: opening one that nobody writes to waits for ever.
+// tee() tells without taking a byte: 0 is no writer and nothing left. The end is held until the text is read, for a
+// writer whose only reader goes away is killed.
+Result<void> read_fifo(const std::filesystem::path& path, doctor::Case& into) {
+  const int end = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  int probe[2] = {-1, -1};
+  const bool asked = end >= 0 && ::pipe2(probe, O_CLOEXEC) == 0;
+  const bool no_writer = asked && ::tee(end, probe[1], 1, SPLICE_F_NONBLOCK) == 0;
+  for (const int one : probe) {
+    if (one >= 0) ::close(one);
+  }
+  auto read = no_writer ? Result<void>(base::fail(ErrorCode::kUnsupported, "nobody writes to this pipe", path.string(),
+                                                  "start what writes to it first, or give \"-\" and pipe the text in"))
+                        : read_text(path, into);
+  if (end >= 0) ::close(end);
+  return read;
+}
+
 Result<void> read_file(const std::filesystem::path& path, doctor::Case& into) {
   std::error_code problem;
+  if (path != "-" && std::filesystem::is_fifo(path, problem)) return read_fifo(path, into);
   const bool regular = path == "-" || std::filesystem::is_regular_file(path, problem);
   if (!regular || path == "-") return read_text(path, into);
   const std::string head = head_of(path);
@@ -181,10 +203,25 @@ std::vector<model::CausePage> cause_pages() {
   return pages;
 }
 
+namespace {
+
+constexpr const char* kListsAll = "vramfit explain lists them all";
+std::string no_cause(const std::string& name) { return fmt::format("there is no cause \"{}\"", name); }
+std::string did_you_mean(const std::string& word) { return fmt::format("did you mean {}? {}", word, kListsAll); }
+
+}  // namespace
+
 Result<model::CausePage> find_cause_page(const std::string& name) {
   if (const doctor::Cause* cause = doctor::find_cause(name)) return doctor::page_of(*cause);
-  return base::fail(ErrorCode::kNotFound, fmt::format("there is no cause \"{}\"", name), "",
-                    "vramfit explain lists them all");
+  std::string zeros = name;  // "VF2O1": codes have no O
+  std::ranges::replace(zeros, 'O', '0');
+  std::vector<std::string> known;
+  for (const doctor::Cause* cause : doctor::all_causes()) {
+    if (zeros == cause->code) return base::fail(ErrorCode::kNotFound, no_cause(name), "", did_you_mean(zeros));
+    known.emplace_back(cause->label);
+  }
+  const auto nearest = base::nearest_word(name, known);
+  return base::fail(ErrorCode::kNotFound, no_cause(name), "", nearest ? did_you_mean(*nearest) : kListsAll);
 }
 
 std::string example_of(const model::CausePage& page) {

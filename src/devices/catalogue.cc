@@ -24,6 +24,17 @@ namespace {
 
 std::string with_memory(const Card& card) { return fmt::format("{} ({})", card.key, to_string(card.memory)); }
 
+// "4O90": beside a digit the letter O was meant as the digit that looks like it.
+std::string with_zeros(std::string name) {
+  const auto is_number = [&](std::size_t at) {
+    return at < name.size() && std::isdigit(static_cast<unsigned char>(name[at])) != 0;
+  };
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    if (name[at] == 'o' && (is_number(at + 1) || (at > 0 && is_number(at - 1)))) name[at] = '0';
+  }
+  return name;
+}
+
 // The cards with the nearest names: nothing shorter than what was typed is nearer than a name that holds it.
 std::vector<std::string> nearest_cards(const std::vector<Card>& catalogue, const std::string& wanted) {
   std::vector<std::pair<std::size_t, std::string>> ranked;
@@ -58,7 +69,7 @@ base::Error unknown_card(const std::vector<Card>& catalogue, std::string_view na
   }
   return {ErrorCode::kNotFound, fmt::format("no card is called \"{}\"", name), "--gpu",
           fmt::format("the nearest names: {}; `vramfit gpus` lists all, and a TOML file describes another",
-                      fmt::join(nearest_cards(catalogue, normalised(name)), ", "))};
+                      fmt::join(nearest_cards(catalogue, with_zeros(normalised(name))), ", "))};
 }
 
 std::vector<std::string> keys_but(const std::vector<const Card*>& cards, const Card* left_out) {

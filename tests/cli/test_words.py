@@ -143,10 +143,11 @@ def test_the_store_is_never_another_programs_database(product: Product):
     theirs = product.folder / "theirs.db"
     connection = sqlite3.connect(theirs)
     connection.execute("CREATE TABLE bookmarks (url TEXT)")
+    connection.execute("PRAGMA user_version = 4200")  # a format of their own, which is no newer one of ours
     connection.commit()
     connection.close()
     before = theirs.read_bytes()
     done = product.call("runs", VRAMFIT_STORE=str(theirs))
     assert done.exit_code == 2
-    assert "another program" in done.stderr, done
+    assert "another program" in done.stderr and "newer vramfit" not in done.stderr, done
     assert theirs.read_bytes() == before

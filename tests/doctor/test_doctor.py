@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -159,3 +160,26 @@ def test_a_snapshot_is_read_beside_a_log(doctor: Doctor) -> None:
     done = doctor.look(str(ROOT / "fixtures" / "snapshots" / "torch-2.12.1.pickle"), str(FRAGMENTED))
     assert any(fact["name"] == "snapshot.reserved" and fact["bytes"] > 0 for fact in done.result["facts"])
     assert done.result["findings"][0]["label"] == "fragmentation"
+
+
+def test_a_named_pipe_is_read_while_somebody_writes_to_it_and_refused_otherwise(doctor: Doctor) -> None:
+    pipe = doctor.product.folder / "train.fifo"
+    os.mkfifo(pipe)
+    alone = doctor.look(str(pipe), timeout=60)
+    assert alone.exit_code == 2, str(alone)
+    assert "nobody writes to this pipe" in alone.stderr and str(pipe) in alone.stderr, alone.stderr
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # without it nobody can open the other end yet
+    writing = os.open(pipe, os.O_WRONLY)
+    os.write(writing, b"python train.py\nKilled\n")
+    closing = threading.Timer(1.0, os.close, [writing])
+    closing.start()
+    told = doctor.look(str(pipe), timeout=60)
+    closing.join()
+    os.close(reading)
+    assert told.result["findings"][0]["label"] == "host_ram_oom", str(told)
+
+
+def test_a_code_with_a_letter_for_its_digit_gets_the_cause_that_was_meant(doctor: Doctor) -> None:
+    for typed, meant in (("VF2O1", "VF201"), ("leak_groth", "leak_growth")):
+        done = doctor.product.call("explain", typed)
+        assert done.exit_code == 2 and f"did you mean {meant}?" in done.stderr, str(done)

@@ -29,6 +29,12 @@ void find_pinned_host_limit(const Scene& scene, Draft& draft) {
     }
     draft.weigh(0.8).because(error.at, "pinning host memory failed");
   }
+  // Other programs say it in words of their own: TensorFlow's pool on the host, llama.cpp's buffers.
+  for (const model::ForeignDump& dump : scene.texts.foreign) {
+    if (dump.kind != "pinned") continue;
+    draft.weigh(0.8).because(dump.at, dump.program + " could not pin host memory; the card's own is not meant");
+    break;
+  }
   // The call that pins fails with whatever the driver says: "invalid argument" where so much can't be pinned.
   if (draft.is_empty() && scene.oom == nullptr && pins != nullptr && !scene.texts.library_errors.empty()) {
     draft.weigh(0.7).because(*pins, "host memory is being pinned here");

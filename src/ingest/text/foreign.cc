@@ -31,6 +31,7 @@ bool is_meant(const ForeignShape& shape, std::string_view text) {
   if (shape.words == "bfcarena::allocaterawinternal")
     return contains_ignoring_case(text, "fail") || contains_ignoring_case(text, "smaller than");
   if (contains_ignoring_case(text, "this is not a failure")) return false;
+  if (shape.words == "of pinned memory") return contains_ignoring_case(text, "failed to allocate");
   if (shape.words == "in function alloc at") return text.contains("ggml-cuda");
   if (shape.words == "failed to allocate compute") return text.contains("buffer");
   if (shape.words == "resourceexhausted")
@@ -166,6 +167,7 @@ constexpr auto kForeignWords = std::to_array<std::string_view>({"oom when alloc"
                                                                 "memory to handle",
                                                                 "temporary_buffer",
                                                                 "pinned host memory",
+                                                                "of pinned memory",
                                                                 "ran out of memory trying",
                                                                 "in-use chunks",
                                                                 "total_region_alloc",

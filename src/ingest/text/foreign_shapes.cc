@@ -135,6 +135,7 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
      {{{"device request: ", "requested"}, {"available: ", "available"}}},
      {}},
     // llama.cpp, Ollama
+    {"of pinned memory", "llama.cpp", "pinned", {{{"failed to allocate ", "requested"}}}, {}},
     {"failed to allocate compute", "llama.cpp", "kv_cache", {}, {}},
     {"failed to allocate buffer for kv cache", "llama.cpp", "kv_cache", {}, {}},
     {"ggml_gallocr_reserve_n: failed to allocate",

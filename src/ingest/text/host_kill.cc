@@ -166,7 +166,7 @@ struct HostKillSentence {
   std::string_view words;  // lower case
   HostKillKind kind;
 };
-constexpr std::array<HostKillSentence, 32> kHostKillSentences{{
+constexpr std::array<HostKillSentence, 33> kHostKillSentences{{
     {"oomkilled\": true", HostKillKind::kContainer},
     {"oomkilled\":true", HostKillKind::kContainer},
     {"oomkilled=true", HostKillKind::kContainer},
@@ -191,6 +191,7 @@ constexpr std::array<HostKillSentence, 32> kHostKillSentences{{
     {"earlyoom", HostKillKind::kDaemon},
     {"low memory! at or below sigkill limits", HostKillKind::kDaemon},
     {"node running low on memory", HostKillKind::kDaemon},
+    {"low on resource: memory", HostKillKind::kDaemon},  // Kubernetes, of a pod that it evicts
     {"due to memory pressure", HostKillKind::kDaemon},
     {"std::bad_alloc", HostKillKind::kAllocation},
     {"[errno 12] cannot allocate memory", HostKillKind::kAllocation},
@@ -334,6 +335,7 @@ constexpr auto kHostKillWords = std::to_array<std::string_view>({"killed",
                                                                  "[winerror ",
                                                                  "physical memory limits",
                                                                  "running low on memory",
+                                                                 "resource: memory",
                                                                  "memory pressure",
                                                                  "exited unexpectedly",
                                                                  "memoryerror",
