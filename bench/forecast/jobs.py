@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,7 +48,55 @@ FAMILIES = {
     "dla34": "-b 32 --opt sgd",
     "cait_xxs24_224": "-b 32 --opt adamw",
 }
-JOBS = [*OWN, *PROGRAMS, *FAMILIES]
+# Networks that need nothing from elsewhere, by synthetic/train.py; "small_" tells them from families of their name.
+SYNTHETIC = {
+    "small_resnet18": "resnet18",
+    "small_resnet50": "resnet50",
+    "small_vgg11_bn": "vgg11_bn",
+    "small_mobilenet_v3_small": "mobilenet_v3_small",
+    "small_shufflenet_v2": "shufflenet_v2",
+    "small_squeezenet": "squeezenet",
+    "small_densenet121": "densenet121",
+    "small_efficientnet_b0": "efficientnet_b0",
+    "small_convnext_tiny": "convnext_tiny",
+    "small_swin_t": "swin_t",
+    "small_vit_b_16": "vit_b_16",
+    "small_fcn_resnet50": "fcn_resnet50",
+    "small_deeplabv3": "deeplabv3",
+    "small_mixer_s16": "mixer_s16",
+    "small_deit_tiny": "deit_tiny",
+    "small_regnety_008": "regnety_008",
+    "small_poolformer_s12": "poolformer_s12",
+    "small_seresnet50": "seresnet50",
+    "small_coat_lite_tiny": "coat_lite_tiny",
+    "small_bert": "bert",
+    "small_gpt2": "gpt2",
+    "small_llama": "llama",
+    "small_electra": "electra",
+    "small_vit_transformers": "vit_transformers",
+    "small_segformer": "segformer",
+    "small_unet": "unet",
+    "small_lstm": "lstm",
+    "small_encoder": "encoder",
+    "small_volumes": "volumes",
+    "small_autoencoder": "autoencoder",
+    "small_perceptron": "perceptron",
+    "small_unet_gradients": "unet --gradients-in-evaluation",
+    "small_resnet18_gradients": "resnet18 --gradients-in-evaluation",
+    "small_bert_gradients": "bert --gradients-in-evaluation",
+    "small_swin_t_gradients": "swin_t --gradients-in-evaluation",
+    "small_vit_b_16_amp": "vit_b_16 --amp",
+    "small_lstm_amp": "lstm --amp",
+    "small_fcn_resnet50_amp": "fcn_resnet50 --amp",
+    "small_gpt2_amp": "gpt2 --amp",
+}
+CLONED = [*OWN, *PROGRAMS, *FAMILIES]
+JOBS = [*SYNTHETIC, *CLONED]
+
+
+def half_of(job: str) -> str:
+    """Jobs to develop by, and jobs that nothing is changed for: chance decides, the same each time."""
+    return "developing" if zlib.crc32(job.encode()) % 2 == 0 else "checking"
 
 
 @dataclass
@@ -64,17 +113,25 @@ class Lines:
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--python", required=True)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "dev")
-    parser.add_argument("--public", type=Path, required=True, help="where the repositories were cloned")
+    parser.add_argument(
+        "--public", type=Path, help="where the repositories were cloned; without it, synthetic jobs alone"
+    )
     parser.add_argument("--gpu", default="a100-80gb")
     parser.add_argument("--seconds", type=float, default=240, help="for the plans of one job")
     parser.add_argument(
         "--lines", type=Path, help="a folder to keep each job's lines in; what is there is not run again"
     )
+    parser.add_argument(
+        "--again", type=Path, help="a folder of lines from before: their plans are foretold anew and not run again"
+    )
 
 
-def command_of(public: Path, job: str) -> tuple[Path, list[str]]:
+def command_of(public: Path | None, job: str) -> tuple[Path, list[str]]:
+    if job in SYNTHETIC:
+        return HERE / "synthetic", ["train.py", *SYNTHETIC[job].split()]
     if job in OWN:
         return ROOT, OWN[job].split()
+    assert public is not None
     if job in FAMILIES:
         words = f"train.py --data-dir {public / 'images'} -j 2 --num-classes 4 --epochs 1 --model {job} {FAMILIES[job]}"
         return public / TIMM, words.split()
@@ -83,9 +140,12 @@ def command_of(public: Path, job: str) -> tuple[Path, list[str]]:
 
 
 def _run(options: argparse.Namespace, job: str) -> Iterator[str]:
-    public, build = options.public.resolve(), options.build.resolve()
+    public, build = options.public and options.public.resolve(), options.build.resolve()
     folder, command = command_of(public, job)
-    tool = [build / "tools" / "vramfit_forecast_tool", options.gpu, options.seconds, options.python, *command]
+    tool = [build / "tools" / "vramfit_forecast_tool", options.gpu, options.seconds]
+    if options.again is not None and (before := options.again.resolve() / f"{job}.jsonl").exists():
+        tool += ["--proven", before]
+    tool += [options.python, *command]
     with tempfile.TemporaryDirectory() as place:
         own = {"VRAMFIT_HOME": str(build / "stage"), "VRAMFIT_STORE": f"{place}/runs.db", "WANDB_MODE": "disabled"}
         with subprocess.Popen(

@@ -2,7 +2,7 @@ vramfit_room(plan
   SOURCES advice.cc floor_proof.cc cause.cc checkpointing.cc evaluation.cc forecast.cc hardware.cc measured_shares.cc plan_check.cc promise.cc setting_check.cc several_cards.cc
     recompute/bound.cc recompute/repeat_sets.cc recompute/solver.cc recompute/step_peak.cc
     search/candidate.cc search/front.cc search/largest_batch.cc search/search.cc
-    stream/player.cc stream/repeats.cc stream/reshape.cc stream/without_graph.cc
+    stream/offloads.cc stream/player.cc stream/repeats.cc stream/reshape.cc stream/without_graph.cc
     techniques/allocator.cc techniques/attention.cc techniques/autocast.cc techniques/checkpoint.cc techniques/effective_batch.cc
     techniques/chunked_loss.cc techniques/empty_cache.cc techniques/gather_on_cpu.cc techniques/half_evaluation.cc techniques/half_weights.cc techniques/int8_weights.cc techniques/lora.cc techniques/micro_batch.cc
     techniques/no_grad_validation.cc techniques/offload_activations.cc techniques/optimizer.cc techniques/release_gradients.cc techniques/registry.cc techniques/resize_input.cc techniques/smaller_model.cc techniques/int4_weights.cc techniques/half_teacher.cc techniques/tiles.cc

@@ -35,6 +35,7 @@ struct Stay {
   std::int64_t size = 0;
   std::uint8_t phase = 0, stage = 0, owner = VF_OWNER_UNKNOWN;
   std::string_view module;
+  std::uint8_t used_in = phase;  // an input's: the phase of the first forward after it, which tells what it is for
 };
 
 // One forward and backward of training, and its end.
@@ -63,6 +64,12 @@ std::vector<Stay> read_stays(const model::Recording& recording, int device) {
       stays.push_back({moment_of(at), kNeverGone, record.size, record.phase, record.stage, VF_OWNER_UNKNOWN,
                        recording.text(record.scope)});
     }
+  }
+  for (std::size_t i = 0; i < stays.size(); ++i) {
+    if (stays[i].owner != VF_OWNER_INPUT) continue;
+    const auto after = stays.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto user = std::find_if(after, stays.end(), [](const Stay& stay) { return stay.stage == VF_STAGE_FORWARD; });
+    if (user != stays.end()) stays[i].used_in = user->phase;
   }
   return stays;
 }
@@ -94,7 +101,7 @@ bool outlives_steps(const Stay& stay, const std::vector<TrainingPass>& passes) {
 }
 
 bool is_of_samples(const Stay& stay) {
-  if (stay.phase != VF_PHASE_TRAIN || stay.stage == VF_STAGE_OPTIMIZER) return false;
+  if (stay.used_in != VF_PHASE_TRAIN || stay.stage == VF_STAGE_OPTIMIZER) return false;
   return stay.owner == VF_OWNER_UNKNOWN || stay.owner == VF_OWNER_INPUT || stay.owner == VF_OWNER_ACTIVATION;
 }
 

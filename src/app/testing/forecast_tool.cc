@@ -1,6 +1,9 @@
 // How near the planner's forecasts come to runs: for bench/forecast.
 //
-//   vramfit_forecast_tool GPU SECONDS python train.py ...
+//   vramfit_forecast_tool GPU SECONDS [--proven LINES] python train.py ...
+//
+// LINES: what an earlier call told of the same job. Plans in it are foretold again and not run again, whatever the
+// seconds.
 //
 // Runs the job with plenty of memory, then one plan after another: options of every technique alone, and pairs of them.
 // A line of JSON each: what was added up, what was played (plan/stream), and what the run reserved at most. Techniques
@@ -11,9 +14,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/catalogue.h"
@@ -44,8 +51,12 @@ int refuse(const base::Error& error) {
 
 class Comparison {
  public:
-  Comparison(job::Runner& runner, job::RunRequest plenty, double seconds)
-      : runner_(runner), plenty_(std::move(plenty)), seconds_(seconds), began_ns_(base::steady_clock().now_ns()) {
+  Comparison(job::Runner& runner, job::RunRequest plenty, double seconds, std::map<std::string, json> proven)
+      : runner_(runner),
+        plenty_(std::move(plenty)),
+        seconds_(seconds),
+        began_ns_(base::steady_clock().now_ns()),
+        proven_(std::move(proven)) {
     plenty_.quiet_child = true;
   }
 
@@ -72,10 +83,7 @@ class Comparison {
           {"is_sound", player.is_sound()},
           {"seconds", outcome->result.wall_seconds}});
     tell_left_out();
-    for (const std::vector<std::uint8_t>& levels : choose()) {
-      if (base::seconds_between(began_ns_, base::steady_clock().now_ns()) > seconds_) break;
-      compare(levels, player);
-    }
+    for (const std::vector<std::uint8_t>& levels : choose()) compare(levels, player);
     return 0;
   }
 
@@ -131,16 +139,13 @@ class Comparison {
     const std::int64_t began_ns = base::steady_clock().now_ns();
     const plan::Explained played = plan::explain(job_, target_, axes_, candidate, &player);
     const double seconds = base::seconds_between(began_ns, base::steady_clock().now_ns());
-    job::RunRequest request = plenty_;
-    request.plan = place_ / "plan.json";
-    if (!ingest::write_plan(*request.plan, added.plan)) return;
-    const auto outcome = runner_.run(request, base::silent_progress());
-    if (!outcome) return;
-    const plan::Proof proof = app::judge(*outcome, added.plan, {});
+    const std::optional<json> proof = prove(added.plan);
+    if (!proof) return;
     json techniques = json::array();
     for (const model::Change& change : added.plan.changes) techniques.push_back(change.technique);
-    json line = {{"plan", added.plan.name}, {"techniques", techniques}, {"outcome", plan::name(proof.outcome)}};
-    if (!proof.detail.empty()) line["detail"] = proof.detail;
+    json line = *proof;
+    line["plan"] = added.plan.name;
+    line["techniques"] = techniques;
     line["added"] = {{"uses", added.outlook.uses.count()}, {"needs", added.outlook.needs.count()}};
     line["played"] = {{"uses", played.outlook.uses.count()},
                       {"needs", played.outlook.needs.count()},
@@ -148,14 +153,34 @@ class Comparison {
     line["play_seconds"] = seconds;
     line["time_factor"] = added.time_factor;
     line["effect"] = plan::name(added.effect);
-    line["proven"] = {{"device", proof.peak_device.count()}, {"allocated", proof.peak_allocated.count()}};
     tell(line);
+  }
+
+  // By a run, or by one of before; nothing where neither is there.
+  std::optional<json> prove(const model::Plan& plan) {
+    if (const auto known = proven_.find(plan.name); known != proven_.end()) {
+      json line = {{"outcome", known->second["outcome"]}, {"proven", known->second["proven"]}};
+      if (known->second.contains("detail")) line["detail"] = known->second["detail"];
+      return line;
+    }
+    if (base::seconds_between(began_ns_, base::steady_clock().now_ns()) > seconds_) return std::nullopt;
+    job::RunRequest request = plenty_;
+    request.plan = place_ / "plan.json";
+    if (!ingest::write_plan(*request.plan, plan)) return std::nullopt;
+    const auto outcome = runner_.run(request, base::silent_progress());
+    if (!outcome) return std::nullopt;
+    const plan::Proof proof = app::judge(*outcome, plan, {});
+    json line = {{"outcome", plan::name(proof.outcome)},
+                 {"proven", {{"device", proof.peak_device.count()}, {"allocated", proof.peak_allocated.count()}}}};
+    if (!proof.detail.empty()) line["detail"] = proof.detail;
+    return line;
   }
 
   job::Runner& runner_;
   job::RunRequest plenty_;
   const double seconds_;
   const std::int64_t began_ns_;
+  const std::map<std::string, json> proven_;  // by the plan's name: lines of before
   const std::filesystem::path place_ = [] {
     auto place = std::filesystem::temp_directory_path() / fmt::format("vramfit-forecast-{}", ::getpid());
     std::filesystem::create_directories(place);
@@ -166,6 +191,18 @@ class Comparison {
   Bytes peak_;
   std::vector<plan::Axis> axes_;
 };
+
+std::map<std::string, json> read_proven(const std::string& path) {
+  std::map<std::string, json> proven;
+  std::ifstream file(path);
+  for (std::string text; std::getline(file, text);) {
+    json line = json::parse(text, nullptr, false);
+    if (!line.is_object() || !line.contains("proven")) continue;
+    const std::string plan = line["plan"];
+    proven.emplace(plan, std::move(line));
+  }
+  return proven;
+}
 
 }  // namespace
 
@@ -182,7 +219,10 @@ int main(int argc, char** argv) {
   if (!match) return refuse(match.error());
   job::RunRequest request;
   request.cards = {{match->card, kPlenty}};
-  request.command = {argv + 3, argv + argc};
+  const bool has_proven = argc > 5 && std::string_view(argv[3]) == "--proven";
+  request.command = {argv + (has_proven ? 5 : 3), argv + argc};
   job::WarmRunner runner;
-  return Comparison(runner, std::move(request), std::stod(argv[2])).run();
+  return Comparison(runner, std::move(request), std::stod(argv[2]),
+                    has_proven ? read_proven(argv[4]) : std::map<std::string, json>())
+      .run();
 }

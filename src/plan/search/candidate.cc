@@ -52,7 +52,9 @@ Forecast forecast_begun(const model::Job& job, const Target& target, const std::
                         const std::vector<std::uint8_t>& levels, const Forecast& forecast) {
   std::vector<std::uint8_t> alone(axes.size(), 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (levels[i] > 0 && is_measured_by(forecast.measured_with, axes[i].technique->id())) alone[i] = levels[i];
+    if (levels[i] == 0) continue;
+    const model::Change& change = axes[i].options[levels[i] - 1];
+    if (is_measured_by(forecast.measured_with, change.technique)) alone[i] = levels[i];
   }
   return forecast_levels(job, target, axes, alone);
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "model/number_names.h"
+#include "plan/stream/offloads.h"
 #include "plan/stream/repeats.h"
 #include "plan/stream/without_graph.h"
 
@@ -17,12 +18,6 @@ using model::BlockOwner;
 using model::StreamBlock;
 
 constexpr std::int64_t kLeastBlock = 512;
-// A block is larger than its tensor by what the allocator does not split off.
-constexpr std::int64_t kMostUnsplit = 2 << 20;
-constexpr std::int64_t kLeastOffloaded = 1 << 20;  // python/vramfit/apply/offload_activations.py
-// Of the operators around it: what it is copied after, and what it is back before.
-constexpr std::size_t kBirthsBeforeCopied = 3;
-constexpr model::StreamTime kEventsBeforeUse = 10;
 
 constexpr std::array<base::Bytes model::Holdings::*, model::kBlockOwnerCount> kFields = {
     &model::Holdings::weights,    &model::Holdings::buffers,    &model::Holdings::gradients,
@@ -70,10 +65,17 @@ void find_shares(const std::vector<model::StagePeak>& before, const std::vector<
   }
 }
 
-bool is_logits(std::int64_t bytes, std::int64_t logits) {
-  // In float32 or in half of it.
-  const auto is_of = [&](std::int64_t tensor) { return bytes >= tensor && bytes - tensor <= kMostUnsplit; };
-  return logits > 0 && (is_of(logits) || is_of(logits / 2));
+// A batch goes to the card before anybody can tell whether it is trained on: that is told by the forward after it.
+std::vector<std::uint8_t> find_phases_of_use(const model::AllocationStream& stream) {
+  std::vector<std::uint8_t> phases(stream.blocks.size());
+  std::optional<std::uint8_t> of_next;
+  for (std::size_t i = stream.blocks.size(); i-- > 0;) {
+    const StreamBlock& block = stream.blocks[i];
+    if (block.stage == VF_STAGE_FORWARD) of_next = block.phase;
+    const bool is_waiting = block.owner == BlockOwner::kInputs && block.stage != VF_STAGE_FORWARD;
+    phases[i] = is_waiting && of_next ? *of_next : block.phase;
+  }
+  return phases;
 }
 
 void set_gradients(const model::AllocationStream& stream, const Reshaping& reshaping, std::vector<Life>& lives) {
@@ -84,34 +86,6 @@ void set_gradients(const model::AllocationStream& stream, const Reshaping& resha
     const bool stays = !reshaping.releases_gradients && block.born < first_end;
     lives[i].died = stays ? kNeverFreed : at_event(block.born) + 1;
   }
-}
-
-// What a forward of the model keeps for its backward, one tensor large enough to be worth the way.
-void offload(const model::AllocationStream& stream, std::int64_t logits, std::vector<Life>& lives) {
-  const std::size_t count = lives.size();
-  std::vector<Life> back;
-  for (const model::StreamPass& pass : stream.passes) {
-    std::vector<model::StreamTime> births;  // of large blocks
-    for (const StreamBlock& block : stream.blocks) {
-      if (block.born >= pass.begin && block.born < pass.turn && block.bytes >= kLeastOffloaded) {
-        births.push_back(block.born);
-      }
-    }
-    for (std::size_t i = 0; i < stream.blocks.size() && i < count; ++i) {
-      const StreamBlock& block = stream.blocks[i];
-      const bool is_saved = block.module >= 0 && block.born >= pass.begin && block.born < pass.turn &&
-                            lives[i].died > at_event(pass.turn) && lives[i].died <= at_event(pass.end);
-      if (!is_saved || lives[i].bytes < kLeastOffloaded || is_logits(lives[i].bytes, logits)) continue;
-      const auto after = std::ranges::upper_bound(births, block.born);
-      const auto steps = static_cast<std::ptrdiff_t>(kBirthsBeforeCopied);
-      const model::StreamTime gone = births.end() - after >= steps ? *(after + steps - 1) : pass.turn;
-      const auto due = static_cast<model::StreamTime>(lives[i].died >> 32);
-      const model::StreamTime again = std::max(pass.turn, due - std::min(due, kEventsBeforeUse));
-      back.push_back({at_event(again) + 1, lives[i].died, lives[i].bytes, lives[i].phase});
-      lives[i].died = at_event(gone) + 1;
-    }
-  }
-  lives.insert(lives.end(), back.begin(), back.end());
 }
 
 // One after the other, each made before the one that it takes the place of goes.
@@ -177,15 +151,17 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
   if (forecast.chunks_loss && job.wide_loss) reshaping.logits = job.wide_loss->bytes.count();
   reshaping.accumulates = forecast.accumulates;
   reshaping.releases_gradients = forecast.releases_gradients;
-  reshaping.later_weights = forecast.later_weights;
+  reshaping.later_weights = forecast.later_weights / begun.later_weights;
   return reshaping;
 }
 
 std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping& reshaping) {
   std::vector<Life> lives;
   lives.reserve(stream.blocks.size());
-  for (const StreamBlock& block : stream.blocks) {
-    const double share = reshaping.shares[block.phase & 7U][block.stage & 7U][static_cast<std::size_t>(block.owner)];
+  const std::vector<std::uint8_t> phases = find_phases_of_use(stream);
+  for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
+    const StreamBlock& block = stream.blocks[i];
+    const double share = reshaping.shares[phases[i] & 7U][block.stage & 7U][static_cast<std::size_t>(block.owner)];
     const auto bytes = share == 1 ? block.bytes : std::llround(static_cast<double>(block.bytes) * share);
     lives.push_back({at_event(block.born), block.died == model::kStreamEnd ? kNeverFreed : at_event(block.died),
                      bytes > 0 ? std::max<std::int64_t>(bytes, kLeastBlock) : 0, block.phase});
@@ -194,7 +170,7 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
   if (reshaping.drops_evaluation_graphs) drop_graphs_of_evaluations(stream, lives);
   if (!reshaping.repeated.empty()) repeat_modules(stream, reshaping.repeated, reshaping.keeps_products, lives);
   if (reshaping.later_weights != 1) shrink_weights(stream, reshaping.later_weights, lives);
-  if (reshaping.offloads) offload(stream, reshaping.logits, lives);
+  if (reshaping.offloads) offload_saved(stream, reshaping.logits, lives);
   std::erase_if(lives, [](const Life& life) { return life.bytes == 0; });
   return lives;
 }

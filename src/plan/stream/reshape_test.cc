@@ -60,6 +60,18 @@ TEST(Reshape, scales_each_owner_by_what_the_forecast_makes_of_it_at_that_moment)
   }
 }
 
+// A script moves a batch to the card before its model is told to evaluate.
+TEST(Reshape, a_batch_of_an_evaluation_is_no_smaller_for_smaller_batches_of_training) {
+  model::AllocationStream stream = example_stream();
+  stream.blocks.push_back({14, 17, -1, 8 * kMib, VF_PHASE_TRAIN, VF_STAGE_INPUT, BlockOwner::kInputs});
+  stream.blocks.push_back({15, 16, 0, 40 * kMib, VF_PHASE_VALIDATE, VF_STAGE_FORWARD, BlockOwner::kActivations});
+  Reshaping reshaping = nothing();
+  for (auto& stage : reshaping.shares[VF_PHASE_TRAIN]) stage[static_cast<std::size_t>(BlockOwner::kInputs)] = 0.25;
+  EXPECT_EQ(reshape(stream, reshaping)[stream.blocks.size() - 2].bytes, 8 * kMib);
+  stream.blocks.back().phase = VF_PHASE_TRAIN;
+  EXPECT_EQ(reshape(stream, reshaping)[stream.blocks.size() - 2].bytes, 2 * kMib);
+}
+
 TEST(Reshape, counts_no_change_twice_that_the_recorded_run_had_already) {
   const model::AllocationStream stream = example_stream();
   const model::Job job = example_job();
@@ -106,6 +118,32 @@ TEST(Reshape, offloaded_blocks_are_away_between_their_forward_and_their_backward
   const auto& pass = stream.passes.front();
   EXPECT_LT(level_at(lives, at_event(pass.turn)), level_at(reshape(stream, nothing()), at_event(pass.turn)));
   EXPECT_EQ(level_at(lives, at_event(pass.end)), 100 + 30) << "weights and the gradients";
+}
+
+TEST(Reshape, offloaded_blocks_come_back_once_what_the_operators_before_theirs_saved_is_gone) {
+  model::AllocationStream stream = example_stream();
+  // Of b, which goes first: 3..6 and 4..7; then gradients at 8; then of a, which went at 9 and 10.
+  Reshaping reshaping = nothing();
+  reshaping.offloads = true;
+  const auto lives = reshape(stream, reshaping);
+  std::vector<Life> back;
+  for (const Life& life : lives) {
+    const bool is_back =
+        life.born >= at_event(stream.passes.front().turn) - 1 && life.bytes != 10 * kMib && life.born != at_event(8);
+    if (is_back) back.push_back(life);
+  }
+  ASSERT_EQ(back.size(), 4U);
+  for (const Life& life : back) {
+    const bool is_of_a = life.died >= at_event(9);
+    EXPECT_EQ(life.born, is_of_a ? at_event(8) - 1 : at_event(5) + 2) << life.bytes / kMib;
+  }
+}
+
+TEST(Reshape, the_weights_are_not_halved_again_of_a_run_that_had_them_in_half) {
+  Forecast halved = start_forecast(example_job());
+  halved.later_weights = 0.5;
+  EXPECT_EQ(find_reshaping(example_job(), halved, halved, example_stream()).later_weights, 1);
+  EXPECT_EQ(find_reshaping(example_job(), halved, start_forecast(example_job()), example_stream()).later_weights, 0.5);
 }
 
 TEST(Reshape, gradients_that_are_added_up_are_of_what_is_trained) {

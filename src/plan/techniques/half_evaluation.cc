@@ -58,6 +58,7 @@ class HalfEvaluation final : public Technique {
         scale_holdings(moment.holdings, shares);
       }
     }
+    if (is_measured(job, id()) && !weights) forecast.measured_with = id();
     if (weights) forecast.weight_share = std::min(forecast.weight_share, kWeightsInHalf);
     forecast.uncertainty = std::max(forecast.uncertainty, is_measured(job, id()) ? 0.04 : 0.2);
     const bool bf16 = model::find_text(change, "dtype") == "bfloat16";

@@ -4,6 +4,7 @@
 // What a network makes in float32 all the same (logits for its loss, say) is its own affair: it is not foreseen.
 #include <algorithm>
 
+#include "plan/evaluation.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -38,17 +39,22 @@ class HalfWeights final : public Technique {
     return {{std::string(id()), {}}};
   }
 
-  void predict(const model::Job&, const Target&, const model::Change&, Forecast& forecast) const override {
+  std::optional<model::Change> find_measurable(const model::Job& job, const Target& target) const override {
+    return options(job, target).front();
+  }
+
+  void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (moment.phase == "load") continue;
-      for (Bytes model::Holdings::*field :
-           {&model::Holdings::optimizer, &model::Holdings::activations, &model::Holdings::temporaries}) {
-        moment.holdings.*field = scaled(moment.holdings.*field, kInHalf);
-      }
+      const HoldingShares shares = measured_shares(job, id(), moment, {.activations = kInHalf, .temporaries = kInHalf});
+      moment.holdings.optimizer = scaled(moment.holdings.optimizer, kInHalf);
+      moment.holdings.activations = scaled(moment.holdings.activations, shares.activations);
+      moment.holdings.temporaries = scaled(moment.holdings.temporaries, shares.temporaries);
     }
+    if (is_measured(job, id())) forecast.measured_with = id();
     forecast.gradient_share *= kInHalf;
     forecast.later_weights *= kInHalf;
-    forecast.uncertainty = std::max(forecast.uncertainty, 0.1);
+    forecast.uncertainty = std::max(forecast.uncertainty, is_measured(job, id()) ? 0.04 : 0.1);
     halve_matmuls(model::Number::kBf16, forecast.work);
     forecast.work.matmul_bytes *= kInHalf;
     forecast.work.other_bytes *= kInHalf;

@@ -57,6 +57,7 @@ class ResizeInput final : public Technique {
       for (const std::string_view phase : {"train", "validate", "test"}) scale_batch(forecast, phase, share);
     } else {
       scale_as_measured(job, measured->second, scale, forecast);
+      if (scale == kMeasuredScale) forecast.measured_with = measured->first;
     }
     scale_work(forecast.work, share);
     forecast.uncertainty = std::max(forecast.uncertainty, measured == job.measured.end() ? 0.1 : 0.05);

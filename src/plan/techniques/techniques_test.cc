@@ -384,6 +384,18 @@ TEST(HalfWeights, halve_what_is_held_but_the_inputs) {
   EXPECT_EQ(forecast.effect, Effect::kPrecision);
 }
 
+TEST(HalfWeights, take_what_a_run_of_their_own_showed) {
+  model::Job job = example_job();
+  job.measured["half_weights"] = job.stage_peaks;
+  for (model::StagePeak& moment : job.measured["half_weights"]) {
+    moment.holdings.activations = scaled(moment.holdings.activations, 0.75);
+  }
+  const auto change = half_weights().options(job, example_target()).front();
+  const Forecast forecast = predict(half_weights(), job, example_target(), change);
+  EXPECT_EQ(forecast.measured_with, "half_weights");
+  EXPECT_EQ(forecast.stage_peaks[2].holdings.activations, scaled(job.stage_peaks[2].holdings.activations, 0.75));
+}
+
 TEST(HalfWeights, need_a_card_and_a_script_that_they_are_for) {
   const Target target = example_target();
   Target older = target;
@@ -551,6 +563,7 @@ TEST(HalfEvaluation, halves_what_was_measured_and_leaves_training_alone) {
   EXPECT_EQ(forecast.stage_peaks[3].holdings.weights, Bytes::mib(100)) << "without autocast's cache";
   EXPECT_EQ(forecast.stage_peaks[0], job.stage_peaks[0]);
   EXPECT_EQ(forecast.effect, Effect::kPrecision);
+  EXPECT_EQ(forecast.measured_with, "half_evaluation") << "played from the run of its own";
   EXPECT_EQ(half_evaluation().slot(), autocast().slot());
 }
 

@@ -77,6 +77,7 @@ class Tiles final : public Technique {
       shares.workspaces = std::min(1.0, left.workspaces);
       scale_holdings(moment.holdings, shares);
     }
+    if (is_known) forecast.measured_with = job.measured.find(own)->first;
     forecast.one_sample_at_once = true;
     forecast.uncertainty = std::max(forecast.uncertainty, is_known ? 0.04 : 0.2);
     if (!trains(job)) scale_work(forecast.work, kMargins);

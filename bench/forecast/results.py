@@ -1,0 +1,32 @@
+"""Forecasts against runs, a row each: results.csv, which is kept with the sources."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from jobs import half_of
+
+COLUMNS = ["half", "job", "plan", "techniques", "added", "played", "proven", "played allocated", "proven allocated"]
+
+
+def write(path: Path, cases: list[dict[str, Any]]) -> None:
+    """Sizes are in bytes."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for case in cases:
+            writer.writerow(
+                [
+                    half_of(case["job"]),
+                    case["job"],
+                    case["plan"],
+                    "+".join(case["techniques"]),
+                    case["added"]["uses"],
+                    case["played"]["uses"],
+                    case["proven"]["device"],
+                    case["played"]["allocated"],
+                    case["proven"]["allocated"],
+                ]
+            )
