@@ -598,6 +598,33 @@ for step, (x, y) in enumerate(cycle(DataLoader(regression, batch_size=8))):
                 return out / self.scale"""),
     ),
     Habit(
+        "a loss that counts",
+        _loop(
+            make="""
+            class Annealed(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.beta = 0.1
+                def forward(self, out, y):
+                    self.beta = min(1.0, self.beta * 1.5)
+                    return self.beta * F.mse_loss(out, y)
+            optimizer, criterion = torch.optim.SGD(model.parameters(), lr=0.1), Annealed()""",
+            loss="loss = criterion(model(x), y)",
+        ),
+    ),
+    Habit(
+        "spectral norm",
+        _loop(make="nn.utils.parametrizations.spectral_norm(model[2][0])\n" + SGD),
+    ),
+    Habit(
+        "spectral norm by a hook",
+        _loop(make="nn.utils.spectral_norm(model[2][0])\n" + SGD),
+    ),
+    Habit(
+        "weight norm",
+        _loop(make="nn.utils.parametrizations.weight_norm(model[2][0])\n" + SGD),
+    ),
+    Habit(
         "two optimizers, one step",
         _loop(
             make="""

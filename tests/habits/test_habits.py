@@ -69,6 +69,12 @@ QUICK = [
     ("micro_batch", "a mean over what a mask chooses"),
     ("micro_batch", "a sum divided by its mask, scaled"),
     ("micro_batch", "ignore_index, a part of the loss"),
+    ("micro_batch", "a loss that counts"),
+    ("micro_batch", "spectral norm"),
+    ("micro_batch", "spectral norm by a hook"),
+    ("checkpoint", "spectral norm"),
+    ("checkpoint", "spectral norm by a hook"),
+    ("checkpoint", "weight norm"),
     ("micro_batch", "a module that counts its forwards"),
     ("micro_batch", "a module that counts in a buffer"),
     ("micro_batch", "a module whose temperature falls"),
@@ -149,12 +155,12 @@ def test_steps_that_overflow_are_left_out_until_the_scale_is_found(job: Job) -> 
 
 REFUSED = {
     "a sum divided by its mask, and another term": "train.py:30 in <module> is made of several terms",
-    "a mean over what a mask chooses, and another term": "one of them a mean over what a mask chooses",
-    "a sum divided by a count that is read, and another term": "a number which is another for each part of a batch",
+    "a mean over what a mask chooses, and another term": "a mean over what a mask chooses",
+    "a sum divided by a count that is read, and another term": "a number which is another for each part",
     "two masked losses, one after the other": "differentiated one after the other",
     "a module that averages what it sees": "`Own.usual` changes with each forward (train.py:26), by what the data are",
     "a module that averages from its fourth forward on": "`Own.usual` changes with each forward (train.py:27)",
-    "a module that keeps an average in a buffer": "`Own.usual`, a buffer, is written to in each forward",
+    "a module that keeps an average in a buffer": "`Own.usual` changes with each forward (a buffer), by what the data",
     "Lightning, a masked loss": "the trainer would give each part of a batch the same weight",
     "Lightning, a module that counts": "the trainer would have it advance with each part of a batch",
     "a weight of the loss by a counter": "`it`, which the script carries over",
@@ -193,3 +199,25 @@ def test_a_loss_that_is_not_a_number_is_no_training(job: Job) -> None:
     text = LARGE_LOSS.text.replace("1000 *", "float('nan') *").replace("range(8)", "range(10)")
     (refusal,) = train(job, Habit("a loss that is not a number", text), "fp16").of_kind("plan_refused")
     assert "overflow at every loss scale" in refusal["text"]
+
+
+EXACT = [
+    *((technique, name) for technique in ("checkpoint", "micro_batch") for name in ("spectral norm", "weight norm")),
+    ("checkpoint", "spectral norm by a hook"),
+    ("micro_batch", "spectral norm by a hook"),
+    ("micro_batch", "a loss that counts"),
+    ("micro_batch", "a module that counts its forwards"),
+    ("micro_batch", "a module that counts in a buffer"),
+    ("micro_batch", "a sum divided by its mask, an empty part"),
+    ("micro_batch", "a mean over what a mask chooses"),
+    ("micro_batch", "a sum divided by a count that is read"),
+]
+
+
+@pytest.mark.parametrize(("technique", "name"), EXACT)
+def test_what_a_model_or_a_loss_counts_stays_what_it_was(
+    job: Job, plain_runs: dict[str, Finished], technique: str, name: str
+) -> None:
+    plain = plain_runs.get(name) or plain_runs.setdefault(name, train(job, BY_NAME[name], None))
+    outcome = judge(plain, train(job, BY_NAME[name], technique), technique)
+    assert outcome.word == ("equal" if technique == "checkpoint" else "rounding"), outcome

@@ -286,15 +286,14 @@ class MicroBatch:
 
     def on_root(self, module: Any, args: Any, kwargs: Any) -> None:
         """A forward after a step that was put off would be one of old weights."""
+        if position.phase != TRAIN or not self._torch.is_grad_enabled():
+            return
+        is_open = self._is_open()
+        if self.accumulate > 1 and (is_open or self.framework_accumulates):
+            self._module_counters.before_forward(module, self.share if is_open else None)
         root = scopes.root_of(module)
-        if root is None or not root.parameters or position.phase != TRAIN or not self._torch.is_grad_enabled():
+        if not is_open or root is None or not root.parameters:
             return
-        if self.framework_accumulates and self.accumulate > 1:
-            self._module_counters.before_forward(module, None)
-        if not self._is_open() or self.share is None:
-            return
-        if self.accumulate > 1:
-            self._module_counters.before_forward(module, self.share)
         self._trains = True
         self._counters.trains(sys._getframe(1))
         self._waiting.clear()

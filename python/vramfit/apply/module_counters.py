@@ -7,7 +7,8 @@
 A number that its own method reads before it writes it is carried over. Before each further part of a batch it is put
 back to what it was before the first: each part sees what the whole batch would have seen, and it has advanced once when
 the batch is over. That is exact where each part brings it to the same value; one that depends on the data (an average
-of losses, an EMA of codes in a buffer) is refused.
+of losses, an EMA of codes in a buffer) is refused. So are buffers of the card that each forward writes to: small ones
+are put back (power iterations of spectral norms), large ones refused.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ from vramfit.base import frames
 from vramfit.observe import scopes
 from vramfit.private import torch as of_torch
 
+_SMALL_BUFFER = 1 << 16  # bytes
+_STATISTICS = ("BatchNorm", "InstanceNorm")  # in names of classes: of a batch, or of its samples
+# Libraries whose modules count for themselves: what they tell, no more.
+_ASIDE = ("builtins.", "torch.", "torchmetrics.", "lightning.", "pytorch_lightning.")
 _READS = ("LOAD_ATTR", "LOAD_METHOD")
 _Place = tuple[int, str]  # id() of a module, an attribute's name
 
@@ -60,14 +65,27 @@ class ModuleCounters:
         if id(root) in self._seen_in and share is not None:
             return
         self._seen_in.add(id(root))
-        carried = {(id(each.module), each.name): each for each in _carried_in(root)}
+        carried = {(id(each.module), each.name): each for each in self._carried_in(root)}
         now = {place: self._value_of(each) for place, each in carried.items()}
         known = self._of_roots.get(id(root))
         if known is not None:
             self._compare(known, now, carried, share)
         if known is None or share is None or share.is_first:
             self._of_roots[id(root)] = _Numbers(now)
-        self._look_at_buffers(root)
+        self._look_at_large(root)
+
+    def _carried_in(self, root: Any) -> Iterator[_Carried]:
+        for part in root.modules():
+            kind: Any = type(part)
+            if part.training and not f"{kind.__module__}.".startswith(_ASIDE):
+                attributes = vars(part)
+                for name, line in _updated_by(kind).items():
+                    if isinstance(attributes.get(name), (bool, int, float)):
+                        yield _Carried(part, name, line)
+        for part, name, buffer in _buffers_in(root):
+            if _is_small(buffer) and self._is_watched(part, name):
+                kind = type(part)
+                yield _Carried(part, name, _updated_by(kind).get(name, "a buffer"))
 
     def _value_of(self, one: _Carried) -> Any:
         value = getattr(one.module, one.name)
@@ -104,23 +122,24 @@ class ModuleCounters:
             else:
                 setattr(one.module, one.name, known.before[place])
 
-    def _look_at_buffers(self, root: Any) -> None:
+    def _look_at_large(self, root: Any) -> None:
         """Those that each of two forwards has written to."""
-        for part in _own_modules(root):
-            for name, buffer in of_torch.buffers.of(part, {}).items():
-                if buffer is None or buffer.numel() == 1 or "Norm" in type(part).__name__:
-                    continue
-                place, writes = (id(part), name), of_torch.writes.of(buffer, 0)
-                before = self._buffers.get(place)
-                self._buffers[place] = (weakref.ref(buffer), writes)
-                if before is None or before[0]() is not buffer:
-                    continue
-                self._written[place] = self._written.get(place, 0) + 1 if writes != before[1] else 0
-                if self._written[place] > 1:
-                    self._stop(
-                        f"`{type(part).__name__}.{name}`, a buffer, is written to in each forward: it would be with "
-                        f"each part of a batch"
-                    )
+        for part, name, buffer in _buffers_in(root):
+            place, writes = (id(part), name), of_torch.writes.of(buffer, 0)
+            before = self._buffers.get(place)
+            self._buffers[place] = (weakref.ref(buffer), writes)
+            if before is None or before[0]() is not buffer:
+                continue
+            self._written[place] = self._written.get(place, 0) + 1 if writes != before[1] else 0
+            if self._written[place] > 1 and not _is_small(buffer):
+                self._stop(
+                    f"`{type(part).__name__}.{name}`, a buffer, is written to in each forward: it would be with each "
+                    f"part of a batch"
+                )
+
+    def _is_watched(self, part: Any, name: str) -> bool:
+        """A small buffer, until two forwards have left it alone."""
+        return self._written.get((id(part), name), 1) > 0
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -133,21 +152,17 @@ def _spelled(one: _Carried) -> str:
     return f"`{type(one.module).__name__}.{one.name}` changes with each forward ({one.line})"
 
 
-def _own_modules(root: Any) -> Iterator[Any]:
+def _is_small(buffer: Any) -> bool:
+    return bool(buffer.numel() * buffer.element_size() <= _SMALL_BUFFER)
+
+
+def _buffers_in(root: Any) -> Iterator[tuple[Any, str, Any]]:
+    """But for statistics of norms, which are told for what they are."""
     for part in root.modules():
-        if part.training and not type(part).__module__.startswith("torch."):
-            yield part
-
-
-def _carried_in(root: Any) -> Iterator[_Carried]:
-    for part in _own_modules(root):
-        attributes, buffers = vars(part), of_torch.buffers.of(part, {})
-        kind: Any = type(part)
-        for name, line in _updated_by(kind).items():
-            buffer = buffers.get(name)
-            is_number = isinstance(attributes.get(name), (bool, int, float))
-            if is_number or (buffer is not None and buffer.numel() == 1):
-                yield _Carried(part, name, line)
+        if part.training and not any(word in type(part).__name__ for word in _STATISTICS):
+            for name, buffer in of_torch.buffers.of(part, {}).items():
+                if buffer is not None:
+                    yield part, name, buffer
 
 
 @functools.cache
@@ -155,7 +170,7 @@ def _updated_by(kind: type) -> dict[str, str]:
     """Attributes of `self` that a method of this class reads before it writes them, with the line that writes."""
     found: dict[str, str] = {}
     for each in kind.__mro__:
-        if each.__module__.startswith(("torch.", "builtins")):
+        if f"{each.__module__}.".startswith(_ASIDE):
             continue
         for name, method in vars(each).items():
             code = getattr(method, "__code__", None)
