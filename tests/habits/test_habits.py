@@ -70,6 +70,10 @@ QUICK = [
     ("micro_batch", "a sum divided by its mask, scaled"),
     ("micro_batch", "ignore_index, a part of the loss"),
     ("micro_batch", "a loss that counts"),
+    ("micro_batch", "own accumulation, by the round"),
+    ("micro_batch", "own accumulation, to the end of each pass"),
+    ("micro_batch", "own accumulation of a cross entropy, scaled"),
+    ("micro_batch", "own accumulation, a rate for each batch"),
     ("micro_batch", "spectral norm"),
     ("micro_batch", "spectral norm by a hook"),
     ("checkpoint", "spectral norm"),
@@ -154,6 +158,9 @@ def test_steps_that_overflow_are_left_out_until_the_scale_is_found(job: Job) -> 
 
 
 REFUSED = {
+    "own accumulation of a masked loss": "divided by a number of its batch's own",
+    "own accumulation of a cross entropy, labels left out": "divided by a number of its batch's own",
+    "own accumulation, never stepped": "never asked for an optimizer step",
     "a sum divided by its mask, and another term": "train.py:30 in <module> is made of several terms",
     "a mean over what a mask chooses, and another term": "a mean over what a mask chooses",
     "a sum divided by a count that is read, and another term": "a number which is another for each part",
@@ -206,6 +213,9 @@ EXACT = [
     ("checkpoint", "spectral norm by a hook"),
     ("micro_batch", "spectral norm by a hook"),
     ("micro_batch", "a loss that counts"),
+    ("micro_batch", "own accumulation, by the round"),
+    ("micro_batch", "own accumulation, to the end of each pass"),
+    ("micro_batch", "own accumulation of a cross entropy, scaled"),
     ("micro_batch", "a module that counts its forwards"),
     ("micro_batch", "a module that counts in a buffer"),
     ("micro_batch", "a sum divided by its mask, an empty part"),

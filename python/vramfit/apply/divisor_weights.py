@@ -18,6 +18,7 @@ from vramfit.apply.split_sampler import Share
 from vramfit.private import torch as of_torch
 
 _CLOSE = 1e-9
+_WHOLE = 1e-5  # of numbers on the card
 
 
 class DivisorWeights:
@@ -151,6 +152,10 @@ class DivisorWeights:
     def needs_all_parts(self) -> bool:
         """Whether gradients are those of a batch only after they were divided, which is when its last part is done."""
         return any(hasattr(total, "dim") for total in self._totals.values())
+
+    def is_whole(self) -> bool:
+        """Whether there is nothing to divide by; waits for the card."""
+        return all(abs(float(total) - 1.0) < _WHOLE for total in self._totals.values())
 
     def divide(self, parameters: list[Any], place: str) -> bool:
         """After the last backward pass of a window; whether it had to."""

@@ -30,6 +30,7 @@ need(of_torch.multiply_each)
 ID = "micro_batch"
 
 
+_CLOSE = 1e-5
 _LOOKED_AT = 3  # windows whose counts are compared, which waits for the card
 
 
@@ -107,6 +108,10 @@ class LabelWeights:
     @property
     def in_use(self) -> bool:
         return self._total is not None
+
+    def is_whole(self) -> bool:
+        """Whether there is nothing to divide by; waits for the card."""
+        return self._total is None or abs(float(self._total) - 1.0) < _CLOSE
 
     def divide(self, parameters: list[Any]) -> None:
         """After the last backward pass of a window."""

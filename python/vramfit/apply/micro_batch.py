@@ -57,6 +57,7 @@ class MicroBatch:
         self._counters = OwnCounters(self.refuse, self._is_model)
         self._module_counters = ModuleCounters(torch, self.stop, self.name_effect)
         self._named = False
+        self._has_optimizer = self._has_stepped = False
         self._pid = os.getpid()
         self.begin()
 
@@ -65,6 +66,8 @@ class MicroBatch:
 
     def begin(self) -> None:
         self.share: Share | None = None
+        self._unasked = 0  # batches since the last step that was asked for: the script accumulates
+        self._writes: dict[int, int] = {}  # to each parameter, while it does
         # In this micro-batch:
         self._trains = False  # a model was called to be trained
         self._backwards = 0  # begun
@@ -109,7 +112,9 @@ class MicroBatch:
         apply.applied(ID, f"batches of {self.size} instead of {was}, one optimizer step for the parts of each")
 
     def _split(self, loader: Any, sampler: Any) -> SplitSampler:
-        return loader.__dict__.setdefault("_vramfit_split", SplitSampler(sampler, self.size))
+        return loader.__dict__.setdefault(
+            "_vramfit_split", SplitSampler(sampler, self.size, not self.framework_accumulates)
+        )
 
     def split_for_trainer(self, loader: Any) -> None:
         """Before the trainer asks how many batches there are. It gives each of them the same weight."""
@@ -173,11 +178,22 @@ class MicroBatch:
         if not self._backwards:
             self.refuse("the script trains without backward(): gradients that torch.autograd.grad returns are its own")
         elif not self._asked:
-            self.refuse("the script accumulates gradients itself: no optimizer step was asked for after a batch")
+            self._look_at_accumulation()
         passes = loaders.open_passes()
         others = [p for p in passes if p.ordinal not in self.loaders and p.trained and p.iterator is not None]
         if any(p.iterator() is not None for p in others if p.iterator is not None):
             self.refuse("the script trains on batches of two loaders at once")
+
+    def _look_at_accumulation(self) -> None:
+        """No step was asked for after a part: it may be after another batch (`if (i + 1) % 4 == 0`), where the loop's
+        number is the batch's for each of its parts. What else decides so is looked at when a step is asked for."""
+        if not self._has_optimizer or not self._counters.is_numbered:
+            self.refuse("the script accumulates gradients itself: no optimizer step was asked for after a batch")
+        writes = {id(p): of_torch.writes.of(p) for p in self._trained()}
+        if self._unasked and any(self._writes.get(key, now) != now for key, now in writes.items()):
+            self.refuse("the script changes weights itself after a batch")
+        self._writes = writes
+        self._unasked += self.share is not None and self.share.is_last
 
     def after_pass(self, this_pass: Pass) -> None:
         split = this_pass.loader.__dict__.get("_vramfit_split")
@@ -191,7 +207,11 @@ class MicroBatch:
     def at_end(self) -> None:
         """Of the script: one that counts its batches has broken off within one of ours."""
         share = self.share
-        if share is None or share.is_last or self.framework_accumulates or garbage.does_run_end_early():
+        if self.framework_accumulates or garbage.does_run_end_early():
+            return
+        if self._unasked and not self._has_stepped and os.getpid() == self._pid:
+            self.refuse("the script accumulates gradients itself, and never asked for an optimizer step")
+        if share is None or share.is_last:
             return
         if self._backwards and os.getpid() == self._pid:
             self.refuse(
@@ -245,6 +265,14 @@ class MicroBatch:
         if not self._is_open() or self.share is None:
             return
         if self.share.is_last:
+            if self._unasked and not (self.labels.is_whole() and self.divisors.is_whole()):
+                self.stop(
+                    "the script accumulates gradients itself, of a loss that is divided by a number of its batch's "
+                    "own: those of a batch can't be put together from its parts without those of the batches before it"
+                )
+                return
+            if self._unasked:
+                return
             self.labels.divide(self._parameters())
             is_divided = self.divisors.divide(self._parameters(), self._place())
             if (self.labels.in_use or is_divided) and self._stepped:
@@ -263,6 +291,9 @@ class MicroBatch:
         if id(optimizer) in self._asked:
             self.refuse("an optimizer steps more than once for a batch")
         self._asked.append(id(optimizer))
+        self._has_stepped = True
+        if self.share.is_last:
+            self._unasked = 0
         if self.accumulate > 1:
             self._counters.trains(sys._getframe(1))
             self._counters.judge(sys._getframe(1))
@@ -281,6 +312,7 @@ class MicroBatch:
     # -- what a window can't be
 
     def learn_optimizer(self, optimizer: Any) -> None:
+        self._has_optimizer = True
         if type(optimizer).__name__ == "LBFGS" and self.accumulate > 1 and not self.framework_accumulates:
             self.refuse("LBFGS asks for the gradients of a batch several times a step")
 
