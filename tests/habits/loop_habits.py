@@ -774,10 +774,6 @@ for epoch in range(2):
         ),
     ),
     Habit(
-        "own accumulation, never stepped",
-        _numbered_loop(step="loss.backward()"),
-    ),
-    Habit(
         "own accumulation of a masked loss",
         _numbered_loop(
             make=LATE_MASK,

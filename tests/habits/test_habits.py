@@ -74,6 +74,10 @@ QUICK = [
     ("micro_batch", "own accumulation, to the end of each pass"),
     ("micro_batch", "own accumulation of a cross entropy, scaled"),
     ("micro_batch", "own accumulation, a rate for each batch"),
+    ("micro_batch", "backward twice"),
+    ("micro_batch", "retain_graph"),
+    ("checkpoint", "retain_graph"),
+    ("checkpoint", "gradient penalty"),
     ("micro_batch", "spectral norm"),
     ("micro_batch", "spectral norm by a hook"),
     ("checkpoint", "spectral norm"),
@@ -160,7 +164,6 @@ def test_steps_that_overflow_are_left_out_until_the_scale_is_found(job: Job) -> 
 REFUSED = {
     "own accumulation of a masked loss": "divided by a number of its batch's own",
     "own accumulation of a cross entropy, labels left out": "divided by a number of its batch's own",
-    "own accumulation, never stepped": "never asked for an optimizer step",
     "a sum divided by its mask, and another term": "train.py:30 in <module> is made of several terms",
     "a mean over what a mask chooses, and another term": "a mean over what a mask chooses",
     "a sum divided by a count that is read, and another term": "a number which is another for each part",
@@ -192,6 +195,12 @@ REFUSED = {
 def test_loops_that_micro_batches_would_train_otherwise_are_refused(job: Job, name: str) -> None:
     _skip_without(BY_NAME[name])
     assert REFUSED[name] in train(job, BY_NAME[name], "micro_batch").of_kind("plan_refused")[0]["text"]
+
+
+def test_a_script_that_never_asks_for_a_step_is_refused(job: Job) -> None:
+    text = BY_NAME["a weight of the loss by the round"].text.replace("optimizer.step()", "pass")
+    (refusal,) = train(job, Habit("no step", text), "micro_batch").of_kind("plan_refused")
+    assert "never asked for an optimizer step" in refusal["text"]
 
 
 BY_HAND = BY_NAME["SGD by hand from p.grad"]

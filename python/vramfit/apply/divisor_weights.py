@@ -153,23 +153,24 @@ class DivisorWeights:
         """Whether gradients are those of a batch only after they were divided, which is when its last part is done."""
         return any(hasattr(total, "dim") for total in self._totals.values())
 
-    def is_whole(self) -> bool:
-        """Whether there is nothing to divide by; waits for the card."""
-        return all(abs(float(total) - 1.0) < _WHOLE for total in self._totals.values())
+    def is_whole(self, turn: int) -> bool:
+        """Whether there is nothing to divide by after this backward pass of the last part; waits for the card."""
+        return abs(float(self._totals.get(turn, 1.0)) - 1.0) < _WHOLE
 
-    def divide(self, parameters: list[Any], place: str) -> bool:
-        """After the last backward pass of a window; whether it had to."""
-        totals = [total for total in self._totals.values() if hasattr(total, "dim") or abs(total - 1.0) > _CLOSE]
-        if not totals or not parameters:
+    def divide(self, parameters: list[Any], turn: int, place: str) -> bool:
+        """After a backward pass of a window's last part; whether it had to."""
+        total = self._totals.get(turn, 1.0)
+        is_tensor = hasattr(total, "dim")
+        if not parameters or not is_tensor and abs(total - 1.0) <= _CLOSE:
             return False
         if self._turns > 1:
             self._stop(
                 f"losses are differentiated one after the other ({place}), and one of them is divided by a number of "
                 f"its batch's own"
             )
-        total = totals[0] if hasattr(totals[0], "dim") or totals[0] else float("nan")
         with self._torch.no_grad():
-            of_torch.multiply_each([p.grad for p in parameters], 1 / total)
+            factor = 1 / total if is_tensor or total else float("nan")
+            of_torch.multiply_each([p.grad for p in parameters], factor)
         return True
 
 

@@ -265,7 +265,7 @@ class MicroBatch:
         if not self._is_open() or self.share is None:
             return
         if self.share.is_last:
-            if self._unasked and not (self.labels.is_whole() and self.divisors.is_whole()):
+            if self._unasked and not (self.labels.is_whole() and self.divisors.is_whole(self._backwards - 1)):
                 self.stop(
                     "the script accumulates gradients itself, of a loss that is divided by a number of its batch's "
                     "own: those of a batch can't be put together from its parts without those of the batches before it"
@@ -274,7 +274,7 @@ class MicroBatch:
             if self._unasked:
                 return
             self.labels.divide(self._parameters())
-            is_divided = self.divisors.divide(self._parameters(), self._place())
+            is_divided = self.divisors.divide(self._parameters(), self._backwards - 1, self._place())
             if (self.labels.in_use or is_divided) and self._stepped:
                 self.stop("optimizers step within backward, before all labels of a batch are counted")
         else:
