@@ -102,20 +102,31 @@ void add_reach(std::string& text, const model::Reach& reach, bool tells_all) {
   }
 }
 
+// What the job did on the card itself: all that is known where the run with plenty was interrupted.
+std::string describe_as_is(const FitResult& result) {
+  if (!result.as_is.oom) return result.as_is.verdict == model::Verdict::kFits ? "fits" : "does not fit";
+  return fmt::format("runs out of memory in phase {}, asking for {}", result.as_is.oom->phase,
+                     to_string(result.as_is.oom->tried));
+}
+
 void add_demand(std::string& text, const FitResult& result, bool tells_all) {
-  if (!result.free_run) return add_reach(text, result.as_is.reach, tells_all);
+  if (!result.free_run) {
+    if (result.was_interrupted && result.as_is.oom) {
+      const std::string known = describe_as_is(result);
+      text += "\n" +
+              wrap(fmt::format("As it is, the job {}. What it takes with room was not seen to its end.", known),
+                   kPageWidth, 0) +
+              "\n";
+    }
+    return add_reach(text, result.as_is.reach, tells_all);
+  }
   const model::DeviceResult* device = fullest(*result.free_run);
   if (device == nullptr) return;
-  std::string as_is = result.as_is.verdict == model::Verdict::kFits ? "fits" : "does not fit";
-  if (result.as_is.oom) {
-    as_is = fmt::format("runs out of memory in phase {}, asking for {}", result.as_is.oom->phase,
-                        to_string(result.as_is.oom->tried));
-  }
   text += "\n" +
-          wrap(fmt::format("As it is, the job {}{}. With room, it takes {} at its peak ({}); {} of them are tensors.",
-                           as_is, result.as_is.verdict == model::Verdict::kBorderline ? " (a close call)" : "",
-                           to_string(device->peaks.device), result.free_run->peak_phase,
-                           to_string(device->peaks.allocated)),
+          wrap(fmt::format(
+                   "As it is, the job {}{}. With room, it takes {} at its peak ({}); {} of them are tensors.",
+                   describe_as_is(result), result.as_is.verdict == model::Verdict::kBorderline ? " (a close call)" : "",
+                   to_string(device->peaks.device), result.free_run->peak_phase, to_string(device->peaks.allocated)),
                kPageWidth, 0) +
           "\n";
   // What the run with room warned of is often the cause, and something that no technique changes: memory that grows.

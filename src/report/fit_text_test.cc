@@ -172,6 +172,18 @@ TEST(FitText, does_not_fit_was_not_proven_and_out_of_time_are_three_answers) {
   EXPECT_EQ(lines.size(), 3U);
 }
 
+TEST(FitText, what_is_known_when_it_is_interrupted_is_said) {
+  FitResult result;
+  result.verdict = FitVerdict::kInterrupted;
+  result.was_interrupted = true;
+  result.as_is.verdict = model::Verdict::kOutOfMemory;
+  EXPECT_EQ(fit_to_text(result, {}).find("As it is"), std::string::npos);
+  result.as_is.oom = model::Oom{.tried = Bytes::mib(64), .message = "", .phase = "train", .stack = {}};
+  EXPECT_NE(fit_to_text(result, {}).find("As it is, the job runs out of memory in phase train, asking for 64 MiB."),
+            std::string::npos)
+      << fit_to_text(result, {});
+}
+
 TEST(FitText, a_fault_of_the_script_is_shown_with_its_line_and_what_to_write) {
   FitResult result = found();
   result.verdict = FitVerdict::kNeedsEdit;

@@ -75,6 +75,51 @@ _LIGHTNING_AVERAGE = _LIGHTNING.replace(
     def configure_optimizers""",
 )
 
+# By a number of its own batch, all masks full: only later ones would tell.
+_LIGHTNING_MASKED = _LIGHTNING.replace(
+    "return F.mse_loss(self.net(x), y)",
+    """mask = (y > -9).float()
+        return ((self.net(x) - y).pow(2) * mask).sum() / mask.sum()""",
+)
+
+_LIGHTNING_MODULE = _LIGHTNING.replace(
+    "class Task",
+    """class Counting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net, self.step = model, 0
+    def forward(self, x):
+        self.step += 1
+        return self.net(x) * min(1.0, 0.3 + self.step / 5)
+
+class Task""",
+).replace("self.net = model\n    def training", "self.net = Counting()\n    def training")
+
+# Validated within epochs, and a learning rate that follows what an epoch's validations, or its training, came to.
+_LIGHTNING_PLATEAU = (
+    _LIGHTNING.replace(
+        "return F.mse_loss(self.net(x), y)",
+        """loss = F.mse_loss(self.net(x), y)
+        self.log("train", loss, on_step=False, on_epoch=True, batch_size=len(x))
+        return loss
+    def validation_step(self, batch, index):
+        x, y = batch
+        if index == 0:
+            seen.setdefault("validated", []).append(self.global_step)
+        self.log("val", F.mse_loss(self.net(x), y), batch_size=len(x))""",
+    )
+    .replace(
+        "return torch.optim.SGD(self.parameters(), lr=0.1, momentum=0.9)",
+        """optimizer = torch.optim.SGD(self.parameters(), lr=0.1, momentum=0.9)
+        plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, threshold=0.9)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": plateau, "monitor": "WATCHED"}}""",
+    )
+    .replace("batch_size=8))", "batch_size=8), DataLoader(regression, batch_size=8))\nrates = trainer.optimizers")
+    .replace("max_epochs=2", "max_epochs=4, num_sanity_val_steps=0")
+    + """seen["rates"] = [group["lr"] for group in rates[0].param_groups]
+"""
+)
+
 _ACCELERATE = """
 import accelerate
 accelerator = accelerate.Accelerator(MORE)
@@ -110,6 +155,23 @@ HABITS = [
     Habit("Lightning, overfitting batches", _of(_LIGHTNING, count=40, more="overfit_batches=3"), "lightning"),
     Habit("Lightning, the number of a batch", _of(_LIGHTNING_COUNTING, count=40), "lightning"),
     Habit("Lightning, a hook after each batch", _of(_LIGHTNING_AVERAGE), "lightning"),
+    Habit("Lightning, a masked loss", _of(_LIGHTNING_MASKED), "lightning"),
+    Habit("Lightning, a module that counts", _of(_LIGHTNING_MODULE), "lightning"),
+    Habit(
+        "Lightning, validated within epochs",
+        _of(_LIGHTNING_PLATEAU.replace("WATCHED", "val"), count=40, more="val_check_interval=0.4"),
+        "lightning",
+    ),
+    Habit(
+        "Lightning, validated after so many batches",
+        _of(_LIGHTNING_PLATEAU.replace("WATCHED", "val"), count=40, more="val_check_interval=2"),
+        "lightning",
+    ),
+    Habit(
+        "Lightning, a plateau of its epochs",
+        _of(_LIGHTNING_PLATEAU.replace("WATCHED", "train"), count=40, more="val_check_interval=1.0"),
+        "lightning",
+    ),
     Habit("accelerate", _of(_ACCELERATE), "accelerate"),
     Habit("accelerate, accumulating", _of(_ACCELERATE, more="gradient_accumulation_steps=3"), "accelerate"),
 ]

@@ -87,6 +87,13 @@ def _numbered_loop(first: int = 0, **parts: str) -> str:
     return _loop(**parts).replace("for x, y in loader", f"for index, (x, y) in enumerate(loader{start})")
 
 
+def _module(body: str) -> str:
+    """The usual loop, with a module of the script's around the network."""
+    text = textwrap.indent(textwrap.dedent(body).strip(), "    ")
+    made = f"class Own(nn.Module):\n{text}\nmodel = Own(model).to('cuda'); kept['model'] = model\n"
+    return _loop(make=made + "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)")
+
+
 SGD = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)\n"
 ADAM = "optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)\n"
 SCALED = "optimizer.zero_grad(); scaler.scale(loss).backward(); {}; scaler.step(optimizer); scaler.update()"
@@ -97,6 +104,15 @@ optimizer = torch.optim.SGD([*model.parameters(), *attention.parameters()], lr=0
 ATTENDED = """
             tokens, _ = attention(*3 * [model(x)[:, None]])
             loss = F.mse_loss(tokens[:, 0], y)"""
+
+# Masks that only the last batch of a pass has, and of it the second part alone, or all of that.
+MASKED = SGD + "targets[18, :2] = -9; targets[{}] = -9; regression = TensorDataset(inputs, targets)"
+LATE_MASK = MASKED.format("22:24, 1:")
+EMPTY_PART = MASKED.format("20:22")
+EACH = """
+            mask = (y > -9).float()
+            each = (model(x) - y).pow(2) * mask
+"""
 
 HABITS = [
     Habit("plain", _loop()),
@@ -424,6 +440,190 @@ for step, (x, y) in enumerate(cycle(DataLoader(regression, batch_size=8))):
             loss="loss = F.cross_entropy(model(x), y, weight=torch.tensor([1., 2., 5.], device='cuda'))",
         ),
     ),
+    Habit("a sum divided by its mask", _loop(make=LATE_MASK, loss=EACH + "            loss = each.sum() / mask.sum()")),
+    Habit(
+        "a sum divided by its mask, an empty part",
+        _loop(make=EMPTY_PART, loss=EACH + "            loss = each.sum() / mask.sum()"),
+    ),
+    Habit(
+        "a sum divided by its mask or 1",
+        _loop(make=EMPTY_PART, loss=EACH + "            loss = each.sum() / mask.sum().clamp(min=1)"),
+    ),
+    Habit(
+        "a sum divided by a count that is read",
+        _loop(make=EMPTY_PART, loss=EACH + "            loss = each.sum() / max(int(mask.sum()), 1)"),
+    ),
+    Habit(
+        "a sum times one over its mask",
+        _loop(make=LATE_MASK, loss=EACH + "            loss = 0.5 * (each.sum() * (1 / mask.sum()))"),
+    ),
+    Habit(
+        "a mean divided by that of its mask",
+        _loop(make=LATE_MASK, loss=EACH + "            loss = each.mean() / mask.mean()"),
+    ),
+    Habit(
+        "two sums divided by one mask",
+        _loop(make=LATE_MASK, loss=EACH + "            loss = (each.sum() + each.pow(2).sum()) / mask.sum()"),
+    ),
+    Habit(
+        "a mean over what a mask chooses",
+        _loop(make=LATE_MASK, loss=EACH + "            loss = F.mse_loss(model(x)[mask > 0], y[mask > 0])"),
+    ),
+    Habit(
+        "a sum divided by its mask, scaled",
+        _loop(
+            make=LATE_MASK + "; scaler = torch.amp.GradScaler('cuda', init_scale=64.0)",
+            loss=EACH + "            loss = each.sum() / mask.sum()",
+            step=SCALED.format("pass"),
+        ),
+    ),
+    Habit(
+        "a sum divided by its mask, and another term",
+        _loop(make=LATE_MASK, loss=EACH + "            loss = each.sum() / mask.sum() + 0.1 * model(x).pow(2).mean()"),
+    ),
+    Habit(
+        "a mean over what a mask chooses, and another term",
+        _loop(
+            make=LATE_MASK,
+            loss=EACH + "            loss = F.mse_loss(model(x)[mask > 0], y[mask > 0]) + 0.1 * model(x).pow(2).mean()",
+        ),
+    ),
+    Habit(
+        "a sum divided by a count that is read, and another term",
+        _loop(
+            make=LATE_MASK, loss=EACH + "            loss = each.sum() / int(mask.sum()) + 0.1 * model(x).pow(2).mean()"
+        ),
+    ),
+    Habit(
+        "two masked losses, one after the other",
+        _loop(
+            make=LATE_MASK,
+            loss=EACH + "            loss = each.sum() / mask.sum(); more = 0.1 * model(x).pow(2).mean()",
+            step="optimizer.zero_grad(); loss.backward(); more.backward(); optimizer.step()",
+        ),
+    ),
+    Habit(
+        "ignore_index, a part of the loss",
+        _loop(
+            make=SGD + "labels[1:5] = -100; labels[9:16] = -100; classes = TensorDataset(inputs, labels)",
+            loader="loader = DataLoader(classes, batch_size=8)",
+            loss="loss = F.cross_entropy(model(x), y) / 2",
+        ),
+    ),
+    Habit(
+        "a module that counts its forwards",
+        _module("""
+            def __init__(self, net):
+                super().__init__()
+                self.net, self.step = net, 0
+            def forward(self, x):
+                self.step += 1
+                return self.net(x) * min(1.0, 0.3 + self.step / 5)"""),
+    ),
+    Habit(
+        "a module that counts in a buffer",
+        _module("""
+            def __init__(self, net):
+                super().__init__()
+                self.net = net; self.register_buffer("step", torch.zeros((), dtype=torch.long))
+            def forward(self, x):
+                self.step += 1
+                return self.net(x) * (0.3 + self.step / 5).clamp(max=1.0)"""),
+    ),
+    Habit(
+        "a module whose temperature falls",
+        _module("""
+            def __init__(self, net):
+                super().__init__()
+                self.net, self.heat = net, 1.0
+            def forward(self, x):
+                self.heat *= 0.9
+                return self.net(x) * self.heat"""),
+    ),
+    Habit(
+        "a module that averages what it sees",
+        _module("""
+            def __init__(self, net):
+                super().__init__()
+                self.net, self.usual = net, 1.0
+            def forward(self, x):
+                out = self.net(x)
+                self.usual = 0.5 * self.usual + 0.5 * float(out.abs().mean())
+                return out / self.usual"""),
+    ),
+    Habit(
+        "a module that averages from its fourth forward on",
+        _module("""
+            def __init__(self, net):
+                super().__init__()
+                self.net, self.step, self.usual = net, 0, 1.0
+            def forward(self, x):
+                out = self.net(x)
+                self.step += 1
+                if self.step > 4: self.usual = 0.5 * self.usual + 0.5 * float(out.abs().mean())
+                return out / self.usual"""),
+    ),
+    Habit(
+        "a module that keeps an average in a buffer",
+        _module("""
+            def __init__(self, net):
+                super().__init__()
+                self.net = net; self.register_buffer("usual", torch.ones(3))
+            def forward(self, x):
+                out = self.net(x)
+                with torch.no_grad(): self.usual.lerp_(out.abs().mean(0), 0.5)
+                return out / self.usual"""),
+    ),
+    Habit(
+        "a module that notes what it sees",
+        _module("""
+            def __init__(self, net):
+                super().__init__()
+                self.net = net
+            def forward(self, x):
+                out = self.net(x)
+                self.size, self.seen = len(x), float(out.abs().mean())
+                return out * (self.size / self.size)"""),
+    ),
+    Habit(
+        "a module that begins with its first batch",
+        _module("""
+            def __init__(self, net):
+                super().__init__()
+                self.net, self.ready = net, False
+            def forward(self, x):
+                out = self.net(x)
+                if not self.ready:
+                    self.scale = float(out.abs().mean()); self.ready = True
+                return out / self.scale"""),
+    ),
+    Habit(
+        "a loss that counts",
+        _loop(
+            make="""
+            class Annealed(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.beta = 0.1
+                def forward(self, out, y):
+                    self.beta = min(1.0, self.beta * 1.5)
+                    return self.beta * F.mse_loss(out, y)
+            optimizer, criterion = torch.optim.SGD(model.parameters(), lr=0.1), Annealed()""",
+            loss="loss = criterion(model(x), y)",
+        ),
+    ),
+    Habit(
+        "spectral norm",
+        _loop(make="nn.utils.parametrizations.spectral_norm(model[2][0])\n" + SGD),
+    ),
+    Habit(
+        "spectral norm by a hook",
+        _loop(make="nn.utils.spectral_norm(model[2][0])\n" + SGD),
+    ),
+    Habit(
+        "weight norm",
+        _loop(make="nn.utils.parametrizations.weight_norm(model[2][0])\n" + SGD),
+    ),
     Habit(
         "two optimizers, one step",
         _loop(
@@ -511,6 +711,96 @@ for epoch in range(2):
             loss.backward(); count += 1
             if count % 3 == 0:
                 optimizer.step(); optimizer.zero_grad()""",
+        ),
+    ),
+    Habit(
+        "own accumulation, by the round",
+        _numbered_loop(
+            loader="loader = DataLoader(regression, batch_size=4)",
+            loss="loss = F.mse_loss(model(x), y) / 3",
+            step="""
+            loss.backward()
+            if (index + 1) % 3 == 0:
+                nn.utils.clip_grad_norm_(model.parameters(), 0.3)
+                optimizer.step(); optimizer.zero_grad()""",
+        ),
+    ),
+    Habit(
+        "own accumulation, to the end of each pass",
+        _numbered_loop(
+            loader="loader = DataLoader(TensorDataset(inputs[:21], targets[:21]), batch_size=4)",
+            loss="loss = F.mse_loss(model(x), y) / 4",
+            step="""
+            if index % 4 == 0: optimizer.zero_grad()
+            loss.backward()
+            if (index + 1) % 4 == 0 or index + 1 == len(loader): optimizer.step()""",
+        ),
+    ),
+    Habit(
+        "own accumulation of a cross entropy, scaled",
+        _numbered_loop(
+            make=SGD + "scaler = torch.amp.GradScaler('cuda', init_scale=64.0)",
+            loader="loader = DataLoader(classes, batch_size=4, shuffle=True)",
+            loss="loss = F.cross_entropy(model(x), y) / 3",
+            step="""
+            scaler.scale(loss).backward()
+            if not (index + 1) % 3:
+                scaler.unscale_(optimizer); nn.utils.clip_grad_norm_(model.parameters(), 0.3)
+                scaler.step(optimizer); scaler.update(); optimizer.zero_grad(set_to_none=True)""",
+        ),
+    ),
+    Habit(
+        "own accumulation of a cross entropy, labels left out",
+        _numbered_loop(
+            make=SGD + "labels[9:16] = -100; classes = TensorDataset(inputs, labels)",
+            loader="loader = DataLoader(classes, batch_size=4)",
+            loss="loss = F.cross_entropy(model(x), y) / 3",
+            step="""
+            loss.backward()
+            if index % 3 == 2:
+                optimizer.step(); optimizer.zero_grad()""",
+        ),
+    ),
+    Habit(
+        "own accumulation, a rate for each batch",
+        _numbered_loop(
+            make=SGD + "schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.9)",
+            loader="loader = DataLoader(regression, batch_size=4)",
+            loss="loss = F.mse_loss(model(x), y) / 3",
+            step="""
+            loss.backward(); schedule.step()
+            if index % 3 == 2:
+                optimizer.step(); optimizer.zero_grad()""",
+        ),
+    ),
+    Habit(
+        "own accumulation of a masked loss",
+        _numbered_loop(
+            make=LATE_MASK,
+            loss=EACH + "            loss = each.sum() / mask.sum() / 3",
+            step="""
+            loss.backward()
+            if (index + 1) % 3 == 0:
+                optimizer.step(); optimizer.zero_grad()""",
+        ),
+    ),
+    Habit(
+        "a rate that falls at the end of a pass",
+        _numbered_loop(
+            step="""
+            optimizer.zero_grad(); loss.backward(); optimizer.step()
+            if index == len(loader) - 1: optimizer.param_groups[0]["lr"] *= 0.5"""
+        ),
+    ),
+    Habit(
+        "a schedule by the length of the loader",
+        _loop(
+            make=SGD + "schedule = None",
+            loss="""
+            if schedule is None:
+                schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=2 * len(loader))
+            loss = F.mse_loss(model(x), y)""",
+            step="optimizer.zero_grad(); loss.backward(); optimizer.step(); schedule.step()",
         ),
     ),
     Habit(

@@ -59,6 +59,39 @@ QUICK = [
     ("micro_batch", "Lightning, overfitting batches"),
     ("micro_batch", "Lightning, the number of a batch"),
     ("micro_batch", "Lightning, a hook after each batch"),
+    ("micro_batch", "a sum divided by its mask"),
+    ("micro_batch", "a sum divided by its mask, an empty part"),
+    ("micro_batch", "a sum divided by its mask or 1"),
+    ("micro_batch", "a sum divided by a count that is read"),
+    ("micro_batch", "a sum times one over its mask"),
+    ("micro_batch", "a mean divided by that of its mask"),
+    ("micro_batch", "two sums divided by one mask"),
+    ("micro_batch", "a mean over what a mask chooses"),
+    ("micro_batch", "a sum divided by its mask, scaled"),
+    ("micro_batch", "ignore_index, a part of the loss"),
+    ("micro_batch", "a loss that counts"),
+    ("micro_batch", "own accumulation, by the round"),
+    ("micro_batch", "own accumulation, to the end of each pass"),
+    ("micro_batch", "own accumulation of a cross entropy, scaled"),
+    ("micro_batch", "own accumulation, a rate for each batch"),
+    ("micro_batch", "backward twice"),
+    ("micro_batch", "retain_graph"),
+    ("checkpoint", "retain_graph"),
+    ("checkpoint", "gradient penalty"),
+    ("micro_batch", "spectral norm"),
+    ("micro_batch", "spectral norm by a hook"),
+    ("checkpoint", "spectral norm"),
+    ("checkpoint", "spectral norm by a hook"),
+    ("checkpoint", "weight norm"),
+    ("micro_batch", "a module that counts its forwards"),
+    ("micro_batch", "a module that counts in a buffer"),
+    ("micro_batch", "a module whose temperature falls"),
+    ("micro_batch", "a module that notes what it sees"),
+    ("micro_batch", "a module that begins with its first batch"),
+    ("fp16+micro_batch", "a sum divided by its mask"),
+    ("micro_batch", "Lightning, validated within epochs"),
+    ("micro_batch", "Lightning, validated after so many batches"),
+    ("micro_batch", "Lightning, a plateau of its epochs"),
     ("lora", "AdamW"),
     ("lora", "GAN: two optimizers in turn"),
     ("lora", "AveragedModel per iteration"),
@@ -72,9 +105,13 @@ QUICK = [
 ]
 
 
-def check(job: Job, plain_runs: dict[str, Finished], habit: Habit, technique: str) -> None:
+def _skip_without(habit: Habit) -> None:
     if habit.needs and importlib.util.find_spec(habit.needs) is None:
         pytest.skip(f"this environment has no {habit.needs}")
+
+
+def check(job: Job, plain_runs: dict[str, Finished], habit: Habit, technique: str) -> None:
+    _skip_without(habit)
     if habit.name not in plain_runs:
         plain_runs[habit.name] = train(job, habit, None)
     plain = plain_runs[habit.name]
@@ -125,6 +162,17 @@ def test_steps_that_overflow_are_left_out_until_the_scale_is_found(job: Job) -> 
 
 
 REFUSED = {
+    "own accumulation of a masked loss": "divided by a number of its batch's own",
+    "own accumulation of a cross entropy, labels left out": "divided by a number of its batch's own",
+    "a sum divided by its mask, and another term": "train.py:30 in <module> is made of several terms",
+    "a mean over what a mask chooses, and another term": "a mean over what a mask chooses",
+    "a sum divided by a count that is read, and another term": "a number which is another for each part",
+    "two masked losses, one after the other": "differentiated one after the other",
+    "a module that averages what it sees": "`Own.usual` changes with each forward (train.py:26), by what the data are",
+    "a module that averages from its fourth forward on": "`Own.usual` changes with each forward (train.py:27)",
+    "a module that keeps an average in a buffer": "`Own.usual` changes with each forward (a buffer), by what the data",
+    "Lightning, a masked loss": "the trainer would give each part of a batch the same weight",
+    "Lightning, a module that counts": "the trainer would have it advance with each part of a batch",
     "a weight of the loss by a counter": "`it`, which the script carries over",
     "a break by the round that weighs too": "`index`, which the script carries over",
     "a loss by the average of losses": "`usual`, which the script carries over",
@@ -145,7 +193,14 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_loops_that_micro_batches_would_train_otherwise_are_refused(job: Job, name: str) -> None:
+    _skip_without(BY_NAME[name])
     assert REFUSED[name] in train(job, BY_NAME[name], "micro_batch").of_kind("plan_refused")[0]["text"]
+
+
+def test_a_script_that_never_asks_for_a_step_is_refused(job: Job) -> None:
+    text = BY_NAME["a weight of the loss by the round"].text.replace("optimizer.step()", "pass")
+    (refusal,) = train(job, Habit("no step", text), "micro_batch").of_kind("plan_refused")
+    assert "never asked for an optimizer step" in refusal["text"]
 
 
 BY_HAND = BY_NAME["SGD by hand from p.grad"]
@@ -160,3 +215,28 @@ def test_a_loss_that_is_not_a_number_is_no_training(job: Job) -> None:
     text = LARGE_LOSS.text.replace("1000 *", "float('nan') *").replace("range(8)", "range(10)")
     (refusal,) = train(job, Habit("a loss that is not a number", text), "fp16").of_kind("plan_refused")
     assert "overflow at every loss scale" in refusal["text"]
+
+
+EXACT = [
+    *((technique, name) for technique in ("checkpoint", "micro_batch") for name in ("spectral norm", "weight norm")),
+    ("checkpoint", "spectral norm by a hook"),
+    ("micro_batch", "spectral norm by a hook"),
+    ("micro_batch", "a loss that counts"),
+    ("micro_batch", "own accumulation, by the round"),
+    ("micro_batch", "own accumulation, to the end of each pass"),
+    ("micro_batch", "own accumulation of a cross entropy, scaled"),
+    ("micro_batch", "a module that counts its forwards"),
+    ("micro_batch", "a module that counts in a buffer"),
+    ("micro_batch", "a sum divided by its mask, an empty part"),
+    ("micro_batch", "a mean over what a mask chooses"),
+    ("micro_batch", "a sum divided by a count that is read"),
+]
+
+
+@pytest.mark.parametrize(("technique", "name"), EXACT)
+def test_what_a_model_or_a_loss_counts_stays_what_it_was(
+    job: Job, plain_runs: dict[str, Finished], technique: str, name: str
+) -> None:
+    plain = plain_runs.get(name) or plain_runs.setdefault(name, train(job, BY_NAME[name], None))
+    outcome = judge(plain, train(job, BY_NAME[name], technique), technique)
+    assert outcome.word == ("equal" if technique == "checkpoint" else "rounding"), outcome

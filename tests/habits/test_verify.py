@@ -10,6 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from framework_habits import HABITS as FRAMEWORK_HABITS
 from hooked_job import STAGE, variables
 from loop_habits import HABITS
 from outcomes import FOUR, TECHNIQUES
@@ -21,7 +22,7 @@ VRAMFIT = STAGE / "bin" / "vramfit"
 pytestmark = pytest.mark.skipif(not VRAMFIT.exists(), reason="needs the whole build")
 
 
-def call(folder: Path, *words: str, timeout: float = 200) -> tuple[int, str, dict]:
+def call(folder: Path, *words: str, timeout: float = 400) -> tuple[int, str, dict]:
     """vramfit with these words: its exit code, what it printed, and what --json wrote."""
     report = folder / "report.json"
     ours = ("LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "VRAMFIT_RUN_DIR")
@@ -143,3 +144,14 @@ def test_fit_refuses_parts_to_a_loop_that_counts_its_batches(tmp_path: Path, mos
     code, printed, report = call(tmp_path, "fit", *options, "--", sys.executable, str(script))
     assert code == 1 and report["fit"]["plans"] == [], printed
     assert why in " ".join(printed.split())
+
+
+@pytest.mark.slow
+def test_a_trainer_that_draws_the_parts_of_a_step_ahead_is_told_what_differs(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    habit = next(habit for habit in FRAMEWORK_HABITS if habit.name == "HF Trainer")
+    pairs = "F.cross_entropy(out @ out.T, torch.arange(len(out), device=out.device))"
+    text = habit.script().replace("F.mse_loss(out, y)", pairs)
+    code, printed, found = verify(tmp_path, text, FOUR)
+    assert (code, found["class"]) == (1, "other"), printed
+    assert found["text"].startswith("trains something else: gradients differ by"), found

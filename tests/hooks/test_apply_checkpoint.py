@@ -28,6 +28,9 @@ STATEFUL = {
     "numpy": ("import numpy; self.draw = numpy.random.rand", "x = x * float(self.draw())"),
     "random": ("import random; self.draw = random.random", "x = x * self.draw()"),
     "a counter of its class": ("pass", "type(self).calls += 1; x = x * self.calls"),
+    "a small buffer": (
+        "self.register_buffer('mean', torch.ones(12))", "x = x * self.mean.clone(); self.mean.mul_(0.5)"
+    ),
     "a tensor that it replaces": ("self.last = torch.ones(1)", "x = x * self.last; self.last = x.detach().mean()"),
 }  # fmt: skip
 STATEFUL_BLOCK = """
@@ -66,11 +69,13 @@ def test_a_forward_that_adds_to_a_long_list_is_not_run_again(job: Job) -> None:
     assert "writes to its own Block.seen" in finished.only("plan_refused")["text"]
 
 
-@pytest.mark.parametrize("made", ["self.register_buffer('mean', torch.zeros(12))", "self.mean = torch.zeros(12)"])
+@pytest.mark.parametrize(
+    "made", ["self.register_buffer('mean', torch.zeros(2000, 12))", "self.mean = torch.zeros(1, 12)"]
+)
 def test_a_forward_that_writes_to_a_tensor_of_its_own_is_not_run_again(job: Job, made: str) -> None:
     block = STATEFUL_BLOCK.format(
         made=made,
-        changed="self.mean.mul_(0.9).add_(x.detach().mean(0), alpha=0.1); x = x - self.mean",
+        changed="self.mean.mul_(0.9).add_(x.detach().mean(0), alpha=0.1); x = x - self.mean[0]",
     )
     finished = job.run(block + training("Block(), nn.Tanh(),"), {"id": "checkpoint", "modules": ["2"]})
     assert "writes to its own Block.mean" in finished.only("plan_refused")["text"]

@@ -264,6 +264,19 @@ def test_lion_takes_its_own_averages_and_is_refused_without_its_package(job: Job
         assert finished.output() == ["Lion8bit", [0.9, 0.99], 0.01]
 
 
+@pytest.mark.parametrize(
+    ("plan", "why"),
+    [
+        ({"name": "json.JSONDecoder"}, "json.JSONDecoder is no optimizer: it has no step() and no zero_grad()"),
+        ({"name": "json.Adam"}, "json has no Adam"),
+        ({"name": "torch.optim.SGD", "options": {"rate": 1}}, "SGD can't be made: TypeError("),
+    ],
+)
+def test_an_optimizer_that_can_not_be_made_is_the_plans_fault(job: Job, plan: dict[str, Any], why: str) -> None:
+    finished = job.run(network(), {"id": "optimizer", **plan})
+    assert why in finished.only("plan_refused")["text"]
+
+
 @pytest.mark.parametrize("layer", ["Linear(64, 32)", "Conv2d(16, 8, 3)"])
 def test_what_adafactor_would_keep_is_counted_by_its_shapes(job: Job, layer: str) -> None:
     script = f"""

@@ -70,6 +70,29 @@ def test_an_uncaught_error_is_noted_with_the_scripts_stack(job: Job) -> None:
     assert "vramfit" not in finished.stderr
 
 
+def test_an_error_in_a_loaders_worker_is_noted_by_what_it_was(job: Job) -> None:
+    script = """
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+    class Numbers(Dataset):
+        def __len__(self):
+            return 8
+
+        def __getitem__(self, index):
+            if index > 4:
+                raise ValueError("a sample\\nthat is none")
+            return torch.randn(3)
+
+    for batch in DataLoader(Numbers(), 2, num_workers=1):
+        pass
+    """
+    error = job.run(script).only("error")
+    assert error["type"] == "ValueError"
+    assert error["message"].startswith("a sample\nthat is none, in DataLoader worker process 0 (train.py:1")
+    assert error["message"].endswith(" in __getitem__)")
+
+
 def test_a_hook_that_fails_is_noted_and_the_job_goes_on(job: Job) -> None:
     finished = job.run("""
         import torch

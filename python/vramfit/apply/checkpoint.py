@@ -13,7 +13,7 @@ between them is worked out again (PyTorch's selective activation checkpointing).
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from itertools import chain
 from typing import Any
@@ -129,6 +129,23 @@ def _both(first: AbstractContextManager[Any], second: AbstractContextManager[Any
         yield
 
 
+class _EachTime:
+    """A context that is made anew whenever it is entered: a graph that is kept is gone through twice, and each time
+    the forward runs again."""
+
+    def __init__(self, make: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._make = make
+        self._entered: list[AbstractContextManager[Any]] = []
+
+    def __enter__(self) -> None:
+        context = self._make()
+        context.__enter__()
+        self._entered.append(context)
+
+    def __exit__(self, *error: Any) -> Any:
+        return self._entered.pop().__exit__(*error)
+
+
 def _run_again_in_backward(module: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
     """A module's forward, checkpointed while it trains. Its hooks and its place in the model stay as they are."""
     import torch
@@ -139,12 +156,12 @@ def _run_again_in_backward(module: Any, forward: Any, *args: Any, **kwargs: Any)
     norms = [m for m in module.modules() if isinstance(m, of_torch.batch_norm.get())]
     state = ForwardState(module, norms)
 
-    def contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    def contexts() -> tuple[Any, Any]:
         first = _both(_settles(state), _watches_ranks(torch))
-        second = _both(_frozen_statistics(norms), state.as_before())
         if not _state.keeps_products:
-            return first, second
+            return first, _EachTime(lambda: _both(_frozen_statistics(norms), state.as_before()))
         storing, taking = _kept_products(torch)
+        second = _both(_frozen_statistics(norms), state.as_before())
         return _both(first, storing), _both(second, taking)
 
     calls = _Calls(forward, args, kwargs)

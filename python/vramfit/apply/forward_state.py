@@ -6,7 +6,8 @@ modules' code can reach by a name is noted before a first run (attributes of the
 that they hold, what their classes' code names among its globals, generators, contents of lists, dictionaries and sets);
 what is another after it is put back for the second run, and back again behind that.
 
-Buffers hold memory of the card, which a copy would take once more: a forward that writes to them is refused.
+Small buffers are copied: those that power iterations advance (spectral norms), counters. Large ones hold memory of the
+card, which a copy would take once more: a forward that writes to them is refused.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from contextlib import contextmanager
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Optional
 
-from vramfit.base import frames
+from vramfit.base import frames, process
 from vramfit.private import torch as of_torch
 
 _MISSING = object()
 _DEPTH = 4  # of containers and objects within a module's attributes
 _MOST = 4096  # entries of one container; a longer one whose length changes is not put back
+_SMALL_BUFFER = 1 << 16  # bytes of a buffer that is copied before a first run
 _SMALL = 1 << 20  # bytes of a tensor that is kept for a second run: the state of a recurrent layer
 _OWN = "_vramfit"  # what our hooks put into modules
 
@@ -145,6 +147,18 @@ def _state(get: Callable[[], Any], put: Callable[[Any], Any], is_same: Callable[
     return lambda: None if is_same(before, get()) else restore
 
 
+def _buffer(part: Any, name: str, copy: Any) -> _Restore:
+    """A second run writes to a copy: the buffer itself has moved on."""
+
+    def restore() -> _Undo:
+        buffers = of_torch.buffers.of(part)
+        present = buffers[name]
+        buffers[name] = copy
+        return lambda: buffers.__setitem__(name, present)
+
+    return restore
+
+
 def _cell(cell: Any) -> _Slot:
     """A variable of the function that a forward was made in."""
     before = _held(cell.cell_contents)
@@ -260,6 +274,26 @@ def _is_same_state(first: Any, second: Any) -> bool:
     return bool(first.tobytes() == second.tobytes() if hasattr(first, "tobytes") else first == second)
 
 
+class _WrittenBuffers:
+    """Which buffers forwards were seen to write to: after a first look the others are not copied any more."""
+
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self._of_parts: weakref.WeakKeyDictionary[Any, dict[str, bool]] = weakref.WeakKeyDictionary()
+
+    def may_be(self, part: Any, name: str, buffer: Any) -> bool:
+        is_small = buffer.numel() * buffer.element_size() <= _SMALL_BUFFER
+        return is_small and self._of_parts.get(part, {}).get(name, True)
+
+    def learn(self, part: Any, name: str, is_written: bool) -> None:
+        known = self._of_parts.setdefault(part, {})
+        known[name] = known.get(name, False) or is_written
+
+
+_written = process.own(_WrittenBuffers)
+
+
 class ForwardState:
     """Made before a module's first run, settled after it."""
 
@@ -273,6 +307,12 @@ class ForwardState:
             for part in module.modules() if id(part) not in left_out
             for name, buffer in of_torch.buffers.of(part, {}).items() if buffer is not None
         ]  # fmt: skip
+        self._copies = {
+            (id(part), name): buffer.detach().clone()
+            for part in module.modules() if id(part) not in left_out
+            for name, buffer in of_torch.buffers.of(part, {}).items()
+            if buffer is not None and _written.may_be(part, name, buffer)
+        }  # fmt: skip
         self._restores: list[_Restore] = []
 
     def settle(self) -> str:
@@ -285,8 +325,14 @@ class ForwardState:
             return written[0]
         for part, name, buffer, writes in self._buffers:
             now = of_torch.buffers.of(part, {}).get(name)
-            if now is not buffer() or of_torch.writes.of(now, 0) != writes:
+            is_written = now is not buffer() or of_torch.writes.of(now, 0) != writes
+            copy = self._copies.get((id(part), name))
+            _written.learn(part, name, is_written)
+            if is_written and copy is None:
                 return f"{type(part).__name__}.{name}"
+            if is_written:
+                self._restores.append(_buffer(part, name, copy))
+        self._copies = {}
         self._buffers = []
         return ""
 

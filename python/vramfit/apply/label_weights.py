@@ -30,6 +30,7 @@ need(of_torch.multiply_each)
 ID = "micro_batch"
 
 
+_CLOSE = 1e-5
 _LOOKED_AT = 3  # windows whose counts are compared, which waits for the card
 
 
@@ -47,6 +48,7 @@ class LabelWeights:
         self._torch = torch
         self._means: list[_Mean] = []  # since the last backward pass
         self._others: list[Any] = []  # per micro-batch: the share of labels that count, in losses made of means
+        self._latest: list[Any] = []  # of those, what the last loss brought
         self._total: Any = None  # of this window's weights
         self._labels_a_sample = 1.0
         self._looked_at = 0
@@ -87,9 +89,11 @@ class LabelWeights:
     def weight_of(self, roots: list[Any], share: Share) -> Any:
         """For the backward pass that begins: a 0-dim tensor, or None where it is not one of such a mean alone."""
         means, self._means = self._means, []
+        self._latest = []
         own = next((mean for mean in means if len(roots) == 1 and mean.loss() is roots[0]), None)
         if own is None:
-            self._others += [mean.divisor / max(mean.labels, 1) for mean in means[:1]]
+            self._latest = [mean.divisor / max(mean.labels, 1) for mean in means[:1]]
+            self._others += self._latest
             return None
         if self._total is None:
             self._labels_a_sample = own.labels / share.size
@@ -97,9 +101,17 @@ class LabelWeights:
         self._total = weight if self._total is None else self._total + weight
         return weight
 
+    def forget_others(self) -> None:
+        """The loss made of a mean was weighted by what it is divided by after all."""
+        self._others = self._others[: len(self._others) - len(self._latest)]
+
     @property
     def in_use(self) -> bool:
         return self._total is not None
+
+    def is_whole(self) -> bool:
+        """Whether there is nothing to divide by; waits for the card."""
+        return self._total is None or abs(float(self._total) - 1.0) < _CLOSE
 
     def divide(self, parameters: list[Any]) -> None:
         """After the last backward pass of a window."""

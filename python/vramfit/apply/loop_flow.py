@@ -33,6 +33,7 @@ _LOOKS = {
 }  # fmt: skip
 # Methods that do so by exactly these names: train_step() is none of them.
 _LOOKING_METHODS = {"train", "to", "zero_grad", "state_dict", "item"}
+_HELD_BACK = {"clip_grad_norm_", "clip_grad_value_", "unscale_"}  # until a step is due (training_loop.py)
 _JUMPS = (ast.Break, ast.Return, ast.Continue)
 _MOST_CALLS = 3  # within one another that are looked into
 
@@ -195,6 +196,9 @@ class Flow:
         if step.writes and any("param_groups" in key for key in step.reads | step.writes | step.tests):
             return True
         if not step.reads & things:
+            return False
+        whole = getattr(step.node, "value", None)
+        if isinstance(whole, ast.Call) and called_name(whole) in _HELD_BACK:
             return False
         for call in (node for node in ast.walk(step.node) if isinstance(node, ast.Call)):
             name = ast.unparse(call.func)

@@ -13,23 +13,21 @@ refused as soon as it is seen, which is before the first optimizer step unless t
 from __future__ import annotations
 
 import atexit
-import dis
-import functools
-import inspect
 import os
-import re
 import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 from vramfit import apply
-from vramfit.apply import training_loop
+from vramfit.apply import between_steps, drivers, training_loop
+from vramfit.apply.divisor_weights import DivisorWeights
 from vramfit.apply.label_weights import LabelWeights
 from vramfit.apply.lightning_batches import LightningBatches
+from vramfit.apply.module_counters import ModuleCounters
 from vramfit.apply.own_counters import OwnCounters
 from vramfit.apply.split_sampler import Share, SplitSampler
-from vramfit.base import events, garbage, importing, notes, process
+from vramfit.apply.trainer_batches import TrainerBatches
+from vramfit.base import events, frames, garbage, importing, notes, process
 from vramfit.base.recorder import TRAIN
 from vramfit.contract import notes as said
 from vramfit.observe import loaders, scopes
@@ -38,11 +36,9 @@ from vramfit.observe.phases import position
 from vramfit.private import loaders as of_loaders
 from vramfit.private import torch as of_torch
 from vramfit.private import transformers as of_trainer
-from vramfit.private.names import nothing
 from vramfit.steer.cut import cutter
 
 ID = "micro_batch"
-_LIBRARY = re.compile(r"/site-packages/|/dist-packages/")
 
 
 class MicroBatch:
@@ -57,8 +53,11 @@ class MicroBatch:
         self.loaders = [int(ordinal) for ordinal in options.get("loaders", [0])]
         self.framework_accumulates = False
         self.labels = LabelWeights(torch)
+        self.divisors = DivisorWeights(torch, self.stop)
         self._counters = OwnCounters(self.refuse, self._is_model)
+        self._module_counters = ModuleCounters(torch, self.stop, self.name_effect)
         self._named = False
+        self._has_optimizer = self._has_stepped = False
         self._pid = os.getpid()
         self.begin()
 
@@ -67,6 +66,8 @@ class MicroBatch:
 
     def begin(self) -> None:
         self.share: Share | None = None
+        self._unasked = 0  # batches since the last step that was asked for: the script accumulates
+        self._writes: dict[int, int] = {}  # to each parameter, while it does
         # In this micro-batch:
         self._trains = False  # a model was called to be trained
         self._backwards = 0  # begun
@@ -78,6 +79,10 @@ class MicroBatch:
 
     def refuse(self, text: str) -> None:
         apply.refused(ID, text)
+
+    def stop(self, text: str) -> None:
+        """A refusal of what would train something else from here on, however late it is seen."""
+        apply.ended(ID, text)
 
     def name_effect(self, text: str) -> None:
         notes.note(said.PlanEffect(id=ID, text=text))
@@ -107,7 +112,9 @@ class MicroBatch:
         apply.applied(ID, f"batches of {self.size} instead of {was}, one optimizer step for the parts of each")
 
     def _split(self, loader: Any, sampler: Any) -> SplitSampler:
-        return loader.__dict__.setdefault("_vramfit_split", SplitSampler(sampler, self.size))
+        return loader.__dict__.setdefault(
+            "_vramfit_split", SplitSampler(sampler, self.size, not self.framework_accumulates)
+        )
 
     def split_for_trainer(self, loader: Any) -> None:
         """Before the trainer asks how many batches there are. It gives each of them the same weight."""
@@ -143,9 +150,11 @@ class MicroBatch:
         self._backwards = 0
         self._asked.clear()
         self._stepped.clear()
+        self._module_counters.begin_part()
         if self.share.is_first:
             self._gradients.clear()
             self.labels.begin()
+            self.divisors.begin()
 
     def _look_whether_ahead(self, this_pass: Pass, share: Share) -> None:
         """Where one micro-batch is drawn before the last is trained on (timm's PrefetchLoader), its share is not the
@@ -157,25 +166,10 @@ class MicroBatch:
         self._waiting.add(id(this_pass))
 
     def _look_at_driver(self, this_pass: Pass) -> None:
-        """A pass has to be a `for` over the loader: a script that counts steps must not see more batches."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_globals.get("__name__") != loaders.__name__:
-            frame = frame.f_back
-        while frame is not None and frame.f_globals.get("__name__") == loaders.__name__:
-            frame = frame.f_back
+        frame = drivers.driver_of(sys._getframe(1))
         self._counters.begin(frame)
-        if frame is None:
-            return
-        where = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-        is_own = not _LIBRARY.search(frame.f_code.co_filename)
-        is_for = dis.opname[frame.f_code.co_code[frame.f_lasti]] == "FOR_ITER"
-        if not is_for:
-            self.refuse(
-                f"batches are drawn one by one ({where}): the loop counts steps, or draws ahead, and would see "
-                f"micro-batches in place of batches"
-            )
-        elif is_own and frame.f_code.co_flags & inspect.CO_GENERATOR:
-            self.refuse(f"batches come through a generator of the script's ({where}): its loop counts steps by itself")
+        if reason := drivers.why_not_in_parts(frame):
+            self.refuse(reason)
 
     def _look_at_last(self, this_pass: Pass) -> None:
         """What the script did with the micro-batch before this one."""
@@ -184,11 +178,22 @@ class MicroBatch:
         if not self._backwards:
             self.refuse("the script trains without backward(): gradients that torch.autograd.grad returns are its own")
         elif not self._asked:
-            self.refuse("the script accumulates gradients itself: no optimizer step was asked for after a batch")
+            self._look_at_accumulation()
         passes = loaders.open_passes()
         others = [p for p in passes if p.ordinal not in self.loaders and p.trained and p.iterator is not None]
         if any(p.iterator() is not None for p in others if p.iterator is not None):
             self.refuse("the script trains on batches of two loaders at once")
+
+    def _look_at_accumulation(self) -> None:
+        """No step was asked for after a part: it may be after another batch (`if (i + 1) % 4 == 0`), where the loop's
+        number is the batch's for each of its parts. What else decides so is looked at when a step is asked for."""
+        if not self._has_optimizer or not self._counters.is_numbered:
+            self.refuse("the script accumulates gradients itself: no optimizer step was asked for after a batch")
+        writes = {id(p): of_torch.writes.of(p) for p in self._trained()}
+        if self._unasked and any(self._writes.get(key, now) != now for key, now in writes.items()):
+            self.refuse("the script changes weights itself after a batch")
+        self._writes = writes
+        self._unasked += self.share is not None and self.share.is_last
 
     def after_pass(self, this_pass: Pass) -> None:
         split = this_pass.loader.__dict__.get("_vramfit_split")
@@ -202,7 +207,11 @@ class MicroBatch:
     def at_end(self) -> None:
         """Of the script: one that counts its batches has broken off within one of ours."""
         share = self.share
-        if share is None or share.is_last or self.framework_accumulates or garbage.does_run_end_early():
+        if self.framework_accumulates or garbage.does_run_end_early():
+            return
+        if self._unasked and not self._has_stepped and os.getpid() == self._pid:
+            self.refuse("the script accumulates gradients itself, and never asked for an optimizer step")
+        if share is None or share.is_last:
             return
         if self._backwards and os.getpid() == self._pid:
             self.refuse(
@@ -234,6 +243,8 @@ class MicroBatch:
 
     def before_backward(self, roots: list[Any]) -> Any:
         """What to multiply the loss by: a number, or a tensor."""
+        if self.framework_accumulates and position.phase == TRAIN and self.accumulate > 1:
+            self.divisors.look_at_trainer(roots, self._place())
         if self.share is None or not self._is_open():
             return 1.0
         self._look_at_gradients()
@@ -241,20 +252,37 @@ class MicroBatch:
             self.refuse("hooks on parameters see the gradients of one micro-batch")
         self._backwards += 1
         self._counters.trains(sys._getframe(1))
-        if self.labels.in_use and self._backwards > 1:
+        if (self.labels.in_use or self.divisors.needs_all_parts()) and self._backwards > 1:
             self.refuse("a mean over labels and another loss are differentiated one after the other")
         weight = self.labels.weight_of(roots, self.share)
+        if weight is None and self.accumulate > 1:
+            weight = self.divisors.weight_of(roots, self.share, self._backwards - 1, self._place())
+            if weight is not None:
+                self.labels.forget_others()
         return self.share.size / self.share.of if weight is None else weight
 
     def after_backward(self) -> None:
         if not self._is_open() or self.share is None:
             return
         if self.share.is_last:
-            if self.labels.in_use and self._stepped:
-                self.refuse("optimizers step within backward, before all labels of a batch are counted")
+            if self._unasked and not (self.labels.is_whole() and self.divisors.is_whole(self._backwards - 1)):
+                self.stop(
+                    "the script accumulates gradients itself, of a loss that is divided by a number of its batch's "
+                    "own: those of a batch can't be put together from its parts without those of the batches before it"
+                )
+                return
+            if self._unasked:
+                return
             self.labels.divide(self._parameters())
+            is_divided = self.divisors.divide(self._parameters(), self._backwards - 1, self._place())
+            if (self.labels.in_use or is_divided) and self._stepped:
+                self.stop("optimizers step within backward, before all labels of a batch are counted")
         else:
             self.remember_gradients()
+
+    @staticmethod
+    def _place() -> str:
+        return frames.script_line(sys._getframe(1))
 
     def step_called(self, optimizer: Any, closure: Callable[[], Any] | None) -> tuple[bool, Any]:
         """Whether to take the step; if not, what step() returns."""
@@ -263,6 +291,9 @@ class MicroBatch:
         if id(optimizer) in self._asked:
             self.refuse("an optimizer steps more than once for a batch")
         self._asked.append(id(optimizer))
+        self._has_stepped = True
+        if self.share.is_last:
+            self._unasked = 0
         if self.accumulate > 1:
             self._counters.trains(sys._getframe(1))
             self._counters.judge(sys._getframe(1))
@@ -281,15 +312,19 @@ class MicroBatch:
     # -- what a window can't be
 
     def learn_optimizer(self, optimizer: Any) -> None:
+        self._has_optimizer = True
         if type(optimizer).__name__ == "LBFGS" and self.accumulate > 1 and not self.framework_accumulates:
             self.refuse("LBFGS asks for the gradients of a batch several times a step")
 
     def on_root(self, module: Any, args: Any, kwargs: Any) -> None:
         """A forward after a step that was put off would be one of old weights."""
-        root = scopes.root_of(module)
-        if not self._is_open() or root is None or not root.parameters or position.phase != TRAIN:
+        if position.phase != TRAIN or not self._torch.is_grad_enabled():
             return
-        if not self._torch.is_grad_enabled():
+        is_open = self._is_open()
+        if self.accumulate > 1 and (is_open or self.framework_accumulates):
+            self._module_counters.before_forward(module, self.share if is_open else None)
+        root = scopes.root_of(module)
+        if not is_open or root is None or not root.parameters:
             return
         self._trains = True
         self._counters.trains(sys._getframe(1))
@@ -335,70 +370,6 @@ class MicroBatch:
         if any(now.get(key) != value for key, value in self._gradients.items()):
             self.refuse("the script changes, replaces or zeroes gradients itself between two batches")
 
-    # -- trainers that can do it themselves
-
-    def hugging_face(self, module: Any) -> None:
-        from vramfit.apply import trainer_divisor  # which needs torch
-
-        trainer = module.Trainer
-        original = trainer.__init__
-
-        def init(trainer_self: Any, *args: Any, **kwargs: Any) -> None:
-            original(trainer_self, *args, **kwargs)
-            settings = of_trainer.settings.of(trainer_self)
-            if settings is None:
-                self.refuse("this release of transformers has a Trainer's arguments elsewhere")
-                return
-            before, whole = settings.per_device_train_batch_size, settings.train_batch_size
-            samples = loaders.length_of(of_trainer.training_set.of(trainer_self))
-            per_step = whole * max(1, int(getattr(settings, "world_size", 1)))
-            if samples is not None and samples % (per_step * settings.gradient_accumulation_steps) != 0:
-                self.refuse(
-                    f"{samples} samples are no whole number of batches of {per_step}: the Trainer would end each epoch "
-                    f"with another step than now"
-                )
-            settings.per_device_train_batch_size = min(before, self.size)
-            settings.gradient_accumulation_steps *= self.accumulate
-            of_trainer.batch_size.put(trainer_self, settings.train_batch_size)
-            of_trainer.prepare_again.of(trainer_self, nothing)()  # the Accelerator keeps its own count
-            self.framework_accumulates = True
-            has_own_parts = settings.gradient_accumulation_steps > self.accumulate
-            trainer_divisor.divide_means(trainer_self, has_own_parts, self.refuse)
-            self.loaders = []
-            apply.applied(
-                ID,
-                f"the Trainer was given batches of {self.size} instead of {before} and accumulates "
-                f"{settings.gradient_accumulation_steps}",
-            )
-
-        trainer.__init__ = init
-
-
-def _put_off_averages(torch: Any, technique: MicroBatch) -> None:
-    """torch's own average of weights is one over optimizer steps."""
-    averaged = torch.optim.swa_utils.AveragedModel
-    original = averaged.update_parameters
-
-    @functools.wraps(original)
-    def update_parameters(self: Any, *args: Any, **kwargs: Any) -> None:
-        if technique.is_due(None):
-            original(self, *args, **kwargs)
-
-    averaged.update_parameters = update_parameters
-
-
-def _watch_plateaus(torch: Any, technique: MicroBatch) -> None:
-    """Before the step machine takes calls between two steps for ones too many."""
-    plateau = torch.optim.lr_scheduler.ReduceLROnPlateau
-    original = plateau.step
-
-    @functools.wraps(original)
-    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-        technique.on_plateau()
-        return original(self, *args, **kwargs)
-
-    plateau.step = step
-
 
 def install(torch: Any, options: dict[str, Any]) -> None:
     technique = process.own(MicroBatch, torch, options)
@@ -409,8 +380,8 @@ def install(torch: Any, options: dict[str, Any]) -> None:
     events.root_enter.listen(technique.on_root)
     events.optimizer_made.listen(technique.learn_optimizer)
     technique.labels.install()
-    _put_off_averages(torch, technique)
+    between_steps.put_off_averages(torch, technique)
     training_loop.install(torch).window = technique
-    _watch_plateaus(torch, technique)
-    importing.after_import(of_trainer.MODULE, technique.hugging_face)
+    between_steps.watch_plateaus(torch, technique)
+    importing.after_import(of_trainer.MODULE, TrainerBatches(technique, ID).hugging_face)
     LightningBatches(technique).install()

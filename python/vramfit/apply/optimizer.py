@@ -83,6 +83,8 @@ def _of_package(module: str, kind: str) -> Any:
     if found is None:
         classes = [name for name, value in vars(package).items() if isinstance(value, type)]
         apply.refused(ID, f"{module} has no {kind}{near_names.instead_of(kind, classes)}")
+    if not (isinstance(found, type) and hasattr(found, "step") and hasattr(found, "zero_grad")):
+        apply.refused(ID, f"{module}.{kind} is no optimizer: it has no step() and no zero_grad()")
     return found
 
 
@@ -100,7 +102,11 @@ def _replace(torch: Any, find: Callable[[], Any], options: dict[str, Any]) -> No
         names = [name for name in _CARRIED if name not in _NOT_CARRIED.get(target.__name__, ())]
         carried = {name: own[name] for name in names if name in own and _means_the_same(target, name, own[name])}
         made = object.__new__(target)
-        made.__init__(own["params"], **{**carried, **options})
+        try:
+            made.__init__(own["params"], **{**carried, **options})
+        except Exception as error:  # of the class that the plan names: no fault of the script's
+            apply.refused(ID, f"{target.__module__}.{target.__name__} can't be made: {error!r}")
+            raise
         apply.applied(ID, f"{target.__name__} instead of {kind.__name__}")
         return made
 

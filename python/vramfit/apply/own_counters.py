@@ -49,6 +49,11 @@ class OwnCounters:
         self._trained_at = {}
         self._numbers.begin()
 
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the loop has a number, which is the batch's for each of its parts."""
+        return self._numbers.is_known
+
     def number(self, frame: FrameType | None, share: Share) -> None:
         """A part of a batch is drawn: the loop's number is to be that of the batch."""
         place = next(frames.script_frames(frame, _MAX_FRAMES), None)

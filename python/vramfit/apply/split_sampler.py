@@ -21,9 +21,12 @@ class Share(NamedTuple):
 class SplitSampler:
     """Around a batch sampler. `shares` holds those of the parts drawn and not delivered yet."""
 
-    def __init__(self, own: Any, size: int) -> None:
+    def __init__(self, own: Any, size: int, tells_batches: bool) -> None:
+        """`tells_batches`: to whoever asks for its length, `i + 1 == len(loader)`. Trainers that accumulate count
+        parts."""
         self._own = own
         self._size = size
+        self._tells_batches = tells_batches
         self.shares: deque[Share] = deque()
         self.this_pass: Pass | None = None
 
@@ -42,6 +45,9 @@ class SplitSampler:
             yield part
 
     def __len__(self) -> int:
+        return len(self._own) if self._tells_batches else self.count_parts()
+
+    def count_parts(self) -> int:
         """Exact for torch's BatchSampler; else as if every batch were as large as the largest known."""
         size = getattr(self._own, "batch_size", None)
         sampler = getattr(self._own, "sampler", None)

@@ -267,9 +267,11 @@ def is_split(loader: Any) -> bool:
 
 
 def length_of(value: Any) -> int | None:
-    """Of a loader, a sampler, a data set; None where it has none."""
+    """Of a loader, a sampler, a data set; None where it has none. Of a loader whose batches are given in parts, the
+    parts."""
     try:
-        return len(value)
+        split = getattr(value, "__dict__", {}).get("_vramfit_split")
+        return len(value) if split is None else int(split.count_parts())
     except (TypeError, NotImplementedError, AttributeError):
         return None
 

@@ -165,12 +165,14 @@ def _make_module_hooks(torch: Any) -> tuple[Callable[..., None], Callable[..., N
     is_compiling = torch.compiler.is_compiling
     is_grad_enabled = torch.is_grad_enabled
     scope_of, set_scope, running = scopes.scope_of, recorder.set_scope, _running
+    # Whoever reads a parametrized weight calls it, be it to make it or to save it: no model that a script runs.
+    of_weights = torch.nn.utils.parametrize.ParametrizationList
 
     def enter(module: Any, args: tuple[Any, ...]) -> None:
         if is_compiling():
             return
         calls = running.calls
-        is_root = not calls
+        is_root = not calls and not isinstance(module, of_weights)
         calls.append(set_scope(scope_of(module, is_root)))
         for watcher in watchers:
             watcher.enter(module, args)
@@ -192,7 +194,7 @@ def _make_module_hooks(torch: Any) -> tuple[Callable[..., None], Callable[..., N
         set_scope(calls.pop())
         for watcher in watchers:
             watcher.leave(module, result)
-        if not calls and position.stage != BACKWARD:
+        if not calls and position.stage != BACKWARD and not isinstance(module, of_weights):
             events.root_exit(module, result)
 
     return enter, leave

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import linecache
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from vramfit.base import garbage, notes, process, recorder
-from vramfit.base.frames import is_ours
+from vramfit.base.frames import is_ours, is_script_file, spelled
 from vramfit.contract import notes as said
 from vramfit.observe.phases import position
 from vramfit.private import python as of_python
@@ -23,6 +24,7 @@ from vramfit.values import data_reads
 
 _MAX_FRAMES = 60
 _MAX_LETTERS = 4000
+_FRAME = re.compile(r'  File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)')
 
 
 def is_oom(error: BaseException) -> bool:
@@ -51,6 +53,26 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS // 4]} ... {text[-_MAX_LETTERS * 3 // 4 :]}"
 
 
+def message_of(error: BaseException) -> str:
+    """Of an error that a loader's worker sent, what it was and where: its whole traceback stands in the script's own
+    output."""
+    text = str(error)
+    head, mark, trace = text.partition("\nOriginal Traceback (most recent call last):\n")
+    if not mark:
+        return _shortened(text)
+    lines = trace.rstrip().splitlines()
+    frames = [match for match in map(_FRAME.match, lines) if match is not None]
+    last = max((number for number, line in enumerate(lines) if _FRAME.match(line)), default=0)
+    said_last = [line for number, line in enumerate(lines) if number > last]
+    while said_last and said_last[0].startswith(" "):  # the line of code, and marks below it
+        said_last = said_last[1:]
+    own = next((match for match in reversed(frames) if is_script_file(match["file"])), None)
+    where = f" ({spelled(own['file'], int(own['line']), own['function'])})" if own is not None else ""
+    what = "\n".join(said_last).removeprefix(f"{type(error).__name__}: ")
+    sender = head.partition(" in ")[2].rstrip(".") or "a worker"
+    return _shortened(f"{what}, in {sender}{where}")
+
+
 def note_error(error: BaseException) -> None:
     """One note for an exception that ends the job. KeyboardInterrupt and SystemExit are no errors."""
     if not isinstance(error, Exception):
@@ -63,7 +85,7 @@ def note_error(error: BaseException) -> None:
         notes.note(
             said.Error(
                 type=type(error).__name__,
-                message=_shortened(str(error)),
+                message=message_of(error),
                 stack=stack_of(error.__traceback__),
                 after_cut=cutter.after_cut_evaluation,
                 after_read=data_reads.has_read(),

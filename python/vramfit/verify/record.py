@@ -22,6 +22,7 @@ from vramfit.contract import notes as said
 from vramfit.observe import owners, scopes
 from vramfit.observe.phases import position
 from vramfit.steer import errors
+from vramfit.verify.drawn import Drawn
 
 _VALUES = 64  # of a tensor, evenly spread
 _OUTPUT_VALUES = 2048  # of an output: what differs may be a seam
@@ -50,20 +51,19 @@ class Record:
         self._finished = self._has_closure = False
         self._samples = 0  # delivered in training so far
         self._data = 0.0  # the sum of all numbers in them
-        self._waiting = (0, 0.0)  # of a batch that no backward pass has followed yet
+        self._drawn = Drawn()
 
     # -- what the data are
 
     def on_batch(self, this_pass: Any, batch: Any) -> None:
         tensors = [tensor for _, tensor in owners.tensors_in(batch) if tensor.dim() > 0]
         samples = int(tensors[0].shape[0]) if tensors else 0
-        self._waiting = (samples, sum(map(self._sum, tensors)))
+        self._drawn.add(id(this_pass.loader), this_pass.delivered == 1, (samples, sum(map(self._sum, tensors))))
 
     def on_backward(self, tensors: Any) -> None:
-        samples, data = self._waiting
+        samples, data = self._drawn.take()
         self._samples += samples
         self._data += data
-        self._waiting = (0, 0.0)
         for optimizer in self._not_begun:
             new = [p for p in _parameters(optimizer) if id(p) not in self._before_backward]
             self._before_backward.update({id(p): self._sample(p) for p in new})
@@ -100,7 +100,7 @@ class Record:
                 known = self._before_backward.pop(id(parameter), None)
                 self._before[number, index] = self._sample(parameter) if known is None else known
         # A closure makes the gradients within the step.
-        self._has_closure = self._waiting[0] > 0
+        self._has_closure = self._drawn.is_one_waiting()
         if not self._has_closure:
             self._note_step(optimizer, number)
 
@@ -153,6 +153,8 @@ class Record:
     # -- evaluations
 
     def on_root_enter(self, module: Any, args: Any, kwargs: Any) -> None:
+        if position.phase in (VALIDATE, TEST):
+            self._drawn.forget_last()
         if self._is_looked_at(module):
             self._input = sum(self._sum(tensor) for _, tensor in owners.tensors_in((args, kwargs)))
 

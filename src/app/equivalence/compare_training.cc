@@ -54,6 +54,17 @@ std::vector<std::string> find_effects(const TrainingRecord& with) {
   return effects;
 }
 
+// A plan that leaves batches whole does not change how often a loop goes round: where both runs saw the same samples up
+// to the end of the shorter, the script stopped by a number that came out otherwise. Empty: it is no such stop.
+std::string find_early_stop(const TrainingRecord& without, const TrainingRecord& with, const plan::Promise& promise) {
+  const auto counts = compare_counts(without, with);
+  if (counts.empty() || promise.mixes_samples || !saw_the_same(without, with)) return "";
+  return fmt::format(
+      "the script itself stopped after another number of steps, {}: early stopping, by a number that the plan rounds "
+      "otherwise or that the few samples of this comparison leave close to its limit",
+      counts.front());
+}
+
 int count_most_steps(const TrainingRecord& record) {
   int most = 0;
   for (const auto& [optimizer, steps] : count_steps(record)) most = std::max(most, steps);
@@ -123,6 +134,7 @@ void append(std::vector<std::string>& all, std::vector<std::string> more) {
 
 Equivalence compare_training(const TrainingRecord& without, const TrainingRecord& with, const plan::Promise& promise) {
   if (const std::string why = find_obstacle(without, with); !why.empty()) return not_compared(why);
+  if (const std::string stop = find_early_stop(without, with, promise); !stop.empty()) return not_compared(stop);
   Equivalence found;
   found.checked = true;
   found.effects = find_effects(with);

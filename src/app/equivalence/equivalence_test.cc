@@ -269,6 +269,18 @@ TEST(Equivalence, steps_that_are_missing_or_come_at_other_times_are_found) {
                   .text.starts_with("trains something else: optimizer step 1 comes after 2 samples instead of 8"));
 }
 
+TEST(Equivalence, a_stop_by_a_number_of_the_scripts_is_no_other_training) {
+  const TrainingRecord plain = example(1);
+  TrainingRecord fewer = plain;
+  fewer.steps.resize(3);
+  const Equivalence found = compare_training(plain, fewer, kBf16);
+  EXPECT_FALSE(found.checked);
+  EXPECT_TRUE(found.text.contains("stopped after another number of steps, 3 optimizer steps instead of 4"))
+      << found.text;
+  fewer.steps[1].samples *= 2;  // as a plan would that gives the loop other batches
+  EXPECT_EQ(compare_training(plain, fewer, kBf16).sameness, Sameness::kOther);
+}
+
 TEST(Equivalence, batch_norms_are_named_and_the_rest_is_compared) {
   TrainingRecord plain = example(1);
   plain.has_batch_norm = true;
