@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
 
 
@@ -22,7 +23,8 @@ class SplitSampler:
     """Around a batch sampler. `shares` holds those of the parts drawn and not delivered yet."""
 
     def __init__(self, own: Any, size: int, tells_batches: bool) -> None:
-        """`tells_batches`: to whoever asks for its length, `i + 1 == len(loader)`. Trainers that accumulate count
+        """`tells_batches`: to who asks for its length within a pass, `i + 1 == len(loader)`, where rounds have the
+        number of their batch. After it, what was added up has a term for each part. Trainers that accumulate count
         parts."""
         self._own = own
         self._size = size
@@ -45,7 +47,8 @@ class SplitSampler:
             yield part
 
     def __len__(self) -> int:
-        return len(self._own) if self._tells_batches else self.count_parts()
+        is_numbered = self._tells_batches and any(each is self.this_pass for each in loaders.open_passes())
+        return len(self._own) if is_numbered else self.count_parts()
 
     def count_parts(self) -> int:
         """Exact for torch's BatchSampler; else as if every batch were as large as the largest known."""
