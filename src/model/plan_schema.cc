@@ -66,11 +66,11 @@ constexpr SettingSchema kOffload[] = {kModules,
                                        .most = kMostBytes,
                                        .left_out = "1048576"}};
 constexpr SettingSchema kOffloadOptimizer[] = {{.name = "at_once",
-                                               .form = kWhole,
-                                               .meaning = "bytes of parameters whose state is on the card at once",
-                                               .most = kMostBytes,
-                                               .left_out = "67108864",
-                                               .since = 2}};
+                                                .form = kWhole,
+                                                .meaning = "bytes of parameters whose state is on the card at once",
+                                                .most = kMostBytes,
+                                                .left_out = "67108864",
+                                                .since = 2}};
 constexpr SettingSchema kOptimizer[] = {
     {.name = "name",
      .form = kText,

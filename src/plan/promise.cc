@@ -86,7 +86,9 @@ Promise promise_of_lora(const Change&) {
 }
 
 // The same updates; where the script looks for the optimizer's state, it is the CPU's.
-Promise promise_of_offloaded_state(const Change&) { return {Sameness::kEqual, kRoundingShare, false, "", false, false}; }
+Promise promise_of_offloaded_state(const Change&) {
+  return {Sameness::kEqual, kRoundingShare, false, "", false, false};
+}
 
 struct Row {
   std::string_view technique;

@@ -118,13 +118,16 @@ def _in_turns(technique: OffloadOptimizer, update: Any) -> Any:
     torch = technique.torch
 
     @functools.wraps(update)
-    def step(self: Any, closure: Any = None) -> None:
-        if closure is not None:
-            apply.ended(ID, "the optimizer's step() is given a closure, which trains within it")
+    def step(self: Any, closure: Any = None) -> Any:
         if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
             apply.ended(ID, "the script captures a CUDA graph, which would repeat the copies of one step")
+        loss = None
+        if closure is not None:  # once, before all updates, as each of these optimizers does
+            with torch.enable_grad():
+                loss = closure()
         with torch.no_grad():
             technique.step(self, update)
+        return loss
 
     return step
 

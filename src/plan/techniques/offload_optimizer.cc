@@ -11,8 +11,8 @@ namespace vramfit::plan {
 namespace {
 
 // The optimizers that python/vramfit/apply/offload_optimizer.py takes.
-constexpr std::array<std::string_view, 12> kInTurns = {
-    "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD"};
+constexpr std::array<std::string_view, 12> kInTurns = {"Adadelta", "Adafactor", "Adagrad", "Adam",    "AdamW", "Adamax",
+                                                       "ASGD",     "NAdam",     "RAdam",   "RMSprop", "Rprop", "SGD"};
 // As there: bytes of parameters whose state is on the card at once.
 constexpr Bytes kAtOnce = Bytes::mib(64);
 // A state that is less than this share of the peak is not worth a run.
@@ -71,10 +71,11 @@ class OffloadOptimizer final : public Technique {
     const Bytes state = job.optimizer->state;
     forecast.work.host_bytes += 2 * static_cast<double>(state.count());
     forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
-    worsen(forecast, Effect::kSame,
-           fmt::format("the optimizer's state waits in host memory: {} of it, pinned; what a checkpoint holds of it are "
-                       "tensors of the CPU",
-                       to_string(state)));
+    worsen(
+        forecast, Effect::kSame,
+        fmt::format("the optimizer's state waits in host memory: {} of it, pinned; what a checkpoint holds of it are "
+                    "tensors of the CPU",
+                    to_string(state)));
   }
 
   std::string describe(const model::Change&) const override { return "optimizer state in host memory"; }
