@@ -65,6 +65,12 @@ constexpr SettingSchema kOffload[] = {kModules,
                                        .meaning = "bytes of a tensor that goes",
                                        .most = kMostBytes,
                                        .left_out = "1048576"}};
+constexpr SettingSchema kOffloadOptimizer[] = {{.name = "at_once",
+                                                .form = kWhole,
+                                                .meaning = "bytes of parameters whose state is on the card at once",
+                                                .most = kMostBytes,
+                                                .left_out = "67108864",
+                                                .since = 2}};
 constexpr SettingSchema kOptimizer[] = {
     {.name = "name",
      .form = kText,
@@ -143,6 +149,10 @@ constexpr TechniqueSchema kTechniques[] = {
     {.id = "autocast", .meaning = "forward and loss in mixed precision", .settings = kAutocast},
     {.id = "checkpoint", .meaning = "modules that run again in backward", .settings = kCheckpoint},
     {.id = "offload_activations", .meaning = "what is saved for backward waits in host memory", .settings = kOffload},
+    {.id = "offload_optimizer",
+     .meaning = "the optimizer's state waits in host memory",
+     .settings = kOffloadOptimizer,
+     .since = 2},
     {.id = "optimizer",
      .meaning = "another optimizer, or other options of it",
      .settings = kOptimizer,

@@ -55,6 +55,7 @@ struct Forecast {
   // What a stream of allocations is reshaped by (plan/stream), beside the above.
   const model::Change* repeats = nullptr;  // names the modules that are run again; of the axis, which outlives this
   bool releases_gradients = false;
+  bool state_waits = false;  // the optimizer's, in host memory but for its steps
   bool chunks_loss = false;
   bool expandable_segments = false;
   bool empties_cache = false;

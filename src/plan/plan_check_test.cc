@@ -34,6 +34,8 @@ TEST(PlanCheck, what_the_techniques_write_is_right) {
            {"int4_weights", {}},
            {"half_teacher", {{"dtype", std::string("float16")}}},
            {"smaller_model", {{"from", std::string("resnet152")}, {"to", std::string("resnet50")}}},
+           {"offload_optimizer", {}},
+           {"offload_optimizer", {{"at_once", std::int64_t{1 << 20}}}},
            {"release_gradients", {}},
            {"chunked_loss", {{"chunk_bytes", std::int64_t{1 << 25}}, {"linear", std::int64_t{50304}}}},
            {"gather_on_cpu", {}},

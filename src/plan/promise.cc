@@ -85,12 +85,17 @@ Promise promise_of_lora(const Change&) {
   return {Sameness::kRounding, kRoundingShare, false, "adapters beside weights that stand still", false, false};
 }
 
+// The same updates; where the script looks for the optimizer's state, it is the CPU's.
+Promise promise_of_offloaded_state(const Change&) {
+  return {Sameness::kEqual, kRoundingShare, false, "", false, false};
+}
+
 struct Row {
   std::string_view technique;
   Promise (*promise)(const Change&);
 };
 
-constexpr std::array<Row, 24> kPromises = {{{"allocator", exact},
+constexpr std::array<Row, 25> kPromises = {{{"allocator", exact},
                                             {"autocast", promise_of_autocast},
                                             {"batch_size", promise_of_batch_size},
                                             {"checkpoint", exact},
@@ -105,6 +110,7 @@ constexpr std::array<Row, 24> kPromises = {{{"allocator", exact},
                                             {"micro_batch", promise_of_micro_batch},
                                             {"no_grad_validation", exact},
                                             {"offload_activations", exact},
+                                            {"offload_optimizer", promise_of_offloaded_state},
                                             {"optimizer", promise_of_optimizer},
                                             {"release_gradients", promise_of_released},
                                             {"resize_input", promise_of_inputs},

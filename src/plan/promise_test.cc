@@ -31,6 +31,12 @@ TEST(Promise, gradients_set_to_none_train_the_same_unless_the_script_looks_at_th
   EXPECT_FALSE(promise.exact) << "so it is compared";
 }
 
+TEST(Promise, offloaded_state_is_the_same_and_compared) {
+  const Promise promise = find_promise(Change{"offload_optimizer", {}});
+  EXPECT_EQ(promise.at_most, Sameness::kEqual);
+  EXPECT_FALSE(promise.exact) << "a script may look for it";
+}
+
 TEST(Promise, released_gradients_train_the_same_and_are_not_there_to_be_compared) {
   const Promise promise = find_promise(Change{"release_gradients", {}});
   EXPECT_EQ(promise.at_most, Sameness::kEqual);

@@ -29,6 +29,7 @@ _KNOWN = (
     "checkpoint",
     "chunked_loss",
     "offload_activations",
+    "offload_optimizer",
     "optimizer",
     "release_gradients",
     "resize_input",
@@ -57,7 +58,7 @@ _OF_EVALUATION = (
     "int8_weights",
     "int4_weights",
 )
-_OF_BACKWARD = ("release_gradients",)  # and of the optimizer's step
+_OF_BACKWARD = ("release_gradients", "offload_optimizer")  # and of the optimizer's step
 
 
 class _State:

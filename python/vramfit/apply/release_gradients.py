@@ -11,7 +11,6 @@ one step: docs/decisions/0018-gradients-released-in-backward.md. Whatever breaks
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 import threading
 import weakref
@@ -19,6 +18,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from vramfit import apply
+from vramfit.apply import offload_optimizer
 from vramfit.base import events, frames, process
 from vramfit.base.recorder import BACKWARD, OPTIMIZER
 from vramfit.observe.phases import position
@@ -39,7 +39,6 @@ class _Owner:
 
     def __init__(self, optimizer: Any) -> None:
         self.optimizer = weakref.ref(optimizer)
-        self.step = inspect.unwrap(type(optimizer).step)  # without hooks: one backward pass is one step
         self.used: list[dict[str, Any]] | None = None  # options of its groups, of this backward pass's updates
 
 
@@ -144,7 +143,7 @@ class ReleaseGradients:
         optimizer.param_groups = [{**group, "params": [parameter]}]
         try:
             with self._torch.no_grad():
-                owner.step(optimizer)
+                offload_optimizer.innermost_step(type(optimizer))(optimizer)  # no hooks: one backward pass is one step
         finally:
             optimizer.param_groups = groups
 

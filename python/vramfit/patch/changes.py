@@ -336,6 +336,7 @@ def resize_input(editing: Editing, options: Options) -> None:
 
 _WHY_NOT = {
     "chunked_loss": "a loss in chunks takes a backward pass of its own",
+    "offload_optimizer": "the optimizer's state moves within each of its steps",
     "release_gradients": "updates within the backward pass take hooks on every parameter",
     "half_evaluation": "weights and results change their type around each evaluation",
     "tiles": "an evaluation in tiles takes the network's layers apart",

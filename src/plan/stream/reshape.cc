@@ -88,6 +88,19 @@ void set_gradients(const model::AllocationStream& stream, const Reshaping& resha
   }
 }
 
+// What is made in a step goes with it: of what waits in host memory, a share is on the card at once.
+void end_state_with_steps(const model::AllocationStream& stream, std::vector<Life>& lives) {
+  PlayTime end = kNeverFreed;
+  for (std::size_t i = stream.blocks.size(); i-- > 0;) {
+    const StreamBlock& block = stream.blocks[i];
+    if (block.stage != VF_STAGE_OPTIMIZER) {
+      end = at_event(block.born) - 1;
+    } else if (block.owner == BlockOwner::kOptimizer) {
+      lives[i].died = std::min(lives[i].died, end);
+    }
+  }
+}
+
 // One after the other, each made before the one that it takes the place of goes.
 void shrink_weights(const model::AllocationStream& stream, double share, std::vector<Life>& lives) {
   if (stream.passes.empty()) return;
@@ -151,6 +164,7 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
   if (forecast.chunks_loss && job.wide_loss) reshaping.logits = job.wide_loss->bytes.count();
   reshaping.accumulates = forecast.accumulates;
   reshaping.releases_gradients = forecast.releases_gradients;
+  reshaping.state_waits = forecast.state_waits;
   reshaping.later_weights = forecast.later_weights / begun.later_weights;
   return reshaping;
 }
@@ -167,6 +181,7 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
                      bytes > 0 ? std::max<std::int64_t>(bytes, kLeastBlock) : 0, block.phase});
   }
   if (reshaping.accumulates || reshaping.releases_gradients) set_gradients(stream, reshaping, lives);
+  if (reshaping.state_waits) end_state_with_steps(stream, lives);
   if (reshaping.drops_evaluation_graphs) drop_graphs_of_evaluations(stream, lives);
   if (!reshaping.repeated.empty()) repeat_modules(stream, reshaping.repeated, reshaping.keeps_products, lives);
   if (reshaping.later_weights != 1) shrink_weights(stream, reshaping.later_weights, lives);

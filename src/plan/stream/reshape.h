@@ -8,6 +8,7 @@
 //   offloaded     |--b--|                          |-b-|            comes back where it is due
 //   accumulated   gradients of the first pass stay; those of later passes are added to them and go
 //   held in less  weights are made anew one by one before the first step
+//   state waits   what of the optimizer's state is on the card at once goes with each step
 //   released      every gradient goes as soon as it is there
 //   no graph      what an evaluation kept for no backward goes with the module around it (without_graph.h)
 #ifndef VRAMFIT_PLAN_STREAM_RESHAPE_H
@@ -52,6 +53,7 @@ struct Reshaping {
   bool drops_evaluation_graphs = false;
   bool accumulates = false;
   bool releases_gradients = false;
+  bool state_waits = false;
   double later_weights = 1;  // of weights that were there before the first step, from then on
 };
 

@@ -139,6 +139,26 @@ TEST(Reshape, offloaded_blocks_come_back_once_what_the_operators_before_theirs_s
   }
 }
 
+TEST(Reshape, state_that_waits_elsewhere_goes_with_the_step_that_made_it) {
+  model::AllocationStream stream = example_stream();
+  const model::StreamTime end = stream.blocks.back().born;
+  auto state = stream.blocks.back(), later = state;
+  state.born = end + 10, state.died = model::kStreamEnd;
+  state.stage = VF_STAGE_OPTIMIZER, state.owner = BlockOwner::kOptimizer;
+  later.born = end + 20, later.died = model::kStreamEnd;
+  later.stage = VF_STAGE_FORWARD;
+  stream.blocks.insert(stream.blocks.end(), {state, later});
+  const auto find_end = [&](const Reshaping& reshaping) {
+    const auto lives = reshape(stream, reshaping);
+    const auto of_state = std::ranges::find(lives, at_event(end + 10), &Life::born);
+    return of_state == lives.end() ? PlayTime{0} : of_state->died;
+  };
+  Reshaping reshaping = nothing();
+  EXPECT_EQ(find_end(reshaping), kNeverFreed);
+  reshaping.state_waits = true;
+  EXPECT_EQ(find_end(reshaping), at_event(end + 20) - 1);
+}
+
 TEST(Reshape, the_weights_are_not_halved_again_of_a_run_that_had_them_in_half) {
   Forecast halved = start_forecast(example_job());
   halved.later_weights = 0.5;

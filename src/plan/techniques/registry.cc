@@ -6,11 +6,12 @@
 namespace vramfit::plan {
 
 std::span<const Technique* const> all_techniques() {
-  static const std::array<const Technique*, 24> kAll = {&micro_batch(),
+  static const std::array<const Technique*, 25> kAll = {&micro_batch(),
                                                         &chunked_loss(),
                                                         &autocast(),
                                                         &checkpoint(),
                                                         &offload_activations(),
+                                                        &offload_optimizer(),
                                                         &optimizer(),
                                                         &release_gradients(),
                                                         &zero_grad_set_to_none(),

@@ -15,6 +15,7 @@ const Technique& autocast();
 const Technique& chunked_loss();
 const Technique& checkpoint();
 const Technique& offload_activations();
+const Technique& offload_optimizer();
 const Technique& optimizer();
 const Technique& release_gradients();
 const Technique& validation_batch();

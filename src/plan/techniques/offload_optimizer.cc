@@ -1,0 +1,91 @@
+// The optimizer's state waits in host memory: a step brings over that of some parameters, updates them, and takes it
+// back. The same updates; the price is the way through the card's slot, there and back, in each step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "plan/techniques/registry.h"
+
+namespace vramfit::plan {
+namespace {
+
+// The optimizers that python/vramfit/apply/offload_optimizer.py takes.
+constexpr std::array<std::string_view, 12> kInTurns = {"Adadelta", "Adafactor", "Adagrad", "Adam",    "AdamW", "Adamax",
+                                                       "ASGD",     "NAdam",     "RAdam",   "RMSprop", "Rprop", "SGD"};
+// As there: bytes of parameters whose state is on the card at once.
+constexpr Bytes kAtOnce = Bytes::mib(64);
+// A state that is less than this share of the peak is not worth a run.
+constexpr double kWorthItsWay = 0.03;
+
+// The share of the state that is on the card within a step: what is trained comes in turns of kAtOnce, or of its
+// largest tensor.
+double share_at_once(const model::Job& job) {
+  Bytes trained;
+  for (const model::StagePeak& moment : job.stage_peaks) trained = std::max(trained, moment.holdings.gradients);
+  if (trained <= Bytes()) return 1;
+  const Bytes turn = std::max(kAtOnce, job.optimizer->largest);
+  return std::min(1.0, static_cast<double>(turn.count()) / static_cast<double>(trained.count()));
+}
+
+Bytes peak_of(const model::Job& job) {
+  Bytes peak;
+  for (const model::StagePeak& moment : job.stage_peaks) peak = std::max(peak, sum(moment.holdings));
+  return peak;
+}
+
+class OffloadOptimizer final : public Technique {
+ public:
+  std::string_view id() const override { return "offload_optimizer"; }
+  ActsIn acts_in() const override { return ActsIn::kTraining; }
+  // Other optimizers have a step of their own.
+  std::string_view slot() const override { return optimizer().slot(); }
+
+  Applicability applies_to(const model::Job& job, const Target& target) const override {
+    if (!job.optimizer) return not_possible("no optimizer of torch.optim was seen");
+    if (target.card.is_integrated) return not_possible("the card has no memory but the host's");
+    const std::string& name = job.optimizer->class_name;
+    if (std::ranges::find(kInTurns, name) == kInTurns.end()) {
+      return not_possible(name + " does not treat each parameter by itself");
+    }
+    const Bytes peak = peak_of(job), state = job.optimizer->state;
+    if (state <= scaled(peak, kWorthItsWay)) {
+      return not_possible(fmt::format("of {} at the peak, {} are {}'s state", to_string(peak), to_string(state), name));
+    }
+    return applicable();
+  }
+
+  std::vector<model::Change> options(const model::Job&, const Target&) const override {
+    return {{std::string(id()), {}}};
+  }
+
+  void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
+    forecast.state_waits = true;
+    const double share = share_at_once(job);
+    for (model::StagePeak& moment : forecast.stage_peaks) {
+      model::Holdings& held = moment.holdings;
+      const bool is_step = moment.stage == "optimizer";
+      held.optimizer = is_step ? scaled(held.optimizer, share) : Bytes(0);
+      if (is_step) held.temporaries = scaled(held.temporaries, share);
+    }
+    const Bytes state = job.optimizer->state;
+    forecast.work.host_bytes += 2 * static_cast<double>(state.count());
+    forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
+    worsen(
+        forecast, Effect::kSame,
+        fmt::format("the optimizer's state waits in host memory: {} of it, pinned; what a checkpoint holds of it are "
+                    "tensors of the CPU",
+                    to_string(state)));
+  }
+
+  std::string describe(const model::Change&) const override { return "optimizer state in host memory"; }
+};
+
+}  // namespace
+
+const Technique& offload_optimizer() {
+  static const OffloadOptimizer kTechnique;
+  return kTechnique;
+}
+
+}  // namespace vramfit::plan
