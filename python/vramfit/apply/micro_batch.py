@@ -109,7 +109,10 @@ class MicroBatch:
         if size is not None:
             cutter.budget.weight = self.size / size  # a budget counts the script's batches
         was = "what they were" if size is None else str(size)
-        apply.applied(ID, f"batches of {self.size} instead of {was}, one optimizer step for the parts of each")
+        text = f"batches of {self.size} instead of {was}, one optimizer step for the parts of each"
+        if not self.framework_accumulates:
+            text += "; the loop's body runs for each part: what it prints or adds up (a running loss) has as many terms"
+        apply.applied(ID, text)
 
     def _split(self, loader: Any, sampler: Any) -> SplitSampler:
         return loader.__dict__.setdefault(
