@@ -17,14 +17,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from vramfit import apply
+from vramfit.apply import one_by_one
 from vramfit.base import events, process
 
 ID = "offload_optimizer"
-# Whose step treats each parameter by itself, and keeps what it knows of it in `state` alone.
-_ONE_BY_ONE = (
-    *("Adadelta", "Adafactor", "Adagrad", "Adam", "Adamax", "AdamW", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"),
-    "SGD",
-)
 _AT_ONCE = 64 << 20  # bytes of parameters
 
 
@@ -36,10 +32,10 @@ class OffloadOptimizer:
         self.at_once = _AT_ONCE
 
     def learn(self, optimizer: Any) -> None:
-        kind = type(optimizer)
-        if kind.__name__ not in _ONE_BY_ONE or not f"{kind.__module__}.".startswith("torch.optim."):
-            apply.refused(ID, f"{kind.__name__} is no optimizer of torch.optim that treats each parameter by itself")
+        if reason := one_by_one.why_not(optimizer):
+            apply.refused(ID, reason)
             return
+        kind = type(optimizer)
         inner = innermost_step(kind)
         if not _takes_turns(inner):
             kind.step = _hooked(self.torch, _in_turns(self, inner))

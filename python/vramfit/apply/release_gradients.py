@@ -18,18 +18,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from vramfit import apply
-from vramfit.apply import offload_optimizer
+from vramfit.apply import offload_optimizer, one_by_one
 from vramfit.base import events, frames, process
 from vramfit.base.recorder import BACKWARD, OPTIMIZER
 from vramfit.observe.phases import position
 from vramfit.private import torch as of_torch
 
 ID = "release_gradients"
-# Whose step treats each parameter by itself, and keeps what it knows of it in `state` alone.
-_ONE_BY_ONE = (
-    *("Adadelta", "Adafactor", "Adagrad", "Adam", "Adamax", "AdamW", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"),
-    "SGD",
-)
 # Who may look at a gradient that was released: these find none, and do nothing then.
 _MAY_LOOK = ("torch.optim.", "torch.nn.modules.", of_torch.tensor_module.name, "torch.nn.parameter", "vramfit.")
 
@@ -61,9 +56,8 @@ class ReleaseGradients:
     # -- optimizers
 
     def learn(self, optimizer: Any) -> None:
-        kind = type(optimizer)
-        if kind.__name__ not in _ONE_BY_ONE or not f"{kind.__module__}.".startswith("torch.optim."):
-            apply.refused(ID, f"{kind.__name__} is no optimizer of torch.optim that treats each parameter by itself")
+        if reason := one_by_one.why_not(optimizer):
+            apply.refused(ID, reason)
             return
         owner = _Owner(optimizer)
         for parameter in _parameters(optimizer):

@@ -3,17 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
+#include "plan/techniques/one_by_one.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
 namespace {
 
-// The optimizers that python/vramfit/apply/offload_optimizer.py takes.
-constexpr std::array<std::string_view, 12> kInTurns = {"Adadelta", "Adafactor", "Adagrad", "Adam",    "AdamW", "Adamax",
-                                                       "ASGD",     "NAdam",     "RAdam",   "RMSprop", "Rprop", "SGD"};
-// As there: bytes of parameters whose state is on the card at once.
+// As in python/vramfit/apply/offload_optimizer.py: bytes of parameters whose state is on the card at once.
 constexpr Bytes kAtOnce = Bytes::mib(64);
 // A state that is less than this share of the peak is not worth a run.
 constexpr double kWorthItsWay = 0.03;
@@ -21,17 +18,10 @@ constexpr double kWorthItsWay = 0.03;
 // The share of the state that is on the card within a step: what is trained comes in turns of kAtOnce, or of its
 // largest tensor.
 double share_at_once(const model::Job& job) {
-  Bytes trained;
-  for (const model::StagePeak& moment : job.stage_peaks) trained = std::max(trained, moment.holdings.gradients);
+  const Bytes trained = gradients_at_most(job);
   if (trained <= Bytes()) return 1;
   const Bytes turn = std::max(kAtOnce, job.optimizer->largest);
   return std::min(1.0, static_cast<double>(turn.count()) / static_cast<double>(trained.count()));
-}
-
-Bytes peak_of(const model::Job& job) {
-  Bytes peak;
-  for (const model::StagePeak& moment : job.stage_peaks) peak = std::max(peak, sum(moment.holdings));
-  return peak;
 }
 
 class OffloadOptimizer final : public Technique {
@@ -45,10 +35,10 @@ class OffloadOptimizer final : public Technique {
     if (!job.optimizer) return not_possible("no optimizer of torch.optim was seen");
     if (target.card.is_integrated) return not_possible("the card has no memory but the host's");
     const std::string& name = job.optimizer->class_name;
-    if (std::ranges::find(kInTurns, name) == kInTurns.end()) {
+    if (!treats_parameters_one_by_one(name)) {
       return not_possible(name + " does not treat each parameter by itself");
     }
-    const Bytes peak = peak_of(job), state = job.optimizer->state;
+    const Bytes peak = find_peak(job), state = job.optimizer->state;
     if (state <= scaled(peak, kWorthItsWay)) {
       return not_possible(fmt::format("of {} at the peak, {} are {}'s state", to_string(peak), to_string(state), name));
     }

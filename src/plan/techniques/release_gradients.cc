@@ -6,36 +6,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
+#include "plan/techniques/one_by_one.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
 namespace {
 
-// The optimizers that python/vramfit/apply/release_gradients.py takes.
-constexpr std::array<std::string_view, 12> kOneByOne = {
-    "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD"};
 // An update of one parameter needs temporaries of about twice its size.
 constexpr double kTemporaries = 2;
 // A step launches the kernels for each parameter by itself, where foreach takes many together.
 constexpr double kLaunches = 8;
 // Gradients of which a job holds less than this share of its peak are not worth a run.
 constexpr double kWorthReleasing = 0.01;
-
-Bytes gradients_at_most(const model::Job& job) {
-  Bytes most;
-  for (const model::StagePeak& moment : job.stage_peaks) {
-    if (moment.phase == "train") most = std::max(most, moment.holdings.gradients);
-  }
-  return most;
-}
-
-Bytes find_peak(const model::Job& job) {
-  Bytes peak;
-  for (const model::StagePeak& moment : job.stage_peaks) peak = std::max(peak, sum(moment.holdings));
-  return peak;
-}
 
 class ReleaseGradients final : public Technique {
  public:
@@ -47,7 +30,7 @@ class ReleaseGradients final : public Technique {
   Applicability applies_to(const model::Job& job, const Target&) const override {
     if (!job.optimizer) return not_possible("no optimizer of torch.optim was seen");
     const std::string& name = job.optimizer->class_name;
-    if (std::ranges::find(kOneByOne, name) == kOneByOne.end()) {
+    if (!treats_parameters_one_by_one(name)) {
       return not_possible(name + " does not treat each parameter by itself");
     }
     if (job.precision.scaler) return not_possible("a GradScaler may leave a step out once it knows all gradients");
