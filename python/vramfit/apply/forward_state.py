@@ -274,6 +274,10 @@ def _is_same_state(first: Any, second: Any) -> bool:
     return bool(first.tobytes() == second.tobytes() if hasattr(first, "tobytes") else first == second)
 
 
+def is_small(buffer: Any) -> bool:
+    return bool(buffer.numel() * buffer.element_size() <= _SMALL_BUFFER)
+
+
 class _WrittenBuffers:
     """Which buffers forwards were seen to write to: after a first look the others are not copied any more."""
 
@@ -283,8 +287,7 @@ class _WrittenBuffers:
         self._of_parts: weakref.WeakKeyDictionary[Any, dict[str, bool]] = weakref.WeakKeyDictionary()
 
     def may_be(self, part: Any, name: str, buffer: Any) -> bool:
-        is_small = buffer.numel() * buffer.element_size() <= _SMALL_BUFFER
-        return is_small and self._of_parts.get(part, {}).get(name, True)
+        return is_small(buffer) and self._of_parts.get(part, {}).get(name, True)
 
     def learn(self, part: Any, name: str, is_written: bool) -> None:
         known = self._of_parts.setdefault(part, {})

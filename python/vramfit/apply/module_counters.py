@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
+from vramfit.apply.forward_state import is_small
 from vramfit.apply.split_sampler import Share
 from vramfit.base import frames
 from vramfit.observe import scopes
 from vramfit.private import torch as of_torch
 
-_SMALL_BUFFER = 1 << 16  # bytes
 _STATISTICS = ("BatchNorm", "InstanceNorm")  # in names of classes: of a batch, or of its samples
 # Libraries whose modules count for themselves: what they tell, no more.
 _ASIDE = ("builtins.", "torch.", "torchmetrics.", "lightning.", "pytorch_lightning.")
@@ -83,7 +83,7 @@ class ModuleCounters:
                     if isinstance(attributes.get(name), (bool, int, float)):
                         yield _Carried(part, name, line)
         for part, name, buffer in _buffers_in(root):
-            if _is_small(buffer) and self._is_watched(part, name):
+            if is_small(buffer) and self._is_watched(part, name):
                 kind = type(part)
                 yield _Carried(part, name, _updated_by(kind).get(name, "a buffer"))
 
@@ -131,7 +131,7 @@ class ModuleCounters:
             if before is None or before[0]() is not buffer:
                 continue
             self._written[place] = self._written.get(place, 0) + 1 if writes != before[1] else 0
-            if self._written[place] > 1 and not _is_small(buffer):
+            if self._written[place] > 1 and not is_small(buffer):
                 self._stop(
                     f"`{type(part).__name__}.{name}`, a buffer, is written to in each forward: it would be with each "
                     f"part of a batch"
@@ -150,10 +150,6 @@ def _is_same(one: Any, other: Any) -> bool:
 
 def _spelled(one: _Carried) -> str:
     return f"`{type(one.module).__name__}.{one.name}` changes with each forward ({one.line})"
-
-
-def _is_small(buffer: Any) -> bool:
-    return bool(buffer.numel() * buffer.element_size() <= _SMALL_BUFFER)
 
 
 def _buffers_in(root: Any) -> Iterator[tuple[Any, str, Any]]:
