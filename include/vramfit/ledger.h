@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 #define VF_LEDGER_MAGIC 0x52474c4454494656ull /* "VFITDLGR" in memory order */
-#define VF_LEDGER_VERSION 2u
+#define VF_LEDGER_VERSION 3u
 #define VF_MAX_CARDS 16
 #define VF_MAX_PROCESSES 512
 #define VF_MAX_LEDGER_NOTES 512
@@ -35,6 +35,11 @@ typedef struct vf_card {
   int32_t shared_bytes_per_sm, shared_bytes_per_block_optin;
   int32_t sm_clock_khz, memory_clock_khz, memory_bus_bits;
   int32_t is_integrated;
+  int32_t power_limit_milliwatts; /* of the board */
+  char whole_name[VF_NAME_BYTES]; /* of the card that this is a MIG instance of; empty: it is a whole one */
+  int32_t whole_sm_count;
+  int32_t mig_slices; /* of compute that the instance has: 1 of "1g.10gb" */
+  int64_t whole_bytes;
   int64_t l2_bytes;
   int64_t total_bytes;               /* what cudaGetDeviceProperties reports */
   int64_t occupied_bytes;            /* held by "another process" (--occupied) */

@@ -76,6 +76,10 @@ void vramfit_reset_peaks(void);
  * or null to end it; the caller holds the GIL. 0: it can't be done here. */
 int vramfit_watch_lines(void* watch);
 
+/* A Python callable that is called once in the main thread when a card has more than `bytes` allocated, or more than
+ * `late_bytes` after `seconds` (recorder/rise_watch.h); a null pointer ends it. 0: it can't be done here. */
+int vramfit_watch_rise(void* watch, int64_t bytes, int64_t late_bytes, double seconds);
+
 /* Called with (address, size) whenever PyTorch's allocator hands out a device block: the virtual GPU clears stale
  * bytes there. One listener; a null pointer removes it. */
 typedef void (*vramfit_block_listener)(uint64_t address, int64_t size);

@@ -68,3 +68,48 @@ def test_all_that_ask_are_told_the_same(product: Product) -> None:
     assert len(set(told["busy"])) == len(set(told["celsius"])) == len(set(told["milliwatts"])) == 1, told
     assert "NVIDIA GeForce RTX 3090 (UUID: GPU-" in told["list"]
     assert run.result["not_modelled"] == []
+
+
+ASKING_OF_AN_INSTANCE = """
+    import json, subprocess
+    import torch
+    import pynvml
+
+    block = torch.empty(1 << 28, device="cuda")  # 1 GiB
+    pynvml.nvmlInit()
+    whole = pynvml.nvmlDeviceGetHandleByIndex(0)
+    instance = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(whole, 0)
+    (own,) = pynvml.nvmlDeviceGetComputeRunningProcesses(instance)
+    fields = pynvml.nvmlDeviceGetFieldValues(
+        whole,
+        [pynvml.NVML_FI_DEV_POWER_CURRENT_LIMIT, pynvml.NVML_FI_DEV_REMAPPED_UNC, pynvml.NVML_FI_DEV_MEMORY_TEMP, 9],
+    )
+    print(json.dumps({
+        "torch": [torch.cuda.get_device_name(), str(torch.cuda.get_device_properties(0).uuid)],
+        "whole": [pynvml.nvmlDeviceGetName(whole), pynvml.nvmlDeviceGetMemoryInfo(whole).total >> 20],
+        "instance": [pynvml.nvmlDeviceGetName(instance), pynvml.nvmlDeviceGetUUID(instance)],
+        "memory": [pynvml.nvmlDeviceGetMemoryInfo(instance).total, torch.cuda.mem_get_info()[1]],
+        "own": [own.usedGpuMemory, pynvml.nvmlDeviceGetMemoryInfo(instance).used, own.gpuInstanceId],
+        "fields": [(one.nvmlReturn, one.value.uiVal) for one in fields],
+        "list": subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout,
+        "table": subprocess.run(["nvidia-smi"], capture_output=True, text=True).stdout,
+    }))
+"""
+
+
+def test_an_instance_is_a_part_of_a_card_to_all_that_ask(product: Product) -> None:
+    run = product.run(ASKING_OF_AN_INSTANCE, gpu="h100:2g.20gb")
+    assert run.exit_code == 0, run
+    told = json.loads(run.stdout.splitlines()[-1])
+    name, uuid = told["torch"]
+    assert told["whole"] == ["NVIDIA H100 80GB HBM3", 80997]
+    assert name == "NVIDIA H100 80GB HBM3 MIG 2g.20gb" and told["instance"] == [name, f"MIG-{uuid}"]
+    assert len(set(told["memory"])) == 1 and told["memory"][0] < 21 << 30
+    used, on_instance, gpu_instance = told["own"]
+    assert 1 << 30 <= used == on_instance and gpu_instance == 1
+    not_supported = 3
+    assert told["fields"] == [[0, 700_000], [0, 0], [0, 30], [not_supported, 0]]
+    assert f"  MIG 2g.20gb     Device  0: (UUID: MIG-{uuid})" in told["list"].splitlines()
+    assert "| MIG devices:" in told["table"]
+    assert all(len(line) == 91 for line in told["table"].splitlines() if line.startswith(("|", "+")))
+    assert run.result["not_modelled"] == []

@@ -16,8 +16,6 @@
 namespace vramfit::cudnn {
 namespace {
 
-constexpr int32_t kFallbackMode = 2;  // CUDNN_HEUR_MODE_FALLBACK
-
 class MarkingProvider final : public WorkspaceProvider {
  public:
   explicit MarkingProvider(std::unique_ptr<WorkspaceProvider> fallback) : fallback_(std::move(fallback)) {}

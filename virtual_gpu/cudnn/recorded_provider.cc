@@ -14,8 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int32_t kFallbackMode = 2;  // CUDNN_HEUR_MODE_FALLBACK
-
 std::string read_table() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&make_recorded_provider), &info) == 0) return {};

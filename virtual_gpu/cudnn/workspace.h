@@ -15,6 +15,8 @@ struct Offer {
   std::string source;           // for the recording: "zero", "cuDNN 9.20.0 asked without a device"
 };
 
+constexpr int32_t kFallbackMode = 2;  // CUDNN_HEUR_MODE_FALLBACK
+
 class WorkspaceProvider {
  public:
   virtual ~WorkspaceProvider() = default;

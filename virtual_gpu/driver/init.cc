@@ -2,7 +2,10 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include "virtual_gpu/device/error_text.h"
 #include "virtual_gpu/driver/driver.h"
@@ -28,6 +31,30 @@ void* own_handle() {
     return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   }();
   return kHandle;
+}
+
+// Who wants to read the driver's log of errors. Nothing is ever written to it here: what fails answers its error.
+class LogReaders {
+ public:
+  CUlogsCallbackHandle add() {
+    const std::lock_guard guard(lock_);
+    numbers_.insert(++last_);
+    return reinterpret_cast<CUlogsCallbackHandle>(last_);
+  }
+  bool remove(CUlogsCallbackHandle reader) {
+    const std::lock_guard guard(lock_);
+    return numbers_.erase(reinterpret_cast<std::uintptr_t>(reader)) > 0;
+  }
+
+ private:
+  std::mutex lock_;
+  std::set<std::uintptr_t> numbers_;
+  std::uintptr_t last_ = 0;
+};
+
+LogReaders& log_readers() {
+  static LogReaders readers;
+  return readers;
 }
 
 CUdriverProcAddressQueryResult find_entry(const char* name, int version, void** function) {
@@ -121,3 +148,14 @@ CUresult cuGetExportTable(const void** table, const CUuuid*) {
 
 CUresult cuProfilerStart() { return CUDA_SUCCESS; }
 CUresult cuProfilerStop() { return CUDA_SUCCESS; }
+
+CUresult cuLogsRegisterCallback(CUlogsCallback function, void*, CUlogsCallbackHandle* reader) {
+  VF_NEED(function);
+  VF_NEED(reader);
+  *reader = vramfit::driver::log_readers().add();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle reader) {
+  return vramfit::driver::log_readers().remove(reader) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

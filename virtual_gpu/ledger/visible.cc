@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 #include <string_view>
 
 namespace vramfit::ledger {
@@ -13,10 +14,22 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+std::string text_of(std::string_view prefix, std::span<const uint8_t, 16> uuid) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text(prefix);
+  for (size_t i = 0; i < uuid.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += kDigits[uuid[i] >> 4];
+    text += kDigits[uuid[i] & 15];
+  }
+  return text;
+}
+
 int find_by_uuid(const vf_ledger& ledger, std::string_view prefix) {
   int found = -1;
   for (uint32_t index = 0; index < ledger.card_count; ++index) {
-    if (!uuid_text(ledger.cards[index]).starts_with(prefix)) continue;
+    const vf_card& card = ledger.cards[index];
+    if (!uuid_text(card).starts_with(prefix) && !whole_uuid_text(card).starts_with(prefix)) continue;
     if (found >= 0) return -1;  // a prefix must be unique
     found = static_cast<int>(index);
   }
@@ -24,7 +37,7 @@ int find_by_uuid(const vf_ledger& ledger, std::string_view prefix) {
 }
 
 int find_card(const vf_ledger& ledger, std::string_view entry) {
-  if (entry.starts_with("GPU-")) return find_by_uuid(ledger, entry);
+  if (entry.starts_with("GPU-") || entry.starts_with("MIG-")) return find_by_uuid(ledger, entry);
   int index = -1;
   const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), index);
   const bool whole = error == std::errc{} && end == entry.data() + entry.size();
@@ -33,15 +46,14 @@ int find_card(const vf_ledger& ledger, std::string_view entry) {
 
 }  // namespace
 
-std::string uuid_text(const vf_card& card) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "GPU-";
-  for (int i = 0; i < 16; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += kDigits[card.uuid[i] >> 4];
-    text += kDigits[card.uuid[i] & 15];
-  }
-  return text;
+std::string uuid_text(const vf_card& card) { return text_of(is_mig_instance(card) ? "MIG-" : "GPU-", card.uuid); }
+
+std::string whole_uuid_text(const vf_card& card) {
+  if (!is_mig_instance(card)) return uuid_text(card);
+  uint8_t uuid[16];
+  std::ranges::copy(card.uuid, uuid);
+  uuid[0] ^= 0xff;
+  return text_of("GPU-", uuid);
 }
 
 std::vector<int> visible_cards(const vf_ledger& ledger, const char* variable) {

@@ -33,7 +33,20 @@ int about(Handle handle, const void* out, Ask ask) {
   return ask(*book, index);
 }
 
+template <typename Told>
+int tell_slice_memory(Handle handle, Told& told) {
+  if (const int answer = forced_answer(handle); answer != kSuccess) return answer;
+  const auto slice = slice_of(handle);
+  if (!slice) return kInvalidArgument;
+  told.total = slice->total;
+  told.used = slice->used;
+  told.free = slice->used < slice->total ? slice->total - slice->used : 0;
+  return kSuccess;
+}
+
 }  // namespace
+
+Handle handle_of_card(int card) { return &ledger_if_initialised()->cards[card]; }
 
 int index_of(Handle handle) {
   const vf_ledger* book = ledger_if_initialised();
@@ -76,7 +89,11 @@ VF_ABI int nvmlDeviceGetHandleByUUID(const char* uuid, Handle* handle) {
   const vf_ledger* book = nvml::ledger_if_initialised();
   if (book == nullptr) return nvml::why_no_ledger();
   for (uint32_t i = 0; i < book->card_count; ++i) {
-    if (vramfit::ledger::uuid_text(book->cards[i]) == uuid) *handle = &book->cards[i];
+    if (vramfit::ledger::whole_uuid_text(book->cards[i]) == uuid) *handle = &book->cards[i];
+    for (unsigned slice = 0; slice < nvml::slice_count(static_cast<int>(i)); ++slice) {
+      const Handle named = nvml::slice_handle(static_cast<int>(i), slice);
+      if (const auto found = nvml::slice_of(named); found && found->uuid == uuid) *handle = named;
+    }
   }
   return *handle == nullptr ? nvml::kNotFound : nvml::kSuccess;
 }
@@ -99,19 +116,34 @@ VF_ABI int nvmlDeviceGetIndex(Handle handle, unsigned* index) {
   });
 }
 
+// Its bus, as nvidia-smi makes the number of a board.
+VF_ABI int nvmlDeviceGetBoardId(Handle handle, unsigned* board) {
+  return nvml::about(handle, board, [&](const vf_ledger&, int card) {
+    *board = (nvml::kFirstBus + static_cast<unsigned>(card)) << 8;
+    return static_cast<int>(nvml::kSuccess);
+  });
+}
+
+VF_ABI int nvmlDeviceGetMultiGpuBoard(Handle handle, unsigned* is_of_several) {
+  return nvml::about(handle, is_of_several, [&](const vf_ledger&, int) {
+    *is_of_several = 0;
+    return static_cast<int>(nvml::kSuccess);
+  });
+}
+
 VF_ABI int nvmlDeviceGetMinorNumber(Handle handle, unsigned* minor) { return nvmlDeviceGetIndex(handle, minor); }
 
 VF_ABI int nvmlDeviceGetName(Handle handle, char* name, unsigned bytes) {
-  if (nvml::find_slice(handle)) return nvml::copy_text(nvml::slice_label(handle), name, bytes);
+  if (const auto slice = nvml::slice_of(handle)) return nvml::copy_text(slice->name, name, bytes);
   return nvml::about(handle, name, [&](const vf_ledger& book, int card) {
-    return nvml::copy_text(book.cards[card].name, name, bytes);
+    return nvml::copy_text(nvml::card_name(book.cards[card]), name, bytes);
   });
 }
 
 VF_ABI int nvmlDeviceGetUUID(Handle handle, char* uuid, unsigned bytes) {
-  if (nvml::find_slice(handle)) return nvml::copy_text(nvml::slice_uuid(handle), uuid, bytes);
+  if (const auto slice = nvml::slice_of(handle)) return nvml::copy_text(slice->uuid, uuid, bytes);
   return nvml::about(handle, uuid, [&](const vf_ledger& book, int card) {
-    return nvml::copy_text(vramfit::ledger::uuid_text(book.cards[card]), uuid, bytes);
+    return nvml::copy_text(vramfit::ledger::whole_uuid_text(book.cards[card]), uuid, bytes);
   });
 }
 
@@ -135,13 +167,9 @@ VF_ABI int nvmlDeviceGetCudaComputeCapability(Handle handle, int* major, int* mi
 }
 
 VF_ABI int nvmlDeviceGetMemoryInfo(Handle handle, nvml::Memory* memory) {
-  if (memory != nullptr && nvml::find_slice(handle)) {
-    const int answer = nvml::slice_memory(handle, &memory->total, &memory->used);
-    if (answer == nvml::kSuccess) memory->free = memory->total - memory->used;
-    return answer;
-  }
+  if (memory != nullptr && nvml::is_slice(handle)) return nvml::tell_slice_memory(handle, *memory);
   return nvml::about(handle, memory, [&](const vf_ledger& book, int card) {
-    memory->total = static_cast<uint64_t>(book.cards[card].total_bytes);
+    memory->total = static_cast<uint64_t>(nvml::card_bytes(book.cards[card]));
     memory->used = static_cast<uint64_t>(book.use[card].used_bytes + nvml::scripted(card)->extra_bytes());
     memory->free = memory->used < memory->total ? memory->total - memory->used : 0;
     return static_cast<int>(nvml::kSuccess);
@@ -150,17 +178,13 @@ VF_ABI int nvmlDeviceGetMemoryInfo(Handle handle, nvml::Memory* memory) {
 
 VF_ABI int nvmlDeviceGetMemoryInfo_v2(Handle handle, nvml::MemoryV2* memory) {
   if (memory != nullptr && memory->version != nvml::kMemoryV2Version) return nvml::kArgumentVersionMismatch;
-  if (memory != nullptr && nvml::find_slice(handle)) {
-    const int answer = nvml::slice_memory(handle, &memory->total, &memory->used);
-    if (answer == nvml::kSuccess) {
-      memory->free = memory->total - memory->used;
-      memory->reserved = 0;
-    }
-    return answer;
+  if (memory != nullptr && nvml::is_slice(handle)) {
+    memory->reserved = 0;
+    return nvml::tell_slice_memory(handle, *memory);
   }
   return nvml::about(handle, memory, [&](const vf_ledger& book, int card) {
     if (nvml::scripted(card)->old) return static_cast<int>(nvml::kFunctionNotFound);
-    memory->total = static_cast<uint64_t>(book.cards[card].total_bytes);
+    memory->total = static_cast<uint64_t>(nvml::card_bytes(book.cards[card]));
     memory->reserved = 0;  // what the driver keeps is already left out of total_bytes
     memory->used = static_cast<uint64_t>(book.use[card].used_bytes + nvml::scripted(card)->extra_bytes());
     memory->free = memory->used < memory->total ? memory->total - memory->used : 0;

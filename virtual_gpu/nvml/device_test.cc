@@ -31,6 +31,18 @@ int nvmlDeviceGetCurrPcieLinkGeneration(Handle, unsigned*);
 int nvmlDeviceGetMigMode(Handle, unsigned*, unsigned*);
 int nvmlDeviceGetSerial(Handle, char*, unsigned);
 int nvmlDeviceGetEncoderUtilization(Handle, unsigned*, unsigned*);
+int nvmlDeviceGetFieldValues(Handle, int, vramfit::nvml::FieldValue*);
+int nvmlDeviceGetRemappedRows(Handle, unsigned*, unsigned*, unsigned*, unsigned*);
+int nvmlDeviceGetInforomVersion(Handle, int, char*, unsigned);
+int nvmlDeviceGetPowerUsage(Handle, unsigned*);
+int nvmlDeviceGetEnforcedPowerLimit(Handle, unsigned*);
+int nvmlDeviceGetPowerManagementDefaultLimit(Handle, unsigned*);
+int nvmlDeviceGetMaxMigDeviceCount(Handle, unsigned*);
+int nvmlDeviceGetMigDeviceHandleByIndex(Handle, unsigned, Handle*);
+int nvmlDeviceIsMigDeviceHandle(Handle, unsigned*);
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(Handle, Handle*);
+int nvmlDeviceGetAttributes_v2(Handle, vramfit::nvml::DeviceAttributes*);
+int nvmlDeviceGetUtilizationRates(Handle, vramfit::nvml::Utilization*);
 int nvmlDeviceGetEncoderStats(Handle, unsigned*, unsigned*, unsigned*);
 }
 
@@ -39,22 +51,39 @@ namespace {
 namespace nvml = vramfit::nvml;
 using vramfit::testing::CardEnvironment;
 
-vramfit::testing::SessionOptions two_cards() {
+// Two cards for players, one of a data centre whose power nobody knows, and an instance of such a one.
+vramfit::testing::SessionOptions some_cards() {
   vramfit::testing::SessionOptions options;
   options.cards.push_back(options.cards[0]);
+  vf_card card = options.cards[0];
+  std::strcpy(card.name, "NVIDIA A100-SXM4-80GB");
+  card.compute_minor = 0;
+  card.memory_bus_bits = 5120;
+  card.power_limit_milliwatts = -1;
+  options.cards.push_back(card);
+  std::strcpy(card.whole_name, card.name);
+  std::strcpy(card.name, "NVIDIA A100-SXM4-80GB MIG 2g.20gb");
+  card.whole_bytes = 80ll << 30;
+  card.total_bytes = 20ll << 30;
+  card.whole_sm_count = 108;
+  card.sm_count = 28;
+  card.mig_slices = 2;
+  options.cards.push_back(card);
   return options;
 }
 
-const auto* const kEnvironment = ::testing::AddGlobalTestEnvironment(new CardEnvironment(two_cards()));
+const auto* const kEnvironment = ::testing::AddGlobalTestEnvironment(new CardEnvironment(some_cards()));
 
 class Nvml : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(nvmlInit_v2(), nvml::kSuccess);
     ASSERT_EQ(nvmlDeviceGetHandleByIndex_v2(1, &second_), nvml::kSuccess);
+    ASSERT_EQ(nvmlDeviceGetHandleByIndex_v2(2, &a100_), nvml::kSuccess);
+    ASSERT_EQ(nvmlDeviceGetHandleByIndex_v2(3, &divided_), nvml::kSuccess);
   }
   void TearDown() override { nvmlShutdown(); }
-  Handle second_ = nullptr;
+  Handle second_ = nullptr, a100_ = nullptr, divided_ = nullptr;
 };
 
 TEST_F(Nvml, finds_a_card_by_its_identifier_and_its_bus) {
@@ -113,6 +142,98 @@ TEST_F(Nvml, a_board_for_players_has_no_serial_number_and_no_slices) {
   EXPECT_EQ(nvmlDeviceGetMaxPcieLinkWidth(nullptr, &mode), nvml::kInvalidArgument);
 }
 
+// What is asked by number is answered one by one: those that a board lacks are no failure of the others.
+TEST_F(Nvml, fields_are_answered_each_by_itself) {
+  constexpr uint32_t kNoSuchField = 9999;
+  nvml::FieldValue fields[] = {{.field = nvml::kFieldPowerInstant},
+                               {.field = nvml::kFieldRowsRemappedUncorrected},
+                               {.field = kNoSuchField},
+                               {.field = nvml::kFieldEnergy},
+                               {.field = nvml::kFieldPcieReplays}};
+  ASSERT_EQ(nvmlDeviceGetFieldValues(second_, 5, fields), nvml::kSuccess);
+  EXPECT_EQ(fields[0].answer, nvml::kSuccess);
+  unsigned milliwatts = 0;
+  ASSERT_EQ(nvmlDeviceGetPowerUsage(second_, &milliwatts), nvml::kSuccess);
+  EXPECT_EQ(fields[0].value, milliwatts);
+  EXPECT_EQ(fields[0].type, nvml::kFieldUnsigned);
+  EXPECT_EQ(fields[1].answer, nvml::kNotSupported) << "a board for players";
+  EXPECT_EQ(fields[2].answer, nvml::kNotSupported);
+  EXPECT_EQ(fields[3].answer, nvml::kSuccess);
+  EXPECT_EQ(fields[3].type, nvml::kFieldUnsignedLongLong);
+  EXPECT_EQ(fields[4].answer, nvml::kSuccess);
+  EXPECT_GT(fields[4].at_us, 0);
+  ASSERT_EQ(nvmlDeviceGetFieldValues(a100_, 2, fields), nvml::kSuccess);
+  EXPECT_EQ(fields[1].answer, nvml::kSuccess);
+  EXPECT_EQ(fields[1].value, 0u);
+  EXPECT_EQ(nvmlDeviceGetFieldValues(second_, 1, nullptr), nvml::kInvalidArgument);
+  EXPECT_EQ(nvmlDeviceGetFieldValues(second_, 0, fields), nvml::kInvalidArgument);
+}
+
+TEST_F(Nvml, power_limits_are_the_boards_own_or_unknown) {
+  unsigned limit = 0;
+  ASSERT_EQ(nvmlDeviceGetEnforcedPowerLimit(second_, &limit), nvml::kSuccess);
+  EXPECT_EQ(limit, 350000u);
+  ASSERT_EQ(nvmlDeviceGetPowerManagementDefaultLimit(second_, &limit), nvml::kSuccess);
+  EXPECT_EQ(limit, 350000u);
+  EXPECT_EQ(nvmlDeviceGetEnforcedPowerLimit(a100_, &limit), nvml::kNotSupported);
+}
+
+TEST_F(Nvml, memory_tells_of_its_health_as_its_board_can) {
+  unsigned corrected = 7, uncorrected = 7, is_pending = 7, has_failed = 7;
+  EXPECT_EQ(nvmlDeviceGetRemappedRows(second_, &corrected, &uncorrected, &is_pending, &has_failed),
+            nvml::kNotSupported);
+  ASSERT_EQ(nvmlDeviceGetRemappedRows(a100_, &corrected, &uncorrected, &is_pending, &has_failed), nvml::kSuccess);
+  EXPECT_EQ(corrected + uncorrected + is_pending + has_failed, 0u);
+  std::array<char, 16> version{};
+  ASSERT_EQ(nvmlDeviceGetInforomVersion(a100_, 1, version.data(), version.size()), nvml::kSuccess);
+  EXPECT_STREQ(version.data(), "6.16");
+  EXPECT_EQ(nvmlDeviceGetInforomVersion(second_, 1, version.data(), version.size()), nvml::kNotSupported);
+}
+
+// As a real driver shows it: the whole card, and in it the instance, which alone CUDA sees.
+TEST_F(Nvml, an_instance_has_a_handle_of_its_own) {
+  unsigned mode = 0, pending = 0, most = 0, is_instance = 7;
+  ASSERT_EQ(nvmlDeviceGetMigMode(divided_, &mode, &pending), nvml::kSuccess);
+  EXPECT_EQ(mode, 1u);
+  ASSERT_EQ(nvmlDeviceGetMaxMigDeviceCount(divided_, &most), nvml::kSuccess);
+  EXPECT_EQ(most, 7u);
+  Handle instance = nullptr, other = nullptr, whole = nullptr;
+  ASSERT_EQ(nvmlDeviceGetMigDeviceHandleByIndex(divided_, 0, &instance), nvml::kSuccess);
+  EXPECT_EQ(nvmlDeviceGetMigDeviceHandleByIndex(divided_, 1, &other), nvml::kNotFound);
+  EXPECT_EQ(nvmlDeviceGetMigDeviceHandleByIndex(a100_, 0, &other), nvml::kNotSupported);
+  ASSERT_EQ(nvmlDeviceIsMigDeviceHandle(instance, &is_instance), nvml::kSuccess);
+  EXPECT_EQ(is_instance, 1u);
+  ASSERT_EQ(nvmlDeviceIsMigDeviceHandle(divided_, &is_instance), nvml::kSuccess);
+  EXPECT_EQ(is_instance, 0u);
+  ASSERT_EQ(nvmlDeviceGetDeviceHandleFromMigDeviceHandle(instance, &whole), nvml::kSuccess);
+  EXPECT_EQ(whole, divided_);
+  std::array<char, 96> text{};
+  ASSERT_EQ(nvmlDeviceGetName(divided_, text.data(), text.size()), nvml::kSuccess);
+  EXPECT_STREQ(text.data(), "NVIDIA A100-SXM4-80GB");
+  ASSERT_EQ(nvmlDeviceGetName(instance, text.data(), text.size()), nvml::kSuccess);
+  EXPECT_STREQ(text.data(), "NVIDIA A100-SXM4-80GB MIG 2g.20gb");
+  ASSERT_EQ(nvmlDeviceGetUUID(instance, text.data(), text.size()), nvml::kSuccess);
+  EXPECT_EQ(std::string_view(text.data()).substr(0, 4), "MIG-");
+  ASSERT_EQ(nvmlDeviceGetHandleByUUID(text.data(), &other), nvml::kSuccess);
+  EXPECT_EQ(other, instance);
+  ASSERT_EQ(nvmlDeviceGetUUID(divided_, text.data(), text.size()), nvml::kSuccess);
+  EXPECT_EQ(std::string_view(text.data()).substr(0, 4), "GPU-");
+  ASSERT_EQ(nvmlDeviceGetHandleByUUID(text.data(), &other), nvml::kSuccess);
+  EXPECT_EQ(other, divided_);
+  nvml::MemoryV2 memory{.version = nvml::kMemoryV2Version};
+  ASSERT_EQ(nvmlDeviceGetMemoryInfo_v2(instance, &memory), nvml::kSuccess);
+  EXPECT_EQ(memory.total, 20ull << 30);
+  ASSERT_EQ(nvmlDeviceGetMemoryInfo_v2(divided_, &memory), nvml::kSuccess);
+  EXPECT_EQ(memory.total, 80ull << 30);
+  nvml::DeviceAttributes has{};
+  ASSERT_EQ(nvmlDeviceGetAttributes_v2(instance, &has), nvml::kSuccess);
+  EXPECT_EQ(has.multiprocessors, 28u);
+  EXPECT_EQ(has.gpu_instance_slices, 2u);
+  EXPECT_EQ(has.memory_mib, 20480u);
+  nvml::Utilization rates{};
+  EXPECT_EQ(nvmlDeviceGetUtilizationRates(divided_, &rates), nvml::kNotSupported);
+}
+
 TEST_F(Nvml, a_text_that_does_not_fit_is_refused) {
   std::array<char, 4> room{};
   EXPECT_EQ(nvmlDeviceGetName(second_, room.data(), room.size()), nvml::kInsufficientSize);
@@ -130,7 +251,7 @@ TEST_F(Nvml, memory_wants_the_version_of_its_struct) {
 TEST_F(Nvml, a_card_beyond_the_last_does_not_exist) {
   unsigned count = 0;
   ASSERT_EQ(nvmlDeviceGetCount_v2(&count), nvml::kSuccess);
-  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(count, 4u);
   Handle none = nullptr;
   EXPECT_EQ(nvmlDeviceGetHandleByIndex_v2(count, &none), nvml::kInvalidArgument);
 }

@@ -1,8 +1,7 @@
-// Who uses a card. PyTorch's out-of-memory text is written from this list.
-#include <vector>
+#include "virtual_gpu/nvml/processes.h"
 
+#include "virtual_gpu/ledger/visible.h"
 #include "virtual_gpu/nvml/nvml.h"
-#include "virtual_gpu/nvml/script.h"
 
 namespace vramfit::nvml {
 namespace {
@@ -20,7 +19,10 @@ std::vector<ScriptedProcess> users_of(const vf_ledger& book, int card, const Scr
   std::vector<ScriptedProcess> users;
   for (const vf_process& process : book.processes) {
     if (process.pid == 0 || process.used_bytes[card] <= 0) continue;
-    users.push_back({static_cast<uint32_t>(process.pid), static_cast<uint64_t>(process.used_bytes[card])});
+    ScriptedProcess& user = users.emplace_back();
+    user.pid = static_cast<uint32_t>(process.pid);
+    user.used_bytes = static_cast<uint64_t>(process.used_bytes[card]);
+    if (ledger::is_mig_instance(book.cards[card])) user.gpu_instance = 1, user.compute_instance = 0;
   }
   users.insert(users.end(), more.processes.begin(), more.processes.end());
   return users;
@@ -29,12 +31,8 @@ std::vector<ScriptedProcess> users_of(const vf_ledger& book, int card, const Scr
 template <typename Entry>
 int list(Handle handle, unsigned* count, Entry* entries) {
   if (count == nullptr) return kInvalidArgument;
-  if (const int answer = forced_answer(handle); answer != kSuccess) return answer;
-  const int card = index_of(handle);
-  if (card < 0) return ledger_if_initialised() == nullptr ? why_no_ledger() : kInvalidArgument;
-  const auto more = scripted(card);
-  if (more->process_answer != kSuccess) return more->process_answer;
-  const auto users = users_of(*ledger_if_initialised(), card, *more);
+  std::vector<ScriptedProcess> users;
+  if (const int answer = find_users(handle, users); answer != kSuccess) return answer;
   const unsigned room = *count;
   *count = static_cast<unsigned>(users.size());
   if (room < users.size() || (entries == nullptr && !users.empty())) return kInsufficientSize;
@@ -43,6 +41,19 @@ int list(Handle handle, unsigned* count, Entry* entries) {
 }
 
 }  // namespace
+
+int find_users(Handle handle, std::vector<ScriptedProcess>& users) {
+  if (const int answer = forced_answer(handle); answer != kSuccess) return answer;
+  const auto slice = slice_of(handle);
+  const int card = slice ? slice->card : index_of(handle);
+  if (card < 0) return ledger_if_initialised() == nullptr ? why_no_ledger() : kInvalidArgument;
+  const auto more = scripted(card);
+  if (more->process_answer != kSuccess) return more->process_answer;
+  users = users_of(*ledger_if_initialised(), card, *more);
+  if (slice) std::erase_if(users, [&](const auto& user) { return user.gpu_instance != slice->number + 1; });
+  return kSuccess;
+}
+
 }  // namespace vramfit::nvml
 
 using vramfit::nvml::Handle;
@@ -63,7 +74,7 @@ VF_ABI int nvmlDeviceGetComputeRunningProcesses_v3(Handle handle, unsigned* coun
 // No card draws pictures, and no daemon shares one.
 VF_ABI int nvmlDeviceGetGraphicsRunningProcesses(Handle handle, unsigned* count, void*) {
   if (const int answer = nvml::forced_answer(handle); answer != nvml::kSuccess) return answer;
-  if (count == nullptr || nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
+  if (count == nullptr || (nvml::index_of(handle) < 0 && !nvml::is_slice(handle))) return nvml::kInvalidArgument;
   *count = 0;
   return nvml::kSuccess;
 }

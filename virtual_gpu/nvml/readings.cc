@@ -1,66 +1,39 @@
-// Readings: clocks, power, temperature, utilisation, links. A virtual card is idle: nothing computes on it. Monitors
+// Readings: clocks, temperature, utilisation, links. A virtual card is idle: nothing computes on it. Monitors
 // that run beside a training job ask these at every step, so each has an answer.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <string>
 
-#include "virtual_gpu/nvml/nvml.h"
-#include "virtual_gpu/nvml/script.h"
+#include "virtual_gpu/nvml/answer.h"
+#include "virtual_gpu/nvml/board.h"
 
 namespace vramfit::nvml {
 namespace {
 
 constexpr unsigned kIdleCelsius = 30;
-constexpr unsigned kIdleMilliwatts = 30000;
-constexpr unsigned kLimitMilliwatts = 250000;
 constexpr int kIdlePerformanceState = 8;  // NVML_PSTATE_8
 constexpr int kSameHostBridge = 30;       // NVML_TOPOLOGY_HOSTBRIDGE
 constexpr int kMemoryClock = 2;           // NVML_CLOCK_MEM; the others follow the multiprocessors
-
-template <typename Value>
-int tell(Handle handle, Value* out, Value value) {
-  if (const int answer = forced_answer(handle); answer != kSuccess) return answer;
-  if (out == nullptr || index_of(handle) < 0) return kInvalidArgument;
-  *out = value;
-  return kSuccess;
-}
-
-// The scripted reading, or the one of an idle card.
-template <typename Value>
-int tell_scripted(Handle handle, Value* out, std::string_view name, Value otherwise) {
-  const auto reading = scripted_reading(handle, name);
-  return tell(handle, out, reading ? static_cast<Value>(*reading) : otherwise);
-}
-
-// Only a script gives a card this reading.
-template <typename Value>
-int tell_if_scripted(Handle handle, Value* out, std::string_view name) {
-  if (const int answer = forced_answer(handle); answer != kSuccess) return answer;
-  const auto reading = scripted_reading(handle, name);
-  return reading ? tell(handle, out, static_cast<Value>(*reading)) : int{kNotSupported};
-}
 
 unsigned megahertz(int32_t khz) { return static_cast<unsigned>(std::max(khz, 0) / 1000); }
 
 // nvmlDeviceArchitecture_t.
 unsigned architecture(const vf_card& card) {
-  const int capability = 10 * card.compute_major + card.compute_minor;
-  if (capability >= 100) return 10;  // Blackwell
-  if (capability >= 90) return 9;    // Hopper
-  if (capability == 89) return 8;    // Ada
-  if (capability >= 80) return 7;    // Ampere
-  if (capability >= 75) return 6;    // Turing
-  if (capability >= 70) return 5;    // Volta
-  if (capability >= 60) return 4;    // Pascal
-  return capability >= 50 ? 3 : 2;   // Maxwell, Kepler
+  if (capability(card) >= 100) return 10;  // Blackwell
+  if (capability(card) >= 90) return 9;    // Hopper
+  if (capability(card) == 89) return 8;    // Ada
+  if (capability(card) >= 80) return 7;    // Ampere
+  if (capability(card) >= 75) return 6;    // Turing
+  if (capability(card) >= 70) return 5;    // Volta
+  if (capability(card) >= 60) return 4;    // Pascal
+  return capability(card) >= 50 ? 3 : 2;   // Maxwell, Kepler
 }
 
 // FP32 units of a multiprocessor (the CUDA C++ programming guide's table of arithmetic throughput).
 unsigned cores_per_multiprocessor(const vf_card& card) {
-  const int capability = 10 * card.compute_major + card.compute_minor;
-  if (capability < 50) return 192;  // Kepler
-  const bool has_64 = capability == 60 || (capability >= 70 && capability <= 80);
+  if (capability(card) < 50) return 192;  // Kepler
+  const bool has_64 = capability(card) == 60 || (capability(card) >= 70 && capability(card) <= 80);
   return has_64 ? 64 : 128;
 }
 
@@ -75,24 +48,10 @@ int brand(std::string_view name) {
   return 14;  // NVML_BRAND_NVIDIA: A100, H100, L4
 }
 
-// Boards that blow their own air: those of data centres take the rack's, and laptops have a fan that is not the card's.
-bool has_fans(std::string_view name) {
-  static constexpr std::string_view kWithFans[] = {"GeForce", "TITAN", "Quadro", "RTX"};
-  if (name.contains("Laptop") || name.contains("Max-Q")) return false;
-  return std::ranges::any_of(kWithFans, [name](std::string_view word) { return name.contains(word); });
-}
-
-// Only boards of data centres tell a serial number.
-bool has_serial(const vf_card& card) {
-  const std::string_view name = card.name;
-  return card.is_integrated == 0 && !has_fans(name) && !name.contains("Laptop") && !name.contains("Max-Q");
-}
-
 // PCI Express by the generation of the chip: NVIDIA's data sheets. What shares the processor's memory is in no slot.
 unsigned pcie_generation(const vf_card& card) {
-  const int capability = 10 * card.compute_major + card.compute_minor;
-  if (capability >= 90) return 5;
-  return capability >= 80 ? 4 : 3;
+  if (capability(card) >= 90) return 5;
+  return capability(card) >= 80 ? 4 : 3;
 }
 
 constexpr unsigned kLanes = 16;
@@ -102,13 +61,6 @@ int tell_slot(Handle handle, unsigned* out, unsigned value) {
   if (const int answer = forced_answer(handle); answer != kSuccess) return answer;
   if (index_of(handle) < 0) return kInvalidArgument;
   return handle->is_integrated != 0 ? int{kNotSupported} : tell(handle, out, value);
-}
-
-// What an idle card took since the machine was started.
-unsigned long long idle_millijoules() {
-  timespec since_boot{};
-  ::clock_gettime(CLOCK_BOOTTIME, &since_boot);
-  return kIdleMilliwatts * static_cast<unsigned long long>(since_boot.tv_sec);
 }
 
 // nvmlGpmSupport_t.
@@ -123,8 +75,8 @@ using vramfit::nvml::Handle;
 namespace nvml = vramfit::nvml;
 
 VF_ABI int nvmlDeviceGetUtilizationRates(Handle handle, nvml::Utilization* rates) {
-  const int card = nvml::index_of(handle);
-  if (card >= 0 && !nvml::scripted(card)->slices.empty()) return nvml::kNotSupported;  // as of a divided card
+  const auto slice = nvml::slice_of(handle);
+  if (slice || nvml::slice_count(nvml::index_of(handle)) > 0) return nvml::kNotSupported;  // as of a divided card
   const auto busy = nvml::scripted_reading(handle, "utilization");
   const auto memory = nvml::scripted_reading(handle, "memory_utilization");
   return nvml::tell(
@@ -139,6 +91,13 @@ VF_ABI int nvmlDeviceGetEncoderUtilization(Handle handle, unsigned* percent, uns
   if (answer == nvml::kSuccess) *period_us = 167000;
   return answer;
 }
+// JPEG and optical flow have engines of their own since Ampere.
+VF_ABI int nvmlDeviceGetJpgUtilization(Handle handle, unsigned* percent, unsigned* period_us) {
+  return nvmlDeviceGetEncoderUtilization(handle, percent, period_us);
+}
+VF_ABI int nvmlDeviceGetOfaUtilization(Handle handle, unsigned* percent, unsigned* period_us) {
+  return nvmlDeviceGetEncoderUtilization(handle, percent, period_us);
+}
 VF_ABI int nvmlDeviceGetDecoderUtilization(Handle handle, unsigned* percent, unsigned* period_us) {
   return nvmlDeviceGetEncoderUtilization(handle, percent, period_us);
 }
@@ -147,16 +106,13 @@ VF_ABI int nvmlDeviceGetTemperature(Handle handle, int, unsigned* celsius) {
   return nvml::tell_scripted(handle, celsius, "temperature", nvml::kIdleCelsius);
 }
 
-VF_ABI int nvmlDeviceGetPowerUsage(Handle handle, unsigned* milliwatts) {
-  return nvml::tell_scripted(handle, milliwatts, "power", nvml::kIdleMilliwatts);
-}
-
-VF_ABI int nvmlDeviceGetEnforcedPowerLimit(Handle handle, unsigned* milliwatts) {
-  return nvml::tell_scripted(handle, milliwatts, "power_limit", nvml::kLimitMilliwatts);
-}
-
-VF_ABI int nvmlDeviceGetPowerManagementLimit(Handle handle, unsigned* milliwatts) {
-  return nvml::tell(handle, milliwatts, nvml::kLimitMilliwatts);
+VF_ABI int nvmlDeviceGetTemperatureV(Handle handle, nvml::TemperatureV1* told) {
+  if (told == nullptr) return nvml::kInvalidArgument;
+  if (told->version != nvml::kTemperatureV1Version) return nvml::kArgumentVersionMismatch;
+  unsigned celsius = 0;
+  const int answer = nvmlDeviceGetTemperature(handle, static_cast<int>(told->sensor), &celsius);
+  if (answer == nvml::kSuccess) told->celsius = static_cast<int>(celsius);
+  return answer;
 }
 
 VF_ABI int nvmlDeviceGetPerformanceState(Handle handle, int* state) {
@@ -181,6 +137,18 @@ VF_ABI int nvmlDeviceGetClockInfo(Handle handle, int type, unsigned* mhz) {
                  : nvmlDeviceGetMaxClockInfo(handle, type, mhz);
 }
 
+VF_ABI int nvmlDeviceGetMaxCustomerBoostClock(Handle handle, int type, unsigned* mhz) {
+  return nvmlDeviceGetMaxClockInfo(handle, type, mhz);
+}
+
+// Which clock: the one at the moment, or the highest that a user may ask for. Applications' clocks are nobody's.
+VF_ABI int nvmlDeviceGetClock(Handle handle, int type, int which, unsigned* mhz) {
+  constexpr int kCurrent = 0, kCustomerBoost = 3;
+  if (which == kCurrent) return nvmlDeviceGetClockInfo(handle, type, mhz);
+  if (which == kCustomerBoost) return nvmlDeviceGetMaxClockInfo(handle, type, mhz);
+  return nvml::index_of(handle) < 0 ? nvml::kInvalidArgument : nvml::kNotSupported;
+}
+
 VF_ABI int nvmlDeviceGetMemoryBusWidth(Handle handle, unsigned* bits) {
   if (nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
   return nvml::tell(handle, bits, static_cast<unsigned>(std::max(handle->memory_bus_bits, 0)));
@@ -190,8 +158,9 @@ VF_ABI int nvmlDeviceGetArchitecture(Handle handle, unsigned* value) {
   return nvml::index_of(handle) < 0 ? nvml::kInvalidArgument : nvml::tell(handle, value, nvml::architecture(*handle));
 }
 
-// Boards without resizable BAR.
+// Boards without resizable BAR. An instance has a window of its own.
 VF_ABI int nvmlDeviceGetBAR1MemoryInfo(Handle handle, nvml::Memory* memory) {
+  if (const auto slice = nvml::slice_of(handle)) handle = nvml::handle_of_card(slice->card);
   return nvml::tell(handle, memory, nvml::Memory{.total = 256u << 20, .free = 256u << 20, .used = 0});
 }
 
@@ -216,7 +185,7 @@ VF_ABI int nvmlSystemGetProcessName(unsigned pid, char* name, unsigned bytes) {
 // An idle card's fans stand still.
 VF_ABI int nvmlDeviceGetFanSpeed(Handle handle, unsigned* percent) {
   if (nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
-  if (!nvml::has_fans(handle->name)) return nvml::tell_if_scripted(handle, percent, "fan");
+  if (!nvml::has_fans(*handle)) return nvml::tell_if_scripted(handle, percent, "fan");
   return nvml::tell_scripted(handle, percent, "fan", 0u);
 }
 VF_ABI int nvmlDeviceGetTargetFanSpeed(Handle handle, unsigned, unsigned* percent) {
@@ -224,7 +193,7 @@ VF_ABI int nvmlDeviceGetTargetFanSpeed(Handle handle, unsigned, unsigned* percen
 }
 VF_ABI int nvmlDeviceGetMinMaxFanSpeed(Handle handle, unsigned* least, unsigned* most) {
   if (nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
-  if (!nvml::has_fans(handle->name)) return nvml::kNotSupported;
+  if (!nvml::has_fans(*handle)) return nvml::kNotSupported;
   if (const int answer = nvml::tell(handle, least, 30u); answer != nvml::kSuccess) return answer;
   return nvml::tell(handle, most, 100u);
 }
@@ -232,16 +201,9 @@ VF_ABI int nvmlDeviceGetFanSpeed_v2(Handle handle, unsigned, unsigned* percent) 
   return nvmlDeviceGetFanSpeed(handle, percent);
 }
 VF_ABI int nvmlDeviceGetNumFans(Handle handle, unsigned* fans) {
-  const bool blows = nvml::index_of(handle) >= 0 && nvml::has_fans(handle->name);
+  const bool blows = nvml::index_of(handle) >= 0 && nvml::has_fans(*handle);
   return nvml::tell(handle, fans, blows || nvml::scripted_reading(handle, "fan") ? 1u : 0u);
 }
-// Boards count it since Volta.
-VF_ABI int nvmlDeviceGetTotalEnergyConsumption(Handle handle, unsigned long long* millijoules) {
-  if (nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
-  if (handle->compute_major < 7) return nvml::tell_if_scripted(handle, millijoules, "energy");
-  return nvml::tell_scripted(handle, millijoules, "energy", nvml::idle_millijoules());
-}
-
 // The link is as fast as the card: nobody knows the slot of a card that is not there.
 VF_ABI int nvmlDeviceGetMaxPcieLinkGeneration(Handle handle, unsigned* generation) {
   return nvml::tell_slot(handle, generation, nvml::index_of(handle) < 0 ? 0 : nvml::pcie_generation(*handle));
@@ -289,10 +251,6 @@ VF_ABI int nvmlDeviceGetCurrentClocksEventReasons(Handle handle, unsigned long l
   return nvmlDeviceGetCurrentClocksThrottleReasons(handle, reasons);
 }
 
-VF_ABI int nvmlDeviceGetTotalEccErrors(Handle handle, int type, int, unsigned long long* errors) {
-  return nvml::tell_if_scripted(handle, errors, type == 0 ? "ecc_corrected" : "ecc_uncorrected");
-}
-
 VF_ABI int nvmlDeviceGetNvLinkState(Handle handle, unsigned link, int* active) {
   const auto links = nvml::scripted_reading(handle, "nvlinks");
   if (!links) return nvml::kNotSupported;
@@ -301,32 +259,30 @@ VF_ABI int nvmlDeviceGetNvLinkState(Handle handle, unsigned link, int* active) {
   return nvml::tell(handle, active, up ? 1 : 0);
 }
 
-// What every board without NVLink, fabric or ECC answers; asked so often that a note each time would be noise.
+// What every board without NVLink or fabric answers; asked so often that a note each time would be noise.
 VF_ABI int nvmlDeviceGetNvLinkCapability(Handle, unsigned, int, unsigned*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetNvLinkRemoteDeviceType(Handle, unsigned, int*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetNvLinkRemotePciInfo_v2(Handle, unsigned, void*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetGpuFabricInfo(Handle, void*) { return nvml::kNotSupported; }
 VF_ABI int nvmlDeviceGetGpuFabricInfoV(Handle, void*) { return nvml::kNotSupported; }
-VF_ABI int nvmlDeviceGetEccMode(Handle, int*, int*) { return nvml::kNotSupported; }
-VF_ABI int nvmlDeviceGetMemoryErrorCounter(Handle, int, int, int, unsigned long long*) { return nvml::kNotSupported; }
 
 // Thirteen digits, as boards have them; the last ones tell the cards of a machine apart.
 VF_ABI int nvmlDeviceGetSerial(Handle handle, char* serial, unsigned bytes) {
   if (const int answer = nvml::forced_answer(handle); answer != nvml::kSuccess) return answer;
   const int index = nvml::index_of(handle);
   if (index < 0 || serial == nullptr) return nvml::kInvalidArgument;
-  if (!nvml::has_serial(*handle)) return nvml::kNotSupported;
+  if (!nvml::is_of_data_centre(*handle)) return nvml::kNotSupported;
   const std::string text = std::to_string(1320000000000ll + index);
   return nvml::copy_text(text, serial, bytes);
 }
 
 VF_ABI int nvmlDeviceGetBrand(Handle handle, int* type) {
   if (nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
-  return nvml::tell(handle, type, nvml::brand(handle->name));
+  return nvml::tell(handle, type, nvml::brand(nvml::card_name(*handle)));
 }
 VF_ABI int nvmlDeviceGetNumGpuCores(Handle handle, unsigned* cores) {
   if (nvml::index_of(handle) < 0) return nvml::kInvalidArgument;
-  const auto multiprocessors = static_cast<unsigned>(std::max(handle->sm_count, 0));
+  const auto multiprocessors = static_cast<unsigned>(std::max(nvml::card_multiprocessors(*handle), 0));
   return nvml::tell(handle, cores, multiprocessors * nvml::cores_per_multiprocessor(*handle));
 }
 

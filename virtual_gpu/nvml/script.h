@@ -70,7 +70,7 @@ int forced_answer(Handle handle);
 // The scripted reading of a card.
 std::optional<int64_t> scripted_reading(Handle handle, std::string_view name);
 
-// Slices are named by handles of their own.
+// Slices, of scripts and of the ledger, are named by handles of their own.
 Handle slice_handle(int card, unsigned slice);
 struct SliceName {
   int card = -1;

@@ -45,6 +45,14 @@ int nvmlDeviceGetComputeMode(nvmlDevice, int*);
 int nvmlDeviceGetPersistenceMode(nvmlDevice, int*);
 int nvmlDeviceGetDisplayActive(nvmlDevice, int*);
 int nvmlDeviceGetMigMode(nvmlDevice, unsigned*, unsigned*);
+int nvmlDeviceGetMaxMigDeviceCount(nvmlDevice, unsigned*);
+int nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice, unsigned, nvmlDevice*);
+int nvmlDeviceGetGpuInstanceId(nvmlDevice, unsigned*);
+int nvmlDeviceGetComputeInstanceId(nvmlDevice, unsigned*);
+int nvmlDeviceGetAttributes_v2(nvmlDevice, layout::DeviceAttributes*);
+int nvmlDeviceGetEccMode(nvmlDevice, int*, int*);
+int nvmlDeviceGetTotalEccErrors(nvmlDevice, int, int, unsigned long long*);
+int nvmlDeviceGetInforomVersion(nvmlDevice, int, char*, unsigned);
 int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice, unsigned*, layout::ProcessV2*);
 }
 
@@ -83,6 +91,9 @@ std::vector<Process> processes_of(nvmlDevice device) {
     const bool is_known = found[i].used_bytes != ~uint64_t{0};
     processes.push_back({found[i].pid, text_of(nvmlSystemGetProcessName, found[i].pid),
                          is_known ? std::optional(found[i].used_bytes) : std::nullopt});
+    if (found[i].gpu_instance == layout::kNoInstance) continue;
+    processes.back().gpu_instance = found[i].gpu_instance;
+    processes.back().compute_instance = found[i].compute_instance;
   }
   return processes;
 }
@@ -139,6 +150,44 @@ void read_readings(nvmlDevice device, Card& card) {
   if (nvmlDeviceGetMigMode(device, &mode, &pending) == kSuccess) card.mig = mode != 0;
 }
 
+Instance read_instance(nvmlDevice device, unsigned number) {
+  Instance instance{.number = number};
+  instance.name = text_of(nvmlDeviceGetName, device);
+  instance.uuid = text_of(nvmlDeviceGetUUID, device);
+  instance.gpu_instance = reading<unsigned>(nvmlDeviceGetGpuInstanceId, device).value_or(0);
+  instance.compute_instance = reading<unsigned>(nvmlDeviceGetComputeInstanceId, device).value_or(0);
+  if (const auto has = reading<layout::DeviceAttributes>(nvmlDeviceGetAttributes_v2, device)) {
+    instance.multiprocessors = has->multiprocessors;
+  }
+  if (const auto memory = reading<layout::Memory>(nvmlDeviceGetMemoryInfo, device)) {
+    instance.total_bytes = memory->total, instance.used_bytes = memory->used;
+  }
+  if (const auto bar1 = reading<layout::Memory>(nvmlDeviceGetBAR1MemoryInfo, device)) {
+    instance.bar1_total_bytes = bar1->total, instance.bar1_used_bytes = bar1->used;
+  }
+  return instance;
+}
+
+void read_instances(nvmlDevice device, Card& card) {
+  const unsigned most = reading<unsigned>(nvmlDeviceGetMaxMigDeviceCount, device).value_or(0);
+  for (unsigned i = 0; i < most; ++i) {
+    nvmlDevice instance = nullptr;
+    if (nvmlDeviceGetMigDeviceHandleByIndex(device, i, &instance) != kSuccess) continue;
+    card.instances.push_back(read_instance(instance, i));
+  }
+}
+
+void read_health(nvmlDevice device, Card& card) {
+  constexpr int kUncorrected = 1, kVolatile = 0, kOem = 0, kEcc = 1;
+  int current = 0, pending = 0;
+  if (nvmlDeviceGetEccMode(device, &current, &pending) == kSuccess) card.ecc = current != 0;
+  card.uncorrected_errors = reading<unsigned long long>(nvmlDeviceGetTotalEccErrors, device, kUncorrected, kVolatile);
+  Text text{};
+  const auto room = static_cast<unsigned>(text.size());
+  if (nvmlDeviceGetInforomVersion(device, kOem, text.data(), room) == kSuccess) card.inforom_oem = text.data();
+  if (nvmlDeviceGetInforomVersion(device, kEcc, text.data(), room) == kSuccess) card.inforom_ecc = text.data();
+}
+
 int read_card(unsigned index, Card& card) {
   nvmlDevice device = nullptr;
   if (const int answer = nvmlDeviceGetHandleByIndex_v2(index, &device); answer != kSuccess) return answer;
@@ -151,6 +200,8 @@ int read_card(unsigned index, Card& card) {
   card.architecture = reading<unsigned>(nvmlDeviceGetArchitecture, device).value_or(0);
   read_memory(device, card);
   read_readings(device, card);
+  read_health(device, card);
+  read_instances(device, card);
   card.processes = processes_of(device);
   return kSuccess;
 }

@@ -14,8 +14,18 @@ struct Process {
   unsigned pid = 0;
   std::string name;                    // as it was called: the first word of its command line
   std::optional<uint64_t> used_bytes;  // unknown on some drivers
+  std::optional<unsigned> gpu_instance, compute_instance;
 
   bool operator==(const Process&) const = default;
+};
+
+// A part of a divided card.
+struct Instance {
+  unsigned number = 0, gpu_instance = 0, compute_instance = 0, multiprocessors = 0;
+  std::string name, uuid;  // "NVIDIA H100 80GB HBM3 MIG 1g.10gb"
+  uint64_t total_bytes = 0, used_bytes = 0, bar1_total_bytes = 0, bar1_used_bytes = 0;
+
+  bool operator==(const Instance&) const = default;
 };
 
 // Readings that NVML does not give for a card are absent, and shown as N/A.
@@ -35,6 +45,10 @@ struct Card {
   std::optional<int> performance_state, compute_mode;
   bool persistence = false, display_active = false;
   std::optional<bool> mig;  // absent: the card can't be divided
+  std::vector<Instance> instances;
+  std::optional<bool> ecc;  // absent: the board has none
+  std::optional<uint64_t> uncorrected_errors;
+  std::string inforom_oem, inforom_ecc;  // empty: none
   std::vector<Process> processes;
 
   bool operator==(const Card&) const = default;

@@ -49,15 +49,15 @@ Field throttle(const char* name, const char* older, uint64_t bit) {
           }};
 }
 
+std::string or_missing(const std::string& text) { return text.empty() ? kMissing : text; }
+
 std::vector<Field> identity_fields() {
   return {
       {{"timestamp"}, "", [](const Row&) { return timestamp_now(); }},
       {{"driver_version"}, "", [](const Row& row) { return row.machine.driver; }},
       {{"count"}, "", [](const Row& row) { return std::to_string(row.machine.cards.size()); }},
       {{"name", "gpu_name"}, "", [](const Row& row) { return row.card.name; }},
-      {{"serial", "gpu_serial"},
-       "",
-       [](const Row& row) { return row.card.serial.empty() ? kMissing : row.card.serial; }},
+      {{"serial", "gpu_serial"}, "", [](const Row& row) { return or_missing(row.card.serial); }},
       {{"uuid", "gpu_uuid"}, "", [](const Row& row) { return row.card.uuid; }},
       {{"pci.bus_id", "gpu_bus_id"}, "", [](const Row& row) { return row.card.bus_id; }},
       {{"pci.domain"}, "", [](const Row& row) { return "0x" + row.card.bus_id.substr(4, 4); }},
@@ -97,6 +97,10 @@ std::vector<Field> state_fields() {
          return or_na(
              row.card.performance_state, [](int state) { return "P" + std::to_string(state); }, kMissing);
        }},
+      {{"ecc.mode.current"}, "", [=](const Row& row) { return or_na(row.card.ecc, on_off, kMissing); }},
+      {{"ecc.mode.pending"}, "", [=](const Row& row) { return or_na(row.card.ecc, on_off, kMissing); }},
+      {{"inforom.oem"}, "", [=](const Row& row) { return or_missing(row.card.inforom_oem); }},
+      {{"inforom.ecc"}, "", [=](const Row& row) { return or_missing(row.card.inforom_ecc); }},
       {{"mig.mode.current"}, "", [=](const Row& row) { return or_na(row.card.mig, on_off, kMissing); }},
       {{"mig.mode.pending"}, "", [=](const Row& row) { return or_na(row.card.mig, on_off, kMissing); }},
       {{"utilization.gpu"}, "%", [](const Row& row) { return number(row.card.busy_percent); }},
@@ -166,8 +170,6 @@ std::vector<Field> absent_fields() {
                                  "driver_model.pending",
                                  "inforom.img",
                                  "inforom.image",
-                                 "inforom.oem",
-                                 "inforom.ecc",
                                  "inforom.pwr",
                                  "inforom.power",
                                  "gom.current",
@@ -177,8 +179,6 @@ std::vector<Field> absent_fields() {
                                  "pci.baseClass",
                                  "pci.subClass",
                                  "dramEncryption.mode.current",
-                                 "ecc.mode.current",
-                                 "ecc.mode.pending",
                                  "temperature.gpu.tlimit",
                                  "temperature.memory",
                                  "retired_pages.sbe",
@@ -207,7 +207,13 @@ std::vector<Field> absent_fields() {
     for (const std::string time : {"volatile", "aggregate"}) {
       for (const std::string place : {"device_memory", "dram", "register_file", "l1_cache", "l2_cache",
                                       "texture_memory", "cbu", "sram", "total"}) {
+        const auto count = [](const Row& row) {
+          return or_na(
+              row.card.uncorrected_errors, [](uint64_t errors) { return std::to_string(errors); }, kMissing);
+        };
+        const bool is_known = kind == "uncorrected" && time == "volatile" && place == "total";
         fields.push_back({{"ecc.errors." + kind + "." + time + "." + place}, "", nullptr});
+        if (is_known) fields.back().value = count;
       }
     }
   }

@@ -65,6 +65,7 @@ vf_card example_card() {
   card.sm_clock_khz = 1695000;
   card.memory_clock_khz = 9751000;
   card.memory_bus_bits = 384;
+  card.power_limit_milliwatts = 350000;
   card.l2_bytes = 6291456;
   card.total_bytes = 25438126080;
   card.context_bytes = 272629760;
