@@ -5,6 +5,7 @@
 #include "memory_gauge.h"
 #include "python_frames.h"
 #include "recorder.h"
+#include "rise_watch.h"
 #include "vramfit/recording.h"
 #include "vramfit/vramfit.h"
 
@@ -137,5 +138,9 @@ VRAMFIT_EXPORT int64_t vramfit_memory(uint32_t device, uint32_t what) { return v
 VRAMFIT_EXPORT void vramfit_reset_peaks(void) { vr::reset_peaks(); }
 
 VRAMFIT_EXPORT int vramfit_watch_lines(void* watch) { return vr::watch_lines(watch) ? 1 : 0; }
+
+VRAMFIT_EXPORT int vramfit_watch_rise(void* watch, int64_t bytes, int64_t late_bytes, double seconds) {
+  return vr::watch_rise(watch, bytes, late_bytes, seconds) ? 1 : 0;
+}
 
 VRAMFIT_EXPORT void vramfit_set_block_listener(vramfit_block_listener listener) { vr::set_block_listener(listener); }

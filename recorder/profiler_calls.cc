@@ -11,6 +11,7 @@
 #include "kernel_tally.h"
 #include "memory_gauge.h"
 #include "recorder.h"
+#include "rise_watch.h"
 
 namespace c10 {
 
@@ -69,6 +70,7 @@ void on_block(void* block, int64_t size, size_t allocated, size_t reserved, int8
   recorder->add(block_record(alloc ? VF_RECORD_BLOCK_ALLOC : VF_RECORD_BLOCK_FREE, address, alloc ? size : -size,
                              allocated, reserved, device),
                 alloc ? Recorder::Line::kFind : Recorder::Line::kNone);
+  if (alloc) rises_to(allocated);
 }
 
 }  // namespace

@@ -270,10 +270,11 @@ def test_a_local_variable_is_no_function_that_is_handed_around(job: Job) -> None
     assert not {"return evaluate(model)", "return model(torch.ones(8, 4))"} & gaps.keys(), gaps
 
 
-def test_what_the_workers_of_a_loader_run_is_reached(job: Job) -> None:
-    gaps = gaps_of(
-        job,
-        """
+@pytest.mark.parametrize("start", ["fork", "spawn", "forkserver"])  # the last is Python's own choice from 3.14 on
+def test_what_the_workers_of_a_loader_run_is_reached(job: Job, start: str) -> None:
+    finished = job.run(
+        LOOP
+        + f"""
     class Data(torch.utils.data.Dataset):
         def __len__(self): return 64
         def __getitem__(self, at):
@@ -286,10 +287,18 @@ def test_what_the_workers_of_a_loader_run_is_reached(job: Job) -> None:
     def never(samples):
         return torch.cat(samples)
     def choose(which): return stacked if which else never
-    loader = torch.utils.data.DataLoader(Data(), 8, num_workers=2, collate_fn=choose(True))
-    for step in range(100000):
-        for batch in loader: train_step(step, batch)
+    if __name__ == "__main__":
+        loader = torch.utils.data.DataLoader(
+            Data(), 8, collate_fn=choose(True),
+            num_workers=2, multiprocessing_context="{start}", persistent_workers=True)
+        for step in range(100000):
+            for batch in loader: train_step(step, batch)
     """,
+        steps="auto",
+        VRAMFIT_COVERAGE="1",
     )
+    assert finished.exit_code == 0, finished.stderr
+    of_main = max(finished.of_kind("coverage"), key=lambda note: note["lines_run"])
+    gaps = [gap["code"] for gap in of_main["unreached"]]
     assert not [code for code in gaps if "stack" in code or "torch.rand" in code]
     assert any("torch.cat" in code for code in gaps)

@@ -89,7 +89,7 @@ for each in [each for file in (torch, loaders, python, operators) for each in va
         ),
         (
             "import sys; from vramfit.steer.counting_on import stack\n"
-            "stack._first_local = lambda: None; assert stack.loops(sys._getframe()) == []",
+            "stack._places = lambda: None; assert stack.loops(sys._getframe()) == []",
             "the stack of a frame",
             "loops are not counted on, and rounds not numbered as their batch",
         ),

@@ -17,8 +17,9 @@ from vramfit.contract.numbers import Memory, Owner, Phase, Stage
 LOAD, TRAIN, VALIDATE, TEST, SAVE = map(int, Phase)
 PHASE_NAMES = tuple(phase.name.lower() for phase in Phase)
 OTHER, FORWARD, BACKWARD, OPTIMIZER, INPUT = map(int, Stage)
-_, WEIGHT, GRADIENT, OPTIMIZER_STATE, INPUT_BLOCK, ACTIVATION, WORKSPACE, BUFFER, *_kinds = map(int, Owner)
-AVERAGE, MASTER, QUANTIZATION, CACHE, OTHER_MODEL = _kinds
+_OWNERS = tuple(map(int, Owner))
+_, WEIGHT, GRADIENT, OPTIMIZER_STATE, INPUT_BLOCK, ACTIVATION, WORKSPACE, BUFFER = _OWNERS[:8]
+AVERAGE, MASTER, QUANTIZATION, CACHE, OTHER_MODEL = _OWNERS[8:]
 ALLOCATED, PEAK_ALLOCATED, RESERVED, PEAK_RESERVED = map(int, Memory)
 
 
@@ -60,6 +61,9 @@ reset_peaks = _or_nothing(_function("vramfit_reset_peaks", None), None)
 
 _watch_lines = _or_nothing(_function("vramfit_watch_lines", ctypes.c_int, ctypes.c_void_p), 0)
 _finds_lines = _or_nothing(_function("vramfit_finds_lines", ctypes.c_int), 1)
+_watch_rise = _or_nothing(
+    _function("vramfit_watch_rise", ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_double), 0
+)
 _api_version = _or_nothing(_function("vramfit_api_version", ctypes.c_int), 0)
 
 
@@ -97,6 +101,12 @@ def note(line: str) -> None:
 def watch_lines(watch: Callable[[Any, int], Any] | None) -> bool:
     """Has each line of wanted code told once; `watch` must live on. None ends it. In this thread."""
     return bool(_watch_lines(ctypes.c_void_p(id(watch)) if watch is not None else None))
+
+
+def watch_rise(watch: Callable[[], Any], above: int, late: int, seconds: float) -> bool:
+    """Has `watch`, which must live on, called once in the main thread when a card has more than `above` bytes
+    allocated, or more than `late` after so many seconds."""
+    return bool(_watch_rise(ctypes.c_void_p(id(watch)), above, late, seconds))
 
 
 def mark(text: str) -> None:

@@ -469,13 +469,15 @@ class Holder(Record):
     """The named thing at the end of the chain of references that keeps a tensor alive."""
 
     # global, local, attribute (of a module or an object that a global or local names), closure, hook, exception,
-    # notebook (Out[], _, _12), generator, class, thread, graph (only autograd holds it), unknown
+    # notebook (Out[], _, _12), generator, class, thread, object (of a class of the script's, which no name leads to),
+    # graph (only autograd holds it), unknown
     kind: str = "unknown"
     name: str = ""  # as the script would write it: "losses[0]", "self.history['loss'][-1]"
     where: str = ""  # local, closure, generator: the function, "train.py:84 in train"; global: the module
     container: str = ""  # type of what holds it directly: "list", "dict", "deque"
     length: int = -1  # how much that container holds; -1: it has no length
     chain: list[str]  # from the named thing to the tensor: "global losses", "list of 12", "Tensor"
+    filled_at: list[str]  # lines that add to what has that name, "train.py:16 in Log.add"
 
 
 class TensorGroup(Record):
@@ -513,6 +515,22 @@ class KeptAcrossSteps(Note, kind="kept_across_steps"):
     graphs: list[GrowingGraph]
 
 
+class Collected(Note, kind="collected"):
+    """Python's collector was asked to free cycles of objects, while memory grew that no name leads to."""
+
+    is_on: bool  # else it was not asked: the script has turned it off
+    begun_ns: int
+    ended_ns: int
+    freed_bytes: Bytes
+
+
+class ModelCalls(Note, kind="model_calls"):
+    """When the model that a script without an optimizer calls most was called."""
+
+    stride: int  # calls from one that is listed to the next
+    begun_ns: list[int]
+
+
 class KeptFromTraining(Note, kind="kept_from_training"):
     """What of the training is on the card when an evaluation begins."""
 
@@ -525,6 +543,13 @@ class KeptFromTraining(Note, kind="kept_from_training"):
 
 class HeldAtOom(Note, kind="held_at_oom"):
     """What lives when memory runs out."""
+
+    at_ns: int
+    tensors: list[TensorGroup]
+
+
+class HeldAtRise(Note, kind="held_at_rise"):
+    """What there is more of than before, at a moment when more was allocated than ever."""
 
     at_ns: int
     tensors: list[TensorGroup]

@@ -34,15 +34,18 @@ def install(torch: Any) -> None:
     _state.installed = True
     from vramfit.diagnose import (
         attention,
+        calls,
         checkpoints,
         copies,
         evaluations,
         failure,
+        gradients,
         growth,
         inputs,
         kept_from_training,
         patches,
         processes,
+        rises,
         weight_copies,
     )
 
@@ -55,7 +58,10 @@ def install(torch: Any) -> None:
         ("checkpoints", lambda: checkpoints.install(torch)),
         ("failure", lambda: failure.install(torch)),
         ("kept_from_training", kept_from_training.install),
+        ("gradients", gradients.install),
         ("growth", growth.install),
+        ("rises", rises.install),
+        ("calls", calls.install),
         ("weight_copies", weight_copies.install),
         ("patches", lambda: patches.stop_before_compile(torch)),
     )

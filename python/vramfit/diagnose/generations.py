@@ -18,11 +18,11 @@ from typing import Any
 
 from vramfit.base import notes, process, recorder
 from vramfit.contract import notes as said
-from vramfit.diagnose import counts, graphs, groups, live_tensors, sizes
+from vramfit.diagnose import counts, cycles, graphs, groups, live_tensors, sizes
 
 _ALWAYS_LISTED = 5  # steps of a phase
 _MAX_NOTES = 4  # of a phase, or pass
-_BUDGET_SECONDS = 5.0  # of listing and searching, in one process
+_BUDGET_SECONDS = 5.0  # of the processor, listing and searching, in one process
 
 _Made = dict[live_tensors.Signature, list["weakref.ref[Any]"]]
 
@@ -52,6 +52,7 @@ class Generations:
         self._counts = counts.Counts()
         self._counted = 0  # notes of these
         self._sizes = sizes.Sizes()
+        self._nameless = False  # what was noted last has no name that holds it
 
     def step_ends(self) -> None:
         self.steps += 1
@@ -67,13 +68,13 @@ class Generations:
             return
         if self._notes >= _MAX_NOTES:
             return
-        begun = time.perf_counter()
+        begun = time.thread_time()
         self._list()
         kept = self._kept()
         longer = self._graphs.measure()
         if kept or longer:
             self._write(kept, longer)
-        _state.spent += time.perf_counter() - begun
+        _state.spent += time.thread_time() - begun
 
     @property
     def rises(self) -> bool:
@@ -102,14 +103,17 @@ class Generations:
         self._made = [*self._made[-2:], {} if is_first else made]
 
     def _count(self) -> None:
-        if not self._counts.is_due(self.steps) or self._counted >= _MAX_NOTES or _state.spent >= _BUDGET_SECONDS:
+        if not self._counts.is_due(self.steps) or _state.spent >= _BUDGET_SECONDS:
             return
-        begun = time.perf_counter()
+        begun = time.thread_time()
         growing: list[Any] = self._counts.look(self.steps)
-        if growing:
+        if growing and self._counted < _MAX_NOTES:
             self._counted += 1
             self._note(growing, [])
-        _state.spent += time.perf_counter() - begun
+        growing.clear()  # nothing of ours holds what the collector is asked for
+        if self._nameless:
+            cycles.collect()
+        _state.spent += time.thread_time() - begun
 
     def _kept(self) -> list[Any]:
         """Tensors of the generation before the last but one, where the one after it kept its like as well."""
@@ -129,11 +133,13 @@ class Generations:
         self._note(kept, longer)
 
     def _note(self, kept: list[Any], longer: list[said.GrowingGraph]) -> None:
+        held = groups.describe(kept)
+        self._nameless = cycles.are_possible(held)
         notes.note(
             said.KeptAcrossSteps(
                 phase=recorder.PHASE_NAMES[self.phase],
                 at_ns=time.monotonic_ns(),
-                tensors=groups.describe(kept),
+                tensors=held,
                 graphs=longer,
             )
         )

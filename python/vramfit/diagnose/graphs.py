@@ -11,7 +11,7 @@ from typing import Any
 
 from vramfit.base import frames, graphs
 from vramfit.contract import notes as said
-from vramfit.diagnose import live_tensors
+from vramfit.diagnose import fillers, live_tensors
 from vramfit.observe.holders import Holder
 
 _MAX_NODES = 20_000
@@ -38,7 +38,8 @@ class Lengths:
             grows = len(history) > _STEPS and all(a < b for a, b in zip(history, history[1:]))
             if grows and key not in self._told:
                 self._told.add(key)
-                holder = Holder(kind=kind, name=name, where=where, chain=[f"{kind} {name}"])
+                filled_at = fillers.find(name)
+                holder = Holder(kind=kind, name=name, where=where, chain=[f"{kind} {name}"], filled_at=filled_at)
                 found.append(
                     said.GrowingGraph(
                         holder=holder.told(),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from vramfit.contract import notes as said
-from vramfit.diagnose import live_tensors
+from vramfit.diagnose import fillers, live_tensors
 from vramfit.observe import holders, owners
 
 _NUMBER = re.compile(r"\[-?\d+\]")
@@ -47,6 +47,7 @@ def _bytes(tensors: list[Any]) -> int:
 
 def _entry(holder: holders.Holder, tensors: list[Any]) -> said.TensorGroup:
     first = tensors[0]
+    holder.filled_at = fillers.find(holder.name)
     signature = live_tensors.signature_of(first)
     return said.TensorGroup(
         holder=holder.told(),

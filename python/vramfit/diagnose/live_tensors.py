@@ -32,7 +32,11 @@ def is_tensor(value: Any) -> bool:
 
 @functools.cache
 def _is_tensor_type(kind: Any) -> bool:
-    return sys.modules["torch"].Tensor in kind.__mro__ and not storages.is_shell(kind)
+    torch = sys.modules["torch"]
+    has_memory = not issubclass(
+        kind, torch.nn.parameter.UninitializedTensorMixin
+    )  # a lazy module's, until it is called
+    return torch.Tensor in kind.__mro__ and has_memory and not storages.is_shell(kind)
 
 
 def on_card(value: Any) -> bool:

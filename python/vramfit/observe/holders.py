@@ -20,6 +20,7 @@ from typing import Any
 
 from vramfit.base import frames
 from vramfit.contract import notes as said
+from vramfit.observe.ownership import storages
 from vramfit.private import torch as of_torch
 
 _MAX_LEVELS = 12
@@ -39,6 +40,7 @@ class Holder:
     container: str = ""
     length: int = -1
     chain: list[str] = field(default_factory=list)
+    filled_at: list[str] = field(default_factory=list)
 
     def told(self) -> said.Holder:
         """For a note."""
@@ -74,17 +76,20 @@ class _Joint:
 def find(targets: list[Any], hidden: Iterable[Any] = ()) -> list[Holder]:
     """One holder for each target. `hidden`: containers of the caller that refer to the targets and don't count."""
     hidden = [*hidden]
-    found = _Search(targets, hidden).run()
+    search = _Search(targets, hidden)
+    found = search.run()
     # A search follows one of several that meet in a container. Where that led elsewhere, the others are searched alone.
     left = [index for index, holder in enumerate(found) if holder is None][:_MAX_ALONE]
     for index in left:
-        found[index] = _Search([targets[index]], [*hidden, targets]).run()[0]
-    return [holder or Holder() for holder in found]
+        alone = _Search([targets[index]], [*hidden, targets])
+        found[index] = alone.run()[0] or alone.nameless[0]
+    return [holder or nameless or Holder() for holder, nameless in zip(found, search.nameless)]
 
 
 class _Search:
     def __init__(self, targets: list[Any], hidden: Iterable[Any]) -> None:
         self._targets = targets
+        self.nameless: list[Holder | None] = []  # for each target, once `run` is done
         self._found: dict[int, _Chain] = {}  # by index of the target
         self._second: dict[int, _Chain] = {}  # a name in somebody else's code: used where the script has none
         self._referred: set[int] = set()  # targets that some Python object refers to
@@ -116,6 +121,7 @@ class _Search:
                 break
             frontier = self._referrers(frontier)
         holders = [self._holder_of(index) for index in range(len(self._targets))]
+        self.nameless = [self._object_above(index) for index in range(len(self._targets))]
         for kept in (self._names, self._objects, self._found, self._second):
             kept.clear()
         return holders
@@ -124,8 +130,20 @@ class _Search:
         chain = self._chain_of(index)
         if chain is not None:
             return chain.describe()
-        # No Python object refers to it: C++ does, which mostly is autograd.
-        return None if index in self._referred else Holder(kind="graph")
+        if index in self._referred:
+            return None
+        # No Python object that the collector knows refers to it: an array of NumPy, or C++, which mostly is autograd.
+        return _array_of_objects_with(self._targets[index]) or Holder(kind="graph")
+
+    def _object_above(self, index: int) -> Holder | None:
+        """The nearest object with attributes that leads to it, where no name does: a cycle, or what C++ holds."""
+        above = [each for each in self._objects.values() if self._paths[id(each)][0] == index]
+        above = [each for each in above if each is not self._targets[index]]
+        own = next((each for each in above if frames.is_script_object(each)), None)
+        own = own or next((each for each in above if _has_attributes(each)), None)
+        if own is None:
+            return None
+        return describe(self._down_from(id(own)), "object", type(own).__name__, "")
 
     def _chain_of(self, index: int) -> _Chain | None:
         found = self._found.get(index) or self._second.get(index)
@@ -184,10 +202,49 @@ class _Search:
         chain = _Chain(named, self._down_from(id(value)))
         self._hidden.add(id(chain.objects))
         if named.script:
-            self._found.setdefault(index, chain)
+            known = self._found.get(index)
+            if known is None or _is_longer(chain.objects, known.objects):
+                self._found[index] = chain
         else:
             self._second.setdefault(index, chain)
         return named.script
+
+
+def _array_of_objects_with(target: Any) -> Holder | None:
+    """NumPy hides what its arrays of objects hold from the collector: those that have a name are looked through."""
+    for frame in frames.stacks():
+        if not frames.is_script(frame.f_code):
+            continue
+        is_module = frame.f_code.co_name == "<module>"
+        where = str(frame.f_globals.get("__name__", "")) if is_module else frames.place(frame)
+        for name, value in frames.variables(frame).items():
+            own = vars(value).items() if frames.is_script_object(value) else ()
+            for path, array in [(name, value), *((f"{name}.{attribute}", each) for attribute, each in own)]:
+                index = _place_in_array(array, target)
+                if index is not None:
+                    kind = "attribute" if "." in path else "global" if is_module else "local"
+                    chain = [f"{kind} {path}", f"ndarray of {array.size}"]
+                    return Holder(kind, f"{path}[{index}]", where, "ndarray", int(array.size), chain)
+    return None
+
+
+def _place_in_array(array: Any, target: Any) -> int | None:
+    kind = type(array)
+    if kind.__module__.partition(".")[0] != "numpy" or kind.__name__ != "ndarray" or array.dtype != object:
+        return None
+    return next((index for index, each in enumerate(_bounded(array.flat)) if each is target), None)
+
+
+def _is_longer(chain: list[Any], other: list[Any]) -> bool:
+    """Of two that hold it alike the one that holds more: `buffer`, not the `batch` that was drawn from it."""
+    sizes = [len(each[0]) if isinstance(each[0], (list, dict, set, deque)) else 0 for each in (chain, other)]
+    return len(chain) == len(other) and sizes[0] > sizes[1]
+
+
+def _has_attributes(value: Any) -> bool:
+    """An object with attributes of its own that is no tensor, module of Python, class or function."""
+    plain = (type, types.ModuleType, types.FunctionType)
+    return hasattr(value, "__dict__") and not isinstance(value, plain) and not storages.is_tensor(value)
 
 
 def describe(chain: list[Any], kind: str, name: str, where: str) -> Holder:

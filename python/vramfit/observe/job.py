@@ -267,9 +267,13 @@ def _step(key: int) -> None:
     events.step_counted(number)
 
 
+def count_training_step() -> None:
+    _step(TRAIN)
+
+
 def _on_training_step(optimizer: Any) -> None:
     if _first_optimizer(optimizer):
-        _step(TRAIN)
+        count_training_step()
 
 
 def _on_step_end(optimizer: Any) -> None:

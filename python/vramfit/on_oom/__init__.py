@@ -4,11 +4,12 @@
     VRAMFIT_ON_OOM=doctor      the same, and what `vramfit doctor` says about it
     VRAMFIT_ON_OOM_DIR         where: ./vramfit-oom unless set; each process makes a folder of its own in it
 
-    history   the stacks of live blocks, kept by PyTorch itself, within a budget of time and entries
-    waymarks  how far the card had come, for errors that are reported later than they happen
-    moment    what is collected when PyTorch says that it is out of memory
-    report    the files, and the doctor
-    hook      puts the import hook into an environment's site-packages
+    history             the stacks of live blocks, kept by PyTorch itself, within a budget of time and entries
+    waymarks            how far the card had come, for errors that are reported later than they happen
+    refused_allocation  what is looked at when PyTorch says that it is out of memory
+    collected           what is known of each of these moments
+    report              the files, and the doctor
+    hook, start         put the import hook into an environment's site-packages, and begin there
 
 Nothing here prints before the job's own error, changes it, or touches the exit code. A part that fails is left out.
 """

@@ -10,48 +10,18 @@ import gc
 import sys
 import threading
 import traceback
-from dataclasses import dataclass, field
 from typing import Any
 
-from vramfit.base import frames, notes, process
-from vramfit.contract import notes as said
+from vramfit.base import frames, notes
 from vramfit.diagnose import groups, live_tensors
 from vramfit.observe import owners
-from vramfit.on_oom import history, waymarks
+from vramfit.on_oom import history, report, waymarks
+from vramfit.on_oom.collected import RefusedAllocation, collected
 from vramfit.private import torch as of_torch
 
 MAX_MOMENTS = 3
 _MAX_FRAMES = 100
 _MIN_BYTES = 1 << 16
-
-
-@dataclass
-class RefusedAllocation:
-    """One refused allocation. Sizes in bytes."""
-
-    device: int
-    tried: int
-    total: int
-    free: int
-    stack: list[dict[str, Any]]
-    held: list[said.TensorGroup] = field(default_factory=list)
-    owned: dict[str, int] = field(default_factory=dict)  # weights, buffers, gradients, optimizer, tensors
-    allocated: int = 0
-    reserved: int = 0
-    snapshot: dict[str, Any] | None = None
-    summary: str = ""
-
-
-class Collected:
-    KEEPS = process.ALL
-
-    def __init__(self) -> None:
-        self.torch: Any = None
-        self.moments: list[RefusedAllocation] = []
-        self.errors = 0  # in all
-
-
-collected = process.own(Collected)
 
 
 def install(torch: Any) -> None:
@@ -77,8 +47,6 @@ def _out_of_memory(device: int, tried: int, total: int, free: int) -> None:
         collected.moments.append(moment)
         for part in (_measure, _find_owners, _take_snapshot):
             _guarded(part, moment)
-        from vramfit.on_oom import report
-
         report.write(moment, len(collected.moments))
         moment.snapshot = None
     except Exception as error:

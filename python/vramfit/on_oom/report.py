@@ -27,7 +27,7 @@ from vramfit.base import process
 from vramfit.contract import notes as said
 from vramfit.contract.fields import plain
 from vramfit.on_oom import waymarks
-from vramfit.on_oom.refused_allocation import RefusedAllocation, collected
+from vramfit.on_oom.collected import RefusedAllocation, collected
 from vramfit.steer import errors
 
 DOCTOR_SECONDS = 60.0

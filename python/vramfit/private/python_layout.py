@@ -8,8 +8,8 @@ as a name that is gone is. recorder/python_layout.h has what the recorder needs 
     frame       up to 3.10 its values lie in the frame object; from 3.11 on in memory of its own, which the object
                 points to behind its head and f_back. Where the first local variable is differs with each release
     reference   on a frame's stack, from 3.14 on: the low bits say how it is counted, or that it is a number
-    loop        from 3.15 on a list's or tuple's iterator is not made: the stack holds the list, and a number above it.
-                No loop is found there, which is told
+    loop        from 3.15 on two values lie on the stack: its iterator, and above it nothing; or a list or tuple, of
+                which no iterator is made, and above it the number of the next round
     enumerate, itertools.count    the number that comes next, behind the head                           all
     class       tp_name, tp_as_sequence; of the sequence's methods sq_item and sq_ass_item              all
 """

@@ -133,7 +133,7 @@ class Cutter:
         now = time.monotonic()
         budget = self.budget
         if budget.is_wanted:
-            budget.started = budget.started or now
+            budget.start()
             budget.progress()
             if budget.seconds and budget.used_seconds() > budget.seconds:
                 self.stop(f"the time to run on ({budget.seconds:g} s) was used")

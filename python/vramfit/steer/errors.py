@@ -164,9 +164,21 @@ def install() -> None:
     _watch_children()
 
 
-@functools.cache
+class _Watch:
+    KEEPS = process.ALL  # a forked child has its parent's sys.excepthook
+
+    def __init__(self) -> None:
+        self.begun = False
+
+
+_watch = process.own(_Watch)
+
+
 def watch_uncaught() -> None:
     """Once, whichever framework is imported first."""
+    if _watch.begun:
+        return
+    _watch.begun = True
     before = sys.excepthook
 
     def excepthook(kind: Any, error: BaseException, trace: TracebackType | None) -> None:
@@ -205,7 +217,13 @@ def _watch_children() -> None:
 
     @functools.wraps(bootstrap)
     def begin(self: Any, *args: Any, **kwargs: Any) -> Any:
-        self.run = telling(self.run)
+        run = telling(self.run)
+
+        def run_for_parent() -> Any:
+            coverage.run_for_parent()
+            return run()
+
+        self.run = run_for_parent
         return bootstrap(self, *args, **kwargs)
 
     of_torch.spawn_wrap.replace(wrap)

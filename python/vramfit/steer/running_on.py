@@ -1,6 +1,6 @@
 """Running on: everything in full, for as long as a budget lasts (VRAMFIT_RUN_ON).
 
-    VRAMFIT_RUN_ON=20     seconds from the first use of a loader or a model on
+    VRAMFIT_RUN_ON=20     seconds from the first use of a loader or a model on, as an idle machine would take them
     VRAMFIT_RUN_ON=120n   batches and steps: what several ranks, or two runs of one script, agree on without a clock
 
     train 1 .. 500 | validate 1 .. 80 | train 1 .. 213 | validate 1 | train 1 | ... | end, or stopped
@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 from vramfit.base import ranks
+from vramfit.base.own_time import Stopwatch
 
 _SHARE_IN_FULL = 0.8  # of the seconds; the rest is for what comes after the loops
 _SO_FAR_COUNT = 8  # batches and steps, and the seconds, after which there is an answer so far
@@ -46,7 +47,7 @@ class Budget:
         self.seconds = 0.0 if self.count_limit is not None else _seconds(text)
         self.whole = self.count_limit is not None or self.seconds > 0  # everything is delivered
         self.is_wanted = self.whole
-        self.started: float | None = None
+        self.watch: Stopwatch | None = None  # since the first use
         self.count = 0  # batches, and steps outside of passes
         self.weight = 1.0  # of one of them: a plan may split each into several
         self.peak = 0
@@ -54,24 +55,26 @@ class Budget:
         self.told_so_far = False
         self.progressed = 0.0  # when the last batch, step or forward came
 
+    def start(self) -> None:
+        self.watch = self.watch or Stopwatch()
+
     def progress(self) -> None:
         self.progressed = time.monotonic()
 
     def is_overdue(self) -> bool:
         """Used up, and nothing came for long where it would have been noticed."""
-        if not self.is_wanted or self.seconds <= 0 or self.started is None or ranks.count() > 1:
+        if not self.is_wanted or self.seconds <= 0 or self.watch is None or ranks.count() > 1:
             return False
         share = 1.0 if self.count >= _SO_FAR_COUNT else _MOST_SHARES
         idle = time.monotonic() - self.progressed
         return self.used_seconds() > self.seconds * share and idle > max(_IDLE_SECONDS, self.seconds * _IDLE_SHARE)
 
     def used_seconds(self) -> float:
-        return 0.0 if self.started is None else time.monotonic() - self.started
+        return 0.0 if self.watch is None else self.watch.seconds()
 
     def spend(self, peak: int) -> bool:
         """One batch or step more, with the peak until it. True when it was the last of the budget."""
-        if self.started is None:
-            self.started = time.monotonic()
+        self.start()
         if peak > self.peak * _NOTABLE:
             self.peak, self.peak_at = peak, self.count
         self.count += 1

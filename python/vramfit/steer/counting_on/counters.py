@@ -11,6 +11,7 @@ import ast
 import contextlib
 import copy
 import itertools
+import re
 import weakref
 from abc import ABC, abstractmethod
 from collections import ChainMap
@@ -159,6 +160,9 @@ def identity_of(iterator: Any) -> object:
 
 
 def number_of(iterator: Any) -> int:
+    """Of an enumerate() or an itertools.count() by one: what it gives next."""
+    if type(iterator) is itertools.count:  # can't be pickled from Python 3.14 on
+        return int(repr(iterator)[len("count(") : -1])
     return int(iterator.__reduce__()[1][-1])
 
 
@@ -197,8 +201,7 @@ def of_loop(source: Source, header: ast.For, iterator: Any, count: int, length: 
 
 
 def _counts_by_one(iterator: Any) -> bool:
-    arguments = iterator.__reduce__()[1]
-    return len(arguments) == 1 and type(arguments[0]) is int
+    return re.fullmatch(r"count\(-?\d+\)", repr(iterator)) is not None
 
 
 def within(iterator: Any) -> Iterator[Any]:

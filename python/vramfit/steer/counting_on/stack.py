@@ -27,6 +27,13 @@ _ENDS = {  # what follows them is reached by a jump alone
 }  # fmt: skip
 
 
+class Places(NamedTuple):
+    """Where this release keeps what is looked for."""
+
+    first_local: int  # bytes from a frame's memory to its first local variable
+    from_top: int  # how far below the top of a loop's values its iterator lies: 2 from Python 3.15 on, else 1
+
+
 class Loop(NamedTuple):
     """One `for` loop that a frame is in."""
 
@@ -36,23 +43,23 @@ class Loop(NamedTuple):
 
 def loops(frame: FrameType) -> list[Loop]:
     """From the outermost to the innermost; empty where this release of Python is not known."""
-    first = _first_local()
-    return _read(frame, first) if first is not None else []
+    places = _places()
+    return _read(frame, places) if places is not None else []
 
 
 def look_for_layout() -> None:
     """At the start: where loops can't be found, it is told."""
-    if _first_local() is None:
+    if _places() is None:
         notes.layout_unknown("the stack of a frame", "loops are not counted on, and rounds not numbered as their batch")
 
 
-def _read(frame: FrameType, first: int) -> list[Loop]:
+def _read(frame: FrameType, places: Places) -> list[Loop]:
     code = frame.f_code
-    values = memory_of(frame) + first + WORD * _count_of_locals(code)
+    values = memory_of(frame) + places.first_local + WORD * _count_of_locals(code)
     found = []
     for offset, last, depth, line in _loops_of(code):
         if offset <= frame.f_lasti <= last:
-            found.append((depth, Loop(line, object_at(values + WORD * (depth - 1)))))
+            found.append((depth, Loop(line, object_at(values + WORD * (depth - places.from_top)))))
     return [loop for _, loop in sorted(found, key=lambda each: each[0])]
 
 
@@ -64,7 +71,7 @@ def _count_of_locals(code: CodeType) -> int:
 @functools.cache
 def _loops_of(code: CodeType) -> list[tuple[int, int, int, int]]:
     """Of every `for` loop: where its FOR_ITER is, where its body ends, how many values lie on the stack there (its
-    iterator last), its line. A loop in an exception's handler is none of them."""
+    iterator among the last), its line. A loop in an exception's handler is none of them."""
     instructions = [each for each in dis.get_instructions(code) if each.opname != "CACHE"]
     if len(instructions) > _MAX_INSTRUCTIONS:
         return []
@@ -118,18 +125,19 @@ def _effect(instructions: list[Any], number: int, argument: int | None) -> int:
 
 
 @functools.cache
-def _first_local() -> int | None:
-    """Bytes from a frame's memory to its first local variable; None where it can't be found, or depths are wrong."""
+def _places() -> Places | None:
+    """None where they can't be found, or where depths are wrong."""
     if sys.implementation.name != "cpython":
         return None
     try:
         first = find_first_local()
-        return first if first is not None and _agrees(first) else None
+        tried = [Places(first, from_top) for from_top in (1, 2)] if first is not None else []
+        return next((places for places in tried if _agrees(places)), None)
     except Exception:
         return None
 
 
-def _agrees(first: int) -> bool:
+def _agrees(places: Places) -> bool:
     """On a function with loops in every kind of block."""
     outer, middle, inner = (iter(range(2)) for _ in range(3))
     expected = [id(outer), id(middle), id(inner)]
@@ -141,7 +149,7 @@ def _agrees(first: int) -> bool:
                 for _ in middle:
                     try:
                         for _ in inner:
-                            return _read(sys._getframe(), first)
+                            return _read(sys._getframe(), places)
                     finally:
                         cell += 1
         return (lambda: [cell])()  # type: ignore[return-value]

@@ -277,8 +277,20 @@ def _as_ranges(seen: dict[str, list[int]]) -> dict[str, list[said.LineRange]]:
     return ranges
 
 
+@notes.guarded("coverage")
+def run_for_parent() -> None:
+    """In a process that `multiprocessing` started: what it executes is its parent's script's too."""
+    lines.run_for_parent()
+
+
+def _tell_at_exit() -> None:
+    """Then nothing is watched: what Python runs while it takes modules apart would call functions without globals."""
+    tell(None)
+    lines.end()
+
+
 def install() -> None:
     """Once torch is there."""
-    atexit.register(tell, None)
+    atexit.register(_tell_at_exit)
     importing.around_large_imports(lines.looking_away)
     begin()

@@ -76,43 +76,61 @@ def _raise(file: str, line: int) -> None:
 
 
 class _Children:
-    """What forked children execute (the workers of a data loader), for the process that tells. A child may be ended at
+    """What child processes execute (the workers of a data loader), for the process that tells. A child may be ended at
     any time, so each line is written down as it comes."""
 
     KEEPS = process.ALL
 
     def __init__(self) -> None:
-        self._path, self._file, self._is_child = "", -1, False
+        self._own, self._parents, self._file, self._is_fork = "", "", -1, False
 
     def begin(self) -> None:
-        folder = os.environ.get("VRAMFIT_RUN_DIR")
         self.__init__()  # type: ignore[misc]
-        self._path = os.path.join(folder, f"executed.{os.getpid()}.jsonl") if folder else ""
+        self._own = _file_of(os.getpid())
+        self.run_for_parent()
 
-    def be_one(self) -> None:
-        self._is_child = True
+    def be_fork(self) -> None:
+        self._parents, self._is_fork = self._own, True
+
+    def run_for_parent(self) -> None:
+        """Where `multiprocessing` started this process, in whatever way: its parent may be no parent to the system (a
+        fork server's child), or share no memory with it."""
+        module = sys.modules.get("multiprocessing.process")
+        parent = module.parent_process() if module is not None else None
+        if parent is not None and parent.pid:
+            path = _file_of(parent.pid)
+            if path != self._parents and self._file >= 0:
+                os.close(self._file)
+                self._file = -1
+            self._parents = path
 
     def write(self, *what: str | int) -> None:
-        if not self._is_child or not self._path:
+        if not self._parents:
             return
         try:
             if self._file < 0:
-                self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+                self._file = os.open(self._parents, flags, 0o600)
             os.write(self._file, json.dumps(what).encode() + b"\n")
         except OSError:
-            self._path = ""
+            self._parents = ""
 
     def read(self) -> None:
         """Adds it to what this process executed."""
-        if self._is_child or not os.path.exists(self._path):
+        if self._is_fork or not os.path.exists(self._own):
             return
-        with open(self._path, "rb") as text:
+        with open(self._own, "rb") as text:
             for line in text:
                 kind, *what = json.loads(line) if line.endswith(b"\n") else [""]  # type: str, Any
                 if kind == "line":
                     seen.executed.setdefault(what[0], set()).add(what[1])
                 elif kind:
                     (seen.entered if kind == "code" else seen.raised).add(tuple(what))
+
+
+def _file_of(pid: int) -> str:
+    folder = os.environ.get("VRAMFIT_RUN_DIR")
+    return os.path.join(folder, f"executed.{pid}.jsonl") if folder else ""
 
 
 _children = process.own(_Children)
@@ -223,16 +241,22 @@ def looking_away() -> Iterator[None]:
 
 def go_on_in_child() -> None:
     """In a forked child, whose lines are its parent's script's too."""
-    _children.be_one()
+    _children.be_fork()
+
+
+def run_for_parent() -> None:
+    """In a process that `multiprocessing` started, before it runs what it was started for."""
+    if seen.installed:
+        _children.run_for_parent()
 
 
 def add_children() -> None:
-    """What forked children executed was executed."""
+    """What child processes executed was executed."""
     _children.read()
 
 
 def end() -> None:
-    """Nothing is watched any more: in a forked child that does not run the script."""
+    """Nothing is watched any more: in a forked child that does not run the script, and at a process' end."""
     if seen.installed and not _has_monitoring() and sys.gettrace() is _watch:
         recorder.watch_lines(None)
     if seen.installed and _has_monitoring():
