@@ -6,9 +6,9 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from jobs import half_of
+from jobs import group_of
 
-COLUMNS = ["half", "job", "plan", "techniques", "added", "played", "proven", "played allocated", "proven allocated"]
+COLUMNS = ["group", "card", "job", "plan", "techniques", "added", "played", "proven"]
 
 
 def write(path: Path, cases: list[dict[str, Any]]) -> None:
@@ -19,14 +19,13 @@ def write(path: Path, cases: list[dict[str, Any]]) -> None:
         for case in cases:
             writer.writerow(
                 [
-                    half_of(case["job"]),
+                    group_of(case["job"]),
+                    case["card"],
                     case["job"],
                     case["plan"],
                     "+".join(case["techniques"]),
                     case["added"]["uses"],
                     case["played"]["uses"],
                     case["proven"]["device"],
-                    case["played"]["allocated"],
-                    case["proven"]["allocated"],
                 ]
             )

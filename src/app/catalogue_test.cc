@@ -86,6 +86,26 @@ INSTANTIATE_TEST_SUITE_P(
                     Typed{"DGX Spark", "gb10"}, Typed{"NVIDIA GB10", "gb10"},
                     Typed{"Jetson Orin Nano", "jetson-orin-nano-8gb", kSaid}, Typed{"Jetson Thor", "jetson-agx-thor"}));
 
+INSTANTIATE_TEST_SUITE_P(
+    of_public_threads, TypedNames,
+    testing::Values(Typed{"H200 NVL", "h200-nvl"}, Typed{"NVIDIA A16", "a16"}, Typed{"RTX 3050 6GB", "rtx3050-6gb"},
+                    Typed{"RTX 3050", "rtx3050"}, Typed{"GTX 1650 SUPER", "gtx1650super"}, Typed{"T400", "t400"},
+                    Typed{"NVIDIA T400 4GB", "t400-4gb"}, Typed{"RTX A1000", "rtx-a1000"}, Typed{"A1000", "rtx-a1000"},
+                    Typed{"AGX Orin 32GB", "jetson-agx-orin-32gb"}, Typed{"Xavier NX", "jetson-xavier-nx-8gb", kSaid},
+                    Typed{"Xavier NX 16GB", "jetson-xavier-nx-16gb"},
+                    Typed{"AGX Xavier", "jetson-agx-xavier-32gb", kSaid}, Typed{"RTX 2060 12GB", "rtx2060-12gb"},
+                    Typed{"RTX 2060", "rtx2060"}, Typed{"H200", "h200"}, Typed{"Quadro RTX 5000", "quadro-rtx5000"},
+                    Typed{"GV100", "quadro-gv100"}, Typed{"RTX A5500", "rtx-a5500"}, Typed{"GTX 1050", "gtx1050"},
+                    Typed{"GTX 980", "gtx980"}, Typed{"Quadro P4000", "quadro-p4000"}, Typed{"RTX 5070 Ti laptop"}));
+
+INSTANTIATE_TEST_SUITE_P(laptops, TypedNames,
+                         testing::Values(Typed{"laptop 5080", "rtx5080-laptop", kSaid},
+                                         Typed{"laptop RTX 5080", "rtx5080-laptop"},
+                                         Typed{"RTX 5080 notebook", "rtx5080-laptop"},
+                                         Typed{"GeForce RTX 3080 Ti Mobile", "rtx3080ti-laptop"},
+                                         Typed{"RTX 4060 laptop", "rtx4060-laptop"}, Typed{"laptop"}, Typed{"notebook"},
+                                         Typed{"A100 mobile"}));
+
 INSTANTIATE_TEST_SUITE_P(slices, TypedNames,
                          testing::Values(Typed{"h100:1g.10gb", "h100:1g.10gb"},
                                          Typed{"A100 80GB MIG 3g.40gb", "a100-80gb:3g.40gb", kSaid},
@@ -99,9 +119,19 @@ INSTANTIATE_TEST_SUITE_P(refused, TypedNames,
                                          Typed{"A100X"}, Typed{"GTX 3090"}, Typed{"RTX 1080 Ti"}, Typed{"RTX 309"},
                                          Typed{"RTX 30900"}, Typed{"RTX"}, Typed{"Tesla"}, Typed{"A"}, Typed{"100"},
                                          Typed{"RTX 6000"}, Typed{"6000"}, Typed{"RTX 4000"}, Typed{"RTX 5090 D"},
-                                         Typed{"A100 20GB"}, Typed{"H100 40GB"}, Typed{"A10 80GB"}, Typed{"H200 NVL"},
-                                         Typed{"MI300X"}, Typed{"GTX 1080 Tii"}, Typed{"cuda"}, Typed{"cpu"}, Typed{""},
-                                         Typed{" "}, Typed{"RTX 3080 11GB"}));
+                                         Typed{"A100 20GB"}, Typed{"H100 40GB"}, Typed{"A10 80GB"},
+                                         Typed{"H200 NVL 80GB"}, Typed{"MI300X"}, Typed{"GTX 1080 Tii"}, Typed{"cuda"},
+                                         Typed{"cpu"}, Typed{""}, Typed{" "}, Typed{"RTX 3080 11GB"}));
+
+TEST(Catalogue, instances_are_together_no_larger_than_their_card) {
+  for (const model::Card& card : shipped()) {
+    for (const model::MigProfile& profile : card.mig) {
+      EXPECT_LE(profile.memory.count() * profile.of, card.memory.count() * profile.memory_slices)
+          << card.key << ':' << profile.name;
+      EXPECT_LE(profile.sm_count, card.sm_count) << card.key << ':' << profile.name;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace vramfit::app

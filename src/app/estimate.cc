@@ -29,9 +29,26 @@ Result<std::vector<MeasuredNetwork>> load_networks() {
   return ingest::read_networks(installation->networks());
 }
 
+// "resnet50.a1_in1k" of "timm/resnet50.a1_in1k", "resnet18" of "torchvision.models.resnet18".
+std::string_view without_library(std::string_view name) {
+  for (const std::string_view prefix :
+       {"hf-hub:", "hf_hub:", "torchvision.", "models.", "torchvision/", "timm.", "timm/"}) {
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  }
+  return name;
+}
+
+// Without what timm writes behind a dot: which weights it has.
+std::string bare_name(std::string_view name) {
+  const std::string_view model = without_library(name);
+  return std::string(model.substr(0, model.find('.')));
+}
+
+// A name of the hub, "timm/resnet50", is one only where no folder is called so.
 bool is_path(const std::string& name) {
   std::error_code ignored;
-  return name.ends_with(".json") || name.find('/') != std::string::npos || fs::exists(name, ignored);
+  if (name.ends_with(".json") || fs::exists(name, ignored)) return true;
+  return without_library(name).find('/') != std::string_view::npos;
 }
 
 // A name in Python source.
@@ -165,12 +182,13 @@ Result<Network> find_network(const std::string& name) {
   }
   const auto networks = load_networks();
   if (!networks) return std::unexpected(networks.error());
-  const auto found = std::ranges::find(*networks, name, &MeasuredNetwork::name);
+  const std::string bare = bare_name(name);
+  const auto found = std::ranges::find(*networks, bare, &MeasuredNetwork::name);
   if (found != networks->end()) return *found;
-  const auto nearest = base::nearest_word(name, network_names().value_or(std::vector<std::string>()));
   return base::fail(
       base::ErrorCode::kNotFound,
-      fmt::format("no network is called \"{}\"{}", name, nearest ? fmt::format("; did you mean {}?", *nearest) : ""),
+      fmt::format("no network is called \"{}\"{}", name,
+                  base::did_you_mean(bare, network_names().value_or(std::vector<std::string>()))),
       "estimate",
       "a folder with the config.json of a Hugging Face model, or a name of torchvision or timm "
       "(`vramfit estimate --list`); of any other, a run tells: vramfit run --gpu CARD -- python train.py");
@@ -189,6 +207,12 @@ std::string write_script(const Network& network, const std::string& name, const 
   const HalfType half(card);
   if (const auto* shape = std::get_if<TransformerShape>(&network)) return text_script(*shape, name, wishes, half);
   return image_script(std::get<MeasuredNetwork>(network), wishes, half);
+}
+
+std::vector<std::string> packages_of_script(const Network& network, const Wishes& wishes) {
+  if (const auto* measured = std::get_if<MeasuredNetwork>(&network)) return {measured->library};
+  return wishes.task == Task::kLora ? std::vector<std::string>{"transformers", "peft"}
+                                    : std::vector<std::string>{"transformers"};
 }
 
 }  // namespace vramfit::app

@@ -22,6 +22,9 @@ base::Result<std::vector<std::string>> network_names();
 std::string write_script(const model::Network& network, const std::string& name, const estimate::Wishes& wishes,
                          const model::Card& card);
 
+// What the script imports beside torch, as pip calls it.
+std::vector<std::string> packages_of_script(const model::Network& network, const estimate::Wishes& wishes);
+
 }  // namespace vramfit::app
 
 #endif

@@ -1,178 +1,17 @@
 #include "app/verify.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
-#include "app/equivalence/equivalence.h"
-#include "app/equivalence/schedule.h"
+#include "app/equivalence/verifier.h"
 #include "base/interrupt.h"
 #include "ingest/plan_file.h"
 #include "job/session.h"
 #include "plan/plan_check.h"
-#include "plan/promise.h"
 
 namespace vramfit::app {
 
-namespace {
-
 using base::Result;
-using model::Change;
-using model::Plan;
-
-constexpr std::int64_t kSamplesInMicroBatch = 2;
-constexpr std::int64_t kMostMicroBatches = 4;
-constexpr int kSamplesWithoutMicroBatches = 2;
-constexpr int kForwards = 3;  // of an evaluation
-constexpr int kTokens = 16;   // of each text
-// Memory is not what this is about, and costs nothing that is not touched.
-constexpr std::int64_t kCardGib = 512;
-// The run with the plan takes about as long as the one without.
-constexpr double kFirstRunsShare = 0.5;
-// The share of its time after which the first run takes no further steps; the second ends where it did.
-constexpr double kStepsShare = 0.6;
-
-std::string why_it_failed(const job::RunOutcome& outcome) {
-  const model::RunResult& result = outcome.result;
-  if (result.error) return fmt::format("{}: {}", result.error->type, result.error->message);
-  return result.oom ? "it ran out of memory" : result.reason;
-}
-
-// The sizes that the script and the plan have.
-SmallPlan keep_whole(const Plan& plan) {
-  SmallPlan whole{plan, {}};
-  for (const Change& change : plan.changes) {
-    if (plan::accumulates(change)) whole.first.group = static_cast<int>(*model::find_integer(change, "micro_batch"));
-  }
-  return whole;
-}
-
-}  // namespace
-
-SmallPlan shrink(const Plan& plan) {
-  SmallPlan small{plan, {}};
-  small.first.samples = kSamplesWithoutMicroBatches;
-  small.first.tokens = kTokens;
-  for (Change& change : small.plan.changes) {
-    if (!plan::accumulates(change)) continue;
-    const auto size = std::min(model::find_integer(change, "micro_batch").value_or(1), kSamplesInMicroBatch);
-    const auto count = std::min(*model::find_integer(change, "accumulate"), kMostMicroBatches);
-    change.settings["micro_batch"] = size;
-    change.settings["accumulate"] = count;
-    small.first.samples = static_cast<int>(size * count);
-    small.first.group = static_cast<int>(size);
-  }
-  return small;
-}
-
-Verifier::Verifier(job::RunRequest request, std::filesystem::path folder, job::Runner& runner, const base::Clock& clock)
-    : request_(std::move(request)), folder_(std::move(folder)), runner_(runner), clock_(clock) {
-  request_.values = job::Values::kCpu;
-  request_.retry = {};
-  request_.steps = "all";
-  request_.quiet_child = true;
-  request_.plan.reset();
-  for (job::CardChoice& card : request_.cards) {
-    card.total = std::max(base::Bytes::gib(kCardGib), card.total.value_or(card.card.memory));
-  }
-}
-
-double Verifier::left() const { return std::max(0.0, seconds_ - base::seconds_between(started_ns_, clock_.now_ns())); }
-
-Result<Verifier::Attempt> Verifier::run(const job::FirstSteps& first, const Plan* plan, double seconds) {
-  job::RunRequest request = request_;
-  request.first_steps = first;
-  if (plan != nullptr) {
-    request.plan = folder_ / fmt::format("verified-{}.json", runs_);
-    if (auto written = ingest::write_plan(*request.plan, *plan); !written) return std::unexpected(written.error());
-  }
-  if (std::isfinite(seconds)) (request.patient_seconds ? request.patient_seconds : request.whole_seconds) = seconds;
-  ++runs_;
-  const auto outcome = runner_.run(request, base::silent_progress());
-  if (!outcome) return std::unexpected(outcome.error());
-  if (outcome->result.interrupted) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
-  untested_ = outcome->result.untested;
-  Attempt attempt;
-  attempt.record = outcome->facts->training;
-  texts_kept_ = std::max(texts_kept_, attempt.record.texts_kept);
-  if (!outcome->result.plan_refused.empty()) {
-    attempt.refused = true;
-    attempt.obstacle = outcome->result.plan_refused.front();
-  } else if (outcome->result.timed_out) {
-    attempt.obstacle = fmt::format("computing {} steps on the CPU takes longer than {:.0f} s", first.steps,
-                                   std::isfinite(seconds) ? seconds : outcome->result.wall_seconds);
-  } else if (outcome->result.exit_code != 0 || outcome->result.verdict == model::Verdict::kFailed) {
-    attempt.obstacle = why_it_failed(*outcome);
-    may_help_whole_ = true;
-  }
-  return attempt;
-}
-
-Result<Verifier::Attempt> Verifier::run_as_is(const job::FirstSteps& first, double seconds) {
-  for (const auto& [known, record] : as_is_) {
-    if (known == first) return Attempt{record, "", false};
-  }
-  auto attempt = run(first, nullptr, seconds);
-  if (attempt && attempt->obstacle.empty()) as_is_.emplace_back(first, attempt->record);
-  return attempt;
-}
-
-Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan,
-                                        const std::function<void(std::string_view)>& say) {
-  may_help_whole_ = false;
-  say(fmt::format("computing {} steps without {}", small.first.steps, plan.name));
-  job::FirstSteps first = small.first;
-  if (std::isfinite(left())) first.seconds = kStepsShare * kFirstRunsShare * seconds_;
-  const auto without = run_as_is(first, kFirstRunsShare * left());
-  if (!without) return std::unexpected(without.error());
-  if (!without->obstacle.empty()) {
-    return Verified{not_compared("the job as it is, with values computed: " + without->obstacle), false};
-  }
-  first.seconds = 0;
-  const auto taken = count_steps(without->record);
-  if (const auto own = taken.find(0); own != taken.end()) first.steps = std::min(first.steps, own->second);
-  say(fmt::format("computing {} steps with {}", first.steps, plan.name));
-  const auto with = run(first, &small.plan, left());
-  if (!with) return std::unexpected(with.error());
-  if (!with->obstacle.empty()) {
-    return Verified{not_compared((with->refused ? "" : "with the plan, values computed: ") + with->obstacle),
-                    with->refused};
-  }
-  const model::Equivalence found = compare_runs(without->record, with->record, plan::find_promise(plan));
-  const bool saw_others = is_failed(found) && !saw_the_same(without->record, with->record);
-  may_help_whole_ = saw_others || (with->record.steps.empty() && with->record.outputs.empty());
-  return Verified{found, false};
-}
-
-Result<Verified> Verifier::compare(const Plan& plan, double seconds, const std::function<void(std::string_view)>& say) {
-  const plan::Promise promise = plan::find_promise(plan);
-  if (!promise.meant.empty()) {
-    return Verified{not_compared("it is meant to train otherwise: " + promise.meant), false};
-  }
-  started_ns_ = clock_.now_ns();
-  seconds_ = seconds;
-  const auto sized = [&](SmallPlan sizes) {
-    if (promise.outputs > 0) sizes.first.outputs = kForwards;
-    return sizes;
-  };
-  SmallPlan sizes = sized(shrink(plan));
-  texts_kept_ = 0;
-  auto small = compare_once(sizes, plan, say);
-  if (texts_kept_ > 0) {
-    if (small && !may_help_whole_) {
-      small->equivalence.text += fmt::format(" (over {} tokens of each text)", texts_kept_);
-      return small;
-    }
-    if (!small || small->refused) return small;
-    sizes.first.tokens = 0;  // it may be their length that the script does not work with
-    small = compare_once(sizes, plan, say);
-  }
-  if (!small || !may_help_whole_ || small->refused) return small;
-  return compare_once(sized(keep_whole(plan)), plan, say);
-}
 
 Result<model::VerifyResult> verify(const job::RunRequest& request, job::Runner& runner, base::ProgressSink& progress,
                                    const base::Clock& clock) {

@@ -1,80 +1,16 @@
-// Runs a job's first optimizer steps with and without a plan, values computed, and compares them.
-//
-//   small   batches of a few samples: two in each micro-batch of the plan, at most four micro-batches; of texts every
-//           n-th token, or all where the script does not work with so few
-//   whole   as the script and the plan have them, where the small ones could not be laid side by side: a trainer that
-//           makes its batches itself
+// The use case behind `vramfit verify`: a job's first steps with a plan beside those without.
 #ifndef VRAMFIT_APP_VERIFY_H
 #define VRAMFIT_APP_VERIFY_H
 
-#include <filesystem>
-#include <functional>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "base/clock.h"
-#include "facts/training_record.h"
+#include "base/error.h"
+#include "base/progress.h"
 #include "job/run.h"
 #include "model/equivalence.h"
-#include "model/plan.h"
 
 namespace vramfit::app {
 
-struct Verified {
-  model::Equivalence equivalence;
-  bool refused = false;  // the plan does not apply to the job
-};
-
-// A plan with the same techniques over fewer samples, and what the two runs are asked for.
-struct SmallPlan {
-  model::Plan plan;
-  job::FirstSteps first;
-};
-SmallPlan shrink(const model::Plan& plan);
-
-// Holds the job's own runs: the same serve several plans.
-class Verifier {
- public:
-  // Of `request`, only the cards, the command and how to run it are used. `folder` is for plan files; the caller
-  // removes it.
-  Verifier(job::RunRequest request, std::filesystem::path folder, job::Runner& runner, const base::Clock& clock);
-
-  // Takes no longer than `seconds`; infinite: as long as it takes. An error means that no run was possible
-  // (interrupted); whatever becomes of the job is an answer.
-  base::Result<Verified> compare(const model::Plan& plan, double seconds,
-                                 const std::function<void(std::string_view)>& say);
-
-  int runs() const { return runs_; }
-  const std::vector<std::string>& untested() const { return untested_; }  // of the runs: model::RunResult has it
-
- private:
-  // One run's record, or why there is none.
-  struct Attempt {
-    facts::TrainingRecord record;
-    std::string obstacle;
-    bool refused = false;
-  };
-  base::Result<Attempt> run(const job::FirstSteps& first, const model::Plan* plan, double seconds);
-  base::Result<Attempt> run_as_is(const job::FirstSteps& first, double seconds);
-  base::Result<Verified> compare_once(const SmallPlan& small, const model::Plan& plan,
-                                      const std::function<void(std::string_view)>& say);
-  double left() const;
-
-  job::RunRequest request_;
-  const std::filesystem::path folder_;
-  job::Runner& runner_;
-  const base::Clock& clock_;
-  std::int64_t started_ns_ = 0;
-  double seconds_ = 0;
-  bool may_help_whole_ = false;  // what the last comparison failed over, whole batches may not
-  std::int64_t texts_kept_ = 0;  // tokens of each text in the last runs; 0: all
-  std::vector<std::pair<job::FirstSteps, facts::TrainingRecord>> as_is_;
-  int runs_ = 0;
-  std::vector<std::string> untested_;
-};
-
-// The use case behind `vramfit verify`: `request.plan` is the file of the plan. Virtual cards only.
+// `request.plan` is the file of the plan. Virtual cards only.
 base::Result<model::VerifyResult> verify(const job::RunRequest& request, job::Runner& runner,
                                          base::ProgressSink& progress, const base::Clock& clock);
 

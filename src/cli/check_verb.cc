@@ -22,7 +22,7 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr int kDiffers = 1, kNotCompared = 4;
+constexpr int kExitDiffers = 1, kExitNotCompared = 4;
 
 struct CheckOptions {
   JobOptions job;
@@ -37,11 +37,11 @@ int exit_code_of(model::Agreement agreement) {
     case model::Agreement::kReordered:
       return 0;
     case model::Agreement::kDifferent:
-      return kDiffers;
+      return kExitDiffers;
     case model::Agreement::kNotCompared:
       break;
   }
-  return kNotCompared;
+  return kExitNotCompared;
 }
 
 base::Result<app::CheckRequest> build_check(CheckOptions options, const Command& command,

@@ -54,6 +54,7 @@ _vramfit() {
     fi
   done < <("${words[1]}" complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)
   (( $#candidates )) && _describe vramfit candidates
+  [[ -n $files && $PREFIX == -*=* ]] && compset -P '*='
   [[ -n $files ]] && _files
 }
 (( $+functions[compdef] )) && compdef _vramfit vramfit

@@ -9,7 +9,8 @@
 #include <utility>
 
 #include "app/catalogue.h"
-#include "app/doctor.h"
+#include "app/doctor/cause_pages.h"
+#include "app/doctor/doctor.h"
 #include "base/clock.h"
 #include "cli/job_options.h"
 #include "cli/json_output.h"

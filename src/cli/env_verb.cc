@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/subprocess.h"
+#include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "job/environment.h"
@@ -13,6 +14,7 @@
 #include "job/interpreter.h"
 #include "job/kept_environment.h"
 #include "job/platforms.h"
+#include "report/environments.h"
 
 namespace vramfit::cli {
 
@@ -24,6 +26,7 @@ struct EnvOptions {
   std::string torch;
   std::vector<std::string> packages;
   std::string action;  // of hook
+  std::string json;    // of list
   std::string python = "python";
 };
 
@@ -35,10 +38,16 @@ Result<job::KeptEnvironment> find_kept(const std::string& version) {
                     "vramfit env list");
 }
 
-Result<int> list() {
-  const auto all = job::list_kept_environments(base::current_environment());
-  for (const auto& kept : all) print(fmt::format("torch {}  {}\n", kept.version, kept.folder.string()));
-  if (all.empty()) talk("vramfit: none yet; the first run without a torch of your own makes one\n");
+Result<int> list(const std::string& json_file) {
+  std::vector<report::EnvironmentRow> rows;
+  for (const auto& kept : job::list_kept_environments(base::current_environment())) {
+    rows.push_back({kept.version, kept.folder.string(), kept.python().string()});
+  }
+  const std::string json = report::environments_to_json(rows, VRAMFIT_VERSION);
+  if (const auto written = write_json(json_file, json); !written) return std::unexpected(written.error());
+  if (json_file == "-") return 0;
+  print(report::environments_to_text(rows));
+  if (rows.empty()) talk("vramfit: none yet; the first run without a torch of your own makes one\n");
   return 0;
 }
 
@@ -96,6 +105,7 @@ Verb add_env_verb(const Parser& parser) {
   const Parser verb = parser.add_verb("env", "The Python environments that vramfit keeps, and its hook in yours");
   verb.requires_a_verb();
   const Parser lists = verb.add_verb("list", "Show them");
+  lists.add_option("--json", options->json, "Write them to this file; - is stdout");
   const Parser adds = verb.add_verb("add", "Install packages into one, which is made if need be");
   adds.add_option("packages", options->packages, "As pip names them");
   adds.add_option("--torch", options->torch, "Which one, by its version of torch");
@@ -108,14 +118,14 @@ Verb add_env_verb(const Parser& parser) {
       .one_of({"install", "remove", "path"});
   hooks.add_option("--python", options->python, "The environment's interpreter (python)");
   verb.examples({"vramfit env list", "vramfit env add transformers --torch 2.6.0"});
-  lists.examples({"vramfit env list", "vramfit env list && vramfit env remove 2.6.0"});
+  lists.examples({"vramfit env list", "vramfit env list --json -"});
   adds.examples({"vramfit env add transformers", "vramfit env add timm peft --torch 2.6.0"});
   removes.examples({"vramfit env list", "vramfit env remove 2.6.0"});
   hooks.examples({"vramfit env hook install", "vramfit env hook path --python .venv/bin/python"});
   return {verb, [options, lists, adds, removes, hooks](const Command&) {
             TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
             Result<int> code = 2;
-            if (lists.was_chosen()) code = list();
+            if (lists.was_chosen()) code = list(options->json);
             if (adds.was_chosen()) code = add(*options, progress);
             if (removes.was_chosen()) code = remove(options->torch);
             if (hooks.was_chosen()) code = hook(*options);

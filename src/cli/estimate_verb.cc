@@ -129,7 +129,7 @@ report::EstimateView view_of(const EstimateOptions& options, const estimate::Wis
   return view;
 }
 
-Result<int> act(const EstimateOptions& options) {
+Result<int> act(EstimateOptions options) {
   if (options.list) {
     const auto names = app::network_names();
     if (!names) return std::unexpected(names.error());
@@ -144,12 +144,14 @@ Result<int> act(const EstimateOptions& options) {
   if (!card) return std::unexpected(card.error());
   const auto network = app::find_network(options.network);
   if (!network) return std::unexpected(network.error());
+  if (const auto* named = std::get_if<model::MeasuredNetwork>(&*network)) options.network = named->name;
   const auto wishes = wishes_of(options);
   if (!wishes) return std::unexpected(wishes.error());
   if (auto means = check_options(options, *network); !means) return std::unexpected(means.error());
   const auto told = estimate::estimate(*network, *wishes, *card);
   if (!told) return std::unexpected(told.error());
   report::EstimateView view = view_of(options, *wishes, *card, *told);
+  view.packages = app::packages_of_script(*network, *wishes);
   if (const auto* shape = std::get_if<model::TransformerShape>(&*network)) view.not_counted = shape->not_counted;
   if (!options.script.empty()) {
     std::error_code ignored;

@@ -1,7 +1,7 @@
 // vramfit explain: what a code of the doctor means, the smallest example, the cure. Needs nothing but itself.
 #include <memory>
 
-#include "app/doctor.h"
+#include "app/doctor/cause_pages.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -41,7 +41,10 @@ Verb add_explain_verb(const Parser& parser) {
   };
   auto options = std::make_shared<Options>();
   const Parser verb = parser.add_verb("explain", "What a finding's code means, its smallest example and its cure");
-  verb.add_option("code", options->name, "VF201, or a label such as leak_growth; without one all are listed");
+  std::vector<std::string> names;
+  for (const model::CausePage& page : app::cause_pages()) names.insert(names.end(), {page.code, page.label});
+  verb.add_option("code", options->name, "VF201, or a label such as leak_growth; without one all are listed")
+      .suggests(std::move(names));
   verb.add_option("--json", options->json, "Write it as JSON to this file; - is stdout");
   verb.examples({"vramfit explain VF201", "vramfit explain leak_growth --json -"});
   return {verb, [options](const Command&) {

@@ -74,7 +74,8 @@ Verb add_export_verb(const Parser& parser) {
       .takes(1, 1000)
       .is_a(grammar::Value::kRunOrFile);
   verb.add_option("--to", options->format,
-                  "perfetto (or chrome), speedscope, tensorboard, csv, svg, png; else by the name of the output");
+                  "perfetto (or chrome), speedscope, tensorboard, csv, svg, png; else by the name of the output")
+      .suggests(views::export_formats());
   verb.add_option("-o,--output", options->output, "The file (tensorboard: the folder); - is stdout").required();
   verb.add_option("--points", options->request.most_points, "Most points of a curve (100000)").between(4, 100'000'000);
   verb.examples({"vramfit export 12 --to perfetto -o run.json", "vramfit export 12 14 -o runs.svg"});

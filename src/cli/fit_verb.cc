@@ -4,13 +4,13 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <memory>
 #include <utility>
 
 #include "app/catalogue.h"
 #include "app/fit/fit.h"
 #include "base/clock.h"
+#include "base/parse_number.h"
 #include "cli/job_options.h"
 #include "cli/json_output.h"
 #include "cli/terminal.h"
@@ -40,11 +40,9 @@ constexpr std::string_view kBudgetForms = "seconds (90, 90s), memory (7GiB), or 
 // Seconds for the search, and what the job may take of a card.
 base::Result<void> apply_budgets(const FitOptions& options, app::FitRequest& request) {
   for (const std::string& text : options.budgets) {
-    double seconds = 0;
-    const char* const end = text.data() + text.size() - (text.ends_with('s') ? 1 : 0);
-    const auto [rest, error] = std::from_chars(text.data(), end, seconds);
-    if (error == std::errc() && rest == end && seconds > 0) {
-      request.budget_seconds = seconds;
+    const std::string_view digits = std::string_view(text).substr(0, text.size() - (text.ends_with('s') ? 1 : 0));
+    if (const auto seconds = base::parse_number<double>(digits); seconds && *seconds > 0) {
+      request.budget_seconds = *seconds;
       request.budget_is_firm = true;
       continue;
     }
@@ -118,9 +116,14 @@ Verb add_fit_verb(const Parser& parser) {
       .one_of({"effective-batch", "any"});
   verb.add_option("--only,--allow", options->only,
                   "Consider these techniques alone: micro_batch,autocast,checkpoint,resize")
-      .separated_by(',');
-  verb.add_option("--deny,--forbid", options->deny, "Leave these techniques out").separated_by(',');
-  verb.add_option("--phase", options->phases, "Change these phases alone: train, validate, test").separated_by(',');
+      .separated_by(',')
+      .suggests(app::known_techniques());
+  verb.add_option("--deny,--forbid", options->deny, "Leave these techniques out")
+      .separated_by(',')
+      .suggests(app::known_techniques());
+  verb.add_option("--phase", options->phases, "Change these phases alone: train, validate, test")
+      .separated_by(',')
+      .suggests({"train", "validate", "test"});
   verb.add_option("--plan-out", options->plan_out, "Where the best plan is written");
   verb.add_flag("--no-verify", options->no_verify,
                 "Do not train a few steps with and without the best plan, to see that they are the same");

@@ -20,7 +20,6 @@ struct GpusOptions {
 };
 
 base::Result<std::vector<model::Card>> chosen_cards(const std::string& name) {
-  if (name.empty()) return app::load_catalogue();
   const auto chosen = app::choose_cards({name});
   if (!chosen) return std::unexpected(chosen.error());
   for (const std::string& note : chosen->notes) talk(fmt::format("vramfit: {}\n", note));
@@ -35,12 +34,15 @@ base::Result<int> act(const GpusOptions& options) {
     return base::fail(base::ErrorCode::kUsage, "this machine's own cards are not in the catalogue", "gpus",
                       "vramfit watch shows them");
   }
-  const auto cards = chosen_cards(name);
+  if (!options.words.empty() && name.find_first_not_of(' ') == std::string::npos) {
+    return base::fail(base::ErrorCode::kUsage, "the name of the card is empty", "gpus", "vramfit gpus lists all");
+  }
+  const auto cards = options.words.empty() ? app::load_catalogue() : chosen_cards(name);
   if (!cards) return std::unexpected(cards.error());
   const std::string json = report::gpus_to_json(*cards, VRAMFIT_VERSION);
   if (const auto written = write_json(options.json, json); !written) return std::unexpected(written.error());
   if (options.json == "-") return 0;
-  if (name.empty()) {
+  if (options.words.empty()) {
     print(report::gpus_to_text(*cards));
   } else {
     for (const model::Card& card : *cards) print(report::gpu_to_text(card));

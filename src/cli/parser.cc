@@ -1,6 +1,7 @@
 #include "cli/parser.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/nearest_word.h"
 #include "report/layout.h"
 
 namespace vramfit::cli {
@@ -19,13 +21,13 @@ namespace vramfit::cli {
 namespace {
 
 // What CLI11 does not tell again of an option once it was said.
-struct Told {
+struct OptionWords {
   grammar::Value value = grammar::Value::kText;
   std::vector<std::string> words;
 };
 
-std::map<const CLI::Option*, Told>& told() {
-  static std::map<const CLI::Option*, Told> all;
+std::map<const CLI::Option*, OptionWords>& told() {
+  static std::map<const CLI::Option*, OptionWords> all;
   return all;
 }
 
@@ -80,7 +82,7 @@ grammar::VerbGrammar grammar_of(const CLI::App& app) {
   grammar::VerbGrammar verb{app.get_name(), app.get_description(), {}, {}};
   for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
     if (option->get_group().empty()) continue;
-    const Told& known = told()[option];
+    const OptionWords& known = told()[option];
     verb.options.push_back(
         {names_of(*option), option->get_description(), option->get_items_expected_max() > 0, known.value, known.words});
   }
@@ -90,12 +92,39 @@ grammar::VerbGrammar grammar_of(const CLI::App& app) {
   return verb;
 }
 
+// Of a value that is no number CLI11 tells "Could not convert: --port = 99999".
+std::string in_our_words(const CLI::ParseError& problem) {
+  const std::string text = problem.what();
+  constexpr std::string_view kNoValue = "Could not convert: ", kBetween = " = ";
+  const std::size_t between = text.find(kBetween);
+  if (!text.starts_with(kNoValue) || between == std::string::npos) return text;
+  return fmt::format("\"{}\" is no value of {}", text.substr(between + kBetween.size()),
+                     text.substr(kNoValue.size(), between - kNoValue.size()));
+}
+
+// "vramfit env add"
+std::string chosen_verb(const CLI::App& app) {
+  for (const CLI::App* verb : app.get_subcommands()) return app.get_name() + " " + chosen_verb(*verb);
+  return app.get_name();
+}
+
 }  // namespace
 
 Option Option::required(bool is) const { return Option(option_->required(is)); }
 Option Option::one_of(std::vector<std::string> words) const {
   told()[option_] = {grammar::Value::kWord, words};
-  return Option(option_->check(CLI::IsMember(std::move(words))));
+  const auto check = [words = std::move(words)](const std::string& text) {
+    if (std::ranges::find(words, text) != words.end()) return std::string();
+    const auto meant = base::nearest_word(text, words);
+    return meant ? fmt::format("there is no \"{}\"; did you mean {}?", text, *meant)
+                 : fmt::format("there is no \"{}\": it takes {}", text, fmt::join(words, ", "));
+  };
+  return Option(option_->check(CLI::Validator(check, "", "")));
+}
+Option Option::suggests(std::vector<std::string> words) const {
+  const bool is_list = option_->get_delimiter() != '\0';
+  told()[option_] = {is_list ? grammar::Value::kWords : grammar::Value::kWord, std::move(words)};
+  return *this;
 }
 Option Option::is_a(grammar::Value value) const {
   told()[option_].value = value;
@@ -187,8 +216,11 @@ std::optional<int> CommandLine::read(const std::vector<std::string>& words) cons
   } catch (const CLI::ParseError& problem) {
     const bool asked = problem.get_exit_code() == 0;  // --help, --version
     const std::string mistyped = asked ? "" : grammar::explain_mistyped(grammar(), words);
-    if (mistyped.empty()) {
+    if (asked) {
       app_->exit(problem, std::cout, std::cerr);
+    } else if (mistyped.empty()) {
+      std::cerr << "vramfit: error: " << in_our_words(problem) << "\n  `" << chosen_verb(*app_)
+                << " --help` tells what it takes, with examples\n";
     } else {
       std::cerr << "vramfit: error: " << mistyped
                 << "\n  `vramfit --help` and `vramfit VERB --help` list what there is\n";

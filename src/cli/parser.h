@@ -36,7 +36,8 @@ class Option {
   Option variable(const std::string& name) const;  // the environment's, where the option is not given
   Option excludes(const Option& other) const;
   Option hidden() const;
-  Option is_a(grammar::Value value) const;  // what a value of it is, for completion
+  Option suggests(std::vector<std::string> words) const;  // for completion: the verb itself says what is none of them
+  Option is_a(grammar::Value value) const;                // what a value of it is, for completion
   bool was_given() const;
 
  private:

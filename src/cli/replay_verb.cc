@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "app/catalogue.h"
-#include "app/replay.h"
+#include "app/replay/replay.h"
 #include "cli/job_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"

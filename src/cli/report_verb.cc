@@ -1,13 +1,13 @@
 // vramfit report N|SNAPSHOT... -o report.html: runs of the history and memory snapshots as one page.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/file.h"
+#include "base/parse_number.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "history/history.h"
@@ -32,10 +32,8 @@ struct Named {
 Named sort_out(const std::vector<std::string>& what) {
   Named named;
   for (const std::string& word : what) {
-    std::int64_t number = 0;
-    const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (problem == std::errc() && end == word.data() + word.size()) {
-      named.runs.push_back(number);
+    if (const auto number = base::parse_number<std::int64_t>(word)) {
+      named.runs.push_back(*number);
     } else {
       named.snapshots.emplace_back(word);
     }

@@ -160,7 +160,8 @@ Verb add_runs_verb(const Parser& parser) {
   verb.add_flag("--all", options->all, "All of them");
   verb.add_option("--with-tag", options->filter.tag, "Only runs with this tag");
   verb.add_option("--verb", options->filter.verb, "Only runs of this verb: run, fit, sweep ...");
-  verb.add_option("--verdict", options->filter.verdict, "Only runs that ended so: fits, out_of_memory ...");
+  verb.add_option("--verdict", options->filter.verdict, "Only runs that ended so: fits, out_of_memory ...")
+      .suggests({"fits", "borderline", "out_of_memory", "failed", "no_card"});
   verb.add_option("--of", options->filter.parent, "Only the trials of this sweep");
   verb.add_option("--note", options->note, "Write this beside the run (- takes the note away)");
   verb.add_option("--tag", options->tag, "Give the run this tag");

@@ -92,7 +92,7 @@ void open_browser(const std::string& url) {
 }
 
 // Whether somebody else's programs run here: they reach a page on loopback as the user does. Users that are no people
-// (daemons) have numbers below 1000; 65534 is nobody.
+// (daemons) have numbers below 1000; 65534 is nobody, whom daemons run as that are to have no rights: docs/serve.md.
 bool others_share_the_machine() {
   constexpr uid_t kFirstPerson = 1000, kNobody = 65534;
   std::error_code problem;

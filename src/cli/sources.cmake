@@ -2,7 +2,7 @@ set(vramfit_cli_sources main.cc check_verb.cc completion_verb.cc doctor_verb.cc 
 list(TRANSFORM vramfit_cli_sources PREPEND "cli/")
 add_executable(vramfit ${vramfit_cli_sources})
 vramfit_compiled_in_src(vramfit)
-vramfit_batches(vramfit)
+vramfit_batches(vramfit 24)
 # g++ takes a precompiled header only where it was compiled with the same flags: as for a library.
 set_target_properties(vramfit PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 target_compile_options(vramfit PRIVATE -fPIC $<$<CONFIG:Release>:-O1>)

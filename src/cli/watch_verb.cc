@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "cli/json_output.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "http/page_guard.h"
@@ -224,7 +225,7 @@ base::Result<int> show_once(const WatchWords& words, watch::Watch& watch) {
   }
   const model::MachineSample& sample = (*tick)->sample;
   if (!words.json.empty()) {
-    const std::string json = report::machine_to_json(sample, VRAMFIT_VERSION);
+    const std::string json = report::machine_to_json_line(sample, VRAMFIT_VERSION);
     if (words.json == "-") {
       print(json);
       return exit_code_of(sample);
@@ -278,13 +279,13 @@ base::Result<int> watch_quietly(const WatchWords& words, watch::Watch& watch, st
 base::Result<int> watch_command(const WatchWords& words, const Command& command) {
   const auto interval = read_interval(words, kQuickestNs);
   if (!interval) return std::unexpected(interval.error());
+  JsonOutput output(words.json);
   base::InterruptScope scope;
   const auto peaks = watch::watch_command({.command = command, .interval_ns = *interval});
   if (!peaks) return std::unexpected(peaks.error());
   talk("\n" + report::peaks_to_text(*peaks));
-  const std::string json = report::peaks_to_json(*peaks, VRAMFIT_VERSION);
-  if (!words.json.empty()) {
-    if (auto written = base::write_file(words.json, json); !written) return std::unexpected(written.error());
+  if (auto written = output.write(report::peaks_to_json(*peaks, VRAMFIT_VERSION)); !written) {
+    return std::unexpected(written.error());
   }
   return peaks->exit_code;
 }
@@ -318,10 +319,7 @@ base::Result<int> watch_machine(const WatchWords& words, watch::Watch& watch, st
 }
 
 base::Result<int> act(const WatchWords& words, const Command& command) {
-  if (!command.empty()) {
-    if (words.json == "-") return misused("stdout belongs to the command", "--json", "a file's name");
-    return watch_command(words, command);
-  }
+  if (!command.empty()) return watch_command(words, command);
   if (words.json == "-" && words.csv == "-") return misused("stdout can be JSON or CSV, not both", "--json, --csv");
   const auto interval = read_interval(words, 1'000'000'000);
   if (!interval) return std::unexpected(interval.error());

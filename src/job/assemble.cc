@@ -9,71 +9,48 @@
 
 #include "devices/overhead.h"
 #include "devices/time_model.h"
-#include "facts/job_builder.h"
-#include "facts/runtime_evidence.h"
+#include "facts/explanation.h"
 #include "job/verdict.h"
 #include "liveness/growth.h"
-#include "liveness/owners.h"
-#include "liveness/peaks.h"
 #include "model/number_text.h"
 
 namespace vramfit::job {
 
 using base::Bytes;
-using liveness::CardHistory;
-using liveness::EventIndex;
+using facts::CardFacts;
 using model::DeviceResult;
 using model::RunResult;
 
 namespace {
 
-constexpr std::size_t kTimelinePoints = 500;
-constexpr std::size_t kLineRows = 10;
-
-DeviceResult describe_card(const FinishedRun& run, int index, const CardHistory* history) {
+DeviceResult describe_card(const FinishedRun& run, const CardFacts& facts) {
   DeviceResult device;
-  device.index = index;
-  if (history != nullptr) {
-    device.peaks = find_peaks(*history);
-    device.context = history->overheads.context;
-    device.libraries = history->overheads.libraries;
-  }
-  if (run.ledger == nullptr) {
+  device.index = facts.device;
+  device.peaks = facts.peaks;
+  device.context = facts.context;
+  device.libraries = facts.libraries;
+  if (!facts.accounted) {
     device.name = "real card";
     return device;
   }
-  const vf_card_use& use = run.ledger->use[index];
-  const model::EmulatedCard& card = run.cards[static_cast<std::size_t>(index)];
+  const model::EmulatedCard& card = run.cards[static_cast<std::size_t>(facts.device)];
   device.name = card.card.name;
   device.total = card.total;
   device.occupied = card.occupied;
-  const Bytes contexts(card.context_uncertainty.count() * std::max(1, run.facts->contexts_on(index)));
+  const Bytes contexts(card.context_uncertainty.count() * std::max(1, facts.contexts));
   device.context_uncertainty = devices::uncertainty_of(contexts, device.libraries);
-  device.peaks.device = Bytes(use.peak_used_bytes);
-  device.retries = use.refused;
+  device.retries = facts.accounted->refused;
   return device;
 }
 
-// The last uncaught OOM if there was one; else the fullest moment.
-EventIndex event_to_explain(const CardHistory& history, bool out_of_memory) {
-  if (out_of_memory && !history.ooms.empty()) return history.ooms.back().at;
-  return find_peak_event(history);
-}
-
 // The card that ran out, or else the one with the least room.
-int fullest_card(const RunResult& result, const facts::RunFacts& facts, bool out_of_memory) {
-  int fullest = 0;
-  std::optional<Bytes> least;
-  for (const DeviceResult& device : result.devices) {
-    const CardHistory* history = facts.history_of(device.index);
-    if (out_of_memory && history != nullptr && !history->ooms.empty()) return device.index;
-    const Bytes room = device.total - device.peaks.device;
-    if (!least || room < *least) {
-      least = room;
-      fullest = device.index;
-    }
-  }
-  return fullest;
+int fullest_card(const std::vector<DeviceResult>& devices, const std::vector<CardFacts>& cards, bool ran_out) {
+  const auto out =
+      std::ranges::find_if(cards, [](const CardFacts& card) { return card.last_out_of_memory.has_value(); });
+  if (ran_out && out != cards.end()) return out->device;
+  const auto room = [](const DeviceResult& device) { return device.total - device.peaks.device; };
+  const auto least = std::ranges::min_element(devices, {}, room);
+  return least != devices.end() ? least->index : 0;
 }
 
 // An exception that is not PyTorch's own, yet says that the card was full: a context or a library found no room.
@@ -81,21 +58,17 @@ bool tells_of_memory(const std::string& message) {
   return message.find("out of memory") != std::string::npos || message.find("ALLOC_FAILED") != std::string::npos;
 }
 
-bool died_of_oom(const RunResult& result, const std::vector<CardHistory>& histories, const base::Ended& ended) {
+bool died_of_oom(const RunResult& result, const base::Ended& ended) {
   if (ended.exit_code == 0 || ended.timed_out || ended.interrupted) return false;
   if (result.oom) return true;
   if (result.error) return tells_of_memory(result.error->message);
-  return std::any_of(histories.begin(), histories.end(),
-                     [](const CardHistory& history) { return !history.ooms.empty(); });
+  return result.evidence.oom.has_value();
 }
 
 // Completes the hooks' words with the recorder's numbers; makes the whole of it when the hooks said nothing.
-void describe_oom(RunResult& result, const std::vector<CardHistory>& histories, bool died) {
-  const liveness::OomEvent* last = nullptr;
-  for (const CardHistory& history : histories) {
-    if (!history.ooms.empty()) last = &history.ooms.back();
-  }
-  if (!result.oom && last == nullptr && !died) return;
+void describe_oom(RunResult& result, bool died) {
+  const std::optional<model::OomState>& recorded = result.evidence.oom;
+  if (!result.oom && !recorded && !died) return;
   if (!result.oom) {
     result.oom.emplace();
     if (died && result.error) {
@@ -103,35 +76,20 @@ void describe_oom(RunResult& result, const std::vector<CardHistory>& histories, 
       result.oom->stack = result.error->stack;
     }
   }
-  if (last != nullptr) {
-    result.oom->tried = last->tried;
-    if (result.oom->phase.empty()) result.oom->phase = model::phase_name(last->phase);
+  if (recorded) {
+    result.oom->tried = recorded->tried;
+    if (result.oom->phase.empty()) result.oom->phase = recorded->phase;
   }
   result.oom->caught = !died;
 }
 
-std::optional<Bytes> find_shortfall(const FinishedRun& run, int device) {
-  if (run.ledger == nullptr) return std::nullopt;
-  const vf_card_use& use = run.ledger->use[device];
-  if (use.refused == 0 || use.smallest_free_bytes_at_refusal < 0) return std::nullopt;
-  return Bytes(use.largest_refused_bytes) - Bytes(use.smallest_free_bytes_at_refusal);
-}
-
-void explain_peak(RunResult& result, const FinishedRun& run, bool out_of_memory) {
-  const std::vector<CardHistory>& histories = run.facts->histories;
-  result.peak_device = fullest_card(result, *run.facts, out_of_memory);
-  for (const CardHistory& history : histories) {
-    for (auto& row : find_phase_peaks(history)) result.phases.push_back(std::move(row));
-    const std::size_t share = kTimelinePoints / std::max<std::size_t>(1, histories.size());
-    for (auto& point : build_timeline(history, share)) result.timeline.push_back(std::move(point));
-    const EventIndex at = event_to_explain(history, out_of_memory);
-    if (at == liveness::kNever) continue;
-    liveness::OwnerOptions options;
-    if (run.ledger != nullptr) options.occupied = Bytes(run.ledger->cards[history.device].occupied_bytes);
-    for (auto& row : run.facts->owners_at(history, at, options)) result.owners_at_peak.push_back(std::move(row));
-    for (auto& row : run.facts->lines_at(history, at, kLineRows)) result.lines_at_peak.push_back(std::move(row));
-    if (history.device == result.peak_device) result.peak_phase = model::phase_name(history.levels[at].phase);
-  }
+// What the moments that matter looked like, and of the fullest card which phase its moment is of.
+void take_explanation(facts::Explanation explanation, RunResult& result) {
+  result.peak_phase = explanation.phases[result.peak_device];
+  result.owners_at_peak = std::move(explanation.owners);
+  result.lines_at_peak = std::move(explanation.lines);
+  result.timeline = std::move(explanation.timeline);
+  result.evidence = std::move(explanation.evidence);
 }
 
 Bytes cached_on(const RunResult& result, int device) {
@@ -156,13 +114,15 @@ Evidence gather_evidence(const RunResult& result, const FinishedRun& run, bool d
     const model::DataLoss& worst = result.losses.front();
     if (describe(worst.kind).weight == model::LossSeverity::kWrongAnswerPossible) evidence.loss = sentence_of(worst);
   }
-  for (const DeviceResult& device : result.devices) {
+  for (std::size_t i = 0; i < result.devices.size(); ++i) {
+    const DeviceResult& device = result.devices[i];
+    const std::optional<facts::AccountedUse>& accounted = run.facts->cards[i].accounted;
     if (device.peaks.device > device.occupied) evidence.reached_card = true;
-    if (run.ledger == nullptr && device.peaks.reserved.count() > 0) evidence.reached_card = true;
-    if (device.index != result.peak_device || run.ledger == nullptr) continue;
+    if (!accounted && device.peaks.reserved.count() > 0) evidence.reached_card = true;
+    if (device.index != result.peak_device || !accounted) continue;
     evidence.uncertainty = device.context_uncertainty;
     evidence.margin = device.total - device.peaks.device + cached_on(result, device.index);
-    evidence.shortfall = find_shortfall(run, device.index);
+    evidence.shortfall = accounted->shortfall;
   }
   return evidence;
 }
@@ -180,21 +140,23 @@ std::shared_ptr<const model::ModuleTable> describe_modules(const FinishedRun& ru
 
 std::optional<model::StepTime> estimate_step(const FinishedRun& run, int device) {
   const auto index = static_cast<std::size_t>(device);
-  if (run.ledger == nullptr || device < 0 || index >= run.cards.size()) return std::nullopt;
-  const model::StepWork work = facts::count_step_work(*run.facts, device);
+  if (device < 0 || index >= run.cards.size()) return std::nullopt;
+  const model::StepWork& work = run.facts->work_on(device);
   if (work.operators == nullptr || total_macs(work) <= 0) return std::nullopt;
   const devices::Interval time =
       devices::interval_of_seconds(devices::estimate_step_seconds(run.cards[index].card, work));
   return model::StepTime{time.value, time.low, time.high};
 }
 
-// Growth of the training, with the step at which the card would be full.
+// Growth of the training, or of a loop without steps, with the step at which the card would be full.
 void judge_growth(RunResult& result) {
   for (model::Growth& growth : result.evidence.growth) {
-    if (growth.phase != "train" || growth.steps < liveness::kFewestStepsToWarn) continue;
+    if ((growth.phase != "train" && growth.unit != "pass") || growth.steps < liveness::kFewestStepsToWarn) continue;
     const auto device = std::ranges::find(result.devices, growth.device, &DeviceResult::index);
     if (device != result.devices.end() && device->total.count() > 0 && !result.oom) {
-      growth.runs_out_at = liveness::find_end(growth, device->total - device->peaks.device);
+      // PyTorch gives back what it only caches before it fails.
+      const Bytes cached = device->peaks.reserved - device->peaks.allocated;
+      growth.runs_out_at = liveness::find_end(growth, device->total - device->peaks.device + cached);
     }
     result.warnings.push_back({liveness::describe_growth(growth), 1});
   }
@@ -244,17 +206,6 @@ void take_told(const facts::Told& told, RunResult& result) {
   result.servers = told.servers;
 }
 
-// All cards of a virtual machine; of a real one those that anything happened on.
-std::vector<int> cards_of(const FinishedRun& run) {
-  std::vector<int> cards;
-  if (run.ledger == nullptr) {
-    for (const CardHistory& history : run.facts->histories) cards.push_back(history.device);
-  } else {
-    for (std::size_t i = 0; i < run.cards.size(); ++i) cards.push_back(static_cast<int>(i));
-  }
-  return cards;
-}
-
 }  // namespace
 
 RunResult assemble(const FinishedRun& run) {
@@ -272,14 +223,17 @@ RunResult assemble(const FinishedRun& run) {
   result.assumed = run.assumed;
   result.untested = run.untested;
   take_told(facts.told, result);
-  for (const int card : cards_of(run)) result.devices.push_back(describe_card(run, card, facts.history_of(card)));
+  result.evidence.oom = facts.evidence.oom;
+  for (const CardFacts& card : facts.cards) {
+    result.devices.push_back(describe_card(run, card));
+    result.phases.insert(result.phases.end(), card.phases.begin(), card.phases.end());
+  }
   for (const facts::Process& process : facts.processes) result.processes += process.has_recorded ? 1 : 0;
 
-  const bool died = died_of_oom(result, facts.histories, run.ended);
-  explain_peak(result, run, died);
-  describe_oom(result, facts.histories, died);
-  result.evidence = facts::gather_runtime_evidence(
-      facts, [&](const CardHistory& history) { return event_to_explain(history, died); });
+  const bool died = died_of_oom(result, run.ended);
+  result.peak_device = fullest_card(result.devices, facts.cards, died);
+  take_explanation(facts::explain(facts, died), result);
+  describe_oom(result, died);
   result.modules = describe_modules(run);
   result.estimated_step = estimate_step(run, result.peak_device);
   result.reach = describe_reach(run, result);

@@ -1,8 +1,6 @@
-// Joins what is known of a run that has ended (its facts, its ledger, how its process ended) into a RunResult.
+// Joins what is known of a run that has ended (its facts, how its process ended) into a RunResult.
 #ifndef VRAMFIT_JOB_ASSEMBLE_H
 #define VRAMFIT_JOB_ASSEMBLE_H
-
-#include <vramfit/ledger.h>
 
 #include <vector>
 
@@ -16,7 +14,6 @@ namespace vramfit::job {
 struct FinishedRun {
   base::Ended ended;
   std::vector<model::EmulatedCard> cards;  // empty on a real card
-  const vf_ledger* ledger = nullptr;       // null on a real card
   facts::RunFactsPtr facts;
   std::string torch, cuda, python;     // of the interpreter; the hooks' own words win
   std::vector<model::Remark> assumed;  // by whoever set the run up: context sources and the like

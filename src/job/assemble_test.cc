@@ -30,7 +30,6 @@ class Assemble : public testing::Test {
     ledger_ = std::make_unique<vf_ledger>();
     ledger_->card_count = 1;
     ledger_->use[0].smallest_free_bytes_at_refusal = -1;
-    run_.ledger = ledger_.get();
     run_.ended.exit_code = 0;
   }
   void use(Bytes reserved, Bytes allocated) {
@@ -49,7 +48,7 @@ class Assemble : public testing::Test {
   model::RunResult result() {
     std::vector<model::Recording> recordings = {builder_.build()};
     for (const std::string& note : notes_) ingest::testing::add_note(recordings[0], note.c_str());
-    run_.facts = facts::gather(recordings, run_.ledger);
+    run_.facts = facts::gather(recordings, ledger_.get());
     model::RunResult result = assemble(run_);
     for (const std::string& wrong : verify::check_peaks(recordings, result)) ADD_FAILURE() << wrong;
     return result;

@@ -32,6 +32,10 @@ class FileLayer {
   ~FileLayer();
 
   bool holds_files() const { return layer_ && layer_->spec().has_files; }
+  // Whether another such job may run beside it: files, ports and shared memory are each one's own.
+  bool stands_alone() const {
+    return holds_files() && !layer_->spec().network && !layer_->spec().is_supervised && open_network_.empty();
+  }
   // What the child calls before it becomes the job; empty: it has nothing to enter.
   std::function<base::Result<void>()> entry() const;
   std::string spec() const;  // the same for a fork of the warm process; empty: nothing

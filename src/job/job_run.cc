@@ -28,11 +28,6 @@ using base::Result;
 
 namespace {
 
-int cuda_major_of(const std::string& cuda) {
-  const int major = std::atoi(cuda.c_str());
-  return major > 0 ? major : 12;
-}
-
 devices::OverheadOptions overhead_options(const RunRequest& request, const JobSetup& setup) {
   devices::OverheadOptions options;
   options.cuda_major = setup.cuda_major;
@@ -96,7 +91,7 @@ std::string remedy_for(const model::ScriptError& error, const JobEnvironment& jo
     return fmt::format(
         "torch {} needs {}, which vramfit's stand-ins for the NVIDIA libraries do not have: choose a version that was "
         "tested, as --torch {}",
-        job.interpreter.torch, symbol, std::ranges::find_if(torch_releases(), &TorchRelease::is_first_class)->version);
+        job.interpreter.torch, symbol, first_class().version);
   }
   const std::size_t begin = error.message.find('\''), end = error.message.rfind('\'');
   if (error.type != "ModuleNotFoundError" || begin >= end) {
@@ -159,13 +154,13 @@ Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& prog
   if (!job) return std::unexpected(job.error());
   if (auto readable = check_script(job->command); !readable) return std::unexpected(readable.error());
   for (const std::string& note : job->notes) progress.say(note);
-  JobSetup setup{std::move(*installation), std::move(*job), 12, {}, {}};
+  JobSetup setup{std::move(*installation), std::move(*job), 0, {}, {}};
   if (!request.real) {
     if (auto known = check_cuda(setup.job.interpreter); !known) return std::unexpected(known.error());
   }
   setup.untested = request.real ? describe_unknown(setup.job.interpreter) : describe_untested(setup.job.interpreter);
   for (const std::string& sentence : setup.untested) progress.say(sentence);
-  setup.cuda_major = cuda_major_of(setup.job.interpreter.cuda);
+  setup.cuda_major = count_cuda(setup.job.interpreter.cuda) / 1000;  // the driver's own major
   if (auto parts = check_parts(setup.installation, request.real, setup.cuda_major); !parts) {
     return std::unexpected(parts.error());
   }
@@ -231,7 +226,6 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) {
   FinishedRun run;
   run.ended = ended;
   run.cards = cards_;
-  run.ledger = session_.ledger();
   run.facts = outcome.facts;
   run.torch = setup_->job.interpreter.torch;
   run.cuda = setup_->job.interpreter.cuda;

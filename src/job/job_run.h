@@ -20,7 +20,7 @@ namespace vramfit::job {
 struct JobSetup {
   Installation installation;
   JobEnvironment job;
-  int cuda_major = 12;
+  int cuda_major = 0;
   std::optional<CudnnSource> cudnn;   // whom to ask about workspaces
   std::vector<std::string> untested;  // model::RunResult has it
 };

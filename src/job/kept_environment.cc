@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "job/platforms.h"
 
 namespace vramfit::job {
 namespace {
@@ -111,9 +112,7 @@ Result<void> check_has_cuda(const KeptEnvironment& kept, const Environment& envi
   return fail(ErrorCode::kUnsupported,
               found->torch.empty() ? std::string("pip gave no torch that can be found")
                                    : fmt::format("pip gave a torch without CUDA ({})", found->torch),
-              kept.folder.string(),
-              fmt::format("choose another version: --torch {}",
-                          std::ranges::find_if(torch_releases(), &TorchRelease::is_first_class)->version));
+              kept.folder.string(), fmt::format("choose another version: --torch {}", first_class().version));
 }
 
 // For the Python that this environment has; others' wheels are not theirs. "3.11.7" -> .../torch-2.12.1-cp311.

@@ -3,7 +3,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <csignal>
 #include <fstream>
 #include <iterator>
@@ -12,6 +11,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/parse_number.h"
 
 namespace vramfit::job {
 
@@ -33,11 +33,10 @@ int end_processes_of(const fs::path& run_folder) {
   std::error_code problem;
   for (const auto& entry : fs::directory_iterator("/proc", problem)) {
     const std::string name = entry.path().filename().string();
-    pid_t process = 0;
-    const auto read = std::from_chars(name.data(), name.data() + name.size(), process);
-    if (read.ec != std::errc() || read.ptr != name.data() + name.size() || process == ::getpid()) continue;
+    const auto process = base::parse_number<pid_t>(name);
+    if (!process || *process == ::getpid()) continue;
     // Before the environment is read: the number may be another's by the time that it is ended.
-    const base::FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    const base::FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, *process, 0)));
     if (!handle || !has_variable(entry.path() / "environ", "VRAMFIT_RUN_DIR=" + run_folder.string())) continue;
     ended += ::syscall(SYS_pidfd_send_signal, handle.number(), SIGKILL, nullptr, 0) == 0 ? 1 : 0;
   }

@@ -140,8 +140,7 @@ base::Result<void> check_cuda(const Interpreter& interpreter, const Platforms& k
                     fmt::format("{} is built for CUDA {}, and this vramfit stands in for the libraries of CUDA {}",
                                 what, interpreter.cuda, fmt::join(known.cuda_majors, " and ")),
                     interpreter.program.string(),
-                    fmt::format("a release that is known, as --torch {}",
-                                std::ranges::find_if(known.torch, &TorchRelease::is_first_class)->version));
+                    fmt::format("a release that is known, as --torch {}", first_class(known).version));
 }
 
 int cuda_major_of_wheel(int torch_major, int torch_minor, const Platforms& known) {
@@ -151,7 +150,7 @@ int cuda_major_of_wheel(int torch_major, int torch_minor, const Platforms& known
 }
 
 int count_cuda(const std::string& cuda, const Platforms& known) {
-  if (cuda.empty()) return count_cuda(std::ranges::find_if(known.torch, &TorchRelease::is_first_class)->cuda, known);
+  if (cuda.empty()) return count_cuda(first_class(known).cuda, known);
   const auto [major, minor] = line_of(cuda);
   return major * 1000 + minor * 10;
 }
@@ -177,6 +176,20 @@ std::vector<std::string> describe_unknown(const Interpreter& interpreter, const 
   add_unknown_python(interpreter, known, said);
   return said;
 }
+
+std::string describe_later_torch(int torch_major, int torch_minor, const Platforms& known) {
+  const auto newest = line_of(known.torch.front().version), oldest = line_of(known.torch.back().version);
+  if (std::pair(torch_major, torch_minor) <= newest) return "";
+  return fmt::format(
+      "torch {}.{} is newer than those that this vramfit knows ({} to {}): its allocator may follow other rules",
+      torch_major, torch_minor, say(oldest), say(newest));
+}
+
+const TorchRelease& first_class(const Platforms& known) {
+  return *std::ranges::find_if(known.torch, &TorchRelease::is_first_class);
+}
+
+std::pair<int, int> first_class_torch(const Platforms& known) { return line_of(first_class(known).version); }
 
 std::vector<std::string> describe_untested(const Interpreter& interpreter, const Platforms& known) {
   std::vector<std::string> said = describe_unknown(interpreter, known);

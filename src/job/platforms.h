@@ -57,6 +57,15 @@ const std::pair<int, std::string>& find_driver(int cuda, const Platforms& known 
 // Where that is another one's: which. Empty: it is its own.
 std::string describe_unknown_driver(const std::string& cuda, const Platforms& known = platforms());
 
+// Of rules of PyTorch's allocator asked for by version: that a line is newer than all that are known. Empty: it is not.
+std::string describe_later_torch(int torch_major, int torch_minor, const Platforms& known = platforms());
+
+// The newest of those that are tested throughout.
+const TorchRelease& first_class(const Platforms& known = platforms());
+
+// Its line: 2 and 12 of "2.12.1".
+std::pair<int, int> first_class_torch(const Platforms& known = platforms());
+
 // What to say of an interpreter whose torch or Python is not among those that are known; empty: nothing.
 std::vector<std::string> describe_unknown(const Interpreter& interpreter, const Platforms& known = platforms());
 

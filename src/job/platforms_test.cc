@@ -147,5 +147,16 @@ TEST(Platforms, one_entry_makes_a_release_known) {
   EXPECT_ANY_THROW(parse_platforms("{}"));
 }
 
+TEST(Platforms, tell_the_rules_of_a_later_torch_apart) {
+  EXPECT_EQ(describe_later_torch(2, 12), "");
+  EXPECT_NE(describe_later_torch(2, 99).find("torch 2.99 is newer than those that this vramfit knows"),
+            std::string::npos);
+  EXPECT_NE(describe_later_torch(3, 0), "");
+}
+
+TEST(Platforms, a_cuda_older_than_all_is_told_of_the_oldest_driver_by_name) {
+  EXPECT_NE(describe_unknown_driver("10.2"), "");
+}
+
 }  // namespace
 }  // namespace vramfit::job

@@ -113,6 +113,7 @@ struct RunRequest {
   std::optional<FirstSteps> first_steps;  // needs values that are computed
   bool quiet_child = false;               // its output goes to `child_output` (or nowhere): candidates, floor
   std::filesystem::path child_output;
+  int begun = 0;  // which of those that Runner::begin started it is; 0: none
 };
 
 // The request as its next run is made: within what is left of `whole_seconds` after `seconds_used`.
@@ -144,6 +145,9 @@ class Runner {
   virtual ~Runner() = default;
   // Whatever is done once for a command and may take minutes: its environment. run() does it too when nobody has.
   virtual base::Result<void> prepare(const RunRequest&, base::ProgressSink&) { return {}; }
+  // Starts what run() will be asked for later, beside what runs until then, where processors and memory allow: run()
+  // with the request that comes back waits for it. What nobody asks for ends with the runner.
+  virtual RunRequest begin(RunRequest request) { return request; }
   // An error means that vramfit could not run the command; a command that fails is a result.
   virtual base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink& progress) = 0;
 };

@@ -144,6 +144,9 @@ void take_growth(const RunResult& longer, RunResult& into) {
   drop_growth(into);
   add_new(longer.warnings, into.warnings, &model::Remark::text);
   into.evidence.growth = longer.evidence.growth;
+  into.evidence.judged_steps = longer.evidence.judged_steps;
+  into.evidence.judged_passes = longer.evidence.judged_passes;
+  into.evidence.collector = longer.evidence.collector;
 }
 
 model::Reach joined_reach(model::Reach longer, const RunOutcome& shorter) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -139,6 +140,14 @@ vf_card build_card(const model::EmulatedCard& emulated, int index) {
   card.memory_clock_khz = known(from.memory_clock_khz, -1);
   card.memory_bus_bits = known(from.memory_bus_bits, -1);
   card.is_integrated = from.is_integrated ? 1 : 0;
+  card.power_limit_milliwatts =
+      from.power_limit_watts ? static_cast<int>(std::lround(*from.power_limit_watts * 1e3)) : -1;
+  if (from.instance) {
+    copy_name(card.whole_name, sizeof card.whole_name, from.instance->whole_name);
+    card.whole_sm_count = from.instance->whole_sm_count;
+    card.whole_bytes = from.instance->whole_memory.count();
+    card.mig_slices = from.instance->slices;
+  }
   card.l2_bytes = from.l2.count() > 0 ? from.l2.count() : -1;
   card.total_bytes = emulated.total.count();
   card.occupied_bytes = emulated.occupied.count();

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <thread>
+#include <utility>
+
 #include "base/clock.h"
+#include "base/host_memory.h"
 #include "base/interrupt.h"
 #include "job/another_try.h"
 #include "job/borderline.h"
@@ -37,26 +42,60 @@ Result<void> WarmRunner::start_zygote(const JobRun& run) {
   return {};
 }
 
+void WarmRunner::end_zygote() {
+  zygote_.reset();  // first: it ends its jobs, whose sessions go then
+  begun_.clear();
+}
+
+// Another job beside one that runs: a processor for it, and memory, of which most jobs' processes take as much again.
+bool WarmRunner::has_room() const {
+  constexpr std::int64_t kAssumed = std::int64_t{2} << 30, kTimes = 4;
+  return std::thread::hardware_concurrency() > 1 &&
+         base::available_memory() > kTimes * std::max(most_resident_, kAssumed);
+}
+
+RunRequest WarmRunner::begin(RunRequest request) {
+  const bool is_known = setup_ && command_ == request.command && python_ && !request.real;
+  if (!is_known || request.begun != 0 || !has_room()) return request;
+  RunRequest asked = request;
+  if (asked.retry == RetryOptions{}) asked.retry = conceded_;
+  auto run = JobRun::open(*setup_, asked);
+  if (!run || !run->layer().stands_alone() || !start_zygote(*run)) return request;
+  const ZygoteJob job = run->for_zygote(*python_);
+  const auto id = zygote_->begin(job);
+  if (!id) return request;
+  request.begun = ++last_begun_;
+  begun_.emplace(request.begun, Begun{std::move(*run), job, *id});
+  return request;
+}
+
 Result<RunOutcome> WarmRunner::run_warm(const RunRequest& request, base::ProgressSink& progress) {
+  const auto tell = [&](double seconds) {
+    progress.update(fmt::format("running {} ({:.0f} s)", python_->argv.front(), seconds));
+  };
+  if (auto begun = begun_.extract(request.begun)) {
+    const auto ended = zygote_->wait(begun.mapped().id, begun.mapped().job, tell);
+    if (ended) return begun.mapped().run.read(*ended);
+    if (ended.error().code != base::ErrorCode::kUnsupported) return std::unexpected(ended.error());
+  }
   auto run = JobRun::open(*setup_, request);
   if (!run) return std::unexpected(run.error());
   if (auto ready = start_zygote(*run); !ready) return std::unexpected(ready.error());
   const ZygoteJob job = run->for_zygote(*python_);
-  const auto ended = zygote_->run(job, [&](double seconds) {
-    progress.update(fmt::format("running {} ({:.0f} s)", python_->argv.front(), seconds));
-  });
+  const auto ended = zygote_->run(job, tell);
   if (!ended && zygote_->is_shared() && ended.error().code == base::ErrorCode::kUnsupported) {
     is_unsuitable_ = true;
-    zygote_.reset();
+    end_zygote();
     return run_warm(request, progress);
   }
   if (!ended) return std::unexpected(ended.error());
+  most_resident_ = std::max(most_resident_, ended->peak_resident_bytes);
   return run->read(*ended);
 }
 
 Result<void> WarmRunner::prepare(const RunRequest& request, base::ProgressSink& progress) {
   if (setup_ && command_ == request.command) return {};
-  zygote_.reset();
+  end_zygote();
   is_unsuitable_ = false;
   conceded_ = {};
   auto setup = prepare_job(request, progress);
@@ -85,7 +124,7 @@ Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink
     if (asked.settles_borderline) settle_borderline(asked, *outcome, run_next);
     return complete(asked, std::move(*outcome), run_next);
   }
-  zygote_.reset();
+  end_zygote();
   if (outcome.error().code == base::ErrorCode::kInterrupted) return outcome;
   return run_cold(request, progress, outcome.error().what);
 }

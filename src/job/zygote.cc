@@ -28,7 +28,8 @@ Zygote::Zygote(Zygote&& other) noexcept
     : process_(std::exchange(other.process_, -1)),
       socket_(std::move(other.socket_)),
       received_(std::move(other.received_)),
-      last_id_(other.last_id_) {}
+      last_id_(other.last_id_),
+      answers_(std::move(other.answers_)) {}
 
 Zygote::~Zygote() {
   socket_.close();  // it ends by itself when its socket does
@@ -149,22 +150,43 @@ std::optional<int> number_in(const json& answer, const char* name) {
 
 }  // namespace
 
+Result<std::string> Zygote::read_answer(int id, const base::Tick& tick, std::optional<double> limit_seconds) {
+  while (true) {
+    if (auto known = answers_.extract(id)) return std::move(known.mapped());
+    auto line = read_line(tick, limit_seconds);
+    if (!line) return line;
+    const json answer = json::parse(*line, nullptr, false);
+    const auto of = answer.is_object() ? number_in(answer, "id") : std::nullopt;
+    if (!of || *of <= 0 || *of > last_id_) {
+      return base::fail(ErrorCode::kCorrupt, "the warm Python process gave an answer that makes no sense: " + *line);
+    }
+    answers_.insert_or_assign(*of, std::move(*line));
+  }
+}
+
 Result<base::Ended> Zygote::run(const ZygoteJob& job, const base::Tick& tick) {
+  const auto id = begin(job);
+  if (!id) return std::unexpected(id.error());
+  return wait(*id, job, tick);
+}
+
+Result<int> Zygote::begin(const ZygoteJob& job) {
   const int id = ++last_id_;
   if (!send_request(socket_.number(), request_line(job, id, is_shared()), job.has_our_streams))
     return base::fail_errno("the warm Python process takes no jobs");
+  return id;
+}
+
+Result<base::Ended> Zygote::wait(int id, const ZygoteJob& job, const base::Tick& tick) {
   // The zygote keeps the job's time limit; this is for a zygote that is stuck itself.
   constexpr double kGraceSeconds = 30;
   constexpr double kMostPatience = 5;  // times what it would be alone: python/vramfit/zygote.py counts no more waiting
   std::optional<double> limit;
   if (job.patient_seconds) limit = *job.patient_seconds * kMostPatience + kGraceSeconds;
   if (job.timeout_seconds) limit = std::min(limit.value_or(1e9), *job.timeout_seconds + kGraceSeconds);
-  const auto line = read_line(tick, limit);
+  const auto line = read_answer(id, tick, limit);
   if (!line) return std::unexpected(line.error());
   const json answer = json::parse(*line, nullptr, false);
-  if (!answer.is_object() || number_in(answer, "id") != id) {
-    return base::fail(ErrorCode::kCorrupt, "the warm Python process gave an answer that makes no sense: " + *line);
-  }
   if (const auto other = answer.find("unsuitable"); other != answer.end() && other->is_string()) {
     return base::fail(ErrorCode::kUnsupported, other->get<std::string>());
   }

@@ -15,6 +15,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,15 +54,20 @@ class Zygote {
   // Runs one job and waits for it. An error means that the zygote is gone, or that the job could not enter its layer;
   // kUnsupported: this job is not for a zygote that is shared.
   base::Result<base::Ended> run(const ZygoteJob& job, const base::Tick& tick);
+  // The two halves of it: several jobs may run at once. A number for the job, and its end.
+  base::Result<int> begin(const ZygoteJob& job);
+  base::Result<base::Ended> wait(int id, const ZygoteJob& job, const base::Tick& tick);
 
  private:
   Zygote(pid_t process, base::FileDescriptor socket) : process_(process), socket_(std::move(socket)) {}
   base::Result<std::string> read_line(const base::Tick& tick, std::optional<double> limit_seconds);
+  base::Result<std::string> read_answer(int id, const base::Tick& tick, std::optional<double> limit_seconds);
 
   pid_t process_ = -1;
   base::FileDescriptor socket_;
   std::string received_;
   int last_id_ = 0;
+  std::map<int, std::string> answers_;  // of jobs that nobody has waited for yet
 };
 
 // VRAMFIT_WARM: where the zygote listens that this vramfit and others share. Tests have one for all their runs.

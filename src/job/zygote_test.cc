@@ -43,6 +43,19 @@ class ZygoteTest : public ::testing::Test {
   testing::FakeMachine machine_;
 };
 
+TEST_F(ZygoteTest, of_two_jobs_at_once_each_gets_its_own_answer) {
+  auto zygote = start(R"(read -r second <&3
+                         echo '{"id": 2, "exit_code": 4}' >&4
+                         echo '{"id": 1, "exit_code": 3}' >&4; sleep 5)");
+  ASSERT_TRUE(zygote);
+  const auto first = zygote->begin(job()), second = zygote->begin(job());
+  ASSERT_TRUE(first && second);
+  const auto of_first = zygote->wait(*first, job(), {}), of_second = zygote->wait(*second, job(), {});
+  ASSERT_TRUE(of_first && of_second);
+  EXPECT_EQ(of_first->exit_code, 3);
+  EXPECT_EQ(of_second->exit_code, 4);
+}
+
 TEST_F(ZygoteTest, a_jobs_answer_is_read_and_its_request_complete) {
   auto zygote = start(R"(echo '{"id": 1, "exit_code": 3, "wall_seconds": 1.5, "maxrss": 10}' >&4; sleep 5)");
   ASSERT_TRUE(zygote);

@@ -97,6 +97,13 @@ model::StagePeak settled(const Forecast& forecast, model::StagePeak moment) {
   return moment;
 }
 
+std::string_view find_best_run(const Forecast& forecast) {
+  if (!forecast.measured_with.empty()) return forecast.measured_with;
+  const bool saves_as_before = forecast.activation_scale == 1 && forecast.repeats == nullptr;
+  if (!forecast.saved_measured_with.empty() && saves_as_before) return forecast.saved_measured_with;
+  return !forecast.step_measured_with.empty() ? forecast.step_measured_with : forecast.evaluation_measured_with;
+}
+
 void scale_batch(Forecast& forecast, std::string_view phase, double share) {
   for (model::StagePeak& moment : forecast.stage_peaks) {
     if (moment.phase != phase) continue;

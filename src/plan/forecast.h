@@ -55,12 +55,18 @@ struct Forecast {
   // What a stream of allocations is reshaped by (plan/stream), beside the above.
   const model::Change* repeats = nullptr;  // names the modules that are run again; of the axis, which outlives this
   bool releases_gradients = false;
-  bool state_waits = false;  // the optimizer's, in host memory but for its steps
+  Bytes state_at_once;  // of the optimizer's, which is in host memory but for its steps; 0: it stays on the card
   bool chunks_loss = false;
   bool expandable_segments = false;
   bool empties_cache = false;
   double evaluation_graph = 1;     // what of an evaluation's activations no_grad was taken to leave
   std::string_view measured_with;  // the technique whose own run it begins from
+  // Techniques that change no size, only when blocks come and go, each with a run of its own: what that run shows holds
+  // for what is saved for backward (of what sizes, in what modules) as it was there, and for steps of the optimizer and
+  // for evaluations whatever the batch.
+  std::string_view saved_measured_with, step_measured_with, evaluation_measured_with;
+  // Where that run had smaller inputs: what was left of them there, and what is to be left. The same: as it ran.
+  double inputs_left_measured = 1, inputs_left = 1;
   model::StepWork work;
   Effect effect = Effect::kSame;
   std::vector<std::string> consequences;  // for convergence and accuracy, a sentence each
@@ -68,6 +74,9 @@ struct Forecast {
 };
 
 Forecast start_forecast(const model::Job& job);
+
+// The technique whose own run shows best what becomes of a job by all that a forecast stands for; "": none.
+std::string_view find_best_run(const Forecast& forecast);
 
 Bytes scaled(Bytes bytes, double factor);
 bool holds_graph(const model::StagePeak& moment);  // a training moment at which activations are alive
@@ -98,6 +107,9 @@ struct Outlook {
   Bytes needs;           // the largest of them: the smallest card it should run on
   Bytes uses;            // what it takes when memory is plenty: with the cache
   Bytes allocated = {};  // by tensors, at most; 0 where it was added up
+  // On the device, of what has to be there at once, whatever the cache and without what one operator alone works in,
+  // for which cuDNN has other algorithms; 0 where it was added up.
+  Bytes least = {};
   bool operator==(const Outlook&) const = default;
 };
 Outlook add_up(const model::Job& job, const Forecast& forecast);

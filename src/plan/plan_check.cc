@@ -101,7 +101,7 @@ std::vector<std::int64_t> loaders_of(const Change& change) {
 }
 
 // Techniques that stand in the plan so far.
-class Seen {
+class ChangesSoFar {
  public:
   // Why this one may not stand beside them; empty when it may.
   std::string add(const TechniqueSchema& technique, const Change& change) {
@@ -128,7 +128,7 @@ base::Result<void> check_plan(const model::Plan& plan, std::string_view name, st
     return base::fail(base::ErrorCode::kUsage, std::move(what), std::move(where), std::move(remedy));
   };
   if (plan.changes.empty()) return fail("this plan changes nothing: \"techniques\" is empty", std::string(name), "");
-  Seen seen;
+  ChangesSoFar seen;
   for (std::size_t i = 0; i < plan.changes.size(); ++i) {
     const Change& change = plan.changes[i];
     std::string where = fmt::format("{}: techniques[{}]", name, i);

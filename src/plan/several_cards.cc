@@ -74,7 +74,7 @@ class Sharing {
   double part_;
 };
 
-std::int64_t batch_of(const model::Job& job) {
+std::int64_t training_batch_of(const model::Job& job) {
   const model::LoaderFacts* loader = trains(job) ? model::find_loader(job, "train") : find_evaluation_loader(job);
   return loader != nullptr ? loader->batch_size : 0;
 }
@@ -89,7 +89,7 @@ Sharing choose_count(const model::Job& job, const Target& target) {
 
 void advise_training(const model::Job& job, const Sharing& sharing, std::vector<std::string>& advice) {
   const int cards = sharing.cards();
-  const std::int64_t batch = batch_of(job);
+  const std::int64_t batch = training_batch_of(job);
   const std::string few =
       batch > 0 && batch < cards ? fmt::format("; a batch of {} is too small to split so", batch) : "";
   advice.push_back(fmt::format(

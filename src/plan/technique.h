@@ -67,6 +67,8 @@ class Technique {
   virtual std::string_view slot() const { return id(); }
   // A change whose effect on memory is better measured than modelled, where the job allows: one run more, with plenty.
   virtual std::optional<model::Change> find_measurable(const model::Job&, const Target&) const { return std::nullopt; }
+  // Whether it is foretold well enough without that run for a plan to be tried before it is made.
+  virtual bool is_foretold_unmeasured() const { return false; }
   // Where each of several options is another job: a run for each.
   virtual std::vector<model::Change> find_all_measurable(const model::Job& job, const Target& target) const {
     const auto one = find_measurable(job, target);

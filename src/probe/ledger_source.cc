@@ -52,7 +52,7 @@ model::CardReading card_of(const vf_ledger& ledger, std::uint32_t index, const s
 
 std::string uuid_of(const vf_card& card) {
   static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "GPU-";
+  std::string text = card.whole_name[0] != '\0' ? "MIG-" : "GPU-";
   for (int i = 0; i < 16; ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     text += kDigits[card.uuid[i] >> 4];

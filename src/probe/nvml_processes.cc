@@ -28,7 +28,8 @@ Reading unexplained(const model::CardReading& card, const Reading& processes, co
 
 }  // namespace
 
-void NvmlSource::append_list(const nvml::Calls::ProcessCalls& calls, Card& card, std::vector<ListedUse>& listed) const {
+void NvmlSource::append_list(const nvml::Calls::ProcessCalls& calls, WatchedCard& card,
+                             std::vector<ListedUse>& listed) const {
   constexpr unsigned kRoomToGrow = 64;
   const auto ask_all = [&](auto call, auto entry) {
     std::vector<decltype(entry)> entries;
@@ -48,7 +49,7 @@ void NvmlSource::append_list(const nvml::Calls::ProcessCalls& calls, Card& card,
   };
   const auto add = [&](std::uint32_t pid, std::uint64_t bytes, std::uint32_t gi, std::uint32_t ci) {
     ListedUse one{.pid = pid, .use = {.card = card.reading.uuid, .used_bytes = bytes_of(bytes)}};
-    for (const Card& slice : card.slices) {
+    for (const WatchedCard& slice : card.slices) {
       const bool same_compute = ci == nvml::kNoInstance || slice.reading.compute_instance == Reading(ci);
       if (gi != nvml::kNoInstance && slice.reading.gpu_instance == Reading(gi) && same_compute) {
         one.use.card = slice.reading.uuid;
@@ -70,7 +71,7 @@ void NvmlSource::append_list(const nvml::Calls::ProcessCalls& calls, Card& card,
   }
 }
 
-void NvmlSource::add_utilization(Card& card, std::vector<ListedUse>& listed) const {
+void NvmlSource::add_utilization(WatchedCard& card, std::vector<ListedUse>& listed) const {
   const auto call = library_->calls.process_utilization;
   constexpr unsigned kMost = 1024;
   std::vector<nvml::ProcessUtilization> samples(kMost);
@@ -90,7 +91,7 @@ void NvmlSource::add_utilization(Card& card, std::vector<ListedUse>& listed) con
   }
 }
 
-void NvmlSource::read_processes(Card& card, std::vector<ListedUse>& uses) {
+void NvmlSource::read_processes(WatchedCard& card, std::vector<ListedUse>& uses) {
   std::vector<ListedUse> listed;
   card.processes = 0;
   append_list(library_->calls.compute, card, listed);

@@ -102,8 +102,8 @@ void NvmlSource::stop(int answer, std::int64_t now_ns) {
   next_start_ns_ = now_ns + pace_.retry_ns;
 }
 
-NvmlSource::Card NvmlSource::identify(nvml::Device handle) const {
-  Card card{.handle = handle};
+NvmlSource::WatchedCard NvmlSource::identify(nvml::Device handle) const {
+  WatchedCard card{.handle = handle};
   card.reading.uuid = text_of(library_->calls.uuid, handle);
   card.reading.name = text_of(library_->calls.name, handle);
   nvml::PciInfo pci{};
@@ -116,7 +116,7 @@ NvmlSource::Card NvmlSource::identify(nvml::Device handle) const {
 
 // Cards keep their place by UUID. One that cannot be asked for its UUID any more is the one that had its number.
 void NvmlSource::enumerate() {
-  std::vector<Card> before = std::exchange(cards_, {});
+  std::vector<WatchedCard> before = std::exchange(cards_, {});
   unsigned count = 0;
   if (const int answer = library_->calls.count(&count); answer != nvml::kSuccess) {
     cards_ = std::move(before);
@@ -125,8 +125,8 @@ void NvmlSource::enumerate() {
   }
   const auto take = [&](const auto& matches) {
     const auto found = std::ranges::find_if(before, matches);
-    if (found == before.end()) return Card{};
-    Card card = std::move(*found);
+    if (found == before.end()) return WatchedCard{};
+    WatchedCard card = std::move(*found);
     before.erase(found);
     return card;
   };
@@ -134,33 +134,33 @@ void NvmlSource::enumerate() {
     nvml::Device handle = nullptr;
     const int answer = library_->calls.by_index(i, &handle);
     if (answer == nvml::kSuccess) {
-      Card card = identify(handle);
-      take([&](const Card& known) { return known.reading.uuid == card.reading.uuid; });
+      WatchedCard card = identify(handle);
+      take([&](const WatchedCard& known) { return known.reading.uuid == card.reading.uuid; });
       card.reading.index = i;
       cards_.push_back(std::move(card));
     } else {
-      Card card = take([&](const Card& known) { return known.reading.index == Reading(i); });
+      WatchedCard card = take([&](const WatchedCard& known) { return known.reading.index == Reading(i); });
       card.handle = nullptr;
       card.reading.index = i;
       lose(card, nvml::describe(library_->calls, answer));
       cards_.push_back(std::move(card));
     }
   }
-  for (Card& card : before) {
+  for (WatchedCard& card : before) {
     lose(card, "no longer listed by the driver");
     cards_.push_back(std::move(card));
   }
   next_readings_ns_ = next_slow_ns_ = 0;
 }
 
-void NvmlSource::lose(Card& card, const std::string& problem) {
+void NvmlSource::lose(WatchedCard& card, const std::string& problem) {
   card.reading.problem = problem;
   card.slices.clear();
   card.processes = Absence::kLost;
   forget_readings(card.reading, Absence::kLost);
 }
 
-void NvmlSource::enumerate_slices(Card& card) {
+void NvmlSource::enumerate_slices(WatchedCard& card) {
   const nvml::Calls& calls = library_->calls;
   const Reading before = card.reading.mig_mode;
   unsigned mode = 0, pending = 0;
@@ -183,7 +183,7 @@ void NvmlSource::enumerate_slices(Card& card) {
   for (unsigned i = 0; i < most; ++i) {
     nvml::Device handle = nullptr;
     if (calls.mig_device(card.handle, i, &handle) != nvml::kSuccess) continue;
-    Card slice = identify(handle);
+    WatchedCard slice = identify(handle);
     slice.reading.parent = card.reading.uuid;
     slice.reading.index = i;
     ask(slice.reading.gpu_instance, calls.gpu_instance, handle, 0u);
@@ -193,7 +193,7 @@ void NvmlSource::enumerate_slices(Card& card) {
 }
 
 // The newest call tells the driver's own share apart; the oldest counts it as used.
-int NvmlSource::read_memory(Card& card) {
+int NvmlSource::read_memory(WatchedCard& card) {
   const nvml::Calls& calls = library_->calls;
   model::CardReading& out = card.reading;
   if (calls.memory_v2 != nullptr && !card.memory_v2_refused) {
@@ -219,7 +219,7 @@ int NvmlSource::read_memory(Card& card) {
   return answer;
 }
 
-void NvmlSource::read_links(Card& card) {
+void NvmlSource::read_links(WatchedCard& card) {
   const nvml::Calls& calls = library_->calls;
   model::CardReading& out = card.reading;
   ask(out.power_limit_milliwatts, calls.power_limit, card.handle, 0u);
@@ -247,7 +247,7 @@ void NvmlSource::read_links(Card& card) {
   out.nvlinks_up = links > 0 ? Reading(up) : Reading(Absence::kNotSupported);
 }
 
-void NvmlSource::read_card(Card& card, const Turn& turn, std::vector<ListedUse>& uses) {
+void NvmlSource::read_card(WatchedCard& card, const Turn& turn, std::vector<ListedUse>& uses) {
   const nvml::Calls& calls = library_->calls;
   model::CardReading& out = card.reading;
   if (turn.slow) {
@@ -275,7 +275,7 @@ void NvmlSource::read_card(Card& card, const Turn& turn, std::vector<ListedUse>&
       if (*rate) *rate = **rate * kKib;
     }
   }
-  for (Card& slice : card.slices) {
+  for (WatchedCard& slice : card.slices) {
     if (const int answer = read_memory(slice); answer != nvml::kSuccess) {
       slice.reading.used_bytes = slice.reading.total_bytes = slice.reading.free_bytes = absence_of(answer);
     }
@@ -284,7 +284,8 @@ void NvmlSource::read_card(Card& card, const Turn& turn, std::vector<ListedUse>&
 }
 
 void NvmlSource::read(std::int64_t now_ns, model::MachineSample& sample, std::vector<ListedUse>& uses) {
-  const bool any_lost = std::ranges::any_of(cards_, [](const Card& card) { return !card.reading.problem.empty(); });
+  const bool any_lost =
+      std::ranges::any_of(cards_, [](const WatchedCard& card) { return !card.reading.problem.empty(); });
   if (library_ && any_lost && now_ns - started_ns_ > pace_.reopen_ns) {
     library_->calls.shutdown();
     library_.reset();
@@ -300,7 +301,7 @@ void NvmlSource::read(std::int64_t now_ns, model::MachineSample& sample, std::ve
     ++throughput_turn_;
   }
   for (std::size_t i = 0; library_ && i < cards_.size(); ++i) {
-    Card& card = cards_[i];
+    WatchedCard& card = cards_[i];
     if (card.handle == nullptr) continue;
     const int answer = read_memory(card);
     if (means_driver_is_gone(answer)) {
@@ -316,13 +317,13 @@ void NvmlSource::read(std::int64_t now_ns, model::MachineSample& sample, std::ve
     }
   }
   if (!library_) {
-    for (Card& card : cards_) lose(card, "the driver does not answer");
+    for (WatchedCard& card : cards_) lose(card, "the driver does not answer");
     uses.clear();
   }
   sample.driver = driver_;
-  for (const Card& card : cards_) {
+  for (const WatchedCard& card : cards_) {
     sample.cards.push_back(card.reading);
-    for (const Card& slice : card.slices) sample.cards.push_back(slice.reading);
+    for (const WatchedCard& slice : card.slices) sample.cards.push_back(slice.reading);
   }
 }
 

@@ -42,34 +42,34 @@ class NvmlSource {
   void read(std::int64_t now_ns, model::MachineSample& sample, std::vector<ListedUse>& uses);
 
  private:
-  struct Card {
+  struct WatchedCard {
     nvml::Device handle = nullptr;
     model::CardReading reading;
     bool memory_v2_refused = false;
     std::uint64_t utilization_seen_us = 0;
     model::Reading processes;  // how many the driver shows, or why it shows none
-    std::vector<Card> slices;
+    std::vector<WatchedCard> slices;
   };
   struct Turn;  // what is due in this call
 
   bool start(std::int64_t now_ns);
   void stop(int answer, std::int64_t now_ns);
   void enumerate();
-  void enumerate_slices(Card& card);
-  Card identify(nvml::Device handle) const;
-  void read_card(Card& card, const Turn& turn, std::vector<ListedUse>& uses);
-  void read_links(Card& card);
-  int read_memory(Card& card);
-  void read_processes(Card& card, std::vector<ListedUse>& uses);
-  void append_list(const nvml::Calls::ProcessCalls& calls, Card& card, std::vector<ListedUse>& listed) const;
-  void add_utilization(Card& card, std::vector<ListedUse>& listed) const;
-  void lose(Card& card, const std::string& problem);
+  void enumerate_slices(WatchedCard& card);
+  WatchedCard identify(nvml::Device handle) const;
+  void read_card(WatchedCard& card, const Turn& turn, std::vector<ListedUse>& uses);
+  void read_links(WatchedCard& card);
+  int read_memory(WatchedCard& card);
+  void read_processes(WatchedCard& card, std::vector<ListedUse>& uses);
+  void append_list(const nvml::Calls::ProcessCalls& calls, WatchedCard& card, std::vector<ListedUse>& listed) const;
+  void add_utilization(WatchedCard& card, std::vector<ListedUse>& listed) const;
+  void lose(WatchedCard& card, const std::string& problem);
 
   Opener open_;
   NvmlPace pace_;
   std::optional<nvml::Library> library_;  // set while NVML is initialised
   model::DriverReading driver_;
-  std::vector<Card> cards_;  // known ones, lost ones included
+  std::vector<WatchedCard> cards_;  // known ones, lost ones included
   std::int64_t next_start_ns_ = 0, started_ns_ = 0, next_readings_ns_ = 0, next_slow_ns_ = 0;
   std::int64_t next_throughput_ns_ = 0;
   std::size_t throughput_turn_ = 0;

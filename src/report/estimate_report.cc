@@ -54,7 +54,13 @@ std::string estimate_to_text(const EstimateView& view) {
   }
   text += "\nTo prove it by a run of a script to start from:\n";
   for (const std::string& command : view.proof) text += fmt::format("  {}\n", command);
-  return text;
+  const std::string packages = fmt::format("{}", fmt::join(view.packages, " "));
+  return text +
+         wrap(fmt::format("The script imports {}. A python without: pip install {}. No python with torch of your "
+                          "own: vramfit env add {}",
+                          fmt::join(view.packages, " and "), packages, packages),
+              kPageWidth, 0) +
+         "\n";
 }
 
 std::string estimate_to_json(const EstimateView& view, std::string_view version) {
@@ -86,7 +92,8 @@ std::string estimate_to_json(const EstimateView& view, std::string_view version)
                    {"high_bytes", view.high.count()},
                    {"largest_batch", or_null(view.largest_batch)},
                    {"not_counted", view.not_counted},
-                   {"proof", view.proof}});
+                   {"proof", view.proof},
+                   {"packages", view.packages}});
 }
 
 }  // namespace vramfit::report

@@ -31,6 +31,7 @@ struct EstimateView {
   std::optional<std::int64_t> largest_batch;
   std::vector<std::string> not_counted;  // parts of the network, by the names of their configurations
   std::vector<std::string> proof;        // the commands that prove it
+  std::vector<std::string> packages;     // that the script of the proof imports beside torch
 };
 
 std::string estimate_to_text(const EstimateView& view);

@@ -75,6 +75,7 @@ ordered_json card_json(const Card& card) {
           {"memory_clock_khz", card.memory_clock_khz},
           {"memory_bus_bits", card.memory_bus_bits},
           {"bandwidth_gbps", card.bandwidth_gbps},
+          {"power_limit_watts", rate_json(card.power_limit_watts)},
           {"is_integrated", card.is_integrated},
           {"mig", mig_json(card)},
           {"rates_tflops", rates_json(card.rates)},
@@ -86,11 +87,11 @@ ordered_json card_json(const Card& card) {
 
 // Behind the figure that it is of.
 std::string source_line(const std::string& source) {
-  constexpr std::string_view kIndent = "      ";
-  std::string text(kIndent);
-  for (const char letter : wrap(source, kPageWidth - kIndent.size(), 0)) {
+  constexpr std::string_view kSourceIndent = "      ";
+  std::string text(kSourceIndent);
+  for (const char letter : wrap(source, kPageWidth - kSourceIndent.size(), 0)) {
     text += letter;
-    if (letter == '\n') text += kIndent;
+    if (letter == '\n') text += kSourceIndent;
   }
   return text + "\n";
 }
@@ -118,6 +119,7 @@ std::vector<Figure> figures_of(const Card& card) {
       {"fp16, on tensor cores", fmt::format("{}, {}", rate(rates.fp16), rate(rates.fp16_tensor)), "rates"});
   figures.push_back(
       {"bf16, fp8, int8", fmt::format("{}, {}, {}", rate(rates.bf16), rate(rates.fp8), rate(rates.int8)), "rates"});
+  if (card.power_limit_watts) figures.push_back({"power", fmt::format("{:.4g} W", *card.power_limit_watts), "power"});
   for (const auto& [major, overhead] : card.overhead) {
     figures.push_back(
         {fmt::format("context, CUDA {}", major),

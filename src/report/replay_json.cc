@@ -94,6 +94,7 @@ std::string replay_to_json(const model::ReplayResult& result, std::string_view v
                        {"file", result.file},
                        {"device", result.device},
                        {"torch_rules", result.torch},
+                       {"untested", result.untested},
                        {"events", result.events},
                        {"seeded_blocks", result.seeded_blocks},
                        {"seeded_bytes", result.seeded.count()},

@@ -85,6 +85,7 @@ std::string recording(const ReplayResult& result) {
                     result.torch, proof.same_segments, proof.segments, proof.same_blocks, proof.blocks,
                     to_string(proof.replayed_reserved), to_string(proof.recorded_reserved)));
   }
+  if (!result.untested.empty()) text += indented_line(result.untested);
   if (result.seeded_blocks > 0) {
     text += indented_line(
         fmt::format("the recording began late: {} blocks ({}) were there already; under other settings they "

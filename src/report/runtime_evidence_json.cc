@@ -16,7 +16,8 @@ ordered_json holder_json(const model::Holder& holder) {
           {"where", or_null(holder.where)},
           {"container", or_null(holder.container)},
           {"length", holder.length < 0 ? ordered_json(nullptr) : ordered_json(holder.length)},
-          {"chain", holder.chain}};
+          {"chain", holder.chain},
+          {"filled_at", holder.filled_at}};
 }
 
 ordered_json tensor_group_json(const model::TensorGroup& held) {
@@ -44,6 +45,10 @@ ordered_json growing_line_json(const model::GrowingLine& line) {
           {"blocks_per_step", line.blocks_per_step}};
 }
 
+ordered_json collector_json(const model::Collector& collector) {
+  return {{"is_on", collector.is_on}, {"freed_bytes", collector.freed.count()}, {"line", or_null(collector.line)}};
+}
+
 ordered_json growth_json(const model::Growth& growth) {
   return {{"device", growth.device},
           {"phase", growth.phase},
@@ -51,6 +56,7 @@ ordered_json growth_json(const model::Growth& growth) {
           {"steps", growth.steps},
           {"per_step_bytes", growth.per_step.count()},
           {"every", growth.every},
+          {"unit", growth.unit},
           {"of_peak", growth.of_peak},
           {"runs_out_at_step", growth.runs_out_at ? ordered_json(*growth.runs_out_at) : ordered_json(nullptr)},
           {"levels_bytes", list_json(growth.levels, [](base::Bytes level) { return ordered_json(level.count()); })},
@@ -188,6 +194,9 @@ ordered_json evidence_to_json(const model::RuntimeEvidence& evidence) {
   json["oom"] = evidence.oom ? oom_json(*evidence.oom) : ordered_json(nullptr);
   json["growth"] = list_json(evidence.growth, growth_json);
   if (!evidence.measured) return json;
+  json["judged_steps"] = evidence.judged_steps;
+  json["judged_passes"] = evidence.judged_passes;
+  json["collector"] = evidence.collector ? collector_json(*evidence.collector) : ordered_json(nullptr);
   json["evaluations"] = list_json(evidence.evaluations, evaluation_json);
   json["kept_from_training"] = list_json(evidence.kept_from_training, kept_from_training_json);
   json["copies"] = list_json(evidence.copies, copy_json);

@@ -19,7 +19,9 @@ inline constexpr int kRunsSchema = 1;      // runs; show: one of them
 inline constexpr int kCompareSchema = 1;   // compare
 inline constexpr int kInitSchema = 1;      // init
 inline constexpr int kWatchSchema = 1;     // watch: a line of it
+inline constexpr int kPeaksSchema = 1;     // watch -- command
 inline constexpr int kEstimateSchema = 1;  // estimate
+inline constexpr int kEnvSchema = 1;       // env list
 
 }  // namespace vramfit::report
 

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "base/parse_number.h"
 
 namespace vramfit::report {
 
@@ -49,16 +50,14 @@ SweepCell build_cell(const SweepResult& result, Values values) {
   return {find_trial(result, values), &*found};
 }
 
-std::optional<double> parse_number(const std::string& text) {
-  double number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
-  return number;
+std::optional<double> parse_finite(const std::string& text) {
+  const auto number = base::parse_number<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 void place_points(SweepLine& line, const Values& order) {
   for (SweepPoint& point : line.points) {
-    const auto number = parse_number(point.value);
+    const auto number = parse_finite(point.value);
     line.is_numeric = line.is_numeric && number.has_value();
     point.place = number.value_or(0);
   }

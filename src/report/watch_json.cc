@@ -94,10 +94,6 @@ ordered_json machine_json(const model::MachineSample& sample, std::string_view v
 
 }  // namespace
 
-std::string machine_to_json(const model::MachineSample& sample, std::string_view version) {
-  return base::json_file(machine_json(sample, version));
-}
-
 std::string machine_to_json_line(const model::MachineSample& sample, std::string_view version) {
   // A command line may hold bytes that are no UTF-8.
   return base::json_line(machine_json(sample, version)) + "\n";

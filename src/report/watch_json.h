@@ -10,9 +10,7 @@
 
 namespace vramfit::report {
 
-std::string machine_to_json(const model::MachineSample& sample, std::string_view version);
-
-// One line, for a stream of samples.
+// One line: a look is a stream of one sample.
 std::string machine_to_json_line(const model::MachineSample& sample, std::string_view version);
 
 }  // namespace vramfit::report

@@ -49,7 +49,7 @@ TEST(WatchMetrics, what_is_absent_has_no_line_and_processes_are_asked_for) {
 }
 
 TEST(WatchJson, an_absent_reading_is_null_with_its_reason) {
-  const auto json = nlohmann::ordered_json::parse(machine_to_json(small_machine(), "1"));
+  const auto json = nlohmann::ordered_json::parse(machine_to_json_line(small_machine(), "1"));
   EXPECT_EQ(json["cards"][0]["used_bytes"], 5);
   EXPECT_TRUE(json["cards"][0]["temperature_celsius"].is_null());
   EXPECT_EQ(json["cards"][0]["missing"]["temperature_celsius"], "no permission");

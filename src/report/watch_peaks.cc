@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/json_text.h"
 #include "report/layout.h"
+#include "report/schemas.h"
 
 namespace vramfit::report {
 
@@ -81,6 +82,7 @@ std::string peaks_to_text(const model::CommandPeaks& peaks) {
 
 std::string peaks_to_json(const model::CommandPeaks& peaks, std::string_view version) {
   ordered_json result;
+  result["schema"] = kPeaksSchema;
   result["vramfit"] = version;
   result["verb"] = "watch";
   result["command"] = peaks.command;

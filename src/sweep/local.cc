@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/host_memory.h"
 #include "base/interrupt.h"
 #include "base/subprocess.h"
 
@@ -47,12 +48,8 @@ Result<std::string> own_program() {
 }
 
 std::size_t default_jobs() {
-  std::ifstream info("/proc/meminfo");
-  std::string name;
-  std::size_t kib = 0;
-  while (info >> name >> kib && name != "MemAvailable:") info.ignore(100, '\n');
-  constexpr std::size_t kKibOfOne = 3 << 19;  // 1.5 GiB
-  const std::size_t by_memory = std::max<std::size_t>(1, kib / kKibOfOne);
+  constexpr std::int64_t kOfOne = std::int64_t{3} << 29;  // 1.5 GiB
+  const auto by_memory = static_cast<std::size_t>(std::max<std::int64_t>(1, base::available_memory() / kOfOne));
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, by_memory);
 }
 

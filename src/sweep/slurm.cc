@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "base/file.h"
@@ -20,7 +18,6 @@ namespace vramfit::sweep {
 using base::ErrorCode;
 using base::fail;
 using base::Result;
-using nlohmann::json;
 
 namespace {
 
@@ -78,21 +75,14 @@ std::string SlurmTrialRunner::job_script() const {
 Result<void> SlurmTrialRunner::read_jobs() {
   const auto text = base::read_file(folder_.path() / "slurm.json");
   if (!text) return {};  // nothing was submitted from here yet
-  const json jobs = json::parse(*text, nullptr, false);
-  if (!jobs.is_object()) {
-    return fail(ErrorCode::kCorrupt, "this is no list of jobs", (folder_.path() / "slurm.json").string(),
-                "remove it: trials without a result are then submitted again");
-  }
-  for (const auto& [trial, job] : jobs.items()) {
-    if (job.is_string()) jobs_[std::stoul(trial)] = job.get<std::string>();
-  }
+  auto jobs = parse_slurm_jobs(*text, (folder_.path() / "slurm.json").string());
+  if (!jobs) return std::unexpected(jobs.error());
+  jobs_ = std::move(*jobs);
   return {};
 }
 
 Result<void> SlurmTrialRunner::write_jobs() const {
-  json jobs = json::object();
-  for (const auto& [trial, job] : jobs_) jobs[std::to_string(trial)] = job;
-  return base::write_file(folder_.path() / "slurm.json", jobs.dump(1) + "\n");
+  return base::write_file(folder_.path() / "slurm.json", to_text(jobs_));
 }
 
 std::size_t SlurmTrialRunner::room() const {
@@ -118,12 +108,7 @@ Result<void> SlurmTrialRunner::start(const std::vector<std::size_t>& trials) {
   words.push_back(script.string());
   const auto answer = ask(words, folder_.path() / "sbatch.out");
   if (!answer) return std::unexpected(answer.error());
-  // "JOBID" or "JOBID;CLUSTER", perhaps behind warnings.
-  std::istringstream lines(*answer);
-  std::string line, job;
-  while (std::getline(lines, line)) {
-    if (!line.empty() && line.front() >= '0' && line.front() <= '9') job = line.substr(0, line.find(';'));
-  }
+  const std::string job = parse_submitted(*answer);
   if (job.empty()) return fail(ErrorCode::kSystem, "sbatch named no job: " + *answer, "--slurm");
   for (const std::size_t trial : fresh) jobs_[trial] = job;
   return write_jobs();
@@ -141,13 +126,8 @@ Result<std::set<std::size_t>> SlurmTrialRunner::ask_queue() {
       if (answer.error().what.find("Invalid job id") != std::string::npos) continue;
       return std::unexpected(answer.error());
     }
-    std::istringstream lines(*answer);
-    std::string task, state;
-    while (lines >> task >> state) {
-      const std::size_t trial = std::stoul(task);
-      if (jobs_.contains(trial) && jobs_[trial] == id && state != "COMPLETED" && state != "CANCELLED") {
-        queued.insert(trial);
-      }
+    for (const std::size_t trial : parse_queue(*answer)) {
+      if (jobs_.contains(trial) && jobs_[trial] == id) queued.insert(trial);
     }
   }
   return queued;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "sweep/slurm_text.h"
 #include "sweep/sweep.h"
 
 namespace vramfit::sweep {
@@ -42,9 +43,9 @@ class SlurmTrialRunner final : public TrialRunner {
   std::string program_;
   SlurmOptions options_;
   const base::Clock& clock_;
-  std::map<std::size_t, std::string> jobs_;  // trial -> the array it was last submitted in
-  std::set<std::size_t> running_;            // submitted, not ended
-  std::int64_t silent_since_ns_ = 0;         // Slurm has not answered since; 0: it does
+  SlurmJobs jobs_;                    // the array that each trial was last submitted in
+  std::set<std::size_t> running_;     // submitted, not ended
+  std::int64_t silent_since_ns_ = 0;  // Slurm has not answered since; 0: it does
 };
 
 }  // namespace vramfit::sweep

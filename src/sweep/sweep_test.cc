@@ -319,6 +319,8 @@ TEST(SweepFile, errors_name_the_line) {
   const auto unknown = ingest::parse_sweep_toml("gpu = \"a\"\nnonsense = 1\n", "s.toml");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().where, "s.toml:2");
+  EXPECT_EQ(ingest::parse_sweep_toml("comand = \"a\"\n", "s.toml").error().what,
+            "there is no key comand; did you mean command?");
   EXPECT_EQ(ingest::parse_sweep_toml("gpu = \n", "s.toml").error().where, "s.toml:1");
   EXPECT_FALSE(ingest::parse_sweep_toml("timeout = -1\n", "s.toml"));
   EXPECT_FALSE(ingest::parse_sweep_toml("[vary]\nbatch = []\n", "s.toml"));

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <sstream>
 #include <string_view>
 
+#include "base/parse_number.h"
 #include "ingest/plan_file.h"
 
 namespace vramfit::sweep {
@@ -130,13 +130,12 @@ Result<void> apply(TrialCommand& trial, const std::string& name, const std::stri
 }
 
 Result<std::int64_t> parse_whole(std::string_view text, const std::string& where) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 1) {
+  const auto number = base::parse_number<std::int64_t>(text);
+  if (!number || *number < 1) {
     return fail(ErrorCode::kUsage, fmt::format("\"{}\" is no whole number from 1 on", text), where,
                 "--find-max batch=1..512");
   }
-  return number;
+  return *number;
 }
 
 }  // namespace

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 #include <utility>
 
 #include "base/file.h"
+#include "base/nearest_word.h"
+#include "base/parse_number.h"
 #include "report/exports/csv.h"
 #include "report/exports/speedscope_json.h"
 #include "report/exports/svg.h"
@@ -40,9 +41,7 @@ constexpr std::size_t kChartPoints = 1500;          // about what 960 units can 
 constexpr std::size_t kTensorboardPoints = 10'000;  // it reads whole files into memory
 
 Result<ExportFacts> facts_of(const std::string& what) {
-  std::int64_t number = 0;
-  const auto [end, problem] = std::from_chars(what.data(), what.data() + what.size(), number);
-  if (problem == std::errc{} && end == what.data() + what.size()) return facts_of_run(number);
+  if (const auto number = base::parse_number<std::int64_t>(what)) return facts_of_run(*number);
   const auto file = base::MappedFile::open(what);
   if (!file) {
     base::Error error = file.error();
@@ -119,11 +118,18 @@ std::size_t most_points(const ExportRequest& request) {
 
 }  // namespace
 
+std::vector<std::string> export_formats() {
+  std::vector<std::string> names;
+  for (const auto& [name, format] : kFormats) names.emplace_back(name);
+  return names;
+}
+
 Result<ExportFormat> parse_export_format(std::string_view word) {
   for (const auto& [name, format] : kFormats) {
     if (name == word) return format;
   }
-  return base::fail(ErrorCode::kUsage, fmt::format("not a format: \"{}\"", word), "--to",
+  return base::fail(ErrorCode::kUsage,
+                    fmt::format("not a format: \"{}\"{}", word, base::did_you_mean(word, export_formats())), "--to",
                     "perfetto, chrome, speedscope, tensorboard, csv, svg or png");
 }
 

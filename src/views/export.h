@@ -16,6 +16,7 @@ namespace vramfit::views {
 
 enum class ExportFormat { kTrace, kSpeedscope, kTensorboard, kCsv, kSvg, kPng };
 // perfetto, chrome, speedscope, tensorboard, csv, svg, png.
+std::vector<std::string> export_formats();
 base::Result<ExportFormat> parse_export_format(std::string_view word);
 // Guesses the format from the file's name, where none was named.
 std::optional<ExportFormat> guess_export_format(const std::filesystem::path& file);

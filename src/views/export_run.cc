@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 
+#include "base/parse_number.h"
 #include "history/history.h"
 #include "ingest/stored_result.h"
 #include "ingest/stored_sweep.h"
@@ -71,11 +71,9 @@ StackFrame frame_of(const std::string& line) {
   const std::size_t in = line.rfind(" in ");
   const std::string place = line.substr(0, in);
   const std::size_t colon = place.rfind(':');
-  int number = 0;
   if (colon != std::string::npos) {
-    const auto [end, problem] = std::from_chars(place.data() + colon + 1, place.data() + place.size(), number);
-    if (problem == std::errc{} && end == place.data() + place.size()) {
-      return {in == std::string::npos ? place : line.substr(in + 4), place.substr(0, colon), number};
+    if (const auto number = base::parse_number<int>(std::string_view(place).substr(colon + 1))) {
+      return {in == std::string::npos ? place : line.substr(in + 4), place.substr(0, colon), *number};
     }
   }
   return {line, "", 0};

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <set>
+#include <utility>
 
 #include "ingest/snapshot/reader.h"
+#include "model/snapshot_line.h"
 #include "views/export.h"
 #include "views/trace/history.h"
 
@@ -93,11 +94,8 @@ class CardExport {
 
   std::vector<StackFrame> frames_of(model::StackId stack) const {
     std::vector<StackFrame> frames;
-    for (const model::FrameId id : std::views::reverse(snapshot_.stack(stack))) {
-      const model::Frame& frame = snapshot_.frame(id);
-      frames.push_back(
-          {std::string(snapshot_.text(frame.function)), std::string(snapshot_.text(frame.file)), frame.line});
-    }
+    for (model::ShownFrame& frame : model::shown_frames(snapshot_, stack))
+      frames.push_back({std::move(frame.function), std::string(frame.file), frame.line});
     if (frames.empty()) frames.push_back({"(no stack was recorded)", "", 0});
     return frames;
   }

@@ -35,6 +35,7 @@ TEST(Export, few_points_stay_as_they_are) {
 TEST(Export, formats_by_word_and_by_name) {
   EXPECT_EQ(*parse_export_format("chrome"), ExportFormat::kTrace);
   EXPECT_FALSE(parse_export_format("pdf"));
+  EXPECT_NE(to_string(parse_export_format("perfeto").error()).find("did you mean perfetto?"), std::string::npos);
   EXPECT_EQ(guess_export_format("a/b.csv"), ExportFormat::kCsv);
   EXPECT_EQ(guess_export_format("b.speedscope.json"), ExportFormat::kSpeedscope);
   EXPECT_EQ(guess_export_format("b.json"), ExportFormat::kTrace);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "views/export.h"
 #include "watch/recording.h"
@@ -31,6 +32,28 @@ TorchUse torch_use(const model::MachineSample& sample, const std::string& uuid) 
   return sum;
 }
 
+// A time in which nobody looked, as between two parts of a recording: what was last told holds until `from` at most.
+struct Pause {
+  std::int64_t from_ns = 0, to_ns = 0;
+};
+
+// Samples come at even times. Where the time to the next is many times that on both sides, nobody was looking; where it
+// is only longer than before, the pace changed.
+std::vector<Pause> find_pauses(const std::vector<std::int64_t>& times_ns) {
+  constexpr std::int64_t kManyTimes = 5, kShortest = 1'000'000'000;
+  std::vector<Pause> pauses;
+  for (std::size_t i = 1; i < times_ns.size(); ++i) {
+    const std::int64_t here = times_ns[i] - times_ns[i - 1];
+    const std::int64_t before = i >= 2 ? times_ns[i - 1] - times_ns[i - 2] : 0;
+    const std::int64_t after = i + 1 < times_ns.size() ? times_ns[i + 1] - times_ns[i] : 0;
+    const std::int64_t pace = before > 0 && after > 0 ? std::min(before, after) : std::max(before, after);
+    const bool is_new_pace = before > 0 && after > 0 && here < kManyTimes * std::max(before, after);
+    if (pace == 0 || here < kShortest || here < kManyTimes * pace || is_new_pace) continue;
+    pauses.push_back({times_ns[i - 1] + (before > 0 ? before : pace), times_ns[i]});
+  }
+  return pauses;
+}
+
 class WatchExport {
  public:
   explicit WatchExport(ExportFacts& facts) : facts_(facts) {}
@@ -41,6 +64,7 @@ class WatchExport {
       facts_.begins_ms = first_ns_ / 1'000'000;
     }
     const std::int64_t at_ns = std::max<std::int64_t>(sample.at_unix_ns - first_ns_, 0);
+    times_ns_.push_back(at_ns);
     for (const model::CardReading& card : sample.cards) {
       const int device = device_of(card);
       if (!card.used_bytes) continue;
@@ -53,6 +77,18 @@ class WatchExport {
       if (torch.reserved) point("reserved", device, at_ns, *torch.reserved);
     }
     end_what_was_not_told(at_ns);
+  }
+
+  // Once all samples are there.
+  void end_at_pauses() {
+    for (const Pause& pause : find_pauses(times_ns_)) {
+      for (Counter& counter : facts_.counters) {
+        const auto next =
+            std::ranges::lower_bound(counter.points, pause.to_ns, {}, &report::exports::CounterPoint::at_ns);
+        if (next == counter.points.begin() || !std::prev(next)->value) continue;
+        counter.points.insert(next, {pause.from_ns, std::nullopt});
+      }
+    }
   }
 
  private:
@@ -79,6 +115,7 @@ class WatchExport {
 
   ExportFacts& facts_;
   std::int64_t first_ns_ = 0;
+  std::vector<std::int64_t> times_ns_;
   std::map<std::string, int> devices_;
   std::map<std::pair<int, std::string>, std::size_t> counters_;
 };
@@ -94,6 +131,7 @@ Result<ExportFacts> facts_of_watch(const std::filesystem::path& file) {
     const auto sample = (*source)->next();
     if (!sample) return std::unexpected(sample.error());
     if (!*sample) {
+      taking.end_at_pauses();
       facts.damage = watch::to_string((*source)->lost());
       return facts;
     }

@@ -132,7 +132,7 @@ TEST(Report, the_front_leaves_out_plans_that_another_beats_in_both) {
   run.end.result = report::fit_to_json(some_fit(), "1");
   const std::string html = build_report({run}, {.version = "1"});
   const auto row_of = [&](const std::string& plan) {
-    const std::size_t at = html.find("<td>" + plan + "</td>");
+    const std::size_t at = html.find(">" + plan + "</td>");
     return html.substr(at, html.find("</tr>", at) - at);
   };
   EXPECT_NE(row_of("quick").find("on the front"), std::string::npos);

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/nearest_word.h"
 #include "base/subprocess.h"
 
 namespace vramfit::watch {
@@ -69,6 +70,12 @@ std::unexpected<base::Error> refuse(std::string_view text, std::string what) {
       "mem free busy temp power unexplained ecc lost ram shm zombies");
 }
 
+std::string no_quantity(std::string_view word) {
+  std::vector<std::string> known;
+  for (const Named& one : kNames) known.emplace_back(one.name);
+  return fmt::format("no quantity \"{}\"{}", word, base::did_you_mean(word, known));
+}
+
 // The limit of a rule whose quantity is known.
 bool read_limit(std::string_view text, const Named& name, AlertRule& rule) {
   std::string_view rest = text;
@@ -118,7 +125,7 @@ base::Result<AlertRule> parse_alert(std::string_view text) {
   std::size_t letters = 0;
   while (letters < rest.size() && std::isalpha(static_cast<unsigned char>(rest[letters])) != 0) ++letters;
   const auto name = std::ranges::find(kNames, rest.substr(0, letters), &Named::name);
-  if (name == kNames.end()) return refuse(text, fmt::format("no quantity \"{}\"", rest.substr(0, letters)));
+  if (name == kNames.end()) return refuse(text, no_quantity(rest.substr(0, letters)));
   rule.quantity = name->quantity;
   rest = trim(rest.substr(letters));
   if (const std::size_t at = rest.find(" for "); at != std::string_view::npos) {

@@ -38,6 +38,10 @@ TEST(WatchAlert, rules_that_could_mean_two_things_are_refused) {
   }
 }
 
+TEST(WatchAlert, a_mistyped_quantity_is_told_which_was_meant) {
+  EXPECT_EQ(parse_alert("mme>90%").error().what, "no quantity \"mme\"; did you mean mem?");
+}
+
 TEST(WatchAlert, durations) {
   EXPECT_EQ(parse_duration("10ms").value_or(0), kSecond / 100);
   EXPECT_EQ(parse_duration("2").value_or(0), 2 * kSecond);

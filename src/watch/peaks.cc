@@ -26,7 +26,7 @@ void PeakCollector::add(const model::MachineSample& sample, double seconds) {
   }
   for (const auto& card : sample.cards) {
     if (std::ranges::find(order_, card.uuid) == order_.end()) order_.push_back(card.uuid);
-    Seen& seen = seen_[card.uuid];
+    OwnPeak& seen = seen_[card.uuid];
     model::CardPeak& peak = seen.peak;
     peak.uuid = card.uuid;
     peak.name = card.name;
@@ -52,7 +52,7 @@ void PeakCollector::set_exact(const std::string& uuid, std::int64_t peak_bytes) 
 std::vector<model::CardPeak> PeakCollector::cards() const {
   std::vector<model::CardPeak> cards;
   for (const std::string& uuid : order_) {
-    const Seen& seen = seen_.at(uuid);
+    const OwnPeak& seen = seen_.at(uuid);
     cards.push_back(seen.peak);
     cards.back().processes = static_cast<int>(seen.pids.size());
   }

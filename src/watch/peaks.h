@@ -29,12 +29,12 @@ class PeakCollector {
   double longest_gap_seconds() const { return longest_gap_; }
 
  private:
-  struct Seen {
+  struct OwnPeak {
     model::CardPeak peak;
     std::set<std::int64_t> pids;
   };
   std::function<bool(const model::ProcessReading&)> is_own_;
-  std::map<std::string, Seen> seen_;
+  std::map<std::string, OwnPeak> seen_;
   std::vector<std::string> order_;
   std::int64_t samples_ = 0;
   double last_seconds_ = 0, longest_gap_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "app/fit/fit.h"
@@ -50,6 +51,7 @@ struct FitContext {
   plan::Target target;
   model::FitResult result;
   std::int64_t plenty_gib;
+  std::optional<job::RunRequest> begun_free;  // the run with plenty, where it runs beside the job as it is
 };
 
 base::Bytes limit_of(const job::CardChoice& card);

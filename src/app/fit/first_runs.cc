@@ -45,7 +45,7 @@ Result<void> run_on(FitContext& fit, const job::RunRequest& request, job::RunOut
 Result<job::RunOutcome> run_with_plenty(FitContext& fit) {
   fit.progress.update(fmt::format("running it on the same card with {} GiB, to see the whole of it", fit.plenty_gib));
   ++fit.result.runs;
-  return fit.runner.run(fit.plentiful_request(), fit.progress);
+  return fit.runner.run(std::exchange(fit.begun_free, std::nullopt).value_or(fit.plentiful_request()), fit.progress);
 }
 
 // It missed by less than the uncertainty of the context's size: with plenty it took more than that would have given.
@@ -97,7 +97,8 @@ bool is_card_too_small(FitContext& fit) {
 Result<bool> run_as_is(FitContext& fit) {
   fit.progress.update(fmt::format("running the job as it is on {}", fit.result.card));
   job::RunRequest request = fit.quiet_request();
-  request.settles_borderline = false;  // what it wants a moment later the run with plenty shows
+  request.settles_borderline = false;                          // what it wants a moment later the run with plenty shows
+  fit.begun_free = fit.runner.begin(fit.plentiful_request());  // neither waits for the other's answer
   auto outcome = fit.runner.run(request, fit.progress);
   if (!outcome) return std::unexpected(outcome.error());
   ++fit.result.runs;

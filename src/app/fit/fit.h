@@ -37,6 +37,9 @@ struct FitRequest {
   std::filesystem::path plan_out = "vramfit-plan.json";
 };
 
+// What `only` and `deny` may name.
+std::vector<std::string> known_techniques();
+
 // Errors are those of usage and of vramfit itself; whatever happens to the job is a result. A warm runner makes it
 // several times faster.
 base::Result<model::FitResult> fit(const FitRequest& request, job::Runner& runner, base::ProgressSink& progress,

@@ -30,8 +30,15 @@ using model::FitVerdict;
 // A job of 2500 MiB in training (2000 of activations in 10 equal blocks) and 700 MiB in evaluation, on any card.
 class FakeRunner final : public job::Runner {
  public:
+  // Only a number: nothing runs before it is asked for.
+  job::RunRequest begin(job::RunRequest request) override {
+    request.begun = ++last_begun;
+    begun_after.push_back(runs);
+    return request;
+  }
   base::Result<job::RunOutcome> run(const job::RunRequest& request, base::ProgressSink&) override {
     ++runs;
+    if (request.begun > 0) asked_for.push_back(request.begun);
     model::Plan plan;
     if (request.plan) plan = *ingest::read_plan(*request.plan);
     job::RunOutcome outcome = answer(request, needed(plan));
@@ -52,6 +59,9 @@ class FakeRunner final : public job::Runner {
   }
 
   int runs = 0;
+  int last_begun = 0;
+  std::vector<int> begun_after;  // so many runs each
+  std::vector<int> asked_for;    // of those that had begun
   int interrupt_at = -1;
   double wall_seconds = 0;    // that a run says it took
   double waited_seconds = 0;  // of these, for a processor
@@ -202,6 +212,22 @@ TEST_F(FitTest, of_several_cards_the_one_that_is_shortest_is_planned_for) {
   EXPECT_LE(result->plans.front().proven->device, Bytes::mib(1536));
 }
 
+TEST_F(FitTest, the_run_with_plenty_begins_beside_the_job_as_it_is) {
+  ASSERT_TRUE(run());
+  ASSERT_FALSE(runner.begun_after.empty());
+  EXPECT_EQ(runner.begun_after.front(), 0);
+  ASSERT_FALSE(runner.asked_for.empty());
+  EXPECT_EQ(runner.asked_for.front(), 1);
+}
+
+TEST_F(FitTest, measuring_runs_begin_beside_one_another) {
+  request.run.cards[0].total = Bytes::mib(520);
+  ASSERT_TRUE(run());
+  ASSERT_GE(runner.begun_after.size(), 3u);
+  EXPECT_EQ(runner.begun_after[1], runner.begun_after[2]) << "the second one of them before the first has ended";
+  for (std::size_t i = 0; i < runner.asked_for.size(); ++i) EXPECT_EQ(runner.asked_for[i], static_cast<int>(i + 1));
+}
+
 TEST_F(FitTest, a_job_that_fits_is_left_alone) {
   request.run.cards[0].total = Bytes::gib(8);
   const auto result = run();
@@ -292,6 +318,13 @@ TEST_F(FitTest, an_unknown_technique_is_a_usage_error_that_lists_the_known) {
   EXPECT_EQ(result.error().code, base::ErrorCode::kUsage);
   EXPECT_NE(result.error().remedy.find("micro_batch"), std::string::npos);
   EXPECT_EQ(runner.runs, 0);
+}
+
+TEST_F(FitTest, a_mistyped_technique_is_told_which_was_meant) {
+  request.only = {"microbatch"};
+  const auto result = run();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().what, "there is no technique \"microbatch\"; did you mean micro_batch?");
 }
 
 TEST_F(FitTest, a_file_that_is_no_plan_is_never_overwritten) {

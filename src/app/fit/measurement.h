@@ -16,8 +16,15 @@ struct Measurement {
   double wall_seconds = 0;
 };
 
-// `plenty` is a request whose cards are far larger than the job. Adds what it saw to job.measured; nothing when the run
-// told nothing. `plan_file` is written.
+// The request of its run, with its plan in `plan_file`. `plenty` is a request whose cards are far larger than the job.
+base::Result<job::RunRequest> prepare_measurement(job::RunRequest plenty, const model::Change& change,
+                                                  const std::filesystem::path& plan_file);
+
+// Adds what the run saw to job.measured; nothing when it told nothing.
+base::Result<Measurement> measure_prepared(job::Runner& runner, const job::RunRequest& request,
+                                           const model::Change& change, model::Job& job);
+
+// Both.
 base::Result<Measurement> measure_change(job::Runner& runner, job::RunRequest plenty, const model::Change& change,
                                          const std::filesystem::path& plan_file, model::Job& job);
 

@@ -29,6 +29,7 @@ class PatientRunner final : public job::Runner {
   base::Result<void> prepare(const job::RunRequest& request, base::ProgressSink& progress) override {
     return runner_.prepare(request, progress);
   }
+  job::RunRequest begin(job::RunRequest request) override { return runner_.begin(std::move(request)); }
   base::Result<job::RunOutcome> run(const job::RunRequest& request, base::ProgressSink& progress) override {
     auto outcome = runner_.run(request, progress);
     if (outcome && is_patient_) clock_.forgive(outcome->result.waited_seconds);

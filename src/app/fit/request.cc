@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/nearest_word.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::app {
@@ -15,15 +16,17 @@ namespace {
 Result<void> check_ids(const std::vector<std::string>& ids, std::string_view option) {
   for (const std::string& id : ids) {
     if (plan::find_technique(id) != nullptr) continue;
-    std::vector<std::string_view> known;
-    for (const plan::Technique* technique : plan::all_techniques()) known.push_back(technique->id());
-    return base::fail(ErrorCode::kUsage, fmt::format("there is no technique \"{}\"", id), std::string(option),
-                      fmt::format("known are: {}", fmt::join(known, ", ")));
+    const std::vector<std::string> known = known_techniques();
+    const std::string meant = base::did_you_mean(id, known);
+    return base::fail(ErrorCode::kUsage, fmt::format("there is no technique \"{}\"{}", id, meant), std::string(option),
+                      meant.empty() ? fmt::format("known are: {}", fmt::join(known, ", ")) : "");
   }
   return {};
 }
 
 }  // namespace
+
+std::vector<std::string> known_techniques() { return plan::technique_ids(); }
 
 Result<void> check_request(const FitRequest& request) {
   if (request.run.real || request.run.cards.empty()) {

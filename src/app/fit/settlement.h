@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "app/equivalence/verifier.h"
 #include "app/fit/context.h"
 #include "app/fit/kept_proofs.h"
-#include "app/verify.h"
 #include "plan/technique.h"
 
 namespace vramfit::app {

@@ -17,7 +17,7 @@ using model::FitResult;
 using model::PlanRow;
 using model::PlanStanding;
 using plan::Outcome;
-using plan::Trial;
+using plan::PlanTrial;
 
 PlanStanding standing_of(Outcome outcome) {
   switch (outcome) {
@@ -61,7 +61,7 @@ void set_time(double factor, PlanRow& row) {
   row.time_high = time.high;
 }
 
-PlanRow row_of(const Trial& trial, Bytes limit) {
+PlanRow row_of(const PlanTrial& trial, Bytes limit) {
   PlanRow row;
   row.plan = trial.plan;
   row.standing = standing_of(trial.proof.outcome);
@@ -83,7 +83,7 @@ PlanRow row_of(const Trial& trial, Bytes limit) {
 void add_hopeless_singles(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
                           const plan::SearchResult& found, model::FitResult& result) {
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-    const bool tried = std::ranges::any_of(found.trials, [&](const Trial& trial) {
+    const bool tried = std::ranges::any_of(found.trials, [&](const PlanTrial& trial) {
       return trial.candidate.changes == 1 && trial.candidate.levels[axis] > 0;
     });
     if (tried) continue;
@@ -131,7 +131,7 @@ void add_front(const model::Job& job, const plan::Target& target, const std::vec
   result.front.clear();
   for (plan::Explained& explained : plan::find_front(job, target, axes, candidates)) {
     const auto same = std::ranges::find_if(
-        found.trials, [&](const Trial& trial) { return trial.plan.changes == explained.plan.changes; });
+        found.trials, [&](const PlanTrial& trial) { return trial.plan.changes == explained.plan.changes; });
     if (same != found.trials.end()) {
       result.front.push_back(row_of(*same, target.limit));
       continue;
@@ -151,8 +151,8 @@ void add_front(const model::Job& job, const plan::Target& target, const std::vec
 
 void add_search(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
                 const plan::SearchResult& found, model::FitResult& result) {
-  std::vector<const Trial*> fitting;
-  for (const Trial& trial : found.trials) {
+  std::vector<const PlanTrial*> fitting;
+  for (const PlanTrial& trial : found.trials) {
     if (trial.proof.outcome == Outcome::kFits) {
       fitting.push_back(&trial);
     } else if (!is_lost_already(trial.plan, result)) {
@@ -160,12 +160,12 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
     }
   }
   // The best is the cheapest, or one with room where that has none.
-  const Trial* best = found.best ? &found.trials[*found.best] : nullptr;
-  std::ranges::sort(fitting, [&](const Trial* a, const Trial* b) {
+  const PlanTrial* best = found.best ? &found.trials[*found.best] : nullptr;
+  std::ranges::sort(fitting, [&](const PlanTrial* a, const PlanTrial* b) {
     if ((a == best) != (b == best)) return a == best;
     return plan::Cheaper(target.goal)(a->candidate, b->candidate);
   });
-  for (const Trial* trial : fitting) result.plans.push_back(row_of(*trial, target.limit));
+  for (const PlanTrial* trial : fitting) result.plans.push_back(row_of(*trial, target.limit));
   add_hopeless_singles(job, target, axes, found, result);
   add_front(job, target, axes, found, result);
   add_foreseen(found, target.limit, result);
@@ -178,7 +178,7 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
 void add_largest_batch(const model::Job& job, const plan::Target& target, const plan::LargestBatch& found,
                        model::FitResult& result) {
   for (std::size_t i = 0; i < found.trials.size(); ++i) {
-    const Trial& trial = found.trials[i];
+    const PlanTrial& trial = found.trials[i];
     PlanRow row = row_of(trial, target.limit);
     if (trial.proof.outcome != Outcome::kFits) {
       result.lost.push_back(std::move(row));
@@ -198,7 +198,7 @@ void add_largest_batch(const model::Job& job, const plan::Target& target, const 
                           model::find_loader(job, "train")->batch_size, result.cheapest_known && !found.is_all_data,
                           found.is_all_data};
   model::LargestBatch& largest = *result.largest_batch;
-  largest.is_next_near = std::ranges::any_of(found.trials, [&](const Trial& trial) {
+  largest.is_next_near = std::ranges::any_of(found.trials, [&](const PlanTrial& trial) {
     const auto size = model::find_integer(trial.plan.changes.front(), "batch_size");
     return size == largest.size + 1 && trial.proof.outcome == Outcome::kBorderline;
   });

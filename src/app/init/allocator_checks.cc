@@ -7,6 +7,7 @@
 #include "allocator/settings.h"
 #include "app/init/checks.h"
 #include "base/nearest_word.h"
+#include "job/platforms.h"
 
 namespace vramfit::app {
 
@@ -55,7 +56,8 @@ allocator::Rules rules_for_job(const InitFacts& facts) {
   if (facts.interpreter && std::sscanf(facts.interpreter->torch.c_str(), "%d.%d", &major, &minor) == 2) {
     return allocator::rules_of({major, minor});
   }
-  return allocator::rules_of({2, 12});
+  const auto [tested_major, tested_minor] = job::first_class_torch();
+  return allocator::rules_of({tested_major, tested_minor});
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ struct InitRequest {
 
 InitFacts gather_facts(const InitRequest& request);
 
-// One line for each thing, in a settled order. checks.cc.
+// One line for each check, always in the same order (checks.cc).
 std::vector<model::EnvironmentCheck> check_environment(const InitFacts& facts);
 
 }  // namespace vramfit::app

@@ -51,8 +51,10 @@ EnvironmentCheck check_torch(const InitFacts& facts) {
             "vramfit run would use an environment of its own.", "pip install torch, or vramfit env"};
   }
   if (python.cuda.empty()) {
-    return {"torch", EnvironmentState::kProblem, fmt::format("torch {} is a build without CUDA", python.torch),
-            "It never uses a card.", "pip install torch --index-url https://download.pytorch.org/whl/cu130"};
+    return {
+        "torch", EnvironmentState::kProblem, fmt::format("torch {} is a build without CUDA", python.torch),
+        "It never uses a card.",
+        fmt::format("pip install torch --index-url https://download.pytorch.org/whl/cu{}", job::count_cuda("") / 100)};
   }
   const auto& driver = facts.machine.driver;
   const std::string text = fmt::format("torch {} for CUDA {}, Python {}", python.torch, python.cuda, python.python);

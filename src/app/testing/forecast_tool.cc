@@ -1,17 +1,20 @@
 // How near the planner's forecasts come to runs: for bench/forecast.
 //
-//   vramfit_forecast_tool GPU SECONDS [--proven LINES] python train.py ...
+//   vramfit_forecast_tool GPU SECONDS [--cases ALONE,PAIRS] [--proven LINES] [--blocks FOLDER] [--plan NAME]
+//                         python train.py ...
 //
-// LINES: what an earlier call told of the same job. Plans in it are foretold again and not run again, whatever the
-// seconds.
+// ALONE,PAIRS: so many plans of one technique and of two at most, spread evenly over all that there are. LINES: what an
+// earlier call told of the same job. Plans in it are foretold again and not run again, whatever the seconds.
 //
 // Runs the job with plenty of memory, then one plan after another: options of every technique alone, and pairs of them.
 // A line of JSON each: what was added up, what was played (plan/stream), and what the run reserved at most. Techniques
-// that are not for this job have a line each with the reason.
+// that are not for this job have a line each with the reason. FOLDER: the blocks of the job's runs, of each forecast
+// and of each run of a plan are written there, to find where they first differ. NAME: no other plan is tried.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -28,6 +31,7 @@
 #include "app/fit/prover.h"
 #include "base/clock.h"
 #include "devices/catalogue.h"
+#include "facts/allocation_stream.h"
 #include "facts/job_builder.h"
 #include "ingest/plan_file.h"
 #include "job/warm_runner.h"
@@ -44,6 +48,40 @@ using nlohmann::json;
 constexpr double kOfPeak = 0.6;  // the card that options are made for
 constexpr Bytes kPlenty = Bytes::gib(1024);
 
+struct Options {
+  double seconds = 0;
+  std::size_t alone = SIZE_MAX, pairs = SIZE_MAX;  // so many plans at most
+  std::map<std::string, json> proven;              // by the plan's name: lines of before
+  std::string blocks;                              // a folder; empty: none is written
+  std::string plan;                                // the only one; empty: all
+};
+
+// So many of them, as far from one another as can be.
+template <typename Each>
+void spread(std::vector<Each>& all, std::size_t most) {
+  if (all.size() <= most) return;
+  for (std::size_t i = 0; i < most; ++i) all[i] = Each(all[i * all.size() / most]);
+  all.resize(most);
+}
+
+void write_stream(const model::AllocationStream& stream, const std::filesystem::path& file) {
+  std::ofstream out(file);
+  out << "born,died,bytes,phase,stage,owner,product,module\n";
+  for (const model::StreamBlock& block : stream.blocks) {
+    out << fmt::format("{},{},{},{},{},{},{:d},{}\n", block.born, block.died, block.bytes, block.phase, block.stage,
+                       static_cast<int>(block.owner), block.product,
+                       block.module < 0 ? "" : stream.modules[static_cast<std::size_t>(block.module)].name);
+  }
+}
+
+void write_lives(const std::vector<plan::Life>& lives, const std::filesystem::path& file) {
+  std::ofstream out(file);
+  out << "born,died,bytes,phase\n";
+  for (const plan::Life& life : lives) {
+    out << fmt::format("{},{},{},{}\n", life.born, life.died, life.bytes, life.phase);
+  }
+}
+
 int refuse(const base::Error& error) {
   fmt::print(stderr, "{}\n", error.what);
   return 2;
@@ -51,12 +89,11 @@ int refuse(const base::Error& error) {
 
 class Comparison {
  public:
-  Comparison(job::Runner& runner, job::RunRequest plenty, double seconds, std::map<std::string, json> proven)
+  Comparison(job::Runner& runner, job::RunRequest plenty, Options options)
       : runner_(runner),
         plenty_(std::move(plenty)),
-        seconds_(seconds),
-        began_ns_(base::steady_clock().now_ns()),
-        proven_(std::move(proven)) {
+        options_(std::move(options)),
+        began_ns_(base::steady_clock().now_ns()) {
     plenty_.quiet_child = true;
   }
 
@@ -83,6 +120,9 @@ class Comparison {
           {"is_sound", player.is_sound()},
           {"seconds", outcome->result.wall_seconds}});
     tell_left_out();
+    for (const auto& [key, stream] : job_.streams) {
+      if (!options_.blocks.empty() && stream) write_stream(*stream, file_of("of " + key));
+    }
     for (const std::vector<std::uint8_t>& levels : choose()) compare(levels, player);
     return 0;
   }
@@ -109,7 +149,7 @@ class Comparison {
 
   // The strongest option of each axis, then the middle and the mildest; then pairs of the strongest.
   std::vector<std::vector<std::uint8_t>> choose() const {
-    std::vector<std::vector<std::uint8_t>> chosen;
+    std::vector<std::vector<std::uint8_t>> chosen, pairs;
     const std::vector<std::uint8_t> none(axes_.size(), 0);
     const auto add = [&](std::size_t axis, std::size_t level) {
       std::vector<std::uint8_t> levels = none;
@@ -124,11 +164,14 @@ class Comparison {
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       for (std::size_t b = a + 1; b < axes_.size(); ++b) {
         if (axes_[a].technique->slot() == axes_[b].technique->slot()) continue;
-        chosen.push_back(none);
-        chosen.back()[a] = static_cast<std::uint8_t>((axes_[a].options.size() + 1) / 2);
-        chosen.back()[b] = static_cast<std::uint8_t>(axes_[b].options.size());
+        pairs.push_back(none);
+        pairs.back()[a] = static_cast<std::uint8_t>((axes_[a].options.size() + 1) / 2);
+        pairs.back()[b] = static_cast<std::uint8_t>(axes_[b].options.size());
       }
     }
+    spread(chosen, options_.alone);
+    spread(pairs, options_.pairs);
+    chosen.insert(chosen.end(), pairs.begin(), pairs.end());
     return chosen;
   }
 
@@ -136,15 +179,21 @@ class Comparison {
     plan::Candidate candidate;
     candidate.levels = levels;
     const plan::Explained added = plan::explain(job_, target_, axes_, candidate);
+    if (!options_.plan.empty() && added.plan.name != options_.plan) return;
     const std::int64_t began_ns = base::steady_clock().now_ns();
     const plan::Explained played = plan::explain(job_, target_, axes_, candidate, &player);
     const double seconds = base::seconds_between(began_ns, base::steady_clock().now_ns());
     const std::optional<json> proof = prove(added.plan);
     if (!proof) return;
+    if (!options_.blocks.empty()) {
+      const auto lives = plan::foretell_lives(job_, target_, axes_, candidate, player);
+      if (lives) write_lives(*lives, file_of(added.plan.name + " foretold"));
+    }
     json techniques = json::array();
     for (const model::Change& change : added.plan.changes) techniques.push_back(change.technique);
     json line = *proof;
     line["plan"] = added.plan.name;
+    line["changes"] = json::parse(ingest::plan_to_json(added.plan))["techniques"];  // to run it again
     line["techniques"] = techniques;
     line["added"] = {{"uses", added.outlook.uses.count()}, {"needs", added.outlook.needs.count()}};
     line["played"] = {{"uses", played.outlook.uses.count()},
@@ -156,20 +205,28 @@ class Comparison {
     tell(line);
   }
 
+  std::filesystem::path file_of(const std::string& name) const {
+    return std::filesystem::path(options_.blocks) / (name + ".csv");
+  }
+
   // By a run, or by one of before; nothing where neither is there.
   std::optional<json> prove(const model::Plan& plan) {
-    if (const auto known = proven_.find(plan.name); known != proven_.end()) {
+    if (const auto known = options_.proven.find(plan.name); known != options_.proven.end()) {
       json line = {{"outcome", known->second["outcome"]}, {"proven", known->second["proven"]}};
       if (known->second.contains("detail")) line["detail"] = known->second["detail"];
       return line;
     }
-    if (base::seconds_between(began_ns_, base::steady_clock().now_ns()) > seconds_) return std::nullopt;
+    if (base::seconds_between(began_ns_, base::steady_clock().now_ns()) > options_.seconds) return std::nullopt;
     job::RunRequest request = plenty_;
     request.plan = place_ / "plan.json";
     if (!ingest::write_plan(*request.plan, plan)) return std::nullopt;
     const auto outcome = runner_.run(request, base::silent_progress());
     if (!outcome) return std::nullopt;
     const plan::Proof proof = app::judge(*outcome, plan, {});
+    if (!options_.blocks.empty()) {
+      const auto stream = facts::find_allocation_stream(*outcome->facts, job_.device, outcome->result.torch);
+      if (stream) write_stream(*stream, file_of(plan.name));
+    }
     json line = {{"outcome", plan::name(proof.outcome)},
                  {"proven", {{"device", proof.peak_device.count()}, {"allocated", proof.peak_allocated.count()}}}};
     if (!proof.detail.empty()) line["detail"] = proof.detail;
@@ -178,9 +235,8 @@ class Comparison {
 
   job::Runner& runner_;
   job::RunRequest plenty_;
-  const double seconds_;
+  const Options options_;
   const std::int64_t began_ns_;
-  const std::map<std::string, json> proven_;  // by the plan's name: lines of before
   const std::filesystem::path place_ = [] {
     auto place = std::filesystem::temp_directory_path() / fmt::format("vramfit-forecast-{}", ::getpid());
     std::filesystem::create_directories(place);
@@ -219,10 +275,16 @@ int main(int argc, char** argv) {
   if (!match) return refuse(match.error());
   job::RunRequest request;
   request.cards = {{match->card, kPlenty}};
-  const bool has_proven = argc > 5 && std::string_view(argv[3]) == "--proven";
-  request.command = {argv + (has_proven ? 5 : 3), argv + argc};
+  Options options;
+  options.seconds = std::stod(argv[2]);
+  char** word = argv + 3;
+  for (; word + 2 < argv + argc && std::string_view(*word).starts_with("--"); word += 2) {
+    if (std::string_view(*word) == "--proven") options.proven = read_proven(word[1]);
+    if (std::string_view(*word) == "--blocks") options.blocks = word[1];
+    if (std::string_view(*word) == "--plan") options.plan = word[1];
+    if (std::string_view(*word) == "--cases") std::sscanf(word[1], "%zu,%zu", &options.alone, &options.pairs);
+  }
+  request.command = {word, argv + argc};
   job::WarmRunner runner;
-  return Comparison(runner, std::move(request), std::stod(argv[2]),
-                    has_proven ? read_proven(argv[4]) : std::map<std::string, json>())
-      .run();
+  return Comparison(runner, std::move(request), std::move(options)).run();
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "devices/time_model.h"
+#include "plan/recompute/played_peak.h"
 #include "plan/recompute/solver.h"
 
 namespace vramfit::plan {
@@ -140,8 +141,12 @@ std::vector<RepeatSet> find_repeat_sets(const model::Job& job, const model::Card
     std::ranges::move(SetFinder(job, card, kept).find(budgets), std::back_inserter(sets));
   }
   drop_the_beaten(sets);
+  const PlayedPeak played(job);
   std::vector<RepeatSet> found;
-  for (PricedSet& each : sets) found.push_back(std::move(each.set));
+  for (PricedSet& each : sets) {
+    RepeatSet set = without_idle_as_played(played, std::move(each.set));
+    if (!set.modules.empty() && std::ranges::find(found, set) == found.end()) found.push_back(std::move(set));
+  }
   return found;
 }
 

@@ -51,10 +51,11 @@ Forecast forecast_levels(const model::Job& job, const Target& target, const std:
 Forecast forecast_begun(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                         const std::vector<std::uint8_t>& levels, const Forecast& forecast) {
   std::vector<std::uint8_t> alone(axes.size(), 0);
+  const std::string_view run = find_best_run(forecast);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (levels[i] == 0) continue;
     const model::Change& change = axes[i].options[levels[i] - 1];
-    if (is_measured_by(forecast.measured_with, change.technique)) alone[i] = levels[i];
+    if (is_measured_by(run, change.technique)) alone[i] = levels[i];
   }
   return forecast_levels(job, target, axes, alone);
 }
@@ -233,11 +234,17 @@ Explained explain(const model::Job& job, const Target& target, const std::vector
   return explained;
 }
 
-std::optional<Bytes> play_needs(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
-                                const Candidate& candidate, const StreamPlayer& player) {
+std::optional<std::vector<Life>> foretell_lives(const model::Job& job, const Target& target,
+                                                const std::vector<Axis>& axes, const Candidate& candidate,
+                                                const StreamPlayer& player) {
   const Forecast forecast = forecast_levels(job, target, axes, candidate.levels);
-  const auto played = player.play(forecast, forecast_begun(job, target, axes, candidate.levels, forecast));
-  return played ? std::optional(played->needs) : std::nullopt;
+  return player.find_lives(forecast, forecast_begun(job, target, axes, candidate.levels, forecast));
+}
+
+std::optional<Outlook> play(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                            const Candidate& candidate, const StreamPlayer& player) {
+  const Forecast forecast = forecast_levels(job, target, axes, candidate.levels);
+  return player.play(forecast, forecast_begun(job, target, axes, candidate.levels, forecast));
 }
 
 }  // namespace vramfit::plan

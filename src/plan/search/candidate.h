@@ -80,9 +80,14 @@ struct Explained {
 Explained explain(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                   const Candidate& candidate, const StreamPlayer* player = nullptr);
 
-// What a candidate needs by its own stream of allocations; nothing where that can't be played.
-std::optional<Bytes> play_needs(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
-                                const Candidate& candidate, const StreamPlayer& player);
+// The blocks that it plays, to be compared with those of a run; nothing where it plays none.
+std::optional<std::vector<Life>> foretell_lives(const model::Job& job, const Target& target,
+                                                const std::vector<Axis>& axes, const Candidate& candidate,
+                                                const StreamPlayer& player);
+
+// What becomes of a candidate by its own stream of allocations; nothing where that can't be played.
+std::optional<Outlook> play(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                            const Candidate& candidate, const StreamPlayer& player);
 
 }  // namespace vramfit::plan
 

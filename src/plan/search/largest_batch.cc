@@ -61,8 +61,8 @@ class Hunt {
  private:
   double left() const { return budget_seconds_ - base::seconds_between(started_ns_, clock_.now_ns()); }
 
-  Trial forecast(std::int64_t size) const {
-    Trial trial;
+  PlanTrial forecast(std::int64_t size) const {
+    PlanTrial trial;
     const model::Change change = batch_of(loader_, size);
     Forecast forecast = start_forecast(job_);
     effective_batch().predict(job_, target_, change, forecast);
@@ -99,7 +99,7 @@ class Hunt {
   // False when there is nothing more to learn.
   bool try_size(std::int64_t size) {
     if (left() <= 0) return end(Ending::kBudgetUsed);
-    Trial trial = forecast(size);
+    PlanTrial trial = forecast(size);
     if (on_trial_) on_trial_(trial.plan, trial.outlook, result_.trials.size(), "largest batch");
     auto proof = prover_.prove(trial.plan, left());
     if (!proof) {

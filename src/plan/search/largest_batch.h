@@ -17,7 +17,7 @@ namespace vramfit::plan {
 struct LargestBatch {
   // kCheapestProven: `best` is the largest. kNothingFits: not even one sample does. Otherwise larger ones may fit.
   Ending ending = Ending::kNothingFits;
-  std::vector<Trial> trials;  // in the order in which they were run
+  std::vector<PlanTrial> trials;  // in the order in which they were run
   std::optional<std::size_t> best;
   bool is_all_data = false;  // it holds all the samples of a pass
   std::optional<base::Error> error;

@@ -89,11 +89,11 @@ class Search {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (state_[i] == State::kUnproven) unknown.push_back(&candidates_[i]);
     }
-    for (const Trial& trial : result_.trials) {
+    for (const PlanTrial& trial : result_.trials) {
       const Outcome outcome = trial.proof.outcome;
       if (outcome != Outcome::kOutOfMemory && outcome != Outcome::kRefused) unknown.push_back(&trial.candidate);
     }
-    for (const Trial& trial : result_.trials) {
+    for (const PlanTrial& trial : result_.trials) {
       if (trial.proof.outcome != Outcome::kOutOfMemory) continue;
       std::erase_if(unknown, [&](const Candidate* candidate) { return is_at_most(*candidate, trial.candidate); });
     }
@@ -104,22 +104,27 @@ class Search {
   Bytes needs_of(std::size_t index) {
     const Candidate& candidate = candidates_[index];
     if (!player_.is_sound()) return candidate.needs;
-    if (!played_[index]) {
+    if (!played_[index].is_known) {
       const bool is_near = static_cast<double>(candidate.needs.count()) <=
                            static_cast<double>(target_.limit.count()) * (1 + kWorthPlaying);
       if (!is_near || play_seconds_ > kMostPlaySeconds) return candidate.needs;
       const std::int64_t began_ns = clock_.now_ns();
-      played_[index] = play_needs(job_, target_, axes_, candidate, player_).value_or(candidate.needs);
+      const auto outlook = play(job_, target_, axes_, candidate, player_);
+      played_[index] = {true, outlook ? outlook->needs : candidate.needs, outlook ? outlook->least : Bytes()};
       play_seconds_ += base::seconds_between(began_ns, clock_.now_ns());
     }
-    return *played_[index];
+    return played_[index].needs;
   }
 
+  // Of what was played: below that no cache and no luck with segments brings it.
+  double least_of(std::size_t index) const { return static_cast<double>(played_[index].least.count()); }
+
   bool is_hopeless(std::size_t index) {
-    const double needs = static_cast<double>(needs_of(index).count());
-    const double uncertainty = played_[index] ? kPlayedUncertainty : candidates_[index].uncertainty;
-    const double most = 1 + options_.hopeless_excess + uncertainty;
-    return needs > static_cast<double>(target_.limit.count()) * most;
+    const double needs = static_cast<double>(needs_of(index).count()), least = least_of(index);
+    if (least > static_cast<double>(target_.limit.count()) * (1 + options_.hopeless_excess_held)) return true;
+    const double excess = played_[index].is_known ? options_.hopeless_excess_played + kPlayedUncertainty
+                                                  : options_.hopeless_excess + candidates_[index].uncertainty;
+    return needs > static_cast<double>(target_.limit.count()) * (1 + excess);
   }
 
   // Runs one candidate and draws the conclusions; false when it did not fit or no run was possible.
@@ -255,7 +260,7 @@ class Search {
     return find_first_open(end, [&](std::size_t i) {
       const double needs = static_cast<double>(needs_of(i).count());
       // A stream that was played is near enough: what it says is put to the test first.
-      const double safety = (played_[i] ? 0 : options_.safety) + 0.06 * disappointments_;
+      const double safety = (played_[i].is_known ? 0 : options_.safety) + 0.06 * disappointments_;
       return needs <= static_cast<double>(target_.limit.count()) * (1 - safety);
     });
   }
@@ -327,7 +332,7 @@ class Search {
   }
 
   bool is_tight_candidate(std::size_t index) const {
-    return std::ranges::any_of(result_.trials, [&](const Trial& trial) {
+    return std::ranges::any_of(result_.trials, [&](const PlanTrial& trial) {
       return trial.candidate == candidates_[index] && is_tight(trial.proof, target_.limit);
     });
   }
@@ -335,7 +340,7 @@ class Search {
   // Other kinds of plan: a set of techniques that contains none of those shown already.
   void widen() {
     int wanted = options_.alternatives;
-    for (const Trial& trial : result_.trials) wanted -= trial.proof.outcome == Outcome::kFits ? 1 : 0;
+    for (const PlanTrial& trial : result_.trials) wanted -= trial.proof.outcome == Outcome::kFits ? 1 : 0;
     while (wanted >= 0 && (!options_.runs_alternatives || may_run())) {
       const std::size_t next = find_first_open(candidates_.size(), [&](std::size_t i) {
         return is_another_kind(candidates_[i]) &&
@@ -363,9 +368,10 @@ class Search {
 
   bool is_another_kind(const Candidate& candidate) const {
     const auto holds = [&](const Candidate& shown) { return contains(candidate, shown); };
-    return std::ranges::none_of(
-               result_.trials,
-               [&](const Trial& trial) { return trial.proof.outcome == Outcome::kFits && holds(trial.candidate); }) &&
+    return std::ranges::none_of(result_.trials,
+                                [&](const PlanTrial& trial) {
+                                  return trial.proof.outcome == Outcome::kFits && holds(trial.candidate);
+                                }) &&
            std::ranges::none_of(result_.foreseen, holds, &Foreseen::candidate);
   }
 
@@ -416,7 +422,11 @@ class Search {
   std::vector<bool> matters_;  // axes that change a phase in which memory ran out
   std::size_t best_ = kNone;
   StreamPlayer player_;
-  std::vector<std::optional<Bytes>> played_;
+  struct PlayedNeeds {
+    bool is_known = false;
+    Bytes needs, least;
+  };
+  std::vector<PlayedNeeds> played_;  // by candidate
   double play_seconds_ = 0;
   int disappointments_ = 0;
   double longest_run_ = 0;
@@ -460,7 +470,8 @@ bool is_foreseen_to_fit(const model::Job& job, const Target& target, const std::
     if (!player.is_sound()) continue;
     if (static_cast<double>(candidate.needs.count()) > most * (1 + kWorthPlaying)) continue;
     if (++played > kMostPlayed) return false;
-    if (fits(play_needs(job, target, axes, candidate, player).value_or(candidate.needs))) return true;
+    const auto outlook = play(job, target, axes, candidate, player);
+    if (fits(outlook ? outlook->needs : candidate.needs)) return true;
   }
   return false;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <random>
 
 #include "plan/techniques/registry.h"
@@ -91,7 +92,8 @@ class LawProver final : public Prover {
 SearchOptions trusting_nothing() {
   SearchOptions options;
   options.budget_seconds = 1e9;
-  options.hopeless_excess = std::numeric_limits<double>::infinity();
+  options.hopeless_excess = options.hopeless_excess_played = std::numeric_limits<double>::infinity();
+  options.hopeless_excess_held = std::numeric_limits<double>::infinity();
   options.alternatives = 0;
   options.makes_room = false;
   return options;
@@ -224,9 +226,9 @@ TEST(Search, a_refused_technique_is_not_tried_again) {
   prover.refuses = "autocast";
   const SearchResult result = setting.search_with(prover);
   ASSERT_TRUE(result.best);
-  EXPECT_EQ(
-      std::ranges::count_if(result.trials, [](const Trial& trial) { return trial.proof.outcome == Outcome::kRefused; }),
-      1);
+  EXPECT_EQ(std::ranges::count_if(result.trials,
+                                  [](const PlanTrial& trial) { return trial.proof.outcome == Outcome::kRefused; }),
+            1);
   EXPECT_EQ(model::find_change(result.trials[*result.best].plan, "autocast"), nullptr);
 }
 
@@ -237,7 +239,7 @@ TEST(Search, what_ran_out_in_training_is_not_tried_with_another_batch_of_the_eva
   prover.fails_in = "train";
   const SearchResult result = setting.search_with(prover, trusting_nothing());
   ASSERT_TRUE(result.best);
-  for (const Trial& trial : result.trials) {
+  for (const PlanTrial& trial : result.trials) {
     for (const model::Change& change : trial.plan.changes) {
       const auto loaders = change.settings.find("loaders");
       if (loaders == change.settings.end()) continue;
@@ -254,12 +256,12 @@ TEST(Search, a_tight_plan_gives_way_to_one_with_room_that_costs_little_more) {
   LawProver loose(setting.target.limit, setting.clock);
   const SearchResult cheapest = setting.search_with(loose);
   ASSERT_TRUE(cheapest.best);
-  const Trial& first = cheapest.trials[*cheapest.best];
+  const PlanTrial& first = cheapest.trials[*cheapest.best];
   LawProver prover(setting.target.limit, setting.clock);
   prover.tight_below = setting.target.limit - loose.needed(first.plan) + Bytes::mib(1);
   const SearchResult roomy = setting.search_with(prover);
   ASSERT_TRUE(roomy.best);
-  const Trial& best = roomy.trials[*roomy.best];
+  const PlanTrial& best = roomy.trials[*roomy.best];
   EXPECT_EQ(best.proof.retries, 0);
   EXPECT_TRUE(Cheaper()(first.candidate, best.candidate));
   EXPECT_LE(best.candidate.time_factor, first.candidate.time_factor * 1.25);
@@ -284,7 +286,7 @@ TEST(Search, what_is_not_accepted_is_not_run) {
     LawProver prover(setting.target.limit, setting.clock);
     const SearchResult result = setting.search_with(prover);
     EXPECT_GT(result.candidates, 0U);
-    for (const Trial& trial : result.trials) {
+    for (const PlanTrial& trial : result.trials) {
       EXPECT_LE(tier_of(trial.candidate.effect), accept) << trial.plan.name;
       EXPECT_LE(trial.candidate.time_factor, 1.5) << trial.plan.name;
     }
@@ -295,9 +297,9 @@ TEST(Search, alternatives_are_other_kinds_of_plan) {
   Setting setting(2400);
   LawProver prover(setting.target.limit, setting.clock);
   const SearchResult result = setting.search_with(prover);
-  EXPECT_GE(
-      std::ranges::count_if(result.trials, [](const Trial& trial) { return trial.proof.outcome == Outcome::kFits; }),
-      3);
+  EXPECT_GE(std::ranges::count_if(result.trials,
+                                  [](const PlanTrial& trial) { return trial.proof.outcome == Outcome::kFits; }),
+            3);
 }
 
 TEST(Search, alternatives_may_be_foreseen_instead_of_run) {
@@ -323,8 +325,25 @@ TEST(Search, a_plan_that_takes_nothing_from_the_training_is_proven_in_few_runs) 
   ASSERT_TRUE(result.best);
   EXPECT_EQ(tier_of(result.trials[*result.best].candidate.effect), Tier::kEqual);
   EXPECT_LE(prover.runs, 8);
-  for (const Trial& trial : result.trials)
+  for (const PlanTrial& trial : result.trials)
     EXPECT_LE(tier_of(trial.candidate.effect), Tier::kRounding) << trial.plan.name;
+}
+
+// A job of which 2 GiB are there at once whatever its batch; sums know no better than that accumulation takes it down.
+TEST(Search, what_tensors_alone_make_too_large_is_not_run) {
+  Setting setting(2000);
+  model::AllocationStream stream;
+  stream.blocks.push_back(
+      {0, model::kStreamEnd, -1, Bytes::gib(2).count(), VF_PHASE_TRAIN, VF_STAGE_OTHER, model::BlockOwner::kWeights});
+  stream.peak_reserved = Bytes::gib(2);
+  setting.job.streams[""] = std::make_shared<model::AllocationStream>(stream);
+  LawProver prover(Bytes::mib(2000), setting.clock);
+  SearchOptions options = trusting_nothing();
+  options.hopeless_excess_held = SearchOptions{}.hopeless_excess_held;
+  setting.search_with(prover, options);
+  LawProver doubting(Bytes::mib(2000), setting.clock);
+  setting.search_with(doubting, trusting_nothing());
+  EXPECT_LT(prover.runs, doubting.runs);
 }
 
 TEST(Candidates, are_sorted_from_cheap_to_dear_and_respect_slots) {

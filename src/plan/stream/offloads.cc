@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "plan/stream/last_uses.h"
+
 namespace vramfit::plan {
 namespace {
 
@@ -13,7 +15,7 @@ using model::StreamBlock;
 // A block is larger than its tensor by what the allocator does not split off.
 constexpr std::int64_t kMostUnsplit = 2 << 20;
 constexpr std::int64_t kLeastOffloaded = 1 << 20;  // python/vramfit/apply/offload_activations.py
-// Of the operators around it: what it is copied after.
+// Of the operators around it: what it is copied after, where nothing shows its last use.
 constexpr std::size_t kBirthsBeforeCopied = 3;
 
 constexpr model::StreamTime event_of(PlayTime moment) { return static_cast<model::StreamTime>(moment >> 32); }
@@ -47,7 +49,7 @@ class BackwardOperators {
 
 }  // namespace
 
-void offload_saved(const model::AllocationStream& stream, std::int64_t logits, std::vector<Life>& lives) {
+void offload_saved(const model::AllocationStream& stream, const Reshaping& reshaping, std::vector<Life>& lives) {
   const std::size_t count = lives.size();
   std::vector<Life> back;
   for (const model::StreamPass& pass : stream.passes) {
@@ -56,27 +58,36 @@ void offload_saved(const model::AllocationStream& stream, std::int64_t logits, s
       if (block.bytes < kLeastOffloaded || block.born < pass.begin || block.born >= pass.end) continue;
       (block.born < pass.turn ? births : births_after_turn).push_back(block.born);
     }
+    // The root has no name: what is of no module is its own until the last one has begun, and then the script's.
+    model::StreamTime last_in_root = 0;
+    for (const StreamBlock& block : stream.blocks) {
+      const bool is_inside = block.module >= 0 && block.born >= pass.begin && block.born < pass.turn;
+      if (is_inside) last_in_root = std::max(last_in_root, block.born);
+    }
     const auto is_away = [&](std::size_t i) {
       const StreamBlock& block = stream.blocks[i];
-      const bool is_saved = block.module >= 0 && block.born >= pass.begin && block.born < pass.turn &&
-                            lives[i].died > at_event(pass.turn) && lives[i].died <= at_event(pass.end);
-      return is_saved && lives[i].bytes >= kLeastOffloaded && !is_logits(lives[i].bytes, logits);
+      const bool is_activation = block.module >= 0 || block.owner == model::BlockOwner::kActivations;
+      const bool is_saved = is_activation && block.born <= last_in_root && block.born >= pass.begin &&
+                            block.born < pass.turn && lives[i].died > at_event(pass.turn) &&
+                            lives[i].died <= at_event(pass.end);
+      return is_saved && lives[i].bytes >= kLeastOffloaded && !is_logits(lives[i].bytes, reshaping.logits);
     };
     std::vector<model::StreamTime> gone_after_turn;
     for (std::size_t i = 0; i < count && i < stream.blocks.size(); ++i) {
       if (is_away(i)) gone_after_turn.push_back(event_of(lives[i].died));
     }
+    const std::vector<PlayTime> last_uses = find_last_uses(stream, pass, reshaping.without_graph);
     const BackwardOperators operators(std::move(births_after_turn), std::move(gone_after_turn));
     for (std::size_t i = 0; i < stream.blocks.size() && i < count; ++i) {
       if (!is_away(i)) continue;
       const StreamBlock& block = stream.blocks[i];
       const auto after = std::ranges::upper_bound(births, block.born);
       const auto steps = static_cast<std::ptrdiff_t>(kBirthsBeforeCopied);
-      const model::StreamTime gone = births.end() - after >= steps ? *(after + steps - 1) : pass.turn;
+      const model::StreamTime copied = births.end() - after >= steps ? *(after + steps - 1) : pass.turn;
+      const PlayTime gone = last_uses[i] > at_event(block.born) ? last_uses[i] : at_event(copied) + 1;
       const model::StreamTime again = operators.find_begin(event_of(lives[i].died), pass.turn);
-      back.push_back(
-          {std::max(at_event(again) - 1, at_event(gone) + 2), lives[i].died, lives[i].bytes, lives[i].phase});
-      lives[i].died = at_event(gone) + 1;
+      back.push_back({std::max(at_event(again) - 1, gone + 1), lives[i].died, lives[i].bytes, lives[i].phase});
+      lives[i].died = gone;
     }
   }
   lives.insert(lives.end(), back.begin(), back.end());

@@ -8,6 +8,8 @@
 #include "allocator/card_device.h"
 #include "allocator/simulator.h"
 #include "model/number_text.h"
+#include "plan/stream/between.h"
+#include "plan/stream/weight_copies.h"
 
 namespace vramfit::plan {
 
@@ -17,6 +19,11 @@ struct StreamPlayer::Call {
   std::uint8_t phase = 0;
   bool is_birth = false;
   std::int64_t bytes = 0;  // of a birth; below zero: the cache is given back
+};
+
+struct StreamPlayer::Reshaped {
+  std::vector<Life> lives;
+  std::vector<PlayTime> emptied;
 };
 
 namespace {
@@ -57,24 +64,48 @@ StreamPlayer::StreamPlayer(const model::Job& job) : job_(job) {
   const model::AllocationStream* own = find_stream(job, "");
   if (own == nullptr) return;
   rules_ = rules_of_run(own->torch_version);
-  const auto lives = reshape(*own, find_reshaping(job, start_forecast(job), start_forecast(job), *own));
   std::vector<PlayTime> emptied;
   for (const model::StreamTime moment : own->emptied) emptied.push_back(at_event(moment));
-  const Played played = run(order(lives, emptied), lives.size(), {});
-  as_recorded_ = played.reserved;
-  is_sound_ = is_near(played.reserved, own->peak_reserved);
+  Reshaping reshaping = find_reshaping(job, start_forecast(job), start_forecast(job), *own);
+  for (const bool as_asked : {true, false}) {
+    reshaping.as_asked = as_asked_ = as_asked;
+    const auto lives = reshape(*own, reshaping);
+    as_recorded_ = run(order(lives, emptied), lives.size(), {}).reserved;
+    is_sound_ = is_near(as_recorded_, own->peak_reserved);
+    if (is_sound_) return;
+  }
+}
+
+std::optional<StreamPlayer::Reshaped> StreamPlayer::reshape_for(const Forecast& forecast, const Forecast& begun) const {
+  if (!is_sound_) return std::nullopt;
+  const model::AllocationStream* stream = find_stream(job_, find_best_run(begun));
+  if (stream == nullptr) return std::nullopt;
+  std::optional<model::AllocationStream> between;
+  const model::AllocationStream* own = find_stream(job_, "");
+  if (begun.inputs_left != begun.inputs_left_measured) {
+    between = stream_between(*own, *stream, begun.inputs_left, begun.inputs_left_measured);
+    stream = &*between;
+  }
+  Reshaping reshaping = find_reshaping(job_, forecast, begun, *stream);
+  reshaping.as_asked = as_asked_;
+  reshaping.without_graph = find_stream(job_, "no_grad_validation");
+  if (begun.measured_with == "autocast") reshaping.of_weights = find_weight_copies(*stream, *own);
+  if (!reshaping.knows_all) return std::nullopt;
+  Reshaped reshaped{reshape(*stream, reshaping), {}};
+  for (const model::StreamTime moment : stream->emptied) reshaped.emptied.push_back(at_event(moment));
+  if (forecast.empties_cache) add_emptied(*stream, reshaped.emptied);
+  return reshaped;
+}
+
+std::optional<std::vector<Life>> StreamPlayer::find_lives(const Forecast& forecast, const Forecast& begun) const {
+  auto reshaped = reshape_for(forecast, begun);
+  return reshaped ? std::optional(std::move(reshaped->lives)) : std::nullopt;
 }
 
 std::optional<Outlook> StreamPlayer::play(const Forecast& forecast, const Forecast& begun) const {
-  if (!is_sound_) return std::nullopt;
-  const model::AllocationStream* stream = find_stream(job_, begun.measured_with);
-  if (stream == nullptr) return std::nullopt;
-  const Reshaping reshaping = find_reshaping(job_, forecast, begun, *stream);
-  if (!reshaping.knows_all) return std::nullopt;
-  const auto lives = reshape(*stream, reshaping);
-  std::vector<PlayTime> emptied;
-  for (const model::StreamTime moment : stream->emptied) emptied.push_back(at_event(moment));
-  if (forecast.empties_cache) add_emptied(*stream, emptied);
+  const auto reshaped = reshape_for(forecast, begun);
+  if (!reshaped) return std::nullopt;
+  const auto& [lives, emptied] = *reshaped;
   const std::vector<Call> calls = order(lives, emptied);
   const Setting setting{forecast.expandable_segments, std::nullopt};
   const Played free = run(calls, lives.size(), setting);
@@ -89,6 +120,7 @@ std::optional<Outlook> StreamPlayer::play(const Forecast& forecast, const Foreca
   }
   outlook.needs = least + job_.overhead;
   outlook.allocated = most;
+  outlook.least = free.held + job_.overhead;
   outlook.uses = free.reserved + job_.overhead;
   return outlook;
 }
@@ -123,7 +155,11 @@ StreamPlayer::Played StreamPlayer::run(const std::vector<Call>& calls, std::size
   Played played;
   played.allocated.assign(kMostPhases, Bytes());
   std::int64_t allocated = 0;
+  const Call* before = nullptr;
   for (const Call& call : calls) {
+    const bool is_scratch = before != nullptr && before->is_birth && !call.is_birth && call.block == before->block;
+    if (!is_scratch) played.held = std::max(played.held, Bytes(allocated));
+    before = &call;
     if (call.is_birth) {
       ids[call.block] = simulator.malloc(static_cast<std::uint64_t>(call.bytes), 0);
       if (ids[call.block] == allocator::kNoBlock) {
@@ -143,6 +179,7 @@ StreamPlayer::Played StreamPlayer::run(const std::vector<Call>& calls, std::size
       allocated -= sizes[call.block];
     }
   }
+  played.held = std::max(played.held, Bytes(allocated));
   return played;
 }
 

@@ -31,18 +31,23 @@ class StreamPlayer {
   // run of its own (Forecast::measured_with). Nothing where the job's stream is not sound, or does
   // not show the modules that are run again.
   std::optional<Outlook> play(const Forecast& forecast, const Forecast& begun) const;
+  // What it plays: to be compared with what a run did.
+  std::optional<std::vector<Life>> find_lives(const Forecast& forecast, const Forecast& begun) const;
 
  private:
   struct Call;
+  struct Reshaped;
   struct Played {
     bool fits = true;
     Bytes reserved;                // at most
+    Bytes held;                    // at most, by what outlives the next call
     std::vector<Bytes> allocated;  // at most, by phase
   };
   struct Setting {
     bool expandable_segments = false;
     std::optional<Bytes> capacity;
   };
+  std::optional<Reshaped> reshape_for(const Forecast& forecast, const Forecast& begun) const;
   static std::vector<Call> order(const std::vector<Life>& lives, const std::vector<PlayTime>& emptied);
   Played run(const std::vector<Call>& calls, std::size_t blocks, const Setting& setting) const;
   Bytes find_least(const std::vector<Call>& calls, std::size_t blocks, Setting setting, const Played& free) const;
@@ -50,6 +55,7 @@ class StreamPlayer {
   const model::Job& job_;
   allocator::Rules rules_;
   bool is_sound_ = false;
+  bool as_asked_ = true;  // it is sound with blocks of what was asked for
   Bytes as_recorded_;
 };
 

@@ -26,6 +26,17 @@ TEST(StreamPlayer, is_sound_only_where_the_stream_reserves_what_was_recorded) {
   EXPECT_FALSE(StreamPlayer(example_job()).is_sound()) << "it has no stream";
 }
 
+TEST(StreamPlayer, plays_what_was_given_where_what_was_asked_for_does_not_come_to_it) {
+  model::AllocationStream stream = example_stream();
+  stream.blocks.resize(2);  // weights, and a's first
+  stream.blocks[0].bytes = Bytes::mib(20).count();
+  stream.blocks[1].bytes = Bytes::mib(13).count() - 512;  // segments are of whole 2 MiB
+  stream.modules[0].output = Bytes::mib(12);
+  EXPECT_TRUE(StreamPlayer(streamed_job(32, stream)).is_sound()) << "of what a handed on";
+  EXPECT_TRUE(StreamPlayer(streamed_job(34, stream)).is_sound()) << "of its block";
+  EXPECT_FALSE(StreamPlayer(streamed_job(38, stream)).is_sound());
+}
+
 TEST(StreamPlayer, tells_what_is_reserved_with_plenty_and_what_the_job_can_do_with) {
   const model::Job job = streamed_job(290);
   const Forecast forecast = start_forecast(job);
@@ -35,6 +46,24 @@ TEST(StreamPlayer, tells_what_is_reserved_with_plenty_and_what_the_job_can_do_wi
   EXPECT_EQ(outlook->allocated, Bytes::mib(290));
   EXPECT_LE(outlook->needs, outlook->uses);
   EXPECT_GE(outlook->needs, outlook->allocated + job.overhead);
+}
+
+TEST(StreamPlayer, what_one_operator_works_in_is_no_part_of_the_least) {
+  model::AllocationStream stream = example_stream();
+  for (model::StreamBlock& block : stream.blocks) {
+    block.born *= 3;
+    if (block.died != model::kStreamEnd) block.died *= 3;
+  }
+  const auto at_peak = [](const model::StreamBlock& block) { return block.born > 15; };
+  stream.blocks.insert(std::ranges::find_if(stream.blocks, at_peak),
+                       {16, 17, -1, 50 << 20, VF_PHASE_TRAIN, VF_STAGE_BACKWARD, model::BlockOwner::kWorkspaces});
+  stream.passes = {{3, 15, 33}};
+  const model::Job job = streamed_job(340, stream);
+  const Forecast forecast = start_forecast(job);
+  const auto outlook = StreamPlayer(job).play(forecast, forecast);
+  ASSERT_TRUE(outlook);
+  EXPECT_EQ(outlook->allocated, Bytes::mib(340));
+  EXPECT_EQ(outlook->least, Bytes::mib(290) + job.overhead);
 }
 
 TEST(StreamPlayer, a_repeated_module_lowers_the_peak_by_what_it_keeps) {
@@ -60,6 +89,28 @@ TEST(StreamPlayer, a_repeated_module_that_keeps_its_products_holds_them_to_its_b
   const auto outlook = StreamPlayer(job).play(forecast, begun);
   ASSERT_TRUE(outlook);
   EXPECT_EQ(outlook->allocated, Bytes::mib(290)) << "nothing is freed of the peak: what it keeps was all it held";
+}
+
+// Its own run shows what comes back twice; where other sizes are saved, the job's own stream is reshaped instead.
+TEST(StreamPlayer, activations_in_host_memory_are_played_from_a_run_of_their_own) {
+  model::Job job = streamed_job(290);
+  model::AllocationStream measured = example_stream();
+  measured.blocks[1].died = 2;  // a's 60 go, and come back twice
+  measured.blocks.push_back({14, 15, 0, 60 << 20, VF_PHASE_TRAIN, VF_STAGE_BACKWARD, model::BlockOwner::kTemporaries});
+  measured.blocks.push_back({16, 17, 0, 60 << 20, VF_PHASE_TRAIN, VF_STAGE_BACKWARD, model::BlockOwner::kTemporaries});
+  job.streams["offload_activations"] = std::make_shared<model::AllocationStream>(measured);
+  Forecast begun = start_forecast(job);
+  begun.offloaded = Bytes::mib(60);
+  begun.saved_measured_with = "offload_activations";
+  const StreamPlayer player(job);
+  const auto lives = player.find_lives(begun, begun);
+  ASSERT_TRUE(lives);
+  EXPECT_EQ(lives->size(), 9u) << "as in its run, and not offloaded once more";
+  Forecast smaller = begun;
+  smaller.activation_scale = 0.5;
+  const auto reshaped = player.find_lives(smaller, start_forecast(job));
+  ASSERT_TRUE(reshaped);
+  EXPECT_EQ(reshaped->size(), 11u) << "the job's own seven, of which a's and b's come back";
 }
 
 // What is left of 100 beside the 60 that took its place can't serve 44, but for pages that are mapped on behind it.

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <map>
 
+#include "plan/stream/last_uses.h"
+
 namespace vramfit::plan {
 namespace {
 
@@ -29,11 +31,11 @@ struct Run {
 class RepeatedPass {
  public:
   RepeatedPass(const model::AllocationStream& stream, const std::vector<bool>& is_chosen, const model::StreamPass& pass,
-               bool keeps_products, std::vector<Life>& lives)
+               const Reshaping& reshaping, std::vector<Life>& lives)
       : stream_(stream),
         is_chosen_(is_chosen),
         pass_(pass),
-        keeps_products_(keeps_products),
+        reshaping_(reshaping),
         lives_(lives),
         runs_(stream.modules.size()) {
     const auto first = std::ranges::lower_bound(stream.blocks, pass.begin, {}, &StreamBlock::born);
@@ -43,6 +45,7 @@ class RepeatedPass {
   }
 
   void run() {
+    last_uses_ = find_last_uses(stream_, pass_, reshaping_.without_graph);
     find_runs();
     find_outputs();
     find_second_runs();
@@ -74,19 +77,35 @@ class RepeatedPass {
     }
   }
 
-  // The last blocks of a module that add up to what it returned.
+  // What a module returned: the last block of its size, or else the last ones that add up to it.
   void find_outputs() {
     output_of_.assign(to_ - from_, {});
     std::vector<std::int64_t> left;
-    for (const model::StreamModule& module : stream_.modules) left.push_back(module.output.count() * 51 / 50 + 512);
+    for (const model::StreamModule& module : stream_.modules) left.push_back(module.output.count());
+    const auto take = [&](std::size_t i, std::size_t m) {
+      left[m] -= block(i).bytes;
+      output_of_[i - from_].push_back(m);
+    };
     for (std::size_t i = to_; i-- > from_;) {
       if (!is_held(block(i))) continue;
       for_each_around(block(i), [&](std::size_t m) {
-        if (stream_.modules[m].output == base::Bytes() || block(i).bytes > left[m]) return;
-        left[m] -= block(i).bytes;
-        output_of_[i - from_].push_back(m);
+        const bool is_alone = left[m] > 0 && block(i).bytes >= left[m] && block(i).bytes <= most_for(left[m]);
+        if (is_alone) take(i, m);
       });
     }
+    for (std::size_t i = to_; i-- > from_;) {
+      if (!is_held(block(i))) continue;
+      for_each_around(block(i), [&](std::size_t m) {
+        if (left[m] > 0 && block(i).bytes <= most_for(left[m])) take(i, m);
+      });
+    }
+  }
+
+  // The largest block for so much: small ones are multiples of 512 bytes, and of a large one no rest of up to 1 MiB is
+  // split off (kMinBlockSize and kSmallSize of PyTorch's CUDACachingAllocator).
+  static std::int64_t most_for(std::int64_t bytes) {
+    constexpr std::int64_t kSmall = 1 << 20;
+    return bytes + (bytes > kSmall ? kSmall + 511 : 511);
   }
 
   bool is_output_of(std::size_t i, std::size_t module) const {
@@ -109,7 +128,8 @@ class RepeatedPass {
     }
     run.again = pass_.turn;
     for (std::size_t i = from_; i < to_; ++i) {
-      const bool is_later = is_held(block(i)) && block(i).died < run.first_freed && !is_within(block(i), m);
+      const bool is_others = !is_within(block(i), m) || is_output_of(i, m);
+      const bool is_later = is_held(block(i)) && block(i).died < run.first_freed && is_others;
       if (is_later) run.again = std::max(run.again, block(i).died + 1);
     }
   }
@@ -135,9 +155,20 @@ class RepeatedPass {
     return chain;
   }
 
-  // Where nothing is kept for backward, a block goes when the module around the operator that made it is done; what
+  PlayTime gone_without_graph(std::size_t i, std::size_t outermost) const {
+    const PlayTime whole = at_event(runs_[outermost].last) + 1;
+    if (last_uses_[i] > at_event(block(i).born)) return std::min(last_uses_[i], whole);
+    return at_event(guess_last_use(i, outermost)) + 1;
+  }
+
+  // Within the second run of one around a module that is run again itself.
+  StreamTime gone_in_run(std::size_t i, std::size_t module, const Run& around) const {
+    return static_cast<StreamTime>((gone_without_graph(i, module) - at_event(around.begin)) >> 32);
+  }
+
+  // Where nothing shows it, a block goes when the module around the operator that made it is done; what
   // that returns, when the next one is.
-  StreamTime gone_without_graph(std::size_t i, std::size_t outermost) const {
+  StreamTime guess_last_use(std::size_t i, std::size_t outermost) const {
     const std::int32_t own = block(i).module;
     if (own < 0 || static_cast<std::size_t>(own) == outermost) return runs_[outermost].last;
     const std::int32_t around = stream_.modules[static_cast<std::size_t>(own)].parent;
@@ -170,11 +201,11 @@ class RepeatedPass {
       if (is_chosen_[m] && runs_[m].released > 0 && is_output_of(i, m) && chain.empty()) add_passing(i, m, 0, whole);
     });
     if (chain.empty()) return;
-    if (keeps_products_ && block(i).product) {  // also those that nobody held
+    if (reshaping_.keeps_products && block(i).product) {  // also those that nobody held
       lives_[i].died = std::max(whole.died, at_event(runs_[chain.front()].released));
       return;
     }
-    if (is_held(block(i))) lives_[i].died = std::min(whole.died, at_event(gone_without_graph(i, chain.front())) + 1);
+    if (is_held(block(i))) lives_[i].died = std::min(whole.died, gone_without_graph(i, chain.front()));
     for (std::size_t depth = 0; depth < chain.size(); ++depth) {
       const Run& run = runs_[chain[depth]];
       const bool is_last = depth + 1 == chain.size();
@@ -183,7 +214,7 @@ class RepeatedPass {
         continue;
       }
       const PlayTime died =
-          is_last ? whole.died : before_event(run.again, depth, runs_[chain[depth + 1]].last - run.begin + 1);
+          is_last ? whole.died : before_event(run.again, depth, gone_in_run(i, chain[depth + 1], run));
       lives_.push_back({before_event(run.again, depth, block(i).born - run.begin), died, whole.bytes, whole.phase});
     }
   }
@@ -219,21 +250,20 @@ class RepeatedPass {
   const model::AllocationStream& stream_;
   const std::vector<bool>& is_chosen_;
   const model::StreamPass& pass_;
-  const bool keeps_products_;
+  const Reshaping& reshaping_;
   std::vector<Life>& lives_;
   std::vector<Run> runs_;
+  std::vector<PlayTime> last_uses_;  // by block
   std::size_t from_ = 0, to_ = 0;
   std::vector<std::vector<std::size_t>> output_of_;
 };
 
 }  // namespace
 
-void repeat_modules(const model::AllocationStream& stream, std::span<const std::int32_t> modules, bool keeps_products,
-                    std::vector<Life>& lives) {
+void repeat_modules(const model::AllocationStream& stream, const Reshaping& reshaping, std::vector<Life>& lives) {
   std::vector<bool> is_chosen(stream.modules.size(), false);
-  for (const std::int32_t module : modules) is_chosen[static_cast<std::size_t>(module)] = true;
-  for (const model::StreamPass& pass : stream.passes)
-    RepeatedPass(stream, is_chosen, pass, keeps_products, lives).run();
+  for (const std::int32_t module : reshaping.repeated) is_chosen[static_cast<std::size_t>(module)] = true;
+  for (const model::StreamPass& pass : stream.passes) RepeatedPass(stream, is_chosen, pass, reshaping, lives).run();
 }
 
 }  // namespace vramfit::plan

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
 #include "model/number_names.h"
+#include "plan/stream/asked.h"
 #include "plan/stream/offloads.h"
 #include "plan/stream/repeats.h"
 #include "plan/stream/without_graph.h"
@@ -78,6 +80,40 @@ std::vector<std::uint8_t> find_phases_of_use(const model::AllocationStream& stre
   return phases;
 }
 
+// A block and another of as many numbers: each may have been given what was not worth splitting off.
+bool is_as_large(const StreamBlock& one, const StreamBlock& other) {
+  constexpr std::int64_t kLeastRest = 1 << 20, kRounding = 512;
+  const std::int64_t most = std::max(one.bytes, other.bytes);
+  return most - std::min(one.bytes, other.bytes) <= (most > kLeastRest ? kLeastRest : kRounding);
+}
+
+// Each weight is updated as soon as its gradient is there, and its state is made then: among the holes of the backward
+// pass, not behind it. Weights come in their order, gradients the other way round.
+void make_state_in_backward(const model::AllocationStream& stream, std::vector<Life>& lives) {
+  if (stream.passes.empty()) return;
+  const model::StreamPass& first = stream.passes.front();
+  const model::StreamTime next = stream.passes.size() > 1 ? stream.passes[1].begin : model::kStreamEnd;
+  std::vector<std::size_t> gradients, states;
+  for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
+    const StreamBlock& block = stream.blocks[i];
+    if (block.born < first.begin || block.born >= next) continue;
+    if (block.owner == BlockOwner::kGradients && block.born < first.end) gradients.push_back(i);
+    if (block.owner == BlockOwner::kOptimizer && block.stage == VF_STAGE_OPTIMIZER) states.push_back(i);
+  }
+  if (gradients.empty()) return;
+  const std::size_t of_each = states.size() / gradients.size();
+  for (const std::size_t gradient : gradients) {
+    for (std::size_t taken = 0; taken < of_each; ++taken) {
+      const auto state = std::find_if(states.rbegin(), states.rend(), [&](std::size_t one) {
+        return is_as_large(stream.blocks[one], stream.blocks[gradient]);
+      });
+      if (state == states.rend()) break;
+      lives[*state].born = lives[gradient].died++;
+      states.erase(std::next(state).base());
+    }
+  }
+}
+
 void set_gradients(const model::AllocationStream& stream, const Reshaping& reshaping, std::vector<Life>& lives) {
   const model::StreamTime first_end = stream.passes.empty() ? model::kStreamEnd : stream.passes.front().end;
   for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
@@ -86,17 +122,46 @@ void set_gradients(const model::AllocationStream& stream, const Reshaping& resha
     const bool stays = !reshaping.releases_gradients && block.born < first_end;
     lives[i].died = stays ? kNeverFreed : at_event(block.born) + 1;
   }
+  if (reshaping.releases_gradients) make_state_in_backward(stream, lives);
 }
 
-// What is made in a step goes with it: of what waits in host memory, a share is on the card at once.
-void end_state_with_steps(const model::AllocationStream& stream, std::vector<Life>& lives) {
-  PlayTime end = kNeverFreed;
-  for (std::size_t i = stream.blocks.size(); i-- > 0;) {
+// Parameters take turns, whose state is brought over, updated and taken back: at first where it is made, and in the
+// steps after it once backward is through.
+void take_turns(const model::AllocationStream& stream, std::int64_t at_once, std::vector<Life>& lives) {
+  std::vector<std::vector<std::size_t>> turns;
+  std::int64_t taken = 0;
+  model::StreamTime end = 0;
+  for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
     const StreamBlock& block = stream.blocks[i];
-    if (block.stage != VF_STAGE_OPTIMIZER) {
-      end = at_event(block.born) - 1;
-    } else if (block.owner == BlockOwner::kOptimizer) {
-      lives[i].died = std::min(lives[i].died, end);
+    const bool is_later = end > 0 && block.born > end;
+    if (is_later || block.stage != VF_STAGE_OPTIMIZER || block.owner != BlockOwner::kOptimizer) continue;
+    if (turns.empty()) {  // all of the first step
+      const auto next = std::ranges::find_if(stream.passes, [&](const auto& pass) { return pass.begin > block.born; });
+      end = next != stream.passes.end() ? next->begin : model::kStreamEnd - 1;
+    }
+    if (turns.empty() || taken + block.bytes > at_once) {
+      for (const std::size_t before : turns.empty() ? std::vector<std::size_t>() : turns.back()) {
+        lives[before].died = std::min(lives[before].died, at_event(block.born) - 1);
+      }
+      turns.emplace_back();
+      taken = 0;
+    }
+    turns.back().push_back(i);
+    taken += block.bytes;
+  }
+  if (turns.empty()) return;
+  const StreamBlock& last = stream.blocks[turns.back().back()];
+  const auto after = std::ranges::find_if(stream.blocks, [&](const StreamBlock& block) {
+    return block.born > last.born && block.stage != VF_STAGE_OPTIMIZER;
+  });
+  const PlayTime step_end = after != stream.blocks.end() ? at_event(after->born) - 1 : kNeverFreed;
+  for (const std::size_t i : turns.back()) lives[i].died = std::min(lives[i].died, step_end);
+  for (const model::StreamPass& pass : stream.passes) {
+    if (pass.begin < last.born || pass.end == 0) continue;
+    PlayTime moment = at_event(pass.end - 1) + 1;
+    for (const std::vector<std::size_t>& turn : turns) {
+      for (const std::size_t i : turn) lives.push_back({moment, moment + 1, lives[i].bytes, lives[i].phase});
+      moment += 2;
     }
   }
 }
@@ -153,18 +218,21 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
     for (auto& stage : reshaping.shares[VF_PHASE_TRAIN])
       stage[static_cast<std::size_t>(BlockOwner::kGradients)] = share;
   }
-  reshaping.drops_evaluation_graphs = forecast.evaluation_graph < 1;
+  reshaping.drops_evaluation_graphs = forecast.evaluation_graph < begun.evaluation_graph;
   for (const int phase : {VF_PHASE_VALIDATE, VF_PHASE_TEST}) {  // as above: the share of the graph is no size
     for (auto& stage : reshaping.shares[static_cast<std::size_t>(phase)]) {
       double& share = stage[static_cast<std::size_t>(BlockOwner::kActivations)];
       if (reshaping.drops_evaluation_graphs) share = std::min(1.0, share / forecast.evaluation_graph);
     }
   }
-  reshaping.offloads = forecast.offloaded > base::Bytes();
+  reshaping.offloads = forecast.offloaded > begun.offloaded;
   if (forecast.chunks_loss && job.wide_loss) reshaping.logits = job.wide_loss->bytes.count();
   reshaping.accumulates = forecast.accumulates;
-  reshaping.releases_gradients = forecast.releases_gradients;
-  reshaping.state_waits = forecast.state_waits;
+  reshaping.releases_gradients = forecast.releases_gradients && !begun.releases_gradients;
+  if (forecast.state_at_once > begun.state_at_once) {  // its lives are changed, not its sizes
+    reshaping.state_at_once = forecast.state_at_once.count();
+    for (auto& stage : reshaping.shares[VF_PHASE_TRAIN]) stage[static_cast<std::size_t>(BlockOwner::kOptimizer)] = 1;
+  }
   reshaping.later_weights = forecast.later_weights / begun.later_weights;
   return reshaping;
 }
@@ -173,19 +241,24 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
   std::vector<Life> lives;
   lives.reserve(stream.blocks.size());
   const std::vector<std::uint8_t> phases = find_phases_of_use(stream);
+  std::vector<std::int64_t> asked;
+  if (reshaping.as_asked) asked = find_asked(stream);
   for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
     const StreamBlock& block = stream.blocks[i];
-    const double share = reshaping.shares[phases[i] & 7U][block.stage & 7U][static_cast<std::size_t>(block.owner)];
-    const auto bytes = share == 1 ? block.bytes : std::llround(static_cast<double>(block.bytes) * share);
+    const bool is_of_weights = !reshaping.of_weights.empty() && reshaping.of_weights[i];
+    const double share =
+        is_of_weights ? 1 : reshaping.shares[phases[i] & 7U][block.stage & 7U][static_cast<std::size_t>(block.owner)];
+    const std::int64_t whole = reshaping.as_asked ? asked[i] : block.bytes;
+    const auto bytes = share == 1 ? whole : std::llround(static_cast<double>(whole) * share);
     lives.push_back({at_event(block.born), block.died == model::kStreamEnd ? kNeverFreed : at_event(block.died),
                      bytes > 0 ? std::max<std::int64_t>(bytes, kLeastBlock) : 0, block.phase});
   }
   if (reshaping.accumulates || reshaping.releases_gradients) set_gradients(stream, reshaping, lives);
-  if (reshaping.state_waits) end_state_with_steps(stream, lives);
-  if (reshaping.drops_evaluation_graphs) drop_graphs_of_evaluations(stream, lives);
-  if (!reshaping.repeated.empty()) repeat_modules(stream, reshaping.repeated, reshaping.keeps_products, lives);
+  if (reshaping.state_at_once > 0) take_turns(stream, reshaping.state_at_once, lives);
+  if (reshaping.drops_evaluation_graphs) drop_graphs_of_evaluations(stream, reshaping.without_graph, lives);
+  if (!reshaping.repeated.empty()) repeat_modules(stream, reshaping, lives);
   if (reshaping.later_weights != 1) shrink_weights(stream, reshaping.later_weights, lives);
-  if (reshaping.offloads) offload_saved(stream, reshaping.logits, lives);
+  if (reshaping.offloads) offload_saved(stream, reshaping, lives);
   std::erase_if(lives, [](const Life& life) { return life.bytes == 0; });
   return lives;
 }

@@ -8,7 +8,7 @@
 //   offloaded     |--b--|                          |-b-|            comes back where it is due
 //   accumulated   gradients of the first pass stay; those of later passes are added to them and go
 //   held in less  weights are made anew one by one before the first step
-//   state waits   what of the optimizer's state is on the card at once goes with each step
+//   state waits   the optimizer's state comes in turns in each step, and goes
 //   released      every gradient goes as soon as it is there
 //   no graph      what an evaluation kept for no backward goes with the module around it (without_graph.h)
 #ifndef VRAMFIT_PLAN_STREAM_RESHAPE_H
@@ -46,15 +46,20 @@ using Shares = std::array<std::array<std::array<double, model::kBlockOwnerCount>
 struct Reshaping {
   Shares shares{};
   std::vector<std::int32_t> repeated;  // modules of the stream
-  bool keeps_products = false;         // when they are run again
+  bool keeps_products = false;         // of matrices and convolutions, in them until they are run again
   bool knows_all = true;               // the stream shows what each of them allocates
+  bool as_asked = true;  // blocks are of what was asked for, where that is known (asked.h); else of what was given
   bool offloads = false;
   std::int64_t logits = 0;  // of a loss in chunks, which keeps them where they are; 0: none
   bool drops_evaluation_graphs = false;
+  // A run whose evaluations kept no graph: it shows when a forward needs a block last. Null where there is none but
+  // the stream itself.
+  const model::AllocationStream* without_graph = nullptr;
   bool accumulates = false;
   bool releases_gradients = false;
-  bool state_waits = false;
-  double later_weights = 1;  // of weights that were there before the first step, from then on
+  std::int64_t state_at_once = 0;  // of the optimizer's state, which waits in host memory; 0: it stays
+  std::vector<bool> of_weights;    // by block: a copy of a weight, as large whatever the batch; empty: none is
+  double later_weights = 1;        // of weights that were there before the first step, from then on
 };
 
 // `begun`: of the run that the stream is of.

@@ -99,6 +99,22 @@ TEST(Reshape, what_a_repeated_module_kept_goes_with_its_forward_and_is_made_anew
   EXPECT_EQ(again, 1);
 }
 
+// The allocator leaves a rest of up to 1 MiB with a block; batch norm's statistics are made after what it returns.
+TEST(Reshape, what_a_repeated_module_handed_on_stays_however_its_block_is_rounded) {
+  model::AllocationStream stream = example_stream();
+  const auto handed_on = std::ranges::find(stream.blocks, 40 * kMib, &model::StreamBlock::bytes);
+  ASSERT_NE(handed_on, stream.blocks.end());
+  handed_on->bytes += kMib - 512;
+  model::StreamBlock statistics = *handed_on;
+  statistics.bytes = 512;
+  stream.blocks.insert(handed_on + 1, statistics);
+  Reshaping reshaping = nothing();
+  reshaping.repeated = {0};
+  const auto& pass = stream.passes.front();
+  const auto lives = reshape(stream, reshaping);
+  EXPECT_EQ(level_at(lives, at_event(pass.turn) - 1), 100 + 120);
+}
+
 TEST(Reshape, a_module_in_a_repeated_one_is_repeated_within_its_second_run) {
   model::AllocationStream stream = example_stream();
   stream.modules.push_back({"a.inner", 0, {}});
@@ -139,6 +155,17 @@ TEST(Reshape, offloaded_blocks_come_back_once_what_the_operators_before_theirs_s
   }
 }
 
+TEST(Reshape, what_the_root_makes_between_its_modules_is_offloaded_and_the_loss_is_not) {
+  model::AllocationStream stream = example_stream();
+  stream.blocks[1].module = -1;  // a sum or cat of the root's forward
+  stream.blocks[4].module = -1;  // after the last module: the script's
+  Reshaping reshaping = nothing();
+  reshaping.offloads = true;
+  const auto lives = reshape(stream, reshaping);
+  EXPECT_LT(lives[1].died, at_event(9)) << "away";
+  EXPECT_EQ(lives[4].died, at_event(7));
+}
+
 TEST(Reshape, state_that_waits_elsewhere_goes_with_the_step_that_made_it) {
   model::AllocationStream stream = example_stream();
   const model::StreamTime end = stream.blocks.back().born;
@@ -155,8 +182,29 @@ TEST(Reshape, state_that_waits_elsewhere_goes_with_the_step_that_made_it) {
   };
   Reshaping reshaping = nothing();
   EXPECT_EQ(find_end(reshaping), kNeverFreed);
-  reshaping.state_waits = true;
+  reshaping.state_at_once = state.bytes;
   EXPECT_EQ(find_end(reshaping), at_event(end + 20) - 1);
+}
+
+TEST(Reshape, state_that_waits_elsewhere_comes_in_turns) {
+  model::AllocationStream stream = example_stream();
+  const model::StreamTime first = stream.blocks.back().born + 10;
+  for (const model::StreamTime at : {0U, 1U, 2U}) {
+    auto state = stream.blocks.back();
+    state.born = first + at, state.died = model::kStreamEnd, state.bytes = 10 * kMib;
+    state.stage = VF_STAGE_OPTIMIZER, state.owner = BlockOwner::kOptimizer;
+    stream.blocks.push_back(state);
+  }
+  stream.passes.push_back({first + 10, first + 11, first + 20});
+  Reshaping reshaping = nothing();
+  reshaping.state_at_once = 20 * kMib;
+  const auto lives = reshape(stream, reshaping);
+  EXPECT_EQ(lives[7].died, at_event(first + 2) - 1) << "two at once";
+  EXPECT_EQ(lives[8].died, at_event(first + 2) - 1);
+  EXPECT_EQ(lives[9].died, kNeverFreed) << "nothing comes after it";
+  ASSERT_EQ(lives.size(), 13U) << "in the second step all of them again";
+  EXPECT_EQ(lives[10].born, lives[11].born);
+  EXPECT_LT(lives[11].died, lives[12].born);
 }
 
 TEST(Reshape, the_weights_are_not_halved_again_of_a_run_that_had_them_in_half) {
@@ -194,6 +242,23 @@ TEST(Reshape, gradients_stay_where_they_are_added_up_and_go_where_they_are_relea
   EXPECT_EQ(level_at(reshape(stream, reshaping), end), 100 + 30);
   reshaping.releases_gradients = true;
   EXPECT_EQ(level_at(reshape(stream, reshaping), at_event(stream.passes.front().end)), 100);
+}
+
+// Gradients of 10 (of b) at 5 and of 20 (of a) at 8; the step after them makes state of 20 and 20, 10 and 10.
+TEST(Reshape, state_is_made_where_its_gradient_is_released) {
+  model::AllocationStream stream = example_stream();
+  for (const auto& [born, mib] : {std::pair(20, 20), {21, 20}, {22, 10}, {23, 10}}) {
+    stream.blocks.push_back({static_cast<model::StreamTime>(born), model::kStreamEnd, -1, mib << 20, VF_PHASE_TRAIN,
+                             VF_STAGE_OPTIMIZER, model::BlockOwner::kOptimizer});
+  }
+  Reshaping reshaping = nothing();
+  reshaping.releases_gradients = true;
+  const auto lives = reshape(stream, reshaping);
+  ASSERT_EQ(lives.size(), 11u);
+  for (const std::size_t of_b : {9u, 10u}) EXPECT_EQ(lives[of_b].born >> 32, 5u) << of_b;
+  for (const std::size_t of_a : {7u, 8u}) EXPECT_EQ(lives[of_a].born >> 32, 8u) << of_a;
+  EXPECT_GE(lives[5].died, lives[10].born) << "a gradient goes when its weight was updated";
+  EXPECT_GE(lives[5].died, lives[9].born);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "plan/stream/last_uses.h"
+
 namespace vramfit::plan {
 namespace {
 
@@ -25,8 +27,13 @@ class Forward {
     }
   }
 
-  void run() {
+  void run(const model::AllocationStream* shown) {
+    if (shown != nullptr) uses_ = find_last_uses(stream_, from_, to_, *shown);
     for (std::size_t i = from_; i < to_; ++i) {
+      if (!uses_.empty() && uses_[i] > 0) {
+        lives_[i].died = std::min(lives_[i].died, uses_[i]);
+        continue;
+      }
       if (block(i).module < 0 || block(i).owner != model::BlockOwner::kActivations) continue;
       if (const StreamTime last = find_last_use(i); last > 0) {
         lives_[i].died = std::min(lives_[i].died, at_event(last) + 1);
@@ -91,16 +98,18 @@ class Forward {
   const model::AllocationStream& stream_;
   const std::size_t from_, to_;
   std::vector<Life>& lives_;
+  std::vector<PlayTime> uses_;    // by block, as another run shows them; empty: none does
   std::vector<StreamTime> ends_;  // of each module, its last birth in this forward
 };
 
 }  // namespace
 
-void drop_graphs_of_evaluations(const model::AllocationStream& stream, std::vector<Life>& lives) {
+void drop_graphs_of_evaluations(const model::AllocationStream& stream, const model::AllocationStream* shown,
+                                std::vector<Life>& lives) {
   std::size_t from = 0;
   for (std::size_t i = 0; i <= stream.blocks.size(); ++i) {
     if (i < stream.blocks.size() && is_of_forward(stream.blocks[i])) continue;
-    if (i > from) Forward(stream, from, i, lives).run();
+    if (i > from) Forward(stream, from, i, lives).run(shown);
     from = i + 1;
   }
 }

@@ -8,7 +8,9 @@
 
 namespace vramfit::plan {
 
-void drop_graphs_of_evaluations(const model::AllocationStream& stream, std::vector<Life>& lives);
+// `shown`: a run under no_grad, which shows when a block was needed last; null: a block goes with the module around it.
+void drop_graphs_of_evaluations(const model::AllocationStream& stream, const model::AllocationStream* shown,
+                                std::vector<Life>& lives);
 
 }  // namespace vramfit::plan
 

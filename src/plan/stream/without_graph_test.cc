@@ -56,6 +56,23 @@ TEST(WithoutGraph, what_an_evaluation_kept_goes_with_the_module_around_it) {
   EXPECT_EQ(lives[1].bytes, 60 * kOneMib) << "a life is shorter, a block no smaller";
 }
 
+// Under no_grad b.conv needed a's result no longer than b.norm's, which is in its place: a keeps it to there.
+TEST(WithoutGraph, a_block_goes_when_a_run_under_no_grad_let_it_go) {
+  const model::AllocationStream stream = evaluation_with_graph();
+  model::AllocationStream shown = stream;
+  const model::StreamTime died[] = {20, 3, 4, 5, 6, 20};
+  for (std::size_t i = 0; i < shown.blocks.size(); ++i) shown.blocks[i].died = died[i];
+  shown.blocks.push_back({10, 20, -1, 10 * kOneMib, VF_PHASE_VALIDATE, VF_STAGE_INPUT, BlockOwner::kInputs});
+  const model::Job job = example_job();
+  Reshaping reshaping = find_reshaping(job, with_no_grad(job), start_forecast(job), stream);
+  reshaping.without_graph = &shown;
+  const auto lives = reshape(stream, reshaping);
+  const auto before = [](model::StreamTime event) { return at_event(event) - 1; };
+  EXPECT_EQ(deaths(lives),
+            (std::vector<PlayTime>{at_event(20), before(3), before(4), before(5), before(6), at_event(20)}))
+      << "what the script has stays as it was";
+}
+
 TEST(WithoutGraph, training_keeps_its_graph) {
   model::AllocationStream stream = evaluation_with_graph();
   for (model::StreamBlock& block : stream.blocks) block.phase = VF_PHASE_TRAIN;

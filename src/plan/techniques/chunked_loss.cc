@@ -42,13 +42,13 @@ class ChunkedLoss final : public Technique {
     return changes;
   }
 
-  std::optional<model::Change> find_measurable(const model::Job& job, const Target& target) const override {
-    const model::Change first = options(job, target).front();
-    return takes_layer(first) ? std::nullopt : std::optional(first);
+  // Each has a run of its own: with its layer, what is left are chunks of a size that the job does not tell.
+  std::vector<model::Change> find_all_measurable(const model::Job& job, const Target& target) const override {
+    return options(job, target);
   }
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
-    const auto measured = takes_layer(change) ? job.measured.end() : job.measured.find(std::string(id()));
+    const auto measured = job.measured.find(measured_key(change));
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (!holds_graph(moment)) continue;
       const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
@@ -62,7 +62,7 @@ class ChunkedLoss final : public Technique {
       held.temporaries = scaled(held.temporaries, share_of(with.temporaries, before->holdings.temporaries));
     }
     forecast.chunks_loss = true;
-    if (measured != job.measured.end()) forecast.measured_with = id();
+    if (measured != job.measured.end()) forecast.measured_with = measured->first;
     if (takes_layer(change)) run_layer_again(*job.wide_loss, forecast.work);
     forecast.uncertainty = std::max(forecast.uncertainty, measured == job.measured.end() ? 0.2 : 0.04);
     worsen(forecast, Effect::kRounding,

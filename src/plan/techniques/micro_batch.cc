@@ -59,6 +59,10 @@ class MicroBatch final : public Technique {
                          model::find_integer(change, "micro_batch").value_or(0),
                          model::find_loader(job, "train")->batch_size));
     }
+    worsen(forecast, Effect::kSame,
+           fmt::format(
+               "in a loop of the script's own, what it prints or adds up (a running loss) has {} terms for each batch",
+               count));
   }
 
   std::string describe(const model::Change& change) const override {

@@ -25,13 +25,19 @@ class NoGradValidation final : public Technique {
     return {{std::string(id()), {}}};
   }
 
-  void predict(const model::Job&, const Target&, const model::Change&, Forecast& forecast) const override {
+  std::optional<model::Change> find_measurable(const model::Job&, const Target&) const override {
+    return model::Change{std::string(id()), {}};
+  }
+  bool is_foretold_unmeasured() const override { return true; }
+
+  void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (!is_evaluation(moment)) continue;
       moment.holdings.activations = scaled(moment.holdings.activations, kAliveWithoutGraph);
       moment.holdings.gathered = scaled(moment.holdings.gathered, kAliveWithoutGraph);  // each result kept its graph
     }
     forecast.evaluation_graph = kAliveWithoutGraph;
+    if (is_measured(job, id())) forecast.evaluation_measured_with = id();
     forecast.uncertainty = std::max(forecast.uncertainty, 0.15);
   }
 

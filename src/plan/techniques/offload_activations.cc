@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "plan/evaluation.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -59,8 +60,15 @@ class OffloadActivations final : public Technique {
     return {{std::string(id()), {}}};
   }
 
+  // What an operator saved comes back for each that saved it, which its blocks alone do not tell.
+  std::optional<model::Change> find_measurable(const model::Job&, const Target&) const override {
+    return model::Change{std::string(id()), {}};
+  }
+  bool is_foretold_unmeasured() const override { return true; }
+
   void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
     forecast.offloaded = find_offloaded(job);
+    if (is_measured(job, id())) forecast.saved_measured_with = id();
     forecast.uncertainty = std::max(forecast.uncertainty, 0.1);
     worsen(forecast, Effect::kSame,
            fmt::format("activations wait in host memory: {} of it, pinned, at this batch size (as much again where "

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "plan/evaluation.h"
 #include "plan/techniques/one_by_one.h"
 #include "plan/techniques/registry.h"
 
@@ -49,9 +50,17 @@ class OffloadOptimizer final : public Technique {
     return {{std::string(id()), {}}};
   }
 
+  // What an update works in beside the state, of how many weights at once, its run shows.
+  std::optional<model::Change> find_measurable(const model::Job&, const Target&) const override {
+    return model::Change{std::string(id()), {}};
+  }
+  bool is_foretold_unmeasured() const override { return true; }
+
   void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
-    forecast.state_waits = true;
     const double share = share_at_once(job);
+    const bool is_other_known = forecast.releases_gradients && !forecast.step_measured_with.empty();
+    if (is_measured(job, id()) && !is_other_known) forecast.step_measured_with = id();
+    forecast.state_at_once = scaled(job.optimizer->state, share);
     for (model::StagePeak& moment : forecast.stage_peaks) {
       model::Holdings& held = moment.holdings;
       const bool is_step = moment.stage == "optimizer";

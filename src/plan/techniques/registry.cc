@@ -34,6 +34,12 @@ std::span<const Technique* const> all_techniques() {
   return kAll;
 }
 
+std::vector<std::string> technique_ids() {
+  std::vector<std::string> ids;
+  for (const Technique* technique : all_techniques()) ids.emplace_back(technique->id());
+  return ids;
+}
+
 const Technique* find_technique(std::string_view id) {
   const auto all = all_techniques();
   const auto found = std::ranges::find(all, id, [](const Technique* technique) { return technique->id(); });

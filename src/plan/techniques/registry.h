@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "plan/technique.h"
 
@@ -40,6 +42,7 @@ const Technique& attention();
 model::Change batch_of(const model::LoaderFacts& loader, std::int64_t size);
 
 std::span<const Technique* const> all_techniques();
+std::vector<std::string> technique_ids();
 const Technique* find_technique(std::string_view id);
 
 }  // namespace vramfit::plan

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "plan/evaluation.h"
 #include "plan/techniques/one_by_one.h"
 #include "plan/techniques/registry.h"
 
@@ -48,8 +49,15 @@ class ReleaseGradients final : public Technique {
     return {{std::string(id()), {}}};
   }
 
+  // When state comes, and which gradient (of weights that two modules share) has to wait, its run shows.
+  std::optional<model::Change> find_measurable(const model::Job&, const Target&) const override {
+    return model::Change{std::string(id()), {}};
+  }
+  bool is_foretold_unmeasured() const override { return true; }
+
   void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
     forecast.releases_gradients = true;
+    if (is_measured(job, id())) forecast.step_measured_with = id();
     const Bytes largest = job.optimizer->largest, of_update = scaled(largest, kTemporaries);
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (moment.phase != "train") continue;

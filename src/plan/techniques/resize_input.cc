@@ -2,8 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
 
 #include "plan/measured_shares.h"
+#include "plan/stream/between.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -20,19 +24,28 @@ InputKind kind_of_input(const model::Job& job) {
   return dimensions == 2 ? InputKind::kSequence : InputKind::kUnknown;
 }
 
-constexpr double kMeasuredScale = 0.5;
+constexpr double kScales[] = {0.75, 0.5};
+constexpr double kMeasuredScale = 0.5;  // that others are guessed from
 
-// What is left at `scale` of what shrinks with the inputs, from what a run at half of it showed (`half`): a part that
-// stays, one that goes with the length, one with its square. Images go with the area; sequences with the length where
-// attention is fused, and partly with its square where scores lie in memory.
-double share_at(double scale, double half, InputKind kind) {
-  half = std::clamp(half, 0.0, 1.0);
-  if (kind == InputKind::kImage || half < kMeasuredScale) {
-    if (kind == InputKind::kImage) return 1 - (1 - half) * (1 - scale * scale) / (1 - kMeasuredScale * kMeasuredScale);
-    const double square = std::min(2 - 4 * half, 1.0);
-    return (1 - square) * scale + square * scale * scale;
+model::Change scaled_inputs(double scale) { return {"resize_input", {{"scale", scale}}}; }
+
+// As python/vramfit/apply/resize_input.py has it: a multiple of 32 stays one.
+std::int64_t side_at(std::int64_t length, double scale) {
+  const auto scaled = static_cast<double>(length) * scale;
+  const std::int64_t step = length % 32 == 0 && scaled >= 32 ? 32 : 1;
+  return std::max(step, std::lround(scaled / static_cast<double>(step)) * step);
+}
+
+// What is left of an image's pixels, or of a sequence's length, when it is scaled.
+double left_at(double scale, const model::Job& job) {
+  const model::LoaderFacts* loader = model::find_loader(job, "train");
+  if (kind_of_input(job) == InputKind::kUnknown) return 1;
+  double left = 1;
+  const std::vector<std::int64_t>& shape = loader->shapes[0];
+  for (std::size_t i = shape.size() == 4 ? 2 : 1; i < shape.size(); ++i) {
+    left *= static_cast<double>(side_at(shape[i], scale)) / static_cast<double>(shape[i]);
   }
-  return 1 - (1 - half) * (1 - scale) / (1 - kMeasuredScale);
+  return left;
 }
 
 class ResizeInput final : public Technique {
@@ -41,32 +54,48 @@ class ResizeInput final : public Technique {
 
   Applicability applies_to(const model::Job& job, const Target&) const override {
     if (kind_of_input(job) == InputKind::kUnknown) return not_possible("the inputs are neither images nor sequences");
+    if (left_at(kMeasuredScale, job) >= 1) return not_possible("the inputs can't be made smaller");
     return applicable();
   }
 
-  std::vector<model::Change> options(const model::Job&, const Target&) const override {
-    return {{"resize_input", {{"scale", 0.75}}}, {"resize_input", {{"scale", 0.5}}}};
+  std::vector<model::Change> options(const model::Job& job, const Target&) const override {
+    std::vector<model::Change> all;
+    double before = 1;
+    for (const double scale : kScales) {  // each leaves less than the one before it
+      const double left = left_at(scale, job);
+      if (left < before) all.push_back(scaled_inputs(scale));
+      before = std::min(before, left);
+    }
+    return all;
   }
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const double scale = model::find_number(change, "scale").value_or(1);
-    // Sequences at least linearly: unfused attention would shrink with the square.
-    const double share = kind_of_input(job) == InputKind::kImage ? scale * scale : scale;
-    const auto measured = job.measured.find(measured_key(change));
+    // At least linearly: unfused attention would shrink with the square.
+    const double share = left_at(scale, job);
+    auto measured = job.measured.find(measured_key(change));
+    const bool is_own = measured != job.measured.end();
+    if (!is_own) measured = job.measured.find(measured_key(scaled_inputs(kMeasuredScale)));
     if (measured == job.measured.end()) {
       for (const std::string_view phase : {"train", "validate", "test"}) scale_batch(forecast, phase, share);
     } else {
-      scale_as_measured(job, measured->second, scale, forecast);
-      if (scale == kMeasuredScale) forecast.measured_with = measured->first;
+      const double left_measured = is_own ? share : left_at(kMeasuredScale, job);
+      scale_as_measured(job, measured->second, share, left_measured, forecast);
+      forecast.measured_with = measured->first;
+      forecast.inputs_left = share;
+      forecast.inputs_left_measured = left_measured;
     }
     scale_work(forecast.work, share);
     forecast.uncertainty = std::max(forecast.uncertainty, measured == job.measured.end() ? 0.1 : 0.05);
     worsen(forecast, Effect::kInput, fmt::format("inputs at {:.0f} % of their size: accuracy changes", scale * 100));
   }
 
-  // Measured at half of each side, or of the length: other scales lie between that and the whole.
-  std::optional<model::Change> find_measurable(const model::Job&, const Target&) const override {
-    return model::Change{"resize_input", {{"scale", kMeasuredScale}}};
+  // Each by itself: what convolutions work in at one size does not follow from another. Where time was left for the
+  // smaller one alone, the other lies between that and the whole.
+  std::vector<model::Change> find_all_measurable(const model::Job& job, const Target& target) const override {
+    std::vector<model::Change> all = options(job, target);
+    std::ranges::reverse(all);
+    return all;
   }
 
   std::string describe(const model::Change& change) const override {
@@ -74,9 +103,8 @@ class ResizeInput final : public Technique {
   }
 
  private:
-  static void scale_as_measured(const model::Job& job, const std::vector<model::StagePeak>& measured, double scale,
-                                Forecast& forecast) {
-    const InputKind kind = kind_of_input(job);
+  static void scale_as_measured(const model::Job& job, const std::vector<model::StagePeak>& measured, double left,
+                                double left_measured, Forecast& forecast) {
     double activations = 1;  // of the fullest moment of training
     Bytes most;
     for (model::StagePeak& moment : forecast.stage_peaks) {
@@ -84,7 +112,7 @@ class ResizeInput final : public Technique {
       const model::StagePeak* after = find_same_stage(measured, moment);
       if (before == nullptr || after == nullptr || moment.phase == "load") continue;
       const auto share = [&](Bytes model::Holdings::*field) {
-        return share_at(scale, share_of(after->holdings.*field, before->holdings.*field), kind);
+        return share_between(left, left_measured, share_of(after->holdings.*field, before->holdings.*field));
       };
       for (auto field : {&model::Holdings::inputs, &model::Holdings::activations, &model::Holdings::workspaces,
                          &model::Holdings::temporaries, &model::Holdings::gathered}) {

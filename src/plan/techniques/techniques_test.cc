@@ -155,7 +155,9 @@ TEST(MicroBatch, says_what_batch_normalisation_loses) {
   const Forecast forecast = predict(micro_batch(), job, example_target(), change);
   EXPECT_EQ(forecast.effect, Effect::kStatistics);
   EXPECT_EQ(forecast.consequences,
-            (std::vector<std::string>{"batch normalisation sees 2 samples at once instead of 8"}));
+            (std::vector<std::string>{"batch normalisation sees 2 samples at once instead of 8",
+                                      "in a loop of the script's own, what it prints or adds up (a running loss) has 4 "
+                                      "terms for each batch"}));
 }
 
 TEST(MicroBatch, leaves_batch_normalisation_at_least_two_samples_where_it_can) {
@@ -761,20 +763,77 @@ TEST(SmallerModel, is_for_networks_of_a_family_without_weights_of_their_own) {
 TEST(ResizeInput, follows_what_a_run_at_half_of_the_size_showed) {
   model::Job job = example_job();
   const auto options = resize_input().options(job, example_target());
-  const auto half = resize_input().find_measurable(job, example_target());
-  ASSERT_EQ(half, options[1]);
-  add_measured(job, "resize_input", Bytes::mib(0), Bytes::mib(100));
-  job.measured["resize_input"][0].holdings.activations = Bytes::mib(2600 * 4 / 10);  // 0.4: 0.15 of it does not shrink
-  EXPECT_EQ(predict(resize_input(), job, example_target(), *half).stage_peaks[0].holdings.activations,
-            Bytes::mib(1040));
+  const auto half = resize_input().find_all_measurable(job, example_target()).front();
+  ASSERT_EQ(half, options[1]) << "what the other can be guessed from comes first";
+  add_measured(job, "resize_input:0.5", Bytes::mib(0), Bytes::mib(100));
+  job.measured["resize_input:0.5"][0].holdings.activations =
+      Bytes::mib(2600 * 4 / 10);  // 0.4: 0.15 of it does not shrink
+  EXPECT_EQ(predict(resize_input(), job, example_target(), half).stage_peaks[0].holdings.activations, Bytes::mib(1040));
   EXPECT_NEAR(predict(resize_input(), job, example_target(), options[0]).stage_peaks[0].holdings.activations.as_mib(),
               2600 * (1 - 0.6 * (1 - 0.5625) / 0.75), 1);
-  EXPECT_EQ(predict(resize_input(), job, example_target(), *half).stage_peaks[0].holdings.weights, Bytes::mib(100));
+  EXPECT_EQ(predict(resize_input(), job, example_target(), half).stage_peaks[0].holdings.weights, Bytes::mib(100));
   // Sequences: half of the length left 0.3: by 0.2 of the length and 0.8 of its square.
   job.loaders[0].shapes = {{8, 512}};
-  job.measured["resize_input"][0].holdings.activations = Bytes::mib(780);
+  job.measured["resize_input:0.5"][0].holdings.activations = Bytes::mib(780);
   EXPECT_NEAR(predict(resize_input(), job, example_target(), options[0]).stage_peaks[0].holdings.activations.as_mib(),
               2600 * (0.2 * 0.75 + 0.8 * 0.5625), 1);
+}
+
+TEST(ResizeInput, of_each_size_its_own_run_is_what_counts) {
+  model::Job job = example_job();
+  const auto options = resize_input().options(job, example_target());
+  const auto measurable = resize_input().find_all_measurable(job, example_target());
+  ASSERT_EQ(measurable, (std::vector{options[1], options[0]}));
+  add_measured(job, "resize_input:0.5", Bytes::mib(0), Bytes::mib(100));
+  add_measured(job, "resize_input:0.75", Bytes::mib(0), Bytes::mib(100));
+  ASSERT_EQ(measured_key(options[0]), "resize_input:0.75");
+  job.measured["resize_input:0.75"][0].holdings.activations = Bytes::mib(2700);  // larger workspaces than at whole size
+  const Forecast forecast = predict(resize_input(), job, example_target(), options[0]);
+  EXPECT_EQ(forecast.stage_peaks[0].holdings.activations, Bytes::mib(2700));
+  EXPECT_EQ(forecast.measured_with, "resize_input:0.75");
+  EXPECT_EQ(forecast.inputs_left, forecast.inputs_left_measured) << "nothing lies between";
+}
+
+TEST(Forecast, begins_from_the_run_that_shows_most) {
+  Forecast forecast;
+  EXPECT_EQ(find_best_run(forecast), "");
+  forecast.evaluation_measured_with = "no_grad_validation";
+  EXPECT_EQ(find_best_run(forecast), "no_grad_validation");
+  forecast.step_measured_with = "release_gradients";
+  EXPECT_EQ(find_best_run(forecast), "release_gradients");
+  forecast.saved_measured_with = "offload_activations";
+  EXPECT_EQ(find_best_run(forecast), "offload_activations");
+  forecast.activation_scale = 0.5;
+  EXPECT_EQ(find_best_run(forecast), "release_gradients") << "smaller tensors may stay on the card";
+  forecast.activation_scale = 1;
+  const model::Change checkpoint{"checkpoint", {}};
+  forecast.repeats = &checkpoint;
+  EXPECT_EQ(find_best_run(forecast), "release_gradients") << "other tensors are saved";
+  forecast.measured_with = "autocast";
+  EXPECT_EQ(find_best_run(forecast), "autocast") << "sizes are known from a run alone";
+}
+
+TEST(Forecast, lives_of_blocks_come_from_a_run_of_their_own) {
+  model::Job job = example_job();
+  for (const Technique* technique :
+       {&no_grad_validation(), &offload_activations(), &release_gradients(), &offload_optimizer()}) {
+    const model::Change change = technique->find_measurable(job, example_target()).value();
+    EXPECT_TRUE(technique->is_foretold_unmeasured()) << technique->id();
+    EXPECT_EQ(find_best_run(predict(*technique, job, example_target(), change)), "");
+    job.measured[std::string(technique->id())] = job.stage_peaks;
+    EXPECT_EQ(find_best_run(predict(*technique, job, example_target(), change)), technique->id());
+  }
+}
+
+TEST(ResizeInput, counts_the_sides_that_the_inputs_come_to) {
+  model::Job job = example_job();
+  job.loaders[0].shapes = {{8, 64}};  // 48 is no multiple of 32
+  ASSERT_EQ(resize_input().options(job, example_target()).size(), 1u) << "x 0.75 leaves 64 as they are";
+  job.loaders[0].shapes = {{8, 3, 224, 224}};  // 168 becomes 160, and 112 128
+  const auto options = resize_input().options(job, example_target());
+  ASSERT_EQ(options.size(), 2u);
+  const Forecast forecast = predict(resize_input(), job, example_target(), options[0]);
+  EXPECT_NEAR(forecast.stage_peaks[0].holdings.activations.as_mib(), 2600 * 160.0 * 160 / (224 * 224), 1);
 }
 
 TEST(Int8Weights, are_for_jobs_that_only_evaluate_and_whose_weights_matter) {
@@ -809,9 +868,13 @@ TEST(ChunkedLoss, frees_two_copies_of_the_logits_or_what_a_run_showed) {
   const auto with_layer = predict(chunked_loss(), job, example_target(), options[1]);
   EXPECT_NEAR(total_macs(with_layer.work) - total_macs(job.work), 8192.0 * 50304 * 768, 1e6);
   EXPECT_EQ(chunked_loss().describe(options[1]), "last layer and loss in chunks");
+  job.measured[measured_key(options[1])] = job.stage_peaks;
+  EXPECT_EQ(predict(chunked_loss(), job, example_target(), options[0]).measured_with, "chunked_loss");
+  EXPECT_EQ(predict(chunked_loss(), job, example_target(), options[1]).measured_with, "chunked_loss:linear")
+      << "a run of its own";
   job.wide_loss->is_log = true;
   EXPECT_EQ(chunked_loss().options(job, example_target()), std::vector{options[1]});
-  EXPECT_EQ(chunked_loss().find_measurable(job, example_target()), std::nullopt);
+  EXPECT_EQ(chunked_loss().find_all_measurable(job, example_target()), std::vector{options[1]});
   job.wide_loss->features = 0;
   EXPECT_EQ(chunked_loss().applies_to(job, example_target()).standing, Standing::kNotPossible);
   job.wide_loss->bytes = Bytes::mib(1);

@@ -14,8 +14,15 @@ using base::Bytes;
 
 namespace {
 
-constexpr int kComparisonWidth = 960, kComparisonLeft = 90, kComparisonRight = 200, kComparisonTop = 8, kRow = 36,
-              kBar = 24, kComparisonBottom = 30;
+constexpr int kComparisonLeft = 90, kComparisonTop = 8, kRow = 36, kBar = 24, kComparisonBottom = 30;
+
+// How wide it is drawn, and what is left at the right for the sizes. Telephones have a slim picture.
+struct BarPlot {
+  int width = 960, right = 200, ticks = 6;
+  bool is_slim = false;
+  double scale = 1;
+};
+constexpr BarPlot kWidePlot, kSlimPlot{.width = 380, .right = 70, .ticks = 3, .is_slim = true};
 
 // One run's fullest card.
 struct Bar {
@@ -58,26 +65,27 @@ const OwnerTotal* find_owner(const Bar& bar, const std::string& name) {
 }
 
 // Every bar has its parts in one order, so that they can be compared.
-std::string draw_bar(const Bar& bar, const std::vector<std::string>& names, int y, double scale) {
+std::string draw_bar(const Bar& bar, const std::vector<std::string>& names, int y, const BarPlot& plot) {
   std::string svg = fmt::format("<text class=\"end\" x=\"{}\" y=\"{}\">run {}</text>\n", kComparisonLeft - 8, y + 17,
                                 bar.run->stored.number);
   double x = kComparisonLeft;
   for (const std::string& name : names) {
     const OwnerTotal* owner = find_owner(bar, name);
     if (owner == nullptr) continue;
-    const double width = static_cast<double>(owner->bytes.count()) * scale;
+    const double width = static_cast<double>(owner->bytes.count()) * plot.scale;
     svg += fmt::format(
         "<rect class=\"edge\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"><title>run {}: {} {}"
         "</title></rect>\n",
         x, y, width, kBar, fill_of(name), bar.run->stored.number, escape(name), to_string(owner->bytes));
     x += width;
   }
-  const double limit = kComparisonLeft + static_cast<double>(bar.total.count()) * scale;
-  const bool has_limit = bar.total.count() > 0 && limit <= kComparisonWidth - kComparisonRight;
+  const double limit = kComparisonLeft + static_cast<double>(bar.total.count()) * plot.scale;
+  const bool has_limit = bar.total.count() > 0 && limit <= plot.width - plot.right;
   if (has_limit) {
     svg += fmt::format("<path class=\"limit\" d=\"M{:.1f} {}v{}\"/>\n", limit, y - 5, kBar + 10);
   }
-  const std::string text = to_string(bar.whole) + (bar.run->result->oom ? ", out of memory" : "");
+  const std::string_view ran_out = plot.is_slim ? ", OOM" : ", out of memory";
+  const std::string text = to_string(bar.whole) + std::string(bar.run->result->oom ? ran_out : "");
   const bool is_in_the_way = has_limit && limit < x + 14 + static_cast<double>(text.size()) * kLetter;
   return svg + fmt::format("<text x=\"{:.1f}\" y=\"{}\">{}</text>\n", (is_in_the_way ? std::max(x, limit) : x) + 7,
                            y + 17, text);
@@ -93,6 +101,23 @@ std::string draw_axis(const std::vector<Bytes>& ticks, int bottom, double scale)
         x, kComparisonTop, bottom, bottom + 18, tick_text(tick));
   }
   return svg;
+}
+
+std::string draw_picture(const std::vector<Bar>& bars, const std::vector<std::string>& names, Bytes end, BarPlot plot) {
+  const std::vector<Bytes> ticks = byte_ticks(end, plot.ticks);
+  plot.scale = (plot.width - kComparisonLeft - plot.right) / static_cast<double>(ticks.back().count());
+  const int bottom = kComparisonTop + static_cast<int>(bars.size()) * kRow + 4;
+  std::string svg = draw_axis(ticks, bottom, plot.scale);
+  int y = kComparisonTop + 8;
+  for (const Bar& bar : bars) {
+    svg += draw_bar(bar, names, y, plot);
+    y += kRow;
+  }
+  return fmt::format(
+      "<svg class=\"chart{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"A bar for each run, made of what held "
+      "its "
+      "peak. The table below holds the numbers.\">\n{}</svg>\n",
+      plot.is_slim ? " slim" : "", plot.width, bottom + kComparisonBottom, svg);
 }
 
 std::string legend(const std::vector<std::string>& names) {
@@ -129,23 +154,12 @@ std::string comparison_chart(const std::vector<ShownRun>& runs) {
     largest_card = std::max(largest_card, bar.total);
   }
   // The limit is drawn where it does not press the bars flat.
-  const std::vector<Bytes> ticks =
-      byte_ticks(largest_card.count() <= 3 * most.count() ? std::max(most, largest_card) : most, 6);
-  const double scale =
-      (kComparisonWidth - kComparisonLeft - kComparisonRight) / static_cast<double>(ticks.back().count());
-  const int bottom = kComparisonTop + static_cast<int>(bars.size()) * kRow + 4;
-  std::string svg = draw_axis(ticks, bottom, scale);
-  int y = kComparisonTop + 8;
-  for (const Bar& bar : bars) {
-    svg += draw_bar(bar, names, y, scale);
-    y += kRow;
-  }
+  const Bytes end = largest_card.count() <= 3 * most.count() ? std::max(most, largest_card) : most;
   return fmt::format(
-      "<figure><figcaption>What held the peak, run by run</figcaption>\n{}<div class=\"scroll\" tabindex=\"0\" "
-      "role=\"group\" aria-label=\"What held the peak, run by run\"><svg class=\"chart\" viewBox=\"0 0 {} {}\" "
-      "role=\"img\" aria-label=\"A bar for each run, made of what held its peak. The table below holds the numbers.\">"
-      "\n{}</svg></div>\n{}</figure>\n",
-      legend(names), kComparisonWidth, bottom + kComparisonBottom, svg, numbers(bars, names));
+      "<figure class=\"twofold\"><figcaption>What held the peak, run by run</figcaption>\n{}{}<div class=\"scroll "
+      "picture\" tabindex=\"0\" role=\"group\" aria-label=\"What held the peak, run by run\">{}</div>\n{}</figure>\n",
+      legend(names), draw_picture(bars, names, end, kSlimPlot), draw_picture(bars, names, end, kWidePlot),
+      numbers(bars, names));
 }
 
 }  // namespace vramfit::report::page

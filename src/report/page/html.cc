@@ -89,22 +89,33 @@ std::string paragraph(std::string_view text, std::string_view css_class) {
 
 std::string table(std::string_view caption, const std::vector<TableColumn>& columns,
                   const std::vector<std::vector<std::string>>& rows) {
+  // On a telephone each row of a wide one stands as a list of its own, every value behind its heading. The roles say
+  // that it is a table still.
+  constexpr std::size_t kMostSideBySide = 5;
+  const bool is_wide = columns.size() > kMostSideBySide;
+  const auto role = [&](std::string_view name) { return is_wide ? fmt::format(" role=\"{}\"", name) : std::string(); };
   std::string html = fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\"><table><caption>{0}</caption>\n<thead>"
-      "<tr>",
-      escape(caption));
+      "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\"><table{1}><caption>{0}</caption>\n"
+      "<thead{2}><tr{3}>",
+      escape(caption), is_wide ? " class=\"wide\" role=\"table\"" : "", role("rowgroup"), role("row"));
   const auto number_class = [&](std::size_t i) {
     return i < columns.size() && columns[i].is_number ? " class=\"number\"" : "";
   };
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    html += fmt::format("<th scope=\"col\"{}>{}</th>", number_class(i), escape(columns[i].title));
+    html +=
+        fmt::format("<th scope=\"col\"{}{}>{}</th>", number_class(i), role("columnheader"), escape(columns[i].title));
   }
-  html += "</tr></thead>\n<tbody>\n";
+  html += fmt::format("</tr></thead>\n<tbody{}>\n", role("rowgroup"));
+  const auto heading_of = [&](std::size_t i) {
+    return is_wide && i < columns.size() ? fmt::format(" data-heading=\"{}\"", escape(columns[i].title))
+                                         : std::string();
+  };
   for (const auto& row : rows) {
-    html += "<tr>";
+    html += fmt::format("<tr{}>", role("row"));
     for (std::size_t i = 0; i < row.size(); ++i) {
-      html += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", number_class(i), row[i])
-                     : fmt::format("<td{}>{}</td>", number_class(i), row[i]);
+      html += i == 0 ? fmt::format("<th scope=\"row\"{}{}{}>{}</th>", number_class(i), role("rowheader"), heading_of(i),
+                                   row[i])
+                     : fmt::format("<td{}{}{}>{}</td>", number_class(i), role("cell"), heading_of(i), row[i]);
     }
     html += "</tr>\n";
   }

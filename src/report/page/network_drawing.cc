@@ -51,7 +51,7 @@ std::string sentence(const NetworkBox& box) {
                             to_string(box.held));
 }
 
-std::string draw_bar(const NetworkBox& box, const Place& place, Bytes most) {
+std::string draw_bar(const NetworkBox& box, const Corner& place, Bytes most) {
   if (most.count() <= 0) return "";
   const double whole = kBoxWidth - 2 * kInset, y = place.y + kBoxHeight - kInset - kBarHeight;
   const auto width = [&](Bytes bytes) {
@@ -69,7 +69,7 @@ std::string draw_bar(const NetworkBox& box, const Place& place, Bytes most) {
   return svg;
 }
 
-std::string draw_box(const NetworkBox& box, const Place& place, Bytes most) {
+std::string draw_box(const NetworkBox& box, const Corner& place, Bytes most) {
   const BoxSize size = size_of(box);
   std::string svg = fmt::format("<g class=\"node\"><title>{}</title>", escape(sentence(box)));
   const bool is_module = box.kind == BoxKind::kModule;
@@ -99,12 +99,12 @@ std::string draw_box(const NetworkBox& box, const Place& place, Bytes most) {
 std::string draw_route(const Route& route, const std::string& arrow) {
   std::string path;
   for (std::size_t i = 0; i < route.points.size(); ++i) {
-    const Place& to = route.points[i];
+    const Corner& to = route.points[i];
     if (i == 0) {
       path = fmt::format("M{:.1f} {:.1f}", to.x, to.y);
       continue;
     }
-    const Place& from = route.points[i - 1];
+    const Corner& from = route.points[i - 1];
     if (std::abs(from.x - to.x) < 0.05 && std::abs(from.y - to.y) < 0.05) continue;  // it would turn the arrow's head
     if (std::abs(from.x - to.x) < 0.05) {
       path += fmt::format("L{:.1f} {:.1f}", to.x, to.y);

@@ -24,18 +24,18 @@ struct Line {
   std::size_t from = 0, to = 0;
 };
 
-struct Place {
+struct Corner {
   double x = 0, y = 0;  // of the upper left corner
 };
 
 struct Route {
   std::size_t from = 0, to = 0;
-  bool is_backward = false;   // against the flow
-  std::vector<Place> points;  // from box to box; downwards, for backward ones upwards
+  bool is_backward = false;    // against the flow
+  std::vector<Corner> points;  // from box to box; downwards, for backward ones upwards
 };
 
 struct Layout {
-  std::vector<Place> boxes;   // as the sizes
+  std::vector<Corner> boxes;  // as the sizes
   std::vector<Route> routes;  // as the lines, without those from a box to itself
   double width = 0, height = 0;
 };

@@ -9,13 +9,13 @@ namespace vramfit::report::page {
 namespace {
 
 // Whether two boxes share a point.
-bool overlap(const Place& a, const BoxSize& as, const Place& b, const BoxSize& bs) {
+bool overlap(const Corner& a, const BoxSize& as, const Corner& b, const BoxSize& bs) {
   return a.x < b.x + bs.width && b.x < a.x + as.width && a.y < b.y + bs.height && b.y < a.y + as.height;
 }
 
 // Whether the straight piece goes through the box's inside. Pieces between layers never meet boxes; those beside boxes
 // are upright.
-bool passes_through(const Place& from, const Place& to, const Place& box, const BoxSize& size) {
+bool passes_through(const Corner& from, const Corner& to, const Corner& box, const BoxSize& size) {
   if (from.x != to.x) return false;
   const double top = std::min(from.y, to.y), bottom = std::max(from.y, to.y);
   return from.x > box.x && from.x < box.x + size.width && top < box.y + size.height && bottom > box.y;
@@ -39,7 +39,7 @@ void expect_sound(const std::vector<BoxSize>& sizes, const std::vector<Line>& li
   for (const Route& route : layout.routes) {
     ASSERT_GE(route.points.size(), 2u);
     for (std::size_t i = 1; i < route.points.size(); ++i) {
-      const Place &from = route.points[i - 1], &to = route.points[i];
+      const Corner &from = route.points[i - 1], &to = route.points[i];
       EXPECT_TRUE(route.is_backward ? to.y < from.y + 1e-6 : to.y > from.y - 1e-6) << "in one direction";
       for (std::size_t box = 0; box < sizes.size(); ++box) {
         EXPECT_FALSE(passes_through(from, to, layout.boxes[box], sizes[box])) << "a line through box " << box;

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
+
+#include "base/parse_number.h"
 
 namespace vramfit::report::page {
 
@@ -46,10 +47,9 @@ std::string relative(const std::string& name, const std::string& module) {
 std::optional<std::pair<std::string, int>> numbered(const std::string& name) {
   const std::size_t dot = name.rfind('.');
   const std::string_view last = std::string_view(name).substr(dot == std::string::npos ? 0 : dot + 1);
-  int number = 0;
-  const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), number);
-  if (error != std::errc() || end != last.data() + last.size()) return std::nullopt;
-  return std::pair(dot == std::string::npos ? std::string() : name.substr(0, dot), number);
+  const auto number = base::parse_number<int>(last);
+  if (!number) return std::nullopt;
+  return std::pair(dot == std::string::npos ? std::string() : name.substr(0, dot), *number);
 }
 
 // The name as drawings of networks have it.

@@ -17,7 +17,7 @@ using model::PlanRow;
 
 namespace {
 
-constexpr double kPlanWidth = 960, kPlanHeight = 340;
+constexpr double kPlanWidth = 960, kSlimPlanWidth = 380, kPlanHeight = 340;
 constexpr double kPlanLeft = 76, kPlanRight = 24, kPlanTop = 24, kPlanBottom = 52;
 
 Bytes peak_of(const PlanRow& row) { return row.proven ? row.proven->device : row.predicted_peak; }
@@ -26,8 +26,9 @@ Bytes peak_of(const PlanRow& row) { return row.proven ? row.proven->device : row
 bool has_place(const PlanRow& row) { return peak_of(row).count() > 0 && std::isfinite(row.time_factor); }
 
 struct PlanScale {
+  double width = kPlanWidth;  // kSlimPlanWidth for telephones, where letters of the wide picture would be tiny
   double most_factor = 1, most_bytes = 1;
-  double x(double factor) const { return kPlanLeft + (kPlanWidth - kPlanLeft - kPlanRight) * factor / most_factor; }
+  double x(double factor) const { return kPlanLeft + (width - kPlanLeft - kPlanRight) * factor / most_factor; }
   double y(Bytes bytes) const {
     return kPlanHeight - kPlanBottom -
            (kPlanHeight - kPlanTop - kPlanBottom) * static_cast<double>(bytes.count()) / most_bytes;
@@ -76,7 +77,7 @@ std::string draw_plans(const model::FitResult& fit, const PlanScale& scale) {
   }
   for (const Label& label : labels) {
     // Towards the middle, where there is room.
-    const bool is_right = label.x > kPlanWidth * 0.75;
+    const bool is_right = label.x > scale.width * 0.75;
     svg += fmt::format("<text{} x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", is_right ? " class=\"end\"" : "",
                        label.x + (is_right ? -9 : 9), label.y + 18, label.text);
   }
@@ -87,7 +88,7 @@ std::string draw_axes(const PlanScale& scale, const std::vector<Bytes>& levels, 
   std::string svg;
   for (const Bytes level : levels) {
     svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kPlanLeft,
-                       kPlanWidth - kPlanRight, scale.y(level), scale.y(level));
+                       scale.width - kPlanRight, scale.y(level), scale.y(level));
     svg += fmt::format("<text class=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kPlanLeft - 8, scale.y(level) + 4,
                        tick_text(level));
   }
@@ -95,10 +96,10 @@ std::string draw_axes(const PlanScale& scale, const std::vector<Bytes>& levels, 
     svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{}\">×{:.3g}</text>\n", scale.x(factor),
                        kPlanHeight - kPlanBottom + 20, factor);
   }
-  return svg + fmt::format(
-                   "<text class=\"end\" x=\"{}\" y=\"{}\">time of a training step, against the job as it "
-                   "is</text>\n",
-                   kPlanWidth - kPlanRight, kPlanHeight - 10);
+  return svg + fmt::format("<text class=\"end\" x=\"{}\" y=\"{}\">{}</text>\n", scale.width - kPlanRight,
+                           kPlanHeight - 10,
+                           scale.width < kPlanWidth ? "time of a step, against the job as it is"
+                                                    : "time of a training step, against the job as it is");
 }
 
 std::string draw_front(const ShownRun& run, const PlanScale& scale) {
@@ -109,6 +110,22 @@ std::string draw_front(const ShownRun& run, const PlanScale& scale) {
     points += fmt::format("{:.1f},{:.1f} ", scale.x(row.time_factor), scale.y(peak_of(row)));
   }
   return run.front.size() < 2 ? "" : fmt::format("<polyline class=\"front\" points=\"{}\"/>\n", points);
+}
+
+std::string draw_picture(const ShownRun& run, const PlanScale& scale, const std::vector<Bytes>& levels,
+                         const std::vector<double>& factors) {
+  const Bytes limit = run.fit->limit;
+  std::string svg = draw_axes(scale, levels, factors) + draw_front(run, scale);
+  svg += fmt::format(
+      "<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"strong\" x=\"{}\" "
+      "y=\"{:.1f}\">the card's memory: {}</text>\n",
+      kPlanLeft, scale.width - kPlanRight, scale.y(limit), scale.y(limit), kPlanLeft + 6, scale.y(limit) - 6,
+      to_string(limit));
+  svg += draw_plans(*run.fit, scale);
+  return fmt::format(
+      "<svg class=\"chart{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Peak of each plan against the time of a "
+      "training step. The table of plans holds the numbers.\">\n{}</svg>\n",
+      scale.width < kPlanWidth ? " slim" : "", scale.width, kPlanHeight, svg);
 }
 
 std::string without_place(const model::FitResult& fit) {
@@ -139,25 +156,22 @@ std::string plan_chart(const ShownRun& run) {
   }
   if (fit.plans.empty() && fit.lost.empty()) return "";
   const auto levels = byte_ticks(most, 5);
-  const auto factors = round_ticks(most_factor * 1.05, 8);
-  const PlanScale scale{factors.back(), static_cast<double>(levels.back().count())};
-  std::string svg = draw_axes(scale, levels, factors) + draw_front(run, scale);
-  svg += fmt::format(
-      "<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"strong\" x=\"{}\" "
-      "y=\"{:.1f}\">the card's memory: {}</text>\n",
-      kPlanLeft, kPlanWidth - kPlanRight, scale.y(fit.limit), scale.y(fit.limit), kPlanLeft + 6, scale.y(fit.limit) - 6,
-      to_string(fit.limit));
-  svg += draw_plans(fit, scale);
+  std::string pictures[2];
+  for (const bool is_slim : {false, true}) {
+    const auto factors = round_ticks(most_factor * 1.05, is_slim ? 4 : 8);
+    const PlanScale scale{is_slim ? kSlimPlanWidth : kPlanWidth, factors.back(),
+                          static_cast<double>(levels.back().count())};
+    pictures[is_slim ? 1 : 0] = draw_picture(run, scale, levels, factors);
+  }
   return fmt::format(
-      "<figure><figcaption>Peak against time</figcaption>\n<ul class=\"legend\"><li><svg class=\"key\" viewBox=\"0 0 "
+      "<figure class=\"twofold\"><figcaption>Peak against time</figcaption>\n<ul class=\"legend\"><li><svg "
+      "class=\"key\" viewBox=\"0 0 "
       "16 16\" aria-hidden=\"true\"><circle class=\"fits\" cx=\"8\" cy=\"8\" r=\"6\"/></svg> proven to fit</li>"
       "<li><svg class=\"key\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><path class=\"lost\" d=\"M3 3l10 10m-10 "
       "0l10 -10\"/></svg> not the answer: the highest a run got to, or the "
-      "forecast</li><li>numbers: the rows of the table</li></ul>\n<div class=\"scroll\" "
-      "tabindex=\"0\" role=\"group\" aria-label=\"Peak against time\"><svg class=\"chart\" viewBox=\"0 0 {} {}\" "
-      "role=\"img\" aria-label=\"Peak of each plan against the time of a training step. The table of plans holds the "
-      "numbers.\">\n{}</svg></div>{}</figure>\n",
-      kPlanWidth, kPlanHeight, svg, without_place(fit));
+      "forecast</li><li>numbers: the rows of the table</li></ul>\n{}<div class=\"scroll picture\" "
+      "tabindex=\"0\" role=\"group\" aria-label=\"Peak against time\">{}</div>{}</figure>\n",
+      pictures[1], pictures[0], without_place(fit));
 }
 
 }  // namespace vramfit::report::page

@@ -24,8 +24,8 @@ std::string draw_axes(const TimePlot& plot, const std::vector<Bytes>& ticks, int
   return svg;
 }
 
-std::vector<Stretch> stretches(const TimePlot& plot, const std::vector<LevelAt>& points) {
-  std::vector<Stretch> known;
+std::vector<KnownStretch> stretches(const TimePlot& plot, const std::vector<LevelAt>& points) {
+  std::vector<KnownStretch> known;
   bool goes_on = false;
   for (const auto& [seconds, level] : points) {
     const double x = plot.x(seconds);
@@ -37,9 +37,9 @@ std::vector<Stretch> stretches(const TimePlot& plot, const std::vector<LevelAt>&
   return known;
 }
 
-std::string path_of(const std::vector<Stretch>& known) {
+std::string path_of(const std::vector<KnownStretch>& known) {
   std::string path;
-  for (const Stretch& one : known) path += one.path;
+  for (const KnownStretch& one : known) path += one.path;
   return path;
 }
 

@@ -32,15 +32,15 @@ struct LevelAt {
 };
 
 // A stretch of time throughout which a level is known. Memory stays where it is until the next point.
-struct Stretch {
+struct KnownStretch {
   double from_x = 0;
   std::string path;
 };
 
-std::vector<Stretch> stretches(const TimePlot& plot, const std::vector<LevelAt>& points);
+std::vector<KnownStretch> stretches(const TimePlot& plot, const std::vector<LevelAt>& points);
 
 // All of them as one path; where nothing is known there is a gap.
-std::string path_of(const std::vector<Stretch>& known);
+std::string path_of(const std::vector<KnownStretch>& known);
 
 }  // namespace vramfit::report::page
 

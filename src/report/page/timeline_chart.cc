@@ -31,19 +31,19 @@ bool is_known(const std::vector<LevelPoint>& points, Level level) {
   return std::ranges::any_of(points, [&](const LevelPoint& point) { return (point.*level).has_value(); });
 }
 
-std::vector<Stretch> stretches(const std::vector<LevelPoint>& points, const TimePlot& scale, Level level) {
+std::vector<KnownStretch> stretches(const std::vector<LevelPoint>& points, const TimePlot& scale, Level level) {
   std::vector<LevelAt> levels;
   for (const LevelPoint& point : points) levels.push_back({seconds_of(point, points.front()), point.*level});
   return stretches(scale, levels);
 }
 
-std::string line_of(const std::vector<Stretch>& known, std::string_view css_class) {
+std::string line_of(const std::vector<KnownStretch>& known, std::string_view css_class) {
   return known.empty() ? "" : fmt::format("<path class=\"{}\" d=\"{}\"/>\n", css_class, path_of(known));
 }
 
-std::string area_of(const std::vector<Stretch>& known, std::string_view css_class, double bottom) {
+std::string area_of(const std::vector<KnownStretch>& known, std::string_view css_class, double bottom) {
   std::string path;
-  for (const Stretch& one : known) path += fmt::format("{}V{:.1f}H{:.1f}Z", one.path, bottom, one.from_x);
+  for (const KnownStretch& one : known) path += fmt::format("{}V{:.1f}H{:.1f}Z", one.path, bottom, one.from_x);
   return path.empty() ? "" : fmt::format("<path class=\"{}\" d=\"{}\"/>\n", css_class, path);
 }
 
@@ -134,7 +134,7 @@ Bytes most_of(const std::vector<LevelPoint>& points, Bytes total) {
 }
 
 std::string draw_levels(const std::vector<LevelPoint>& points, const TimePlot& scale) {
-  const std::vector<Stretch> reserved = stretches(points, scale, &LevelPoint::reserved);
+  const std::vector<KnownStretch> reserved = stretches(points, scale, &LevelPoint::reserved);
   return area_of(reserved, "reserved area", scale.y(Bytes(0))) + line_of(reserved, "reserved") +
          line_of(stretches(points, scale, &LevelPoint::allocated), "allocated") +
          line_of(stretches(points, scale, &LevelPoint::used), "used");

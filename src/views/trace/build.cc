@@ -43,9 +43,9 @@ class Lines {
 };
 
 // One card's part of the page.
-class Card {
+class CardTraceBuilder {
  public:
-  Card(const model::Snapshot& snapshot, int device, const TraceRequest& request, const Budget& budget)
+  CardTraceBuilder(const model::Snapshot& snapshot, int device, const TraceRequest& request, const Budget& budget)
       : snapshot_(snapshot),
         request_(request),
         budget_(budget),
@@ -78,9 +78,9 @@ class Card {
   CardTrace card_;
 };
 
-const std::vector<model::TraceEntry> Card::kNoTrace;
+const std::vector<model::TraceEntry> CardTraceBuilder::kNoTrace;
 
-void Card::add_time() {
+void CardTraceBuilder::add_time() {
   card_.entries = static_cast<std::int64_t>(trace_.size());
   card_.has_times = !trace_.empty() && trace_.back().time_us > 0;
   if (card_.has_times) card_.seconds = seconds_at(trace_, history_.last());
@@ -88,7 +88,7 @@ void Card::add_time() {
   card_.blocks_in_trace = static_cast<std::int64_t>(history_.tenants.size());
 }
 
-void Card::add_marks() {
+void CardTraceBuilder::add_marks() {
   for (const OutOfMemory& oom : history_.ooms) {
     std::string text = fmt::format("out of memory: tried {}, {} free on the card", to_string(base::Bytes(oom.tried)),
                                    to_string(base::Bytes(oom.device_free)));
@@ -112,7 +112,7 @@ void Card::add_marks() {
   std::ranges::stable_sort(card_.marks, {}, &report::page::TraceMark::instant);
 }
 
-void Card::add_stops(const Kept& kept) {
+void CardTraceBuilder::add_stops(const Kept& kept) {
   std::size_t next = 0;
   std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> by_place;
   std::int64_t bytes = 0, blocks = 0;
@@ -139,7 +139,7 @@ void Card::add_stops(const Kept& kept) {
   card_.has_all_stops = kept.stops.size() == history_.allocated.size();
 }
 
-void Card::add_segments(const std::vector<Instant>& stops) {
+void CardTraceBuilder::add_segments(const std::vector<Instant>& stops) {
   std::map<std::string, std::uint32_t> groups;
   std::vector<const Range*> ranges;
   for (const Range& range : history_.ranges) {
@@ -159,7 +159,7 @@ void Card::add_segments(const std::vector<Instant>& stops) {
   });
 }
 
-void Card::add_blocks(const Kept& kept) {
+void CardTraceBuilder::add_blocks(const Kept& kept) {
   Stacks stacks(snapshot_, budget_.stack_nodes, budget_.text_bytes);
   NameTreeBuilder labels(budget_.stack_nodes / 4, budget_.text_bytes / 4);
   std::vector<std::uint32_t> label_nodes(history_.labels.size(), 0);
@@ -207,7 +207,7 @@ void cut(std::vector<report::page::LineTotal>& rows) {
   rows.push_back(std::move(others));
 }
 
-void Card::add_tables(Instant instant) {
+void CardTraceBuilder::add_tables(Instant instant) {
   card_.lines_at_first =
       add_up_lines(history_, instant, [&](const Tenant& tenant) -> const std::string& { return lines_.of(tenant); });
   cut(card_.lines_at_first);
@@ -219,7 +219,7 @@ void Card::add_tables(Instant instant) {
   }
 }
 
-void Card::add_remarks() {
+void CardTraceBuilder::add_remarks() {
   std::int64_t unseen = 0, unseen_bytes = 0;
   for (const Tenant& tenant : history_.tenants) {
     if (tenant.from != 0) break;  // those that were there before come first
@@ -243,7 +243,7 @@ void Card::add_remarks() {
   }
 }
 
-CardTrace Card::build() {
+CardTrace CardTraceBuilder::build() {
   add_time();
   add_marks();
   const Kept kept = keep_largest(history_, budget_);
@@ -268,7 +268,7 @@ TraceFacts build_trace(const model::Snapshot& snapshot, const TraceRequest& requ
   const Budget budget = share(request.budget, std::max<std::size_t>(devices.size(), 1));
   for (const int device : devices) {
     progress.update(fmt::format("following the trace of card {}", device));
-    facts.cards.push_back(Card(snapshot, device, request, budget).build());
+    facts.cards.push_back(CardTraceBuilder(snapshot, device, request, budget).build());
   }
   progress.clear();
   return facts;

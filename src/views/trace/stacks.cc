@@ -32,10 +32,9 @@ std::uint32_t NameTreeBuilder::child(std::uint32_t parent, std::string_view text
 std::uint32_t Stacks::node_of(model::StackId stack) {
   const auto [known, is_new] = known_.try_emplace(static_cast<std::uint32_t>(stack), 0);
   if (!is_new) return known->second;
-  const auto frames = snapshot_.stack(stack);
   std::uint32_t node = 0;
-  for (std::size_t i = frames.size(); i-- > 0;) {
-    const std::uint32_t next = tree_.child(node, frame_name(snapshot_, frames[i]));
+  for (const model::ShownFrame& frame : model::shown_frames(snapshot_, stack)) {
+    const std::uint32_t next = tree_.child(node, frame_name(frame));
     if (next == node) {
       tree_.count_cut();
       break;
@@ -45,9 +44,8 @@ std::uint32_t Stacks::node_of(model::StackId stack) {
   return known->second = node;
 }
 
-std::string frame_name(const model::Snapshot& snapshot, model::FrameId id) {
-  const model::Frame& frame = snapshot.frame(id);
-  return fmt::format("{} {}:{}", snapshot.text(frame.function), snapshot.text(frame.file), frame.line);
+std::string frame_name(const model::ShownFrame& frame) {
+  return frame.file.empty() ? frame.function : fmt::format("{} {}:{}", frame.function, frame.file, frame.line);
 }
 
 }  // namespace vramfit::views::report_trace

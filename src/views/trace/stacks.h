@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "model/snapshot.h"
+#include "model/snapshot_line.h"
 #include "report/page/trace_facts.h"
 
 namespace vramfit::views::report_trace {
@@ -56,7 +57,7 @@ class Stacks {
 };
 
 // "forward train.py:12", as a flame graph names a frame: what is done first, its place behind it.
-std::string frame_name(const model::Snapshot& snapshot, model::FrameId frame);
+std::string frame_name(const model::ShownFrame& frame);
 
 }  // namespace vramfit::views::report_trace
 

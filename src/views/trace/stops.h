@@ -12,8 +12,8 @@
 namespace vramfit::views::report_trace {
 
 struct Budget {
-  std::size_t whole_stops = 16384;  // a trace with no more instants has a stop at each
-  std::size_t stops = 1024;         // else this many at equal distances, each at the fullest of its instants
+  std::size_t whole_stops = 98304;  // a trace with no more instants has a stop at each
+  std::size_t stops = 32768;        // else this many at equal distances, each at the fullest of its instants
   std::size_t blocks = 80000;       // kept singly
   std::size_t sums = 80000;         // changes of the sums of those that are not
   std::size_t buckets = 65536;      // of the finest curve

@@ -14,7 +14,7 @@ function shortName(name) {
   return name.replace(/\S*\/(?=[^\s/]+$)/, "");
 }
 function isLibrary(name) {
-  return /site-packages\/|\/lib\/python|\/torch\/|\.cpp:|(^|\s)<[^\s]*$/.test(name);
+  return /site-packages\/|\/lib\/python|\/torch\/|\.cpp:|\(C\+\+\)$|(^|\s)<[^\s]*$/.test(name);
 }
 function makeFlame(figure) {
   const view = figure.querySelector(".view");

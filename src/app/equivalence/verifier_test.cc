@@ -1,4 +1,4 @@
-#include "app/verify.h"
+#include "app/equivalence/verifier.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "app/verify.h"
 #include "facts/recordings.h"
 #include "ingest/plan_file.h"
 #include "ingest/testing/add_note.h"

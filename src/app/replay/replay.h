@@ -1,7 +1,7 @@
 // The use case behind `vramfit replay`: a memory snapshot through PyTorch's allocator again, at other settings and on
 // another card.
-#ifndef VRAMFIT_APP_REPLAY_H
-#define VRAMFIT_APP_REPLAY_H
+#ifndef VRAMFIT_APP_REPLAY_REPLAY_H
+#define VRAMFIT_APP_REPLAY_REPLAY_H
 
 #include <filesystem>
 #include <optional>

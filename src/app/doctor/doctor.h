@@ -1,6 +1,6 @@
 // The use case behind `vramfit doctor`: reads what there is, runs the script if one is given, and diagnoses it all.
-#ifndef VRAMFIT_APP_DOCTOR_H
-#define VRAMFIT_APP_DOCTOR_H
+#ifndef VRAMFIT_APP_DOCTOR_DOCTOR_H
+#define VRAMFIT_APP_DOCTOR_DOCTOR_H
 
 #include <filesystem>
 #include <optional>
@@ -24,13 +24,6 @@ struct DoctorRequest {
 // A file that can't be read is an error unless something else was read; then it is a warning of the diagnosis.
 base::Result<model::Diagnosis> diagnose(const DoctorRequest& request, job::Runner& runner,
                                         base::ProgressSink& progress);
-
-// Every cause that is known, in the order of its code; what each decides and cures.
-std::vector<model::CausePage> cause_pages();
-// Finds a cause by its code or label; the error lists what there is.
-base::Result<model::CausePage> find_cause_page(const std::string& name);
-// The text of the cause's smallest example; empty: there is none.
-std::string example_of(const model::CausePage& page);
 
 // The card that texts speak of, for a script that is to be run on the same; none: they don't say.
 std::optional<job::CardChoice> card_named_in(const std::vector<std::filesystem::path>& files);

@@ -1,0 +1,71 @@
+#include "app/doctor/case_files.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <span>
+#include <string>
+
+#include "base/file.h"
+#include "doctor/case.h"
+#include "ingest/oom_report.h"
+#include "ingest/snapshot/reader.h"
+#include "ingest/text/read_text.h"
+
+namespace vramfit::app {
+
+using base::Result;
+
+namespace {
+
+constexpr std::size_t kHead = 512;  // bytes by which a snapshot is known
+
+std::string head_of(const std::filesystem::path& path) {
+  std::string head(kHead, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+  return head;
+}
+
+// A report.json of VRAMFIT_ON_OOM: who held what, by the script's own names.
+Result<void> read_report(const std::filesystem::path& path, doctor::Case& into) {
+  const auto text = base::read_file(path);
+  if (!text) return std::unexpected(text.error());
+  auto evidence = ingest::read_oom_report(*text);
+  if (!evidence) {
+    evidence.error().where = path.string();
+    return std::unexpected(evidence.error());
+  }
+  into.oom_report = std::move(*evidence);
+  return {};
+}
+
+Result<void> read_text(const std::filesystem::path& path, doctor::Case& into) {
+  auto evidence =
+      path == "-" ? ingest::read_text_evidence(std::cin, "standard input") : ingest::read_text_evidence(path);
+  if (!evidence) return std::unexpected(evidence.error());
+  ingest::merge_evidence(into.texts, std::move(*evidence));
+  return {};
+}
+
+}  // namespace
+
+Result<void> read_case_file(const std::filesystem::path& path, doctor::Case& into) {
+  std::error_code problem;
+  const bool regular = path == "-" || std::filesystem::is_regular_file(path, problem);
+  if (!regular || path == "-") return read_text(path, into);
+  const std::string head = head_of(path);
+  if (ingest::is_oom_report(head)) return read_report(path, into);
+  if (!ingest::sniff_snapshot(std::as_bytes(std::span(head)))) return read_text(path, into);
+  auto snapshot = ingest::read_snapshot(path);
+  if (!snapshot) {
+    // What only looked like one, by its first bytes, may be a text, a packed one too.
+    if (read_text(path, into)) return {};
+    return std::unexpected(snapshot.error());
+  }
+  into.snapshots.push_back({path.string(), std::move(*snapshot), std::nullopt});
+  return {};
+}
+
+}  // namespace vramfit::app

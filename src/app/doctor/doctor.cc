@@ -1,0 +1,98 @@
+#include "app/doctor/doctor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+#include "app/catalogue.h"
+#include "app/doctor/case_files.h"
+#include "app/doctor/script_run.h"
+#include "app/replay/replay.h"
+#include "doctor/case.h"
+#include "doctor/diagnose.h"
+
+namespace vramfit::app {
+
+using base::Result;
+
+namespace {
+
+constexpr std::uintmax_t kSlow = 64 << 20;  // files from here on take more than a moment
+
+// What other settings would have done to the recorded program, where it failed: a proof instead of folklore. One that
+// cannot be replayed stays as it is.
+void replay_snapshots(doctor::Case& all, base::ProgressSink& progress) {
+  for (doctor::SnapshotFile& file : all.snapshots) {
+    const auto& traces = file.snapshot.traces;
+    const bool failed = std::any_of(traces.begin(), traces.end(), [](const auto& trace) {
+      return std::any_of(trace.begin(), trace.end(),
+                         [](const auto& entry) { return entry.action == model::TraceAction::kOom; });
+    });
+    if (!failed) continue;
+    ReplayRequest request;
+    request.file = file.file;
+    request.search = true;
+    if (auto replayed = replay(request, progress)) file.replay = std::move(*replayed);
+    progress.clear();
+  }
+}
+
+}  // namespace
+
+Result<model::Diagnosis> diagnose(const DoctorRequest& request, job::Runner& runner, base::ProgressSink& progress) {
+  doctor::Case all;
+  std::optional<base::Error> first_error;
+  for (const std::filesystem::path& path : request.files) {
+    std::error_code ignored;
+    if (path != "-" && std::filesystem::file_size(path, ignored) > kSlow && !ignored) {
+      progress.update("reading " + path.string());
+    }
+    const auto read = read_case_file(path, all);
+    if (read) continue;
+    all.unread.push_back(base::to_string(read.error()));
+    if (!first_error) first_error = read.error();
+  }
+  progress.clear();
+  const bool something = all.unread.size() < request.files.size() || request.run;
+  if (!something && first_error) return std::unexpected(*first_error);
+  if (request.run) {
+    if (auto ran = run_script(*request.run, request.gpu, runner, progress, all); !ran)
+      return std::unexpected(ran.error());
+  }
+  replay_snapshots(all, progress);
+  if (auto cards = load_catalogue()) all.cards = std::move(*cards);
+  all.card = request.card;
+  model::Diagnosis diagnosis = doctor::diagnose(all);
+  diagnosis.warnings.insert(diagnosis.warnings.begin(), all.unread.begin(), all.unread.end());
+  return diagnosis;
+}
+
+std::optional<job::CardChoice> card_named_in(const std::vector<std::filesystem::path>& files) {
+  const auto cards = load_catalogue();
+  if (!cards) return std::nullopt;
+  doctor::Case texts;
+  for (const std::filesystem::path& path : files) {
+    // What can't be read is said when the files are read for good.
+    if (path != "-") static_cast<void>(read_case_file(path, texts));
+  }
+  for (const model::GpuStatus& status : texts.texts.gpu_status) {
+    for (const model::GpuCard& seen : status.cards) {
+      const auto same =
+          std::find_if(cards->begin(), cards->end(), [&](const model::Card& card) { return card.name == seen.name; });
+      if (same != cards->end()) return job::CardChoice{*same, std::nullopt};
+    }
+  }
+  // Without a name the total says it: cards of one size differ little in what fits them.
+  for (const model::OomMessage& oom : texts.texts.ooms) {
+    if (!oom.total) continue;
+    const auto nearest = std::min_element(cards->begin(), cards->end(), [&](const auto& a, const auto& b) {
+      return std::abs(a.memory.count() - oom.total->value.count()) <
+             std::abs(b.memory.count() - oom.total->value.count());
+    });
+    if (nearest != cards->end()) return job::CardChoice{*nearest, oom.total->value};
+  }
+  return std::nullopt;
+}
+
+}  // namespace vramfit::app

@@ -1,0 +1,22 @@
+// The stream of a job whose inputs are of a size between two at which it ran, block by block.
+#ifndef VRAMFIT_PLAN_STREAM_BETWEEN_H
+#define VRAMFIT_PLAN_STREAM_BETWEEN_H
+
+#include "model/allocation_stream.h"
+
+namespace vramfit::plan {
+
+// What is left of a size when the inputs shrink to `scale`, of which a run at `measured` left `share`: a part that
+// stays, one that goes with the inputs, one with their square (the scores of an attention).
+double share_between(double scale, double measured, double share);
+
+// `whole`, each block of the size that it and its fellow in `shrunk` foretell for `scale` (of the pixels, or of the
+// length; `measured`: that of `shrunk`). Fellows are of the same module, phase, stage and owner, both products or not,
+// both kept for a backward or not, in their order. Where one run has more of them than the other, all shrink by the
+// share that all of them did.
+model::AllocationStream stream_between(const model::AllocationStream& whole, const model::AllocationStream& shrunk,
+                                       double scale, double measured);
+
+}  // namespace vramfit::plan
+
+#endif

@@ -1,0 +1,190 @@
+#include "plan/stream/last_uses.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace vramfit::plan {
+namespace {
+
+using model::AllocationStream;
+using model::StreamBlock;
+
+// Smaller ones are counters and statistics, of which training has more.
+constexpr std::int64_t kLeastCompared = 64 << 10;
+// Of a large block up to 1 MiB is not split off (kSmallSize of PyTorch's CUDACachingAllocator).
+constexpr double kUnsplit = 1 << 20;
+// Of an evaluation without a graph, few blocks stay until its end.
+constexpr double kMostKept = 0.5;
+
+struct Range {
+  std::size_t from = 0, to = 0;
+};
+
+bool is_compared(const StreamBlock& block) {
+  return block.bytes >= kLeastCompared && block.owner == model::BlockOwner::kActivations;
+}
+
+// Forwards of evaluations.
+std::vector<Range> find_forwards(const AllocationStream& stream) {
+  std::vector<Range> found;
+  bool is_open = false;
+  for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
+    const StreamBlock& block = stream.blocks[i];
+    const bool is_evaluation = block.phase == VF_PHASE_VALIDATE || block.phase == VF_PHASE_TEST;
+    const bool is_inside = is_evaluation && block.stage == VF_STAGE_FORWARD;
+    if (is_inside && !is_open) found.push_back({i, i});
+    if (is_inside) found.back().to = i + 1;
+    is_open = is_inside;
+  }
+  return found;
+}
+
+// "": what is of no module, the root's own and the script's.
+using ByModule = std::map<std::string_view, std::vector<std::size_t>>;
+
+ByModule by_module(const AllocationStream& stream, const Range& range) {
+  ByModule found;
+  for (std::size_t i = range.from; i < range.to; ++i) {
+    const StreamBlock& block = stream.blocks[i];
+    if (!is_compared(block)) continue;
+    std::string_view module;
+    if (block.module >= 0) module = stream.modules[static_cast<std::size_t>(block.module)].name;
+    found[module].push_back(i);
+  }
+  return found;
+}
+
+bool has_graph(const AllocationStream& stream, const Range& range) {
+  std::size_t kept = 0, all = 0;
+  const model::StreamTime end = stream.blocks[range.to - 1].born;
+  for (std::size_t i = range.from; i < range.to; ++i) {
+    if (!is_compared(stream.blocks[i])) continue;
+    ++all;
+    kept += stream.blocks[i].died > end ? 1 : 0;
+  }
+  return static_cast<double>(kept) >= kMostKept * static_cast<double>(all);
+}
+
+// A forward, and one of the same network that kept nothing for a backward.
+class ComparedForwards {
+ public:
+  ComparedForwards(const AllocationStream& stream, const Range& own, const AllocationStream& witness,
+                   const Range& shown)
+      : stream_(stream), witness_(witness), own_(own), shown_(shown) {
+    const ByModule modules = by_module(stream, own), fellows = by_module(witness, shown);
+    if (const auto factor = find_factor(modules, fellows)) find_pairs(modules, fellows, *factor);
+  }
+
+  bool is_empty() const { return pairs_.empty(); }
+
+  // `end`: the first event after the forward; what is kept for a backward dies later.
+  void tell(model::StreamTime end, std::vector<PlayTime>& uses) const {
+    std::vector<bool> is_paired(stream_.blocks.size(), false);
+    for (const Pair& pair : pairs_) is_paired[pair.own] = true;
+    for (const Pair& pair : pairs_) {
+      const auto after = std::ranges::lower_bound(pairs_, witness_.blocks[pair.shown].died, {},
+                                                  [&](const Pair& each) { return witness_.blocks[each.shown].born; });
+      // After the operator whose result is the last one before; what it works in comes after its result.
+      std::size_t next = (after - 1)->own + 1;
+      while (next < own_.to && !is_paired[next] && stream_.blocks[next].died < end) ++next;
+      uses[pair.own] = next < own_.to ? at_event(stream_.blocks[next].born) - 1 : at_event(end) - 1;
+    }
+  }
+
+  // What was still there when the first block after the forward was made is the script's: nothing is told of it.
+  void leave_out_kept(std::vector<PlayTime>& uses) const {
+    const bool is_last = shown_.to >= witness_.blocks.size();
+    const model::StreamTime next = is_last ? model::kStreamEnd - 1 : witness_.blocks[shown_.to].born;
+    for (const Pair& pair : pairs_) {
+      if (witness_.blocks[pair.shown].died > next) uses[pair.own] = 0;
+    }
+  }
+
+ private:
+  struct Pair {
+    std::size_t own = 0, shown = 0;
+  };
+
+  double bytes_of(std::size_t i) const { return static_cast<double>(stream_.blocks[i].bytes); }
+  double bytes_shown(std::size_t i) const { return static_cast<double>(witness_.blocks[i].bytes); }
+
+  // Of how many times the size its blocks are: what most modules with as many blocks say.
+  std::optional<double> find_factor(const ByModule& modules, const ByModule& fellows) const {
+    std::vector<double> factors;
+    for (const auto& [module, blocks] : modules) {
+      const auto found = fellows.find(module);
+      if (found == fellows.end() || found->second.size() != blocks.size()) continue;
+      for (std::size_t k = 0; k < blocks.size(); ++k) {
+        factors.push_back(bytes_shown(found->second[k]) / bytes_of(blocks[k]));
+      }
+    }
+    if (factors.empty()) return std::nullopt;
+    const auto middle = factors.begin() + static_cast<std::ptrdiff_t>(factors.size() / 2);
+    std::ranges::nth_element(factors, middle);
+    return *middle;
+  }
+
+  void find_pairs(const ByModule& modules, const ByModule& fellows, double factor) {
+    for (const auto& [module, blocks] : modules) {
+      const auto found = fellows.find(module);
+      if (found == fellows.end()) continue;
+      std::size_t next = 0;
+      for (const std::size_t i : blocks) {
+        const double slack = (1 + factor) * (bytes_of(i) > kUnsplit ? kUnsplit : kUnsplit / 2048);
+        std::size_t k = next;
+        while (k < found->second.size() && std::abs(bytes_shown(found->second[k]) - factor * bytes_of(i)) > slack) ++k;
+        if (k == found->second.size()) continue;
+        pairs_.push_back({i, found->second[k]});
+        next = k + 1;
+      }
+    }
+    std::ranges::sort(pairs_, {}, &Pair::shown);
+  }
+
+  const AllocationStream &stream_, &witness_;
+  const Range own_, shown_;
+  std::vector<Pair> pairs_;
+};
+
+// With the first forward without a graph that has fellows of its blocks.
+std::optional<ComparedForwards> compare_forwards(const AllocationStream& stream, const Range& own,
+                                                 const AllocationStream& witness) {
+  for (const Range& forward : find_forwards(witness)) {
+    if (has_graph(witness, forward)) continue;
+    ComparedForwards comparison(stream, own, witness, forward);
+    if (!comparison.is_empty()) return comparison;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<PlayTime> find_last_uses(const AllocationStream& stream, const model::StreamPass& pass,
+                                     const AllocationStream* without_graph) {
+  std::vector<PlayTime> uses(stream.blocks.size(), 0);
+  const auto first = std::ranges::lower_bound(stream.blocks, pass.begin, {}, &StreamBlock::born);
+  const auto last = std::ranges::lower_bound(stream.blocks, pass.turn, {}, &StreamBlock::born);
+  const Range own{static_cast<std::size_t>(first - stream.blocks.begin()),
+                  static_cast<std::size_t>(last - stream.blocks.begin())};
+  const auto by_own = compare_forwards(stream, own, stream);
+  const auto by_other = by_own || without_graph == nullptr ? by_own : compare_forwards(stream, own, *without_graph);
+  if (by_other) by_other->tell(pass.turn, uses);
+  return uses;
+}
+
+std::vector<PlayTime> find_last_uses(const AllocationStream& stream, std::size_t from, std::size_t to,
+                                     const AllocationStream& without_graph) {
+  std::vector<PlayTime> uses(stream.blocks.size(), 0);
+  const auto comparison = compare_forwards(stream, {from, to}, without_graph);
+  if (!comparison) return uses;
+  comparison->tell(stream.blocks[to - 1].born + 1, uses);
+  comparison->leave_out_kept(uses);
+  return uses;
+}
+
+}  // namespace vramfit::plan

@@ -1,0 +1,108 @@
+#include "plan/stream/last_uses.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/stream/asked.h"
+
+namespace vramfit::plan {
+namespace {
+
+using model::BlockOwner;
+using model::StreamTime;
+
+constexpr std::int64_t kMega = 1 << 20;
+
+void add(model::AllocationStream& stream, StreamTime born, StreamTime died, int module, std::int64_t mib,
+         std::uint8_t phase) {
+  stream.blocks.push_back({born, died, module, mib * kMega, phase, VF_STAGE_FORWARD, BlockOwner::kActivations, false});
+}
+
+// conv | norm | add, which takes what came in. In training (1 to 4) all wait for backward; an evaluation of twice the
+// batch (20 to 23) lets conv's go when norm is done, norm's and what came in when add is.
+model::AllocationStream residual() {
+  model::AllocationStream stream;
+  const auto mib = [](std::int64_t count) { return base::Bytes::mib(count); };
+  stream.modules = {
+      {"stem", -1, mib(30)}, {"block", -1, mib(30)}, {"block.conv", 1, mib(30)}, {"block.norm", 1, mib(30)}};
+  stream.passes = {{1, 10, 19}};
+  const StreamTime of_backward = 15;
+  add(stream, 1, of_backward, 0, 30, VF_PHASE_TRAIN);
+  add(stream, 2, of_backward, 2, 30, VF_PHASE_TRAIN);
+  add(stream, 3, of_backward, 3, 30, VF_PHASE_TRAIN);
+  add(stream, 4, of_backward, 1, 30, VF_PHASE_TRAIN);
+  add(stream, 5, of_backward, -1, 1, VF_PHASE_TRAIN);
+  add(stream, 20, 26, 0, 60, VF_PHASE_VALIDATE);
+  add(stream, 21, 23, 2, 60, VF_PHASE_VALIDATE);
+  add(stream, 22, 25, 3, 60, VF_PHASE_VALIDATE);
+  add(stream, 24, 28, 1, 60, VF_PHASE_VALIDATE);
+  add(stream, 30, 31, -1, 1, VF_PHASE_VALIDATE);
+  return stream;
+}
+
+TEST(LastUses, are_those_that_an_evaluation_shows) {
+  const model::AllocationStream stream = residual();
+  const auto uses = find_last_uses(stream, stream.passes.front(), nullptr);
+  EXPECT_EQ(uses[1], at_event(4) - 1) << "conv's: the norm is through before the sum is made";
+  EXPECT_EQ(uses[2], at_event(5) - 1) << "norm's: with the sum";
+  EXPECT_EQ(uses[0], at_event(5) - 1) << "what came in is held for the sum, not only for conv";
+  EXPECT_EQ(uses[4], 0u) << "the script's own: no module shows it";
+}
+
+TEST(LastUses, an_evaluation_that_keeps_its_graph_shows_nothing) {
+  model::AllocationStream stream = residual();
+  for (model::StreamBlock& block : stream.blocks) {
+    if (block.phase == VF_PHASE_VALIDATE) block.died = 40;
+  }
+  const auto uses = find_last_uses(stream, stream.passes.front(), nullptr);
+  EXPECT_EQ(uses, std::vector<PlayTime>(stream.blocks.size(), 0));
+}
+
+TEST(LastUses, another_run_shows_them_where_the_job_evaluates_with_a_graph) {
+  const model::AllocationStream shown = residual();
+  model::AllocationStream stream = residual();
+  for (model::StreamBlock& block : stream.blocks) {
+    if (block.phase == VF_PHASE_VALIDATE) block.died = 40;
+  }
+  const auto in_training = find_last_uses(stream, stream.passes.front(), &shown);
+  EXPECT_EQ(in_training, find_last_uses(shown, shown.passes.front(), nullptr));
+  const auto in_evaluation = find_last_uses(stream, 5, 9, shown);
+  EXPECT_EQ(in_evaluation[6], at_event(24) - 1) << "conv's: the norm is through before the sum is made";
+  EXPECT_EQ(in_evaluation[7], at_event(25) - 1) << "norm's: with the sum";
+  EXPECT_EQ(in_evaluation[5], at_event(25) - 1) << "what came in";
+  EXPECT_EQ(in_evaluation[8], at_event(25) - 1) << "the network's own goes before the next is made";
+}
+
+TEST(LastUses, what_outlives_a_forward_is_the_scripts) {
+  model::AllocationStream shown = residual();
+  shown.blocks[8].died = 35;  // after the script's block of 30
+  model::AllocationStream stream = residual();
+  for (model::StreamBlock& block : stream.blocks) {
+    if (block.phase == VF_PHASE_VALIDATE) block.died = 40;
+  }
+  stream.blocks[9].stage = shown.blocks[9].stage = VF_STAGE_INPUT;
+  EXPECT_EQ(find_last_uses(stream, 5, 9, shown)[8], 0u);
+}
+
+TEST(LastUses, a_block_of_another_size_is_another_tensor) {
+  model::AllocationStream stream = residual();
+  stream.blocks[6].bytes = 90 * kMega;
+  const auto uses = find_last_uses(stream, stream.passes.front(), nullptr);
+  EXPECT_EQ(uses[1], 0u);
+  EXPECT_NE(uses[0], 0u);
+}
+
+TEST(Asked, is_the_least_that_a_tensor_was_given_in_any_step) {
+  model::AllocationStream stream;
+  stream.modules = {{"a", -1, base::Bytes::mib(30)}};
+  stream.passes = {{0, 1, 2}, {10, 11, 12}, {20, 21, 22}};
+  add(stream, 0, 2, 0, 31, VF_PHASE_TRAIN);
+  add(stream, 10, 12, 0, 30, VF_PHASE_TRAIN);
+  add(stream, 20, 22, 0, 40, VF_PHASE_TRAIN);  // another tensor: that is more than what is not split off
+  EXPECT_EQ(find_asked(stream), (std::vector<std::int64_t>{30 * kMega, 30 * kMega, 40 * kMega}));
+  stream.modules[0].output = base::Bytes(30 * kMega - 600);
+  EXPECT_EQ(find_asked(stream), (std::vector<std::int64_t>{30 * kMega - 512, 30 * kMega - 512, 40 * kMega}))
+      << "what it handed on, in whole 512 bytes";
+}
+
+}  // namespace
+}  // namespace vramfit::plan

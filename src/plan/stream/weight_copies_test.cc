@@ -1,0 +1,45 @@
+#include "plan/stream/weight_copies.h"
+
+#include <gtest/gtest.h>
+#include <vramfit/numbers.h>
+
+namespace vramfit::plan {
+namespace {
+
+using model::BlockOwner;
+using model::StreamTime;
+
+class Made {
+ public:
+  Made() {
+    stream.modules = {{"fc", -1, base::Bytes::mib(4)}};
+    stream.passes = {{10, 20, 30}};
+    add(0, model::kStreamEnd, -1, 16, BlockOwner::kWeights);
+  }
+  void add(StreamTime born, StreamTime died, int module, std::int64_t mib, BlockOwner owner) {
+    const std::uint8_t stage = born < 20 ? VF_STAGE_FORWARD : VF_STAGE_BACKWARD;
+    stream.blocks.push_back({born, died, module, base::Bytes::mib(mib).count(), VF_PHASE_TRAIN, stage, owner, false});
+  }
+  model::AllocationStream stream;
+};
+
+TEST(WeightCopies, are_what_a_module_keeps_more_of_half_a_weights_size) {
+  Made without, with;
+  without.add(11, 25, 0, 8, BlockOwner::kActivations);
+  with.add(11, 25, 0, 8, BlockOwner::kActivations);  // the copy
+  with.add(12, 25, 0, 4, BlockOwner::kActivations);
+  with.add(21, 22, -1, 4, BlockOwner::kTemporaries);
+  with.add(22, 24, -1, 8, BlockOwner::kTemporaries);  // the copy's gradient
+  with.add(23, 24, -1, 8, BlockOwner::kTemporaries);
+  EXPECT_EQ(find_weight_copies(with.stream, without.stream),
+            (std::vector<bool>{false, true, false, false, true, false}));
+}
+
+TEST(WeightCopies, are_none_where_a_module_keeps_as_much_as_before) {
+  Made without;
+  without.add(11, 25, 0, 8, BlockOwner::kActivations);
+  EXPECT_EQ(find_weight_copies(without.stream, without.stream), (std::vector<bool>{false, false}));
+}
+
+}  // namespace
+}  // namespace vramfit::plan
