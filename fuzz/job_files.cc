@@ -9,6 +9,7 @@
 #include "ingest/patch_file.h"
 #include "isolate/layer.h"
 #include "job/learned.h"
+#include "sweep/slurm_text.h"
 
 namespace {
 
@@ -21,6 +22,18 @@ void read_networks(std::string_view text) { static_cast<void>(ingest::parse_netw
 void read_learned(std::string_view text) { static_cast<void>(vramfit::job::parse_learned(text, "t4")); }
 
 // What is read can be written, and is the same when it is read again.
+void read_slurm_jobs(std::string_view text) {
+  namespace sweep = vramfit::sweep;
+  const auto jobs = sweep::parse_slurm_jobs(text, "fuzz");
+  vramfit::fuzz::require(!jobs || *sweep::parse_slurm_jobs(sweep::to_text(*jobs), "again") == *jobs);
+}
+
+void read_slurm(std::string_view text) {
+  static_cast<void>(vramfit::sweep::parse_submitted(std::string(text)));
+  static_cast<void>(vramfit::sweep::parse_queue(std::string(text)));
+}
+
+// Likewise.
 void read_layer(std::string_view text) {
   const auto spec = isolate::parse_layer_spec(std::string(text));
   if (!spec) return;
@@ -32,7 +45,12 @@ void read_layer(std::string_view text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return vramfit::fuzz::read_as_chosen(
-      data, size,
-      {{'p', read_patch}, {'n', read_config}, {'t', read_networks}, {'l', read_learned}, {'s', read_layer}});
+  return vramfit::fuzz::read_as_chosen(data, size,
+                                       {{'p', read_patch},
+                                        {'n', read_config},
+                                        {'t', read_networks},
+                                        {'l', read_learned},
+                                        {'s', read_layer},
+                                        {'j', read_slurm_jobs},
+                                        {'q', read_slurm}});
 }

@@ -10,7 +10,6 @@
 #include "facts/job_builder.h"
 #include "facts/recordings.h"
 #include "facts/run_facts.h"
-#include "facts/runtime_evidence.h"
 #include "ingest/oom_report.h"
 #include "ingest/recording.h"
 #include "liveness/module_trace.h"
@@ -24,7 +23,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   vramfit::liveness::read_module_notes(recordings);
   const auto facts = vramfit::facts::gather(std::move(recordings));
   vramfit::facts::build_job(*facts, {});
-  vramfit::facts::gather_runtime_evidence(*facts, [](const auto&) { return vramfit::liveness::kNever; });
   if (ingest::is_oom_report(text)) (void)ingest::read_oom_report(text);
   return 0;
 }

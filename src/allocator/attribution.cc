@@ -24,7 +24,7 @@ struct Share {
 
 }  // namespace
 
-Attribution attribute(const State& state, const Settings& settings, const OwnerOf& owner_of) {
+Attribution attribute(const AllocatorState& state, const Settings& settings, const OwnerOf& owner_of) {
   Attribution result;
   std::map<OwnerId, PinningOwner> owners;
   for (const StateSegment& segment : state.segments) {

@@ -53,7 +53,7 @@ struct Attribution {
   std::vector<PinningOwner> owners;     // the most pinned alone first
 };
 
-Attribution attribute(const State& state, const Settings& settings, const OwnerOf& owner_of);
+Attribution attribute(const AllocatorState& state, const Settings& settings, const OwnerOf& owner_of);
 
 }  // namespace vramfit::allocator
 

@@ -52,7 +52,7 @@ class Undo {
   }
 
   void undo(const TraceEntry& entry);
-  State seed(std::vector<ReplaySlot>& slots) const;
+  AllocatorState seed(std::vector<ReplaySlot>& slots) const;
   std::int64_t unread() const { return unread_; }
 
  private:
@@ -193,8 +193,8 @@ StateSegment Undo::segment_with_blocks(std::uint64_t address, const Range& range
   return segment;
 }
 
-State Undo::seed(std::vector<ReplaySlot>& slots) const {
-  State state;
+AllocatorState Undo::seed(std::vector<ReplaySlot>& slots) const {
+  AllocatorState state;
   for (const auto& [address, range] : ranges_) state.segments.push_back(segment_with_blocks(address, range, slots));
   return state;
 }
@@ -205,8 +205,8 @@ PoolId pool_of(const model::PoolId& pool) {
   return {static_cast<std::uint64_t>(pool.first), static_cast<std::uint64_t>(pool.second)};
 }
 
-State state_of(const model::Snapshot& snapshot, int device) {
-  State state;
+AllocatorState state_of(const model::Snapshot& snapshot, int device) {
+  AllocatorState state;
   for (const model::Segment& from : snapshot.segments) {
     if (from.device != device) continue;
     StateSegment segment;

@@ -24,11 +24,11 @@ struct ReplaySlot {
 PoolId pool_of(const model::PoolId& pool);
 
 // The snapshot's segments on one device as the simulator sees them; tags are stack ids.
-State state_of(const model::Snapshot& snapshot, int device);
+AllocatorState state_of(const model::Snapshot& snapshot, int device);
 
 // What lay there when the trace began: the final state with the trace undone.
 struct Before {
-  State state;                         // tags are slots
+  AllocatorState state;                // tags are slots
   std::vector<ReplaySlot> slots;       // of what lived
   std::int64_t unmatched_entries = 0;  // that don't fit what comes after them
 };

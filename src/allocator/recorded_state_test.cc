@@ -25,7 +25,7 @@ model::Snapshot one_segment() {
 }
 
 TEST(RecordedState, the_end_is_the_snapshots_own_segments) {
-  const State state = state_of(one_segment(), 0);
+  const AllocatorState state = state_of(one_segment(), 0);
   ASSERT_EQ(state.segments.size(), 1U);
   EXPECT_EQ(state.segments[0].kind, PoolKind::kLarge);
   EXPECT_EQ(state.segments[0].blocks[1].state, BlockState::kInactive);

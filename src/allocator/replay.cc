@@ -27,7 +27,7 @@ class Pass {
   // Up to a call, or to the end.
   void run(std::uint32_t until = UINT32_MAX);
   ReplayRun result() const;
-  State state() const { return simulator_.state(); }
+  AllocatorState state() const { return simulator_.state(); }
   std::uint32_t worst_call() const { return worst_call_; }
 
  private:
@@ -203,7 +203,7 @@ std::uint64_t find_least_capacity(const ReplayProgram& program, ReplayOptions op
   return high * kStep;
 }
 
-Proof compare(const State& recorded, const State& replayed) {
+Proof compare(const AllocatorState& recorded, const AllocatorState& replayed) {
   Proof proof;
   const auto differ = [&](std::string what) {
     if (proof.differences.size() < kShownDifferences) proof.differences.push_back(std::move(what));

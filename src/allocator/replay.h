@@ -40,8 +40,8 @@ struct ReplayRun {
   std::int64_t device_allocations = 0;  // cudaMalloc, or mapping of pages
   std::int64_t device_frees = 0;
   std::int64_t retries = 0;  // the whole cache given back, and the streams waited for
-  State final;               // tags are slots
-  State worst;               // likewise; with keeps_worst_state
+  AllocatorState final;      // tags are slots
+  AllocatorState worst;      // likewise; with keeps_worst_state
   std::uint32_t worst_entry = kNotTraced;
 };
 
@@ -63,7 +63,7 @@ struct Proof {
   friend bool operator==(const Proof&, const Proof&) = default;
 };
 
-Proof compare(const State& recorded, const State& replayed);
+Proof compare(const AllocatorState& recorded, const AllocatorState& replayed);
 
 // The rules under which the recording replays best; of equals the oldest that writes such a snapshot.
 struct OwnRules {

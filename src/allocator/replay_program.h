@@ -43,13 +43,13 @@ struct ReplayProgram {
   std::vector<ReplaySlot> slots;
   std::vector<StreamHandle> streams;
   std::vector<PoolId> pools;  // the first is the default pool
-  State seed;                 // tags are slots
+  AllocatorState seed;        // tags are slots
   std::int64_t seeded_blocks = 0;
   std::int64_t seeded_bytes = 0;
   RecordedAddresses addresses;
   // What PyTorch could have reserved when it ran out: reserved and free together. Nothing when it never did.
   std::optional<std::uint64_t> capacity;
-  State final;                         // the snapshot's own segments; tags are stacks
+  AllocatorState final;                // the snapshot's own segments; tags are stacks
   std::uint64_t recorded_peak = 0;     // reserved
   std::int64_t unmatched_entries = 0;  // frees of what nobody allocated, and the like
 };

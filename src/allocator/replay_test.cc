@@ -87,7 +87,7 @@ TEST(Replay, a_snapshot_without_a_trace_is_refused) {
 //   [ A 4 | free 16 ]   [ B 2 | free 4 | A 4 ]   [ free 20 ]
 TEST(Attribution, holes_belong_to_those_who_keep_their_segment) {
   const auto mib = [](int count) { return static_cast<std::uint64_t>(count) * kMib; };
-  State state;
+  AllocatorState state;
   StateSegment first{.address = mib(100), .total = mib(20), .kind = PoolKind::kLarge, .pool = {}, .blocks = {}};
   first.blocks = {{mib(100), mib(4), 0, BlockState::kActiveAllocated, 1},
                   {mib(104), mib(16), 0, BlockState::kInactive, 0}};

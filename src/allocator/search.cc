@@ -10,7 +10,7 @@ constexpr std::uint64_t kBisections = 16;  // replays that find_least_capacity m
 
 std::int64_t driver_calls(const ReplayRun& run) { return run.device_allocations + run.device_frees; }
 
-bool is_better(const Trial& a, const Trial& b) {
+bool is_better(const SettingsTrial& a, const SettingsTrial& b) {
   if (a.run.fits != b.run.fits) return a.run.fits;
   const std::uint64_t needs_a = a.needs.value_or(static_cast<std::uint64_t>(a.run.peak_reserved));
   const std::uint64_t needs_b = b.needs.value_or(static_cast<std::uint64_t>(b.run.peak_reserved));
@@ -56,10 +56,10 @@ std::vector<Settings> settings_grid(const Settings& own, const Rules& rules) {
   return grid;
 }
 
-std::vector<Trial> search_settings(const ReplayProgram& program, const ReplayOptions& options,
-                                   const std::vector<Settings>& grid, const SearchLimits& limits,
-                                   const std::function<void(std::size_t, std::size_t)>& tell) {
-  std::vector<Trial> trials;
+std::vector<SettingsTrial> search_settings(const ReplayProgram& program, const ReplayOptions& options,
+                                           const std::vector<Settings>& grid, const SearchLimits& limits,
+                                           const std::function<void(std::size_t, std::size_t)>& tell) {
+  std::vector<SettingsTrial> trials;
   const std::uint64_t calls = program.calls.size() + 1;
   const bool finds_need = options.capacity.has_value() && calls * grid.size() * kBisections <= limits.calls;
   for (std::size_t i = 0; i < grid.size(); ++i) {
@@ -67,7 +67,7 @@ std::vector<Trial> search_settings(const ReplayProgram& program, const ReplayOpt
     ReplayOptions one = options;
     one.settings = grid[i];
     one.is_exact = false;
-    Trial trial{grid[i], replay(program, one), std::nullopt};
+    SettingsTrial trial{grid[i], replay(program, one), std::nullopt};
     if (finds_need) trial.needs = find_least_capacity(program, one);
     trials.push_back(std::move(trial));
   }

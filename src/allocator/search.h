@@ -11,7 +11,7 @@
 
 namespace vramfit::allocator {
 
-struct Trial {
+struct SettingsTrial {
   Settings settings;
   ReplayRun run;
   std::optional<std::uint64_t> needs;  // least capacity; nothing when it was not looked for
@@ -26,9 +26,9 @@ struct SearchLimits {
 
 // Settings that fit come first; less memory goes before more, then fewer driver calls before more. `tell` is called
 // before each trial with its number and how many there are.
-std::vector<Trial> search_settings(const ReplayProgram& program, const ReplayOptions& options,
-                                   const std::vector<Settings>& grid, const SearchLimits& limits,
-                                   const std::function<void(std::size_t, std::size_t)>& tell);
+std::vector<SettingsTrial> search_settings(const ReplayProgram& program, const ReplayOptions& options,
+                                           const std::vector<Settings>& grid, const SearchLimits& limits,
+                                           const std::function<void(std::size_t, std::size_t)>& tell);
 
 }  // namespace vramfit::allocator
 

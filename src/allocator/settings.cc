@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <vector>
+
+#include "base/nearest_word.h"
+#include "base/parse_number.h"
 
 namespace vramfit::allocator {
 namespace {
@@ -57,15 +59,6 @@ base::Result<std::vector<Pair>> split_pairs(std::string_view text) {
   return pairs;
 }
 
-template <class T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
-  return value;
-}
-
 base::Result<bool> boolean(const Pair& pair) {
   if (pair.values[0] == "True") return true;
   if (pair.values[0] == "False") return false;
@@ -73,7 +66,7 @@ base::Result<bool> boolean(const Pair& pair) {
 }
 
 base::Result<std::uint64_t> mebibytes(const Pair& pair, std::uint64_t least) {
-  const auto value = number<std::uint64_t>(pair.values[0]);
+  const auto value = base::parse_number<std::uint64_t>(pair.values[0]);
   if (!value || *value > kUnlimited / kMib / 2) return refuse(pair.key, "a number of MiB is missing");
   if (*value < least) return refuse(pair.key, fmt::format("PyTorch refuses less than {} MiB", least));
   return *value * kMib;
@@ -88,7 +81,7 @@ base::Result<std::array<std::uint32_t, 16>> divisions(const Pair& pair, const Ru
   bool is_first = true;
   for (const std::string& item : pair.values) {
     const std::size_t colon = item.find(':');
-    const auto value = number<std::uint32_t>(colon == std::string::npos ? item : item.substr(colon + 1));
+    const auto value = base::parse_number<std::uint32_t>(colon == std::string::npos ? item : item.substr(colon + 1));
     if (!value || !is_division(*value)) return refuse(pair.key, "divisions are powers of two");
     if (colon == std::string::npos) {
       cells.fill(*value);
@@ -99,7 +92,7 @@ base::Result<std::array<std::uint32_t, 16>> divisions(const Pair& pair, const Ru
       std::fill(cells.begin() + static_cast<std::ptrdiff_t>(from), cells.end(), *value);
       continue;
     }
-    const auto key = number<std::uint64_t>(item.substr(0, colon));
+    const auto key = base::parse_number<std::uint64_t>(item.substr(0, colon));
     if (!key || !std::has_single_bit(*key)) return refuse(pair.key, "sizes are powers of two, in MiB");
     const auto cell = std::min<std::size_t>(static_cast<std::size_t>(std::countr_zero(*key)), cells.size() - 1);
     if (is_first) {
@@ -127,14 +120,14 @@ base::Result<void> store(T& place, const base::Result<T>& value) {
 }
 
 base::Result<void> apply_threshold(Settings& settings, const Pair& pair, const Rules&) {
-  const auto value = number<double>(pair.values[0]);
+  const auto value = base::parse_number<double>(pair.values[0]);
   if (!value || *value <= 0 || *value >= 1) return refuse(pair.key, "write a number between 0 and 1, neither included");
   settings.garbage_collection_threshold = *value;
   return {};
 }
 
 base::Result<void> apply_fraction(Settings& settings, const Pair& pair, const Rules&) {
-  const auto value = number<double>(pair.values[0]);
+  const auto value = base::parse_number<double>(pair.values[0]);
   if (!value || *value < 0 || *value > 1) return refuse(pair.key, "write a number from 0 to 1");
   settings.memory_fraction = *value;
   settings.has_memory_fraction = true;
@@ -188,6 +181,12 @@ const std::vector<Key>& keys() {
   return kKeys;
 }
 
+std::vector<std::string> names_of_keys() {
+  std::vector<std::string> names;
+  for (const Key& key : keys()) names.emplace_back(key.name);
+  return names;
+}
+
 }  // namespace
 
 base::Result<Settings> parse_settings(std::string_view text, const Rules& rules, Settings before) {
@@ -195,7 +194,9 @@ base::Result<Settings> parse_settings(std::string_view text, const Rules& rules,
   if (!pairs) return std::unexpected(pairs.error());
   for (const Pair& pair : *pairs) {
     const auto key = std::find_if(keys().begin(), keys().end(), [&](const Key& one) { return one.name == pair.key; });
-    if (key == keys().end()) return refuse(pair.key, "PyTorch has no such setting");
+    if (key == keys().end()) {
+      return refuse(pair.key, "PyTorch has no such setting" + base::did_you_mean(pair.key, names_of_keys()));
+    }
     if (key->in != nullptr && !(rules.*key->in)) {
       return refuse(pair.key, fmt::format("torch {}.{} has no such setting", rules.version.major, rules.version.minor));
     }

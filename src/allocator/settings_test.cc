@@ -27,6 +27,8 @@ TEST(Settings, what_pytorch_refuses_is_refused_by_name) {
     ASSERT_FALSE(settings) << text;
     EXPECT_EQ(settings.error().code, base::ErrorCode::kUsage) << text;
   }
+  EXPECT_EQ(parse_settings("expandable_segment:True", rules_of({2, 12})).error().what,
+            "expandable_segment: PyTorch has no such setting; did you mean expandable_segments?");
   EXPECT_FALSE(parse_settings("large_segment_size_mb:40", rules_of({2, 6}))) << "it came with 2.10";
   EXPECT_FALSE(parse_settings("max_split_size_mb:20", rules_of({2, 6}))) << "21 was the least";
 }

@@ -323,8 +323,8 @@ std::vector<std::pair<BlockId, std::uint32_t>> Simulator::live_blocks() const {
   return live;
 }
 
-State Simulator::state() const {
-  State state;
+AllocatorState Simulator::state() const {
+  AllocatorState state;
   for (const Block& head : blocks_) {
     if (head.list == kNone || !head.is_mapped) continue;
     if (head.previous != kNone && blocks_[head.previous].is_mapped) continue;

@@ -69,7 +69,7 @@ class Simulator {
   bool has_pool(PoolId pool) const { return find_private(pool) != nullptr; }
 
   // Takes over segments that were there before the simulation began, block by block; tags are kept.
-  void adopt(const State& state);
+  void adopt(const AllocatorState& state);
 
   void set_trace(TraceSink* sink) { trace_ = sink; }
   void set_events(EventSource* events) { events_ = events; }
@@ -83,7 +83,7 @@ class Simulator {
   // Blocks in use or waiting for events, with their tags.
   std::vector<std::pair<BlockId, std::uint32_t>> live_blocks() const;
   // Segments by address, blocks within; what memory_snapshot() shows.
-  State state() const;
+  AllocatorState state() const;
 
  private:
   friend class InvariantCheck;

@@ -9,7 +9,7 @@
 namespace vramfit::allocator {
 namespace {}  // namespace
 
-void Simulator::adopt(const State& state) {
+void Simulator::adopt(const AllocatorState& state) {
   std::map<std::tuple<std::uint32_t, StreamHandle>, std::vector<const StateSegment*>> expandable;
   for (const StateSegment& segment : state.segments) {
     if (!segment.pool.is_default() && find_private(segment.pool) == nullptr) create_pool(segment.pool);

@@ -51,7 +51,7 @@ TEST(Simulator, freeing_merges_both_neighbours) {
   bench.simulator.free(a);
   bench.simulator.free(c);
   bench.simulator.free(b);
-  const State state = bench.simulator.state();
+  const AllocatorState state = bench.simulator.state();
   ASSERT_EQ(state.segments.size(), 1U);
   ASSERT_EQ(state.segments[0].blocks.size(), 1U);
   EXPECT_EQ(state.segments[0].blocks[0].size, 20 * kMib);

@@ -35,9 +35,9 @@ struct StateSegment {
   friend bool operator==(const StateSegment&, const StateSegment&) = default;
 };
 
-struct State {
+struct AllocatorState {
   std::vector<StateSegment> segments;  // by address
-  friend bool operator==(const State&, const State&) = default;
+  friend bool operator==(const AllocatorState&, const AllocatorState&) = default;
 };
 
 }  // namespace vramfit::allocator

@@ -32,6 +32,9 @@ void FileDescriptor::close() {
 namespace {
 
 constexpr int kPipePatienceMs = 10'000;
+constexpr int kLooksAtPipe = 25;
+constexpr unsigned kPauseOfLooksUs = 10'000;
+constexpr std::size_t kMostText = std::size_t{2} << 30;
 
 // Opening a named pipe waits until somebody is at its other end, perhaps for ever. So it is opened without waiting, and
 // waits as any other descriptor from then on.
@@ -44,9 +47,30 @@ Result<FileDescriptor> open_without_waiting(const fs::path& path, int mode, cons
   return file;
 }
 
+// /dev/zero and the like never end.
+bool is_endless(const FileDescriptor& file, const fs::path& path) {
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0 || !(S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))) return false;
+  std::error_code ignored;
+  return ::isatty(file.number()) == 0 && fs::canonical(path, ignored) != "/dev/null";
+}
+
 bool is_pipe(const FileDescriptor& file) {
   struct stat status {};
   return ::fstat(file.number(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+// Whether nobody has opened the pipe to write, and nothing is left in it: tee() tells without taking a byte. What a
+// shell has just started in the background is given a moment.
+bool is_abandoned(const FileDescriptor& pipe) {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  const FileDescriptor read_end(ends[0]), write_end(ends[1]);
+  for (int look = 0; look < kLooksAtPipe; ++look) {
+    if (::tee(pipe.number(), write_end.number(), 1, SPLICE_F_NONBLOCK) != 0) return false;
+    ::usleep(kPauseOfLooksUs);
+  }
+  return true;
 }
 
 // Whether something can be read from the pipe, or it was closed after something had been.
@@ -61,6 +85,13 @@ Result<std::string> read_file(const fs::path& path) {
   const auto opened = open_without_waiting(path, O_RDONLY, "cannot open the file");
   if (!opened) return std::unexpected(opened.error());
   const FileDescriptor& file = *opened;
+  if (is_endless(file, path)) {
+    return fail(ErrorCode::kUsage, "this is a device, not a file", path.string(), "name a file");
+  }
+  if (is_pipe(file) && is_abandoned(file)) {
+    return fail(ErrorCode::kUnsupported, "nobody writes to this pipe", path.string(),
+                "start what writes to it first, or name a file");
+  }
   if (is_pipe(file) && !has_writer(file)) {
     return fail(ErrorCode::kSystem, "nothing comes out of this pipe", path.string(), "is anybody writing to it?");
   }
@@ -69,6 +100,10 @@ Result<std::string> read_file(const fs::path& path) {
   while (true) {
     const ssize_t got = ::read(file.number(), buffer, sizeof buffer);
     if (got == 0) return text;
+    if (got > 0 && text.size() + static_cast<std::size_t>(got) > kMostText) {
+      return fail(ErrorCode::kUnsupported, "this is longer than anything that is read as a whole (2 GiB)",
+                  path.string());
+    }
     if (got > 0) {
       text.append(buffer, static_cast<std::size_t>(got));
     } else if (errno != EINTR) {

@@ -75,13 +75,26 @@ TEST_F(File, a_pipe_whose_reader_goes_away_is_an_error_of_the_write) {
 TEST_F(File, what_is_written_into_a_pipe_is_read_to_its_end) {
   const fs::path pipe = folder_ / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const FileDescriptor held(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK));
+  const int end = ::open(pipe.c_str(), O_WRONLY);
   std::thread writer([&] {
-    const int end = ::open(pipe.c_str(), O_WRONLY);
     ASSERT_EQ(::write(end, "text", 4), 4);
     ::close(end);
   });
   EXPECT_EQ(read_file(pipe), "text");
   writer.join();
+}
+
+TEST_F(File, a_pipe_that_nobody_writes_to_is_refused) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(read_file(pipe).error().code, ErrorCode::kUnsupported);
+}
+
+TEST_F(File, a_device_without_an_end_is_refused) {
+  EXPECT_FALSE(read_file("/dev/zero"));
+  EXPECT_FALSE(read_file("/dev/urandom"));
+  EXPECT_EQ(read_file("/dev/null"), "");
 }
 
 TEST_F(File, mapped_bytes_outlive_the_files_name) {

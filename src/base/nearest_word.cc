@@ -1,6 +1,9 @@
 #include "base/nearest_word.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "base/edit_distance.h"
 
@@ -26,6 +29,23 @@ std::optional<std::string> only_long_form(std::string_view word, const std::vect
   return *found;
 }
 
+// "memory_bytes" of "memmory": what was typed is near a name's first words. The shortest of such names.
+std::optional<std::string> nearest_beginning(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t kLeast = 4;
+  std::optional<std::string> nearest;
+  if (word.size() < kLeast) return nearest;
+  std::pair best(word.size() / 3, kLongest);  // mistakes, length
+  for (const std::string& one : known) {
+    for (std::size_t end = one.find('_'); end != std::string::npos; end = one.find('_', end + 1)) {
+      const std::pair found(edit_distance(word, std::string_view(one).substr(0, end)), one.size());
+      if (found >= best) continue;
+      best = found;
+      nearest = one;
+    }
+  }
+  return nearest;
+}
+
 }  // namespace
 
 std::optional<std::string> nearest_word(std::string_view word, const std::vector<std::string>& known) {
@@ -39,7 +59,13 @@ std::optional<std::string> nearest_word(std::string_view word, const std::vector
       nearest = one;
     }
   }
-  return nearest ? nearest : only_long_form(word, known);
+  if (!nearest) nearest = only_long_form(word, known);
+  return nearest ? nearest : nearest_beginning(word, known);
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+  const auto nearest = nearest_word(word, known);
+  return nearest ? fmt::format("; did you mean {}?", *nearest) : "";
 }
 
 }  // namespace vramfit::base

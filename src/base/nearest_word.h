@@ -13,6 +13,9 @@ namespace vramfit::base {
 // the only one that it is short for: "bf16" -> "bfloat16".
 std::optional<std::string> nearest_word(std::string_view word, const std::vector<std::string>& known);
 
+// "; did you mean run?", to stand behind what is wrong with a word. Empty where none is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
+
 }  // namespace vramfit::base
 
 #endif

@@ -29,5 +29,17 @@ TEST(NearestWord, two_letters_in_the_wrong_order_are_one_mistake) {
   EXPECT_EQ(nearest_word("nur", {"run"}), std::nullopt);
 }
 
+TEST(NearestWord, what_is_near_a_names_first_words_means_it) {
+  const std::vector<std::string> known = {"memory_bus_bits", "memory_bytes", "name"};
+  EXPECT_EQ(nearest_word("memmory", known), "memory_bytes") << "the shortest";
+  EXPECT_EQ(nearest_word("mem", known), std::nullopt);
+  EXPECT_EQ(nearest_word("colour", known), std::nullopt);
+}
+
+TEST(NearestWord, is_said_behind_what_is_wrong) {
+  EXPECT_EQ(did_you_mean("rnu", {"fit", "run"}), "; did you mean run?");
+  EXPECT_EQ(did_you_mean("colour", {"fit", "run"}), "");
+}
+
 }  // namespace
 }  // namespace vramfit::base

@@ -45,7 +45,7 @@ class Segments {
     if (at->second.end == at->first) live_.erase(at);
   }
   void remove(std::uint64_t address) { live_.erase(address); }
-  Place find(std::uint64_t address) const {
+  SegmentOffset find(std::uint64_t address) const {
     const auto after = live_.upper_bound(address);
     if (after == live_.begin()) return {};
     const auto& [begin, segment] = *std::prev(after);
@@ -64,8 +64,8 @@ class Segments {
 
 }  // namespace
 
-std::vector<Place> find_places(const EventStream& stream) {
-  std::vector<Place> places(stream.events.size());
+std::vector<SegmentOffset> find_places(const EventStream& stream) {
+  std::vector<SegmentOffset> places(stream.events.size());
   if (!stream.has_places) return places;
   Segments segments;
   for (const Extent& extent : stream.first_segments) segments.add(extent);

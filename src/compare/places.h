@@ -12,14 +12,14 @@
 
 namespace vramfit::compare {
 
-struct Place {
+struct SegmentOffset {
   std::size_t segment = kNobody;  // each time one comes it has a number of its own
   std::int64_t offset = 0;
-  bool operator==(const Place&) const = default;
+  bool operator==(const SegmentOffset&) const = default;
 };
 
 // The place of each event. Where it is no allocation, or in no known segment, the segment is kNobody.
-std::vector<Place> find_places(const EventStream& stream);
+std::vector<SegmentOffset> find_places(const EventStream& stream);
 
 // A segment of one side is that segment of the other in which the first common block was put.
 struct PlaceCount {

@@ -42,7 +42,7 @@ TEST(Places, an_expandable_segment_grows) {
   const EventStream stream =
       with({event(TraceAction::kSegmentMap, 2 * kPlacedMib, 0x10000000),
             event(TraceAction::kSegmentMap, 2 * kPlacedMib, 0x10200000), event(TraceAction::kAlloc, 100, 0x10200400)});
-  EXPECT_EQ(find_places(stream)[2], (Place{0, 2 * kPlacedMib + 0x400}));
+  EXPECT_EQ(find_places(stream)[2], (SegmentOffset{0, 2 * kPlacedMib + 0x400}));
 }
 
 TEST(Places, a_segment_that_went_and_came_again_is_another_one) {

@@ -11,7 +11,7 @@ using Index = std::ptrdiff_t;
 constexpr Index kWork = 400'000'000;  // steps along diagonals, some seconds
 constexpr Index kLeastEdits = 128, kMostEdits = 2048;
 
-struct Stretch {
+struct EditWindow {
   Index first_begin, first_end, second_begin, second_end;
   Index first_size() const { return first_end - first_begin; }
   Index second_size() const { return second_end - second_begin; }
@@ -32,9 +32,9 @@ class Diff {
   }
 
   std::vector<Match> run() {
-    std::vector<Stretch> open{{0, std::ssize(first_), 0, std::ssize(second_)}};
+    std::vector<EditWindow> open{{0, std::ssize(first_), 0, std::ssize(second_)}};
     while (!open.empty()) {
-      Stretch stretch = open.back();
+      EditWindow stretch = open.back();
       open.pop_back();
       strip(stretch);
       if (stretch.first_size() == 0 || stretch.second_size() == 0) continue;
@@ -59,7 +59,7 @@ class Diff {
     }
   }
   // What both begin with and end with is common.
-  void strip(Stretch& stretch) {
+  void strip(EditWindow& stretch) {
     while (stretch.first_size() > 0 && stretch.second_size() > 0 && equal(stretch.first_begin, stretch.second_begin)) {
       add_run(stretch.first_begin++, stretch.second_begin++, 1);
     }
@@ -78,7 +78,7 @@ class Diff {
   //                \           _  an event of the first only
   //                 |          |  an event of the second only
   //                  \ _ (n,m)
-  Snake find_snake(const Stretch& stretch) {
+  Snake find_snake(const EditWindow& stretch) {
     const Index n = stretch.first_size(), m = stretch.second_size();
     const Index delta = n - m, most = std::min((n + m + 1) / 2, most_edits_);
     std::ranges::fill(forward_, 0);
@@ -92,7 +92,7 @@ class Diff {
   }
 
   // One more edit on every diagonal; u < 0 while the fronts have not met.
-  Snake advance(const Stretch& stretch, Index edits, Index delta, bool is_forward) {
+  Snake advance(const EditWindow& stretch, Index edits, Index delta, bool is_forward) {
     const Index n = stretch.first_size(), m = stretch.second_size();
     auto& mine = is_forward ? forward_ : backward_;
     auto& other = is_forward ? backward_ : forward_;

@@ -76,7 +76,7 @@ class Reader {
   }
 
  private:
-  struct Seen {
+  struct LayerWorkspace {
     std::int64_t taken = 0, largest = 0;
   };
 
@@ -93,12 +93,12 @@ class Reader {
     return true;
   }
   void see(const Allocation& mark, std::int64_t size) {
-    Seen& seen = seen_[*mark.layer];
+    LayerWorkspace& seen = seen_[*mark.layer];
     seen.taken = size;
     seen.largest = std::max(seen.largest, size);
   }
 
-  std::map<std::string, Seen> seen_;
+  std::map<std::string, LayerWorkspace> seen_;
   std::set<std::string> met_;
 };
 

@@ -10,6 +10,9 @@ namespace {
 // Words that makers and shops put in front; no two cards differ by them alone.
 constexpr std::array<std::string_view, 8> kFillers = {"nvidia", "geforce", "tesla",  "graphics",
                                                       "gpu",    "card",    "design", "with"};
+// Other words for what drivers call a Laptop GPU.
+constexpr std::array<std::string_view, 2> kLaptops = {"notebook", "mobile"};
+constexpr std::string_view kLaptop = "laptop";
 constexpr std::array<std::string_view, 3> kGluedFillers = {"nvidia", "geforce", "tesla"};
 constexpr std::array<std::string_view, 2> kGluedSeries = {"gtx", "rtx"};
 // Longer ones first: "hbm2e" is not "hbm2" and an "e".
@@ -54,7 +57,15 @@ void add_word(std::vector<std::string>& words, std::string word) {
     words.emplace_back(series);
     word.erase(0, series.size());
   }
+  if (is_one_of(kLaptops, word)) word = kLaptop;
   if (!word.empty() && !is_one_of(kFillers, word)) words.push_back(std::move(word));
+}
+
+// "laptop 5080" is "5080 laptop".
+void put_laptop_behind_its_number(std::vector<std::string>& words) {
+  const auto number = std::ranges::find_if(words, has_digit);
+  const auto laptop = std::find(words.begin(), number, kLaptop);
+  if (laptop != number && number != words.end()) std::rotate(laptop, laptop + 1, number + 1);
 }
 
 void add_size(CardName& name, int size) {
@@ -129,6 +140,7 @@ std::vector<std::string> words_of(std::string_view spelling) {
     }
   }
   add_word(words, std::move(word));
+  put_laptop_behind_its_number(words);
   return words;
 }
 

@@ -93,6 +93,7 @@ Card cut_slice(const Card& card, const MigProfile& profile, std::string_view cal
   slice.key = fmt::format("{}:{}", card.key, called);
   slice.name = fmt::format("{} MIG {}", card.name, called);
   slice.aliases.clear();
+  slice.instance = model::MigInstance{card.name, card.memory, card.sm_count, profile.name.front() - '0'};
   slice.mig.clear();
   slice.memory = profile.memory;
   slice.sm_count = profile.sm_count;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "doctor/leak.h"
+
 namespace vramfit::doctor {
 
 namespace {
@@ -20,6 +22,33 @@ std::optional<Doubt> doubt_the_run(const Scene& scene) {
     if (!scene.run()->error->remedy.empty()) doubt.give.push_back(scene.run()->error->remedy);
   }
   return doubt;
+}
+
+// Growth is judged from step to step, or from pass to pass of a loop that keeps what it makes: without either it is not
+// known to be none, however much is held at the end.
+std::optional<Doubt> doubt_growth(const Scene& scene) {
+  if (scene.was_cut_within(kStepsToClear)) {
+    return Doubt{"The run was cut too short to tell whether memory grows",
+                 {},
+                 words_of_short_cut(scene),
+                 {"a longer run: vramfit doctor --within 120 -- COMMAND"}};
+  }
+  if (!scene.has_run() || scene.saw_steps() || scene.runtime().judged_passes >= kPassesToClear) return std::nullopt;
+  return Doubt{
+      "No step was seen, so whether memory grows is not known",
+      {},
+      "the run: no step of an optimizer, no evaluation that has batches, no loop that was seen to pile anything up",
+      {"a log of torch.cuda.memory_allocated(), printed in each round of its loop"}};
+}
+
+// A branch that went one way because nothing was computed: the other way may be the one that keeps memory.
+std::optional<Doubt> doubt_values(const Scene& scene) {
+  const model::DataDependence* branch = scene.has_run() ? model::find_chosen_branch(*scene.run()) : nullptr;
+  if (branch == nullptr) return std::nullopt;
+  return Doubt{"Nothing grew, but a branch hangs on a value that a virtual card does not compute",
+               {},
+               fmt::format("the run: {} at {}", branch->what, branch->line),
+               {"a run with values computed: vramfit doctor --values cpu --timeout 600 -- COMMAND"}};
 }
 
 std::optional<Doubt> doubt_what_was_not_read(const Scene& scene) {
@@ -50,7 +79,34 @@ bool is_explained(const Scene& scene, const SourceLine& at) {
   return of_open_files || was_watched(scene, at) || scene.was_handled(at);
 }
 
+// A table of a card that is all but full, by itself: something is wrong there, or will be, and no failure is told.
+std::optional<Doubt> doubt_full_card(const Scene& scene) {
+  constexpr double kAllButFull = 0.9;
+  for (const model::GpuStatus& status : scene.texts.gpu_status) {
+    for (const model::GpuCard& card : status.cards) {
+      if (!card.used || !card.total || card.total->value.count() <= 0) continue;
+      const double share =
+          static_cast<double>(card.used->value.count()) / static_cast<double>(card.total->value.count());
+      if (share < kAllButFull || was_watched(scene, status.at)) continue;
+      return Doubt{fmt::format("A card is {:.0f} % full, and no failure is here that would tell whether that is one",
+                               100 * share),
+                   status.at,
+                   "the table shows what is used, not what was asked for",
+                   {"the message of what failed, where something did"}};
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Doubt> doubt_words(const Scene& scene) {
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    const bool is_end = remark.kind == "kernel_restarted" || remark.kind == "kernel_died";
+    if (!is_end || was_watched(scene, remark.at)) continue;
+    return Doubt{"The kernel of a notebook ended, and nothing here says why",
+                 remark.at,
+                 "a restart that nobody asked for is mostly the host's memory",
+                 {"what the kernel printed before it, and dmesg -T (or the notebook's log of the runtime)"}};
+  }
   for (const SourceLine& at : scene.texts.oom_mentions) {
     if (is_explained(scene, at)) continue;
     return Doubt{"Memory of the GPU is said to have run out, and the message itself is not here",
@@ -64,6 +120,27 @@ std::optional<Doubt> doubt_words(const Scene& scene) {
                  at,
                  "it says so, and neither whose memory it is nor what held it",
                  {kWholeText, "nvidia-smi (or the like for this device) and free -h at the time of the failure"}};
+  }
+  return std::nullopt;
+}
+
+// A text that ends within a traceback: the error stood behind it.
+std::optional<Doubt> doubt_cut_traceback(const Scene& scene) {
+  const auto& tracebacks = scene.texts.tracebacks;
+  for (auto last = tracebacks.rbegin(); last != tracebacks.rend(); ++last) {
+    const std::string& file = last->at.file;
+    const bool is_last = std::none_of(tracebacks.rbegin(), last, [&](const auto& one) { return one.at.file == file; });
+    if (!is_last || was_watched(scene, last->at)) continue;
+    if (!last->truncated || last->exceptions.empty() || !last->exceptions.back().type.empty()) continue;
+    const auto is_behind = [&](const SourceLine& at) { return at.file == file && at.line >= last->at.line; };
+    const bool told = std::ranges::any_of(scene.texts.other_errors, is_behind) ||
+                      std::ranges::any_of(scene.texts.library_errors,
+                                          [&](const model::LibraryError& error) { return is_behind(error.at); });
+    if (told) continue;
+    return Doubt{"A traceback ends before its error",
+                 last->at,
+                 "what failed stands behind its last frame, and is not here",
+                 {"the lines behind the traceback, to its last one: the error's name and message"}};
   }
   return std::nullopt;
 }
@@ -123,7 +200,8 @@ bool is_cuda_kernel_failure(const model::LibraryError& error) {
 }  // namespace
 
 std::optional<Doubt> find_doubt(const Scene& scene) {
-  for (const auto find : {doubt_the_run, doubt_what_was_not_read, doubt_words, doubt_what_is_not_known}) {
+  for (const auto find : {doubt_the_run, doubt_what_was_not_read, doubt_words, doubt_cut_traceback,
+                          doubt_what_is_not_known, doubt_growth, doubt_values, doubt_full_card}) {
     if (auto doubt = find(scene)) return doubt;
   }
   return std::nullopt;

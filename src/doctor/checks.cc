@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "doctor/leak.h"
 #include "liveness/growth.h"
 
 namespace vramfit::doctor {
@@ -34,9 +35,21 @@ Judgement judge_size(const Scene& scene) {
 }
 
 Judgement judge_lifetime(const Scene& scene) {
-  if (scene.has_run() && !scene.runtime().growth.empty()) {
-    return {CheckState::kUnknown, "the run: " + liveness::describe_growth(scene.runtime().growth.front())};
+  for (const model::Growth& growth : scene.runtime().growth) {
+    if (!scene.has_run()) break;
+    const std::string told = "the run: " + liveness::describe_growth(growth);
+    if (follows_its_inputs(growth, scene)) return {CheckState::kPass, told + ", as its batches do"};
+    if (!is_too_little_to_matter(growth, scene)) return {CheckState::kUnknown, told};
+    return {CheckState::kPass, told + ", which no job lives to see"};
   }
+  if (scene.has_run() && !scene.saw_steps() && scene.runtime().judged_passes >= kPassesToClear) {
+    return {CheckState::kPass,
+            fmt::format("the run: no loop keeps what it makes, over {} passes", scene.runtime().judged_passes)};
+  }
+  if (scene.has_run() && !scene.saw_steps()) {
+    return {CheckState::kUnknown, "the run: no step was seen; no loop without steps was seen to pile anything up"};
+  }
+  if (scene.was_cut_within(kStepsToClear)) return {CheckState::kUnknown, words_of_short_cut(scene)};
   if (scene.has_run() && scene.runtime().measured) {
     return {CheckState::kPass, "the run: nothing grows, evaluations keep nothing, nothing is left over"};
   }

@@ -9,6 +9,7 @@
 #include "doctor/all_clear.h"
 #include "doctor/cause.h"
 #include "doctor/checks.h"
+#include "doctor/leak.h"
 #include "doctor/outside_pytorch.h"
 #include "doctor/scene.h"
 #include "liveness/growth.h"
@@ -80,9 +81,21 @@ std::string in_short(const std::string& text) {
 
 std::string verdict_of(const Scene& scene, const std::vector<Finding>& findings) {
   if (findings.empty()) {
+    if (scene.has_run() && !scene.runtime().growth.empty() &&
+        follows_its_inputs(scene.runtime().growth.front(), scene)) {
+      return "All well: the script ran and nothing ran out of memory. What a step needs rises with its batches: "
+             "whether the largest of them was among those that were seen, only the data tell.";
+    }
     if (scene.has_run() && !scene.runtime().growth.empty()) {
       return "The script ran and nothing ran out of memory, but " +
              liveness::describe_growth(scene.runtime().growth.front()) + ".";
+    }
+    const std::int64_t steps = scene.runtime().judged_steps;
+    if (scene.has_run() && steps > 0 && scene.was_cut_within(steps + 1)) {
+      return fmt::format(
+          "All well: the script ran, nothing ran out of memory, nothing grew over the {} steps before the "
+          "first cut.",
+          steps);
     }
     if (scene.has_run()) return "All well: the script ran, nothing ran out of memory, nothing grows.";
     if (const auto other = find_other_failure(scene)) {
@@ -107,6 +120,16 @@ void add_once(std::vector<std::string>& list, const std::string& text) {
   if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
 }
 
+// Nothing grows, and yet a card that is nearly full may be filled by what waits.
+void warn_of_cycles(const model::RuntimeEvidence& runtime, Diagnosis& diagnosis) {
+  if (!runtime.collector || runtime.collector->freed < model::Bytes::mib(1)) return;
+  diagnosis.warnings.push_back(fmt::format(
+      "cycles of objects held up to {} until Python's collector came{}: gc.collect() now and then keeps them "
+      "from filling a card",
+      show(runtime.collector->freed),
+      runtime.collector->line.empty() ? "" : ", most of it made at " + runtime.collector->line));
+}
+
 void describe_sources(const Case& given, Diagnosis& diagnosis) {
   for (const model::TextFile& file : given.texts.files) {
     diagnosis.read.push_back(fmt::format("{}: {} lines of text ({})", file.name, file.lines, file.encoding));
@@ -128,6 +151,7 @@ void describe_sources(const Case& given, Diagnosis& diagnosis) {
       diagnosis.warnings.push_back("the script failed for another reason than memory: " + given.run->reason);
     }
     std::ranges::copy(given.run->untested, std::back_inserter(diagnosis.warnings));
+    warn_of_cycles(given.run->evidence, diagnosis);
   }
 }
 

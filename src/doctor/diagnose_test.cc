@@ -7,6 +7,7 @@
 #include <string>
 
 #include "doctor/cause.h"
+#include "doctor/leak.h"
 
 namespace vramfit::doctor {
 namespace {
@@ -169,6 +170,63 @@ TEST(Diagnose, what_is_of_no_known_kind_is_never_well) {
     given.texts.files = {{.name = "log", .bytes = 10, .lines = 1, .looks = looks}};
     EXPECT_EQ(first_label(given), "unknown");
   }
+}
+
+// A run whose passes were cut after so many steps in full, in which memory rose.
+Case cut_run(std::int64_t judged_steps, std::int64_t grew_for) {
+  Case given;
+  model::RunResult& run = given.run.emplace();
+  run.verdict = model::Verdict::kFits;
+  run.phases.emplace_back();
+  run.phases[0].name = "train";
+  run.phases[0].steps = 30;
+  run.evidence.measured = true;
+  run.evidence.judged_steps = judged_steps;
+  if (grew_for == 0) return given;
+  model::Growth& growth = run.evidence.growth.emplace_back();
+  growth.phase = "train";
+  growth.per_step = Bytes::mib(1);
+  growth.steps = grew_for;
+  growth.holders.emplace_back().has_graph = true;
+  return given;
+}
+
+TEST(Diagnose, a_run_that_was_cut_after_a_few_steps_blames_nobody_and_clears_nobody) {
+  const model::Diagnosis few = diagnose(cut_run(5, 20));
+  EXPECT_LT(few.findings.at(0).confidence, 0.35);
+  EXPECT_EQ(first_label(cut_run(14, 12)), "graph_retained");
+  EXPECT_EQ(first_label(cut_run(11, 0)), "unknown");
+  EXPECT_FALSE(diagnose(cut_run(13, 0)).trouble);
+  EXPECT_NE(diagnose(cut_run(13, 0)).verdict.find("over the 13 steps"), std::string::npos) << "and not for good";
+  Case whole = cut_run(11, 0);
+  whole.run->reach.whole = true;
+  EXPECT_FALSE(diagnose(whole).trouble) << "there are no more steps than these";
+}
+
+TEST(Diagnose, cycles_that_waited_for_the_collector_are_no_trouble_and_are_told) {
+  Case given = cut_run(100, 0);
+  given.run->evidence.collector = model::Collector{true, Bytes::mib(80), "train.py:9 in train"};
+  const model::Diagnosis diagnosis = diagnose(given);
+  EXPECT_FALSE(diagnosis.trouble);
+  ASSERT_EQ(diagnosis.warnings.size(), 1u);
+  EXPECT_NE(diagnosis.warnings[0].find("train.py:9 in train"), std::string::npos);
+}
+
+TEST(Leak, batches_that_get_larger_are_told_from_what_is_joined_on_to_itself) {
+  Case given = cut_run(100, 90);
+  model::Growth& growth = given.run->evidence.growth[0];
+  growth.of_peak = true;
+  growth.holders[0].has_graph = false;
+  growth.holders[0].holder.name = "batch";
+  for (int step = 1; step <= 30; ++step)
+    given.run->evidence.inputs.push_back({"train", step, 100 * step, "", Bytes(0)});
+  EXPECT_FALSE(diagnose(given).trouble);
+  EXPECT_NE(diagnose(given).verdict.find("rises with its batches"), std::string::npos);
+  growth.holders[0].holder.filled_at = {"train.py:16 in main"};
+  EXPECT_EQ(first_label(given), "leak_growth");
+  growth.holders[0].holder.filled_at.clear();
+  given.run->evidence.inputs.resize(3);
+  EXPECT_EQ(first_label(given), "leak_growth") << "nothing shows that the batches are it";
 }
 
 }  // namespace

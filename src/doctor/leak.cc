@@ -1,5 +1,11 @@
 #include "doctor/leak.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
 #include "doctor/holders.h"
 
 namespace vramfit::doctor {
@@ -24,9 +30,49 @@ bool is_piled_up(const model::TensorGroup& held, Bytes allocated) {
          share(held.bytes, allocated) >= 0.1;
 }
 
+std::int64_t blocks_piled_up(const CallSite& site) {
+  return site.blocks * site.kept / std::max<std::int64_t>(site.in_trace, 1);
+}
+
+Bytes piled_up(const CallSite& site) {
+  return Bytes(site.in_trace > 0 ? site.bytes.count() / site.in_trace * site.kept : 0);
+}
+
 bool is_piled_up(const CallSite& site, const SnapshotFacts& facts) {
-  return site.in_trace >= 5 && site.spread >= 0.5 && site.freed * 4 <= site.in_trace && facts.steps >= 2 &&
-         share(site.bytes, facts.active) >= 0.05;
+  return site.kept >= 5 && site.kept_spread >= 0.5 && facts.steps >= 2 && share(piled_up(site), facts.active) >= 0.05;
+}
+
+std::string words_of_short_cut(const Scene& scene) {
+  return fmt::format(
+      "the run: it was cut short after {} steps in full, too few to tell growth from what comes and goes",
+      scene.runtime().judged_steps);
+}
+
+bool is_too_little_to_matter(const model::Growth& growth, const Scene& scene) {
+  // The allocator's smallest block is 512 bytes, so a scalar that each step keeps is that, or a few of them.
+  constexpr Bytes kFewScalars = Bytes(4096);
+  constexpr std::int64_t kNoStepsThatAJobTakes = 1'000'000;
+  if (scene.run_failed_for_memory() || growth.per_step > kFewScalars || !growth.graphs.empty()) return false;
+  return !growth.runs_out_at || *growth.runs_out_at >= kNoStepsThatAJobTakes;
+}
+
+bool is_joined_on(const model::Growth& growth) {
+  return std::ranges::any_of(growth.holders,
+                             [](const model::TensorGroup& held) { return !held.holder.filled_at.empty(); });
+}
+
+bool follows_its_inputs(const model::Growth& growth, const Scene& scene) {
+  if (!growth.of_peak || scene.run_failed_for_memory()) return false;
+  if (is_joined_on(growth)) return false;
+  const auto& inputs = scene.runtime().inputs;
+  std::vector<std::int64_t> elements;
+  for (const model::StepInput& input : inputs) {
+    if (input.phase == growth.phase) elements.push_back(input.elements);
+  }
+  const std::size_t third = elements.size() / 3;
+  if (third < 2) return false;
+  const auto first = std::span(elements).first(third), last = std::span(elements).last(third);
+  return std::ranges::min(last) > std::ranges::max(first);
 }
 
 std::optional<Leak> find_leak(const Scene& scene) {
@@ -40,7 +86,8 @@ std::optional<Leak> find_leak(const Scene& scene) {
   for (const SnapshotFacts& facts : scene.snapshots) {
     for (const CallSite& site : facts.sites) {
       if (is_piled_up(site, facts))
-        return Leak{"the blocks made at " + site.line, Bytes(site.bytes.count() / site.blocks), site.blocks};
+        return Leak{"the blocks made at " + site.line, Bytes(site.kept_bytes.count() / site.kept),
+                    blocks_piled_up(site)};
     }
   }
   return std::nullopt;

@@ -20,8 +20,28 @@ struct Leak {
 // over the whole trace and hardly ever freed.
 bool is_piled_up(const model::TensorGroup& held, Bytes allocated);
 bool is_piled_up(const CallSite& site, const SnapshotFacts& facts);
+// Of a line's live blocks, those from before the trace too, what is kept: as much of it as of those in the trace.
+std::int64_t blocks_piled_up(const CallSite& site);
+Bytes piled_up(const CallSite& site);
 
 std::optional<Leak> find_leak(const Scene& scene);
+
+// A run that was cut says so, and neither blames nor clears, before growth can be told from what a few steps do.
+inline constexpr std::int64_t kStepsToBlame = 12, kStepsToClear = 12;
+// Passes that nobody counts but by what came round are told of after more.
+inline constexpr std::int64_t kPassesToClear = 24;
+inline constexpr double kCutTooShort = 0.3;
+std::string words_of_short_cut(const Scene& scene);
+
+// A line of the script fills what is kept: where what a step needs grows, it is made of itself and more.
+bool is_joined_on(const model::Growth& growth);
+
+// What a step needs rises with the batches, and nothing that is kept is made of itself: the batches are it, and no
+// leak.
+bool follows_its_inputs(const model::Growth& growth, const Scene& scene);
+
+// It would take millions of steps until the card is full: the list of scalars that a job keeps of its losses.
+bool is_too_little_to_matter(const model::Growth& growth, const Scene& scene);
 
 // The steps that this much more memory would last for.
 std::int64_t steps_bought(const Leak& leak, Bytes bytes);

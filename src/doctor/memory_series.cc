@@ -10,9 +10,11 @@ namespace vramfit::doctor {
 namespace {
 
 constexpr std::size_t kFewestPoints = 4;
-constexpr double kRisesBy = 0.02;      // of the first value, over the whole series: less is level
-constexpr double kEvenly = 0.4;        // a half's rise is at least this part of half of the whole rise
-constexpr double kFallsOfRise = 0.25;  // falls that sum to more than this part of the rises: it varies
+constexpr double kRisesBy = 0.02;       // of the first value, over the whole series: less is level
+constexpr double kEvenly = 0.4;         // a half's rise is at least this part of half of the whole rise
+constexpr std::size_t kFewestEven = 8;  // rises of the same size, one after the other, are no chance
+constexpr double kSameRise = 0.25;      // of the mean one: so much they may differ
+constexpr double kFallsOfRise = 0.25;   // falls that sum to more than this part of the rises: it varies
 
 double bytes_of(const SeriesPoint& point) { return static_cast<double>(point.bytes.count()); }
 
@@ -33,6 +35,17 @@ double slope_of(const std::vector<SeriesPoint>& points) {
   return below > 0 ? above / below : 0;
 }
 
+// Each reading is higher than the one before, by the same: little by little, but without an end.
+bool rises_evenly(const std::vector<SeriesPoint>& points) {
+  if (points.size() < kFewestEven) return false;
+  const double mean = (bytes_of(points.back()) - bytes_of(points.front())) / static_cast<double>(points.size() - 1);
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const double rise = bytes_of(points[i]) - bytes_of(points[i - 1]);
+    if (rise <= 0 || std::abs(rise - mean) > kSameRise * mean) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 TrendOf find_trend(const MemorySeries& series) {
@@ -51,7 +64,9 @@ TrendOf find_trend(const MemorySeries& series) {
     (difference > 0 ? rises : falls) += std::abs(difference);
   }
   const double level = kRisesBy * std::max(first, 1.0);
-  if (rises + falls <= level) {
+  if (rises_evenly(points)) {
+    found.trend = Trend::kGrows;
+  } else if (rises + falls <= level) {
     found.trend = Trend::kFlat;
   } else if (falls > kFallsOfRise * rises) {
     found.trend = Trend::kVaries;

@@ -273,7 +273,8 @@ const model::RuntimeEvidence& Scene::runtime() const {
 bool says_failure(const model::ForeignDump& dump) {
   return dump.kind == "oom" || dump.kind == "kv_cache" || dump.kind == "pool_exceeded" || dump.kind == "warm_up" ||
          dump.kind == "bfc_dump" || dump.kind == "host" || dump.kind == "weights" || dump.kind == "program" ||
-         dump.kind == "buffer" || mentions(dump.message, {"less than desired", "error in memory profiling"});
+         dump.kind == "buffer" || dump.kind == "device" ||
+         mentions(dump.message, {"less than desired", "error in memory profiling"});
 }
 
 namespace {
@@ -377,6 +378,18 @@ std::string Scene::command_of(std::string_view verb) const {
   std::string command = "vramfit " + std::string(verb);
   command += " --gpu \"" + (given.gpu.empty() ? std::string("YOUR CARD") : given.gpu) + "\"";
   return command + " -- " + (given.command.empty() ? std::string("python YOUR_SCRIPT.py") : given.command);
+}
+
+bool Scene::was_cut_within(std::int64_t steps) const {
+  if (!has_run() || run_failed_for_memory() || run()->reach.whole || !runtime().measured) return false;
+  const bool trained = std::ranges::any_of(
+      run()->phases, [](const model::PhaseResult& phase) { return phase.name == "train" && phase.steps > 0; });
+  return trained && runtime().judged_steps < steps;
+}
+
+bool Scene::saw_steps() const {
+  return has_run() &&
+         std::ranges::any_of(run()->phases, [](const model::PhaseResult& phase) { return phase.steps > 0; });
 }
 
 }  // namespace vramfit::doctor

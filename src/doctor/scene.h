@@ -97,6 +97,9 @@ struct Scene {
   const model::RuntimeEvidence& runtime() const;  // of the run, or of a report of the error; else empty
   const model::RunResult* run() const { return given.run ? &*given.run : nullptr; }
   bool has_run() const { return given.run.has_value(); }
+  bool saw_steps() const;  // of an optimizer or an evaluation, in the run
+  // Something was left out of the run before it had taken so many steps in full.
+  bool was_cut_within(std::int64_t steps) const;
   bool run_failed_for_memory() const { return has_run() && given.run->verdict == model::Verdict::kOutOfMemory; }
   // Something ran out, in whatever way: on the card, on the host, in a library's words, in a snapshot.
   bool has_failure() const;
@@ -104,7 +107,7 @@ struct Scene {
   bool is_of_mps() const { return oom != nullptr && oom->form == model::OomForm::kMps; }
   // A search for the largest batch met the error of this line, and went on.
   bool was_handled(const model::SourceLine& told) const;
-  // The limit of open files was met: shared memory that cannot be opened is for want of those.
+  // The limit of open files was met, which is why shared memory could not be opened.
   bool lacks_open_files() const;
   // A kernel checked something and failed, or read out of bounds: every later call fails then, with whatever text.
   bool kernel_failed() const;

@@ -7,6 +7,7 @@
 
 #include "doctor/at_failure.h"
 #include "doctor/stack.h"
+#include "model/snapshot_line.h"
 
 namespace vramfit::doctor {
 
@@ -54,10 +55,12 @@ void add_block(const Segment& segment, const Block& block, SnapshotFacts& facts)
 // How often each stack allocated and freed, and where in the trace.
 struct SiteHistory {
   std::int64_t allocated = 0, freed = 0;
+  std::map<std::int64_t, std::int64_t> freed_by_size;
 };
 
 struct Born {
   std::size_t at = 0;
+  std::int64_t size = 0;
   StackId stack = StackId::kNone;
 };
 
@@ -73,12 +76,14 @@ TraceView walk(std::span<const TraceEntry> trace, SnapshotFacts& facts) {
   for (std::size_t i = 0; i < trace.size(); ++i) {
     const TraceEntry& entry = trace[i];
     if (entry.action == TraceAction::kAlloc) {
-      view.live[entry.addr] = {i, entry.stack};
+      view.live[entry.addr] = {i, entry.size, entry.stack};
       ++view.sites[static_cast<std::uint32_t>(entry.stack)].allocated;
     } else if (entry.action == TraceAction::kFreeRequested || entry.action == TraceAction::kFree) {
       const auto born = view.live.find(entry.addr);
       if (born == view.live.end()) continue;
-      ++view.sites[static_cast<std::uint32_t>(born->second.stack)].freed;
+      SiteHistory& history = view.sites[static_cast<std::uint32_t>(born->second.stack)];
+      ++history.freed;
+      ++history.freed_by_size[born->second.size];
       view.live.erase(born);
     } else if (entry.action == TraceAction::kOom) {
       facts.failed_size = Bytes(entry.size);
@@ -99,12 +104,37 @@ std::string words_of(const Snapshot& snapshot, StackId stack) {
   return lowered(words);
 }
 
+struct LiveSize {
+  std::vector<std::size_t> births;
+  Bytes bytes;
+};
+
+// One stack makes what is kept and what is freed again, as layers of a loop do: their sizes tell them apart. Kept is a
+// size of which few were freed beside those that live.
+void find_kept(const std::map<std::int64_t, LiveSize>& live, const SiteHistory& history, std::size_t trace,
+               CallSite& site) {
+  std::vector<std::size_t> births;
+  for (const auto& [size, of_size] : live) {
+    const auto freed = history.freed_by_size.find(size);
+    const auto lives = static_cast<std::int64_t>(of_size.births.size());
+    if (freed != history.freed_by_size.end() && freed->second * 4 > lives) continue;
+    births.insert(births.end(), of_size.births.begin(), of_size.births.end());
+    site.kept_bytes += of_size.bytes;
+  }
+  site.kept = static_cast<std::int64_t>(births.size());
+  if (births.size() < 2 || trace < 2) return;
+  std::ranges::sort(births);
+  const std::size_t middle_half = births[births.size() * 3 / 4] - births[births.size() / 4];
+  site.kept_spread = std::min(1.0, 2 * static_cast<double>(middle_half) / static_cast<double>(trace - 1));
+}
+
 // Live blocks by stack, with what the trace tells of each stack.
 std::vector<CallSite> find_sites(const Snapshot& snapshot, const std::vector<Segment>& segments, const TraceView& view,
                                  int device) {
   struct Sum {
     CallSite site;
     std::size_t first = SIZE_MAX, last = 0;
+    std::map<std::int64_t, LiveSize> live;  // in the trace
   };
   std::map<StackId, Sum> sums;
   for (const Segment& segment : segments) {
@@ -119,6 +149,9 @@ std::vector<CallSite> find_sites(const Snapshot& snapshot, const std::vector<Seg
       sum.site.largest = std::max(sum.site.largest, Bytes(block.size));
       if (born == view.live.end()) continue;
       ++sum.site.in_trace;
+      LiveSize& live = sum.live[born->second.size];
+      live.births.push_back(born->second.at);
+      live.bytes += Bytes(block.size);
       sum.first = std::min(sum.first, born->second.at);
       sum.last = std::max(sum.last, born->second.at);
     }
@@ -131,6 +164,7 @@ std::vector<CallSite> find_sites(const Snapshot& snapshot, const std::vector<Seg
     }
     const auto history = view.sites.find(static_cast<std::uint32_t>(stack));
     if (history != view.sites.end()) sum.site.freed = history->second.freed;
+    find_kept(sum.live, history != view.sites.end() ? history->second : SiteHistory{}, view.length, sum.site);
     sites.push_back(std::move(sum.site));
   }
   std::sort(sites.begin(), sites.end(), [](const CallSite& a, const CallSite& b) { return a.bytes > b.bytes; });
@@ -167,6 +201,7 @@ std::string own_line(const Snapshot& snapshot, StackId stack) {
     if (innermost.empty()) innermost = line;
     if (!mentions(file, {"site-packages", "dist-packages", "/torch/", "\\torch\\", "/lib/python"})) return line;
   }
+  if (innermost.empty() && !snapshot.stack(stack).empty()) return model::line_of(snapshot, stack);
   return innermost;
 }
 

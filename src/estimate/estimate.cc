@@ -165,6 +165,11 @@ Result<std::vector<StageUse>> uses_of(const MeasuredNetwork& network, const Wish
     return fail(ErrorCode::kUsage, "networks with a name are estimated in fp32, mixed and bf16", "--precision",
                 "--precision mixed");
   }
+  if (wishes.size > 0 && wishes.size < network.least_size) {
+    return fail(ErrorCode::kUsage,
+                fmt::format("{} takes no images of {} x {} pixels", network.name, wishes.size, wishes.size), "--size",
+                fmt::format("--size {} is the least; it is made for {}", network.least_size, network.size));
+  }
   answer.parameters = network.parameters;
   const bool half = wishes.numbers != Numbers::kFp32;
   const double size = number(wishes.size > 0 ? wishes.size : network.size) / number(network.size);

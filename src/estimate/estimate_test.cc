@@ -171,6 +171,15 @@ TEST(Estimate, images_grow_with_their_area) {
   EXPECT_FALSE(estimate(network, {.task = Task::kLora}, card(80)));
 }
 
+TEST(Estimate, images_that_a_network_does_not_take_are_refused) {
+  const model::MeasuredNetwork network{.name = "toy", .library = "timm", .least_size = 32, .parameters = 1'000'000};
+  EXPECT_TRUE(estimate(network, {.size = 32}, card(80)));
+  const auto small = estimate(network, {.size = 31}, card(80));
+  ASSERT_FALSE(small);
+  EXPECT_EQ(small.error().what, "toy takes no images of 31 x 31 pixels");
+  EXPECT_EQ(small.error().remedy, "--size 32 is the least; it is made for 224");
+}
+
 TEST(Estimate, nonsense_is_refused_and_nothing_overflows) {
   EXPECT_FALSE(estimate(gpt2(), {.batch = 0}, card(16)));
   EXPECT_FALSE(estimate(gpt2(), {.batch = -3}, card(16)));

@@ -1,6 +1,7 @@
 #include "facts/diagnosed.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "liveness/step_memory.h"
@@ -118,6 +119,29 @@ void apply_kept_across_steps(const notes::KeptAcrossSteps& told, const Blocks& b
   }
 }
 
+// An autograd graph that holds something has no name.
+bool is_named(const TensorGroup& held) { return !held.holder.name.empty(); }
+
+bool is_of_line(const TensorGroup& held, const model::Growth& growth) {
+  return std::ranges::find(growth.lines, held.line, &model::GrowingLine::line) != growth.lines.end();
+}
+
+// What was found at rises of memory tells the holders in loops that have no ends of steps to look at. The last of them
+// saw most.
+void apply_held_at_rises(const std::vector<notes::HeldAtRise>& told, const Blocks& blocks, RuntimeEvidence& evidence) {
+  for (model::Growth& growth : evidence.growth) {
+    // Within a step the variables of whoever is at work hold what is let go of before the step ends.
+    if (growth.unit != "pass" || std::ranges::any_of(growth.holders, is_named)) continue;
+    std::vector<TensorGroup> found;
+    for (auto rise = told.rbegin(); rise != told.rend() && found.empty(); ++rise) {
+      found = with_lines(rise->tensors, rise->at_ns, blocks);
+      std::erase_if(found, [&](const TensorGroup& held) { return !is_named(held) || !is_of_line(held, growth); });
+    }
+    if (!found.empty()) growth.holders.clear();
+    for (TensorGroup& held : found) add_holder(growth.holders, std::move(held));
+  }
+}
+
 void apply_evaluation(const notes::EvaluationForward& told, RuntimeEvidence& evidence) {
   model::EvaluationForward call{
       told.phase,           told.root,      told.line,        told.grad_enabled, told.inference_mode,
@@ -205,6 +229,7 @@ void apply_weight_copy(const notes::WeightCopy& told, const Blocks& blocks, Runt
 void apply_notes_of_process(const model::Notes& notes, const Blocks& blocks, RuntimeEvidence& evidence) {
   evidence.measured |= !notes.diagnosed.empty();
   for (const auto& held : notes.kept_across_steps) apply_kept_across_steps(held, blocks, evidence);
+  apply_held_at_rises(notes.held_at_rise, blocks, evidence);
   for (const auto& left : notes.kept_from_training) apply_kept_from_training(left, blocks, evidence);
   for (const auto& at_oom : notes.held_at_oom) {
     if (evidence.oom) evidence.oom->holders = with_lines(at_oom.tensors, at_oom.at_ns, blocks);
@@ -227,6 +252,10 @@ void apply_runtime_notes(std::span<const Recording> recordings, std::span<const 
   for (std::size_t process = 0; process < recordings.size(); ++process) {
     const Blocks blocks(recordings, histories, static_cast<int>(process));
     apply_notes_of_process(recordings[process].notes, blocks, evidence);
+  }
+  // A few labels beside their logits are held by the same object: what holds most is named first.
+  for (model::Growth& growth : evidence.growth) {
+    std::ranges::stable_sort(growth.holders, std::greater{}, [](const TensorGroup& held) { return held.bytes; });
   }
 }
 

@@ -118,7 +118,7 @@ model::Job build_job(const RunFacts& facts, const model::RunResult& result) {
   job.kept_from_training = find_kept_training_tensors(facts, job.device);
   price_without_graphs(facts, job);
   set_gathered_apart(job);
-  job.work = count_step_work(facts, job.device);
+  job.work = facts.work_on(job.device);
   add_forward_work(facts, job);
   job.step_modules = find_step_modules(facts, job.device);
   if (job.parameter_bytes == Bytes(0)) {

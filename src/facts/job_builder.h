@@ -23,7 +23,6 @@ void read_notes(const RunFacts& facts, model::Job& job);
 std::vector<model::StagePeak> find_stage_peaks(const RunFacts& facts, int device);
 std::optional<model::KeptTrainingTensors> find_kept_training_tensors(const RunFacts& facts, int device);
 std::optional<model::StepModules> find_step_modules(const RunFacts& facts, int device);
-model::StepWork count_step_work(const RunFacts& facts, int device);
 
 }  // namespace vramfit::facts
 

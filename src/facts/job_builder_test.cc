@@ -71,7 +71,7 @@ TEST(StepWork, is_that_of_the_last_whole_step) {
   RecordingScript script = two_steps();
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
   script.matmul(1, 1, VF_F32);  // the run was cut within the third
-  const model::StepWork work = count_step_work(*gather(script.take()), 0);
+  const model::StepWork work = gather(script.take())->work_on(0);
   EXPECT_EQ(work.macs[0], 12000);
   EXPECT_EQ(work.matmul_bytes, 256);
   EXPECT_EQ(work.launches, 42);
@@ -82,7 +82,7 @@ TEST(StepWork, of_a_run_that_died_in_its_first_step_is_what_it_got_to) {
   RecordingScript script;
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
   script.matmul(500, 8, VF_BF16);
-  EXPECT_EQ(count_step_work(*gather(script.take()), 0).macs[static_cast<std::size_t>(model::Number::kBf16)], 500);
+  EXPECT_EQ(gather(script.take())->work_on(0).macs[static_cast<std::size_t>(model::Number::kBf16)], 500);
 }
 
 TEST(StepWork, counts_kernels_that_are_alike_as_one_operator) {
@@ -92,7 +92,7 @@ TEST(StepWork, counts_kernels_that_are_alike_as_one_operator) {
   script.product(64, 128, 32, 1000, VF_F16);
   script.passes(3, 3000);
   script.step();
-  const model::StepWork work = count_step_work(*gather(script.take()), 0);
+  const model::StepWork work = gather(script.take())->work_on(0);
   ASSERT_NE(work.operators, nullptr);
   ASSERT_EQ(work.operators->size(), 2u);
   const model::OperatorWork& product = work.operators->front();
@@ -111,7 +111,7 @@ TEST(StepWork, has_no_operators_where_most_launches_tell_nothing) {
   script.passes(1, 3000);
   script.launches(100);
   script.step();
-  EXPECT_EQ(count_step_work(*gather(script.take()), 0).operators, nullptr);
+  EXPECT_EQ(gather(script.take())->work_on(0).operators, nullptr);
 }
 
 model::Job build(RecordingScript& script) {

@@ -58,9 +58,9 @@ TEST(RunFacts, count_the_contexts_of_a_card_over_all_processes) {
   const auto facts = gather({recording_of({record_of(VF_RECORD_CONTEXT, 0, 300)}),
                              recording_of({record_of(VF_RECORD_CONTEXT, 0, 300), record_of(VF_RECORD_CONTEXT, 1, 300)}),
                              recording_of({record_of(VF_RECORD_BLOCK_ALLOC, 0, 8, 8)})});
-  EXPECT_EQ(facts->contexts_on(0), 2);
-  EXPECT_EQ(facts->contexts_on(1), 1);
-  EXPECT_EQ(facts->contexts_on(2), 0);
+  ASSERT_EQ(facts->cards.size(), 2u);
+  EXPECT_EQ(facts->cards[0].contexts, 2);
+  EXPECT_EQ(facts->cards[1].contexts, 1);
   EXPECT_NE(facts->history_of(0), nullptr);
   EXPECT_EQ(facts->history_of(5), nullptr);
 }

@@ -4,30 +4,20 @@
 #include <utility>
 
 #include "facts/recordings.h"
+#include "facts/runtime_evidence.h"
+#include "facts/step_work.h"
 #include "ingest/recording.h"
 
 namespace vramfit::facts {
 
 const liveness::CardHistory* RunFacts::history_of(int device) const {
-  const auto found = std::ranges::find(histories, device, &liveness::CardHistory::device);
-  return found != histories.end() ? &*found : nullptr;
+  return liveness::find_history(histories, device);
 }
 
-int RunFacts::contexts_on(int device) const {
-  return static_cast<int>(std::ranges::count_if(processes, [&](const Process& process) {
-    return std::ranges::any_of(process.cards,
-                               [&](const CardUse& use) { return use.device == device && use.has_context; });
-  }));
-}
-
-std::vector<model::OwnerRow> RunFacts::owners_at(const liveness::CardHistory& history, liveness::EventIndex at,
-                                                 const liveness::OwnerOptions& options) const {
-  return liveness::find_owners(history, at, *recordings_, options);
-}
-
-std::vector<model::LineRow> RunFacts::lines_at(const liveness::CardHistory& history, liveness::EventIndex at,
-                                               std::size_t limit) const {
-  return liveness::find_lines(history, at, *recordings_, limit);
+const model::StepWork& RunFacts::work_on(int device) const {
+  static const model::StepWork kNone;
+  const auto found = work.find(device);
+  return found != work.end() ? found->second : kNone;
 }
 
 std::optional<model::ModuleTable> RunFacts::module_table(const liveness::OperatorSeconds& seconds) const {
@@ -46,6 +36,9 @@ RunFactsPtr gather(std::vector<model::Recording> recordings, const vf_ledger* le
   facts.executed = read_executed(recordings);
   facts.reach = read_reach(recordings);
   facts.training = read_training_record(recordings);
+  facts.cards = read_cards(facts.histories, facts.processes, ledger);
+  facts.work = count_step_work(recordings);
+  facts.evidence = read_evidence(recordings, facts.processes, facts.histories);
   facts.recordings_ = std::make_shared<const std::vector<model::Recording>>(std::move(recordings));
   return std::make_shared<const RunFacts>(std::move(facts));
 }

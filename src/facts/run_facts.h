@@ -5,6 +5,8 @@
 //     notes -----+--> told        what the hooks said, said once, with what got lost on the way
 //                |--> reach       how far the run came
 //     ledger ----'    training    what its first optimizer steps did
+//                     cards       what was held of each as a whole, by the histories and by the ledger
+//                     evidence    what grew, what the first step made, who held what
 //
 // Nothing behind this room reads a recording or a note: what is missing here is added here.
 #ifndef VRAMFIT_FACTS_RUN_FACTS_H
@@ -13,20 +15,23 @@
 #include <vramfit/ledger.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "facts/card_facts.h"
 #include "facts/processes.h"
 #include "facts/reach.h"
 #include "facts/told.h"
 #include "facts/training_record.h"
 #include "liveness/lifetimes.h"
 #include "liveness/module_table.h"
-#include "liveness/owners.h"
+#include "model/job.h"
 #include "model/reach.h"
+#include "model/runtime_evidence.h"
 
 namespace vramfit::facts {
 
@@ -38,14 +43,12 @@ struct RunFacts {
   Executed executed;
   TrainingRecord training;
 
-  const liveness::CardHistory* history_of(int device) const;  // null: nothing happened there
-  int contexts_on(int device) const;                          // processes that hold a context there
+  std::vector<CardFacts> cards;         // of a virtual machine all, of a real one as `histories`
+  std::map<int, model::StepWork> work;  // what one training step asks of a card, by device
+  model::RuntimeEvidence evidence;      // but for what is of one moment (explanation.h)
 
-  // Who held the card at one of its moments, and the script's lines that allocated it.
-  std::vector<model::OwnerRow> owners_at(const liveness::CardHistory& history, liveness::EventIndex at,
-                                         const liveness::OwnerOptions& options) const;
-  std::vector<model::LineRow> lines_at(const liveness::CardHistory& history, liveness::EventIndex at,
-                                       std::size_t limit) const;
+  const liveness::CardHistory* history_of(int device) const;  // null: nothing happened there
+  const model::StepWork& work_on(int device) const;           // empty where nothing was seen
 
   // None where no module was watched.
   std::optional<model::ModuleTable> module_table(const liveness::OperatorSeconds& seconds) const;

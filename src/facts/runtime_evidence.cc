@@ -1,16 +1,15 @@
 #include "facts/runtime_evidence.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "facts/diagnosed.h"
-#include "facts/recordings.h"
-#include "facts/wide_outputs.h"
 #include "liveness/growth.h"
-#include "liveness/owners.h"
+#include "liveness/passes.h"
 #include "liveness/step_memory.h"
 #include "model/number_text.h"
 
@@ -18,14 +17,12 @@ namespace vramfit::facts {
 
 using base::Bytes;
 using liveness::CardHistory;
-using liveness::EventIndex;
 using model::Recording;
 using model::RuntimeEvidence;
 
 namespace {
 
 constexpr std::size_t kMostInputs = 512;
-constexpr std::size_t kMostLogitLines = 5;
 
 void add_contexts(const Process& process, RuntimeEvidence& evidence) {
   for (const CardUse& use : process.cards) {
@@ -43,15 +40,16 @@ void add_contexts(const Process& process, RuntimeEvidence& evidence) {
   }
 }
 
-std::optional<model::OomState> last_oom(const RunFacts& facts) {
+std::optional<model::OomState> last_oom(std::span<const Recording> recordings, std::span<const Process> processes,
+                                        std::span<const CardHistory> histories) {
   const CardHistory* where = nullptr;
-  for (const CardHistory& history : facts.histories) {
+  for (const CardHistory& history : histories) {
     if (!history.ooms.empty()) where = &history;
   }
   if (where == nullptr) return std::nullopt;
   const liveness::OomEvent& event = where->ooms.back();
   const auto process = static_cast<std::size_t>(event.process);
-  const Recording& recording = recordings_of(facts)[process];
+  const Recording& recording = recordings[process];
   model::OomState oom;
   oom.device = where->device;
   oom.phase = model::phase_name(event.phase);
@@ -61,7 +59,7 @@ std::optional<model::OomState> last_oom(const RunFacts& facts) {
   oom.tried = event.tried;
   oom.allocated = where->levels[event.at].allocated;
   oom.reserved = where->levels[event.at].reserved;
-  for (const auto& [thread, role] : facts.processes[process].threads) {
+  for (const auto& [thread, role] : processes[process].threads) {
     if (thread == event.thread) oom.thread = role;
   }
   for (const liveness::StepEnd& end : where->step_ends) {
@@ -90,39 +88,6 @@ void add_peaks(std::span<const CardHistory> histories, RuntimeEvidence& evidence
   evidence.inputs.resize(kMostInputs);
 }
 
-// Blocks as large as `rows` x `classes` elements of 2, 4 or 8 bytes; one row a sequence less where labels are shifted.
-// A block may be 1 MiB larger than its tensor: PyTorch splits off no less.
-struct LogitSizes {
-  std::int64_t least, most;
-  bool contains(std::int64_t size) const { return size >= least && size < most; }
-};
-
-LogitSizes sizes_of(const WideOutput& output, std::int64_t element) {
-  constexpr std::int64_t kUnsplit = 1 << 20;
-  const std::int64_t whole = output.rows * output.classes * element;
-  const bool tokens = output.classes >= 1000;
-  return {tokens ? whole - whole / 16 : whole, whole + kUnsplit};
-}
-
-model::Logits find_logits(const CardHistory& history, std::span<const Recording> recordings, EventIndex at,
-                          const WideOutput& output) {
-  model::Logits logits{history.device, output.module, output.classes, output.rows, output.shape, Bytes(0), 0, 0, {}};
-  const LogitSizes of_2 = sizes_of(output, 2), of_4 = sizes_of(output, 4), of_8 = sizes_of(output, 8);
-  std::set<std::string> lines;
-  for (const liveness::Block& block : history.blocks) {
-    if (!block.lives_at(at) || liveness::is_model_state(block)) continue;
-    const std::int64_t size = block.size.count();
-    if (!of_2.contains(size) && !of_4.contains(size) && !of_8.contains(size)) continue;
-    logits.at_peak += block.size;
-    ++logits.blocks_at_peak;
-    logits.of_4_bytes += of_4.contains(size);
-    const std::string_view line = recordings[static_cast<std::size_t>(block.process)].text(block.line);
-    if (!line.empty() && lines.size() < kMostLogitLines) lines.emplace(line);
-  }
-  logits.lines.assign(lines.begin(), lines.end());
-  return logits;
-}
-
 std::set<std::string> input_modules_of(std::span<const Recording> recordings) {
   std::set<std::string> names;
   for (const Recording& recording : recordings) {
@@ -142,45 +107,40 @@ void name_optimizer(std::span<const Recording> recordings, model::FirstOptimizer
   }
 }
 
-void add_threads(const RunFacts& facts, const CardHistory& history, RuntimeEvidence& evidence) {
-  for (std::size_t process = 0; process < facts.processes.size(); ++process) {
-    for (const auto& [thread, role] : facts.processes[process].threads) {
-      model::ThreadMemory memory = find_thread_memory(history, recordings_of(facts), static_cast<int>(process), thread);
+void add_threads(std::span<const Recording> recordings, std::span<const Process> processes, const CardHistory& history,
+                 RuntimeEvidence& evidence) {
+  for (std::size_t process = 0; process < processes.size(); ++process) {
+    for (const auto& [thread, role] : processes[process].threads) {
+      model::ThreadMemory memory = find_thread_memory(history, recordings, static_cast<int>(process), thread);
       if (memory.peak.count() == 0) continue;
-      memory.pid = facts.processes[process].pid;
+      memory.pid = processes[process].pid;
       memory.role = role;
       evidence.threads.push_back(std::move(memory));
     }
   }
 }
 
-std::set<liveness::ThreadOfProcess> loader_threads(const RunFacts& facts) {
+std::set<liveness::ThreadOfProcess> loader_threads(std::span<const Process> processes) {
   std::set<liveness::ThreadOfProcess> found;
-  for (std::size_t process = 0; process < facts.processes.size(); ++process) {
-    for (const auto& [thread, role] : facts.processes[process].threads) {
+  for (std::size_t process = 0; process < processes.size(); ++process) {
+    for (const auto& [thread, role] : processes[process].threads) {
       found.emplace(static_cast<int>(process), thread);
     }
   }
   return found;
 }
 
-void measure_card(const RunFacts& facts, const CardHistory& history, EventIndex at, RuntimeEvidence& evidence) {
-  const std::vector<Recording>& recordings = recordings_of(facts);
+void measure_card(std::span<const Recording> recordings, std::span<const Process> processes, const CardHistory& history,
+                  RuntimeEvidence& evidence) {
   for (model::InputWork& work :
-       find_input_work(history, recordings, input_modules_of(recordings), loader_threads(facts))) {
+       find_input_work(history, recordings, input_modules_of(recordings), loader_threads(processes))) {
     evidence.input_work.push_back(std::move(work));
   }
   if (auto first = find_first_step(history)) {
     name_optimizer(recordings, *first);
     evidence.first_steps.push_back(std::move(*first));
   }
-  add_threads(facts, history, evidence);
-  if (at == liveness::kNever) return;
-  for (const WideOutput& output : read_wide_outputs(recordings)) {
-    if (output.rows == 0) continue;
-    model::Logits logits = find_logits(history, recordings, at, output);
-    if (logits.blocks_at_peak > 0) evidence.logits.push_back(std::move(logits));
-  }
+  add_threads(recordings, processes, history, evidence);
 }
 
 // The hooks saw peaks rise round after round, and the recording does not show what of it stays.
@@ -198,25 +158,64 @@ void add_noted_growth(std::span<const Recording> recordings, RuntimeEvidence& ev
   evidence.growth.push_back(std::move(growth));
 }
 
+// The script's line that made most of what the collector freed when it was asked.
+std::string line_of_collected(std::span<const Recording> recordings, std::span<const CardHistory> histories) {
+  std::map<std::string, Bytes> lines;
+  for (const CardHistory& history : histories) {
+    for (const liveness::Block& block : history.blocks) {
+      if (!block.collected || block.line == 0) continue;
+      lines[std::string(recordings[static_cast<std::size_t>(block.process)].text(block.line))] += block.size;
+    }
+  }
+  const auto most = std::ranges::max_element(lines, {}, [](const auto& line) { return line.second; });
+  return most == lines.end() ? "" : most->first;
+}
+
+std::optional<model::Collector> read_collector(std::span<const Recording> recordings,
+                                               std::span<const CardHistory> histories) {
+  std::optional<model::Collector> collector;
+  for (const Recording& recording : recordings) {
+    for (const auto& told : recording.notes.collected) {
+      if (!collector) collector.emplace();
+      collector->is_on &= told.is_on;
+      collector->freed = std::max(collector->freed, told.freed_bytes);
+    }
+  }
+  if (collector) collector->line = line_of_collected(recordings, histories);
+  return collector;
+}
+
 bool is_diagnosed(std::span<const Recording> recordings) {
   return std::ranges::any_of(recordings, [](const Recording& recording) { return !recording.notes.diagnosed.empty(); });
 }
 
 }  // namespace
 
-RuntimeEvidence gather_runtime_evidence(const RunFacts& facts, const ChooseEvent& choose) {
-  const std::vector<Recording>& recordings = recordings_of(facts);
+RuntimeEvidence read_evidence(std::span<const Recording> recordings, std::span<const Process> processes,
+                              std::span<const CardHistory> histories) {
   RuntimeEvidence evidence;
-  for (const Process& process : facts.processes) add_contexts(process, evidence);
-  evidence.oom = last_oom(facts);
-  for (const CardHistory& history : facts.histories) {
+  for (const Process& process : processes) add_contexts(process, evidence);
+  evidence.oom = last_oom(recordings, processes, histories);
+  for (const CardHistory& history : histories) {
     for (model::Growth& growth : find_growth(history, recordings)) evidence.growth.push_back(std::move(growth));
   }
   add_noted_growth(recordings, evidence);
   if (!is_diagnosed(recordings)) return evidence;
-  for (const CardHistory& history : facts.histories) measure_card(facts, history, choose(history), evidence);
-  apply_runtime_notes(recordings, facts.histories, evidence);
-  add_peaks(facts.histories, evidence);
+  for (const CardHistory& history : histories) {
+    // A loop around a model is told by its calls; any other, by lines that come round.
+    auto of_calls = find_growth_of_calls(history, recordings);
+    if (of_calls.empty()) of_calls = find_growth_of_passes(history, recordings);
+    std::ranges::move(of_calls, std::back_inserter(evidence.growth));
+    evidence.judged_passes = std::max(
+        {evidence.judged_passes, count_judged_calls(history, recordings), count_judged_passes(history, recordings)});
+  }
+  for (const CardHistory& history : histories) {
+    evidence.judged_steps = std::max(evidence.judged_steps, count_judged_steps(history, recordings));
+  }
+  evidence.collector = read_collector(recordings, histories);
+  for (const CardHistory& history : histories) measure_card(recordings, processes, history, evidence);
+  apply_runtime_notes(recordings, histories, evidence);
+  add_peaks(histories, evidence);
   return evidence;
 }
 

@@ -2,18 +2,22 @@
 #ifndef VRAMFIT_FACTS_RUNTIME_EVIDENCE_H
 #define VRAMFIT_FACTS_RUNTIME_EVIDENCE_H
 
-#include <functional>
+#include <span>
 
-#include "facts/run_facts.h"
+#include "facts/processes.h"
+#include "liveness/lifetimes.h"
 #include "model/runtime_evidence.h"
+
+namespace vramfit::model {
+struct Recording;
+}
 
 namespace vramfit::facts {
 
-// `choose` gives the event of a card that the result explains (its peak, or the error that ended the job).
-using ChooseEvent = std::function<liveness::EventIndex(const liveness::CardHistory&)>;
-
-// Without the hooks' notes (RunRequest::diagnose) only contexts and the state at an out-of-memory error are known.
-model::RuntimeEvidence gather_runtime_evidence(const RunFacts& facts, const ChooseEvent& choose);
+// `processes`: of the recordings, in their order. Without the hooks' notes (RunRequest::diagnose) only contexts, growth
+// and the state at an out-of-memory error are known. `logits` stay empty: they are of one moment (explanation.h).
+model::RuntimeEvidence read_evidence(std::span<const model::Recording> recordings, std::span<const Process> processes,
+                                     std::span<const liveness::CardHistory> histories);
 
 }  // namespace vramfit::facts
 

@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "facts/explanation.h"
 #include "facts/recordings.h"
 #include "ingest/oom_report.h"
 #include "ingest/testing/add_note.h"
-#include "liveness/peaks.h"
 #include "liveness/testing/recording_builder.h"
 #include "model/recording.h"
 
@@ -23,8 +23,7 @@ constexpr std::int64_t kMib = 1 << 20;
 void note(model::Recording& recording, const json& fields) { ingest::testing::add_note(recording, fields); }
 
 model::RuntimeEvidence gather(const std::vector<model::Recording>& recordings) {
-  return gather_runtime_evidence(*facts::gather(recordings),
-                                 [](const auto& history) { return liveness::find_peak_event(history); });
+  return explain(*facts::gather(recordings), false).evidence;
 }
 
 model::Recording leaking_job() {

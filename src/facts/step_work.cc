@@ -1,4 +1,5 @@
-// What one training step asks of a card, counted in the recording.
+#include "facts/step_work.h"
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -6,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "facts/job_builder.h"
-#include "facts/recordings.h"
+#include "model/recording.h"
 
 namespace vramfit::facts {
 namespace {
@@ -107,28 +107,46 @@ model::StepWork StepCount::work() const {
   return work;
 }
 
+// A card's steps in one recording.
+struct StepsOfCard {
+  StepCount current;
+  model::StepWork last;
+  bool has_whole = false;
+
+  void add(const vf_record& record) {
+    current.add(record);
+    if (record.kind != VF_RECORD_STEP) return;
+    if (!current.is_empty()) {
+      last = current.work();
+      has_whole = true;
+    }
+    current = {};
+  }
+};
+
 }  // namespace
 
-// The last whole step: the first ones create optimizer state and try algorithms.
-model::StepWork count_step_work(const RunFacts& facts, int device) {
-  model::StepWork last, open;
-  bool whole = false;
-  for (const model::Recording& recording : recordings_of(facts)) {
-    StepCount current;
+std::map<int, model::StepWork> count_step_work(std::span<const model::Recording> recordings) {
+  std::map<int, model::StepWork> whole, open;
+  for (const model::Recording& recording : recordings) {
+    std::map<int, StepsOfCard> cards;
     for (const vf_record& record : recording.records) {
-      if (record.phase != VF_PHASE_TRAIN || (record.device != device && record.device != kHost)) continue;
-      current.add(record);
-      if (record.kind != VF_RECORD_STEP) continue;
-      if (!current.is_empty()) {
-        last = current.work();
-        whole = true;
-      }
-      current = {};
+      if (record.phase == VF_PHASE_TRAIN && record.device != kHost) cards[record.device];
     }
-    model::StepWork rest = current.work();
-    if (total_macs(rest) > total_macs(open)) open = std::move(rest);
+    for (const vf_record& record : recording.records) {
+      if (record.phase != VF_PHASE_TRAIN) continue;
+      for (auto& [device, steps] : cards) {
+        if (record.device == device || record.device == kHost) steps.add(record);
+      }
+    }
+    for (auto& [device, steps] : cards) {
+      if (steps.has_whole) whole[device] = steps.last;
+      model::StepWork rest = steps.current.work();
+      if (total_macs(rest) > total_macs(open[device])) open[device] = std::move(rest);
+    }
   }
-  return whole ? last : open;
+  for (auto& [device, work] : whole) open[device] = std::move(work);
+  return open;
 }
 
 }  // namespace vramfit::facts

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "liveness/lifetimes.h"
+#include "model/runtime_evidence.h"
+
 namespace vramfit::model {
 struct Recording;
 }
@@ -21,6 +24,10 @@ struct WideOutput {
   std::string shape;
 };
 std::vector<WideOutput> read_wide_outputs(std::span<const model::Recording> recordings);
+
+// The blocks of a card that are as large as such an output, at one of its moments.
+std::vector<model::Logits> find_logits(const liveness::CardHistory& history,
+                                       std::span<const model::Recording> recordings, liveness::EventIndex at);
 
 }  // namespace vramfit::facts
 

@@ -19,6 +19,8 @@ std::string before_card(const std::string& typed) {
   return typed.substr(0, start);
 }
 
+std::string before_word(const std::string& typed) { return typed.substr(0, typed.rfind(',') + 1); }
+
 std::vector<Candidate> options_of(const VerbGrammar& verb) {
   std::vector<Candidate> all;
   for (const OptionGrammar& option : verb.options) {
@@ -41,6 +43,9 @@ Completion values_of(const OptionGrammar& option, const std::string& typed, cons
   switch (option.value) {
     case Value::kWord:
       for (const std::string& word : option.words) result.candidates.push_back({word, ""});
+      break;
+    case Value::kWords:
+      for (const std::string& word : option.words) result.candidates.push_back({before_word(typed) + word, ""});
       break;
     case Value::kCard:
       for (Candidate& card : sources.cards()) {
@@ -72,10 +77,23 @@ const OptionGrammar* positional(const VerbGrammar& verb, std::size_t place) {
   return last;
 }
 
+// What may stand behind the sign of "--gpu=rtx40".
+Completion joined_values_of(const VerbGrammar& verb, const std::string& typed, const Sources& sources) {
+  const std::string name = name_part(typed);
+  const OptionGrammar* option = find_option(verb, name);
+  if (option == nullptr || !option->takes_value) return {};
+  Completion result = values_of(*option, typed.substr(name.size() + 1), sources);
+  for (Candidate& one : result.candidates) one.word = name + "=" + one.word;
+  return result;
+}
+
 Completion offered(const VerbGrammar& all, const std::vector<std::string>& before, const std::string& typed,
                    const Sources& sources) {
   const Reached reached = read_words(all, before);
   if (reached.awaits != nullptr) return values_of(*reached.awaits, typed, sources);
+  if (typed.starts_with('-') && typed.find('=') != std::string::npos) {
+    return joined_values_of(*reached.verb, typed, sources);
+  }
   if (typed.starts_with('-')) return {options_of(*reached.verb), false};
   if (!reached.verb->verbs.empty()) return {verbs_of(*reached.verb), false};
   const OptionGrammar* option = positional(*reached.verb, reached.positionals);

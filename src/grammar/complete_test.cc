@@ -16,6 +16,7 @@ VerbGrammar example() {
       "run", "runs", {option("--gpu", Value::kCard), option("--files", Value::kWord, {"private", "shared"})}, {}};
   run.options.push_back({{"--verbose", "-v"}, "", false, Value::kText, {}});
   run.options.push_back(option("--json", Value::kFile));
+  run.options.push_back(option("--only", Value::kWords, {"lora", "tiles"}));
   VerbGrammar show{"show", "", {option("number", Value::kRun)}, {}};
   VerbGrammar env{
       "env", "", {}, {VerbGrammar{"list", "", {}, {}}, VerbGrammar{"add", "", {option("packages", Value::kText)}, {}}}};
@@ -42,7 +43,7 @@ TEST(Complete, verbs_come_first) {
 }
 
 TEST(Complete, options_of_the_verb_that_was_chosen) {
-  EXPECT_EQ(offered({"run", "--"}), (Words{"--gpu", "--files", "--verbose", "--json"}));
+  EXPECT_EQ(offered({"run", "--"}), (Words{"--gpu", "--files", "--verbose", "--json", "--only"}));
   EXPECT_EQ(offered({"run", "--fi"}), Words{"--files"});
   EXPECT_EQ(offered({"show", "--"}), Words{});
 }
@@ -53,6 +54,22 @@ TEST(Complete, values_are_words_cards_runs_and_files) {
   EXPECT_EQ(offered({"run", "-v", "--gpu", "rtx3090,2xt"}), Words{"rtx3090,2xt4"});
   EXPECT_EQ(offered({"show", ""}), (Words{"12", "7"}));
   EXPECT_TRUE(complete(example(), {"run", "--json", ""}, kSources).files);
+}
+
+TEST(Complete, values_stand_behind_a_sign_too) {
+  EXPECT_EQ(offered({"run", "--gpu=rtx4"}), Words{"--gpu=rtx4090"});
+  EXPECT_EQ(offered({"run", "--gpu=t4,2xrtx4"}), Words{"--gpu=t4,2xrtx4090"});
+  EXPECT_EQ(offered({"run", "--files=p"}), Words{"--files=private"});
+  EXPECT_TRUE(complete(example(), {"run", "--json="}, kSources).files);
+  EXPECT_EQ(offered({"run", "--verbose="}), Words{}) << "a flag has no value";
+  EXPECT_EQ(offered({"run", "--gup=rtx4"}), Words{});
+}
+
+TEST(Complete, several_words_have_commas_between) {
+  EXPECT_EQ(offered({"run", "--only", ""}), (Words{"lora", "tiles"}));
+  EXPECT_EQ(offered({"run", "--only", "lora,t"}), Words{"lora,tiles"});
+  EXPECT_EQ(offered({"run", "--only=lora,t"}), Words{"--only=lora,tiles"});
+  EXPECT_EQ(offered({"run", "--files", "private,"}), Words{});
 }
 
 TEST(Complete, a_flag_takes_no_value) { EXPECT_TRUE(complete(example(), {"run", "-v", ""}, kSources).files); }

@@ -9,11 +9,6 @@
 namespace vramfit::grammar {
 namespace {
 
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& known) {
-  const auto nearest = base::nearest_word(word, known);
-  return nearest ? fmt::format("; did you mean {}?", *nearest) : "";
-}
-
 std::vector<std::string> names_of_verbs(const VerbGrammar& of) {
   std::vector<std::string> names;
   for (const VerbGrammar& verb : of.verbs) names.push_back(verb.name);
@@ -28,11 +23,11 @@ std::vector<std::string> names_of_options(const VerbGrammar& of) {
   return names;
 }
 
-std::string name_part(const std::string& word) { return word.substr(0, word.find('=')); }
-
 bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
 
 }  // namespace
+
+std::string name_part(const std::string& word) { return word.substr(0, word.find('=')); }
 
 const VerbGrammar* find_verb(const VerbGrammar& of, std::string_view name) {
   const auto found = std::ranges::find(of.verbs, name, &VerbGrammar::name);
@@ -76,7 +71,7 @@ std::string explain_mistyped(const VerbGrammar& all, const std::vector<std::stri
       if (verb->verbs.empty()) continue;
       const VerbGrammar* chosen = find_verb(*verb, word);
       if (chosen == nullptr) {
-        return fmt::format("there is no verb \"{}\"{}", word, did_you_mean(word, names_of_verbs(*verb)));
+        return fmt::format("there is no verb \"{}\"{}", word, base::did_you_mean(word, names_of_verbs(*verb)));
       }
       verb = chosen;
       continue;
@@ -88,7 +83,7 @@ std::string explain_mistyped(const VerbGrammar& all, const std::vector<std::stri
     if (option == nullptr && is_short) continue;
     if (option == nullptr) {
       const std::string of = verb == &all ? "" : fmt::format(" of {}", verb->name);
-      return fmt::format("there is no option {}{}{}", name, of, did_you_mean(name, names_of_options(*verb)));
+      return fmt::format("there is no option {}{}{}", name, of, base::did_you_mean(name, names_of_options(*verb)));
     }
     if (option->takes_value && word.find('=') == std::string::npos) awaits = option;
   }

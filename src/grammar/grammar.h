@@ -9,14 +9,14 @@
 namespace vramfit::grammar {
 
 // What a value of an option is.
-enum class Value { kText, kWord, kCard, kRun, kRunOrFile, kFile };
+enum class Value { kText, kWord, kWords, kCard, kRun, kRunOrFile, kFile };
 
 struct OptionGrammar {
   std::vector<std::string> names;  // "--gpu", "-g"; one without dashes stands for itself, by its place
   std::string help;
   bool takes_value = false;
   Value value = Value::kText;
-  std::vector<std::string> words;  // of kWord
+  std::vector<std::string> words;  // of kWord, and of kWords: several of them with commas between
   bool is_positional() const { return names.empty() || !names.front().starts_with('-'); }
 };
 
@@ -28,6 +28,8 @@ struct VerbGrammar {
 
 const VerbGrammar* find_verb(const VerbGrammar& of, std::string_view name);
 const OptionGrammar* find_option(const VerbGrammar& verb, std::string_view name);
+// "--gpu" of "--gpu=t4".
+std::string name_part(const std::string& word);
 
 // Where a reader of words has come to: the verb of verbs they chose, and how many values stood by themselves.
 struct Reached {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
+#include "base/parse_number.h"
 #include "history/history.h"
 #include "history/run_groups.h"
 #include "report/site/assets.h"
@@ -42,10 +42,8 @@ Page html_page(std::string html, std::string_view policy = kSitePolicy) {
 }
 
 std::optional<std::int64_t> parse_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc{} || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
+  const auto number = base::parse_number<std::int64_t>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 int hex_digit(char digit) {

@@ -11,7 +11,6 @@
 #include <boost/asio/strand.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
-#include <charconv>
 #include <chrono>
 #include <exception>
 #include <list>
@@ -20,6 +19,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/parse_number.h"
 
 namespace vramfit::http {
 
@@ -218,8 +219,9 @@ base::Result<Address> parse_address(std::string_view text, const Address& otherw
     if (!host.empty()) address.host = host == "localhost" ? "127.0.0.1" : std::string(host);
   }
   if (!port.empty()) {
-    const auto [end, problem] = std::from_chars(port.data(), port.data() + port.size(), address.port);
-    if (problem != std::errc{} || end != port.data() + port.size()) return wrong();
+    const auto number = base::parse_number<decltype(address.port)>(port);
+    if (!number) return wrong();
+    address.port = *number;
   }
   Problem problem;
   asio::ip::make_address(address.host, problem);

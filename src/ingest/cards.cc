@@ -136,6 +136,7 @@ void read_board(FieldReader& fields, Card& card) {
   fields.number("memory_clock_khz", card.memory_clock_khz);
   fields.number("sm_clock_khz", card.sm_clock_khz);
   fields.number("bandwidth_gbps", card.bandwidth_gbps);
+  fields.number("power_limit_watts", card.power_limit_watts);
   fields.number("release_year", card.release_year);
   fields.number("price_factor", card.price_factor);
   if (fields.find("is_integrated") != nullptr) card.is_integrated = fields.flag("is_integrated");
@@ -177,6 +178,15 @@ std::optional<base::Error> read_profiles(const toml::table& card, std::string_vi
     if (auto error = read_profile(*element.as_table(), file, into.emplace_back())) return error;
   }
   return std::nullopt;
+}
+
+// The driver lists instances in rounded figures, and what is recorded of them is of another driver than the card's own
+// memory: together they are never larger than the card.
+void keep_within(Bytes memory, std::vector<model::MigProfile>& profiles) {
+  for (model::MigProfile& profile : profiles) {
+    const Bytes share(memory.count() / std::max(profile.of, 1) * profile.memory_slices);
+    profile.memory = std::min(profile.memory, share);
+  }
 }
 
 void read_rates(FieldReader& fields, model::PeakRates& rates) {
@@ -238,6 +248,7 @@ Result<Card> parse_card(const toml::table& table, std::string_view file, const s
     if (!error) error = std::move(next);
   };
   keep_first(read_profiles(table, file, card->mig));
+  keep_within(card->memory, card->mig);
   keep_first(read_part(fields, "rates", file, [&](FieldReader& part, const auto&) {
     read_rates(part, card->rates);
     part.complain_of_unknown();

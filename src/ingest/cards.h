@@ -18,6 +18,7 @@
 //   memory_clock_khz = 9751000
 //   sm_clock_khz = 1695000                       # boost
 //   bandwidth_gbps = 936.2                       # 10^9 bytes a second
+//   power_limit_watts = 350                      # none: not known, or the laptop's maker chose it
 //   release_year = 2020
 //   price_factor = 1.0                           # RTX 3090 = 1
 //   is_integrated = false                        # true: it has the processor's memory

@@ -72,6 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{"[[card]]\ncompute_capability = \"eight\"\n", "bad.toml:2", "8.6"},
                     Bad{"[[card]]\nsm_cuont = 4\n", "bad.toml:2", "did you mean `sm_count`?"},
                     Bad{"[[card]]\n[card.rates]\nfp23 = 4\n", "bad.toml:3", "did you mean `fp32`?"},
+                    Bad{"[[card]]\nmemmory = 4\n", "bad.toml:2", "did you mean `memory_bytes`?"},
                     Bad{"[[card]]\nmig = 4\n", "bad.toml:2", "list of tables"},
                     Bad{"[[card]]\nmig = [{ profile = \"1g.5gb\" }]\n", "bad.toml:2", "sm_count"},
                     Bad{"[[card]]\naliases = \"a\"\n", "bad.toml:2", "list"},

@@ -177,6 +177,7 @@ Result<std::vector<MeasuredNetwork>> parse_networks(std::string_view text, std::
     networks.push_back({.name = (*table)["name"].value_or(std::string()),
                         .library = (*table)["library"].value_or(std::string()),
                         .size = count("size"),
+                        .least_size = count("least_size"),
                         .parameters = count("parameters"),
                         .buffers = base::Bytes(count("buffer_bytes")),
                         .activations_fp32 = base::Bytes(count("activation_bytes_fp32")),

@@ -4,13 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/file.h"
+#include "base/parse_number.h"
 #include "ingest/note_fields.h"
 #include "model/data_loss.h"
 #include "model/number_text.h"
@@ -27,16 +27,17 @@ using model::UnreadInput;
 namespace {
 
 constexpr std::uint8_t kLastKind = VF_RECORD_WORKSPACE;
-constexpr std::size_t kMostNames = 120;  // letters of what was not understood; the count is of all
+constexpr std::size_t kMostLetters = 120;  // letters of what was not understood; the count is of all
 
-void count(std::map<std::string, UnreadInput>& unread, LossKind kind, std::int64_t times = 1, std::string first = "") {
+void count_unread(std::map<std::string, UnreadInput>& unread, LossKind kind, std::int64_t times = 1,
+                  std::string first = "") {
   const model::LossDescription& loss = model::describe(kind);
   UnreadInput& entry = unread[std::string(loss.key)];
   entry.weight = loss.weight;
   entry.count += times;
   if (entry.first.empty()) {
     entry.first = std::move(first);
-  } else if (!first.empty() && entry.first.size() < kMostNames && !entry.first.contains(first)) {
+  } else if (!first.empty() && entry.first.size() < kMostLetters && !entry.first.contains(first)) {
     entry.first += ", " + first;
   }
 }
@@ -51,11 +52,11 @@ std::span<const vf_record> without_unused_tail(std::span<const vf_record> record
 void count_unreadable_records(Recording& recording) {
   for (const vf_record& record : recording.records) {
     if (record.kind == 0) {
-      count(recording.unread, LossKind::kRecordUnfinished);
+      count_unread(recording.unread, LossKind::kRecordUnfinished);
     } else if (record.kind > kLastKind) {
-      count(recording.unread, LossKind::kRecordKindUnknown);
+      count_unread(recording.unread, LossKind::kRecordKindUnknown);
     } else if (record.phase >= model::kPhaseCount) {
-      count(recording.unread, LossKind::kRecordPhaseUnknown);
+      count_unread(recording.unread, LossKind::kRecordPhaseUnknown);
     }
   }
 }
@@ -87,10 +88,9 @@ std::string unescape(std::string_view line) {
 std::optional<int> pid_in_name(const std::string& name, std::string_view prefix, std::string_view suffix) {
   if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size())
     return std::nullopt;
-  int pid = 0;
-  const char* end = name.data() + name.size() - suffix.size();
-  const auto [stop, problem] = std::from_chars(name.data() + prefix.size(), end, pid);
-  return problem == std::errc{} && stop == end ? std::optional(pid) : std::nullopt;
+  const std::string_view number =
+      std::string_view(name).substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+  return base::parse_number<int>(number);
 }
 
 Result<Recording> read_process(const fs::path& folder, int pid) {
@@ -103,7 +103,7 @@ Result<Recording> read_process(const fs::path& folder, int pid) {
     if (parsed) {
       recording = std::move(*parsed);
     } else {
-      count(recording.unread, LossKind::kRecordingUnreadable);
+      count_unread(recording.unread, LossKind::kRecordingUnreadable);
     }
   }
   recording.pid = pid;
@@ -144,7 +144,7 @@ Result<Recording> parse_recording(std::span<const std::byte> bytes, std::shared_
   recording.records = without_unused_tail({first, records});
   recording.storage = std::move(storage);
   if ((bytes.size() - sizeof header) % sizeof(vf_record) != 0) {
-    count(recording.unread, LossKind::kRecordingCut);
+    count_unread(recording.unread, LossKind::kRecordingCut);
   }
   count_unreadable_records(recording);
   return recording;
@@ -161,15 +161,15 @@ model::Notes parse_notes(std::string_view text, std::map<std::string, UnreadInpu
   for_each_line(text, [&](std::string_view line) {
     if (line.empty()) return;
     const auto object = nlohmann::json::parse(line, nullptr, false);
-    if (!object.is_object()) return count(unread, LossKind::kNoteUnreadable);
+    if (!object.is_object()) return count_unread(unread, LossKind::kNoteUnreadable);
     const auto named = object.find("kind");
-    if (named == object.end() || !named->is_string()) return count(unread, LossKind::kNoteWithoutKind);
+    if (named == object.end() || !named->is_string()) return count_unread(unread, LossKind::kNoteWithoutKind);
     const auto& kind = named->get_ref<const std::string&>();
     UnreadFields fields;
-    if (!read_note(kind, object, notes, fields)) return count(unread, LossKind::kNoteKindUnknown, 1, kind);
+    if (!read_note(kind, object, notes, fields)) return count_unread(unread, LossKind::kNoteKindUnknown, 1, kind);
     if (fields.count == 0) return;
     const std::string named_fields = fmt::format("{}", fmt::join(fields.names, ", " + kind + "."));
-    count(unread, LossKind::kNoteFieldUnreadable, fields.count, kind + "." + named_fields);
+    count_unread(unread, LossKind::kNoteFieldUnreadable, fields.count, kind + "." + named_fields);
   });
   return notes;
 }

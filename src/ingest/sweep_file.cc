@@ -1,12 +1,14 @@
 #include "ingest/sweep_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/nearest_word.h"
 #include "ingest/stored_fields.h"
 #include "ingest/toml_text.h"
 
@@ -39,6 +41,25 @@ SweepSpec read_spec(const json& file) {
   }
   spec.timeout_seconds = file.at("timeout_seconds").get<double>();
   return spec;
+}
+
+// Somebody else's sweep.json lies easily in a folder that is named for one.
+std::string why_no_definition(const json& file) {
+  if (file.contains("trials") && file.contains("schema")) {
+    return "this is the result of a sweep, as --json writes it, not the definition of one";
+  }
+  constexpr std::string_view kFields[] = {"gpus", "options", "command", "variables", "goal", "timeout_seconds"};
+  std::vector<std::string> missing;
+  for (const std::string_view field : kFields) {
+    if (!file.contains(field)) missing.push_back(fmt::format("`{}`", field));
+  }
+  if (missing.size() == std::size(kFields)) {
+    return "this sweep.json is of another program: it holds no definition of a sweep";
+  }
+  if (!missing.empty()) {
+    return fmt::format("the sweep's definition is damaged: it lacks {}", fmt::join(missing, ", "));
+  }
+  return "";
 }
 
 std::unexpected<base::Error> bad_toml(const toml::node& node, std::string what, const std::string& where) {
@@ -96,6 +117,8 @@ Result<void> read_vary(const toml::node& node, SweepSpec& spec, const std::strin
   return {};
 }
 
+const std::vector<std::string> kKeys = {"gpu", "command", "options", "vary", "find-max", "timeout"};
+
 Result<void> read_key(const std::string& key, const toml::node& node, SweepFile& file, const std::string& where) {
   if (key == "vary") return read_vary(node, file.spec, where);
   if (key == "timeout") {
@@ -115,7 +138,7 @@ Result<void> read_key(const std::string& key, const toml::node& node, SweepFile&
   } else if (key == "find-max" && words->size() == 1) {
     file.find_max = words->front();
   } else {
-    return bad_toml(node, fmt::format("there is no key {}", key), where);
+    return bad_toml(node, fmt::format("there is no key {}{}", key, base::did_you_mean(key, kKeys)), where);
   }
   return {};
 }
@@ -166,11 +189,24 @@ std::string sweep_to_json(const SweepSpec& spec) {
 }
 
 Result<SweepSpec> parse_sweep_json(std::string_view text, const std::string& where) {
+  constexpr std::string_view kSweepRemedy =
+      "name another folder with --out; or remove this one, if it holds nothing of yours";
   try {
-    return read_spec(json::parse(text));
-  } catch (const json::exception& problem) {
-    return fail(ErrorCode::kCorrupt, fmt::format("this is no sweep's definition: {}", problem.what()), where,
-                "remove the folder, or name another one with --out");
+    const json file = json::parse(text);
+    if (const std::string problem = why_no_definition(file); !problem.empty()) {
+      return fail(ErrorCode::kCorrupt, problem, where, std::string(kSweepRemedy));
+    }
+    return read_spec(file);
+  } catch (const json::parse_error& problem) {
+    const bool is_cut = problem.byte > text.size();
+    return fail(ErrorCode::kCorrupt,
+                text.empty() ? std::string("the sweep's definition is empty")
+                : is_cut     ? fmt::format("the sweep's definition is cut off after {} bytes", text.size())
+                             : fmt::format("the sweep's definition is damaged: no JSON at byte {}", problem.byte),
+                where, std::string(kSweepRemedy));
+  } catch (const json::exception&) {
+    return fail(ErrorCode::kCorrupt, "the sweep's definition is damaged: a value is of another kind than it has to be",
+                where, std::string(kSweepRemedy));
   }
 }
 

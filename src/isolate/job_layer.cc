@@ -26,12 +26,12 @@ constexpr std::array<std::pair<Mechanism, std::string_view>, 3> kNames = {
      {Mechanism::kSupervisor, "supervisor"}}};
 
 // What is written during a trial: a file that nobody else may see, and one that everybody must.
-struct Trial {
+struct TrialFiles {
   fs::path own, shared;
 };
 
 // In the child. Why it does not work goes to `told`.
-[[noreturn]] void try_inside(const LayerSpec& spec, const Trial& trial, int told) {
+[[noreturn]] void try_inside(const LayerSpec& spec, const TrialFiles& trial, int told) {
   std::string problem;
   if (const auto entered = enter(spec); !entered) problem = entered.error().what;
   for (const fs::path& path : {trial.own, trial.shared}) {
@@ -41,7 +41,7 @@ struct Trial {
   ::_exit(problem.empty() ? 0 : 1);
 }
 
-std::string judge(const LayerSpec& spec, const Trial& trial) {
+std::string judge(const LayerSpec& spec, const TrialFiles& trial) {
   std::error_code ignored;
   if (spec.has_files && fs::exists(trial.own, ignored)) return "what is written inside is seen outside";
   return fs::exists(trial.shared, ignored) ? "" : "what is shared is not seen outside";
@@ -55,7 +55,7 @@ std::string why_not(LayerSpec wanted, Mechanism mechanism, const fs::path& folde
   wanted.shared = {fs::canonical(folder / "shared", ignored).string()};
   auto layer = JobLayer::open(std::move(wanted), mechanism, folder);
   if (!layer) return layer.error().what;
-  const Trial trial{folder / "own", folder / "shared" / "file"};
+  const TrialFiles trial{folder / "own", folder / "shared" / "file"};
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return base::fail_errno("no pipe").error().what;
   const base::FileDescriptor ours(ends[0]);

@@ -28,17 +28,18 @@ constexpr std::size_t kMostLines = 12;
 constexpr std::size_t kMostLevels = 64;
 
 // Steps of one process and phase in a row: training as a whole, or one evaluation.
-struct Stretch {
+struct StepSeries {
   int process = 0;
   std::uint8_t phase = 0;
   EventIndex begin = 0;  // where its first step began
   std::vector<StepEnd> ends;
+  bool of_calls = false;  // of a model, by a process that never trains
 };
 
 bool is_evaluation(std::uint8_t phase) { return phase == VF_PHASE_VALIDATE || phase == VF_PHASE_TEST; }
 
-std::vector<Stretch> find_stretches(const CardHistory& history) {
-  std::vector<Stretch> stretches;
+std::vector<StepSeries> find_stretches(const CardHistory& history) {
+  std::vector<StepSeries> stretches;
   std::map<int, std::size_t> training;    // by process
   std::map<int, StepEnd> last;            // by process
   std::map<int, std::size_t> evaluating;  // by process: the stretch its last step was in
@@ -47,13 +48,13 @@ std::vector<Stretch> find_stretches(const CardHistory& history) {
     const EventIndex begin = before == last.end() ? 0 : before->second.at;
     if (end.phase == VF_PHASE_TRAIN) {
       const auto [known, fresh] = training.emplace(end.process, stretches.size());
-      if (fresh) stretches.push_back({end.process, end.phase, begin, {}});
+      if (fresh) stretches.push_back({end.process, end.phase, begin, {}, false});
       stretches[known->second].ends.push_back(end);
     } else if (is_evaluation(end.phase)) {
       const bool goes_on = before != last.end() && before->second.phase == end.phase;
       if (!goes_on) {
         evaluating[end.process] = stretches.size();
-        stretches.push_back({end.process, end.phase, begin, {}});
+        stretches.push_back({end.process, end.phase, begin, {}, false});
       }
       stretches[evaluating[end.process]].ends.push_back(end);
     }
@@ -63,6 +64,13 @@ std::vector<Stretch> find_stretches(const CardHistory& history) {
 }
 
 bool is_meant_to_stay(const Block& block) { return is_model_state(block) || block.owner == VF_OWNER_WORKSPACE; }
+
+// What the collector freed when it was asked, nothing held: it is no growth, however many steps it waited. Nor are keys
+// and values that calls of a model hand on: they end with the text.
+bool is_held(const Block& block, const StepSeries& stretch) {
+  const bool is_handed_on = stretch.of_calls && block.owner == VF_OWNER_CACHE;
+  return !block.collected && !is_handed_on;
+}
 
 // The step in which an event lies, from 0; `ends.size()`: after the last.
 std::size_t step_of(const std::vector<StepEnd>& ends, EventIndex at) {
@@ -87,12 +95,12 @@ struct Site {
 using Sites = std::map<Site, std::map<std::size_t, Generation>>;
 
 // With `state`, what is a model's or an optimizer's own too: of that only so much grows as is made again and again.
-Sites collect(const CardHistory& history, const Stretch& stretch, bool state = false) {
+Sites collect(const CardHistory& history, const StepSeries& stretch, bool state = false) {
   Sites sites;
   const std::size_t never = stretch.ends.size() + 1;
   for (const Block& block : history.blocks) {
-    if (block.process != stretch.process || block.born <= stretch.begin || (!state && is_meant_to_stay(block)))
-      continue;
+    if (block.process != stretch.process || block.born <= stretch.begin || !is_held(block, stretch)) continue;
+    if (!state && is_meant_to_stay(block)) continue;
     const std::size_t birth = step_of(stretch.ends, block.born);
     if (birth >= stretch.ends.size()) continue;
     // A process that ends frees nothing: its blocks died with it.
@@ -157,7 +165,7 @@ void add_line(std::vector<GrowingLine>& lines, GrowingLine line) {
   lines.push_back(std::move(line));
 }
 
-Growth measure(const CardHistory& history, const Stretch& stretch, const model::Recording& recording) {
+Growth measure(const CardHistory& history, const StepSeries& stretch, const model::Recording& recording) {
   Growth growth;
   growth.device = history.device;
   growth.phase = model::phase_name(stretch.phase);
@@ -182,7 +190,7 @@ Growth measure(const CardHistory& history, const Stretch& stretch, const model::
 }
 
 // Blocks of training steps that are never freed, by the line that makes some of them again and again.
-void find_lines_that_stay(const CardHistory& history, const Stretch& stretch, const model::Recording& recording,
+void find_lines_that_stay(const CardHistory& history, const StepSeries& stretch, const model::Recording& recording,
                           Growth& growth) {
   const std::size_t never = stretch.ends.size() + 1;
   for (const auto& [site, generations] : collect(history, stretch, true)) {
@@ -197,12 +205,13 @@ void find_lines_that_stay(const CardHistory& history, const Stretch& stretch, co
 
 // Lines whose blocks that are left at the ends of steps are more bytes again and again, though each goes when the next
 // one comes: `queue = torch.cat([queue, new])`.
-void find_lines_that_get_longer(const CardHistory& history, const Stretch& stretch, const model::Recording& recording,
-                                Growth& growth) {
+void find_lines_that_get_longer(const CardHistory& history, const StepSeries& stretch,
+                                const model::Recording& recording, Growth& growth) {
   const std::size_t count = stretch.ends.size();
   std::map<std::uint32_t, std::vector<Bytes>> changes;  // by line: of its bytes, from one end to the next
   for (const Block& block : history.blocks) {
-    if (block.process != stretch.process || block.born <= stretch.begin || block.line == 0) continue;
+    if (block.process != stretch.process || block.born <= stretch.begin || block.line == 0 || !is_held(block, stretch))
+      continue;
     const std::size_t birth = step_of(stretch.ends, block.born);
     const std::size_t death = block.died == kNever ? count : step_of(stretch.ends, block.died);
     if (birth >= count || death <= birth) continue;
@@ -226,7 +235,7 @@ void find_lines_that_get_longer(const CardHistory& history, const Stretch& stret
   if (growth.lines.size() > kMostLines) growth.lines.resize(kMostLines);
 }
 
-std::optional<Rise> rise_of_peaks(const CardHistory& history, const Stretch& stretch) {
+std::optional<Rise> rise_of_peaks(const CardHistory& history, const StepSeries& stretch) {
   std::vector<Bytes> peaks;
   for (const StepPeak& peak : find_step_peaks(history)) {
     const bool ended = peak.number <= stretch.ends.back().number;
@@ -235,29 +244,64 @@ std::optional<Rise> rise_of_peaks(const CardHistory& history, const Stretch& str
   return find_rise_of_peaks(peaks);
 }
 
-// What a few steps in a row seem to show gives way to what the whole of a training does.
-void judge_whole(const CardHistory& history, const Stretch& stretch, const model::Recording& recording,
-                 Growth& growth) {
+// What is held at the ends of steps.
+std::vector<Bytes> levels_at_ends(const CardHistory& history, const StepSeries& stretch) {
   std::vector<Bytes> levels;
   for (const StepEnd& end : stretch.ends) levels.push_back(history.levels[end.at].allocated);
+  for (const Block& block : history.blocks) {
+    if (is_held(block, stretch)) continue;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      if (block.lives_at(stretch.ends[i].at)) levels[i] -= block.size;
+    }
+  }
+  return levels;
+}
+
+// Since the collector was asked last they may have piled up again.
+bool has_cycles(const CardHistory& history, const StepSeries& stretch) {
+  return std::ranges::any_of(history.blocks,
+                             [&](const Block& block) { return block.collected && block.process == stretch.process; });
+}
+
+// What a few steps in a row seem to show gives way to what the whole of a training does.
+void judge_whole(const CardHistory& history, const StepSeries& stretch, const model::Recording& recording,
+                 Growth& growth) {
+  const std::vector<Bytes> levels = levels_at_ends(history, stretch);
   auto rise = find_rise(levels);
-  // Inputs that get longer leave their last one behind too: then what a step needs rises by far more than what stays.
+  // Inputs that get longer leave their last one behind too, and what is joined on to itself is there twice while it is:
+  // then what a step needs, which is what runs out, rises by far more than what stays.
   const auto need = rise_of_peaks(history, stretch);
-  growth.of_peak = need && (!rise || need->per_step.count() > 2 * rise->per_step.count());
+  if (!rise && !stretch.of_calls && !has_cycles(history, stretch)) {
+    if (const auto late = find_late_rise(levels)) {
+      rise = late->rise;
+      growth.begins_at = stretch.ends[late->begins].number;
+    }
+  }
+  growth.of_peak = need && (!rise || 2 * need->per_step.count() > 3 * rise->per_step.count());
   if (growth.of_peak) rise = need;
+  if (growth.of_peak) growth.begins_at.reset();
   if (!rise || growth.of_peak) {
     growth.lines.clear();
     if (rise) find_lines_that_get_longer(history, stretch, recording, growth);
   } else if (growth.lines.empty()) {
     find_lines_that_stay(history, stretch, recording, growth);
+    if (growth.lines.empty()) find_lines_that_get_longer(history, stretch, recording, growth);
   }
   growth.per_step = rise ? rise->per_step : Bytes(0);
   growth.every = rise ? rise->every : 1;
   growth.steps = rise ? rise->steps : 0;
 }
 
+// The same of calls of a model, each of which is a pass. False: nothing is kept; longer texts need more, and end.
+bool judge_calls(const CardHistory& history, const StepSeries& calls, const model::Recording& recording,
+                 Growth& growth) {
+  judge_whole(history, calls, recording, growth);
+  growth.unit = "pass";
+  return growth.steps > 0 && !growth.of_peak;
+}
+
 // Past a budget passes get one batch each: what happens once an epoch happens at every step there, and tells no rhythm.
-void leave_out_cut_steps(const model::Recording& recording, Stretch& stretch) {
+void leave_out_cut_steps(const model::Recording& recording, StepSeries& stretch) {
   for (const auto& run_on : recording.notes.run_on) {
     const std::int64_t in_full = run_on.steps_in_full.value_or(-1);
     if (in_full < static_cast<std::int64_t>(kFewestLevels)) continue;
@@ -265,17 +309,24 @@ void leave_out_cut_steps(const model::Recording& recording, Stretch& stretch) {
   }
 }
 
+bool is_in_full(const model::Recording& recording, const StepEnd& end) {
+  return std::ranges::all_of(recording.notes.run_on, [&](const auto& run_on) {
+    return !run_on.steps_in_full || end.number <= *run_on.steps_in_full;
+  });
+}
+
 // What rises only past the budget, in the rounds of a loop that was moved on:
 // python/vramfit/steer/counting_on/rounds.py saw that it does, and here is which lines it comes of. Its steps are
 // numbered as the script counts them.
-std::vector<Growth> find_late(const CardHistory& history, const Stretch& stretch, const model::Recording& recording) {
+std::vector<Growth> find_late(const CardHistory& history, const StepSeries& stretch,
+                              const model::Recording& recording) {
   std::vector<Growth> found;
   for (const auto& told : recording.notes.late_growth) {
     const std::int64_t moved_at = told.steps, rounds = told.rounds;
     const auto is_later = [&](const StepEnd& end) { return end.number > moved_at; };
     const auto first = std::ranges::find_if(stretch.ends, is_later);
     if (first == stretch.ends.begin() || stretch.ends.end() - first < rounds || rounds <= 0) continue;
-    Stretch late{stretch.process, stretch.phase, std::prev(first)->at, {first, first + rounds}};
+    StepSeries late{stretch.process, stretch.phase, std::prev(first)->at, {first, first + rounds}, false};
     Growth growth;
     growth.device = history.device;
     growth.phase = model::phase_name(stretch.phase);
@@ -289,6 +340,15 @@ std::vector<Growth> find_late(const CardHistory& history, const Stretch& stretch
   return found;
 }
 
+// A process that calls models and never trains: requests that a server answers, in whatever rhythm they leave
+// something.
+bool serves(const StepSeries& stretch, const std::vector<StepSeries>& stretches) {
+  return is_evaluation(stretch.phase) && stretch.ends.size() >= kFewestLevels &&
+         std::ranges::none_of(stretches, [&](const StepSeries& other) {
+           return other.process == stretch.process && other.phase == VF_PHASE_TRAIN;
+         });
+}
+
 std::int64_t total(const Growth& growth) { return growth.per_step.count() * growth.steps; }
 
 }  // namespace
@@ -296,8 +356,8 @@ std::int64_t total(const Growth& growth) { return growth.per_step.count() * grow
 std::vector<Growth> find_growth(const CardHistory& history, std::span<const model::Recording> recordings) {
   std::map<std::pair<int, std::uint8_t>, Growth> most;
   std::vector<Growth> late;
-  std::vector<Stretch> stretches = find_stretches(history);
-  for (Stretch& stretch : stretches) {
+  std::vector<StepSeries> stretches = find_stretches(history);
+  for (StepSeries& stretch : stretches) {
     const model::Recording& recording = recordings[static_cast<std::size_t>(stretch.process)];
     if (stretch.phase == VF_PHASE_TRAIN) {
       std::ranges::move(find_late(history, stretch, recording), std::back_inserter(late));
@@ -308,6 +368,10 @@ std::vector<Growth> find_growth(const CardHistory& history, std::span<const mode
     if (stretch.phase == VF_PHASE_TRAIN && stretch.ends.size() >= kFewestLevels) {
       judge_whole(history, stretch, recording, growth);
     }
+    if (growth.steps == 0 && serves(stretch, stretches)) {
+      stretch.of_calls = true;
+      if (!judge_calls(history, stretch, recording, growth)) continue;
+    }
     if (growth.steps == 0) continue;
     Growth& known = most[{stretch.process, stretch.phase}];
     if (known.steps == 0 || total(growth) > total(known)) known = std::move(growth);
@@ -316,6 +380,64 @@ std::vector<Growth> find_growth(const CardHistory& history, std::span<const mode
   for (auto& [key, growth] : most) found.push_back(std::move(growth));
   std::ranges::move(late, std::back_inserter(found));
   return found;
+}
+
+namespace {
+
+bool takes_no_step(const CardHistory& history, int process) {
+  return std::ranges::none_of(history.step_ends, [&](const StepEnd& end) { return end.process == process; });
+}
+
+// The moments between two calls of a model, as though they were ends of steps.
+std::optional<StepSeries> series_of_calls(const CardHistory& history, int process, const model::Recording& recording) {
+  if (!takes_no_step(history, process) || recording.notes.model_calls.empty()) return std::nullopt;
+  const auto& calls = recording.notes.model_calls.back();
+  StepSeries series{process, VF_PHASE_LOAD, 0, {}, true};
+  for (const std::int64_t begun_ns : calls.begun_ns) {
+    const EventIndex at = event_at(history, begun_ns);
+    if (at == kNever || (!series.ends.empty() && series.ends.back().at >= at)) continue;
+    const auto number = static_cast<std::int64_t>(series.ends.size()) * calls.stride;
+    series.ends.push_back({at, series.phase, process, number});
+  }
+  if (series.ends.size() <= kFewestLevels) return std::nullopt;
+  series.begin = series.ends.front().at;
+  series.phase = history.levels[series.ends.back().at].phase;
+  series.ends.erase(series.ends.begin());
+  return series;
+}
+
+}  // namespace
+
+std::vector<Growth> find_growth_of_calls(const CardHistory& history, std::span<const model::Recording> recordings) {
+  std::vector<Growth> growths;
+  for (std::size_t process = 0; process < recordings.size(); ++process) {
+    const auto series = series_of_calls(history, static_cast<int>(process), recordings[process]);
+    if (!series) continue;
+    Growth growth = measure(history, *series, recordings[process]);
+    if (judge_calls(history, *series, recordings[process], growth)) growths.push_back(std::move(growth));
+  }
+  return growths;
+}
+
+std::int64_t count_judged_calls(const CardHistory& history, std::span<const model::Recording> recordings) {
+  std::int64_t most = 0;
+  for (std::size_t process = 0; process < recordings.size(); ++process) {
+    const auto series = series_of_calls(history, static_cast<int>(process), recordings[process]);
+    if (series) most = std::max(most, static_cast<std::int64_t>(series->ends.size()));
+  }
+  return most;
+}
+
+std::int64_t count_judged_steps(const CardHistory& history, std::span<const model::Recording> recordings) {
+  std::int64_t most = 0;
+  for (const StepSeries& stretch : find_stretches(history)) {
+    if (stretch.phase != VF_PHASE_TRAIN) continue;
+    const model::Recording& recording = recordings[static_cast<std::size_t>(stretch.process)];
+    const auto in_full =
+        std::ranges::count_if(stretch.ends, [&](const StepEnd& end) { return is_in_full(recording, end); });
+    most = std::max(most, static_cast<std::int64_t>(in_full));
+  }
+  return most;
 }
 
 std::optional<std::int64_t> find_end(const Growth& growth, Bytes room) {
@@ -337,13 +459,16 @@ std::string grouped(std::int64_t number) {
 
 std::string describe_growth(const Growth& growth) {
   if (growth.per_step.count() <= 0) return "memory was still growing when the run was ended: perhaps a leak";
-  const std::string rhythm = growth.every > 1 ? fmt::format("every {} steps", growth.every) : "every step";
+  const bool of_passes = growth.unit == "pass";
+  const std::string rhythm = growth.every > 1 ? fmt::format("every {} {}", growth.every, of_passes ? "passes" : "steps")
+                                              : "every " + growth.unit;
   const Bytes each(growth.per_step.count() * growth.every);
   const std::string since = growth.begins_at ? fmt::format("from about {} on, ", grouped(*growth.begins_at)) : "";
   std::string text = since + fmt::format("{} rises by {} {} of {}", growth.of_peak ? "what a step needs" : "memory",
-                                         to_string(each), rhythm, growth.phase);
+                                         to_string(each), rhythm, of_passes ? "a loop" : growth.phase);
   if (!growth.lines.empty()) text += fmt::format(" ({})", growth.lines.front().line);
-  if (growth.runs_out_at) text += ": the card is full at about step " + grouped(*growth.runs_out_at);
+  if (growth.runs_out_at)
+    text += fmt::format(": the card is full at about {} ", growth.unit) + grouped(*growth.runs_out_at);
   return text;
 }
 

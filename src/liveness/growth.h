@@ -28,6 +28,17 @@ namespace vramfit::liveness {
 // buffers, gradients and optimizer state never count. `holders` and `graphs` stay empty: a recording has no names.
 std::vector<model::Growth> find_growth(const CardHistory& history, std::span<const model::Recording> recordings);
 
+// The same of processes that take no step and call a model again and again: each call is a pass, its `unit`. What the
+// calls of one generation hand on, keys and values, is no growth.
+std::vector<model::Growth> find_growth_of_calls(const CardHistory& history,
+                                                std::span<const model::Recording> recordings);
+
+// The calls that this is judged by, the most of any process.
+std::int64_t count_judged_calls(const CardHistory& history, std::span<const model::Recording> recordings);
+
+// The training steps that one process took before anything was left out, the most of any.
+std::int64_t count_judged_steps(const CardHistory& history, std::span<const model::Recording> recordings);
+
 inline constexpr int kFewestGenerations = 3;
 
 // Over fewer steps it may be a list that is bounded: no reason for a warning.

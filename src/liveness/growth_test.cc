@@ -49,6 +49,84 @@ TEST(Growth, blocks_of_a_line_that_stay_step_after_step_grow) {
   EXPECT_EQ(found[0].levels.back() - found[0].levels.front(), Bytes::mib(10));
 }
 
+TEST(Growth, what_the_collector_frees_when_it_is_asked_was_held_by_nobody) {
+  // Each step leaves a cycle behind; at steps 8, 16, 24 and 32 the collector is asked.
+  RecordingBuilder builder;
+  builder.segment(1, 1000 * kMib);
+  model::notes::Collected told;
+  std::vector<model::notes::Collected> all;
+  std::int64_t now = 0;
+  for (int number = 1; number <= 40; ++number) {
+    builder.at(++now).alloc(place(number), kMib, "", "train.py:9 in train");
+    builder.at(++now).emit(VF_RECORD_STEP, 0, number);
+    if (number % 8 != 0) continue;
+    told.begun_ns = now;
+    for (int gone = number - 7; gone <= number; ++gone) builder.at(++now).free(place(gone));
+    told.ended_ns = now;
+    all.push_back(told);
+  }
+  std::vector<model::Recording> recordings = {builder.build()};
+  EXPECT_FALSE(build_histories(recordings).at(0).blocks.front().collected);
+  recordings[0].notes.collected = all;
+  EXPECT_TRUE(build_histories(recordings).at(0).blocks.front().collected);
+  EXPECT_TRUE(growth_of(recordings).empty());
+}
+
+TEST(Growth, calls_of_a_model_are_passes_where_no_step_is_taken) {
+  RecordingBuilder builder;
+  builder.phase = VF_PHASE_TEST;
+  builder.segment(1, 1000 * kMib);
+  model::notes::ModelCalls calls;
+  calls.stride = 1;
+  std::int64_t now = 0;
+  for (int call = 1; call <= 40; ++call) {
+    calls.begun_ns.push_back(now);
+    builder.at(++now).alloc(place(1000), 8 * kMib, "layers.0", "eval.py:9 in main");
+    builder.at(++now).alloc(place(call), kMib, "head", "eval.py:9 in main").free(place(1000));
+  }
+  std::vector<model::Recording> recordings = {builder.build()};
+  EXPECT_TRUE(find_growth_of_calls(build_histories(recordings).at(0), recordings).empty());
+  recordings[0].notes.model_calls.push_back(calls);
+  const auto histories = build_histories(recordings);
+  const auto found = find_growth_of_calls(histories.at(0), recordings);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].unit, "pass");
+  EXPECT_EQ(found[0].per_step, Bytes::mib(1));
+  EXPECT_EQ(found[0].lines.at(0).line, "eval.py:9 in main");
+  EXPECT_GE(count_judged_calls(histories.at(0), recordings), 38);
+}
+
+// Every second request of a server leaves something.
+TEST(Growth, a_process_that_only_evaluates_is_judged_in_any_rhythm) {
+  const auto served = [](bool trains) {
+    RecordingBuilder builder;
+    builder.phase = VF_PHASE_TEST;
+    builder.segment(1, 1000 * kMib);
+    std::int64_t now = 0;
+    for (int call = 1; call <= 60; ++call) {
+      if (call % 2 == 0) builder.at(++now).alloc(place(call), kMib, "", "serve.py:9 in answer");
+      builder.at(++now).emit(VF_RECORD_STEP, 0, call);
+    }
+    if (trains) {
+      builder.phase = VF_PHASE_TRAIN;
+      builder.at(++now).emit(VF_RECORD_STEP, 0, 61);
+    }
+    return growth_of({builder.build()});
+  };
+  const auto found = served(false);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].unit, "pass");
+  EXPECT_EQ(found[0].lines.at(0).line, "serve.py:9 in answer");
+  EXPECT_TRUE(served(true).empty()) << "what an evaluation keeps may be for the training";
+}
+
+TEST(Growth, steps_past_the_first_cut_judge_nothing) {
+  auto recordings = record(30, [](RecordingBuilder&, int) {});
+  EXPECT_EQ(count_judged_steps(build_histories(recordings).at(0), recordings), 30);
+  recordings[0].notes.run_on.emplace_back().steps_in_full = 7;
+  EXPECT_EQ(count_judged_steps(build_histories(recordings).at(0), recordings), 7);
+}
+
 TEST(Growth, a_window_of_the_last_steps_is_none) {
   const auto found = growth_of(record(12, [](RecordingBuilder& builder, int number) {
     builder.alloc(place(number), kMib, "", "train.py:9 in train");

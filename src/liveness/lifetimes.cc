@@ -289,6 +289,32 @@ void for_each_by_time(std::span<const Recording> recordings, Use use, Ended ende
 
 }  // namespace
 
+namespace {
+
+// The events of a card between two moments of the clock: (first, last].
+std::pair<EventIndex, EventIndex> events_between(const CardHistory& history, std::int64_t begun_ns,
+                                                 std::int64_t ended_ns) {
+  const auto count_until = [&](std::int64_t at_ns) {
+    const auto is_before = [&](const Level& level) { return level.at_ns <= at_ns - history.started_at_ns; };
+    return static_cast<EventIndex>(std::ranges::partition_point(history.levels, is_before) - history.levels.begin());
+  };
+  return {count_until(begun_ns), count_until(ended_ns)};
+}
+
+void mark_collected(std::span<const Recording> recordings, CardHistory& history) {
+  for (std::size_t process = 0; process < recordings.size(); ++process) {
+    for (const auto& collected : recordings[process].notes.collected) {
+      const auto [first, end] = events_between(history, collected.begun_ns, collected.ended_ns);
+      for (Block& block : history.blocks) {
+        const bool is_freed_then = block.freed && block.died >= first && block.died < end;
+        if (is_freed_then && block.process == static_cast<int>(process)) block.collected = true;
+      }
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<CardHistory> build_histories(std::span<const Recording> recordings) {
   std::map<int, HistoryBuilder> builders;
   const auto ended = [&](int process) {
@@ -307,7 +333,13 @@ std::vector<CardHistory> build_histories(std::span<const Recording> recordings) 
   for_each_by_time(recordings, use, ended);
   std::vector<CardHistory> histories;
   for (auto& [device, builder] : builders) histories.push_back(std::move(builder).take());
+  for (CardHistory& history : histories) mark_collected(recordings, history);
   return histories;
+}
+
+const CardHistory* find_history(std::span<const CardHistory> histories, int device) {
+  const auto found = std::ranges::find(histories, device, &CardHistory::device);
+  return found == histories.end() ? nullptr : &*found;
 }
 
 }  // namespace vramfit::liveness

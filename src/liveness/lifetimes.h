@@ -47,6 +47,8 @@ struct Block {
   bool freed = false;  // by PyTorch, not by the end of its process
   // A product of two matrices or a convolution wrote it: allocated just before, and not the call's workspace.
   bool product = false;
+  // Python's collector freed it when it was asked to (python/vramfit/diagnose/cycles.py): nothing held it any more.
+  bool collected = false;
 
   bool lives_at(EventIndex at) const { return born <= at && at < died; }
 };
@@ -116,6 +118,9 @@ struct CardHistory {
 
 // One history for each card that any recording mentions, by index.
 std::vector<CardHistory> build_histories(std::span<const model::Recording> recordings);
+
+// Null: nothing happened on that card.
+const CardHistory* find_history(std::span<const CardHistory> histories, int device);
 
 }  // namespace vramfit::liveness
 

@@ -48,13 +48,8 @@ std::vector<ModuleRow> build_rows(const ListedModel& listed, const ModuleNames& 
   return rows;
 }
 
-const CardHistory* history_of(std::span<const CardHistory> histories, int device) {
-  const auto found = std::ranges::find(histories, device, &CardHistory::device);
-  return found == histories.end() ? nullptr : &*found;
-}
-
 // How far the card's level rose above where it was when the frame began.
-Bytes find_rise(const CardHistory& history, const TraceFrame& frame) {
+Bytes find_rise_within(const CardHistory& history, const TraceFrame& frame) {
   const auto& levels = history.levels;
   const std::int64_t began = frame.began_ns - history.started_at_ns, ended = frame.ended_ns - history.started_at_ns;
   auto at = std::ranges::upper_bound(levels, began, {}, &Level::at_ns);
@@ -80,7 +75,7 @@ class UseBuilder {
         use.outputs = frame.outputs;
       }
       use.output += frame.output;
-      if (history != nullptr) use.peak_rise = std::max(use.peak_rise, find_rise(*history, frame));
+      if (history != nullptr) use.peak_rise = std::max(use.peak_rise, find_rise_within(*history, frame));
     }
   }
 
@@ -219,7 +214,7 @@ std::optional<ModuleTable> build_module_table(std::span<const model::Recording> 
     for (const ModuleTrace& trace : notes.traces) {
       if (trace.root != static_cast<int>(root)) continue;
       UseBuilder uses(trace, listed, names);
-      uses.add_calls(history_of(histories, trace.device));
+      uses.add_calls(find_history(histories, trace.device));
       uses.add_work(seconds);
       uses.add_activations();
       uses.add_workspaces(recordings[notes.process]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <vector>
 
 namespace vramfit::liveness {
@@ -13,7 +14,8 @@ namespace {
 constexpr std::size_t kWarmingUp = 2;
 constexpr std::size_t kWindows = 8;
 constexpr std::size_t kFewestRises = 3;
-constexpr std::int64_t kNoticeable = 200;  // a need that rises by less than one part in this many is steady
+constexpr std::size_t kFewestLateLevels = 24;  // fewer at the end may be anything that is made ready
+constexpr std::int64_t kNoticeable = 200;      // a need that rises by less than one part in this many is steady
 
 // The part of a series that window `index` covers.
 std::span<const Bytes> window(std::span<const Bytes> series, std::size_t index) {
@@ -67,16 +69,20 @@ std::int64_t usual_gap(const std::vector<std::size_t>& rises) {
   return static_cast<std::int64_t>(gaps[gaps.size() / 2]);
 }
 
+// Of the levels, those that are judged: what comes last has no future to be judged by.
+std::size_t count_judged(std::span<const Bytes> levels, const std::vector<Bytes>& floors) {
+  const std::size_t future = std::max(floors.size() / kWindows, longest_wait(levels, floors));
+  return floors.size() - std::min(future, floors.size());
+}
+
 }  // namespace
 
 std::optional<Rise> find_rise(std::span<const Bytes> levels) {
   if (levels.size() < kFewestLevels) return std::nullopt;
   levels = levels.subspan(kWarmingUp);
   const std::vector<Bytes> floors = floors_of(levels);
-  // What comes last has no future to be judged by.
-  const std::size_t future = std::max(floors.size() / kWindows, longest_wait(levels, floors));
-  if (future + kFewestRises > floors.size()) return std::nullopt;
-  const std::size_t count = floors.size() - future;
+  const std::size_t count = count_judged(levels, floors);
+  if (count < kFewestRises) return std::nullopt;
   std::vector<std::size_t> rises;
   for (std::size_t i = 1; i < count; ++i) {
     if (floors[i] > floors[i - 1]) rises.push_back(i);
@@ -87,6 +93,21 @@ std::optional<Rise> find_rise(std::span<const Bytes> levels) {
   if (risen.count() < 2 * spread.count()) return std::nullopt;
   const auto steps = static_cast<std::int64_t>(count - 1);
   return Rise{Bytes(risen.count() / steps), usual_gap(rises), steps};
+}
+
+std::optional<LateRise> find_late_rise(std::span<const Bytes> levels) {
+  if (levels.size() < 2 * kFewestLateLevels) return std::nullopt;
+  const std::span<const Bytes> judged = levels.subspan(kWarmingUp);
+  const std::vector<Bytes> floors = floors_of(judged);
+  const auto first = std::ranges::adjacent_find(floors, std::less{});
+  const auto begins = static_cast<std::size_t>(first - floors.begin());  // the last level before it rises
+  // What rises from the first half of those on is no late one: find_rise judges it.
+  if (begins + 1 <= count_judged(judged, floors) / 2 || floors.size() - begins < kFewestLateLevels) return std::nullopt;
+  const auto rise = find_rise(levels.subspan(begins));
+  if (!rise) return std::nullopt;
+  const Bytes spread = usual_spread(judged.first(begins), floors.front(), floors[begins - 1]);
+  if (rise->per_step.count() * rise->steps < 2 * spread.count()) return std::nullopt;
+  return LateRise{*rise, begins + kWarmingUp};
 }
 
 std::optional<Rise> find_rise_of_peaks(std::span<const Bytes> peaks) {

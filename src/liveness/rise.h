@@ -29,6 +29,13 @@ inline constexpr std::size_t kFewestLevels = 12;
 // batch.
 std::optional<Rise> find_rise(std::span<const base::Bytes> levels);
 
+// One that began in the second half, where nothing had risen before: judged by what came from there on alone.
+struct LateRise {
+  Rise rise;
+  std::size_t begins = 0;  // of the levels
+};
+std::optional<LateRise> find_late_rise(std::span<const base::Bytes> levels);
+
 // Looks at the most that each step needed: the maxima of windows of the run rise from each to the next.
 std::optional<Rise> find_rise_of_peaks(std::span<const base::Bytes> peaks);
 

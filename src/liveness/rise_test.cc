@@ -106,5 +106,37 @@ TEST(Rise, too_few_levels_say_nothing) {
   EXPECT_FALSE(find_rise(series(kFewestLevels - 1, Bytes::mib(1), [](std::size_t) { return true; })));
 }
 
+TEST(Rise, a_leak_that_begins_late_is_told_from_where_it_begins) {
+  const auto levels = series(400, Bytes::mib(1), [](std::size_t step) { return step >= 300; });
+  EXPECT_FALSE(find_rise(levels));
+  const auto late = find_late_rise(levels);
+  ASSERT_TRUE(late);
+  EXPECT_NEAR(static_cast<double>(late->begins), 300, 3);
+  EXPECT_EQ(late->rise.per_step, Bytes::mib(1));
+}
+
+TEST(Rise, no_beginning_lies_between_what_is_a_rise_and_what_is_a_late_one) {
+  for (const std::size_t count : {60U, 90U, 91U, 200U}) {
+    for (std::size_t begins = 3; begins + 30 < count; ++begins) {
+      const auto levels =
+          series(count, Bytes::mib(3), [&](std::size_t step) { return step >= begins && step % 3 == 0; });
+      EXPECT_TRUE(find_rise(levels) || find_late_rise(levels)) << begins << " of " << count;
+    }
+  }
+}
+
+TEST(Rise, what_rises_late_and_stops_or_comes_and_goes_is_none) {
+  EXPECT_FALSE(find_late_rise(series(400, Bytes::mib(9), [](std::size_t step) { return step == 300; })));
+  EXPECT_FALSE(find_late_rise(
+      series(400, Bytes::mib(1), [](std::size_t step) { return step >= 300 && step < 320; })));  // a queue that is full
+  EXPECT_FALSE(find_late_rise(series(400, Bytes::mib(1), [](std::size_t step) { return step >= 385; })));
+  std::mt19937 random(7);
+  std::vector<Bytes> noise;
+  for (int step = 0; step < 400; ++step) noise.push_back(Bytes::mib(100 + static_cast<std::int64_t>(random() % 50)));
+  EXPECT_FALSE(find_late_rise(noise));
+  for (std::size_t step = 300; step < 400; ++step) noise[step] += Bytes(static_cast<std::int64_t>(step - 300) << 18);
+  EXPECT_FALSE(find_late_rise(noise)) << "it does not stand out";
+}
+
 }  // namespace
 }  // namespace vramfit::liveness

@@ -46,6 +46,15 @@ struct MigProfile {
   friend bool operator==(const MigProfile&, const MigProfile&) = default;
 };
 
+// Of a card that is a MIG instance: the card that was cut, and how many of its slices of compute this has.
+struct MigInstance {
+  std::string whole_name;
+  Bytes whole_memory;
+  int whole_sm_count = 0;
+  int slices = 0;
+  friend bool operator==(const MigInstance&, const MigInstance&) = default;
+};
+
 struct Card {
   std::string key;                   // "gtx1070", "a100-40gb"
   std::string name;                  // as the driver reports it, "NVIDIA GeForce GTX 1070"
@@ -61,9 +70,11 @@ struct Card {
   double bandwidth_gbps = 0;  // 10^9 bytes a second
   PeakRates rates;
   int release_year = 0;
-  double price_factor = 0;     // RTX 3090 = 1
-  bool is_integrated = false;  // it has the processor's memory and none of its own
+  double price_factor = 0;                  // RTX 3090 = 1
+  bool is_integrated = false;               // it has the processor's memory and none of its own
+  std::optional<double> power_limit_watts;  // of the board as it is delivered; laptops' depends on the laptop
   std::vector<MigProfile> mig;
+  std::optional<MigInstance> instance;
   std::map<int, OverheadMemory> overhead;      // by CUDA major version
   std::map<std::string, std::string> sources;  // figure -> where it is from
   friend bool operator==(const Card&, const Card&) = default;

@@ -361,7 +361,7 @@ struct Fact {
   friend bool operator==(const Fact&, const Fact&) = default;
 };
 
-// Whether a text is of a kind that is known at all: only of such a one can be said that nothing is wrong in it.
+// Whether a text is of a kind that is known at all. Only then may it be called free of faults.
 enum class TextLooks {
   kEmpty,    // not one letter
   kUnknown,  // words, but neither of a log nor of anything else that is read here

@@ -33,6 +33,7 @@ struct TransformerShape {
 struct MeasuredNetwork {
   std::string name, library;
   std::int64_t size = 224;
+  std::int64_t least_size = 0;  // the smallest side that it takes; 0: unknown
   std::int64_t parameters = 0;
   base::Bytes buffers;
   base::Bytes activations_fp32, peak_fp32, inference_fp32;

@@ -71,7 +71,8 @@ struct Fragmentation {
 struct ReplayResult {
   std::string file;
   int device = 0;
-  std::string torch;  // whose rules: "2.12"
+  std::string torch;     // whose rules: "2.12"
+  std::string untested;  // a sentence: the release is beyond those that are known; empty: it is not
   std::int64_t events = 0;
   std::int64_t seeded_blocks = 0;  // that lived when the trace began: the ring buffer lost how
   base::Bytes seeded;

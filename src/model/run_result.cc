@@ -37,6 +37,12 @@ const DeviceResult* fullest(const RunResult& result) {
   return found == result.devices.end() ? nullptr : &*found;
 }
 
+const DataDependence* find_chosen_branch(const RunResult& result) {
+  const auto is_branch = [](const DataDependence& read) { return read.what.starts_with("a branch"); };
+  const auto found = std::ranges::find_if(result.depends_on_data, is_branch);
+  return found == result.depends_on_data.end() ? nullptr : &*found;
+}
+
 const FrameworkMemory* find_framework(const RunResult& result, int device) {
   const FrameworkMemory* most = nullptr;
   for (const FrameworkMemory& memory : result.frameworks) {

@@ -242,6 +242,8 @@ struct RunResult {
 
 // The card that the run is judged by (`peak_device`); null when it is not among the devices.
 const DeviceResult* fullest(const RunResult& result);
+// A branch that a script took by a value that nothing computed; null where none is known.
+const DataDependence* find_chosen_branch(const RunResult& result);
 // What one process used most of that card; null where no framework but PyTorch was used.
 const FrameworkMemory* find_framework(const RunResult& result, int device);
 

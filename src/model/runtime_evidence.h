@@ -52,7 +52,7 @@ struct Growth {
   Bytes per_step;               // on average
   std::int64_t steps = 0;       // over which it grew
   std::int64_t every = 1;       // steps from one rise to the next
-  std::string unit = "step";    // what `every` counts: step, or epoch where it rises once in each
+  std::string unit = "step";    // what all of these count: step, or pass of a loop that takes none
   // The number that a loop was counted on to when it began; none: it grew from the first steps on.
   std::optional<std::int64_t> begins_at;
   bool of_peak = false;                     // what stays does not grow: what a step needs at its most does
@@ -206,8 +206,20 @@ struct OomState {
   friend bool operator==(const OomState&, const OomState&) = default;
 };
 
+// Python's collector, asked to free what no name leads to while memory grew.
+struct Collector {
+  bool is_on = true;  // else it was not asked, and cycles of objects stay
+  Bytes freed;        // the most at once
+  std::string line;   // that made most of it
+  friend bool operator==(const Collector&, const Collector&) = default;
+};
+
 struct RuntimeEvidence {
   bool measured = false;  // the run was diagnosed; otherwise only what every run records is here
+  // Training steps of the process that took most, before any was left out: what growth was judged by.
+  std::int64_t judged_steps = 0;
+  std::int64_t judged_passes = 0;  // of a loop without steps, where they could be counted
+  std::optional<Collector> collector;
   std::vector<Growth> growth;
   std::vector<EvaluationForward> evaluations;
   std::vector<KeptFromTraining> kept_from_training;

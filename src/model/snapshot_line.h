@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/snapshot.h"
 
@@ -14,8 +15,23 @@ bool is_library(std::string_view file);
 // Whether a file is of an installed package other than PyTorch: named where a package is the program (`tune run`).
 bool is_package_beside_torch(std::string_view file);
 
-// "train.py:12 forward": the innermost line that is the user's own, else the innermost there is.
+// Whether a frame is of C++ or C: PyTorch's, the interpreter's, the system's. Recordings have them by default.
+bool is_compiled(const Snapshot& snapshot, const Frame& frame);
+
+// "train.py:12 forward": the innermost line that is the user's own, else the innermost one of Python. Of a stack
+// without any it says what it is, as far as that can be told: "(backward, in C++: AddmmBackward0)".
 std::string line_of(const model::Snapshot& snapshot, model::StackId stack);
+
+// A frame as it is shown; without a file it stands for several that were folded.
+struct ShownFrame {
+  std::string function;
+  std::string_view file;
+  int line = 0;
+};
+
+// A stack as a person reads it, outermost first: the frames of the interpreter are left out, and those of C++ below the
+// innermost line of Python are one, the operator: "zeros_like (C++)".
+std::vector<ShownFrame> shown_frames(const Snapshot& snapshot, StackId stack);
 
 }  // namespace vramfit::model
 

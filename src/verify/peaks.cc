@@ -73,11 +73,11 @@ class Level {
   std::int64_t now_ = 0, most_ = 0;
 };
 
-struct Card {
+struct CardLevels {
   Level blocks, segments;
 };
 
-void count(const Event& event, Card& card) {
+void count(const Event& event, CardLevels& card) {
   const vf_record& record = *event.record;
   switch (record.kind) {
     case VF_RECORD_BLOCK_ALLOC:
@@ -96,7 +96,7 @@ void count(const Event& event, Card& card) {
 }  // namespace
 
 std::map<int, CountedPeaks> count_peaks(std::span<const model::Recording> recordings) {
-  std::map<int, Card> cards;
+  std::map<int, CardLevels> cards;
   for (const Event& event : merge(recordings)) {
     if (!event.ends_process) {
       count(event, cards[event.record->device]);

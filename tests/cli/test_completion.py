@@ -123,6 +123,22 @@ def test_slices_of_a_card_are_completed(terminal: Terminal):
     terminal.complete("vramfit run --gpu h100-pcie:4", "g.40gb")
 
 
+@in_each_shell
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("vramfit run --gpu=rtx409", "rtx4090-laptop"),
+        ("vramfit fit --only micro", "_batch"),
+        ("vramfit fit --deny=autocast,micro", "_batch"),
+        ("vramfit export 1 --to perf", "etto"),
+        ("vramfit runs --verdict out", "_of_memory"),
+        ("vramfit explain VF2", "VF201"),
+    ],
+)
+def test_words_are_completed(terminal: Terminal, line: str, wanted: str):
+    terminal.complete(line, wanted)
+
+
 def test_numbers_of_runs_are_offered(product: Product):
     product.call("watch", "--once")
     for shown in ("show", "compare", "report", "export"):

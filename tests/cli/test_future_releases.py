@@ -119,6 +119,16 @@ def test_a_cuda_beyond_the_known_majors_is_refused_by_name(product: Product, ver
     assert refusal in said, str(done)
 
 
+def test_a_replay_by_the_rules_of_a_later_torch_says_that_nobody_knows_them(product: Product) -> None:
+    snapshot = str(ROOT / "fixtures" / "snapshots" / "torch-2.12.1-ring.pickle")
+    for torch, is_known in (("2.77.0", False), ("2.12.1", True)):
+        answer = product.folder / "answer.json"
+        done = product.read(product.call("replay", snapshot, "--torch", torch, "--json", str(answer)), answer)
+        sentence = "torch 2.77 is newer than those that this vramfit knows (2.5 to 2.15)"
+        assert done.result["untested"].startswith(sentence) is not is_known, str(done)
+        assert (sentence in plain(done.stdout + done.stderr)) is not is_known, str(done)
+
+
 # Makes environments as Python does, and installs a torch that is nothing but its version.
 FAKE_PYTHON = """#!/bin/sh
 here=$(cd "$(dirname "$0")" && pwd)

@@ -33,7 +33,7 @@ def check(name: str, told: dict[str, Any]) -> None:
 
 
 def test_every_published_schema_is_looked_at_here_or_where_its_verb_is():
-    here = {"causes", "estimate", "gpus", "init", "runs", "compare", "sweep", "watch", "run", "replay"}
+    here = {"causes", "env", "estimate", "gpus", "init", "runs", "compare", "sweep", "watch", "peaks", "run", "replay"}
     elsewhere = {"check", "doctor", "plan", "verify"}
     assert set(SCHEMAS) == here | elsewhere
     for name in SCHEMAS:
@@ -50,11 +50,42 @@ def test_every_published_schema_is_looked_at_here_or_where_its_verb_is():
         ("init", ["init"]),
         ("estimate", ["estimate", "resnet50", "--gpu", "t4", "--batch", "8"]),
         ("watch", ["watch", "--once"]),
+        ("env", ["env", "list"]),
         ("runs", ["runs"]),
     ],
 )
 def test_what_needs_no_job(product: Product, name: str, words: list[str]):
     check(name, alone_on_stdout(product, *words, "--json", "-", codes=(0, 1)))
+
+
+def test_kept_environments(product: Product):
+    kept = product.folder / "cache" / "envs" / "torch-2.12.1"
+    (kept / "bin").mkdir(parents=True)
+    (kept / "bin" / "python").symlink_to(sys.executable)
+    (kept / "vramfit.complete").touch()
+    done = product.call("env", "list", "--json", "-", VRAMFIT_CACHE=str(product.folder / "cache"))
+    told = json.loads(done.stdout)
+    check("env", told)
+    row = {"torch": "2.12.1", "folder": str(kept), "python": str(kept / "bin" / "python")}
+    assert told["environments"] == [row], done
+
+
+def test_one_look_is_one_line_as_each_of_many_is(product: Product):
+    looks = [product.call("watch", "--once", "--json", "-"), product.call("watch", "--json", "-", "--count", "1")]
+    for look in looks:
+        assert look.stdout.count("\n") == 1 and look.stdout.endswith("}\n"), look
+    once, counted = (json.loads(look.stdout) for look in looks)
+    assert list(once) == list(counted)
+    product.call("watch", "--once", "--json", "looks.jsonl")
+    assert (product.folder / "looks.jsonl").read_text().count("\n") == 1
+
+
+def test_the_peaks_of_a_command(product: Product):
+    done = product.call("watch", "--json", "-", "--", sys.executable, "-c", "print('printed by the command')")
+    assert done.exit_code == 0, done
+    told = json.loads(done.stdout)
+    check("peaks", told)
+    assert told["exit_code"] == 0 and "printed by the command" in done.stderr
 
 
 @pytest.mark.warm

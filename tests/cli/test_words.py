@@ -67,6 +67,8 @@ def test_help_has_examples_whose_options_there_are(product: Product, verb: str):
         (["fit", "--gpu=t4", "--max-slodown=2", "--", "true"], "did you mean --max-slowdown?"),
         (["env", "lst"], "did you mean list?"),
         (["gpus", "rtx3009"], "rtx3090"),
+        (["watch", "--once", "--sort", "memry"], "did you mean memory?"),
+        (["fit", "--goal", "max-bach", "--gpu", "t4", "--", "true"], "did you mean max-batch?"),
         (["estimate", "resnet5", "--gpu", "t4"], "did you mean resnet50?"),
     ],
 )
@@ -75,6 +77,23 @@ def test_a_mistyped_word_gets_its_nearest(product: Product, words: list[str], me
     assert done.exit_code == 2
     assert meant in done.stderr, done
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["watch", "--sort", "beauty"], "it takes memory, card, pid, user, since, name"),
+        (["completion", "tcsh"], "it takes bash, zsh, fish"),
+        (["serve", "--port", "99999"], '"99999" is no value of --port'),
+        (["compare", "1", "zz"], '"1,zz" is no value of numbers'),
+        (["run", "--", "true"], "--gpu is required"),
+    ],
+)
+def test_what_a_word_cannot_be_is_said_in_our_own_words(product: Product, words: list[str], says: str):
+    done = product.call(*words)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("vramfit: error: ") and says in done.stderr, done
+    assert f"vramfit {words[0]} --help" in done.stderr
 
 
 def test_a_mistyped_key_of_a_card_file_gets_its_nearest(product: Product):
@@ -151,3 +170,23 @@ def test_the_store_is_never_another_programs_database(product: Product):
     assert done.exit_code == 2
     assert "another program" in done.stderr and "newer vramfit" not in done.stderr, done
     assert theirs.read_bytes() == before
+
+
+def test_an_empty_name_of_a_card_does_not_mean_all_cards(product: Product):
+    for name in ("", " "):
+        done = product.call("gpus", name)
+        assert done.exit_code == 2 and "the name of the card is empty" in done.stderr and not done.stdout, done
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("export", "1", "--to", "perfeto", "-o", "x"), "perfetto"),
+        (("watch", "--alert", "mme>90%"), "mem"),
+        (("fit", "--gpu", "t4", "--only", "microbatch", "--", "true"), "micro_batch"),
+        (("fit", "--gpu", "t4", "--deny", "chekpoint", "--", "true"), "checkpoint"),
+    ],
+)
+def test_a_mistyped_value_gets_the_one_that_was_meant(product: Product, words: tuple[str, ...], meant: str):
+    done = product.call(*words)
+    assert done.exit_code == 2 and f"did you mean {meant}?" in done.stderr, done

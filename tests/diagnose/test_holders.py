@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
 from product import STAGE
 
 sys.path.insert(0, str(STAGE / "python"))
@@ -113,3 +114,28 @@ def test_looking_keeps_nothing_alive() -> None:
     del here
     gc.collect()
     assert reference() is None
+
+
+def test_what_no_name_leads_to_is_told_by_the_object_that_does() -> None:
+    def cycle() -> Thing:
+        owner, thing = Owner(), Thing()
+        owner.items["made"] = [owner, thing]
+        return thing
+
+    found = holders.find([cycle()])[0]
+    assert (found.kind, found.name) == ("object", "Owner.items['made'][1]")
+
+
+def test_of_two_that_hold_it_alike_the_larger_is_named() -> None:
+    buffer = [(Thing(), index) for index in range(20)]
+    batch = [buffer[7]]
+    assert holders.find([buffer[7][0]])[0].name == "buffer[7][0]"
+    assert batch
+
+
+def test_an_array_of_objects_that_the_collector_does_not_know() -> None:
+    numpy = pytest.importorskip("numpy")
+    cells = numpy.empty(9, dtype=object)
+    cells[4] = Thing()
+    target = holders.find([cells[4]])[0]
+    assert (target.kind, target.name, target.container, target.length) == ("local", "cells[4]", "ndarray", 9)

@@ -86,3 +86,72 @@ for step in range(100):
         options=ALL_STEPS,
     )
     assert growth_in(evidence, "train") is None
+
+
+CYCLES = (
+    HEAD
+    + f"""
+import gc
+class Ring: pass
+for step in range(80):
+{STEP}
+    ring = Ring()
+    ring.itself, ring.made = ring, torch.randn(1 << 16, device="cuda")
+"""
+)
+
+
+def test_cycles_that_wait_for_the_collector_are_no_growth(diagnose: Diagnose) -> None:
+    evidence = diagnose(CYCLES, options=ALL_STEPS)
+    assert evidence["growth"] == []
+    assert evidence["judged_steps"] == 80
+    assert evidence["collector"]["is_on"] and evidence["collector"]["freed_bytes"] > 1 << 20
+    assert ".py:" in evidence["collector"]["line"]
+
+
+def test_cycles_that_nobody_collects_are(diagnose: Diagnose) -> None:
+    evidence = diagnose(CYCLES.replace("import gc", "import gc; gc.disable()"), options=ALL_STEPS)
+    growth = growth_in(evidence, "train")
+    assert growth is not None and growth["per_step_bytes"] == 1 << 18
+    assert evidence["collector"] == {"is_on": False, "freed_bytes": 0, "line": None}
+
+
+def test_what_cycles_hide_is_found_with_them(diagnose: Diagnose) -> None:
+    """A list of whatever else beside the cycles: the collector frees them, and not it."""
+    evidence = diagnose(CYCLES + "    holders = globals().setdefault('kept', []); kept.append(ring.made[:8].clone())\n")
+    growth = growth_in(evidence, "train")
+    assert growth is not None and "kept" in holders_of(growth)
+
+
+def test_a_list_that_is_filled_in_the_last_quarter(diagnose: Diagnose) -> None:
+    evidence = diagnose(
+        HEAD
+        + f"""
+late = []
+for step in range(200):
+{STEP}
+    if step >= 150: late.append(torch.randn(256, 1024, device="cuda"))
+""",
+        options=ALL_STEPS,
+    )
+    growth = growth_in(evidence, "train")
+    assert growth is not None and growth["per_step_bytes"] == 1 << 20
+    assert "late" in holders_of(growth)
+
+
+def test_what_is_joined_on_to_itself_has_its_line_its_holder_and_what_it_needs(diagnose: Diagnose) -> None:
+    """While it is joined the old one and the new one are there: a card is full at half of what stays."""
+    evidence = diagnose(
+        HEAD
+        + f"""
+bank = torch.empty(0, 4096, device="cuda")
+for step in range(120):
+{STEP}
+    bank = torch.cat([bank, torch.randn(64, 4096, device="cuda")])
+""",
+        options=ALL_STEPS,
+    )
+    growth = growth_in(evidence, "train")
+    assert growth is not None and growth["per_step_bytes"] > 1.7 * (1 << 20)
+    assert "bank" in holders_of(growth)
+    assert growth["lines"] and growth["holders"][0]["holder"]["filled_at"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from doctor_calls import HERE, Doctor
 
 
@@ -134,3 +136,111 @@ def test_figures_that_do_not_add_up_are_said_to_and_nothing_follows_of_them(doct
     done = doctor.look(str(log))
     (reason,) = [one["reasoning"] for one in done.result["findings"][0]["evidence"]]
     assert "don't add up: 7.17 GiB are reserved" in reason and "-" not in reason, reason
+
+
+def test_the_cure_is_the_one_that_the_program_itself_names(doctor: Doctor) -> None:
+    paddle = commands(doctor, "pool_growth_policy--paddle_with_a_fraction")
+    assert any("FLAGS_fraction_of_gpu_memory_to_use=0.98" in one for one in paddle), paddle
+    assert not any("tf.config" in one for one in paddle), paddle
+    offload = commands(doctor, "host_ram_oom--zero_offload_killed")
+    assert any("offload_optimizer" in one for one in offload), offload
+    tpu = commands(doctor, "capacity_exceeded--a_buffer_of_a_tpu")
+    assert not any("XLA_PYTHON_CLIENT_PREALLOCATE" in one for one in tpu), tpu
+
+
+def test_half_of_an_amd_gpus_memory_may_be_the_limit_of_what_it_may_map(doctor: Doctor) -> None:
+    log = doctor.product.folder / "apu.log"
+    log.write_text(
+        "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 96.00 "
+        "GiB of which 412.00 MiB is free. Of the allocated memory 46.30 GiB is allocated by PyTorch, and 81.00 MiB is "
+        "reserved by PyTorch but unallocated.\n"
+    )
+    first = doctor.look(str(log)).result["findings"][0]
+    assert any("mem_info_gtt_total" in (fix["command"] or "") for fix in first["fixes"]), first
+    assert first["confidence"] <= 0.5, "nobody was seen to use the card"
+
+
+def first_of(doctor: Doctor, text: str) -> dict[str, Any]:
+    log = doctor.product.folder / "failed.log"
+    log.write_text(text + "\n")
+    return doctor.look(str(log)).result["findings"][0]
+
+
+def test_attention_that_failed_in_the_fused_function_is_not_told_to_call_it(doctor: Doctor) -> None:
+    oom = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 16.00 GiB. GPU 0 has a total capacity of "
+        "23.69 GiB of which 3.00 GiB is free. Including non-PyTorch memory, this process has 20.00 GiB memory in "
+        "use. Of the allocated memory 19.00 GiB is allocated by PyTorch, and 200.00 MiB is reserved by PyTorch but "
+        "unallocated."
+    )
+    for call, is_told in (
+        ("F.scaled_dot_product_attention(q, k, v)", False),
+        ("torch.softmax(q @ k.transpose(-2, -1), -1)", True),
+    ):
+        frame = f'  File "attention.py", line 12, in forward\n    out = {call}\n'
+        first = first_of(doctor, "Traceback (most recent call last):\n" + frame + oom)
+        assert first["label"] == "attention_quadratic", first
+        given = [fix["command"] or "" for fix in first["fixes"]]
+        assert any("scaled_dot_product_attention(q, k, v)" in one for one in given) is is_told, given
+        assert any("sdpa_kernel" in one for one in given) is not is_told, given
+
+
+def test_a_tpu_that_has_no_room_to_reserve_is_not_told_of_a_pool(doctor: Doctor) -> None:
+    first = first_of(
+        doctor,
+        "RuntimeError: RESOURCE_EXHAUSTED: Attempting to reserve 9.54G at the bottom of memory. That was not possible. "
+        "There are 7.93G free, 0B reserved, and 7.93G reservable.",
+    )
+    assert first["label"] == "capacity_exceeded", first
+    assert not any("XLA_PYTHON_CLIENT" in (fix["command"] or "") for fix in first["fixes"])
+
+
+def test_a_number_that_cuda_returns_for_a_full_card_is_understood(doctor: Doctor) -> None:
+    assert first_of(doctor, "RuntimeError: cuMemCreate failed with error code 2")["label"] == "masked_oom"
+
+
+BFC = (
+    "2026-01-05 10:00:00.0: W external/xla/xla/tsl/framework/bfc_allocator.cc:497] Allocator (GPU_0_bfc) ran out of "
+    "memory trying to allocate 2.50GiB (rounded to 2684354560)requested by op\n"
+)
+
+
+def given_by(first: dict[str, Any]) -> str:
+    return "\n".join(f"{fix['what']} {fix['command'] or ''}" for fix in first["fixes"])
+
+
+def test_jax_is_told_its_own_cure_though_its_pool_is_tensorflows(doctor: Doctor) -> None:
+    raised = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2.5GiB\n"
+    for text in (BFC, BFC.replace("external/xla/xla/", "") + raised):
+        first = first_of(doctor, text)
+        assert first["label"] == "pool_growth_policy", first
+        assert "XLA_PYTHON_CLIENT_PREALLOCATE" in given_by(first) and "tf.config" not in given_by(first)
+    frame = (
+        'Traceback (most recent call last):\n  File "/usr/lib/python3/dist-packages/keras/engine.py", line 9, in fit\n'
+    )
+    ours = BFC.replace("external/xla/xla/tsl", "tensorflow/core/common_runtime")
+    assert "tf.config" in given_by(first_of(doctor, ours + frame + "    x = 1\nRuntimeError: stopped\n"))
+
+
+def killed(process: str, anon_kb: int, shmem_kb: int) -> str:
+    return (
+        f"Out of memory: Killed process 4242 ({process}) total-vm:90000000kB, anon-rss:{anon_kb}kB, file-rss:1234kB, "
+        f"shmem-rss:{shmem_kb}kB, UID:1000 pgtables:60000kB oom_score_adj:0\n"
+    )
+
+
+def test_what_filled_the_host_decides_what_is_advised(doctor: Doctor) -> None:
+    shared = given_by(first_of(doctor, killed("python", 1_000_000, 30_000_000)))
+    assert "/dev/shm" in shared and "memmap" not in shared
+    workers = given_by(first_of(doctor, killed("pt_data_worker", 30_000_000, 1_000)))
+    assert "Fewer loader workers" in workers and "/dev/shm" not in workers and "RssAnon" not in workers
+    own = given_by(first_of(doctor, killed("python", 30_000_000, 1_000)))
+    assert "RssAnon" in own
+    one = given_by(
+        first_of(
+            doctor,
+            "RuntimeError: [enforce fail at alloc_cpu.cpp:114] err == 0. DefaultCPUAllocator: can't allocate memory: "
+            "you tried to allocate 68719476736 bytes. Error code 12 (Cannot allocate memory)",
+        )
+    )
+    assert "memmap" in one and "num_workers" not in one

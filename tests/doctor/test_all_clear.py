@@ -14,10 +14,28 @@ OOM = (
 )
 
 UNKNOWN = {
+    "a_card_that_is_hidden": (
+        "Traceback (most recent call last):\n"
+        '  File "bug.py", line 4, in <module>\n'
+        '    print(torch.cuda.memory_allocated("cuda:1"))\n'
+        "RuntimeError: 0 <= device && device < device_num INTERNAL ASSERT FAILED at "
+        "/c10/cuda/CUDACachingAllocator.cpp:667, please report a bug to PyTorch. Invalid device argument.\n"
+    ),
     "another_device": "RuntimeError: XPU out of memory. Please use `empty_cache` to release all unoccupied memory.",
     "vulkan": "terminate called after throwing an instance of 'vk::OutOfDeviceMemoryError': ErrorOutOfDeviceMemory",
     "a_number_of_bytes": "E0101 executor.cc:12] failed to allocate 17179869184 bytes of device memory",
     "a_host_buffer": "llama_model_load: failed to allocate CPU buffer of size 41943040",
+    "a_traceback_that_is_cut_off": (
+        'step 1 loss 0.2\nTraceback (most recent call last):\n  File "a.py", line 1, in f\n    x = g(y)\n'
+    ),
+    "a_buffer_of_a_mac": "RuntimeError: Invalid buffer size: 32.00 GB",
+    "resources_of_an_old_sycl": "RuntimeError: Native API failed. Native API returns: -5 (PI_ERROR_OUT_OF_RESOURCES)",
+    "a_card_that_is_nearly_full": "WARNING: Your GPU memory is low, consider a smaller model",
+    "a_number_of_the_kernel": (
+        "(Worker pid=9) ERROR 07-26 10:29:34 [executor.py:24] RuntimeError: CUDA driver error: device not ready\n"
+        "[ 4182.11] misc dxg: dxgk: dxgkio_make_resident: Ioctl failed: -12\n"
+    ),
+    "a_kernel_that_restarted": "WARNING:root:kernel 5f1e-4c53 restarted\n",
     "nothing": "",
     "blanks": "\n \n\t\n",
     "prose_of_something_else": "Dear neighbour,\nthe bins are to be put out before seven.\n",
@@ -36,6 +54,13 @@ NO_TROUBLE = {
     "open_files": (
         "RuntimeError: unable to open shared memory object </torch_77_12> in read-write mode\n"
         "OSError: [Errno 24] Too many open files\n"
+    ),
+    "a_message_of_grpc": (
+        'Traceback (most recent call last):\n  File "client.py", line 8, in <module>\n    stub.Predict(request)\n'
+        "grpc.RpcError: StatusCode.RESOURCE_EXHAUSTED: Received message larger than max (5242880 vs. 4194304)\n"
+    ),
+    "a_test_named_so": (
+        "FAILED tests/unit/test_queue.py::test_killed_by_oom - assert False\n= 1 failed, 12 passed in 1.2s =\n"
     ),
     "another_error": "step 3 loss 0.5\nValueError: shapes do not agree\n",
     "a_search_for_the_batch": (

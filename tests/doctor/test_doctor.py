@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -179,7 +180,36 @@ def test_a_named_pipe_is_read_while_somebody_writes_to_it_and_refused_otherwise(
     assert told.result["findings"][0]["label"] == "host_ram_oom", str(told)
 
 
+def test_a_packed_log_is_read(doctor: Doctor) -> None:
+    packed = doctor.product.folder / "train.log.1.gz"
+    packed.write_bytes(gzip.compress(CAPACITY.read_bytes()))
+    done = doctor.look(str(packed))
+    assert done.result["findings"][0]["label"] == "capacity_exceeded", str(done)
+    packed.write_bytes(gzip.compress(b"epoch 1 loss 0.5\n" * 9000)[:-300])
+    damaged = doctor.look(str(packed))
+    assert damaged.result["trouble"] is True, "what is behind the damage may be the failure"
+    packed.write_bytes(gzip.compress(bytes(range(256)) * 9))
+    assert doctor.look(str(packed)).exit_code == 2
+
+
+def test_a_run_that_was_cut_at_once_says_so(doctor: Doctor) -> None:
+    script = doctor.product.script("""
+import torch
+model = torch.nn.Linear(64, 64).cuda()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+kept = []
+for step in range(100_000):
+    loss = model(torch.randn(64, 64, device="cuda")).sum()
+    loss.backward()
+    optimizer.step()
+    if step % 5 == 0: kept.append(loss.detach().expand(256, 256).clone())
+""")
+    done = doctor.look("--within", "6n", "--", sys.executable, str(script))
+    first = done.result["findings"][0]
+    assert first["confidence"] < 0.35 and "cut" in done.result["verdict"] + str(first["evidence"]), done
+
+
 def test_a_code_with_a_letter_for_its_digit_gets_the_cause_that_was_meant(doctor: Doctor) -> None:
-    for typed, meant in (("VF2O1", "VF201"), ("leak_groth", "leak_growth")):
+    for typed, meant in (("VF2O1", "VF201"), ("VF20", "VF201"), ("leak_groth", "leak_growth")):
         done = doctor.product.call("explain", typed)
         assert done.exit_code == 2 and f"did you mean {meant}?" in done.stderr, str(done)

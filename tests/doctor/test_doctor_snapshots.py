@@ -66,3 +66,42 @@ def test_the_setting_advised_for_a_fragmented_snapshot_was_replayed(doctor: Doct
     finding = doctor.look(str(doctor.product.folder / "snapshot.pickle")).result["findings"][0]
     assert any("replayed with" in item["reasoning"] for item in finding["evidence"]), finding
     assert finding["confidence"] >= 0.85
+
+
+TRAINS = """
+import torch.nn as nn
+model = nn.Sequential(nn.Linear(1024, 4096), nn.ReLU(), nn.Linear(4096, 1024)).cuda()
+optimizer = torch.optim.Adam(model.parameters())
+kept = []
+try:
+    for step in range(1000):
+        loss = model(torch.randn(512, 1024, device="cuda")).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        kept.append(torch.empty(64 * MIB, dtype=torch.uint8, device="cuda"))
+except torch.cuda.OutOfMemoryError:
+    pass
+dump()
+"""
+OF_CPP = ("clone3", "unwind", "pthread_create", "ceval", "CUDACachingAllocator", "__libc_start")
+
+
+def test_frames_of_cpp_are_in_no_view(doctor: Doctor) -> None:
+    doctor.product.run(RECORD + TRAINS, gpu="rtx3060:2GiB", options=("--files", "shared", "--steps", "all"))
+    folder = doctor.product.folder
+    assert b"pthread_create" in (folder / "snapshot.pickle").read_bytes(), "torch records C++ frames by default"
+    views = {
+        "doctor": doctor.look("snapshot.pickle").stdout,
+        "replay": doctor.product.call("replay", "snapshot.pickle").stdout,
+    }
+    for verb, file in (("report", "view.html"), ("export", "view.speedscope.json"), ("export", "view.csv")):
+        done = doctor.product.call(verb, "snapshot.pickle", "-o", file)
+        assert done.exit_code == 0, str(done)
+        views[file] = (folder / file).read_text()
+    for name, text in views.items():
+        assert not [word for word in OF_CPP if word in text], name
+    assert "(backward, in C++" in views["view.html"], "a block of the backward pass says so"
+    first = doctor.look("snapshot.pickle").result["findings"][0]
+    assert first["label"] == "leak_growth", first
+    assert ".py:" in first["evidence"][0]["reasoning"], first

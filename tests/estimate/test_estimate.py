@@ -138,6 +138,45 @@ def test_an_estimate_says_that_it_is_one_and_how_to_prove_it(product: Product):
     assert all(len(line) <= 80 for line in told.stdout.splitlines() if "vramfit " not in line)
 
 
+@pytest.mark.parametrize(
+    ("words", "packages"),
+    [((), "transformers"), (("--task", "lora"), "transformers peft"), (("--task", "inference"), "transformers")],
+)
+def test_what_the_proof_needs_beside_torch_is_named(product: Product, words: tuple[str, ...], packages: str):
+    told = product.call("estimate", write_config(product, "gpt2"), "--gpu", "t4", *words)
+    text = " ".join(told.stdout.split())
+    assert f"pip install {packages}" in text and f"vramfit env add {packages}" in text
+    image = product.call("estimate", "resnet50", "--gpu", "t4")
+    assert "pip install torchvision" in " ".join(image.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("resnet50.a1_in1k", "resnet50"),
+        ("timm/resnet50.a1_in1k", "resnet50"),
+        ("hf-hub:timm/vit_base_patch16_224.augreg_in21k", "vit_base_patch16_224"),
+        ("torchvision.models.resnet18", "resnet18"),
+    ],
+)
+def test_names_are_understood_as_libraries_and_the_hub_spell_them(product: Product, typed: str, meant: str):
+    done = product.call("estimate", typed, "--gpu", "t4", "--json", "-")
+    assert done.exit_code in (0, 1), done
+    assert json.loads(done.stdout)["network"] == meant
+
+
+def test_a_mistyped_name_is_told_which_was_meant(product: Product):
+    for typed in ("resnet5O.a1_in1k", "timm/resnt50", "torchvision.models.rsenet50"):
+        done = product.call("estimate", typed, "--gpu", "t4")
+        assert done.exit_code == 2 and "did you mean resnet50?" in done.stderr, done
+
+
+def test_images_that_a_network_does_not_take_are_refused(product: Product):
+    done = product.call("estimate", "convnext_tiny", "--size", "7", "--gpu", "t4")
+    assert done.exit_code == 2 and "takes no images of 7 x 7 pixels" in done.stderr, done
+    assert product.call("estimate", "convnext_tiny", "--size", "32", "--gpu", "t4").exit_code in (0, 1)
+
+
 def test_a_script_is_never_written_over_another_file(product: Product):
     product.script("mine\n")
     done = product.call("estimate", "resnet50", "--gpu", "t4", "--script", "train.py")

@@ -294,6 +294,71 @@ def test_folders_that_every_machine_has_pass(root: Path, tmp_path: Path) -> None
     assert run_gate(root, "check_paths", write(tmp_path, {"a.py": text})).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("source", "line", "said"),
+    [
+        ("src/plan/x.cc", '#include "../../include/vramfit/recording.h"', "src/plan sees the layout of a record"),
+        ("src/plan/x.cpp", "#include <vramfit/recording.h>", "src/plan sees the layout of a record"),
+        ("src/plan/x.inc", '#include "app/run.h"', "src/plan may not include"),
+        ("src/plan/x.cc", "#include HEADER", "an include names its header, no macro"),
+    ],
+)
+def test_an_include_is_seen_however_it_is_written(
+    root: Path, tmp_path: Path, source: str, line: str, said: str
+) -> None:
+    headers = HEADERS | {"include/vramfit/recording.h": ""}
+    done = run_gate(root, "check_layers", write(tmp_path, headers | {source: line + "\n"}))
+    assert done.returncode == 1
+    assert f"{source}:1: {said}" in done.stdout
+
+
+def test_a_row_of_the_table_of_rooms_that_says_another_thing_fails(root: Path, tmp_path: Path) -> None:
+    row = "| `src/plan/` | techniques | {} |\n"
+    right = write(tmp_path, HEADERS | {"docs/architecture.md": row.format("allocator devices model")})
+    assert run_gate(root, "check_layers", right).returncode == 0
+    done = run_gate(root, "check_layers", write(tmp_path, {"docs/architecture.md": row.format("model")}))
+    assert "docs/architecture.md: src/plan may include allocator devices, not only or not model" in done.stdout
+
+
+def commit(tree: Path, subject: str, date: str = "2026-12-01T00:00:00Z", body: str = "Because.") -> None:
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    text = ["-m", subject, *(["-m", body] if body else [])]
+    environment = os.environ | {"GIT_COMMITTER_DATE": date}
+    command = ["git", "-C", tree, *who, "commit", "--quiet", "--allow-empty", *text]
+    subprocess.run(command, check=True, env=environment)
+
+
+@pytest.mark.parametrize(
+    "subject",
+    ["Plan", "Plan: what is next", "Plan what is next", "format", "Fix", "A word too many " + 5 * "and more of it "],
+)
+def test_a_subject_that_says_nothing_or_too_much_fails(root: Path, tmp_path: Path, subject: str) -> None:
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    commit(tmp_path, "Plans of a release are read by the next one")
+    assert run_gate(root, "check_subjects", tmp_path).stdout == "1 subjects say what changed\n"
+    commit(tmp_path, subject)
+    done = run_gate(root, "check_subjects", tmp_path)
+    assert (done.returncode, subject.strip() in done.stdout) == (1, True)
+
+
+def test_subjects_of_before_the_check_are_left_alone(root: Path, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    commit(tmp_path, "Plan", date="2026-11-01T00:00:00Z")
+    assert run_gate(root, "check_subjects", tmp_path).stdout == "0 subjects say what changed\n"
+
+
+def test_a_commit_without_a_reason_fails(root: Path, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    commit(tmp_path, "Plans of a release are read by the next one", body="")
+    done = run_gate(root, "check_subjects", tmp_path)
+    assert (done.returncode, "gives no reason in its body" in done.stdout) == (1, True)
+
+
+def test_where_there_is_no_history_no_subject_is_called_good(root: Path, tmp_path: Path) -> None:
+    done = run_gate(root, "check_subjects", tmp_path)
+    assert (done.returncode, done.stdout) == (0, "no history is here: no subject was looked at\n")
+
+
 def test_badly_formatted_cpp_fails(root: Path, tmp_path: Path) -> None:
     style = f"--style=file:{root / '.clang-format'}"
     good, bad = tmp_path / "good.cc", tmp_path / "bad.cc"

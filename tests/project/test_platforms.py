@@ -148,3 +148,11 @@ def test_the_oracle_asks_the_cudnn_that_is_named(root: Path, platforms: dict[str
 def test_each_cuda_that_is_named_has_its_tables_of_symbols(root: Path, platforms: dict[str, Any]) -> None:
     majors = {int(path.name.split(".cu")[1].split(".")[0]) for path in (root / "abi" / "symbols").glob("*.cu*.txt")}
     assert sorted(majors) == [entry["major"] for entry in platforms["cuda"]]
+
+
+def test_the_release_tries_every_python_that_some_torch_has_a_wheel_for(root: Path, platforms: dict[str, Any]) -> None:
+    text = (root / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"^ +python: (\[.*\])$", text, re.MULTILINE)
+    ranges = [entry["python"] for entry in platforms["torch"]]
+    first, last = min(low for low, _ in ranges), max(high for _, high in ranges)
+    assert json.loads(listed) == [f"3.{minor}" for minor in range(first, last + 1)]

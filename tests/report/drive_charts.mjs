@@ -25,6 +25,21 @@ const acts = {
     page.locator(selector).evaluateAll((all) => all.map((one) => one.getBBox()).map((box) => [box.x, box.y, box.x + box.width, box.y + box.height])),
   // How much larger or smaller a part is drawn than it is made.
   scales: (selector) => page.locator(selector).evaluateAll((all) => all.map((one) => one.getScreenCTM().a)),
+  // What scrolls sideways in a box of its own: [its name, by how much]. Everything that folds is opened first.
+  boxes_that_scroll: () =>
+    page.evaluate(() => {
+      for (const one of document.querySelectorAll("details")) one.open = true;
+      return [...document.querySelectorAll("main *")]
+        .filter((one) => !one.closest("svg") && ["auto", "scroll"].includes(getComputedStyle(one).overflowX))
+        .map((one) => [one.getAttribute("aria-label") ?? one.className, one.scrollWidth - one.clientWidth])
+        .filter(([, over]) => over > 1);
+    }),
+  // The height of the smallest letters of any picture in sight, as they are drawn.
+  smallest_letters: () =>
+    page.evaluate(() => {
+      const drawn = [...document.querySelectorAll("svg text")].filter((one) => one.getClientRects().length > 0);
+      return Math.min(99, ...drawn.map((one) => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a));
+    }),
   sideways,
   screenshot: (path) => page.screenshot({ path, fullPage: true }).then(() => path),
 };

@@ -131,6 +131,30 @@ def test_several_runs_lie_over_each_other_in_one_chart(product: Product, package
     assert sideways <= 0
 
 
+@pytest.mark.parametrize("width", [390, 500, 800, 1280, 2560])
+def test_letters_are_large_enough_and_tables_fit_at_every_width(product: Product, packages: Path, width: int) -> None:
+    page = write_page(product, "1", "2", "3")
+    steps = [["boxes_that_scroll"], ["smallest_letters"], ["sideways"]]
+    seen = ask(packages, "drive_charts.mjs", {"page": str(page), "width": width, "steps": steps})
+    boxes, letters, sideways = seen["answers"]
+    assert letters >= 11
+    assert sideways <= 0
+    # Sizes do not break: of a table of numbers alone a few letters may stand out on a telephone.
+    assert [box for box in boxes if box[1] > 48] == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_wide_table_is_a_table_to_a_reader_of_screens_at_every_width(
+    product: Product, packages: Path, width: int
+) -> None:
+    page = write_page(product, "3")
+    steps = [["count", "table.wide [role=row] [role=columnheader]"], ["count", "table.wide [role=cell]"]]
+    steps += [["attributes", ["table.wide tbody tr:first-child > *", "data-heading"]]]
+    seen = ask(packages, "drive_charts.mjs", {"page": str(page), "width": width, "steps": steps})
+    headings, cells, told = seen["answers"]
+    assert headings > 5 and cells > 5 and all(told)
+
+
 @pytest.mark.parametrize(("width", "slim"), [(390, 1), (800, 0), (1280, 0), (2560, 0)])
 def test_a_timeline_is_legible_on_a_telephone_and_reads_out_there_too(
     product: Product, packages: Path, width: int, slim: int

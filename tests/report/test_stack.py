@@ -132,6 +132,21 @@ def test_of_many_the_largest_have_bands_and_the_rest_is_summed_and_said(product:
     assert rest == 1
 
 
+def test_each_event_of_a_long_recording_is_there_once_it_is_near(product: Product, packages: Path) -> None:
+    file = product.folder / "long.pickle"
+    written = write_training(file, 90_000)
+    page = write_trace_page(product, str(file))
+    assert page.stat().st_size < 10_000_000
+    steps: Steps = [["text", ".stack-note"]]
+    for _ in range(3):
+        steps += [["drag", [VIEW, [0.50, 0.5], [0.53, 0.5]]]]
+    whole, *_, near = use(packages, page, [*steps, ["text", ".stack-note"]])
+    assert whole.startswith(f"Events 0 to {written}") and "the fullest of those between" in whole
+    begin, end = (int(word) for word in near.split(":")[0].removeprefix("Events ").split(" to "))
+    assert 4 <= end - begin < 100
+    assert "the fullest" not in near, "every one of them is drawn"
+
+
 def test_what_a_snapshot_says_stays_text_where_it_is_told(product: Product, packages: Path) -> None:
     snapshot = pickle.loads(RECORDED.read_bytes())
     for frame in (frame for entry in snapshot["device_traces"][0] for frame in entry.get("frames", [])):

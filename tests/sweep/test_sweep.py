@@ -191,3 +191,30 @@ def test_a_killed_run_is_interrupted_in_the_history(product: Product) -> None:
     process.wait()
     (run,) = json.loads(product.call("runs", "--json", "-").stdout)["runs"]
     assert run["state"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        ("", "is empty"),
+        ('{"gpus": ["t4"], "opti', "cut off after 22 bytes"),
+        ("gpus: [t4]\n", "no JSON at byte 1"),
+        ('{"gpus": ["t4"], "options": []}', "lacks `command`, `variables`, `goal`, `timeout_seconds`"),
+        ('{"method": "bayes", "metric": {"name": "loss"}, "parameters": {}}', "another program"),
+        ('["t4"]', "another program"),
+        ('{"schema": 1, "verb": "sweep", "trials": []}', "the result of a sweep"),
+        (
+            '{"gpus": "t4", "options": [], "command": [], "variables": [], "goal": null, "timeout_seconds": 1}',
+            "another kind",
+        ),
+    ],
+)
+def test_a_folder_with_another_file_says_so_and_what_to_do(product: Product, content: str, word: str) -> None:
+    folder = product.folder / "sweep"
+    folder.mkdir()
+    (folder / "sweep.json").write_text(content)
+    done = product.call("sweep", "--gpu", "t4", "--vary", "--size=1,2", "--out", str(folder), "--", "true")
+    assert done.exit_code == 2, done
+    assert word in done.stderr and str(folder / "sweep.json") in done.stderr.replace("\n", "").replace("  ", ""), done
+    assert "--out" in done.stderr and "exception" not in done.stderr
+    assert (folder / "sweep.json").read_text() == content

@@ -18,6 +18,8 @@ void look_at_text(const Scene& scene, const std::string& message, const model::S
   if (!asserts && !refuses && !expandable) return;
   // An assertion about NVML, asked on the way to an out-of-memory message, is VF601; one about a block is VF110.
   if (mentions(message, {"nvml_success", "p.block != nullptr"})) return;
+  // Any function of the allocator asserts that the card exists: one that CUDA_VISIBLE_DEVICES hides does not.
+  if (mentions(message, {"device < device_num", "device < num_gpus", "invalid device argument"})) return;
   if (scene.oom != nullptr && at.file == scene.oom->at.file && at.line == scene.oom->at.line) return;
   draft.weigh(0.88).because(at, asserts || expandable ? "an assertion inside the allocator failed"
                                                       : "the allocator does not accept its settings");

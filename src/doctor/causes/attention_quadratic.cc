@@ -47,7 +47,16 @@ void find_attention_quadratic_in_run(const Scene& scene, Draft& draft) {
   }
 }
 
+// The function that has fused kernels ran out itself: none of them took these inputs, and it writes the scores out.
+void offer_fused_kernels(Draft& draft) {
+  draft.fix({"Make a fused kernel take these inputs: it names why it does not",
+             "with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION): ...  # half "
+             "precision, a usual head size, no need_weights",
+             std::nullopt, "none: faster", Applicability::kMayBeWrong});
+}
+
 void find_attention_quadratic(const Scene& scene, Draft& draft) {
+  bool is_fused_function = false;
   if (scene.has_run()) find_attention_quadratic_in_run(scene, draft);
   if (scene.oom != nullptr && !scene.at.backward) {
     const StackEntry* scores = scene.stack.near_end(
@@ -63,7 +72,10 @@ void find_attention_quadratic(const Scene& scene, Draft& draft) {
       const double most = is_score ? 0.82 : 0.6;
       draft.weigh(asked >= 0.05 ? most : asked >= 0.01 ? most - 0.2 : 0.3);
       if (asked > 1 && is_score) draft.adjust(0.06);  // it tells whose the one huge tensor is (VF109)
-      draft.because(*scores, "the scores of every position with every other are written out here");
+      is_fused_function = mentions(scores->frame.code, {"scaled_dot_product_attention"});
+      draft.because(*scores, is_fused_function
+                                 ? "none of its fused kernels took these inputs, so that it writes the scores out"
+                                 : "the scores of every position with every other are written out here");
       const std::string shape = find_shape(scene.terms.tensor);
       if (scene.oom_has_numbers) {
         draft.because(scene.oom_line(), fmt::format("one request of {}{}{}", show(scene.terms.tried),
@@ -72,10 +84,14 @@ void find_attention_quadratic(const Scene& scene, Draft& draft) {
     }
   }
   if (draft.is_empty()) return;
-  draft.fix({"Use fused attention, which never writes the scores",
-             "torch.nn.functional.scaled_dot_product_attention(q, k, v)  # transformers: "
-             "attn_implementation=\"sdpa\"",
-             std::nullopt, "none: faster", Applicability::kMayBeWrong});
+  if (is_fused_function) {
+    offer_fused_kernels(draft);
+  } else {
+    draft.fix({"Use fused attention, which never writes the scores",
+               "torch.nn.functional.scaled_dot_product_attention(q, k, v)  # transformers: "
+               "attn_implementation=\"sdpa\"",
+               std::nullopt, "none: faster", Applicability::kMayBeWrong});
+  }
   draft.fix({"Shorter sequences, or windows of them: half the length is a quarter of the scores",
              "tokenizer(..., truncation=True, max_length=LIMIT)", std::nullopt, "none", Applicability::kFillIn});
   offer_smaller_batch(scene, draft);

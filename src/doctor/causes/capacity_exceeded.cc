@@ -59,21 +59,41 @@ void look_at_mps(const Scene& scene, Draft& draft) {
              Applicability::kMayBeWrong});
 }
 
+// "its own words: requested 4.0 GiB, available 1.2 GiB"
+std::string with_sizes(std::string words, const model::ForeignDump& dump) {
+  std::string_view before = ": ";
+  for (const model::NamedBytes& size : dump.sizes) {
+    words += fmt::format("{}{} {}", before, size.name, show(size.bytes));
+    before = ", ";
+  }
+  return words;
+}
+
 // XLA knows before it starts that a program needs more than the device has.
 bool look_at_program(const Scene& scene, Draft& draft) {
   const auto program = std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(),
                                     [](const model::ForeignDump& dump) { return dump.kind == "program"; });
   if (program == scene.texts.foreign.end()) return false;
-  std::string sizes;
-  for (const model::NamedBytes& size : program->sizes) {
-    sizes += (sizes.empty() ? "" : ", ") + size.name + " " + show(size.bytes);
-  }
   draft.weigh(0.85).title("The compiled program needs more than the device has");
-  draft.because(program->at, sizes.empty() ? "the compiler's own words" : "the compiler's own words: " + sizes);
+  draft.because(program->at, with_sizes("the compiler's own words", *program));
   draft.fix(
       {"Use a smaller batch, or spread it over more devices", "", std::nullopt, "little", Applicability::kFillIn});
   draft.fix({"Recompute activations in the backward pass", "jax.checkpoint(block)", std::nullopt,
              "about one more forward pass", Applicability::kFillIn});
+  return true;
+}
+
+// A TPU's own words for one buffer: nothing but what lives on it takes its memory.
+bool look_at_tpu(const Scene& scene, Draft& draft) {
+  const auto refused = std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(),
+                                    [](const model::ForeignDump& dump) { return dump.program == "tpu"; });
+  if (refused == scene.texts.foreign.end()) return false;
+  draft.weigh(0.6).title("The TPU has too little memory left for this buffer");
+  draft.because(refused->at, with_sizes("its own words", *refused));
+  draft.fix({"Let go of what an earlier run or cell left there: it stays until its process ends",
+             "restart the runtime  # or del ARRAYS; jax.clear_caches()", std::nullopt, "none", Applicability::kFillIn});
+  draft.fix({"Use a smaller batch, fewer bits, or spread it over more devices", "", std::nullopt, "little",
+             Applicability::kFillIn});
   return true;
 }
 
@@ -112,7 +132,7 @@ void offer_smaller_weights(Draft& draft) {
 
 void find_capacity_exceeded(const Scene& scene, Draft& draft) {
   if (scene.is_of_mps()) return look_at_mps(scene, draft);
-  if (scene.oom == nullptr && look_at_program(scene, draft)) return;
+  if (scene.oom == nullptr && (look_at_program(scene, draft) || look_at_tpu(scene, draft))) return;
   if (scene.run_failed_for_memory()) find_capacity_exceeded_in_run(scene, draft);
   if (scene.oom_has_numbers && scene.can_reckon()) {
     const Terms& terms = scene.terms;

@@ -18,6 +18,8 @@ void find_cudnn_workspace_in_run(const Scene& scene, Draft& draft) {
     if (row.owner == "workspaces") workspaces += row.bytes;
   }
   if (share(workspaces, all) < 0.1) return;
+  // Matrix products have workspaces too, of a few MiB: on a card that is not full they are no trouble.
+  if (!scene.run_failed_for_memory() && workspaces < model::Bytes::mib(64)) return;
   draft.weigh(scene.run_failed_for_memory() ? std::min(0.9, 0.5 + share(workspaces, all)) : 0.4);
   if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
   draft.because(

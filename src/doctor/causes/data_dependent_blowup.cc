@@ -30,6 +30,10 @@ void find_data_dependent_blowup(const Scene& scene, Draft& draft) {
       scene.stack.near_end({"paste_mask", "masks_in_image", "interpolate(masks", "interpolate(pred_mask", "crop_mask",
                             "process_mask", "_do_paste", "upsample(masks", "gt_masks", "binary_mask"},
                            6);
+  // Heads of detectors that make one mask for each object that was matched. "loss_mask" is another thing elsewhere.
+  if (masks == nullptr && scene.stack.in_file({"mmdet", "mmrotate", "detectron2", "torchvision/models/detection",
+                                               "ultralytics", "yolact", "adelaidet", "mask2former"}) != nullptr)
+    masks = scene.stack.near_end({"loss_mask", "mask_loss", "mask_predict", "pos_mask", "mask_head"}, 3);
   const StackEntry* frame = pairs != nullptr ? pairs : masks;
   if (frame == nullptr) return;
   const double part = share(scene.terms.tried, scene.terms.total);

@@ -46,6 +46,9 @@ void find_fraction_limit(const Scene& scene, Draft& draft) {
       draft.weigh(0.6).because(scene.oom_line(),
                                fmt::format("only {} are allowed to this process", show(terms.allowed)));
     }
+  } else if (terms.allowed && share(terms.reserved, terms.allowed) > 0.9) {
+    draft.weigh(0.75).because(scene.oom_line(), fmt::format("{} are reserved, and {} are allowed to this process",
+                                                            show(terms.reserved), show(terms.allowed)));
   } else if (const auto part = find_unprinted_limit(terms); part && !terms.allowed) {
     draft.weigh(0.87).because(
         scene.oom_line(), fmt::format("{} are free; {} reserved + {} asked for goes just beyond {}% of the card: so "

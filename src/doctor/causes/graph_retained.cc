@@ -4,6 +4,7 @@
 
 #include "doctor/causes/causes.h"
 #include "doctor/holders.h"
+#include "doctor/leak.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
@@ -23,20 +24,24 @@ void find_graph_retained_in_run(const Scene& scene, Draft& draft) {
   for (const model::Growth& growth : runtime.growth) {
     if (growth.steps < 3 || !is_graph_held(growth) || growth.phase == "validate" || growth.phase == "test") continue;
     // A few steps may be a list that is bounded.
-    draft.weigh(growth.steps < kManySteps ? 0.6 : scene.run_failed_for_memory() ? 0.94 : 0.85);
+    const double sure = growth.steps < kManySteps ? 0.6 : scene.run_failed_for_memory() ? 0.94 : 0.85;
+    draft.weigh(scene.was_cut_within(kStepsToBlame) ? std::min(sure, kCutTooShort) : sure);
+    if (scene.was_cut_within(kStepsToBlame)) draft.because(words_of_short_cut(scene));
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
-    draft.because(fmt::format("the run: memory rose {} a step over {} steps of {}, and what is kept has a graph",
-                              show(growth.per_step), growth.steps, growth.phase));
+    const bool of_passes = growth.unit == "pass";
+    draft.because(fmt::format("the run: memory rose {} a {} over {} {} of {}, and what is kept has a graph",
+                              show(growth.per_step), growth.unit, growth.steps, of_passes ? "passes" : "steps",
+                              of_passes ? "a loop" : growth.phase));
     for (const model::TensorGroup& held : growth.holders) {
       if (!held.has_graph) continue;
       draft.because(
           fmt::format("{} made at {} ({}), kept by {}, and with each its graph and the activations of its step",
                       held.tensors == 1 ? "1 tensor" : fmt::format("{} tensors", held.tensors), held.line,
-                      held.operation, describe(held.holder)));
+                      held.operation, describe_with_line(held.holder)));
     }
     for (const model::GrowingGraph& graph : growth.graphs) {
-      draft.because(fmt::format("the graph behind {} `{}` grew from {} to {} nodes", graph.holder.kind,
-                                graph.holder.name, graph.nodes_before, graph.nodes_after));
+      draft.because(fmt::format("the graph behind {} grew from {} to {} nodes", describe_with_line(graph.holder),
+                                graph.nodes_before, graph.nodes_after));
     }
   }
   if (runtime.retain_graph || runtime.create_graph) {

@@ -76,6 +76,69 @@ bool is_loading_weights(const Scene& scene) {
   return false;
 }
 
+const model::Remarkable* find_remark(const Scene& scene, std::string_view kind) {
+  const auto& remarks = scene.texts.remarks;
+  const auto found = std::ranges::find(remarks, kind, &model::Remarkable::kind);
+  return found == remarks.end() ? nullptr : &*found;
+}
+
+// A notebook's kernel that was restarted right when gigabytes were asked of the host: nobody else says why.
+void look_at_restart(const Scene& scene, Draft& draft) {
+  const model::Remarkable* asked = find_remark(scene, "large_alloc");
+  const model::Remarkable* restarted = find_remark(scene, "kernel_restarted");
+  if (restarted == nullptr) restarted = find_remark(scene, "kernel_died");
+  if (asked == nullptr || restarted == nullptr || scene.oom != nullptr || asked->at.file != restarted->at.file) return;
+  draft.weigh(0.62).because(asked->at, "a large piece of the host's memory was asked for");
+  draft.because(restarted->at, "and the kernel of the notebook was started again");
+}
+
+// What DeepSpeed keeps in the host's memory is most of it there: loaders are not.
+void offer_for_offload(Draft& draft) {
+  draft.fix(
+      {"Offload less to the host: only the optimizer's state, not the weights too",
+       "\"zero_optimization\": {\"offload_optimizer\": {\"device\": \"cpu\"}}  # no offload_param; pin_memory false",
+       std::nullopt, "more memory of the card", Applicability::kMayBeWrong});
+  draft.fix({"Offload to a disk", "\"offload_optimizer\": {\"device\": \"nvme\", \"nvme_path\": \"/PATH\"}",
+             std::nullopt, "steps wait for the disk", Applicability::kFillIn});
+  draft.fix({"Fewer ranks on each host, or more hosts: 12 to 16 bytes for each parameter are shared by them",
+             "deepspeed --num_nodes 2 ...", std::nullopt, "none", Applicability::kFillIn});
+}
+
+bool is_of_workers(const model::HostKill& kill) {
+  return kill.kind == HostKillKind::kDataWorker || kill.process.starts_with("pt_data_worker");
+}
+
+void offer_fewer_workers(Draft& draft) {
+  draft.fix({"Fewer loader workers, and less prefetched", "DataLoader(..., num_workers=2, prefetch_factor=2)",
+             std::nullopt, "loading may become the bottleneck", Applicability::kMayBeWrong});
+  draft.fix({"Keep big data out of Python lists that every worker copies",
+             "numpy.memmap, or one tensor instead of a list", std::nullopt, "none", Applicability::kFillIn});
+}
+
+// Which of the things that fill a host it was, where the text shows it.
+void offer_for_what_filled_it(const Scene& scene, const model::HostKill* kill, Draft& draft) {
+  const auto bytes_of = [](const std::optional<model::PrintedBytes>& printed) {
+    return printed ? printed->value.count() : std::int64_t{0};
+  };
+  if (kill != nullptr && bytes_of(kill->shmem_rss) > bytes_of(kill->anon_rss)) {
+    draft.because(kill->at, fmt::format("{} of it was shared memory: what lies in /dev/shm counts as the job's own",
+                                        show(kill->shmem_rss)));
+    draft.fix({"Keep less in /dev/shm: batches that workers have ready, and files that were left there",
+               "du -sh /dev/shm  # then DataLoader(..., num_workers=2, prefetch_factor=1)", std::nullopt,
+               "loading may become the bottleneck", Applicability::kMayBeWrong});
+  } else if (kill == nullptr && scene.host_oom != nullptr) {
+    draft.fix({"Make that one tensor in pieces, or map it from a file",
+               "numpy.memmap(FILE, mode=\"w+\", ...)  # or a loop over parts", std::nullopt, "a little slower",
+               Applicability::kFillIn});
+  } else if (kill != nullptr && !is_of_workers(*kill) && bytes_of(kill->anon_rss) > 0) {
+    draft.fix({"See what the process itself keeps: lists that grow, caches of a data set, a whole file that was read",
+               "watch grep -E 'RssAnon|RssShmem' /proc/PID/status", std::nullopt, "none", Applicability::kFillIn});
+    offer_fewer_workers(draft);
+  } else {
+    offer_fewer_workers(draft);
+  }
+}
+
 void find_host_ram_oom(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr && look_at_foreign(scene, draft)) return;
   const model::HostKill* strongest = nullptr;
@@ -96,6 +159,7 @@ void find_host_ram_oom(const Scene& scene, Draft& draft) {
     draft.weigh(scene.oom == nullptr ? 0.9 : 0.4);
     draft.because(scene.host_oom->at, fmt::format("the CPU allocator was refused {}", show(scene.host_oom->tried)));
   }
+  if (draft.is_empty()) look_at_restart(scene, draft);
   if (draft.is_empty()) return;
   if (draft.confidence() < 0.8) draft.confirm("dmesg -T | grep -i -E 'killed process|out of memory' on the host");
   if (is_loading_weights(scene)) {
@@ -109,10 +173,11 @@ void find_host_ram_oom(const Scene& scene, Draft& draft) {
                std::nullopt, "none", Applicability::kFillIn});
     return;
   }
-  draft.fix({"Fewer loader workers, and less prefetched", "DataLoader(..., num_workers=2, prefetch_factor=2)",
-             std::nullopt, "loading may become the bottleneck", Applicability::kMayBeWrong});
-  draft.fix({"Keep big data out of Python lists that every worker copies",
-             "numpy.memmap, or one tensor instead of a list", std::nullopt, "none", Applicability::kFillIn});
+  if (const model::Remarkable* offload = find_remark(scene, "deepspeed_offload")) {
+    draft.because(offload->at, "DeepSpeed keeps state in the host's memory");
+    offer_for_offload(draft);
+  }
+  offer_for_what_filled_it(scene, strongest, draft);
   draft.fix({"Raise the container's or job's limit", "docker run --memory 64g  # or sbatch --mem=64G", std::nullopt,
              "none", Applicability::kFillIn});
 }

@@ -14,16 +14,36 @@ namespace {
 
 constexpr std::int64_t kManyGrowingSteps = 6;
 
+bool is_of_passes(const model::Growth& growth) { return growth.unit == "pass"; }
+const char* units_of(const model::Growth& growth) { return is_of_passes(growth) ? "passes" : "steps"; }
+
 // "128 KiB every 5 steps"
 std::string rhythm_of(const model::Growth& growth) {
-  if (growth.every <= 1) return show(growth.per_step) + " a step";
-  return fmt::format("{} every {} steps", show(model::Bytes(growth.per_step.count() * growth.every)), growth.every);
+  if (growth.every <= 1) return show(growth.per_step) + " a " + growth.unit;
+  return fmt::format("{} every {} {}", show(model::Bytes(growth.per_step.count() * growth.every)), growth.every,
+                     units_of(growth));
+}
+
+bool has_holder(const model::Growth& growth) {
+  return std::ranges::any_of(growth.holders, [](const model::TensorGroup& held) { return !held.holder.name.empty(); });
+}
+
+// How sure it is that something piles up. A few steps may be a list that is bounded; what a step needs may rise with
+// its inputs. A loop without steps may be one that only makes ready what is used later.
+double weight_of(const model::Growth& growth, const Scene& scene) {
+  const bool ran_out = scene.run_failed_for_memory();
+  if (scene.was_cut_within(kStepsToBlame)) return kCutTooShort;
+  if (is_of_passes(growth)) return !has_holder(growth) ? 0.35 : ran_out ? 0.86 : 0.7;
+  if ((growth.of_peak && !is_joined_on(growth)) || growth.steps < kManyGrowingSteps) return 0.55;
+  return ran_out ? 0.9 : 0.8;
 }
 
 // How much a step, who holds it, which line makes it, and when it is too much: what there is to say in one sentence.
 std::string headline(const model::Growth& growth) {
-  std::string title = fmt::format("{} from step to step, by {}",
-                                  growth.of_peak ? "What a step needs grows" : "Memory grows", rhythm_of(growth));
+  std::string title = is_of_passes(growth)
+                          ? fmt::format("Memory grows with each pass of a loop, by {}", rhythm_of(growth))
+                          : fmt::format("{} from step to step, by {}",
+                                        growth.of_peak ? "What a step needs grows" : "Memory grows", rhythm_of(growth));
   const auto held = std::ranges::find_if(growth.holders, [](const model::TensorGroup& one) {
     return one.holder.kind != "unknown" || !one.holder.name.empty();
   });
@@ -36,37 +56,52 @@ std::string headline(const model::Growth& growth) {
   } else if (held != growth.holders.end() && !held->line.empty()) {
     title += fmt::format(", made at {}", held->line);
   }
-  if (growth.runs_out_at) title += fmt::format("; the card is full at about step {}", *growth.runs_out_at);
+  if (growth.runs_out_at) title += fmt::format("; the card is full at about {} {}", growth.unit, *growth.runs_out_at);
   return title;
 }
 
 void tell_growth(const model::Growth& growth, Draft& draft) {
-  draft.because(fmt::format("the run: {} rose {} over {} steps of {}{}{}",
-                            growth.of_peak ? "what a step needs at its most" : "memory at the end of a step",
-                            rhythm_of(growth), growth.steps, growth.phase,
+  draft.because(fmt::format("the run: {} rose {} over {} {} of {}{}{}",
+                            growth.of_peak         ? "what a step needs at its most"
+                            : is_of_passes(growth) ? "memory"
+                                                   : "memory at the end of a step",
+                            rhythm_of(growth), growth.steps, units_of(growth),
+                            is_of_passes(growth) ? "a loop" : growth.phase,
                             growth.levels.empty() ? "" : fmt::format(", to {}", show(growth.levels.back())),
-                            growth.runs_out_at ? fmt::format("; out at step {}", *growth.runs_out_at) : ""));
+                            growth.runs_out_at ? fmt::format("; out at {} {}", growth.unit, *growth.runs_out_at) : ""));
   for (const model::GrowingLine& line : growth.lines) {
     if (line.per_step.count() * 10 < growth.per_step.count()) continue;
-    draft.because(fmt::format("{} of it a step is made at {}", show(line.per_step), line.line));
+    draft.because(fmt::format("{} of it a {} is made at {}", show(line.per_step), growth.unit, line.line));
   }
   for (const model::TensorGroup& held : growth.holders) {
-    draft.because(fmt::format("kept alive by {}: {} tensors, {}{}{}", describe(held.holder), held.tensors,
+    draft.because(fmt::format("kept alive by {}: {} tensors, {}{}{}", describe_with_line(held.holder), held.tensors,
                               show(held.bytes), held.line.empty() ? "" : ", made at " + held.line,
                               held.has_graph ? ", each with its graph" : ""));
+  }
+}
+
+// What Python's collector has to do with what no name leads to.
+void tell_collector(const model::RuntimeEvidence& runtime, Draft& draft) {
+  if (!runtime.collector) return;
+  if (!runtime.collector->is_on) {
+    draft.because("Python's collector is off in the script (gc.disable()): cycles of objects stay for good");
+  } else if (runtime.collector->freed.count() == 0) {
+    draft.because("Python's collector was asked, and freed nothing of it: it is no cycle that waits");
   }
 }
 
 void find_leak_growth_in_run(const Scene& scene, Draft& draft) {
   const model::Growth* most = nullptr;
   for (const model::Growth& growth : scene.runtime().growth) {
-    if (growth.steps < 3 || growth.per_step.count() <= 0 || growth.phase == "validate" || growth.phase == "test")
-      continue;
-    // A few steps may be a list that is bounded; what a step needs may rise with its inputs.
-    draft.weigh(growth.of_peak || growth.steps < kManyGrowingSteps ? 0.55 : scene.run_failed_for_memory() ? 0.9 : 0.8);
+    const bool is_evaluation = growth.phase == "validate" || growth.phase == "test";
+    if (growth.steps < 3 || growth.per_step.count() <= 0 || (is_evaluation && !is_of_passes(growth))) continue;
+    if (is_too_little_to_matter(growth, scene) || follows_its_inputs(growth, scene)) continue;
+    draft.weigh(weight_of(growth, scene));
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     if (most == nullptr || growth.per_step > most->per_step) most = &growth;
     tell_growth(growth, draft);
+    if (scene.was_cut_within(kStepsToBlame)) draft.because(words_of_short_cut(scene));
+    if (!has_holder(growth)) tell_collector(scene.runtime(), draft);
   }
   if (most != nullptr) draft.title(headline(*most));
 }
@@ -79,24 +114,24 @@ void look_at_what_holds(const Scene& scene, Draft& draft) {
     if (!is_piled_up(held, scene.runtime().oom->allocated)) continue;
     draft.weigh(std::min(0.88, 0.6 + part / 2));
     draft.because(fmt::format("the report: {} held {} tensors of {} when it ran out, {} ({} of what was allocated){}{}",
-                              describe(held.holder), held.tensors, held.shape, show(held.bytes), percent(part),
-                              held.line.empty() ? "" : ", made at " + held.line,
+                              describe_with_line(held.holder), held.tensors, held.shape, show(held.bytes),
+                              percent(part), held.line.empty() ? "" : ", made at " + held.line,
                               held.has_graph ? ", each with its graph" : ""));
   }
 }
 
-// Live blocks of one stack, spread over the whole trace and hardly ever freed.
+// Live blocks of one stack, spread over the whole trace, of sizes that it hardly ever frees.
 void find_leak_growth_in_snapshots(const Scene& scene, Draft& draft) {
   for (const SnapshotFacts& facts : scene.snapshots) {
     for (const CallSite& site : facts.sites) {
-      const double part = share(site.bytes, facts.active);
+      const double part = share(piled_up(site), facts.active);
       if (!is_piled_up(site, facts)) continue;
       draft.weigh(std::min(0.9, 0.6 + part / 2));
       draft.because(
           model::SourceLine{facts.file, 0, ""},
-          fmt::format("{} live blocks of {} ({} of what is live) were made at {}, spread over {} of the trace; "
-                      "{} of that line were freed",
-                      site.blocks, show(site.bytes), percent(part), site.line, percent(site.spread), site.freed));
+          fmt::format("{} live blocks of {} ({} of what is live) were made at {}, spread over {} of the trace, and "
+                      "blocks of their sizes are hardly ever freed there",
+                      blocks_piled_up(site), show(piled_up(site)), percent(part), site.line, percent(site.spread)));
       break;
     }
   }
@@ -132,9 +167,11 @@ void look_at_steps(const Scene& scene, Draft& draft) {
 // What cures the kind of holder that was found.
 void offer_for_holders(const model::Growth& growth, Draft& draft) {
   for (const model::TensorGroup& held : growth.holders) {
+    if (held.bytes.count() * 10 < growth.holders.front().bytes.count()) break;
     const std::string words = lowered(held.holder.name + " " + fmt::format("{}", fmt::join(held.holder.chain, " ")));
+    const std::string where = held.holder.filled_at.empty() ? "" : " (" + held.holder.filled_at.front() + ")";
     const auto offer = [&](const char* what, const char* how) {
-      draft.fix({what, how, std::nullopt, "none", Applicability::kFillIn});
+      draft.fix({what + where, how, std::nullopt, "none", Applicability::kFillIn});
     };
     if (words.contains("lru_cache")) {
       offer("Bound the cache, or empty it between epochs", "@functools.lru_cache(maxsize=8)  # or NAME.cache_clear()");
@@ -147,7 +184,13 @@ void offer_for_holders(const model::Growth& growth, Draft& draft) {
     } else if (held.holder.kind == "exception") {
       offer("Keep the text of an error, not the error: its traceback holds the frames", "failures.append(str(error))");
     } else if (held.holder.container == "deque") {
-      offer("Bound the queue", "collections.deque(maxlen=N)");
+      offer("Bound the queue, or take out of it what is put in", "collections.deque(maxlen=N)  # or Queue(maxsize=N)");
+    } else if (growth.of_peak && held.holder.container.empty() && !held.holder.filled_at.empty()) {
+      offer("Bound what is joined on to itself", "NAME = torch.cat([NAME, new])[-N:]");
+    } else if ((held.holder.container == "list" || held.holder.container == "set" ||
+                held.holder.container == "ndarray") &&
+               !held.holder.filled_at.empty()) {
+      offer("Keep numbers there, or copies on the host", "NAME.append(value.item())  # or value.detach().cpu()");
     } else if (words.contains("optimizer") || words.contains("scheduler")) {
       offer("Let go of the old optimizer, and of the schedulers that hold it",
             "schedulers = [NEW]  # not .append(NEW)");
@@ -163,6 +206,12 @@ void offer_for_holders(const model::Growth& growth, Draft& draft) {
   }
 }
 
+void offer_numbers(Draft& draft) {
+  draft.fix({"Keep numbers, not tensors, of past steps", "losses.append(loss.item())  # not losses.append(loss)",
+             std::nullopt, "a wait for the card in each step; collect loss.detach() and read it now and then",
+             Applicability::kMayBeWrong});
+}
+
 void find_leak_growth(const Scene& scene, Draft& draft) {
   find_leak_growth_in_run(scene, draft);
   look_at_what_holds(scene, draft);
@@ -171,9 +220,10 @@ void find_leak_growth(const Scene& scene, Draft& draft) {
   look_at_steps(scene, draft);
   if (draft.is_empty()) return;
   for (const model::Growth& growth : scene.runtime().growth) offer_for_holders(growth, draft);
-  draft.fix({"Keep numbers, not tensors, of past steps", "losses.append(loss.item())  # not losses.append(loss)",
-             std::nullopt, "a wait for the card in each step; collect loss.detach() and read it now and then",
-             Applicability::kMayBeWrong});
+  const bool is_offered = std::ranges::any_of(scene.runtime().growth, [](const model::Growth& growth) {
+    return !growth.holders.empty() && !growth.holders.front().holder.filled_at.empty();
+  });
+  if (!is_offered) offer_numbers(draft);
   draft.fix({"Drop what the next step does not need", "del outputs, loss  # at the end of the step", std::nullopt,
              "none", Applicability::kFillIn});
   if (scene.has_run() && scene.runtime().measured) return;

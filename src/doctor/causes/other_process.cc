@@ -27,6 +27,12 @@ bool gap_says_nothing(const Scene& scene) {
   return (scene.platform.windows || scene.platform.wsl) && none_free;
 }
 
+// AMD's: about half of what is shown as the GPU's memory is held by this process, nothing is free, and nobody is named.
+bool may_be_limit_of_pages(const Scene& scene) {
+  const double own = share(scene.terms.reserved, scene.terms.total);
+  return scene.platform.rocm && own >= 0.4 && own <= 0.6 && share(scene.terms.free, scene.terms.total) < 0.05;
+}
+
 void find_other_process_in_message(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.total) return;
@@ -52,6 +58,16 @@ void find_other_process_in_message(const Scene& scene, Draft& draft) {
   }
   if (draft.is_empty()) return;
   if (ranks_share_card(scene)) draft.adjust(-0.5);  // VF402
+  if (!named && may_be_limit_of_pages(scene)) {
+    draft.bound(0.5);
+    draft.because(
+        "or nobody does: where the GPU shares the host's memory (an APU: Strix Halo, MI300A), Linux lets it "
+        "map half of it as a rule (the GTT limit), however much is shown as its own");
+    draft.fix({"Where the GPU shares the host's memory: see the limit of what it may map, and raise it",
+               "cat /sys/class/drm/card*/device/mem_info_gtt_total  # then ttm.pages_limit=PAGES (4 KiB each) on the "
+               "kernel's command line",
+               std::nullopt, "none: a reboot", Applicability::kMayBeWrong});
+  }
   if (!named && gap_says_nothing(scene)) draft.adjust(-0.35);
   // A process's own context and libraries are in the gap too, where the message does not tell them apart.
   if (!named && terms.own_process && !terms.others) draft.adjust(-0.2);

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
@@ -7,27 +10,81 @@ namespace vramfit::doctor {
 
 namespace {
 
+// Servers have a cause of their own; "cuda" is the driver's text, whoever asked; the rest have no pool to tune.
+bool is_of_a_pool(const model::ForeignDump& dump) {
+  const std::string program = lowered(dump.program);
+  if (mentions(program,
+               {"vllm", "sglang", "tgi", "lmdeploy", "llama.cpp", "ollama", "numba", "tensorrt", "sycl", "mlx", "tpu"}))
+    return false;
+  return program != "cuda" && dump.kind != "program" && dump.kind != "host" && says_failure(dump);
+}
+
+// XLA's pool for JAX is TensorFlow's allocator, and says the same words: whose it is, the text around them tells.
+bool is_of_jax(const model::ForeignDump& dump, const Scene& scene) {
+  if (mentions(lowered(dump.program), {"jax", "xla"})) return true;
+  if (!mentions(lowered(dump.program), {"tensorflow", "bfc"})) return false;
+  const auto& texts = scene.texts;
+  const auto stands_in_frames = [&](Words words) {
+    return std::ranges::any_of(texts.tracebacks, [&](const model::Traceback& traceback) {
+      return std::ranges::any_of(traceback.exceptions, [&](const model::TracedException& exception) {
+        return std::ranges::any_of(exception.frames,
+                                   [&](const model::TraceFrame& frame) { return mentions(frame.file, words); });
+      });
+    });
+  };
+  if (stands_in_frames({"/tensorflow/", "/keras/"})) return false;
+  const bool says_jax =
+      std::ranges::any_of(texts.foreign, [](const model::ForeignDump& one) { return lowered(one.program) == "jax"; });
+  return says_jax || stands_in_frames({"/jax/", "/jaxlib/", "/flax/"}) || dump.at.text.contains("external/xla/");
+}
+
+// What Paddle's own message proposes, in both of its wordings.
+void offer_for_paddle(const model::ForeignDump& dump, const Scene& scene, Draft& draft) {
+  const bool shrink =
+      mentions(dump.message, {"shrink"}) || std::ranges::any_of(scene.texts.foreign, [](const model::ForeignDump& one) {
+        return mentions(one.message, {"shrink flags"});
+      });
+  draft.fix({"End what else uses this GPU, or start Paddle on another one", "nvidia-smi  # then CUDA_VISIBLE_DEVICES=1",
+             std::nullopt, "none", Applicability::kFillIn});
+  draft.fix({"A smaller batch", "batch_size", std::nullopt, "little", Applicability::kFillIn});
+  draft.fix({shrink ? "Let its pool begin with less" : "Let its pool have more of the card, or grow as needed",
+             shrink ? "export FLAGS_fraction_of_gpu_memory_to_use=0.1"
+                    : "export FLAGS_fraction_of_gpu_memory_to_use=0.98  # or FLAGS_allocator_strategy=auto_growth",
+             std::nullopt, "little", Applicability::kMayBeWrong});
+}
+
 void find_pool_growth_policy(const Scene& scene, Draft& draft) {
+  // Of several lines of one message, the one with its numbers says whose it is.
+  std::vector<const model::ForeignDump*> dumps;
   for (const model::ForeignDump& dump : scene.texts.foreign) {
+    if (is_of_a_pool(dump)) dumps.push_back(&dump);
+  }
+  std::ranges::stable_partition(dumps, [](const model::ForeignDump* dump) { return !dump->sizes.empty(); });
+  for (const model::ForeignDump* found : dumps) {
+    const model::ForeignDump& dump = *found;
     const std::string program = lowered(dump.program);
-    // Servers have a cause of their own; "cuda" is the driver's text, whoever asked; the rest have no pool to tune.
-    if (mentions(program,
-                 {"vllm", "sglang", "tgi", "lmdeploy", "llama.cpp", "ollama", "numba", "tensorrt", "sycl", "mlx"}))
-      continue;
-    if (program == "cuda" || dump.kind == "program" || dump.kind == "host" || !says_failure(dump)) continue;
     draft.weigh(scene.oom_has_numbers ? 0.5 : 0.86);
     std::string sizes;
     for (const model::NamedBytes& size : dump.sizes) {
       sizes += (sizes.empty() ? "" : ", ") + size.name + " " + show(size.bytes);
     }
-    draft.because(dump.at,
-                  fmt::format("{} has a memory pool of its own{}{}", dump.program, sizes.empty() ? "" : ": ", sizes));
-    if (mentions(program, {"tensorflow", "bfc"})) {
+    const bool of_jax = is_of_jax(dump, scene);
+    draft.because(dump.at, fmt::format("{} has a memory pool of its own{}{}", of_jax ? "jax" : dump.program,
+                                       sizes.empty() ? "" : ": ", sizes));
+    if (!of_jax && mentions(program, {"tensorflow", "bfc"})) {
       draft.fix({"Let TensorFlow's pool grow as needed", "tf.config.experimental.set_memory_growth(gpu, True)",
                  std::nullopt, "little", Applicability::kMayBeWrong});
-    } else if (mentions(program, {"jax", "xla"})) {
+    } else if (of_jax) {
       draft.fix({"Keep JAX from taking most of the card at its start", "export XLA_PYTHON_CLIENT_PREALLOCATE=false",
                  std::nullopt, "more fragmentation", Applicability::kAsIs});
+    } else if (program == "paddle") {
+      offer_for_paddle(dump, scene, draft);
+    } else if (program == "mxnet") {
+      draft.fix(
+          {"A smaller batch for each GPU", "--per-batch-size SMALLER", std::nullopt, "little", Applicability::kFillIn});
+      draft.fix({"Let MXNet's pool keep nothing, or leave more of the card to others",
+                 "export MXNET_GPU_MEM_POOL_TYPE=Unpooled  # or MXNET_GPU_MEM_POOL_RESERVE=20", std::nullopt,
+                 "more calls of the driver", Applicability::kMayBeWrong});
     } else if (program == "onnxruntime") {
       draft.fix({"Keep its arena from growing by powers of two",
                  "(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\"})", std::nullopt,

@@ -12,7 +12,7 @@ namespace {
 
 void find_preds_accumulated_on_gpu_in_run(const Scene& scene, Draft& draft) {
   for (const model::Growth& growth : scene.runtime().growth) {
-    if ((growth.phase != "validate" && growth.phase != "test") || growth.steps < 2) continue;
+    if ((growth.phase != "validate" && growth.phase != "test") || growth.steps < 2 || growth.unit == "pass") continue;
     draft.weigh(scene.run_failed_for_memory() ? 0.93 : 0.75);
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     draft.because(fmt::format("the run: each batch of {} leaves {} on the card, over {} batches", growth.phase,
@@ -25,7 +25,7 @@ void find_preds_accumulated_on_gpu_in_run(const Scene& scene, Draft& draft) {
     for (const model::TensorGroup& held : growth.holders) {
       draft.because(fmt::format("{} made at {} ({}), kept by {}",
                                 held.tensors == 1 ? "1 tensor" : fmt::format("{} tensors", held.tensors), held.line,
-                                show(held.bytes), describe(held.holder)));
+                                show(held.bytes), describe_with_line(held.holder)));
     }
   }
 }

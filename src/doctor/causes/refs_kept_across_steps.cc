@@ -4,6 +4,7 @@
 
 #include "doctor/causes/causes.h"
 #include "doctor/holders.h"
+#include "doctor/leak.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
@@ -22,7 +23,8 @@ void look_at_what_training_left(const Scene& scene, Draft& draft) {
     const double of_allocated = share(held, left.allocated);
     if (part < 0.02 && of_allocated < 0.2) continue;
     const bool decides = scene.run_failed_for_memory() && scene.at.evaluation;
-    draft.weigh(decides ? std::min(0.92, 0.62 + 2 * part) : of_allocated >= 0.5 ? 0.78 : 0.5);
+    const double seen = of_allocated >= 0.5 && !scene.was_cut_within(kStepsToBlame) ? 0.78 : 0.5;
+    draft.weigh(decides ? std::min(0.92, 0.62 + 2 * part) : seen);
     if (!decides) draft.severity(model::Severity::kWarning);
     draft.title("What the last training steps left is still alive when the evaluation begins");
     draft.because(fmt::format("the run: when {} began, {} of training's tensors were alive of {} allocated{}",

@@ -1,5 +1,7 @@
 #include "ingest/kineto/reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,9 +21,12 @@ namespace {
 using base::ErrorCode;
 using nlohmann::json;
 
-constexpr std::uint64_t kMostUnpacked = std::uint64_t{8} << 30;
-constexpr std::size_t kLongestText = 1 << 16;  // longer values are cut: stacks, not names
-constexpr int kCudaDevice = 1;                 // c10::DeviceType::CUDA
+// Traces get 10 to 20 times smaller when they are packed. What comes out of one has to be parsed, and events are kept.
+constexpr std::uint64_t kLeastUnpacked = std::uint64_t{256} << 20, kMostUnpacked = std::uint64_t{8} << 30;
+constexpr std::uint64_t kUnpackedOfByte = 40;
+constexpr std::uint64_t kLongestString = std::uint64_t{64} << 20;  // the parser keeps each as a whole
+constexpr std::size_t kLongestText = 1 << 16;                      // longer values are cut: stacks, not names
+constexpr int kCudaDevice = 1;                                     // c10::DeviceType::CUDA
 
 // Names of Python functions can hold anything: torch 2.6 writes some that are damaged as they are, with control
 // characters that JSON forbids and bytes that are no UTF-8.
@@ -30,12 +35,12 @@ bool is_foul(char letter) {
   return code >= 0x80 || (code < 0x20 && code != '\n' && code != '\r' && code != '\t');
 }
 
-// Bytes of a Source as a stream, up to a limit that no trace comes near.
+// Bytes of a Source as a stream, up to limits that no trace comes near.
 class SourceBuffer final : public std::streambuf {
  public:
-  explicit SourceBuffer(pickle::Source& source) : source_(source) {}
+  SourceBuffer(pickle::Source& source, std::uint64_t most) : source_(source), most_(most) {}
   bool is_damaged() const { return is_damaged_; }
-  bool is_too_long() const { return read_ > kMostUnpacked; }
+  bool is_too_long() const { return read_ > most_ || read_ - last_quote_ > kLongestString; }
 
  protected:
   int_type underflow() override {
@@ -43,6 +48,8 @@ class SourceBuffer final : public std::streambuf {
     const auto got = source_.read(room_);
     is_damaged_ = !got;
     if (!got || *got == 0) return traits_type::eof();
+    const std::size_t quote = std::string_view(room_.data(), *got).rfind('"');
+    if (quote != std::string_view::npos) last_quote_ = read_ + quote;
     read_ += *got;
     std::ranges::replace_if(std::span(room_.data(), *got), is_foul, '?');
     setg(room_.data(), room_.data(), room_.data() + *got);
@@ -52,7 +59,8 @@ class SourceBuffer final : public std::streambuf {
  private:
   pickle::Source& source_;
   std::array<char, 1 << 16> room_{};
-  std::uint64_t read_ = 0;
+  std::uint64_t most_;
+  std::uint64_t read_ = 0, last_quote_ = 0;  // bytes, and those before the last quotation mark
   bool is_damaged_ = false;
 };
 
@@ -176,14 +184,21 @@ class Handler final : public nlohmann::json_sax<json> {
 base::Result<model::KinetoTrace> read(pickle::Storage& storage, std::string_view name) {
   auto opened = snapshot::open_container(storage);
   if (!opened) return std::unexpected(opened.error());
-  SourceBuffer buffer(*opened->source);
+  const bool packed = opened->packing != snapshot::Packing::kNone;
+  const std::uint64_t most =
+      packed ? std::min(kMostUnpacked, kLeastUnpacked + kUnpackedOfByte * std::min(storage.size(), kMostUnpacked))
+             : kMostUnpacked;
+  SourceBuffer buffer(*opened->source, most);
   std::istream stream(&buffer);
   model::KinetoTrace trace;
   Handler handler(trace);
   trace.is_cut = !json::sax_parse(stream, &handler) || buffer.is_damaged();
   if (buffer.is_too_long()) {
-    return base::fail(ErrorCode::kUnsupported, "the trace unpacks to more than 8 GiB", std::string(name),
-                      "record fewer steps");
+    return base::fail(ErrorCode::kUnsupported,
+                      fmt::format("the trace {} to more than {} MiB, or has a text of more than {} MiB",
+                                  packed ? "unpacks" : "comes", most >> 20, kLongestString >> 20),
+                      std::string(name),
+                      packed ? "unpack it first (gunzip), or record fewer steps" : "record fewer steps");
   }
   if (!handler.saw_events()) {
     return base::fail(ErrorCode::kUsage, "this JSON is no Kineto trace: it has no traceEvents", std::string(name),

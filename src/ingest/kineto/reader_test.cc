@@ -84,5 +84,11 @@ TEST(Kineto, nesting_without_end_is_no_crash) {
   EXPECT_FALSE(parse(kHead + std::string(1'000'000, '{')));
 }
 
+TEST(Kineto, a_text_without_end_is_not_kept) {
+  const auto refused = parse(kHead + "{\"name\":\"" + std::string(80 << 20, 'a') + "\"}]}");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("a text of more than 64 MiB"), std::string::npos) << refused.error().what;
+}
+
 }  // namespace
 }  // namespace vramfit::ingest

@@ -48,10 +48,14 @@ std::size_t Machine::memory_bytes() const {
 
 bool Machine::check_limits() {
   if (memory_bytes() > limits_.memory_bytes) {
-    return fail(fmt::format("the pickle needs more than the {} MiB of memory it may take", limits_.memory_bytes >> 20));
+    fail(fmt::format("the pickle needs more than the {} MiB of memory it may take", limits_.memory_bytes >> 20));
+    failure_.code = base::ErrorCode::kUnsupported;
+    return false;
   }
   if (static_cast<std::uint64_t>(input_.offset()) > limits_.read_bytes) {
-    return fail(fmt::format("the pickle is longer than the {} MiB that are read of one", limits_.read_bytes >> 20));
+    fail(fmt::format("the pickle is longer than the {} MiB that are read of one", limits_.read_bytes >> 20));
+    failure_.code = base::ErrorCode::kUnsupported;
+    return false;
   }
   return true;
 }

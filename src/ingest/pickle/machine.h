@@ -30,7 +30,8 @@ class Machine {
  public:
   Machine(Input& input, Folder& folder, Limits limits = {});
 
-  // One pickle, from the current position up to its STOP. An error says the offset of the opcode. The memo and the
+  // One pickle, from the current position up to its STOP. An error says the offset of the opcode; it is kCorrupt, or
+  // kUnsupported at a limit. The memo and the
   // stack start empty; strings and heap go on, so that several pickles in one file can be read.
   base::Result<Value> run();
 

@@ -2,10 +2,10 @@
 // first.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstring>
 #include <optional>
 
+#include "base/parse_number.h"
 #include "ingest/pickle/machine.h"
 #include "ingest/pickle/numbers.h"
 #include "ingest/pickle/opcodes.h"
@@ -18,13 +18,6 @@ bool is_ascii(std::string_view text) {
     if ((byte & 0x80) != 0) return false;
   }
   return true;
-}
-
-std::optional<std::uint64_t> parse_index(std::string_view line) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
-  if (error != std::errc() || end != line.data() + line.size()) return std::nullopt;
-  return number;
 }
 
 }  // namespace
@@ -97,7 +90,7 @@ bool Machine::step_memo(unsigned char opcode) {
     case kGet:
     case kPut: {
       if (!take_line(line)) return false;
-      const auto index = parse_index(line);
+      const auto index = base::parse_number<std::uint64_t>(line);
       if (!index) return fail("a memo number is no number");
       number = *index;
       break;

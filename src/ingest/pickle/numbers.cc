@@ -6,16 +6,15 @@
 #include <limits>
 #include <vector>
 
+#include "base/parse_number.h"
+
 namespace vramfit::ingest::pickle {
 namespace {
 
 bool is_negative(std::string_view bytes) { return !bytes.empty() && (bytes.back() & 0x80) != 0; }
 
 std::optional<std::uint32_t> parse_hex(std::string_view digits) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
+  return base::parse_number_in_base<std::uint32_t>(digits, 16);
 }
 
 // One code point at the start of `text`, with its length in bytes; {_, 0} when there is none.

@@ -20,18 +20,25 @@ using pickle::Kind;
 
 constexpr std::uint64_t kLeastMemory = std::uint64_t{256} << 20;
 constexpr std::uint64_t kMostMemory = std::uint64_t{8} << 30;
-// Snapshots get 20 to 40 times smaller when packed; what gets a thousand times smaller is made to fill a reader's
-// memory.
-constexpr std::uint64_t kMostUnpacked = 64;
+// Memory for each byte of a file. A snapshot takes about half of its size, and gets 20 to 40 times smaller when it is
+// packed; what gets a thousand times smaller is made to fill a reader's memory.
+constexpr std::uint64_t kPlainMemory = 2, kPackedMemory = 24;
 // torch.save's format before 1.6 begins with this number as a pickle of its own; the object is the fourth pickle
 // (torch/serialization.py, MAGIC_NUMBER and _legacy_save).
 constexpr std::string_view kLegacyMagic("\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10);
 constexpr int kPicklesBeforeLegacyObject = 3;
 
 std::uint64_t memory_limit(const pickle::Storage& storage, snapshot::Packing packing) {
-  if (packing != snapshot::Packing::kNone)
-    return std::min(kMostMemory, kLeastMemory + 2 * std::min(storage.size(), kMostMemory) * kMostUnpacked);
-  return kLeastMemory + 2 * storage.size();
+  if (packing == snapshot::Packing::kNone) return kLeastMemory + kPlainMemory * storage.size();
+  return std::min(kMostMemory, kLeastMemory + kPackedMemory * std::min(storage.size(), kMostMemory));
+}
+
+// What was read up to a limit would be taken for the whole: the recording of a bomb, or of half a job.
+base::Error too_large(base::Error error, snapshot::Packing packing) {
+  if (packing != snapshot::Packing::kNone) {
+    error.remedy = "if it is a snapshot indeed, unpack it first (gunzip, unzip): what lies unpacked may take more";
+  }
+  return error;
 }
 
 base::Result<pickle::Value> run(pickle::Machine& machine) {
@@ -84,6 +91,8 @@ base::Result<model::Snapshot> read(pickle::Storage& storage, std::string_view na
       input, builder,
       {.memory_bytes = limits.memory_bytes != 0 ? limits.memory_bytes : memory_limit(storage, opened->packing)});
   const auto result = run(machine);
+  if (!result && result.error().code == ErrorCode::kUnsupported)
+    return place(too_large(result.error(), opened->packing));
   const pickle::Value outermost = result ? *result : machine.salvage();
   if (builder.finish(outermost, !result)) {
     model::Snapshot& found = builder.snapshot();

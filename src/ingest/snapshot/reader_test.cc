@@ -184,5 +184,22 @@ TEST(Snapshot, a_limit_on_memory_is_kept) {
   EXPECT_NE(refused.error().what.find("memory"), std::string::npos);
 }
 
+TEST(Snapshot, what_is_read_up_to_a_limit_is_no_snapshot) {
+  // A root, and entries without end: what there is of them would be taken for the whole.
+  std::string bomb =
+      "\x80\x04}(\x8c\x08segments]\x8c\x0d"
+      "device_traces](](";
+  const std::string entry =
+      "}(\x8c\x06"
+      "action\x8c\x05"
+      "alloc\x8c\x04"
+      "addrM\x01\x01\x8c\x04sizeM\x01\x01u";
+  while (bomb.size() < (4u << 20)) bomb += entry;
+  const auto refused = parse(bomb, {.memory_bytes = 2 << 20});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("memory it may take"), std::string::npos) << refused.error().what;
+  EXPECT_TRUE(parse(bomb)) << "one that is only cut is";
+}
+
 }  // namespace
 }  // namespace vramfit::ingest

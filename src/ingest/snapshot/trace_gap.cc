@@ -49,14 +49,14 @@ class Ranges {
   std::map<std::uint64_t, std::uint64_t> ends_;
 };
 
-struct Seen {
+struct FollowedTrace {
   std::unordered_set<std::uint64_t> live;
   Ranges ranges;
   std::int64_t unseen_frees = 0;
 };
 
-Seen follow(const std::vector<model::TraceEntry>& trace) {
-  Seen seen;
+FollowedTrace follow(const std::vector<model::TraceEntry>& trace) {
+  FollowedTrace seen;
   for (const model::TraceEntry& entry : trace) {
     switch (entry.action) {
       case TraceAction::kAlloc:
@@ -85,7 +85,7 @@ Seen follow(const std::vector<model::TraceEntry>& trace) {
 
 std::vector<model::TraceGap> find_trace_gaps(const model::Snapshot& snapshot) {
   std::map<int, model::TraceGap> gaps;
-  std::map<int, Seen> seen;
+  std::map<int, FollowedTrace> seen;
   for (std::size_t device = 0; device < snapshot.traces.size(); ++device) {
     const auto& trace = snapshot.traces[device];
     if (trace.empty()) continue;
@@ -98,7 +98,7 @@ std::vector<model::TraceGap> find_trace_gaps(const model::Snapshot& snapshot) {
   }
   for (const model::Segment& segment : snapshot.segments) {
     model::TraceGap& gap = gaps[segment.device];
-    const Seen& past = seen[segment.device];
+    const FollowedTrace& past = seen[segment.device];
     gap.unseen_segments += past.ranges.covers(segment.address, segment.total_size) ? 0 : 1;
     for (const model::Block& block : segment.blocks) {
       if (block.state == model::BlockState::kInactive || past.live.contains(block.address)) continue;

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <string>
+
+#include "base/parse_number.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -79,20 +80,10 @@ std::optional<std::int64_t> to_integer(std::string_view text) {
   for (const char letter : text) {
     if (letter != ',' && letter != '_') digits += letter;
   }
-  std::int64_t value = 0;
-  const char* begin = digits.data() + (digits[0] == '+' ? 1 : 0);
-  const auto [end, error] = std::from_chars(begin, digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
+  return base::parse_number<std::int64_t>(std::string_view(digits).substr(digits.starts_with('+') ? 1 : 0));
 }
 
-std::optional<double> to_number(std::string_view text) {
-  text = trim(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
+std::optional<double> to_number(std::string_view text) { return base::parse_number<double>(trim(text)); }
 
 void Cursor::skip_blanks() {
   while (is_blank(peek()) && !at_end()) ++at_;

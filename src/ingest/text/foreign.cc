@@ -21,7 +21,8 @@ constexpr int kMostForeignIdleLines = 200;  // lines of a TensorFlow dump that t
 // A word that several programs share is this one's only with its other marks.
 bool is_meant(const ForeignShape& shape, std::string_view text) {
   if (shape.program == "paddle" && shape.words == "cannot allocate") {
-    return contains_ignoring_case(text, "memory on gpu") && contains_ignoring_case(text, "available memory is only");
+    return contains_ignoring_case(text, "memory") && contains_ignoring_case(text, "gpu") &&
+           contains_ignoring_case(text, "available memory is ");
   }
   if (shape.words == "cudamalloc failed: out of memory") {
     const bool is_mxnet = contains_ignoring_case(text, "mxnet") || text.contains("storage_manager");
@@ -39,6 +40,10 @@ bool is_meant(const ForeignShape& shape, std::string_view text) {
   if (shape.words == "resource exhausted")
     return contains_ignoring_case(text, "oom") || contains_ignoring_case(text, "memory") ||
            contains_ignoring_case(text, "tensor");
+  // RPC libraries have the same word for messages and quotas; XLA names the memory.
+  if (shape.words == "resource_exhausted")
+    return contains_ignoring_case(text, "memory") || contains_ignoring_case(text, "alloc") ||
+           contains_ignoring_case(text, "oom") || contains_ignoring_case(text, "hbm");
   if (shape.words == "memory pool end" || shape.words == "load weight end")
     return contains_ignoring_case(text, "avail mem");
   return true;
@@ -163,6 +168,7 @@ constexpr auto kForeignWords = std::to_array<std::string_view>({"oom when alloc"
                                                                 "cudasuccess. 2 vs",
                                                                 "nvmapmemalloc",
                                                                 "ur_result_error",
+                                                                "pi_error_out_of",
                                                                 "metal::malloc",
                                                                 "memory to handle",
                                                                 "temporary_buffer",
@@ -177,6 +183,8 @@ constexpr auto kForeignWords = std::to_array<std::string_view>({"oom when alloc"
                                                                 "resource exhausted",
                                                                 "resourceexhausted",
                                                                 "resource_exhausted",
+                                                                "ran out of memory in",
+                                                                "allocating device buffer",
                                                                 "xla_python_client",
                                                                 "hbm capacity",
                                                                 "cache blocks",

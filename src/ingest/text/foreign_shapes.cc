@@ -16,6 +16,8 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
        {"available bytes: ", "available", 1},
        {"curr_region_allocation_bytes_: ", "next_region", 1}}},
      {}},
+    // Its pool asks for a part of the card at the start, and for less and less where that is refused.
+    {") from device: cuda_error_out_of_memory", "tensorflow", "oom", {{{"failed to allocate ", "requested"}}}, {}},
     {"dst tensor is not initialized", "tensorflow", "oom", {}, {}},
     {"failed to allocate memory for convolution", "tensorflow", "oom", {}, {}},
     {"failed to get convolution algorithm", "tensorflow", "oom", {}, {}},
@@ -28,6 +30,18 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
      "jax",
      "program",
      {{{" used ", "used"}, {"g of ", "limit"}, {"exceeded hbm capacity by ", "beyond"}}},
+     {}},
+    {"ran out of memory in memory space", "jax", "program", {{{" used ", "used"}, {"g of ", "limit"}}}, {}},
+    // A TPU has no pool that a setting would bound.
+    {"error allocating device buffer",
+     "tpu",
+     "device",
+     {{{"attempting to allocate ", "requested"}, {"there are ", "available"}}},
+     {}},
+    {"at the bottom of memory",
+     "tpu",
+     "device",
+     {{{"attempting to reserve ", "requested"}, {"there are ", "available"}}},
      {}},
     {"resource_exhausted",
      "jax",
@@ -109,6 +123,7 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
      {{{"cannot allocate ", "requested"},
        {"memory on gpu ", "ignored"},
        {"available memory is only ", "available"},
+       {"available memory is ", "available"},
        {"allocated and available", "ignored"}}},
      {}},
     {"resourceexhausted", "paddle", "oom", {}, {}},
@@ -167,6 +182,7 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
     {"error == cudasuccess. 2 vs 0", "cuda", "oom", {}, {}},
     {"ur_result_error_out_of_device_memory", "sycl", "oom", {}, {}},
     {"ur_result_error_out_of_resources", "sycl", "oom", {}, {}},
+    {"pi_error_out_of_", "sycl", "oom", {}, {}},  // releases before: _RESOURCES, _HOST_MEMORY, _DEVICE_MEMORY
     // MLX
     {"[metal::malloc] attempting to allocate",
      "mlx",

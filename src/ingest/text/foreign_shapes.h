@@ -21,7 +21,7 @@ struct ForeignNumber {
 // Lines that are known by `words` (all lower case). Fields whose label is empty are unused.
 struct ForeignShape {
   std::string_view words, program, kind;
-  std::array<ForeignSize, 4> sizes{};
+  std::array<ForeignSize, 5> sizes{};
   std::array<ForeignNumber, 3> numbers{};
 };
 

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 12> kKilledWords{"Killed", "killed",   "G
 // ---- the shell ------------------------------------------------------------------------------------------------------
 
 //   Killed   |  Killed: 9  |  zsh: killed     python train.py  |  [1]+  Killed      python train.py
-//   train.sh: line 3:  4242 Killed                  python train.py  |  50%|##  | 1/2 [00:10<00:10]Killed
+//   train.sh: line 3:  4242 Killed: 9               python train.py  |  50%|##  | 1/2 [00:10<00:10]Killed
 std::optional<HostKill> shell_kill(std::string_view text) {
   std::string_view line = trim(text);
   HostKill kill{.kind = HostKillKind::kShell, .signal = 9};
@@ -35,9 +35,12 @@ std::optional<HostKill> shell_kill(std::string_view text) {
       if (before == ']' || before == '|') return kill;
     }
     const std::size_t at = line.find(word);
-    if (at == kNowhere || at + word.size() >= line.size() || !is_blank(line[at + word.size()])) continue;
+    if (at == kNowhere) continue;
+    std::string_view behind = line.substr(at + word.size());
+    if (behind.starts_with(": 9")) behind.remove_prefix(3);  // bash of macOS
+    if (behind.empty() || !is_blank(behind.front())) continue;
     std::string_view before = trim(line.substr(0, at));
-    const std::string_view command = trim(line.substr(at + word.size()));
+    const std::string_view command = trim(behind);
     if (before.ends_with("zsh:") || before.ends_with("fish:")) {
       kill.process = std::string(command);
       return kill;
@@ -81,8 +84,8 @@ std::optional<HostKill> exit_status(std::string_view text) {
       return kill;
     }
   }
-  for (const std::string_view word :
-       {"Signals.SIGKILL", "signal SIGKILL", "(SIGKILL)", "signal 9", "signal: Killed", "SIGKILL: 9"}) {
+  for (const std::string_view word : {"Signals.SIGKILL", "signal SIGKILL", "(SIGKILL)", "signal 9", "signal: Killed",
+                                      "signal: killed", "SIGKILL: 9"}) {
     if (!text.contains(word) || text.contains("DataLoader worker")) continue;
     // What a launcher does to the others is not what happened to the first.
     if (contains_ignoring_case(text, "sending") || contains_ignoring_case(text, "forcefully exiting"))

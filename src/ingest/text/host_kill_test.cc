@@ -17,6 +17,7 @@ TEST(HostKill, shells_say_it_in_their_ways) {
   for (const std::string_view text :
        {"Killed\n", "Killed: 9", "zsh: killed     python train.py", "[1]+  Killed                  python train.py",
         "[1]    4242 killed     python train.py", "./run.sh: line 5:  4242 Killed                  python train.py",
+        "./run.sh: line 3:  4112 Killed: 9               python train.py",
         " 50%|##   | 1/2 [00:10<00:10, 10.1s/it]Killed", "已杀死", "Getötet"}) {
     const auto kills = all(text);
     ASSERT_EQ(kills.size(), 1u) << text;
@@ -41,6 +42,7 @@ TEST(HostKill, exit_status_137_and_minus_9) {
        {"Process finished with exit code 137 (interrupted by signal 9: SIGKILL)", "exits with return code = -9",
         "command terminated with exit code 137", "      Exit Code:    137", "container exited with code 137",
         "subprocess.CalledProcessError: Command died with <Signals.SIGKILL: 9>.",
+        "Error: llama runner process has terminated: signal: killed",  // Go's os/exec
         "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGKILL"}) {
     const auto kills = all(text);
     ASSERT_EQ(kills.size(), 1u) << text;

@@ -1,5 +1,6 @@
 #include "ingest/text/library_error.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -44,7 +45,7 @@ constexpr std::array<CodeFamily, 24> kFamilies{{{"cublas", "CUBLAS_STATUS_"},
 struct LibrarySentence {
   std::string_view words, library, code;
 };
-constexpr std::array<LibrarySentence, 51> kLibrarySentences{{
+constexpr std::array<LibrarySentence, 53> kLibrarySentences{{
     {"cublas runtime error : resource allocation failed", "cublas", "CUBLAS_STATUS_ALLOC_FAILED"},
     {"cublas runtime error : library not initialized", "cublas", "CUBLAS_STATUS_NOT_INITIALIZED"},
     {"cublas runtime error", "cublas", ""},
@@ -70,6 +71,8 @@ constexpr std::array<LibrarySentence, 51> kLibrarySentences{{
     {"device-side assert triggered", "cuda_runtime", "cudaErrorAssert"},
     {"unspecified launch failure", "cuda_runtime", "cudaErrorLaunchFailure"},
     {"cuda error: invalid device ordinal", "cuda_runtime", "cudaErrorInvalidDevice"},
+    {"invalid device argument", "cuda_runtime", "cudaErrorInvalidDevice"},  // asserted by PyTorch before CUDA is asked
+    {"device < num_gpus", "cuda_runtime", "cudaErrorInvalidDevice"},
     {"no kernel image is available for execution", "cuda_runtime", "cudaErrorNoKernelImageForDevice"},
     {"uncorrectable ecc error", "cuda_runtime", "cudaErrorECCUncorrectable"},
     {"devices are busy or unavailable", "cuda_runtime", "cudaErrorDevicesUnavailable"},
@@ -129,6 +132,43 @@ std::optional<model::LibraryError> find_code(std::string_view text) {
     }
   }
   return std::nullopt;
+}
+
+// Both interfaces of CUDA give these numbers to the same errors (cuda.h, driver_types.h).
+struct CodeNumber {
+  std::string_view number, name;
+};
+constexpr std::array<CodeNumber, 6> kCodeNumbers{{{"1", "CUDA_ERROR_INVALID_VALUE"},
+                                                  {"2", "CUDA_ERROR_OUT_OF_MEMORY"},
+                                                  {"100", "CUDA_ERROR_NO_DEVICE"},
+                                                  {"700", "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                                                  {"719", "CUDA_ERROR_LAUNCH_FAILED"},
+                                                  {"999", "CUDA_ERROR_UNKNOWN"}}};
+
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+// "cuMemCreate failed with error code 2", "cudaMalloc failed with error 2": a call of CUDA's and the number it
+// returned.
+std::optional<model::LibraryError> find_numbered_code(std::string_view text) {
+  constexpr std::string_view kFailed = " failed with error ";
+  const std::size_t failed = text.find(kFailed);
+  if (failed == kNowhere) return std::nullopt;
+  std::size_t begin = failed;
+  while (begin > 0 && is_word(text[begin - 1])) --begin;
+  const std::string_view call = text.substr(begin, failed - begin);
+  const std::size_t prefix = call.starts_with("cuda") ? 4 : 2;
+  if (!call.starts_with("cu") || call.size() <= prefix || call[prefix] < 'A' || call[prefix] > 'Z') return std::nullopt;
+  Cursor cursor(text.substr(failed + kFailed.size()));
+  cursor.pass("code ");
+  const std::string_view number = cursor.take_while(is_digit);
+  const auto known = std::ranges::find(kCodeNumbers, number, &CodeNumber::number);
+  if (known == kCodeNumbers.end()) return std::nullopt;
+  return model::LibraryError{.at = {},
+                             .speaker = {},
+                             .library = prefix == 4 ? "cuda_runtime" : "cuda_driver",
+                             .code = std::string(known->name),
+                             .call = std::string(call),
+                             .message = {}};
 }
 
 std::optional<model::LibraryError> find_sentence(std::string_view text) {
@@ -199,6 +239,7 @@ constexpr auto kLibraryErrorWords = std::to_array<std::string_view>({"cublas",
                                                                      "cudaerror",
                                                                      "hiperror",
                                                                      "cuda error",
+                                                                     " failed with error ",
                                                                      "cuda driver",
                                                                      "an engine to execute",
                                                                      "execution plans built",
@@ -223,9 +264,10 @@ std::optional<model::LibraryError> parse_library_error(std::string_view text) {
   if (is_code_line(text)) return std::nullopt;
   auto error = find_kernel_assertion(text);
   if (!error) error = find_code(text);
+  if (!error) error = find_numbered_code(text);
   if (!error) error = find_sentence(text);
   if (!error) return std::nullopt;
-  error->call = called(text);
+  if (error->call.empty()) error->call = called(text);
   error->message = cut_text(trim(text), kLongestLibraryMessage);
   return error;
 }

@@ -269,6 +269,15 @@ std::size_t take_tag(std::string_view text, Speaker&) {
   return 1 + cursor.position();
 }
 
+// Behind blanks only a number, a level or a mark before one begins a piece: not the frames of a traceback, nor its
+// code.
+bool may_begin_behind_blanks(std::string_view line) {
+  const std::size_t at = line.find_first_not_of(' ');
+  if (at == std::string_view::npos) return false;
+  const char letter = line[at];
+  return !(letter >= 'a' && letter <= 'z') && letter != '^' && !line.substr(at).starts_with("File ");
+}
+
 constexpr std::array<Piece, 12> kPieces{take_time,    take_glog,  take_uptime, take_rank,   take_actor,     take_stream,
                                         take_service, take_label, take_level,  take_source, take_quotation, take_tag};
 constexpr int kMostPieces = 8;
@@ -277,6 +286,7 @@ constexpr int kMostPieces = 8;
 
 LogPrefix parse_log_prefix(std::string_view line) {
   LogPrefix prefix;
+  if (line.starts_with(' ') && !may_begin_behind_blanks(line)) return prefix;
   bool timed = false;
   for (int count = 0; count < kMostPieces; ++count) {
     // Blanks between two pieces are the prefix's; those before the text itself are the text's, but for one.

@@ -30,10 +30,17 @@ TEST(LogPrefix, tells_the_rank_and_the_process) {
   EXPECT_EQ(parse_log_prefix("no prefix here").speaker, model::Speaker{});
 }
 
+TEST(LogPrefix, behind_blanks) {
+  EXPECT_EQ(parse_log_prefix("  3: x").speaker.rank, 3);
+  EXPECT_EQ(parse_log_prefix("  ERROR x").length, 8u);
+  EXPECT_EQ(parse_log_prefix("   [error] x").length, 11u);
+}
+
 TEST(LogPrefix, texts_that_only_look_alike_are_left) {
   for (const std::string_view line :
        {"| 0  Tesla T4  Off | 00000000:00:04.0 Off |", "Traceback (most recent call last):", "RuntimeError: 3: bad",
-        "  File \"a.py\", line 3, in f", "torch.OutOfMemoryError: CUDA out of memory", ">>> x = 1"}) {
+        "  File \"a.py\", line 3, in f", "    x = f(x)", "    ^^^^", "torch.OutOfMemoryError: CUDA out of memory",
+        ">>> x = 1"}) {
     EXPECT_EQ(parse_log_prefix(line).length, 0u) << line;
   }
 }

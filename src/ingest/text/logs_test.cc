@@ -21,6 +21,14 @@ TEST(LibraryError, has_library_code_and_call) {
   EXPECT_EQ(blas->library, "cublas");
   EXPECT_EQ(blas->code, "CUBLAS_STATUS_ALLOC_FAILED");
   EXPECT_EQ(blas->call, "cublasCreate(handle)");
+  const auto numbered = parse_library_error("RuntimeError: cuMemCreate failed with error code 2");
+  ASSERT_TRUE(numbered);
+  EXPECT_EQ(numbered->code, "CUDA_ERROR_OUT_OF_MEMORY");
+  EXPECT_EQ(numbered->call, "cuMemCreate");
+  EXPECT_EQ(parse_library_error("cudaMalloc failed with error 2: x")->library, "cuda_runtime");
+  EXPECT_FALSE(parse_library_error("make failed with error code 2"));
+  EXPECT_FALSE(parse_library_error("customScript failed with error code 2"));
+  EXPECT_FALSE(parse_library_error("cuMemCreate failed with error code 22222"));
   EXPECT_EQ(parse_library_error("cublas runtime error : resource allocation failed at THCGeneral.cpp:250")->code,
             "CUBLAS_STATUS_ALLOC_FAILED");
   EXPECT_EQ(parse_library_error("RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at \"x.cpp\":830")->library,

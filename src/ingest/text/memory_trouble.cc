@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,7 @@ constexpr auto kFailures = std::to_array<Failure>({{"out of", 28},
                                                    {"error", 2},
                                                    {"leak", 2},
                                                    {"is full", 16},
+                                                   {"is low", 4},
                                                    {"不足", 30},
                                                    {"不够", 30},
                                                    {"溢出", 30},
@@ -107,9 +109,30 @@ bool means_other(std::string_view behind) {
   return std::ranges::any_of(kOtherMeanings, [&](std::string_view other) { return behind.starts_with(other); });
 }
 
-std::vector<Place> find_names(std::string_view low) {
+// The pairs of letters that a line has: of a hundred words most are ruled out by a pair that is not there.
+class Pairs {
+ public:
+  explicit Pairs(std::string_view line) {
+    for (std::size_t i = 0; i + 1 < line.size(); ++i) seen_.set(hash(line[i], line[i + 1]));
+  }
+  bool may_have(std::string_view word) const {
+    for (std::size_t i = 0; i + 1 < word.size(); ++i) {
+      if (!seen_.test(hash(word[i], word[i + 1]))) return false;
+    }
+    return true;
+  }
+
+ private:
+  static std::size_t hash(char first, char second) {
+    return (static_cast<unsigned char>(first) * 61u + static_cast<unsigned char>(second)) & 4095u;
+  }
+  std::bitset<4096> seen_;
+};
+
+std::vector<Place> find_names(std::string_view low, const Pairs& pairs) {
   std::vector<Place> places;
   for (const std::string_view name : kMemoryNames) {
+    if (!pairs.may_have(name)) continue;
     for (std::size_t at = low.find(name); at != kNowhere && places.size() < kMostPlaces;
          at = low.find(name, at + name.size())) {
       const std::size_t end = at + name.size();
@@ -120,9 +143,10 @@ std::vector<Place> find_names(std::string_view low) {
   return places;
 }
 
-std::vector<Place> find_failures(std::string_view low) {
+std::vector<Place> find_failures(std::string_view low, const Pairs& pairs) {
   std::vector<Place> places;
   for (const Failure& failure : kFailures) {
+    if (!pairs.may_have(failure.words)) continue;
     for (std::size_t at = low.find(failure.words); at != kNowhere && places.size() < kMostPlaces;
          at = low.find(failure.words, at + failure.words.size())) {
       places.push_back({at, at + failure.words.size(), failure.near});
@@ -150,12 +174,25 @@ std::optional<Place> find_oom_word(std::string_view low) {
 }
 
 // TensorFlow's and XLA's word for it; RPC libraries have the same one for messages and quotas.
-std::optional<Place> find_exhausted_resource(std::string_view low) {
-  for (const std::string_view words : {"resource exhausted", "resource_exhausted"}) {
-    const std::size_t at = low.find(words);
+std::optional<Place> find_exhausted_resource(std::string_view low, const Pairs& pairs) {
+  for (const std::string_view words :
+       {"resource exhausted", "resource_exhausted", "out_of_resources", "invalid buffer size"}) {
+    const std::size_t at = pairs.may_have(words) ? low.find(words) : kNowhere;
     if (at == kNowhere) continue;
     const bool is_other = low.contains("message larger") || low.contains("quota") || low.contains("rate limit");
     if (!is_other) return Place{at, at + words.size()};
+  }
+  return std::nullopt;
+}
+
+// The kernel's number for "no memory": "ENOMEM", "Ioctl failed: -12", "failed (-12)", "error -12".
+std::optional<Place> find_no_memory_number(std::string_view low, const Pairs& pairs) {
+  if (const std::size_t at = low.find("enomem"); at != kNowhere) return Place{at, at + 6};
+  for (const std::string_view words : {"failed: -12", "failed (-12", "failed with -12", "error -12", "err -12",
+                                       "error: -12", "errno -12", "ret=-12", "ret = -12"}) {
+    const std::size_t at = pairs.may_have(words) ? low.find(words) : kNowhere;
+    const std::size_t end = at + words.size();
+    if (at != kNowhere && (end >= low.size() || !is_word(low[end]))) return Place{at, end};
   }
   return std::nullopt;
 }
@@ -178,10 +215,12 @@ std::optional<Place> find_words(std::string_view low) {
   std::optional<Place> found = find_oom_word(low);
   if (found && is_only_possible(low, found->begin)) found.reset();
   if (found) return found;
-  if (const auto exhausted = find_exhausted_resource(low)) return exhausted;
-  const std::vector<Place> names = find_names(low);
+  const Pairs pairs(low);
+  if (const auto exhausted = find_exhausted_resource(low, pairs)) return exhausted;
+  if (const auto number = find_no_memory_number(low, pairs)) return number;
+  const std::vector<Place> names = find_names(low, pairs);
   if (names.empty()) return std::nullopt;
-  for (const Place& failure : find_failures(low)) {
+  for (const Place& failure : find_failures(low, pairs)) {
     for (const Place& name : names) {
       const std::size_t begin = std::min(name.begin, failure.begin);
       if (in_one_sentence(low, name, failure) && !is_only_possible(low, begin))
@@ -215,11 +254,13 @@ class OtherErrorReader final : public TextReader {
 };
 
 constexpr auto kTroubleWords = std::to_array<std::string_view>(
-    {"memor",    "alloc",      "mémoire", " vram",      "vram ",    "gpu ram",    "out of",    "outof",  "out_of",
-     "out-of",   "not enough", "insuffi", "insufic",    "exhaust",  "exceed",     "unable to", "failed", "could not",
-     "couldn't", "cannot ",    "can't ",  " oom ",      " oom:",    " oom,",      " oom.",     "(oom)",  " oom-",
-     "oomkill",  "cuda oom",   "gpu oom", " oom error", "speicher", "памят",      "显存",      "内存",   "記憶體",
-     "メモリ",   "메모리",     "pamięc",  "bellek",     "ran out",  "too little", "is full",   "oomed"});
+    {"memor",  "alloc",     "mémoire",    " vram",   "vram ",       "gpu ram", "out of",     "outof",
+     "out_of", "out-of",    "not enough", "insuffi", "insufic",     "exhaust", "exceed",     "unable to",
+     "failed", "could not", "couldn't",   "cannot ", "can't ",      " oom ",   " oom:",      " oom,",
+     " oom.",  "(oom)",     " oom-",      "oomkill", "cuda oom",    "gpu oom", " oom error", "speicher",
+     "памят",  "显存",      "内存",       "記憶體",  "buffer size", "enomem",  "ed: -12",    "ed (-12",
+     "th -12", "or -12",    "rr -12",     "or: -12", "no -12",      "t=-12",   "t = -12",    "メモリ",
+     "메모리", "pamięc",    "bellek",     "ran out", "too little",  "is full", "oomed"});
 
 constexpr auto kErrorWords =
     std::to_array<std::string_view>({"error", "exception", "assertion", "segmentation fault", "core dumped",
@@ -247,6 +288,7 @@ std::optional<std::string_view> find_memory_trouble(std::string_view text) {
 }
 
 bool names_error(std::string_view text) {
+  if (text.starts_with("FAILED ") && text.contains(".py::")) return true;  // of pytest's summary
   if (contains_ignoring_case(text, "warning")) return false;
   for (const std::string_view said : {"segmentation fault", "core dumped", "fatal", "assertion", "command not found"}) {
     if (contains_ignoring_case(text, said)) return true;

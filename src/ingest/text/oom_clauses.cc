@@ -344,7 +344,7 @@ std::optional<OomMessage> read_headless(const Letters& letters) {
   read_clauses(folded, message);
   set_form(folded, message);
   const int clauses = message.total.has_value() + message.free.has_value() + message.allocated.has_value() +
-                      message.reserved.has_value() + message.unallocated.has_value();
+                      message.reserved.has_value() + message.unallocated.has_value() + message.allowed.has_value();
   return clauses >= 2 ? std::optional(message) : std::nullopt;
 }
 

@@ -1,5 +1,9 @@
 // Where a program was, from the names in its frames.
 #include <array>
+#include <bitset>
+#include <memory>
+#include <string>
+#include <unordered_map>
 
 #include "ingest/text/cursor.h"
 #include "ingest/text/traceback.h"
@@ -103,28 +107,57 @@ constexpr std::array<Sign, 84> kSigns{{
     {"ema", Where::kFunction, "ema"},
 }};
 
-bool bears(const model::TraceFrame& frame, const Sign& sign) {
-  const std::string& text = sign.where == Where::kFunction ? frame.function
-                            : sign.where == Where::kFile   ? frame.file
-                                                           : frame.code;
+using Signs = std::bitset<kSigns.size()>;
+
+bool bears(std::string_view text, const Sign& sign) {
   if (!sign.whole) return contains_ignoring_case(text, sign.word);
-  const std::string_view name = text;
-  const std::size_t dot = name.rfind('.');
-  return same_ignoring_case(dot == std::string_view::npos ? name : name.substr(dot + 1), sign.word);
+  const std::size_t dot = text.rfind('.');
+  return same_ignoring_case(dot == std::string_view::npos ? text : text.substr(dot + 1), sign.word);
 }
+
+// A log repeats the same few files, functions and lines of code in thousands of frames: each is looked through once.
+class KnownNames {
+ public:
+  explicit KnownNames(Where where) : where_(where) {}
+
+  Signs signs_of(const std::string& name) {
+    if (const auto known = signs_.find(name); known != signs_.end()) return known->second;
+    Signs signs;
+    for (std::size_t i = 0; i < kSigns.size(); ++i) {
+      if (kSigns[i].where == where_ && bears(name, kSigns[i])) signs.set(i);
+    }
+    if (signs_.size() < kMostNames) signs_.emplace(name, signs);
+    return signs;
+  }
+
+ private:
+  static constexpr std::size_t kMostNames = 1 << 14;
+  Where where_;
+  std::unordered_map<std::string, Signs> signs_;
+};
 
 }  // namespace
 
-std::vector<model::PhaseMark> find_phase_marks(const model::Traceback& traceback) {
+struct PhaseMarks::Known {
+  KnownNames functions{Where::kFunction}, files{Where::kFile}, code{Where::kCode};
+};
+
+PhaseMarks::PhaseMarks() : known_(std::make_unique<Known>()) {}
+PhaseMarks::~PhaseMarks() = default;
+
+std::vector<model::PhaseMark> PhaseMarks::find(const model::Traceback& traceback) {
   std::vector<model::PhaseMark> marks;
   for (std::size_t exception = 0; exception < traceback.exceptions.size(); ++exception) {
     const auto& frames = traceback.exceptions[exception].frames;
     for (std::size_t frame = 0; frame < frames.size(); ++frame) {
+      const model::TraceFrame& names = frames[frame];
+      const Signs signs = known_->functions.signs_of(names.function) | known_->files.signs_of(names.file) |
+                          known_->code.signs_of(names.code);
       std::string_view last;
-      for (const Sign& sign : kSigns) {
-        if (sign.kind == last || !bears(frames[frame], sign)) continue;
-        marks.push_back({std::string(sign.kind), exception, frame});
-        last = sign.kind;
+      for (std::size_t i = 0; signs.any() && i < kSigns.size(); ++i) {
+        if (!signs.test(i) || kSigns[i].kind == last) continue;
+        marks.push_back({std::string(kSigns[i].kind), exception, frame});
+        last = kSigns[i].kind;
       }
     }
   }

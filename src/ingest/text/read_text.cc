@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "base/file.h"
+#include "ingest/pickle/source.h"
+#include "ingest/snapshot/inflate.h"
 #include "ingest/text/cursor.h"
 #include "ingest/text/facts.h"
 #include "ingest/text/line_text.h"
@@ -24,7 +26,8 @@
 namespace vramfit::ingest {
 namespace {
 
-constexpr std::size_t kBefore = 2000;        // bytes before a line that its reader may look back to
+constexpr std::size_t kBefore = 2000;                            // bytes before a line that its reader may look back to
+constexpr std::uint64_t kMostUnpacked = std::uint64_t{2} << 30;  // bytes of a packed file that are read
 constexpr std::size_t kAcross = 200;         // bytes on each side of a joint that are looked at together
 constexpr std::size_t kLongestPrefix = 300;  // of a line, in which a prefix is looked for
 
@@ -79,6 +82,11 @@ class TextPass {
   void feed(std::string_view bytes) {
     evidence_.files.back().bytes += static_cast<std::int64_t>(bytes.size());
     input_.feed(bytes);
+  }
+  // From here on nothing is fed.
+  void leave_unread(const std::string& what) {
+    evidence_.files.back().complete = false;
+    ++evidence_.unread[what];
   }
   model::Evidence finish();
 
@@ -216,6 +224,11 @@ model::Evidence TextPass::finish() {
   return std::move(evidence_);
 }
 
+base::Result<model::Evidence> not_a_text(std::string_view binary, std::string_view name) {
+  return base::fail(base::ErrorCode::kUnsupported, "this is " + std::string(binary) + ", not a text", std::string(name),
+                    "give the log, the traceback or what nvidia-smi printed as a text file");
+}
+
 template <class Entry>
 void append(std::vector<Entry>& into, std::vector<Entry>& other) {
   into.insert(into.end(), std::make_move_iterator(other.begin()), std::make_move_iterator(other.end()));
@@ -243,16 +256,45 @@ base::Result<model::Evidence> read_text_evidence(std::istream& stream, std::stri
     stream.read(block.data(), static_cast<std::streamsize>(block.size()));
     const std::string_view bytes(block.data(), static_cast<std::size_t>(stream.gcount()));
     if (std::exchange(first, false)) {
-      if (const auto binary = find_binary(bytes)) {
-        return base::fail(base::ErrorCode::kUnsupported, "this is " + std::string(*binary) + ", not a text",
-                          std::string(name), "give the log, the traceback or what nvidia-smi printed as a text file");
-      }
+      if (const auto binary = find_binary(bytes)) return not_a_text(*binary, name);
     }
     pass.feed(bytes);
   }
   if (stream.bad()) return base::fail_errno("reading failed", std::string(name));
   return pass.finish();
 }
+
+namespace {
+
+bool is_packed(const std::filesystem::path& path) {
+  char head[2] = {};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(head, sizeof head) && head[0] == '\x1f' && head[1] == '\x8b';
+}
+
+// A log as logrotate leaves it. What comes out of it has a limit; a file that is damaged is read as far as it goes.
+base::Result<model::Evidence> read_packed_text(const std::filesystem::path& path, const TextLimits& limits) {
+  auto storage = pickle::FileStorage::open(path);
+  if (!storage) return std::unexpected(storage.error());
+  const auto packed = snapshot::inflate(std::make_unique<pickle::RangeSource>(*storage), snapshot::DeflateForm::kGzip);
+  TextPass pass(path.string(), limits, text_formats());
+  std::string block(limits.block, '\0');
+  std::uint64_t read = 0;
+  while (read < kMostUnpacked) {
+    const auto got = packed->read(block);
+    if (!got && read == 0) return std::unexpected(got.error());
+    if (!got) pass.leave_unread("the end of a packed file that is damaged");
+    if (!got || *got == 0) return pass.finish();
+    const std::string_view bytes(block.data(), *got);
+    if (const auto binary = read == 0 ? find_binary(bytes) : std::nullopt) return not_a_text(*binary, path.string());
+    pass.feed(bytes);
+    read += *got;
+  }
+  pass.leave_unread("what of a packed file is behind its first 2 GiB");
+  return pass.finish();
+}
+
+}  // namespace
 
 base::Result<model::Evidence> read_text_evidence(const std::filesystem::path& path, const TextLimits& limits) {
   std::error_code error;
@@ -272,6 +314,7 @@ base::Result<model::Evidence> read_text_evidence(const std::filesystem::path& pa
     std::istringstream stream(*text);
     return read_text_evidence(stream, path.string(), limits);
   }
+  if (is_packed(path)) return read_packed_text(path, limits);
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return base::fail_errno("this file can't be opened", path.string());
   return read_text_evidence(stream, path.string(), limits);

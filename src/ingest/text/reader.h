@@ -38,6 +38,7 @@ class EvidenceSink {
       : file_(std::move(file)), limits_(limits), evidence_(evidence) {}
 
   model::Evidence& evidence() { return evidence_; }
+  const model::Evidence& evidence() const { return evidence_; }
   const TextLimits& limits() const { return limits_; }
   model::SourceLine at(const LogLine& line) const;
   void count_unread(std::string_view what) { ++evidence_.unread[std::string(what)]; }

@@ -230,6 +230,15 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"flash attention 2 is not installed", "no_flash_attention"},
     {"kernel appears to have died", "kernel_died"},
     {"kernel died", "kernel_died"},
+    {" restarted", "kernel_restarted"},    // Colab: "kernel 4222e7b2-... restarted"
+    {"large alloc ", "large_alloc"},       // "tcmalloc:  large alloc 2400002048 bytes"
+    {"of gtt memory ready", "gtt_limit"},  // amdgpu: "63968M of GTT memory ready."
+    {"deepspeedcpuadam", "deepspeed_offload"},
+    {"parameter offload:", "deepspeed_offload"},
+    {"cpu_adam op", "deepspeed_offload"},
+    {"cpu offload: true", "deepspeed_offload"},
+    {"offload_optimizer", "deepspeed_offload"},
+    {"offload_param", "deepspeed_offload"},
     {"segmentation fault", "segmentation_fault"},
     {"batch size finder", "batch_size_search"},  // Lightning
     {"trying batch size", "batch_size_search"},
@@ -261,6 +270,8 @@ class RemarksReader final : public TextReader {
     for (const SettingsSentence& sentence : kSettingsSentences) {
       if (!contains_ignoring_case(line.text, sentence.words)) continue;
       if (sentence.kind == "allocator_assert" && !contains_ignoring_case(line.text, "allocator")) continue;
+      if (sentence.kind == "large_alloc" && !line.text.contains("tcmalloc")) continue;
+      if (sentence.kind == "kernel_restarted" && !contains_ignoring_case(line.text, "kernel ")) continue;
       if (sentence.kind == "many_workers" && !line.text.contains("worker processes")) continue;
       // Told once; a remark that comes with every step says no more.
       if (++seen_[std::string(sentence.kind)] > kMostOfAKind) continue;
@@ -282,7 +293,9 @@ constexpr auto kRemarkWords = std::to_array<std::string_view>(
      "skipping batch",     "ran out of memory on",    "comfyui error",       "comfyui version",
      "checkpoint shards",  "token indices",           "quite large",         "on the meta device",
      "dispatched on",      "unused_parameters",       "cudamallocasync",     "shared gpu memory",
-     "sysmem fallback",    "pinned memory",           "cudahostalloc"});
+     "sysmem fallback",    "pinned memory",           "cudahostalloc",       " restarted",
+     "tcmalloc:",          "of gtt memory",           "deepspeedcpuadam",    "parameter offload",
+     "cpu_adam op",        "cpu offload: true",       "offload_optimizer",   "offload_param"});
 
 }  // namespace
 

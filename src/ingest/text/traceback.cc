@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <list>
+#include <span>
 #include <utility>
 
 #include "ingest/text/cursor.h"
@@ -58,12 +59,16 @@ class TracebackReader final : public TextReader {
   void take_other(Open& open, std::string_view text, const LogLine& line);
   void start_at_end(const LogLine& line, EvidenceSink& sink);
   bool start_at_arrow(const LogLine& line, EvidenceSink& sink);
+  bool passes_over(const LogLine& line, const EvidenceSink& sink);
   void close(Open& open, EvidenceSink& sink);
   void close_done(EvidenceSink& sink);
-  std::vector<Open*> of_stream(std::string_view stream);
+  // Good until it is asked again.
+  std::span<Open* const> of_stream(std::string_view stream);
   Open* owner_of_frame(std::string_view stream, const model::TraceFrame& frame);
 
   std::list<Open> open_;
+  std::vector<Open*> found_;  // of_stream
+  PhaseMarks marks_;
 };
 
 void begin_exception(Open& open, TraceRelation relation, const LogLine& line, std::string type) {
@@ -85,12 +90,12 @@ std::string line_before(const LogLine& line) {
   return take_line_above(before);
 }
 
-std::vector<Open*> TracebackReader::of_stream(std::string_view stream) {
-  std::vector<Open*> found;
+std::span<Open* const> TracebackReader::of_stream(std::string_view stream) {
+  found_.clear();
   for (Open& open : open_) {
-    if (open.stream == stream) found.push_back(&open);
+    if (open.stream == stream) found_.push_back(&open);
   }
-  return found;
+  return found_;
 }
 
 // Several ranks that print the same traceback without a prefix: lines come in the order of each. A frame that the
@@ -101,9 +106,11 @@ std::vector<Open*> TracebackReader::of_stream(std::string_view stream) {
 //   f1 f2       A
 //   f1 ...      B
 Open* TracebackReader::owner_of_frame(std::string_view stream, const model::TraceFrame& frame) {
-  std::vector<Open*> candidates = of_stream(stream);
+  static_cast<void>(of_stream(stream));
+  std::vector<Open*>& candidates = found_;
   std::erase_if(candidates, [](const Open* open) { return open->state != Open::State::kFrames; });
   if (candidates.empty()) return nullptr;
+  if (candidates.size() == 1) return candidates.front();
   const auto& leader = candidates.front()->current().frames;
   for (std::size_t i = candidates.size(); i-- > 1;) {
     const auto& own = candidates[i]->current().frames;
@@ -237,9 +244,15 @@ bool TracebackReader::start_at_arrow(const LogLine& line, EvidenceSink& sink) {
   constexpr int kLinesAbove = 8;
   if (!line.text.contains("❱")) return false;
   std::string_view before = line.before;
+  std::string below;
   for (int i = 0; i < kLinesAbove && !before.empty(); ++i) {
     const std::string above = take_line_above(before);
-    if (auto frame = parse_trace_frame(above); frame && !above.contains("❱")) {
+    const std::string_view inside = without_box(above);
+    auto frame = parse_trace_frame(above);
+    if (!frame && inside.starts_with('/') && inside.ends_with(" in"))
+      frame = parse_trace_frame(std::string(inside) + " " + std::string(without_box(below)));
+    below = above;
+    if (frame && !above.contains("❱")) {
       Open& open = start(line, {.kind = TraceHeader::kPlain, .column = 0, .type = {}}, sink);
       open.traceback.truncated = true;
       take_frame(open, std::move(*frame), line);
@@ -254,7 +267,26 @@ bool begins_traceback(const LogLine& line) {
   return line.text.contains("File \"") || trim(line.text).starts_with("File ");
 }
 
+// A frame of a traceback that will not be kept, as there are too many already, is only told from other lines. Where
+// several print at once its names say whose it is.
+bool TracebackReader::passes_over(const LogLine& line, const EvidenceSink& sink) {
+  if (sink.evidence().tracebacks.size() < sink.limits().most_entries || open_.size() != 1) return false;
+  Open& open = open_.front();
+  if (open.state != Open::State::kFrames || open.stream != line.stream || open.current().frames.empty()) return false;
+  if (open.wants_code && open.plain_frame && line.text.starts_with("    ")) {
+    open.wants_code = false;
+  } else if (!line.text.starts_with("  File \"")) {
+    return false;
+  } else {
+    open.wants_code = open.plain_frame = true;
+  }
+  open.current().last_line = line.number;
+  open.idle = 0;
+  return true;
+}
+
 void TracebackReader::read(const LogLine& line, EvidenceSink& sink) {
+  if (passes_over(line, sink)) return;
   if (const TraceHeaderLine header = parse_trace_header(line.text); header.kind != TraceHeader::kNone) {
     take_header(line, header, sink);
     return close_done(sink);
@@ -275,7 +307,9 @@ void TracebackReader::read(const LogLine& line, EvidenceSink& sink) {
     const std::string_view inside = without_box(line.text);
     // rich breaks a long path at the side of its box.
     if (!half.empty()) {
-      if (auto joined = parse_trace_frame(half + std::string(inside))) frame = std::move(joined);
+      const bool after_in = half.ends_with(" in");
+      if (auto joined = parse_trace_frame(half + (after_in ? " " : "") + std::string(inside)))
+        frame = std::move(joined);
     }
     if (!frame && inside.starts_with('/') && inside.size() < trim(line.text).size())
       open->half_path = std::string(inside);
@@ -317,7 +351,7 @@ void TracebackReader::close(Open& open, EvidenceSink& sink) {
   if (empty) return sink.count_unread("tracebacks without frames");
   // One that is not kept need not be looked through.
   if (sink.evidence().tracebacks.size() < sink.limits().most_entries)
-    open.traceback.marks = find_phase_marks(open.traceback);
+    open.traceback.marks = marks_.find(open.traceback);
   sink.add(sink.evidence().tracebacks, std::move(open.traceback), "tracebacks");
 }
 

@@ -3,14 +3,26 @@
 #ifndef VRAMFIT_INGEST_TEXT_TRACEBACK_H
 #define VRAMFIT_INGEST_TEXT_TRACEBACK_H
 
+#include <memory>
+#include <vector>
+
 #include "ingest/text/reader.h"
 
 namespace vramfit::ingest {
 
 extern const TextFormat kTracebackFormat;
 
-// The marks (model/evidence.h) that the frames of a traceback bear, outermost first.
-std::vector<model::PhaseMark> find_phase_marks(const model::Traceback& traceback);
+// Finds the marks (model/evidence.h) that the frames of tracebacks bear, outermost first.
+class PhaseMarks {
+ public:
+  PhaseMarks();
+  ~PhaseMarks();
+  std::vector<model::PhaseMark> find(const model::Traceback& traceback);
+
+ private:
+  struct Known;  // what the names of earlier frames told
+  std::unique_ptr<Known> known_;
+};
 
 }  // namespace vramfit::ingest
 

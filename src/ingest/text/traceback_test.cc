@@ -262,6 +262,23 @@ Current thread 0x00007f00 (most recent call first):
   EXPECT_EQ(found[0].exceptions[0].frames.at(1).line, 3);
 }
 
+TEST(Traceback, beyond_the_limit_is_counted_and_hides_nothing) {
+  const std::string one =
+      "Traceback (most recent call last):\n  File \"a.py\", line 5, in main\n    work()\n    ^^^^^^\n"
+      "  File \"b.py\", line 6, in work\n    y = f(x)\nRuntimeError: CUDA out of memory. Tried to allocate 20.00 "
+      "MiB.\n";
+  TextLimits limits;
+  limits.most_entries = 2;
+  std::string text;
+  for (int i = 0; i < 5; ++i) text += one + "step " + std::to_string(i) + "\n";
+  const auto evidence = parse_text_evidence(text + "Killed\n", "log", limits);
+  EXPECT_EQ(evidence.tracebacks.size(), 2u);
+  EXPECT_EQ(evidence.unread.at("tracebacks beyond the limit"), 3);
+  ASSERT_EQ(evidence.ooms.size(), 1u);
+  EXPECT_EQ(evidence.ooms[0].repeated, 5);
+  EXPECT_EQ(evidence.host_kills.size(), 1u);
+}
+
 TEST(Traceback, in_a_notebook_file) {
   const auto found = all_tracebacks(
       "     \"\\u001b[0;31mOutOfMemoryError\\u001b[0m                          Traceback (most recent call last)\",\n"

@@ -49,11 +49,11 @@ std::string Calls::link_of_process(std::uint64_t path) const {
   const auto text = target_.read_text(path);
   if (!text) return "";
   std::string words = fs::path(*text).lexically_normal().string();
-  constexpr std::pair<const char*, const char*> kNames[] = {{"/dev/fd/", "/proc/self/fd/"},
-                                                            {"/dev/stdin", "/proc/self/fd/0"},
-                                                            {"/dev/stdout", "/proc/self/fd/1"},
-                                                            {"/dev/stderr", "/proc/self/fd/2"}};
-  for (const auto& [name, meant] : kNames) {
+  constexpr std::pair<const char*, const char*> kStandIns[] = {{"/dev/fd/", "/proc/self/fd/"},
+                                                               {"/dev/stdin", "/proc/self/fd/0"},
+                                                               {"/dev/stdout", "/proc/self/fd/1"},
+                                                               {"/dev/stderr", "/proc/self/fd/2"}};
+  for (const auto& [name, meant] : kStandIns) {
     if (words.starts_with(name)) words = meant + words.substr(std::strlen(name));
   }
   for (const char* self : {"/proc/self/", "/proc/thread-self/"}) {
