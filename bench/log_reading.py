@@ -4,8 +4,9 @@
     bench/log_reading.py --tool build/release/tools/vramfit_text_dump [--megabytes 200] [--repeats 3] [--json FILE]
 
 The logs are written anew: plain lines that no reader wants, a progress bar of carriage returns, training lines with a
-memory number each, and plain lines of UTF-16; each ends in one out-of-memory error. grep and the expression only look
-for that error; vramfit looks for everything it knows. Best of the repeats, in megabytes (10^6 bytes) a second.
+memory number each, tracebacks of PyTorch of which a third are equal, and plain lines of UTF-16; each ends in one
+out-of-memory error. grep and the expression only look for that error; vramfit looks for everything it knows. Best of
+the repeats, in megabytes (10^6 bytes) a second.
 """
 
 from __future__ import annotations
@@ -57,6 +58,27 @@ def training(index: int) -> str:
     return f"2024-05-01 10:00:00,123 - mmengine - INFO - {place}  memory: {7000 + index % 100}  loss: 0.3\n"
 
 
+FRAMES = [
+    (
+        "/usr/lib/python3.11/site-packages/torch/nn/modules/module.py",
+        "_call_impl",
+        "return forward_call(*args, **kwargs)",
+    ),
+    ("/usr/lib/python3.11/site-packages/torch/nn/modules/container.py", "forward", "input = module(input)"),
+    ("/usr/lib/python3.11/site-packages/torch/nn/functional.py", "layer_norm", "return torch.layer_norm("),
+    ("/home/me/project/model.py", "forward", "x = self.block(x)"),
+]
+
+
+def traceback(index: int) -> str:
+    numbers = random.Random(index if index % 3 else 0)
+    text = "Traceback (most recent call last):\n"
+    for _ in range(numbers.randrange(6, 40)):
+        file, function, code = numbers.choice(FRAMES)
+        text += f'  File "{file}", line {numbers.randrange(1, 2000)}, in {function}\n    {code}\n'
+    return text + f"KeyError: 'step_{index}'\n" + plain(index)
+
+
 def write_log(path: Path, size: int, line: Callable[[int], str], encoding: str) -> None:
     random.seed(7)
     with path.open("w", encoding=encoding, newline="") as log:
@@ -103,6 +125,7 @@ def main() -> None:
         "plain": (plain, "utf-8"),
         "progress bar": (bar, "utf-8"),
         "training": (training, "utf-8"),
+        "tracebacks": (traceback, "utf-8"),
         "utf-16": (plain, "utf-16"),
     }
     results: dict[str, dict[str, float]] = {}

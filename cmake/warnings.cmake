@@ -20,11 +20,11 @@ function(vramfit_target name)
   endif()
 endfunction()
 
-# Compiles the files of a target a dozen at a time where the build is asked to (docs/build.md). What a file keeps to itself in
+# Compiles `count` files of a target at a time where the build is asked to (docs/build.md). What a file keeps to itself in
 # an unnamed namespace then needs a name that no other file of the room has there; the compiler says so.
-function(vramfit_batches name)
+function(vramfit_batches name count)
   if(VRAMFIT_BATCHES)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
     # A batch is no header: no other file sees what is unnamed in it.
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()

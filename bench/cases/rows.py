@@ -30,6 +30,7 @@ REMEDIES = (
     Remedy("R17", "cross entropy in chunks", "all logits", "chunked_loss"),
     Remedy("R24", "allocator settings", "end fragmentation", "allocator"),
     Remedy("R25", "activations in host memory", "all of them", "offload_activations"),
+    Remedy("R25", "the optimizer's state in host memory", "all of the optimizer", "offload_optimizer"),
 )
 
 # Names of bench/forecast's jobs.

@@ -74,6 +74,7 @@ SECTIONS = [
     Section("contract", lambda tier: run_check([sys.executable, "tools/generate_contract", "--check"])),
     Section("environment variables", lambda tier: run_tool("check_environment")),
     Section("machine paths", lambda tier: run_tool("check_paths")),
+    Section("subjects of commits", lambda tier: run_tool("check_subjects")),
     Section("format of C++", check_format),
     Section("format and lint of Python", check_python),
     Section("types of notes", check_types),
