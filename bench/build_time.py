@@ -117,16 +117,17 @@ def main() -> int:
         print("most of one file")
         for seconds, source in sorted(rows, reverse=True)[: options.most]:
             print(f"  {seconds:7.1f} s  {source}")
-        # As a developer's build does it, file by file; linking is that of the whole program.
+        program = tree / "build" / options.preset / "stage" / "bin" / "vramfit"
+        program.unlink()
+        link = build(tree, options.preset, options.jobs, ["vramfit"])
+        # As a developer's build does it, file by file. The program was linked before: its own build is of batches,
+        # and would compile the whole batch of the changed file here.
         subprocess.run(["cmake", "--preset", "dev", *launcher, *off], cwd=tree, check=True, stdout=subprocess.DEVNULL)
         target = f"src/CMakeFiles/vramfit_doctor.dir/{CHANGED.removeprefix('src/')}.o"
         build(tree, "dev", options.jobs, [target])
         with Path(tree, CHANGED).open("a", encoding="utf-8") as changed:
             changed.write("// changed\n")
         change = build(tree, "dev", options.jobs, [target])
-        program = tree / "build" / options.preset / "stage" / "bin" / "vramfit"
-        program.unlink()
-        link = build(tree, options.preset, options.jobs, ["vramfit"])
         print(f"one file      {change.processor:7.1f} s of the processor, {change.clock:.1f} s: {CHANGED}")
         print(f"linking       {link.processor:7.1f} s of the processor, {link.clock:.1f} s")
         print(row_of(commit, options.jobs, whole, change, link))
