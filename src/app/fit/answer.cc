@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-#include "app/fit/summary.h"
+#include "app/fit/plan_row.h"
 #include "base/shell_word.h"
 #include "ingest/plan_file.h"
 

@@ -8,6 +8,7 @@
 #include "app/fit/equivalence.h"
 #include "app/fit/first_runs.h"
 #include "app/fit/other_ways.h"
+#include "app/fit/plan_row.h"
 #include "app/fit/prover.h"
 #include "app/fit/request.h"
 #include "app/fit/settlement.h"

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "app/fit/equivalence.h"
+#include "app/fit/plan_row.h"
 #include "app/fit/prover.h"
 #include "app/fit/summary.h"
 #include "base/file.h"

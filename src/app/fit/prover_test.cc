@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/fit/summary.h"
+#include "app/fit/plan_row.h"
 #include "facts/recordings.h"
 
 namespace vramfit::app {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "app/fit/equivalence.h"
+#include "app/fit/plan_row.h"
 #include "app/fit/prover.h"
-#include "app/fit/summary.h"
 #include "base/interrupt.h"
 
 namespace vramfit::app {

@@ -1,8 +1,7 @@
-// What a search found -> the rows of the answer, with the reason each loser lost.
+// What a search found -> the answer: the plans that fit, those that lost, what was foreseen and the front.
 #ifndef VRAMFIT_APP_FIT_SUMMARY_H
 #define VRAMFIT_APP_FIT_SUMMARY_H
 
-#include <string>
 #include <vector>
 
 #include "model/fit_result.h"
@@ -16,15 +15,6 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
 
 void add_largest_batch(const model::Job& job, const plan::Target& target, const plan::LargestBatch& found,
                        model::FitResult& result);
-
-// Why a run did not prove its plan; empty when it did.
-std::string why_unproven(const plan::Proof& proof);
-
-// What stopped every plan that ran out, when it was the same for all of two or more: the script's own doing.
-std::string common_wall(const model::FitResult& result);
-
-// Tells the plans that fit why they are not the first.
-void explain_ranks(model::FitResult& result);
 
 }  // namespace vramfit::app
 

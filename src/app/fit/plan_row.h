@@ -1,0 +1,32 @@
+// A plan's row of the answer: what was foreseen, what its run proved, and why it is not the first.
+#ifndef VRAMFIT_APP_FIT_PLAN_ROW_H
+#define VRAMFIT_APP_FIT_PLAN_ROW_H
+
+#include <string>
+
+#include "base/bytes.h"
+#include "model/fit_result.h"
+#include "plan/search/search.h"
+
+namespace vramfit::app {
+
+// PyTorch keeps what it has for as long as the card has room, and gives back what it can once it has none.
+void predict(const plan::Outlook& outlook, base::Bytes limit, model::PlanRow& row);
+
+// `factor`: of the job's own time.
+void set_time(double factor, model::PlanRow& row);
+
+model::PlanRow row_of(const plan::PlanTrial& trial, base::Bytes limit);
+
+// Why a run did not prove its plan; empty when it did.
+std::string why_unproven(const plan::Proof& proof);
+
+// What stopped every plan that ran out, when it was the same for all of two or more: the script's own doing.
+std::string common_wall(const model::FitResult& result);
+
+// Tells the plans that fit why they are not the first.
+void explain_ranks(model::FitResult& result);
+
+}  // namespace vramfit::app
+
+#endif
