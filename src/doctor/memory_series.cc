@@ -81,6 +81,8 @@ TrendOf find_trend(const MemorySeries& series) {
 
 namespace {
 
+constexpr const char* kFree = "free";
+
 using Key = std::tuple<std::string, std::string, int, std::string, std::string>;
 
 class SeriesTable {
@@ -100,12 +102,21 @@ class SeriesTable {
     std::vector<MemorySeries> all;
     for (auto& [key, series] : table_) {
       renumber_if_steps_start_again(series);
+      if (series.what == kFree) turn_into_used(series);
       all.push_back(std::move(series));
     }
     return all;
   }
 
  private:
+  // What is no longer free is used, by whomever: the most that was free is the measure.
+  static void turn_into_used(MemorySeries& series) {
+    model::Bytes most;
+    for (const SeriesPoint& point : series.points) most = std::max(most, point.bytes);
+    for (SeriesPoint& point : series.points) point.bytes = most - point.bytes;
+    series.what = "memory (by what is free)";
+  }
+
   // Steps that count from 0 in every epoch are no axis: positions are.
   static void renumber_if_steps_start_again(MemorySeries& series) {
     const bool rises = std::is_sorted(series.points.begin(), series.points.end(),
@@ -123,15 +134,17 @@ std::vector<MemorySeries> find_series(const model::Evidence& texts) {
   SeriesTable table;
   for (const model::TrainingLogPoint& point : texts.training) {
     const int rank = point.speaker.rank.value_or(-1);
-    // DeepSpeed prints at named places of one step: places of the same name are one series.
-    const std::string source = point.source + (point.source == "deepspeed" ? point.label : "");
+    // Places of the same name are one series (DeepSpeed names several in one step), and so are columns.
+    const std::string source = point.source + " " + point.label;
     const auto add = [&](const char* what, const std::optional<model::PrintedBytes>& bytes) {
       table.add({point.at.file, source, rank, what, point.phase}, bytes, point.at, point.step);
     };
     add("allocated", point.allocated);
     add("max_allocated", point.max_allocated);
     add("reserved", point.reserved);
+    add("max_reserved", point.max_reserved);
     add("memory", point.memory);
+    add(kFree, point.free);
   }
   for (const model::MemorySummary& summary : texts.summaries) {
     const auto found = summary.statistics.find("allocated_bytes.all");

@@ -299,6 +299,7 @@ struct TrainingLogPoint {
   std::optional<double> epoch;
   std::optional<PrintedBytes> allocated, max_allocated, reserved, max_reserved;
   std::optional<PrintedBytes> memory;  // one number whose kind the log does not say
+  std::optional<PrintedBytes> free;
   std::optional<PrintedBytes> host;
   std::optional<double> host_percent;
   friend bool operator==(const TrainingLogPoint&, const TrainingLogPoint&) = default;

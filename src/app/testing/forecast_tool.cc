@@ -1,7 +1,7 @@
 // How near the planner's forecasts come to runs: for bench/forecast.
 //
-//   vramfit_forecast_tool GPU SECONDS [--cases ALONE,PAIRS] [--proven LINES] [--blocks FOLDER] [--plan NAME]
-//                         python train.py ...
+//   vramfit_forecast_tool GPU SECONDS [--cases ALONE,PAIRS] [--stack TECHNIQUE[=OPTION],...] [--proven LINES]
+//                         [--blocks FOLDER] [--plan NAME] python train.py ...
 //
 // ALONE,PAIRS: so many plans of one technique and of two at most, spread evenly over all that there are. LINES: what an
 // earlier call told of the same job. Plans in it are foretold again and not run again, whatever the seconds.
@@ -9,7 +9,9 @@
 // Runs the job with plenty of memory, then one plan after another: options of every technique alone, and pairs of them.
 // A line of JSON each: what was added up, what was played (plan/stream), and what the run reserved at most. Techniques
 // that are not for this job have a line each with the reason. FOLDER: the blocks of the job's runs, of each forecast
-// and of each run of a plan are written there, to find where they first differ. NAME: no other plan is tried.
+// and of each run of a plan are written there, to find where they first differ. NAME: no other plan is tried. A stack:
+// the plan of its first technique, then that of its first two, and so on, in place of all others; of each technique
+// the option that saves most, or the one in whose words OPTION stands.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -22,8 +24,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/catalogue.h"
@@ -54,6 +58,7 @@ struct Options {
   std::map<std::string, json> proven;              // by the plan's name: lines of before
   std::string blocks;                              // a folder; empty: none is written
   std::string plan;                                // the only one; empty: all
+  std::vector<std::string> stack;                  // TECHNIQUE or TECHNIQUE=OPTION
 };
 
 // So many of them, as far from one another as can be.
@@ -62,6 +67,12 @@ void spread(std::vector<Each>& all, std::size_t most) {
   if (all.size() <= most) return;
   for (std::size_t i = 0; i < most; ++i) all[i] = Each(all[i * all.size() / most]);
   all.resize(most);
+}
+
+std::vector<std::string> split(std::string_view words) {
+  std::vector<std::string> parts;
+  for (const auto part : std::views::split(words, ',')) parts.emplace_back(std::string_view(part));
+  return parts;
 }
 
 void write_stream(const model::AllocationStream& stream, const std::filesystem::path& file) {
@@ -147,8 +158,38 @@ class Comparison {
     }
   }
 
+  // The level of TECHNIQUE=OPTION on its axis; nothing where the job has none.
+  std::optional<std::pair<std::size_t, std::uint8_t>> find_level(const std::string& rung) const {
+    const auto equals = rung.find('=');
+    const std::string id = rung.substr(0, equals), words = equals == std::string::npos ? "" : rung.substr(equals + 1);
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      if (axes_[axis].technique->id() != id) continue;
+      for (std::size_t level = axes_[axis].options.size(); level > 0; --level) {
+        const std::string described = axes_[axis].technique->describe(axes_[axis].options[level - 1]);
+        if (described.find(words) != std::string::npos) return std::pair(axis, static_cast<std::uint8_t>(level));
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::vector<std::vector<std::uint8_t>> choose_stack() const {
+    std::vector<std::vector<std::uint8_t>> chosen;
+    std::vector<std::uint8_t> levels(axes_.size(), 0);
+    for (const std::string& rung : options_.stack) {
+      const auto found = find_level(rung);
+      if (!found) {
+        fmt::print(stderr, "{}: not for this job\n", rung);
+        continue;
+      }
+      levels[found->first] = found->second;
+      chosen.push_back(levels);
+    }
+    return chosen;
+  }
+
   // The strongest option of each axis, then the middle and the mildest; then pairs of the strongest.
   std::vector<std::vector<std::uint8_t>> choose() const {
+    if (!options_.stack.empty()) return choose_stack();
     std::vector<std::vector<std::uint8_t>> chosen, pairs;
     const std::vector<std::uint8_t> none(axes_.size(), 0);
     const auto add = [&](std::size_t axis, std::size_t level) {
@@ -282,6 +323,7 @@ int main(int argc, char** argv) {
     if (std::string_view(*word) == "--proven") options.proven = read_proven(word[1]);
     if (std::string_view(*word) == "--blocks") options.blocks = word[1];
     if (std::string_view(*word) == "--plan") options.plan = word[1];
+    if (std::string_view(*word) == "--stack") options.stack = split(word[1]);
     if (std::string_view(*word) == "--cases") std::sscanf(word[1], "%zu,%zu", &options.alone, &options.pairs);
   }
   request.command = {word, argv + argc};

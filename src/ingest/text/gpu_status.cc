@@ -29,6 +29,30 @@ std::optional<int> gpu_index(std::optional<std::int64_t> number) {
   return number && *number >= 0 && *number < 4096 ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
+void UsedReadings::add(const std::string& of, model::TrainingLogPoint point) {
+  constexpr std::size_t kMostKept = 512;
+  Series& series = series_[of];
+  if (series.seen++ % series.stride != 0) return;
+  if (series.points.size() >= kMostKept) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < series.points.size(); i += 2) std::swap(series.points[kept++], series.points[i]);
+    series.points.resize(kept);
+    series.stride *= 2;
+  }
+  point.label = of;
+  series.points.push_back(std::move(point));
+}
+
+void UsedReadings::hand_over(EvidenceSink& sink) {
+  constexpr std::size_t kFewest = 2;  // one reading is a status, and known as that
+  for (auto& [of, series] : series_) {
+    if (series.points.size() < kFewest) continue;
+    for (model::TrainingLogPoint& point : series.points)
+      sink.add(sink.evidence().training, std::move(point), "readings of nvidia-smi");
+  }
+  series_.clear();
+}
+
 void add_status(EvidenceSink& sink, model::GpuStatus status) {
   if (status.cards.empty() && status.processes.empty() && !status.processes_listed) return;
   for (const model::GpuCard& card : status.cards) {

@@ -3,6 +3,8 @@
 #ifndef VRAMFIT_INGEST_TEXT_GPU_STATUS_H
 #define VRAMFIT_INGEST_TEXT_GPU_STATUS_H
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +25,22 @@ std::optional<int> gpu_index(std::optional<std::int64_t> number);
 // Keeps a reading. From the eighth of one form on, readings of a loop (-l 1) are folded into one that knows the first,
 // the last and the greatest values.
 void add_status(EvidenceSink& sink, model::GpuStatus status);
+
+// What cards or processes used, reading by reading, where a tool repeats its rows: a series of the log, like what
+// training programs print.
+class UsedReadings {
+ public:
+  // `of`: "GPU 0", "process 1234".
+  void add(const std::string& of, model::TrainingLogPoint point);
+  void hand_over(EvidenceSink& sink);
+
+ private:
+  struct Series {
+    std::vector<model::TrainingLogPoint> points;
+    std::int64_t seen = 0, stride = 1;  // a long one is thinned evenly
+  };
+  std::map<std::string, Series> series_;
+};
 
 // One field of -q or -q -x, named as in the XML, within its section: ("fb_memory_usage", "used", "105 MiB").
 void set_gpu_field(model::GpuCard& card, std::string_view section, std::string_view name, std::string_view value);

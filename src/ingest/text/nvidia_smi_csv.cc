@@ -1,5 +1,8 @@
 // nvidia-smi --query-gpu and --query-compute-apps as CSV with its header, with or without units.
+#include <fmt/format.h>
+
 #include <array>
+#include <string>
 #include <utility>
 
 #include "ingest/text/cursor.h"
@@ -33,7 +36,8 @@ class NvidiaSmiCsvReader final : public TextReader {
   void read(const LogLine& line, EvidenceSink& sink) override {
     if (is_header(line.text)) return begin(line, sink);
     if (!open_) return;
-    const auto values = fields(line.text);
+    auto values = fields(line.text);
+    if (columns_.front() == "timestamp") values = fields(line.whole);  // which is no prefix here
     if (values.size() != columns_.size()) return finish(sink);
     take_row(line, values, sink);
   }
@@ -43,6 +47,7 @@ class NvidiaSmiCsvReader final : public TextReader {
   void finish(EvidenceSink& sink) override {
     if (open_) add_status(sink, std::move(*open_));
     open_.reset();
+    readings_.hand_over(sink);
   }
 
  private:
@@ -61,6 +66,7 @@ class NvidiaSmiCsvReader final : public TextReader {
     open_->processes_listed = processes;
     of_processes_ = processes;
     row_ = 0;
+    time_.clear();
   }
 
   void take_row(const LogLine& line, const std::vector<std::string_view>& values, EvidenceSink& sink) {
@@ -72,7 +78,11 @@ class NvidiaSmiCsvReader final : public TextReader {
       return;
     }
     model::GpuCard card{.at = sink.at(line)};
-    for (std::size_t i = 0; i < values.size(); ++i) set_card(card, columns_[i], values[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      set_card(card, columns_[i], values[i]);
+      // Rows of one moment are of the machine's cards, in their order.
+      if (columns_[i] == "timestamp" && time_ != values[i]) time_ = values[i], row_ = 0;
+    }
     if (!card.index) card.index = row_++;
     merge(std::move(card), sink);
   }
@@ -85,16 +95,20 @@ class NvidiaSmiCsvReader final : public TextReader {
                                                : known.index == card.index;
       if (!same) continue;
       if (known.index) card.index = known.index;
-      if (card.index && card.used) remember(*card.index, *card.used);
+      remember(card);
       if (card.index == open_->cards.front().index) ++open_->samples;
       known = std::move(card);
       return;
     }
-    if (card.index && card.used) remember(*card.index, *card.used);
+    remember(card);
     if (open_->cards.size() < sink.limits().most_entries) open_->cards.push_back(std::move(card));
   }
 
-  void remember(int index, const model::PrintedBytes& used) {
+  void remember(const model::GpuCard& card) {
+    if (!card.index || !card.used) return;
+    const int index = *card.index;
+    const model::PrintedBytes& used = *card.used;
+    readings_.add(fmt::format("GPU {}", index), {.at = card.at, .source = "nvidia-smi", .memory = used});
     open_->first_used.try_emplace(index, used);
     auto& most = open_->most_used.try_emplace(index, used).first->second;
     if (most.value < used.value) most = used;
@@ -130,6 +144,8 @@ class NvidiaSmiCsvReader final : public TextReader {
   std::vector<std::string> columns_;
   bool of_processes_ = false;
   int row_ = 0;
+  std::string time_;  // of the last row
+  UsedReadings readings_;
 };
 
 constexpr std::array<std::string_view, 5> kNvidiaSmiCsvWords{"memory.used", "memory.total", "memory.free",

@@ -3,7 +3,10 @@
 //   # gpu     pid  type    sm   mem    fb   command          #Date       Time        gpu    pwr  gtemp   sm  fb
 //   # Idx       #   C/G     %     %    MB   name
 //       0    1234     C    35    12  8012   python
+#include <fmt/format.h>
+
 #include <array>
+#include <string>
 #include <utility>
 
 #include "ingest/text/cursor.h"
@@ -44,6 +47,7 @@ class NvidiaSmiMonitorReader final : public TextReader {
       add_status(sink, std::move(*open_));
     }
     open_.reset();
+    readings_.hand_over(sink);
     samples_ = 0;
   }
 
@@ -91,6 +95,10 @@ class NvidiaSmiMonitorReader final : public TextReader {
 
   void add_process(model::GpuProcess process, EvidenceSink& sink) {
     if (!process.pid) return;  // "-": nothing runs on this card
+    if (process.memory) {
+      readings_.add(fmt::format("process {}", *process.pid),
+                    {.at = process.at, .source = "nvidia-smi", .memory = process.memory});
+    }
     for (model::GpuProcess& known : open_->processes) {
       if (known.pid != process.pid || known.gpu != process.gpu) continue;
       if (&known == &open_->processes.front()) ++samples_;
@@ -104,6 +112,7 @@ class NvidiaSmiMonitorReader final : public TextReader {
   void add_card(model::GpuCard card, EvidenceSink& sink) {
     const int index = *card.index;
     if (card.used) {
+      readings_.add(fmt::format("GPU {}", index), {.at = card.at, .source = "nvidia-smi", .memory = card.used});
       open_->first_used.try_emplace(index, *card.used);
       auto& most = open_->most_used.try_emplace(index, *card.used).first->second;
       if (most.value < card.used->value) most = *card.used;
@@ -122,6 +131,7 @@ class NvidiaSmiMonitorReader final : public TextReader {
   std::vector<std::string> columns_;
   bool of_processes_ = false;
   std::int64_t samples_ = 0;
+  UsedReadings readings_;
 };
 
 constexpr std::array<std::string_view, 4> kNvidiaSmiMonitorWords{"# gpu", "#gpu ", "#date", "# date"};

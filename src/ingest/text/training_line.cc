@@ -1,10 +1,12 @@
 #include "ingest/text/training_line.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
 
 #include "ingest/text/cursor.h"
+#include "ingest/text/memory_label.h"
 #include "ingest/text/printed_size.h"
 
 namespace vramfit::ingest {
@@ -173,7 +175,12 @@ bool huggingface(std::string_view text, TrainingLogPoint& point) {
   return bytes.has_value();
 }
 
-// fairseq: "gb_free=9.1"; axolotl and others: "memory/max_mem_active(gib)=12.3", "memory/device_mem_reserved(gib)",
+bool is_of_training(std::string_view text) {
+  return std::ranges::any_of(std::array<std::string_view, 4>{"loss", "step", "epoch", "iter"},
+                             [&](std::string_view word) { return contains_ignoring_case(text, word); });
+}
+
+// axolotl and others: "memory/max_mem_active(gib)=12.3", "memory/device_mem_reserved(gib)",
 // "[GPU memory usage while training: 7.2GB (+1.1GB cache, ...)"
 bool others(std::string_view text, TrainingLogPoint& point) {
   const auto gib = [&](std::string_view label) {
@@ -191,69 +198,14 @@ bool others(std::string_view text, TrainingLogPoint& point) {
   return point.max_allocated || point.max_reserved || point.allocated;
 }
 
-// Lightning's DeviceStatsMonitor: "DeviceStatsMonitor.on_train_batch_start/allocated_bytes.all.current': 1234"; its
-// LightningCLI and users print the sizes of memory_allocated() by themselves:
-//   "allocated: 3.21 GB", "Memory Allocated: 512.00 MB", "max_memory_allocated = 1.2GiB", "GPU mem: 5.5G", "Reserved:
-//   6144 MB"
-struct OwnLabel {
-  std::string_view label;  // lower case
-  std::optional<PrintedBytes> TrainingLogPoint::*field;
-};
-constexpr std::array<OwnLabel, 23> kOwnLabels{{{"max_memory_allocated", &TrainingLogPoint::max_allocated},
-                                               {"max memory allocated", &TrainingLogPoint::max_allocated},
-                                               {"max allocated", &TrainingLogPoint::max_allocated},
-                                               {"max_allocated", &TrainingLogPoint::max_allocated},
-                                               {"peak memory", &TrainingLogPoint::max_allocated},
-                                               {"peak allocated", &TrainingLogPoint::max_allocated},
-                                               {"peak_mem", &TrainingLogPoint::max_allocated},
-                                               {"max_memory_reserved", &TrainingLogPoint::max_reserved},
-                                               {"max memory reserved", &TrainingLogPoint::max_reserved},
-                                               {"max reserved", &TrainingLogPoint::max_reserved},
-                                               {"memory_allocated", &TrainingLogPoint::allocated},
-                                               {"memory allocated", &TrainingLogPoint::allocated},
-                                               {"allocated memory", &TrainingLogPoint::allocated},
-                                               {"allocated", &TrainingLogPoint::allocated},
-                                               {"memory_reserved", &TrainingLogPoint::reserved},
-                                               {"memory reserved", &TrainingLogPoint::reserved},
-                                               {"reserved", &TrainingLogPoint::reserved},
-                                               {"gpu_mem", &TrainingLogPoint::memory},
-                                               {"gpu memory", &TrainingLogPoint::memory},
-                                               {"gpu mem", &TrainingLogPoint::memory},
-                                               {"vram", &TrainingLogPoint::memory},
-                                               {"mem_usage", &TrainingLogPoint::memory},
-                                               {"mem", &TrainingLogPoint::memory}}};
-
-// The size right behind a label: "allocated: 3.21 GB", "allocated (GB): 3.21", "allocated=3.21GB". Without a unit it
-// says nothing.
-std::optional<PrintedBytes> labelled(std::string_view text, std::string_view label) {
-  const std::size_t at = find_ignoring_case(text, label);
-  if (at == kNowhere || (at > 0 && (is_letter(text[at - 1]) || text[at - 1] == '_'))) return std::nullopt;
-  Cursor cursor(text.substr(at + label.size()));
-  if (cursor.rest().starts_with("  ")) return std::nullopt;  // a column of a table: nvidia-smi -q, free
-  cursor.skip_blanks();
-  std::int64_t unit = 0;
-  if (cursor.take("(") || cursor.take("[")) {
-    unit = unit_bytes(cursor.take_while(is_letter));
-    if (unit == 0 || !(cursor.take(")") || cursor.take("]"))) return std::nullopt;
-    cursor.skip_blanks();
-  }
-  // "GPU mem 5.5G": without a sign only a number with a unit is meant.
-  if (!cursor.take(":") && !cursor.take("=") && !cursor.take("is") && unit != 0) return std::nullopt;
-  cursor.skip_blanks();
-  const auto found = parse_size(cursor.rest(), Rounding::kNearest, unit);
-  return found ? std::optional(found->bytes) : std::nullopt;
-}
-
+// What scripts print by themselves, and programs that nobody here knows.
 bool own_lines(std::string_view text, TrainingLogPoint& point) {
-  bool found = false;
-  for (const OwnLabel& own : kOwnLabels) {
-    if (point.*own.field) continue;
-    // So short a word means the card's memory only beside a loss or a place in the training.
-    if (own.label == "mem" && !contains_ignoring_case(text, "loss") && !contains_ignoring_case(text, "step")) continue;
-    point.*own.field = labelled(text, own.label);
-    found |= (point.*own.field).has_value();
+  for (const LabelledMemory& found : find_labelled_memory(text)) {
+    // A word as short as "mem" means the card's memory only beside a loss or a place in the training.
+    if (!found.kind.is_of_card && !is_of_training(text)) continue;
+    take_reading(found, point);
   }
-  return found;
+  return point.allocated || point.max_allocated || point.reserved || point.max_reserved || point.free || point.memory;
 }
 
 struct Program {
@@ -285,6 +237,18 @@ std::optional<TrainingLogPoint> find_memory(std::string_view text) {
     return point;
   }
   return std::nullopt;
+}
+
+void take_reading(const LabelledMemory& found, TrainingLogPoint& point) {
+  std::optional<PrintedBytes>& field =
+      found.kind.is_free        ? point.free
+      : found.kind.is_allocated ? (found.kind.is_peak ? point.max_allocated : point.allocated)
+      : found.kind.is_reserved  ? (found.kind.is_peak ? point.max_reserved : point.reserved)
+      : found.kind.is_peak      ? point.max_allocated
+                                : point.memory;
+  if (field) return;
+  field = found.bytes;
+  if (point.label.empty()) point.label = found.label;
 }
 
 void find_whereabouts(std::string_view text, TrainingLogPoint& point) {

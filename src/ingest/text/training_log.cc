@@ -1,12 +1,15 @@
 #include "ingest/text/training_log.h"
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "ingest/text/cursor.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/log_prefix.h"
+#include "ingest/text/memory_table.h"
 #include "ingest/text/training_line.h"
 
 namespace vramfit::ingest {
@@ -17,14 +20,18 @@ using model::TrainingLogPoint;
 class TrainingLogReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
-    if (line.text.contains("GPU_mem") && line.text.contains("Epoch")) {
+    if (is_head_of_bars(line.text)) {
       keep_bar(sink);
       bar_lines_ = kBarLines;  // the rows of this table have no word of their own
       return;
     }
+    if (look_until_ == 0) look_until_ = kLookedAt;
     auto point = find_memory(line.text);
+    if (!point) point = read_table(line.text);
     if (bar_lines_ > 0 && !(point && point->source == "ultralytics") && --bar_lines_ == 0) keep_bar(sink);
+    is_looking_ = line.number < look_until_;
     if (!point) return;
+    look_until_ = line.number + kLookedAt;
     if (point->source != "ultralytics" && point->source != "deepspeed" && seen_ % stride_ != 0) {
       ++seen_;  // a long log's: it is not kept, and need not be read further
       return;
@@ -33,6 +40,7 @@ class TrainingLogReader final : public TextReader {
     point->at = sink.at(line);
     point->speaker = line.speaker;
     if (point->source == "ultralytics") {  // a progress bar: its last state counts
+      if (bar_ && bar_->epoch != point->epoch) keep_bar(sink);
       bar_ = std::move(*point);
       return;
     }
@@ -50,11 +58,38 @@ class TrainingLogReader final : public TextReader {
     keep(std::move(*point), sink);
   }
 
-  bool wants_more() const override { return bar_lines_ > 0; }
+  // Programs that nobody here knows have words of their own. What the first lines show of memory, the next may too.
+  bool wants_more() const override { return bar_lines_ > 0 || is_looking_; }
   void finish(EvidenceSink& sink) override { keep_bar(sink); }
 
  private:
-  static constexpr int kBarLines = 4;  // lines that are no row before the table is over
+  // "      Epoch    GPU_mem   box_loss   cls_loss", and "gpu_mem" until 2022
+  static bool is_head_of_bars(std::string_view text) {
+    return text.contains("Epoch") && contains_ignoring_case(text, "gpu_mem") && std::ranges::none_of(text, is_digit);
+  }
+
+  static constexpr int kBarLines = 4;              // lines that are no row before the table is over
+  static constexpr std::int64_t kLookedAt = 2000;  // lines from the first on, and from each that tells of memory on
+
+  // A row of a table whose head was seen, or nothing: then the line may be a head itself.
+  std::optional<TrainingLogPoint> read_table(std::string_view text) {
+    const auto row = table_ ? table_->read(text) : std::nullopt;
+    if (!row) {
+      if (auto opened = MemoryTable::open(text)) {
+        table_ = std::move(opened);
+        misses_ = 0;
+      } else if (table_ && ++misses_ > kBarLines) {
+        table_.reset();
+      }
+      return std::nullopt;
+    }
+    misses_ = 0;
+    TrainingLogPoint point;
+    point.source = "table";
+    point.step = row->step;
+    take_reading(row->memory, point);
+    return point;
+  }
 
   void keep_bar(EvidenceSink& sink) {
     if (bar_) keep(std::move(*bar_), sink);
@@ -91,9 +126,17 @@ class TrainingLogReader final : public TextReader {
   std::int64_t seen_ = 0, stride_ = 1;
   std::optional<TrainingLogPoint> bar_;
   int bar_lines_ = 0;
+  std::optional<MemoryTable> table_;
+  int misses_ = 0;
+  std::int64_t look_until_ = 0;  // a line's number; 0: no line was read
+  bool is_looking_ = true;
 };
 
-constexpr std::array<std::string_view, 23> kTrainingLogWords{"max_ma",
+constexpr std::array<std::string_view, 27> kTrainingLogWords{"max_ma",
+                                                             "gb_free",
+                                                             "cuda_mem",
+                                                             "cuda mem",
+                                                             "\tmem ",
                                                              " mem ",
                                                              " mem:",
                                                              " mem=",
