@@ -76,7 +76,8 @@ bool is_explained(const Scene& scene, const SourceLine& at) {
       scene.lacks_open_files() && std::ranges::any_of(scene.texts.shm_errors, [&](const model::ShmError& error) {
         return error.at.file == at.file && error.at.line == at.line;
       });
-  return of_open_files || was_watched(scene, at) || scene.was_handled(at);
+  // What a kernel's failed assertion leaves behind makes every later call fail, with whatever words.
+  return of_open_files || scene.kernel_failed() || was_watched(scene, at) || scene.was_handled(at);
 }
 
 // A table of a card that is all but full, by itself: something is wrong there, or will be, and no failure is told.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "doctor/handled.h"
 #include "doctor/whereabouts.h"
 #include "model/oom_figures.h"
 
@@ -235,7 +236,10 @@ bool says_yes(std::string_view value) {
   return low == "true" || low == "1" || low == "on" || low == "yes" || low == "y" || low.starts_with("true");
 }
 
-Scene::Scene(const Case& the_case) : given(the_case), texts(the_case.texts) {
+Scene::Scene(const Case& the_case)
+    : given(the_case),
+      without_handled_(without_handled(the_case.texts)),
+      texts(without_handled_ ? *without_handled_ : the_case.texts) {
   for (const OomMessage& message : texts.ooms) {
     if (was_handled(message.at)) continue;
     if (!is_of_host(message)) ooms.push_back(&message);
@@ -273,7 +277,7 @@ const model::RuntimeEvidence& Scene::runtime() const {
 bool says_failure(const model::ForeignDump& dump) {
   return dump.kind == "oom" || dump.kind == "kv_cache" || dump.kind == "pool_exceeded" || dump.kind == "warm_up" ||
          dump.kind == "bfc_dump" || dump.kind == "host" || dump.kind == "weights" || dump.kind == "program" ||
-         dump.kind == "buffer" || dump.kind == "device" ||
+         dump.kind == "buffer" || dump.kind == "device" || dump.kind == "scratch" ||
          mentions(dump.message, {"less than desired", "error in memory profiling"});
 }
 
@@ -355,7 +359,12 @@ bool Scene::kernel_failed() const {
   const auto tells = [](std::string_view text) {
     return mentions(text, {"device-side assert", "illegal memory access", "misaligned address", "index out of bounds"});
   };
-  return std::any_of(texts.library_errors.begin(), texts.library_errors.end(),
+  // "Loss.cu:115: operator(): block: [0,0,0], thread: [3,0,0] Assertion `input_val >= zero` failed."
+  const auto is_assertion = [](const model::SourceLine& told) {
+    return told.text.contains("block: [") && told.text.contains("thread: [") && mentions(told.text, {"assertion"});
+  };
+  return std::ranges::any_of(texts.other_errors, is_assertion) ||
+         std::any_of(texts.library_errors.begin(), texts.library_errors.end(),
                      [&](const model::LibraryError& error) {
                        return error.code == "cudaErrorAssert" || tells(error.message) || tells(error.at.text);
                      }) ||

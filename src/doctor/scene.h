@@ -78,7 +78,12 @@ struct Scene {
   explicit Scene(const Case& given);
 
   const Case& given;
-  const model::Evidence& texts;
+
+ private:
+  const std::optional<model::Evidence> without_handled_;  // where something was
+
+ public:
+  const model::Evidence& texts;                // without what a program told and got over
   std::vector<const model::OomMessage*> ooms;  // on a card, in the order read
   const model::OomMessage* oom = nullptr;      // the one to explain
   const model::OomMessage* host_oom = nullptr;

@@ -85,8 +85,9 @@ bool look_at_program(const Scene& scene, Draft& draft) {
 
 // A TPU's own words for one buffer: nothing but what lives on it takes its memory.
 bool look_at_tpu(const Scene& scene, Draft& draft) {
-  const auto refused = std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(),
-                                    [](const model::ForeignDump& dump) { return dump.program == "tpu"; });
+  const auto refused =
+      std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(),
+                   [](const model::ForeignDump& dump) { return dump.program == "tpu" && dump.kind != "scratch"; });
   if (refused == scene.texts.foreign.end()) return false;
   draft.weigh(0.6).title("The TPU has too little memory left for this buffer");
   draft.because(refused->at, with_sizes("its own words", *refused));

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/letters.h"
+#include "base/parse_number.h"
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
@@ -29,6 +31,16 @@ std::optional<model::Bytes> memory_of(const std::vector<model::Card>& cards, con
   return std::nullopt;
 }
 
+// "98304M of VRAM memory ready"
+std::optional<model::Bytes> bytes_of_driver(std::string_view text) {
+  const std::size_t words = lowered(text).find("m of vram");
+  if (words == std::string::npos) return std::nullopt;
+  std::size_t begin = words;
+  while (begin > 0 && base::is_digit(text[begin - 1])) --begin;
+  const auto mib = base::parse_number<std::int64_t>(text.substr(begin, words - begin));
+  return mib && *mib > 0 && *mib < (1 << 24) ? std::optional(model::Bytes::mib(*mib)) : std::nullopt;
+}
+
 void find_mig_or_partition(const Scene& scene, Draft& draft) {
   const Size& total = scene.terms.total;
   for (const model::GpuStatus& status : scene.texts.gpu_status) {
@@ -46,6 +58,19 @@ void find_mig_or_partition(const Scene& scene, Draft& draft) {
                                  fmt::format("a {} has {}, the job sees {}", card.name, show(*nominal), show(total)));
       }
     }
+  }
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    if (remark.kind != "driver_vram" || !total) continue;
+    const auto shown = bytes_of_driver(remark.at.text);
+    if (!shown || share(total->value, *shown) >= 0.6) continue;
+    draft.weigh(0.9).title("The job is shown a part of the memory that the driver has for this GPU");
+    draft.because(remark.at, fmt::format("the driver has {} ready, the job sees {}", show(*shown), show(total)));
+    draft.fix(
+        {"Where the GPU shares the host's memory (an APU: Strix Halo): see what it may map, and raise it",
+         "cat /sys/class/drm/card*/device/mem_info_{vram,gtt}_total  # then the firmware's share for graphics, or "
+         "ttm.pages_limit=PAGES on the kernel's command line, and a ROCm that knows this GPU",
+         std::nullopt, "none: a reboot", Applicability::kMayBeWrong});
+    return;
   }
   for (const model::SettingSeen& seen : scene.texts.settings) {
     if (mentions(seen.value, {"mig-"}) && scene.oom != nullptr) {

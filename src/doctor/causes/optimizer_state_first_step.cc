@@ -48,18 +48,36 @@ void offer_sharding(const Scene& scene, Draft& draft) {
              std::nullopt, "the optimizer's step runs on the CPU", Applicability::kMayBeWrong});
 }
 
+// A frame that makes state: a function for it, or a line that makes a tensor and names one of the state's. A line that
+// only reads it (`torch._foreach_sqrt(device_exp_avg_sqs)`) makes temporaries, in every step.
+const StackEntry* find_making(const Stack& stack) {
+  constexpr std::size_t kInnermost = 4;
+  const auto& entries = stack.entries();
+  for (std::size_t i = entries.size(); i > 0 && entries.size() - i < kInnermost; --i) {
+    const model::TraceFrame& frame = entries[i - 1].frame;
+    const bool names_state = mentions(frame.code, {"exp_avg", "momentum_buffer", "square_avg", "state[\"", "state['"});
+    const bool makes = mentions(frame.code, {"zeros", "empty", "full", "clone", "ones_like"});
+    if (mentions(frame.function, {"init_group", "init_state", "initialize_optimizer_states", "state_init",
+                                  "get_state_buffer", "init_fp32", "initialize_state"}) ||
+        mentions(frame.code, {"zeros_like(p", "_init_group(", "init_state(", "get_state_buffer("}) ||
+        (names_state && makes)) {
+      return &entries[i - 1];
+    }
+  }
+  return nullptr;
+}
+
+// Adam's kernels over all parameters at once: what they lack is room for a temporary copy.
+bool makes_temporaries(const Stack& stack) { return stack.near_end({"torch._foreach_", "denom"}, 2) != nullptr; }
+
 void find_optimizer_state_first_step(const Scene& scene, Draft& draft) {
   find_optimizer_state_first_step_in_run(scene, draft);
   if (scene.oom != nullptr && (scene.at.optimizer || scene.stack.is_marked("optimizer_state"))) {
-    const StackEntry* state =
-        scene.stack.near_end({"exp_avg", "_init_group", "init_state", "momentum_buffer", "initialize_optimizer_states",
-                              "state_init", "zeros_like(p", "max_exp_avg", "square_avg", "get_state_buffer",
-                              "init_group", "state[\"", "state['", "_init_fp32", "initialize_state"},
-                             4);
+    const StackEntry* state = find_making(scene.stack);
     const bool late = scene.steps_done && *scene.steps_done > 2;
     if (state != nullptr) {
       draft.weigh(late ? 0.5 : 0.86).because(*state, "the optimizer makes its state here");
-    } else if (scene.at.optimizer && !scene.at.backward && !late) {
+    } else if (scene.at.optimizer && !scene.at.backward && !late && !makes_temporaries(scene.stack)) {
       // A log tells whether it is the first step; the frame does not.
       const bool first = scene.steps_done.has_value();
       draft.weigh(first ? 0.58 : 0.5);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 
@@ -23,7 +24,7 @@ std::optional<model::Bytes> bytes_after(std::string_view text, std::string_view 
 
 const model::LibraryError* find_error(const Scene& scene) {
   for (const model::LibraryError& error : scene.texts.library_errors) {
-    if (error.library == "triton" && error.code == "shared memory") return &error;
+    if (error.library == "triton" && (error.code == "shared memory" || error.code == "tensor memory")) return &error;
   }
   return nullptr;
 }
@@ -35,6 +36,9 @@ std::string reasoning_of(const model::LibraryError& error) {
       asked && limit
           ? fmt::format("one block of the kernel asks for {}, and this card gives it {}: ", show(*asked), show(*limit))
           : "";
+  if (error.code == "tensor memory") {
+    return "tensor memory is within the processor (its columns are what is counted), no part of the card's memory";
+  }
   return numbers + "shared memory is within the processor, no part of the card's memory";
 }
 
@@ -59,7 +63,22 @@ void offer_smaller_blocks(const Scene& scene, const model::LibraryError& error, 
              Applicability::kMayBeWrong});
 }
 
+// XLA's kernels have theirs on a TPU: vmem, 16 MiB and more within the core.
+void look_at_tpu_scratch(const Scene& scene, Draft& draft) {
+  const auto found = std::ranges::find_if(scene.texts.foreign, [](const model::ForeignDump& dump) {
+    return dump.program == "tpu" && dump.kind == "scratch";
+  });
+  if (found == scene.texts.foreign.end()) return;
+  draft.weigh(0.88).title("A kernel asks for more of the TPU core's own memory (vmem) than there is");
+  draft.because(found->at, "vmem is within the core, no part of the device's memory (HBM)");
+  draft.fix({"Let the compiler use more of it, or smaller blocks in a kernel of your own",
+             "LIBTPU_INIT_ARGS=--xla_tpu_scoped_vmem_limit_kib=32768  # not every TPU has as much", std::nullopt,
+             "none", Applicability::kMayBeWrong});
+  draft.withhold("A smaller batch", "a block of the kernel needs as much, however many blocks there are");
+}
+
 void find_triton_shared_memory(const Scene& scene, Draft& draft) {
+  look_at_tpu_scratch(scene, draft);
   const model::LibraryError* error = find_error(scene);
   if (error == nullptr) return;
   draft.weigh(0.9);

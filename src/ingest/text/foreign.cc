@@ -161,7 +161,8 @@ class ForeignReader final : public TextReader {
   int idle_ = 0;
 };
 
-constexpr auto kForeignWords = std::to_array<std::string_view>({"oom when alloc",
+constexpr auto kForeignWords = std::to_array<std::string_view>({"profiled value -",
+                                                                "oom when alloc",
                                                                 "with error 2 out",
                                                                 "cudasuccess (2 vs",
                                                                 "2, reason: out of",

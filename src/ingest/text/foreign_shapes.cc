@@ -31,6 +31,7 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
      "program",
      {{{" used ", "used"}, {"g of ", "limit"}, {"exceeded hbm capacity by ", "beyond"}}},
      {}},
+    {"ran out of memory in memory space vmem", "tpu", "scratch", {{{" used ", "used"}, {"m of ", "limit"}}}, {}},
     {"ran out of memory in memory space", "jax", "program", {{{" used ", "used"}, {"g of ", "limit"}}}, {}},
     // A TPU has no pool that a setting would bound.
     {"error allocating device buffer",
@@ -96,6 +97,7 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
      {},
      {{{"warming up sampler with ", "requests"}}}},
     {"not enough memory. please try to increase --mem-fraction-static", "sglang", "kv_cache", {}, {}},
+    {"is larger than the profiled value -", "sglang", "kv_cache", {}, {}},  // fewer tokens than none fit
     {"load weight end", "sglang", "memory_profile", {{{"avail mem=", "available"}, {"mem usage=", "weights"}}}, {}},
     {"kv cache is allocated",
      "sglang",

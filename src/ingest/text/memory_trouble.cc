@@ -264,7 +264,7 @@ constexpr auto kTroubleWords = std::to_array<std::string_view>(
 
 constexpr auto kErrorWords =
     std::to_array<std::string_view>({"error", "exception", "assertion", "segmentation fault", "core dumped",
-                                     "traceback", "fatal", "failed", "not found"});
+                                     "traceback", "fatal", "failed", "not found", "fallen off the bus"});
 
 }  // namespace
 
@@ -275,6 +275,8 @@ std::optional<std::string_view> find_memory_trouble(std::string_view text) {
   if (std::ranges::any_of(kCodeBeginnings, [&](std::string_view code) { return low.starts_with(code); }))
     return std::nullopt;
   if (low.contains("not a failure")) return std::nullopt;  // TensorFlow's allocator, of a request that may be refused
+  if (low.contains("% of free system memory")) return std::nullopt;  // a warning of TensorFlow's, of what it then gets
+  if (is_passed_test(line)) return std::nullopt;
   const auto found = find_words(low);
   if (!found) return std::nullopt;
   std::size_t begin = found->begin - std::min(found->begin, kSentence),
@@ -290,7 +292,8 @@ std::optional<std::string_view> find_memory_trouble(std::string_view text) {
 bool names_error(std::string_view text) {
   if (text.starts_with("FAILED ") && text.contains(".py::")) return true;  // of pytest's summary
   if (contains_ignoring_case(text, "warning")) return false;
-  for (const std::string_view said : {"segmentation fault", "core dumped", "fatal", "assertion", "command not found"}) {
+  for (const std::string_view said :
+       {"segmentation fault", "core dumped", "fatal", "assertion", "command not found", "fallen off the bus"}) {
     if (contains_ignoring_case(text, said)) return true;
   }
   // "ValueError: ...", "error: ...", "cv2.error: ...", "[ERROR]", and a name alone: "AssertionError"

@@ -13,6 +13,9 @@
 namespace vramfit::ingest {
 
 // The sentence of `text` that says so, around its words. Not advice ("if you run out of memory"), code, a counter at 0.
+// "tests/test_oom.py::test_out_of_memory_is_caught PASSED": a name of a test, and it went well.
+inline bool is_passed_test(std::string_view line) { return line.contains("::") && line.contains(" PASSED"); }
+
 std::optional<std::string_view> find_memory_trouble(std::string_view text);
 
 // A line that names an error of any kind: "ValueError: ...", "Segmentation fault", "error: ...".

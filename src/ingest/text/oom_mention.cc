@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ingest/text/cursor.h"
+#include "ingest/text/memory_trouble.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -39,6 +40,14 @@ bool has_one(std::string_view text, const std::array<Words, kCount>& words) {
   return std::ranges::any_of(words, [&](Words word) { return contains_ignoring_case(text, word); });
 }
 
+// "CUDA OOMs: 0", of torch.cuda.memory_summary().
+bool says_none(std::string_view text) {
+  const std::size_t at = find_ignoring_case(text, "cuda ooms");
+  if (at == kNowhere) return false;
+  const auto count = Cursor(text.substr(text.find_first_not_of(": ", at + 9))).take_integer();
+  return count == 0;
+}
+
 class OomMentionReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
@@ -50,6 +59,7 @@ class OomMentionReader final : public TextReader {
 }  // namespace
 
 bool mentions_oom(std::string_view text) {
+  if (is_passed_test(text) || says_none(text)) return false;
   const bool is_told = has_one(text, kNames) || (has_one(text, kRanOut) && has_one(text, kCards));
   return is_told && !has_one(text, kCodeWords) && !has_one(text, kAdvice);
 }

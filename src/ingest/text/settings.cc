@@ -248,6 +248,9 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"ran out of memory, skipping", "batch_skipped"},
     {"ran out of memory, retrying", "batch_skipped"},
     {"skipping batch due to", "batch_skipped"},
+    {"retrying without", "tried_otherwise"},      // llama.cpp: "compute buffer allocation failed, retrying without ..."
+    {"ignoring this choice", "tried_otherwise"},  // Inductor, of a kernel that it measures
+    {"of vram memory ready", "driver_vram"},      // amdgpu: "98304M of VRAM memory ready"
     {"this error means you ran out of memory on your gpu", "comfyui"},
     {"comfyui error report", "comfyui"},
     {"**comfyui version:**", "comfyui"},
@@ -294,8 +297,9 @@ constexpr auto kRemarkWords = std::to_array<std::string_view>(
      "checkpoint shards",  "token indices",           "quite large",         "on the meta device",
      "dispatched on",      "unused_parameters",       "cudamallocasync",     "shared gpu memory",
      "sysmem fallback",    "pinned memory",           "cudahostalloc",       " restarted",
-     "tcmalloc:",          "of gtt memory",           "deepspeedcpuadam",    "parameter offload",
-     "cpu_adam op",        "cpu offload: true",       "offload_optimizer",   "offload_param"});
+     "tcmalloc:",          "retrying without",        "ignoring this",       "of vram memory",
+     "of gtt memory",      "deepspeedcpuadam",        "parameter offload",   "cpu_adam op",
+     "cpu offload: true",  "offload_optimizer",       "offload_param"});
 
 }  // namespace
 

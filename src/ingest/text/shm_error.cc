@@ -32,7 +32,8 @@ std::optional<ShmErrorKind> kind_of(std::string_view text) {
     return ShmErrorKind::kBusError;
   }
   const std::string_view line = trim(text);
-  if (line == "Bus error" || line.ends_with("Bus error (core dumped)") || line.contains("Signals.SIGBUS"))
+  if (line == "Bus error" || line.ends_with(": Bus error") || line.ends_with("Bus error (core dumped)") ||
+      line.contains("Signals.SIGBUS"))
     return ShmErrorKind::kBusError;
   if (text.contains("creating shared memory segment")) return ShmErrorKind::kLibrary;
   if (text.contains("posix_fallocate failed") || (path && text.contains("No space left on device")))

@@ -1,0 +1,57 @@
+#include "doctor/handled.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace vramfit::doctor {
+namespace {
+
+// Lines that tell one failure, before the line that says what is done about it.
+constexpr std::int64_t kLinesOfOne = 6;
+
+class Handled {
+ public:
+  explicit Handled(const model::Evidence& texts) {
+    for (const model::Remarkable& remark : texts.remarks) {
+      if (remark.kind == "tried_otherwise") tries_.push_back(remark.at);
+    }
+  }
+
+  bool empty() const { return tries_.empty(); }
+  bool covers(const model::SourceLine& at) const {
+    return std::ranges::any_of(tries_, [&](const model::SourceLine& tried) {
+      return tried.file == at.file && at.line <= tried.line && tried.line - at.line <= kLinesOfOne;
+    });
+  }
+
+  template <class Entry>
+  void drop_from(std::vector<Entry>& entries) const {
+    std::erase_if(entries, [&](const Entry& entry) {
+      if constexpr (requires { entry.at; })
+        return covers(entry.at);
+      else
+        return covers(entry);
+    });
+  }
+
+ private:
+  std::vector<model::SourceLine> tries_;
+};
+
+}  // namespace
+
+std::optional<model::Evidence> without_handled(const model::Evidence& texts) {
+  const Handled handled(texts);
+  if (handled.empty()) return std::nullopt;
+  model::Evidence left = texts;
+  handled.drop_from(left.ooms);
+  handled.drop_from(left.library_errors);
+  handled.drop_from(left.foreign);
+  handled.drop_from(left.oom_mentions);
+  handled.drop_from(left.memory_words);
+  handled.drop_from(left.other_errors);
+  return left;
+}
+
+}  // namespace vramfit::doctor
