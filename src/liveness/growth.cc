@@ -384,18 +384,23 @@ std::vector<Growth> find_growth(const CardHistory& history, std::span<const mode
 
 namespace {
 
-bool takes_no_step(const CardHistory& history, int process) {
-  return std::ranges::none_of(history.step_ends, [&](const StepEnd& end) { return end.process == process; });
+// kNever: it takes none.
+EventIndex find_first_step(const CardHistory& history, int process) {
+  const auto first = std::ranges::find(history.step_ends, process, &StepEnd::process);
+  return first == history.step_ends.end() ? kNever : first->at;
 }
 
-// The moments between two calls of a model, as though they were ends of steps.
+// The moments between two calls of a model, as though they were ends of steps. Where steps come, what they leave is
+// theirs to tell: the calls of training before the first are one step that adds up and up.
 std::optional<StepSeries> series_of_calls(const CardHistory& history, int process, const model::Recording& recording) {
-  if (!takes_no_step(history, process) || recording.notes.model_calls.empty()) return std::nullopt;
+  if (recording.notes.model_calls.empty()) return std::nullopt;
+  const EventIndex first_step = find_first_step(history, process);
   const auto& calls = recording.notes.model_calls.back();
   StepSeries series{process, VF_PHASE_LOAD, 0, {}, true};
   for (const std::int64_t begun_ns : calls.begun_ns) {
     const EventIndex at = event_at(history, begun_ns);
     if (at == kNever || (!series.ends.empty() && series.ends.back().at >= at)) continue;
+    if (first_step != kNever && (at >= first_step || history.levels[at].phase != VF_PHASE_TRAIN)) continue;
     const auto number = static_cast<std::int64_t>(series.ends.size()) * calls.stride;
     series.ends.push_back({at, series.phase, process, number});
   }

@@ -1,4 +1,4 @@
-"""When a model was called, in a script that takes no optimizer step: each call is a pass of whatever loop is around it.
+"""When a model was called before the first optimizer step, if one comes: each call is a pass of the loop around it.
 
 Of a loop that comes past no loader and no step nothing else tells where a pass begins: the layers of one forward pass
 come round too. What is held when the next call begins is what the pass before it has kept (src/liveness/growth.cc).
@@ -13,7 +13,6 @@ from typing import Any
 from vramfit.base import events, notes, process
 from vramfit.contract import notes as said
 from vramfit.observe import scopes
-from vramfit.observe.phases import position
 
 _MOST_TIMES = 4096  # of a model; then every second is kept
 
@@ -37,6 +36,7 @@ class _State:
     def __init__(self) -> None:
         self.of_model: dict[int, _Calls] = {}
         self.told = False
+        self.stepped = False  # an optimizer has
 
 
 _state = process.own(_State)
@@ -44,20 +44,25 @@ _state = process.own(_State)
 
 def _before_root(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     root = scopes.root_of(module)
-    if position.optimizers or root is None or not root.parameters:
+    if _state.stepped or root is None or not root.parameters:
         return
     _state.of_model.setdefault(id(scopes.unwrap(module)), _Calls()).add()
 
 
 def _tell(*_: Any) -> None:
-    if _state.told or position.optimizers or not _state.of_model:
+    if _state.told or not _state.of_model:
         return
     _state.told = True
     most = max(_state.of_model.values(), key=lambda calls: calls.count)
     notes.note(said.ModelCalls(stride=most.stride, begun_ns=most.times))
 
 
+def _after_step(*_: Any) -> None:
+    _state.stepped = True
+
+
 def install() -> None:
+    events.step_end.listen(_after_step)
     events.root_enter.listen(_before_root)
     events.before_stop.listen(_tell)
     atexit.register(_tell)

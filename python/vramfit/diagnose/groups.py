@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from vramfit.contract import notes as said
@@ -38,7 +38,32 @@ def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[said.Tensor
             entries.append(_entry(holder, held + (rest if len(by_name) == 1 else [])))
         if rest and len(by_name) > 1:
             entries.append(_entry(holders.Holder(), rest))
-    return sorted(entries, key=lambda entry: -entry.bytes)
+    return sorted(_joined(entries), key=lambda entry: -entry.bytes)
+
+
+def _joined(entries: list[said.TensorGroup]) -> list[said.TensorGroup]:
+    """One entry for tensors of one holder that differ in their sizes alone."""
+    joined: dict[tuple[str, ...], said.TensorGroup] = {}
+    for entry in entries:
+        kind, _, sizes = entry.shape.partition(" ")
+        name = _NUMBER.sub("[]", entry.holder.name)
+        key = (name, entry.holder.kind, kind, str(sizes.count(",")), entry.operation, "" if name else entry.shape)
+        known = joined.setdefault(key, entry)
+        if known is entry:
+            continue
+        known.shape = f"{kind} [{', '.join(_sizes_of_both(known.shape, entry.shape))}]"
+        known.tensors += entry.tensors
+        known.bytes += entry.bytes
+    return list(joined.values())
+
+
+def _sizes_of_both(one: str, other: str) -> Iterator[str]:
+    for left, right in zip(_sizes_in(one), _sizes_in(other)):
+        yield left if left == right else "*"
+
+
+def _sizes_in(shape: str) -> list[str]:
+    return shape.partition(" ")[2].strip("[]").split(", ")
 
 
 def _bytes(tensors: list[Any]) -> int:

@@ -14,12 +14,24 @@ from vramfit.observe.ownership import storages
 
 
 @dataclass(frozen=True)
+class LooseSignature:
+    """The same whatever the sizes."""
+
+    dimensions: int
+    dtype: str
+    operation: str
+
+
+@dataclass(frozen=True)
 class Signature:
     """What tells one kind of tensor from another where nothing is known of its values."""
 
     shape: tuple[int, ...]
     dtype: str
     operation: str  # the grad_fn's name; empty: no graph
+
+    def loose(self) -> LooseSignature:
+        return LooseSignature(len(self.shape), self.dtype, self.operation)
 
     def __str__(self) -> str:
         return f"{self.dtype} {list(self.shape)}"

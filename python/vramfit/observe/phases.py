@@ -50,7 +50,6 @@ class Position:
         self.evaluated = False
         self.trains_in_eval_mode: set[int] = set()
         self.root: Any = None  # id() of the last root with parameters
-        self.training_steps = 0
         self.stepping_in_backward: weakref.WeakSet[Any] = weakref.WeakSet()  # optimizers
         self.stepped: Any = None  # the first optimizer that stepped inside the backward pass that runs
 
