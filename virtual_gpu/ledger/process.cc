@@ -151,6 +151,11 @@ std::string why_unusable() {
 
 const Process* attached() { return state() == State::kReady ? &attachment().process : nullptr; }
 
+const Process* attached_once() {
+  const State now = state();
+  return now == State::kReady || now == State::kEnded ? &attachment().process : nullptr;
+}
+
 const vf_ledger* observe() { return mapped(); }
 
 vf_ledger* mapped() {
