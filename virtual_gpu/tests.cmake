@@ -13,7 +13,15 @@ endfunction()
 
 vramfit_gpu_test(virtual_gpu_ledger_test SOURCES ledger/accounts_test.cc)
 vramfit_gpu_test(virtual_gpu_libraries_test SOURCES ledger/libraries_test.cc)
+# Linked last, it is unloaded last of what does not need one another.
+add_library(vramfit_test_last_library SHARED EXCLUDE_FROM_ALL testing/last_library.cc)
+vramfit_target(vramfit_test_last_library)
+target_include_directories(vramfit_test_last_library PRIVATE "${CMAKE_SOURCE_DIR}")
+vramfit_gpu_test(virtual_gpu_end_test SOURCES ledger/end_test.cc)
+target_link_libraries(virtual_gpu_end_test PRIVATE vramfit_test_last_library)
+set_target_properties(virtual_gpu_end_test PROPERTIES ENABLE_EXPORTS ON)
 vramfit_gpu_test(virtual_gpu_host_test SOURCES host/mersenne_test.cc host/mersenne.cc)
+vramfit_gpu_test(virtual_gpu_late_fill_test SOURCES host/late_fill_test.cc)
 vramfit_gpu_test(virtual_gpu_device_test SOURCES device/written_test.cc device/small_blocks_test.cc device/fat_binary_test.cc device/handle_set_test.cc
                                                  device/address_space_test.cc device/kernel_arguments_test.cc)
 target_compile_definitions(virtual_gpu_device_test PRIVATE VRAMFIT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")

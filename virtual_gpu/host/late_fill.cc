@@ -40,6 +40,7 @@ struct Memory {
   std::multimap<size_t, uintptr_t> kept;
   size_t kept_bytes = 0;
   std::vector<uint64_t> over;
+  size_t filling = 0;  // programs that run just now, without the lock
   uint64_t programs = 0;
   uint64_t deferred_bytes = 0, filled_bytes = 0;
 };
@@ -50,7 +51,11 @@ std::atomic<size_t> pending_count{0};
 
 Memory& memory();
 
-void before_fork() { pthread_mutex_lock(&memory().lock); }
+// A child has no thread that would carry on with a program: whoever looked there would wait for good.
+void before_fork() {
+  pthread_mutex_lock(&memory().lock);
+  while (memory().filling > 0) pthread_cond_wait(&memory().filled, &memory().lock);
+}
 void after_fork() { pthread_mutex_unlock(&memory().lock); }
 
 Memory& memory() {
@@ -164,9 +169,11 @@ void carry_out(uintptr_t begin, Allocation& allocation) {
   std::vector<vf_host_call> calls = allocation.calls;
   const uintptr_t reserved = allocation.reserved;
   const size_t bytes = allocation.bytes;
+  ++memory().filling;
   pthread_mutex_unlock(&memory().lock);
   run_elsewhere(calls);
   pthread_mutex_lock(&memory().lock);
+  --memory().filling;
   // In one step for every other thread: before it the pages can't be touched, after it they are full.
   void* moved = mremap(reinterpret_cast<void*>(reserved), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
                        reinterpret_cast<void*>(begin));

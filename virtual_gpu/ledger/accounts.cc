@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -73,16 +75,55 @@ void count_refusal(vf_ledger& ledger, int card, int64_t bytes) {
   ++use.refused;
 }
 
+timespec end_of_nap() {
+  timespec end = {};
+  clock_gettime(CLOCK_REALTIME, &end);  // what pthread_mutex_timedlock goes by
+  end.tv_nsec += kNapNs;
+  if (end.tv_nsec >= 1'000'000'000) {
+    end.tv_nsec -= 1'000'000'000;
+    ++end.tv_sec;
+  }
+  return end;
+}
+
+int lock_in_naps(pthread_mutex_t& lock) {
+  int error = pthread_mutex_trylock(&lock);
+  for (int nap = 0; nap < kMostNaps && (error == EBUSY || error == ETIMEDOUT); ++nap) {
+    const timespec end = end_of_nap();
+    error = pthread_mutex_timedlock(&lock, &end);
+  }
+  return error;
+}
+
+// Once in a process. write(): a thread that was interrupted may be waiting for its own lock.
+void tell_of_the_wait() {
+  static std::atomic<bool> told{false};
+  static constexpr char kText[] =
+      "vramfit: the virtual card's accounts are locked for long; a process of the job that was stopped "
+      "holds them until it goes on (kill -CONT)\n";
+  if (told.exchange(true)) return;
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kText, sizeof kText - 1);
+}
+
 }  // namespace
 
-Lock::Lock(vf_ledger& ledger) : ledger_(ledger) {
-  if (pthread_mutex_lock(&ledger_.lock) != EOWNERDEAD) return;
+Lock::Lock(vf_ledger& ledger, Wait wait) : ledger_(ledger) {
+  int error = lock_in_naps(ledger_.lock);
+  if (error == ETIMEDOUT) {
+    tell_of_the_wait();
+    if (wait == Wait::kBriefly) return;
+    error = pthread_mutex_lock(&ledger_.lock);
+  }
+  is_held_ = true;
+  if (error != EOWNERDEAD) return;
   pthread_mutex_consistent(&ledger_.lock);
   reclaim(ledger_);
   recompute_used(ledger_);  // the dead owner may have stopped between two sums
 }
 
-Lock::~Lock() { pthread_mutex_unlock(&ledger_.lock); }
+Lock::~Lock() {
+  if (is_held_) pthread_mutex_unlock(&ledger_.lock);
+}
 
 uint32_t start_time_of(pid_t pid) {
   char path[32] = "/proc/";

@@ -20,17 +20,30 @@ namespace vramfit::ledger {
 
 inline constexpr int kNoSlot = -1;
 
-// Holds the ledger's robust mutex. After a death inside it, the dead process's bytes are reclaimed first.
+// Holds the ledger's robust mutex. After a death inside it, the dead process's bytes are reclaimed first. It is held
+// for microseconds, but a process that was stopped with it keeps it, and so does a thread that a signal interrupted:
+// who waits for long says so on stderr.
 class VF_EXPORT Lock {
  public:
-  explicit Lock(vf_ledger& ledger);
+  enum class Wait {
+    kUntilHeld,
+    kBriefly  // for kMostNaps: it may not be held then
+  };
+  explicit Lock(vf_ledger& ledger, Wait wait = Wait::kUntilHeld);
   ~Lock();
+  bool is_held() const { return is_held_; }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
  private:
   vf_ledger& ledger_;
+  bool is_held_ = false;
 };
+
+// What nobody may wait for without end is waited for in so many naps, not for a time: on a busy machine each of them is
+// longer, and while the process is stopped none of them passes.
+inline constexpr int kMostNaps = 50;
+inline constexpr long kNapNs = 100'000'000;
 
 // Low bits of field 22 of /proc/PID/stat (clock ticks since boot). 0: no such process, or only its zombie is left.
 VF_EXPORT uint32_t start_time_of(pid_t pid);

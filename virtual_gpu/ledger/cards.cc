@@ -42,12 +42,12 @@ int card_count() {
 }
 
 int index_in_ledger(int ordinal) {
-  const Process* self = attached();
+  const Process* self = attached_once();
   return has(self, ordinal) ? self->cards[ordinal] : -1;
 }
 
 const vf_card* card(int ordinal) {
-  const Process* self = attached();
+  const Process* self = attached_once();
   return has(self, ordinal) ? &self->ledger->cards[self->cards[ordinal]] : nullptr;
 }
 

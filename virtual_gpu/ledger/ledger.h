@@ -22,7 +22,7 @@ enum class State {
   kNoLedger,  // VRAMFIT_LEDGER is unset, or the file is not a ledger of our version
   kNoCard,    // CUDA_VISIBLE_DEVICES hides every card
   kForked,    // CUDA was initialised before this process was forked, which no CUDA program survives
-  kEnded      // the process is ending and has given everything back; seen by the thread that ends it only
+  kEnded  // the process is ending and has given everything back; another thread than the one that ends it sees it late
 };
 
 // Attaches on the first call. Everything below first does this by itself.

@@ -36,6 +36,7 @@ bool charge_library(int ordinal, int64_t bytes, const char* name) {
   if (bytes < 0) give_back(ordinal, -bytes);
   {
     const Process* self = attached();
+    if (self == nullptr) return false;  // the process has ended meanwhile
     const Lock lock(*self->ledger);
     self->ledger->processes[self->slot].library_bytes[index] += bytes;
   }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -41,6 +42,12 @@ void spoil_child() {
   if (self.state != State::kReady) return;
   self.state = State::kForked;
   self.why = "CUDA was initialised before this process was forked";
+}
+
+// Before any thread can hold what is made anew: a fork beside a first call would leave its child a lock of nobody's.
+__attribute__((constructor)) void follow_forks() {
+  attachment();
+  pthread_atfork(nullptr, nullptr, spoil_child);
 }
 
 vf_ledger* map_ledger(const char* path, std::string& why) {
@@ -105,15 +112,18 @@ __attribute__((destructor)) void leave() {
   if (self.state != State::kReady || self.process.ledger->processes[self.process.slot].pid != getpid()) return;
   self.ending_thread = own_thread();
   self.state = State::kEnded;
-  const Lock lock(*self.process.ledger);
-  release_slot(lock, *self.process.ledger, self.process.slot);
+  // An end waits for nobody for long: what is not given back is reclaimed as that of a process that was killed.
+  const Lock lock(*self.process.ledger, Lock::Wait::kBriefly);
+  if (lock.is_held()) release_slot(lock, *self.process.ledger, self.process.slot);
 }
 
-// Destructors of libraries run last of all, and no thread is joined any more. A thread that is still at work (a
-// watchdog, a loader's pin thread) would take any error for a failure of the job and abort it: it waits for the end
-// instead.
+// Destructors of libraries run last of all. A thread that is still at work (a watchdog, a loader's pin thread) would
+// take any error for a failure of the job and abort it: it waits for the end instead. That doesn't come where a library
+// that is unloaded after this one joins the thread: it gets its error then.
 State after_end(const Attachment& self) {
-  while (own_thread() != self.ending_thread) pause();
+  thread_local int naps = 0;
+  const timespec length = {.tv_sec = 0, .tv_nsec = kNapNs};
+  for (; own_thread() != self.ending_thread && naps < kMostNaps; ++naps) nanosleep(&length, nullptr);
   return State::kEnded;
 }
 
@@ -127,8 +137,6 @@ State state() {
   const std::lock_guard guard(self.attaching);
   now = self.state.load(std::memory_order_acquire);
   if (now == State::kReady || now == State::kForked || self.process.ledger != nullptr) return now;
-  static const int kHandler = pthread_atfork(nullptr, nullptr, spoil_child);
-  (void)kHandler;
   now = attach(self);
   self.state.store(now, std::memory_order_release);
   return now;
@@ -142,6 +150,11 @@ std::string why_unusable() {
 }
 
 const Process* attached() { return state() == State::kReady ? &attachment().process : nullptr; }
+
+const Process* attached_once() {
+  const State now = state();
+  return now == State::kReady || now == State::kEnded ? &attachment().process : nullptr;
+}
 
 const vf_ledger* observe() { return mapped(); }
 

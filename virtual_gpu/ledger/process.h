@@ -17,6 +17,9 @@ struct Process {
 
 // Attached and usable, else null.
 const Process* attached();
+// The same while the process ends: what it sees of the cards stays true, also for a thread that is in the middle of a
+// call.
+const Process* attached_once();
 // The mapping alone, whichever way it came about; null without one.
 vf_ledger* mapped();
 

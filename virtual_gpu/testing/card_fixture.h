@@ -41,11 +41,11 @@ inline void tell_where_it_hangs(int) {
 }
 
 // From here to the very end of the process, destructors included: a hang becomes a failure that says where.
-inline void watch_for_a_hang() {
+inline void watch_for_a_hang(unsigned seconds = kHungSeconds) {
   void* frame = nullptr;
   backtrace(&frame, 1);
   signal(SIGALRM, tell_where_it_hangs);
-  alarm(kHungSeconds);
+  alarm(seconds);
 }
 
 class CardEnvironment : public ::testing::Environment {
@@ -76,7 +76,7 @@ class CardEnvironment : public ::testing::Environment {
 inline int in_child(const std::function<int()>& body) {
   const pid_t pid = fork();
   if (pid == 0) {
-    watch_for_a_hang();  // an alarm is not inherited
+    watch_for_a_hang(kHungSeconds / 2);  // an alarm is not inherited; before the parent's, which knows of a wait only
     _exit(body());
   }
   int status = -1;
