@@ -55,8 +55,8 @@ Result<http::Address> choose_address(const ServeOptions& options) {
   address->port = options.port;
   if (!http::is_loopback(*address) && !options.for_anyone) {
     return base::fail(base::ErrorCode::kUsage,
-                      fmt::format("{} is reached from other machines, and the page has no password: commands, paths, "
-                                  "source lines and notes of all runs could be read there",
+                      fmt::format("{} is reached from other machines: who has the page's address could read commands, "
+                                  "paths, source lines and notes of all runs there",
                                   address->host),
                       "--address", "--anyone if that is meant; better: ssh -L 9837:127.0.0.1:9837 this-machine");
   }
@@ -140,7 +140,7 @@ Verb add_serve_verb(const Parser& parser) {
   verb.add_flag("--open", options->open, "Open it in the browser");
   verb.add_option("--address", options->address, "Address to listen on (127.0.0.1)");
   verb.add_flag("--anyone", options->for_anyone,
-                "Let --address be one that other machines reach: there is no password");
+                "Let --address be one that other machines reach: whoever has the printed address may read");
   const Option token = verb.add_flag(
       "--token", options->token, "Only who has the printed address may read (default where others use the machine)");
   verb.add_flag("--no-token", options->no_token, "Who reaches it may read it").excludes(token);

@@ -1,9 +1,18 @@
 #include "doctor/memory_series.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <string_view>
 #include <tuple>
+
+#include "base/letters.h"
+#include "base/parse_number.h"
+#include "doctor/stack.h"
 
 namespace vramfit::doctor {
 
@@ -46,7 +55,30 @@ bool rises_evenly(const std::vector<SeriesPoint>& points) {
   return true;
 }
 
+// The number behind a word of the line: "seq_len 128", "batch_size=32", "resolution: 640".
+std::optional<std::int64_t> number_behind(std::string_view text, std::string_view word) {
+  const std::size_t at = text.find(word);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::size_t begin = text.find_first_not_of(" :=\"'", at + word.size());
+  if (begin == std::string_view::npos) return std::nullopt;
+  std::size_t end = begin;
+  while (end < text.size() && base::is_digit(text[end])) ++end;
+  return base::parse_number<std::int64_t>(text.substr(begin, end - begin));
+}
+
 }  // namespace
+
+std::string find_rising_input(const MemorySeries& series) {
+  if (series.points.size() < 2) return {};
+  const std::string first = lowered(series.points.front().at.text), last = lowered(series.points.back().at.text);
+  for (const std::string_view word :
+       {"seq_len", "seqlen", "seq len", "sequence_length", "sequence length", "max_length", "length", "resolution",
+        "img_size", "image_size", "imgsz", "batch_size", "batch size", "n_ctx", "num_tokens"}) {
+    const auto before = number_behind(first, word), after = number_behind(last, word);
+    if (before && after && *after > *before) return fmt::format("{} {}, then {}", word, *before, *after);
+  }
+  return {};
+}
 
 TrendOf find_trend(const MemorySeries& series) {
   const auto& points = series.points;

@@ -39,6 +39,10 @@ struct TrendOf {
   base::Bytes first, last;
 };
 
+// What the lines of a series say of inputs that get larger with it, "seq_len 128, then 304": then the series may follow
+// them. Empty: nothing of the kind.
+std::string find_rising_input(const MemorySeries& series);
+
 TrendOf find_trend(const MemorySeries& series);
 
 std::vector<MemorySeries> find_series(const model::Evidence& texts);

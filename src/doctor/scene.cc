@@ -346,6 +346,11 @@ bool Scene::was_handled(const model::SourceLine& told) const {
     return remark.kind == "batch_size_search" && remark.at.file == told.file;
   });
   if (last == texts.remarks.rend() || last->at.line < told.line) return false;
+  // "No executable batch size found, reached zero.": the search itself failed.
+  const bool failed = std::ranges::any_of(texts.oom_mentions, [&](const model::SourceLine& mention) {
+    return mention.file == told.file && mention.line > last->at.line && mentions(mention.text, {"batch size f"});
+  });
+  if (failed) return false;
   const bool ended_it = !texts.tracebacks.empty() && holds_line(texts.tracebacks.back(), told);
   return last->at.line > told.line || !ended_it;
 }
@@ -374,8 +379,9 @@ bool Scene::kernel_failed() const {
 
 bool Scene::only_other_errors() const {
   const auto is_of_memory = [](const model::LibraryError& error) {
-    return mentions(error.message, {"memory", "alloc", "not_initialized", "internal_error", "not_supported",
-                                    "unable to find", "nvml_success", "cublas", "cudnn", "unhandled cuda"});
+    return mentions(error.message,
+                    {"memory", "alloc", "not_initialized", "internal_error", "insufficient_resources", "not_supported",
+                     "unable to find", "nvml_success", "cublas", "cudnn", "unhandled cuda"});
   };
   return oom == nullptr && host_oom == nullptr && texts.host_kills.empty() &&
          (texts.shm_errors.empty() || lacks_open_files()) &&

@@ -233,3 +233,33 @@ with torch.no_grad():
         out, past = model(torch.randn(8, 16, 1, 256, device="cuda"), past)
 """)
     assert evidence["growth"] == []
+
+
+def test_a_graph_that_is_carried_before_the_only_step_is_growth(diagnose: Diagnose) -> None:
+    evidence = diagnose("""
+import torch
+from torch import nn
+net = nn.GRU(64, 128, batch_first=True).cuda()
+optimizer = torch.optim.Adam(net.parameters())
+h = torch.zeros(1, 16, 128, device="cuda")
+total = 0
+for i in range(120):
+    out, h = net(torch.randn(16, 20, 64, device="cuda"), h)
+    total = total + out.pow(2).mean()
+total.backward()
+optimizer.step()
+""")
+    assert [growth["unit"] for growth in evidence["growth"]] == ["pass"]
+
+
+def test_parts_that_are_added_up_before_a_step_are_no_growth(diagnose: Diagnose) -> None:
+    evidence = diagnose("""
+import torch
+from torch import nn
+net = nn.Linear(256, 256).cuda()
+optimizer = torch.optim.Adam(net.parameters())
+for i in range(120):
+    net(torch.randn(64, 256, device="cuda")).pow(2).mean().backward()
+optimizer.step()
+""")
+    assert evidence["growth"] == []

@@ -155,3 +155,31 @@ for step in range(120):
     assert growth is not None and growth["per_step_bytes"] > 1.7 * (1 << 20)
     assert "bank" in holders_of(growth)
     assert growth["lines"] and growth["holders"][0]["holder"]["filled_at"]
+
+
+@pytest.mark.parametrize(
+    "keep, name",
+    [("kept.append(hidden)", "kept"), ("remember(n, step)", "remember")],
+    ids=["a_list", "an_lru_cache"],
+)
+def test_what_never_comes_twice_in_one_shape_has_its_holder(diagnose: Diagnose, keep: str, name: str) -> None:
+    evidence = diagnose(
+        HEAD
+        + f"""
+import functools, random
+random.seed(1)
+kept = []
+@functools.lru_cache(maxsize=None)
+def remember(n, step):
+    return torch.ones(n, 300, device="cuda")
+for step in range(80):
+{STEP}
+    n = random.randint(50, 2000)
+    hidden = torch.randn(n, 300, device="cuda")
+    {keep}
+""",
+        options=ALL_STEPS,
+    )
+    growth = growth_in(evidence, "train")
+    assert growth is not None
+    assert name in {held.split("[")[0] for held in holders_of(growth)}

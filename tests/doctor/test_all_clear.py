@@ -38,6 +38,14 @@ UNKNOWN = {
     "a_kernel_that_restarted": "WARNING:root:kernel 5f1e-4c53 restarted\n",
     "nothing": "",
     "blanks": "\n \n\t\n",
+    "a_finder_that_found_nothing": (
+        "Decreasing batch size to: 1.\nRuntimeError: No executable batch size found, reached zero.\n"
+    ),
+    "a_worker_that_was_too_large": (
+        "TerminatedWorkerError: A worker process was unexpectedly terminated. This could be caused by an excessive "
+        "memory usage causing the system to kill the worker.\n"
+    ),
+    "a_signal_in_new_words": "step 3 loss 0.5\nlauncher: rank 2 went away: SIGKILL\n",
     "prose_of_something_else": "Dear neighbour,\nthe bins are to be put out before seven.\n",
 }
 
@@ -66,6 +74,30 @@ NO_TROUBLE = {
     "a_search_for_the_batch": (
         f"epoch 0\nTrying batch size 64\n{OOM}\nTrying batch size 32\n"
         "Finished batch size finder, will continue with full run using batch size 32\nepoch 1 loss 0.4\n"
+    ),
+    "an_assertion_before_cublas": (
+        "Loss.cu:115: operator(): block: [0,0,0], thread: [3,0,0] Assertion `input_val >= zero` failed.\n"
+        "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n"
+    ),
+    "a_second_try_that_went_well": (
+        "E alloc_buffer: allocating 51748.72 MiB on device 1: cudaMalloc failed: out of memory\n"
+        "E graph_reserve: failed to allocate compute buffers\n"
+        "W reserve: compute buffer allocation failed, retrying without pipeline parallelism\n"
+        "I main: model loaded\n"
+    ),
+    "a_choice_that_was_left_out": (
+        "No valid triton configs. OutOfMemoryError: out of resource: triton_mm Required: 298816 Hardware limit:232448\n"
+        "Ignoring this choice.\nstep: 1 loss: 12.2\n"
+    ),
+    "a_large_share_of_the_host": (
+        "W cpu_allocator_impl.cc:81] Allocation of 44089200 exceeds 10% of free system memory.\nEpoch 2/10\n"
+    ),
+    "a_summary_without_ooms": (
+        "|            CUDA OOMs: 0            |        cudaMalloc retries: 0         |\nepoch 1 done in 4 s\n"
+        "| Allocated memory      |  10344 MiB |  14441 MiB |  45674 MiB |  35330 MiB |\nstep 9 loss 0.1 Mem: 5.2GB\n"
+    ),
+    "tests_that_passed": (
+        "tests/test_oom.py::test_cuda_out_of_memory_message PASSED [ 50%]\nstep 9 loss 0.1 Mem: 5.2GB\n"
     ),
     "a_pool_that_grows": (
         "W bfc_allocator.cc:215] Allocator (GPU_0_bfc) ran out of memory trying to allocate 217.69MiB. The caller "
@@ -99,6 +131,29 @@ def test_an_error_that_is_not_of_memory_is_named(doctor: Doctor, tmp_path: Path)
     done = doctor.look(str(log))
     assert done.result["other_failure"] is True
     assert done.stdout.startswith("[–] No trouble with memory") and "shapes do not agree" in done.result["verdict"]
+
+
+KILLED = {
+    "by_make": "make: *** [Makefile:12: train] Killed\n",
+    "by_slurm": "srun: error: node1: task 0: Killed\n",
+    "by_a_shell_without_a_script": "line 3: 4242 Killed                  python train.py --epochs 10\n",
+    "a_compiler": "c++: fatal error: Killed signal terminated program cc1plus\ncompilation terminated.\n",
+    "by_cargo": "Caused by: process didn't exit successfully: `rustc` (signal: 9, SIGKILL: kill)\n",
+}
+
+
+@pytest.mark.parametrize("name", KILLED)
+def test_a_process_that_was_killed_is_the_hosts_memory(doctor: Doctor, tmp_path: Path, name: str) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(KILLED[name])
+    assert doctor.look(str(log)).result["findings"][0]["label"] == "host_ram_oom"
+
+
+def test_a_second_try_that_fails_as_well_is_trouble(doctor: Doctor, tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    last = NO_TROUBLE["a_second_try_that_went_well"].replace("I main: model loaded\n", "")
+    log.write_text(last + "I srv: again\n" * 8 + last.partition("W ")[0] + "E main: failed to load model\n")
+    assert doctor.look(str(log)).exit_code == 1
 
 
 def test_a_search_that_ended_in_the_error_is_trouble(doctor: Doctor, tmp_path: Path) -> None:

@@ -142,7 +142,9 @@ void look_at_growing_series(const Scene& scene, Draft& draft) {
     const TrendOf trend = find_trend(series);
     if (trend.trend != Trend::kGrows || series.phase == "validate" || series.phase == "test") continue;
     // A running maximum rises with every longer sample too.
-    draft.weigh(series.is_peak ? 0.62 : series.points.size() >= 6 ? 0.82 : 0.7);
+    const std::string input = find_rising_input(series);
+    draft.weigh(!input.empty() ? 0.45 : series.is_peak ? 0.62 : series.points.size() >= 6 ? 0.82 : 0.7);
+    if (!input.empty()) draft.because(series.points.back().at, "but what it computes gets larger too: " + input);
     draft.because(series.points.front().at, fmt::format("{} was {} here", series.what, show(trend.first)));
     draft.because(
         series.points.back().at,

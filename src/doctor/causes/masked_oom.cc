@@ -14,7 +14,7 @@ double weight_of(const model::LibraryError& error) {
   const std::string code = lowered(error.code), library = lowered(error.library);
   if (library == "nccl") return 0;
   if (mentions(error.message, {"failed to allocate"}) && mentions(error.message, {"from device"})) return 0;  // VF304
-  if (code.contains("alloc_failed")) return 0.86;
+  if (code.contains("alloc_failed") || code.contains("insufficient_resources")) return 0.86;
   if (mentions(error.message, {"nvml_success == r"}) || (library == "nvml" && mentions(error.message, {"assert"}))) {
     return 0.84;
   }

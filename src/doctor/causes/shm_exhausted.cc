@@ -26,11 +26,24 @@ void look_at_semaphores(const Scene& scene, Draft& draft) {
   }
 }
 
+bool reads_in_workers(const Scene& scene) {
+  return std::ranges::any_of(scene.texts.tracebacks, [](const model::Traceback& traceback) {
+    return std::ranges::any_of(traceback.exceptions, [](const model::TracedException& exception) {
+      return std::ranges::any_of(exception.frames, [](const model::TraceFrame& frame) {
+        return mentions(frame.file, {"utils/data/", "multiprocessing/"});
+      });
+    });
+  });
+}
+
 void find_shm_exhausted(const Scene& scene, Draft& draft) {
   look_at_semaphores(scene, draft);
   for (const model::ShmError& error : scene.texts.shm_errors) {
     if (scene.lacks_open_files() && error.kind == model::ShmErrorKind::kUnavailable) continue;
-    draft.weigh(error.kind == model::ShmErrorKind::kUnavailable ? 0.7 : 0.92);
+    // The signal alone says that memory which was mapped could not be had: mostly, but not always, /dev/shm.
+    const bool is_signal_alone = error.kind == model::ShmErrorKind::kBusError &&
+                                 !mentions(error.at.text, {"worker", "shared memory"}) && !reads_in_workers(scene);
+    draft.weigh(is_signal_alone ? 0.55 : error.kind == model::ShmErrorKind::kUnavailable ? 0.7 : 0.92);
     draft.because(error.at, error.asked ? fmt::format("{} of shared memory asked for", show(error.asked))
                                         : "shared memory ran out while processes exchanged tensors");
     break;

@@ -30,9 +30,11 @@ std::optional<HostKill> shell_kill(std::string_view text) {
   for (const std::string_view word : kKilledWords) {
     if (line == word || (line.starts_with(word) && line.substr(word.size()) == ": 9")) return kill;
     if (word[0] != 'K' && line.ends_with(word) && line.size() > word.size() + 2) continue;
+    // "[00:10<00:10]Killed", "make: *** [Makefile:12: train] Killed", "srun: error: node1: task 0: Killed"
     if (line.ends_with(word) && line.size() > word.size()) {
-      const char before = line[line.size() - word.size() - 1];
-      if (before == ']' || before == '|') return kill;
+      const std::string_view before = trim(line.substr(0, line.size() - word.size()));
+      if (before.ends_with(']') || before.ends_with('|') || (before.ends_with(':') && before.contains("task")))
+        return kill;
     }
     const std::size_t at = line.find(word);
     if (at == kNowhere) continue;
@@ -51,9 +53,9 @@ std::optional<HostKill> shell_kill(std::string_view text) {
     before = trim(before.substr(0, digits));
     const bool job = before.starts_with('[') && before.size() < 8 &&
                      (before.ends_with(']') || before.ends_with('+') || before.ends_with('-'));
-    const bool script =
-        kill.pid && before.ends_with(':') &&
-        (before.contains(": line ") || before.contains("行") || before.contains("ligne") || before.contains("Zeile"));
+    const bool script = kill.pid && before.ends_with(':') &&
+                        (before.contains(": line ") || before.starts_with("line ") || before.contains("行") ||
+                         before.contains("ligne") || before.contains("Zeile"));
     if (job || script) {
       kill.process = cut_text(command, 200);
       return kill;
@@ -84,8 +86,10 @@ std::optional<HostKill> exit_status(std::string_view text) {
       return kill;
     }
   }
-  for (const std::string_view word : {"Signals.SIGKILL", "signal SIGKILL", "(SIGKILL)", "signal 9", "signal: Killed",
-                                      "signal: killed", "SIGKILL: 9"}) {
+  // "c++: fatal error: Killed signal terminated program cc1plus", "internal compiler error: Killed (program cc1)"
+  for (const std::string_view word :
+       {"Killed signal terminated program", "error: Killed (program", "SIGKILL: kill", "Signals.SIGKILL",
+        "signal SIGKILL", "(SIGKILL)", "signal 9", "signal: Killed", "signal: killed", "SIGKILL: 9"}) {
     if (!text.contains(word) || text.contains("DataLoader worker")) continue;
     // What a launcher does to the others is not what happened to the first.
     if (contains_ignoring_case(text, "sending") || contains_ignoring_case(text, "forcefully exiting"))

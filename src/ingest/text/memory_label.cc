@@ -10,10 +10,10 @@
 namespace vramfit::ingest {
 namespace {
 
-constexpr std::size_t kMostWordsOfLabel = 6;  // of a label
-constexpr std::size_t kLongestLabel = 64;     // letters
-constexpr double kFewestBytes = 1 << 24;      // without a unit: so large a number is bytes,
-constexpr double kFewestMegabytes = 256;      // one from here on MiB, and a fraction below it GiB
+constexpr std::size_t kMostWordsOfLabel = 10;  // of a label
+constexpr std::size_t kLongestLabel = 80;      // letters
+constexpr double kFewestBytes = 1 << 24;       // without a unit: so large a number is bytes,
+constexpr double kFewestMegabytes = 256;       // one from here on MiB, and a fraction below it GiB
 
 constexpr std::array<std::string_view, 34> kOtherThings{
     "cpu",      "host",  "ram",     "rss",     "vms",       "uss",         "pss",       "system", "sys",
@@ -78,14 +78,17 @@ class BackCursor {
   }
   std::string_view take_word() {
     const std::size_t end = at_;
-    while (at_ > 0 &&
-           (is_word(text_[at_ - 1]) || text_[at_ - 1] == '.' || text_[at_ - 1] == '-' || text_[at_ - 1] == '/'))
-      --at_;
+    while (at_ > 0 && is_of_label(text_[at_ - 1])) --at_;
     return text_.substr(at_, end - at_);
   }
   std::size_t position() const { return at_; }
 
  private:
+  static bool is_of_label(char letter) {
+    return is_word(letter) || letter == '.' || letter == '-' || letter == '/' ||
+           static_cast<unsigned char>(letter) >= 0x80;
+  }
+
   std::string_view text_;
   std::size_t at_;
 };
@@ -120,8 +123,8 @@ std::optional<LabelledMemory> read_at(std::string_view text, std::size_t number)
   if (!kind) return std::nullopt;
   if (const std::int64_t unit = unit_bytes(bracket); unit != 0) kind->unit = unit;
   if (!has_sign) {
-    kind->unit = 0;
-    kind->is_of_card = false;  // only a number with a unit is meant
+    if (!label.contains('_')) kind->unit = 0;  // "memory_mb 4000" has one, of "memory in MB 5" nobody knows
+    kind->is_of_card = false;                  // and a number without one is not meant
   }
   const auto bytes = read_labelled_amount(text.substr(number), *kind);
   if (!bytes) return std::nullopt;
@@ -132,7 +135,8 @@ std::optional<LabelledMemory> read_at(std::string_view text, std::size_t number)
 
 std::optional<MemoryLabel> read_memory_label(std::string_view label) {
   MemoryLabel kind;
-  bool is_memory = false;
+  // 显存 is the card's memory in Chinese.
+  bool is_memory = kind.is_of_card = label.contains("显存") || label.contains("顯存");
   for (const std::string& word : words_of(label)) {
     if (is_any_of(word, kOtherThings)) return std::nullopt;
     is_memory |= speaks_of_memory(word);

@@ -55,6 +55,7 @@ constexpr auto kFailures = std::to_array<Failure>({{"out of", 28},
                                                    {"refus"},
                                                    {"reject"},
                                                    {"denied"},
+                                                   {"excessive", 4},
                                                    {"lack of", 28},
                                                    {"low on", 12},
                                                    {"error", 2},
@@ -197,6 +198,26 @@ std::optional<Place> find_no_memory_number(std::string_view low, const Pairs& pa
   return std::nullopt;
 }
 
+// "Killed by user", "Killed 3 stale processes"
+bool is_done_on_purpose(std::string_view behind) {
+  return behind.starts_with(" by user") ||
+         (behind.starts_with(' ') && is_digit(behind.substr(1, 1).empty() ? ' ' : behind[1]));
+}
+
+// A process that a signal ended, in words that no reader of such lines knows: SIGKILL is mostly the kernel's want of
+// memory, SIGBUS mostly /dev/shm's. What a launcher does to the others is not what happened to the first.
+std::optional<Place> find_sudden_end(std::string_view line, std::string_view low) {
+  for (const std::string_view words :
+       {"Killed", "SIGKILL", "SIGBUS", "signal 9", "signal: 9", "Bus error", ": killed"}) {
+    const std::size_t at = line.find(words);
+    const std::size_t end = at + words.size();
+    if (at == kNowhere || !stands_alone(line, at, end) || is_done_on_purpose(line.substr(end))) continue;
+    const bool is_of_launcher = low.contains("sending") || low.contains("forcefully") || low.contains("kill -");
+    if (!is_of_launcher) return Place{at, end};
+  }
+  return std::nullopt;
+}
+
 bool in_one_sentence(std::string_view low, const Place& name, const Place& failure) {
   const auto [first, second] = name.begin < failure.begin ? std::pair(name, failure) : std::pair(failure, name);
   if (second.begin < first.end) return false;  // "outofmemory" has its parts one behind the other
@@ -254,13 +275,14 @@ class OtherErrorReader final : public TextReader {
 };
 
 constexpr auto kTroubleWords = std::to_array<std::string_view>(
-    {"memor",  "alloc",     "mémoire",    " vram",   "vram ",       "gpu ram", "out of",     "outof",
-     "out_of", "out-of",    "not enough", "insuffi", "insufic",     "exhaust", "exceed",     "unable to",
-     "failed", "could not", "couldn't",   "cannot ", "can't ",      " oom ",   " oom:",      " oom,",
-     " oom.",  "(oom)",     " oom-",      "oomkill", "cuda oom",    "gpu oom", " oom error", "speicher",
-     "памят",  "显存",      "内存",       "記憶體",  "buffer size", "enomem",  "ed: -12",    "ed (-12",
-     "th -12", "or -12",    "rr -12",     "or: -12", "no -12",      "t=-12",   "t = -12",    "メモリ",
-     "메모리", "pamięc",    "bellek",     "ran out", "too little",  "is full", "oomed"});
+    {"memor",   "alloc",     "mémoire",    " vram",     "vram ",       "gpu ram", "out of",     "outof",
+     "out_of",  "out-of",    "not enough", "insuffi",   "insufic",     "exhaust", "exceed",     "unable to",
+     "failed",  "could not", "couldn't",   "cannot ",   "can't ",      " oom ",   " oom:",      " oom,",
+     " oom.",   "(oom)",     " oom-",      "oomkill",   "cuda oom",    "gpu oom", " oom error", "speicher",
+     "памят",   "显存",      "内存",       "記憶體",    "buffer size", "enomem",  "ed: -12",    "ed (-12",
+     "th -12",  "or -12",    "rr -12",     "or: -12",   "no -12",      "t=-12",   "t = -12",    "メモリ",
+     "메모리",  "pamięc",    "bellek",     "ran out",   "too little",  "is full", "oomed",      "killed",
+     "sigkill", "sigbus",    "signal 9",   "signal: 9", "bus error"});
 
 constexpr auto kErrorWords =
     std::to_array<std::string_view>({"error", "exception", "assertion", "segmentation fault", "core dumped",
@@ -277,7 +299,8 @@ std::optional<std::string_view> find_memory_trouble(std::string_view text) {
   if (low.contains("not a failure")) return std::nullopt;  // TensorFlow's allocator, of a request that may be refused
   if (low.contains("% of free system memory")) return std::nullopt;  // a warning of TensorFlow's, of what it then gets
   if (is_passed_test(line)) return std::nullopt;
-  const auto found = find_words(low);
+  auto found = find_words(low);
+  if (!found) found = find_sudden_end(line, low);
   if (!found) return std::nullopt;
   std::size_t begin = found->begin - std::min(found->begin, kSentence),
               end = std::min(found->end + kSentence, line.size());

@@ -12,10 +12,20 @@ namespace {
 using Words = std::string_view;
 
 // Tell it by themselves. The last ones are what people write in Chinese, Korean and Japanese forums.
-constexpr std::array kNames{Words("outofmemoryerror"), Words("cudaoutofmemory"), Words("cuda oom"),
-                            Words("gpu oom"),          Words("显存不足"),        Words("显存溢出"),
-                            Words("爆显存"),           Words("显存爆"),          Words("메모리 부족"),
-                            Words("메모리가 부족"),    Words("メモリ不足"),      Words("メモリが不足")};
+constexpr std::array kNames{Words("outofmemoryerror"),
+                            Words("cudaoutofmemory"),
+                            Words("no executable batch size found"),
+                            Words("no batch size fits"),
+                            Words("cuda oom"),
+                            Words("gpu oom"),
+                            Words("显存不足"),
+                            Words("显存溢出"),
+                            Words("爆显存"),
+                            Words("显存爆"),
+                            Words("메모리 부족"),
+                            Words("메모리가 부족"),
+                            Words("メモリ不足"),
+                            Words("メモリが不足")};
 constexpr std::array kRanOut{Words("out of memory"), Words("out-of-memory")};
 constexpr std::array kCards{Words("cuda"), Words("gpu"), Words("vram"), Words("hip "), Words("video memory")};
 constexpr std::array kCodeWords{Words("except "), Words("raise "),   Words("import "), Words("isinstance("),
@@ -32,8 +42,9 @@ constexpr std::array kAdvice{Words("if "),
                              Words("without "),
                              Words("no cuda out of memory"),
                              Words("solve")};
-constexpr std::array kOomMentionWords{Words("memory"), Words("cuda oom"), Words("gpu oom"),
-                                      Words("显存"),   Words("메모리"),   Words("メモリ")};
+constexpr std::array kOomMentionWords{Words("memory"),       Words("cuda oom"),      Words("gpu oom"),
+                                      Words("batch size f"), Words("no batch size"), Words("显存"),
+                                      Words("메모리"),       Words("メモリ")};
 
 template <std::size_t kCount>
 bool has_one(std::string_view text, const std::array<Words, kCount>& words) {
