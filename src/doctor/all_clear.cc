@@ -62,6 +62,15 @@ std::optional<Doubt> doubt_what_was_not_read(const Scene& scene) {
                  fmt::format("it can be read up to byte {}: {}", *file.snapshot.truncated_at, file.snapshot.damage),
                  {"the whole snapshot: copy it again, or dump it again"}};
   }
+  for (const SnapshotFile& file : scene.given.snapshots) {
+    for (const auto& [what, unread] : file.snapshot.unread) {
+      if (unread.weight != model::LossSeverity::kWrongAnswerPossible) continue;
+      return Doubt{"The snapshot says what can't be, and nothing follows from the rest",
+                   {file.file, 0, ""},
+                   fmt::format("{} ({} times)", what, unread.count),
+                   {"the snapshot as PyTorch dumped it"}};
+    }
+  }
   for (const model::TextFile& file : scene.texts.files) {
     if (file.complete) continue;
     return Doubt{"A part of the text was not read", {file.name, 0, ""}, "a limit ended the reading", {kWholeText}};

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -213,3 +214,28 @@ def test_a_code_with_a_letter_for_its_digit_gets_the_cause_that_was_meant(doctor
     for typed, meant in (("VF2O1", "VF201"), ("VF20", "VF201"), ("leak_groth", "leak_growth")):
         done = doctor.product.call("explain", typed)
         assert done.exit_code == 2 and f"did you mean {meant}?" in done.stderr, str(done)
+
+
+def test_a_packed_log_that_says_one_thing_over_and_over_is_read_in_part_and_says_so(
+    doctor: Doctor, tmp_path: Path
+) -> None:
+    packed = tmp_path / "again.log.gz"
+    packed.write_bytes(gzip.compress(b"epoch 1 loss 0.5\n" * (20 << 20), compresslevel=9))  # 340 MiB
+    done = doctor.look(str(packed))
+    assert not done.stdout.startswith("[✓]"), done.stdout
+    assert "100 times its own size" in done.stdout
+
+
+def test_a_snapshot_with_sizes_below_zero_is_not_green(doctor: Doctor, tmp_path: Path) -> None:
+    odd = tmp_path / "odd.pickle"
+    odd.write_bytes(
+        pickle.dumps(
+            {
+                "segments": [{"address": 4096, "total_size": -5, "blocks": []}],
+                "device_traces": [[{"action": "alloc", "addr": 1, "size": -1, "stream": 0, "frames": []}]],
+            }
+        )
+    )
+    done = doctor.look(str(odd))
+    assert not done.stdout.startswith("[✓]"), done.stdout
+    assert "below zero" in done.stdout

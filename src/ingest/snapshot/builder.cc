@@ -81,6 +81,13 @@ std::int64_t Builder::integer(const Value& value, std::string_view field) {
   return 0;
 }
 
+std::int64_t Builder::size(const Value& value, std::string_view field) {
+  const std::int64_t bytes = integer(value, field);
+  if (bytes >= 0) return bytes;
+  count_unread(fmt::format("{} is below zero", field), LossSeverity::kWrongAnswerPossible);
+  return 0;
+}
+
 std::uint64_t Builder::address(const Value& value, std::string_view field) {
   if (value.kind == Kind::kBigInt) {
     if (const auto number = pickle::narrow_unsigned(strings_->text(value.text()))) return *number;

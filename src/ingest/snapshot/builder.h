@@ -109,6 +109,7 @@ class Builder final : public pickle::Folder {
 
   // Each counts what is of another type, under the name of the field.
   std::int64_t integer(const Value& value, std::string_view field);
+  std::int64_t size(const Value& value, std::string_view field);  // bytes: none is below zero
   std::uint64_t address(const Value& value, std::string_view field);
   model::StringId string(const Value& value, std::string_view field);
   model::PoolId pool(const Value& value, std::string_view field);

@@ -67,10 +67,10 @@ void Builder::set_block_field(model::Block& block, const Value& key, const Value
       block.address = address(value, "block.address");
       break;
     case kSize:
-      block.size = integer(value, "block.size");
+      block.size = size(value, "block.size");
       break;
     case kRequestedSize:
-      block.requested_size = integer(value, "block.requested_size");
+      block.requested_size = size(value, "block.requested_size");
       break;
     case kState: {
       const auto word = value.kind == Kind::kString ? strings_->text(value.text()) : std::string_view();
@@ -113,7 +113,7 @@ Value Builder::fold_history(std::span<const Value> items) {
         entry.address = address(value, "history.addr");
         break;
       case kRealSize:
-        entry.real_size = integer(value, "history.real_size");
+        entry.real_size = size(value, "history.real_size");
         break;
       case kFrames:
         entry.stack = stack(value, "history.frames");
@@ -145,7 +145,7 @@ void Builder::set_entry_field(model::TraceEntry& entry, model::TraceContext& con
       entry.addr = address(value, "trace.device_free");
       break;
     case kSize:
-      entry.size = integer(value, "trace.size");
+      entry.size = size(value, "trace.size");
       break;
     case kStream:
       entry.stream = integer(value, "trace.stream");
@@ -190,16 +190,16 @@ void Builder::set_segment_field(model::Segment& segment, const Value& key, const
       segment.address = address(value, "segment.address");
       break;
     case kTotalSize:
-      segment.total_size = integer(value, "segment.total_size");
+      segment.total_size = size(value, "segment.total_size");
       break;
     case kAllocatedSize:
-      segment.allocated_size = integer(value, "segment.allocated_size");
+      segment.allocated_size = size(value, "segment.allocated_size");
       break;
     case kActiveSize:
-      segment.active_size = integer(value, "segment.active_size");
+      segment.active_size = size(value, "segment.active_size");
       break;
     case kRequestedSize:
-      segment.requested_size = integer(value, "segment.requested_size");
+      segment.requested_size = size(value, "segment.requested_size");
       break;
     case kStream:
       segment.stream = integer(value, "segment.stream");

@@ -28,6 +28,10 @@ namespace {
 
 constexpr std::size_t kBefore = 2000;                            // bytes before a line that its reader may look back to
 constexpr std::uint64_t kMostUnpacked = std::uint64_t{2} << 30;  // bytes of a packed file that are read
+// Logs pack to a tenth or a fiftieth. What is this many times larger than its file says one thing over and over, and of
+// that so much is read.
+constexpr std::uint64_t kMostTimesPacked = 100;
+constexpr std::uint64_t kReadOfRepetition = std::uint64_t{128} << 20;
 constexpr std::size_t kAcross = 200;         // bytes on each side of a joint that are looked at together
 constexpr std::size_t kLongestPrefix = 300;  // of a line, in which a prefix is looked for
 
@@ -280,7 +284,11 @@ base::Result<model::Evidence> read_packed_text(const std::filesystem::path& path
   TextPass pass(path.string(), limits, text_formats());
   std::string block(limits.block, '\0');
   std::uint64_t read = 0;
-  while (read < kMostUnpacked) {
+  std::error_code error;
+  const std::uint64_t size = std::filesystem::file_size(path, error);
+  const std::uint64_t most =
+      error ? kMostUnpacked : std::min(kMostUnpacked, std::max(kReadOfRepetition, size * kMostTimesPacked));
+  while (read < most) {
     const auto got = packed->read(block);
     if (!got && read == 0) return std::unexpected(got.error());
     if (!got) pass.leave_unread("the end of a packed file that is damaged");
@@ -290,7 +298,8 @@ base::Result<model::Evidence> read_packed_text(const std::filesystem::path& path
     pass.feed(bytes);
     read += *got;
   }
-  pass.leave_unread("what of a packed file is behind its first 2 GiB");
+  pass.leave_unread(most == kMostUnpacked ? "what of a packed file is behind its first 2 GiB"
+                                          : "what of a packed file is behind 100 times its own size");
   return pass.finish();
 }
 
