@@ -253,7 +253,8 @@ def test_an_optimizers_temporaries_are_not_its_state(doctor: Doctor) -> None:
         '  File "/x/torch/optim/adamw.py", line 606, in _multi_tensor_adamw\n'
         "    exp_avg_sq_sqrt = torch._foreach_sqrt(device_exp_avg_sqs)\n"
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 130.00 MiB. GPU 0 has a total capacity of 94.99 "
-        "GiB of which 87.19 MiB is free. Including non-PyTorch memory, this process has 94.90 GiB memory in use. Of the "
+        "GiB of which 87.19 MiB is free. Including non-PyTorch memory, this process has 94.90 GiB memory in "
+        "use. Of the "
         "allocated memory 92.03 GiB is allocated by PyTorch, and 1.28 GiB is reserved by PyTorch but unallocated.\n"
     )
     assert doctor.look(str(log)).result["findings"][0]["label"] == "capacity_exceeded"
@@ -262,8 +263,10 @@ def test_an_optimizers_temporaries_are_not_its_state(doctor: Doctor) -> None:
 def test_an_apu_that_shows_a_part_of_its_memory_is_told_so(doctor: Doctor) -> None:
     log = doctor.product.folder / "apu.log"
     log.write_text(
-        "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 16.00 GiB. GPU 0 has a total capacity of 15.24 GiB "
-        "of which 15.09 GiB is free. Of the allocated memory 0 bytes is allocated by PyTorch, and 0 bytes is reserved by "
+        "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 16.00 GiB. GPU 0 has a total capacity "
+        "of 15.24 GiB "
+        "of which 15.09 GiB is free. Of the allocated memory 0 bytes is allocated by PyTorch, and 0 bytes is "
+        "reserved by "
         "PyTorch but unallocated.\n[    4.97] [drm] amdgpu: 98304M of VRAM memory ready\n"
     )
     first = doctor.look(str(log)).result["findings"][0]
@@ -274,7 +277,8 @@ def test_an_apu_that_shows_a_part_of_its_memory_is_told_so(doctor: Doctor) -> No
 def test_the_scratch_of_a_tpus_core_is_not_its_memory(doctor: Doctor) -> None:
     log = doctor.product.folder / "tpu.log"
     log.write_text(
-        "RuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space vmem. Used "
+        "RuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory "
+        "space vmem. Used "
         "17.03M of 16.00M vmem. Exceeded vmem capacity by 1.03M.\n"
     )
     told = doctor.look(str(log)).result["findings"][0]

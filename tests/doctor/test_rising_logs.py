@@ -44,7 +44,8 @@ FORMS = {
         "2024/01/01 10:{n:02}:00.000, NVIDIA GeForce RTX 3090, {mib:.0f} MiB, 24576 MiB\n",
     ),
     "pmon": _table(
-        "# gpu   pid  type    sm   mem   enc   dec    fb   command\n# Idx     #   C/G     %     %     %     %    MB   name\n",
+        "# gpu   pid  type    sm   mem   enc   dec    fb   command\n"
+        "# Idx     #   C/G     %     %     %     %    MB   name\n",
         "    0  12345     C    80    40     -     -  {mib:.0f}   python\n",
     ),
 }
