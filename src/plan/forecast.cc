@@ -113,7 +113,9 @@ void scale_batch(Forecast& forecast, std::string_view phase, double share) {
     // The optimizer's temporaries follow the parameters, not the batch.
     if (moment.stage != "optimizer") held.temporaries = scaled(held.temporaries, share);
   }
-  if (phase == "train") forecast.activation_scale *= share;
+  if (phase != "train") return;
+  forecast.activation_scale *= share;
+  forecast.training_batch *= share;
 }
 
 model::StepWork find_work(const Forecast& forecast) {

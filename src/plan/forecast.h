@@ -57,6 +57,8 @@ struct Forecast {
   bool releases_gradients = false;
   Bytes state_at_once;  // of the optimizer's, which is in host memory but for its steps; 0: it stays on the card
   bool chunks_loss = false;
+  Bytes loss_chunk;           // of logits; a batch that has no more of them at once is not worked out in chunks
+  double training_batch = 1;  // what has been done to the batches of training
   bool expandable_segments = false;
   bool empties_cache = false;
   double evaluation_graph = 1;     // what of an evaluation's activations no_grad was taken to leave
@@ -65,6 +67,7 @@ struct Forecast {
   // for what is saved for backward (of what sizes, in what modules) as it was there, and for steps of the optimizer and
   // for evaluations whatever the batch.
   std::string_view saved_measured_with, step_measured_with, evaluation_measured_with;
+  std::string_view evaluated_with;  // the technique that is in force in evaluations alone, as its run shows them
   // Where that run had smaller inputs: what was left of them there, and what is to be left. The same: as it ran.
   double inputs_left_measured = 1, inputs_left = 1;
   model::StepWork work;

@@ -17,6 +17,8 @@ constexpr std::size_t kMostLevels = 255;  // a level is one byte
 
 constexpr double kTooSlow = 2;
 
+constexpr std::string_view kChunkedLoss = "chunked_loss";
+
 // Time lost, not time won: a change that the job does not need is no better for making it faster.
 double cost(const Candidate& candidate) {
   return std::max(1.0, candidate.time_factor) * (1 + kCostPerChange * (candidate.changes - candidate.mends));
@@ -47,6 +49,11 @@ Forecast forecast_levels(const model::Job& job, const Target& target, const std:
   return forecast;
 }
 
+bool is_loss_whole(const model::Job& job, const Forecast& forecast) {
+  if (!forecast.chunks_loss || !job.wide_loss) return false;
+  return scaled(job.wide_loss->bytes, forecast.training_batch) <= forecast.loss_chunk;
+}
+
 // The run that a forecast's stream is of: with the technique alone that has a run of its own.
 Forecast forecast_begun(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                         const std::vector<std::uint8_t>& levels, const Forecast& forecast) {
@@ -58,6 +65,34 @@ Forecast forecast_begun(const model::Job& job, const Target& target, const std::
     if (is_measured_by(run, change.technique)) alone[i] = levels[i];
   }
   return forecast_levels(job, target, axes, alone);
+}
+
+struct Foretold {
+  Forecast forecast, begun;
+};
+
+Foretold foretell(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                  const std::vector<std::uint8_t>& levels) {
+  Forecast forecast = forecast_levels(job, target, axes, levels);
+  Forecast begun = forecast_begun(job, target, axes, levels, forecast);
+  return {std::move(forecast), std::move(begun)};
+}
+
+// A loss of which smaller batches leave one chunk is worked out as it was, but in evaluations, whose batches are whole.
+std::optional<Foretold> foretell_whole_loss(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                                            std::vector<std::uint8_t> levels) {
+  if (!is_loss_whole(job, forecast_levels(job, target, axes, levels))) return std::nullopt;
+  std::string_view chunked;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (levels[i] == 0 || axes[i].technique->id() != kChunkedLoss) continue;
+    const auto stream = job.streams.find(measured_key(axes[i].options[levels[i] - 1]));
+    if (stream == job.streams.end()) return std::nullopt;
+    chunked = stream->first;
+    levels[i] = 0;
+  }
+  Foretold foretold = foretell(job, target, axes, levels);
+  foretold.forecast.evaluated_with = chunked;
+  return foretold;
 }
 
 // Walks the product of all axes, the last one fastest, and carries the forecast along: what the first axes change is
@@ -225,8 +260,7 @@ Explained explain(const model::Job& job, const Target& target, const std::vector
     explained.plan.name += axes[i].technique->describe(change);
   }
   Forecast forecast = forecast_levels(job, target, axes, candidate.levels);
-  const Forecast begun = forecast_begun(job, target, axes, candidate.levels, forecast);
-  const auto played = player != nullptr ? player->play(forecast, begun) : std::nullopt;
+  const auto played = player != nullptr ? play(job, target, axes, candidate, *player) : std::nullopt;
   explained.outlook = played ? *played : add_up(job, forecast);
   explained.effect = forecast.effect;
   explained.time_factor = time_factor_of(job, target, forecast);
@@ -237,14 +271,20 @@ Explained explain(const model::Job& job, const Target& target, const std::vector
 std::optional<std::vector<Life>> foretell_lives(const model::Job& job, const Target& target,
                                                 const std::vector<Axis>& axes, const Candidate& candidate,
                                                 const StreamPlayer& player) {
-  const Forecast forecast = forecast_levels(job, target, axes, candidate.levels);
-  return player.find_lives(forecast, forecast_begun(job, target, axes, candidate.levels, forecast));
+  if (const auto whole = foretell_whole_loss(job, target, axes, candidate.levels)) {
+    if (auto lives = player.find_lives(whole->forecast, whole->begun)) return lives;
+  }
+  const Foretold foretold = foretell(job, target, axes, candidate.levels);
+  return player.find_lives(foretold.forecast, foretold.begun);
 }
 
 std::optional<Outlook> play(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                             const Candidate& candidate, const StreamPlayer& player) {
-  const Forecast forecast = forecast_levels(job, target, axes, candidate.levels);
-  return player.play(forecast, forecast_begun(job, target, axes, candidate.levels, forecast));
+  if (const auto whole = foretell_whole_loss(job, target, axes, candidate.levels)) {
+    if (auto outlook = player.play(whole->forecast, whole->begun)) return outlook;
+  }
+  const Foretold foretold = foretell(job, target, axes, candidate.levels);
+  return player.play(foretold.forecast, foretold.begun);
 }
 
 }  // namespace vramfit::plan

@@ -18,6 +18,9 @@ using model::StreamBlock;
 constexpr std::int64_t kLeastCompared = 64 << 10;
 // Of a large block up to 1 MiB is not split off (kSmallSize of PyTorch's CUDACachingAllocator).
 constexpr double kUnsplit = 1 << 20;
+// Of one module's blocks in a forward and in another: a network of a few modules with thousands of blocks each is not
+// compared.
+constexpr std::size_t kMostCompared = std::size_t{1} << 22;
 // Of an evaluation without a graph, few blocks stay until its end.
 constexpr double kMostKept = 0.5;
 
@@ -129,21 +132,46 @@ class ComparedForwards {
     return *middle;
   }
 
+  bool is_fellow(std::size_t own, std::size_t shown, double factor) const {
+    const double slack = (1 + factor) * (bytes_of(own) > kUnsplit ? kUnsplit : kUnsplit / 2048);
+    return std::abs(bytes_shown(shown) - factor * bytes_of(own)) <= slack;
+  }
+
+  // In their order, as many as can be: training has blocks that an evaluation has not (masks of dropout, statistics),
+  // and one that is taken for the next block of its size must not keep all later ones from theirs.
   void find_pairs(const ByModule& modules, const ByModule& fellows, double factor) {
     for (const auto& [module, blocks] : modules) {
       const auto found = fellows.find(module);
-      if (found == fellows.end()) continue;
-      std::size_t next = 0;
-      for (const std::size_t i : blocks) {
-        const double slack = (1 + factor) * (bytes_of(i) > kUnsplit ? kUnsplit : kUnsplit / 2048);
-        std::size_t k = next;
-        while (k < found->second.size() && std::abs(bytes_shown(found->second[k]) - factor * bytes_of(i)) > slack) ++k;
-        if (k == found->second.size()) continue;
-        pairs_.push_back({i, found->second[k]});
-        next = k + 1;
-      }
+      if (found != fellows.end()) pair_in_order(blocks, found->second, factor);
     }
     std::ranges::sort(pairs_, {}, &Pair::shown);
+  }
+
+  // The longest common subsequence; of several the one whose pairs come first.
+  void pair_in_order(const std::vector<std::size_t>& own, const std::vector<std::size_t>& shown, double factor) {
+    const std::size_t width = shown.size() + 1;
+    if (own.size() * width > kMostCompared) return;
+    std::vector<std::uint16_t> most((own.size() + 1) * width, 0);  // pairs among what is left of both
+    for (std::size_t i = own.size(); i-- > 0;) {
+      for (std::size_t k = shown.size(); k-- > 0;) {
+        std::uint16_t& here = most[i * width + k];
+        here = std::max(most[(i + 1) * width + k], most[i * width + k + 1]);
+        if (is_fellow(own[i], shown[k], factor)) {
+          here = std::max(here, static_cast<std::uint16_t>(most[(i + 1) * width + k + 1] + 1));
+        }
+      }
+    }
+    for (std::size_t i = 0, k = 0; i < own.size() && k < shown.size();) {
+      const std::uint16_t here = most[i * width + k];
+      const bool is_pair = is_fellow(own[i], shown[k], factor) && here == most[(i + 1) * width + k + 1] + 1;
+      if (is_pair) {
+        pairs_.push_back({own[i++], shown[k++]});
+      } else if (most[(i + 1) * width + k] == here) {
+        ++i;
+      } else {
+        ++k;
+      }
+    }
   }
 
   const AllocationStream &stream_, &witness_;

@@ -91,6 +91,27 @@ TEST(LastUses, a_block_of_another_size_is_another_tensor) {
   EXPECT_NE(uses[0], 0u);
 }
 
+// Dropout makes blocks that an evaluation does not: the second of them is of the size of what is next but one.
+TEST(LastUses, a_block_that_only_training_has_keeps_no_other_from_its_fellow) {
+  model::AllocationStream stream;
+  stream.modules = {{"layers", -1, {}}, {"stem", -1, {}}};
+  stream.passes = {{0, 10, 19}};
+  add(stream, 0, 15, 1, 7, VF_PHASE_TRAIN);
+  for (const auto& [born, mib] : {std::pair(1U, 12), {2U, 3}, {3U, 3}, {4U, 12}, {5U, 3}}) {
+    add(stream, born, 15, 0, mib, VF_PHASE_TRAIN);
+  }
+  add(stream, 19, 21, 1, 14, VF_PHASE_VALIDATE);
+  for (const auto& [born, mib] : {std::pair(20U, 24), {22U, 6}, {24U, 24}, {26U, 6}}) {
+    add(stream, born, born + 3, 0, mib, VF_PHASE_VALIDATE);
+  }
+  add(stream, 30, 31, -1, 1, VF_PHASE_VALIDATE);
+  const auto uses = find_last_uses(stream, stream.passes.front(), nullptr);
+  EXPECT_GT(uses[1], 0u);
+  EXPECT_GT(uses[4], 0u) << "the second of 12 is the second of 24";
+  EXPECT_GT(uses[5], 0u);
+  EXPECT_EQ((uses[2] > 0) + (uses[3] > 0), 1) << "one of the two is the one that both have";
+}
+
 TEST(Asked, is_the_least_that_a_tensor_was_given_in_any_step) {
   model::AllocationStream stream;
   stream.modules = {{"a", -1, base::Bytes::mib(30)}};
@@ -102,6 +123,30 @@ TEST(Asked, is_the_least_that_a_tensor_was_given_in_any_step) {
   stream.modules[0].output = base::Bytes(30 * kMega - 600);
   EXPECT_EQ(find_asked(stream), (std::vector<std::int64_t>{30 * kMega - 512, 30 * kMega - 512, 40 * kMega}))
       << "what it handed on, in whole 512 bytes";
+}
+
+// 30 leave a hole, of which 29.5 take all: no rest of so little is split off. What was asked of it, a block beside it
+// tells that was split off from more.
+TEST(Asked, is_what_a_neighbour_was_given_where_the_allocator_took_a_block_whole) {
+  model::AllocationStream stream;
+  stream.torch_version = "2.12.1";
+  stream.modules = {{"a", -1, {}}};
+  const auto add_half = [&](StreamTime born, StreamTime died, std::int64_t halves) {
+    stream.blocks.push_back(
+        {born, died, 0, halves * kMega / 2, VF_PHASE_TRAIN, VF_STAGE_FORWARD, BlockOwner::kActivations, false});
+  };
+  add_half(0, 1, 100);
+  add_half(2, 9, 59);   // 29.5 of 50, split off
+  add_half(3, 10, 41);  // the rest of it, whole
+  add_half(4, 5, 60);
+  add_half(6, 11, 60);  // 30, whole
+  stream.peak_reserved = base::Bytes::mib(80);
+  const auto asked = find_asked(stream);
+  EXPECT_EQ(asked[1], 59 * kMega / 2);
+  EXPECT_EQ(asked[4], 59 * kMega / 2);
+  EXPECT_EQ(asked[2], 41 * kMega / 2) << "nothing is known of its size";
+  stream.peak_reserved = base::Bytes::mib(90);
+  EXPECT_EQ(find_asked(stream)[4], 60 * kMega / 2) << "the allocator did something else than is played";
 }
 
 }  // namespace

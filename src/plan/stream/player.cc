@@ -8,7 +8,9 @@
 #include "allocator/card_device.h"
 #include "allocator/simulator.h"
 #include "model/number_text.h"
+#include "plan/stream/asked.h"
 #include "plan/stream/between.h"
+#include "plan/stream/spliced.h"
 #include "plan/stream/weight_copies.h"
 
 namespace vramfit::plan {
@@ -76,6 +78,20 @@ StreamPlayer::StreamPlayer(const model::Job& job) : job_(job) {
   }
 }
 
+const std::vector<std::int64_t>& StreamPlayer::asked_of(const model::AllocationStream& stream) const {
+  const auto [known, is_new] = asked_.try_emplace(&stream);
+  if (is_new) known->second = find_asked(stream);
+  return known->second;
+}
+
+model::AllocationStream StreamPlayer::as_played(const model::AllocationStream& stream) const {
+  model::AllocationStream played = stream;
+  if (!as_asked_) return played;
+  const std::vector<std::int64_t>& asked = asked_of(stream);
+  for (std::size_t i = 0; i < asked.size(); ++i) played.blocks[i].bytes = asked[i];
+  return played;
+}
+
 std::optional<StreamPlayer::Reshaped> StreamPlayer::reshape_for(const Forecast& forecast, const Forecast& begun) const {
   if (!is_sound_) return std::nullopt;
   const model::AllocationStream* stream = find_stream(job_, find_best_run(begun));
@@ -86,10 +102,22 @@ std::optional<StreamPlayer::Reshaped> StreamPlayer::reshape_for(const Forecast& 
     between = stream_between(*own, *stream, begun.inputs_left, begun.inputs_left_measured);
     stream = &*between;
   }
+  std::optional<model::AllocationStream> spliced;
+  if (!forecast.evaluated_with.empty()) {
+    const model::AllocationStream* evaluating = find_stream(job_, forecast.evaluated_with);
+    if (evaluating == nullptr || between) return std::nullopt;
+    spliced = splice_evaluations(as_played(*stream), as_played(*evaluating));
+    if (!spliced) return std::nullopt;
+    stream = &*spliced;
+  }
   Reshaping reshaping = find_reshaping(job_, forecast, begun, *stream);
-  reshaping.as_asked = as_asked_;
+  reshaping.as_asked = as_asked_ && !spliced;
+  if (reshaping.as_asked && !between) reshaping.asked = &asked_of(*stream);
   reshaping.without_graph = find_stream(job_, "no_grad_validation");
-  if (begun.measured_with == "autocast") reshaping.of_weights = find_weight_copies(*stream, *own);
+  if (begun.measured_with == "autocast")
+    reshaping.of_weights = find_weight_copies(between ? *stream : as_played(*stream), *own);
+  if (job_.precision.autocast)
+    reshaping.of_weights = find_weight_copies(spliced || between ? *stream : as_played(*stream));
   if (!reshaping.knows_all) return std::nullopt;
   Reshaped reshaped{reshape(*stream, reshaping), {}};
   for (const model::StreamTime moment : stream->emptied) reshaped.emptied.push_back(at_event(moment));

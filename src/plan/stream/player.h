@@ -4,6 +4,8 @@
 #define VRAMFIT_PLAN_STREAM_PLAYER_H
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -52,7 +54,11 @@ class StreamPlayer {
   Played run(const std::vector<Call>& calls, std::size_t blocks, const Setting& setting) const;
   Bytes find_least(const std::vector<Call>& calls, std::size_t blocks, Setting setting, const Played& free) const;
 
+  const std::vector<std::int64_t>& asked_of(const model::AllocationStream& stream) const;
+  model::AllocationStream as_played(const model::AllocationStream& stream) const;  // its blocks of what was asked for
+
   const model::Job& job_;
+  mutable std::map<const model::AllocationStream*, std::vector<std::int64_t>> asked_;  // of the job's own streams
   allocator::Rules rules_;
   bool is_sound_ = false;
   bool as_asked_ = true;  // it is sound with blocks of what was asked for

@@ -26,6 +26,7 @@ struct Run {
   StreamTime again = 0;                            // it is run again before this event
   StreamTime first_freed = model::kStreamEnd;      // of what it holds, in backward
   StreamTime released = 0;                         // the last of it
+  StreamTime stop = 0;                             // its second run ends once what is born here is saved
 };
 
 class RepeatedPass {
@@ -125,6 +126,7 @@ class RepeatedPass {
       if (!is_held(block(i)) || !is_within(block(i), m) || is_output_of(i, m)) continue;
       run.first_freed = std::min(run.first_freed, block(i).died);
       run.released = std::max(run.released, block(i).died);
+      run.stop = std::max(run.stop, block(i).born);
     }
     run.again = pass_.turn;
     for (std::size_t i = from_; i < to_; ++i) {
@@ -219,11 +221,13 @@ class RepeatedPass {
     }
   }
 
-  // Made and gone within a module's second run.
+  // Made and gone within a module's second run, which PyTorch ends as soon as all that was saved is there again (early
+  // stop): what a module adds up or joins last of all, and saves nothing for, is not made again.
   void add_passing(std::size_t i, std::size_t module, std::size_t depth, const Life& whole) {
     const Run& run = runs_[module];
-    const StreamTime end = run.last - run.begin + 1;
-    const StreamTime died = block(i).died > run.last ? end : block(i).died - run.begin;
+    if (block(i).born > run.stop) return;
+    const StreamTime end = run.stop - run.begin + 1;
+    const StreamTime died = block(i).died > run.stop ? end : block(i).died - run.begin;
     lives_.push_back({before_event(run.again, depth, block(i).born - run.begin), before_event(run.again, depth, died),
                       whole.bytes, whole.phase});
   }

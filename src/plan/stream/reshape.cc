@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "model/number_names.h"
+#include "plan/stream/accumulation.h"
 #include "plan/stream/asked.h"
 #include "plan/stream/offloads.h"
 #include "plan/stream/repeats.h"
@@ -114,15 +115,13 @@ void make_state_in_backward(const model::AllocationStream& stream, std::vector<L
   }
 }
 
-void set_gradients(const model::AllocationStream& stream, const Reshaping& reshaping, std::vector<Life>& lives) {
-  const model::StreamTime first_end = stream.passes.empty() ? model::kStreamEnd : stream.passes.front().end;
+void release_gradients_at_once(const model::AllocationStream& stream, std::vector<Life>& lives) {
   for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
     const StreamBlock& block = stream.blocks[i];
     if (block.owner != BlockOwner::kGradients || block.phase != VF_PHASE_TRAIN) continue;
-    const bool stays = !reshaping.releases_gradients && block.born < first_end;
-    lives[i].died = stays ? kNeverFreed : at_event(block.born) + 1;
+    lives[i].died = at_event(block.born) + 1;
   }
-  if (reshaping.releases_gradients) make_state_in_backward(stream, lives);
+  make_state_in_backward(stream, lives);
 }
 
 // Parameters take turns, whose state is brought over, updated and taken back: at first where it is made, and in the
@@ -158,7 +157,7 @@ void take_turns(const model::AllocationStream& stream, std::int64_t at_once, std
   for (const std::size_t i : turns.back()) lives[i].died = std::min(lives[i].died, step_end);
   for (const model::StreamPass& pass : stream.passes) {
     if (pass.begin < last.born || pass.end == 0) continue;
-    PlayTime moment = at_event(pass.end - 1) + 1;
+    PlayTime moment = at_event(pass.end - 1) + kAfterMicroBatches;
     for (const std::vector<std::size_t>& turn : turns) {
       for (const std::size_t i : turn) lives.push_back({moment, moment + 1, lives[i].bytes, lives[i].phase});
       moment += 2;
@@ -227,7 +226,7 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
   }
   reshaping.offloads = forecast.offloaded > begun.offloaded;
   if (forecast.chunks_loss && job.wide_loss) reshaping.logits = job.wide_loss->bytes.count();
-  reshaping.accumulates = forecast.accumulates;
+  if (forecast.accumulates) reshaping.micro_batches = static_cast<int>(std::lround(forecast.passes / begun.passes));
   reshaping.releases_gradients = forecast.releases_gradients && !begun.releases_gradients;
   if (forecast.state_at_once > begun.state_at_once) {  // its lives are changed, not its sizes
     reshaping.state_at_once = forecast.state_at_once.count();
@@ -241,8 +240,9 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
   std::vector<Life> lives;
   lives.reserve(stream.blocks.size());
   const std::vector<std::uint8_t> phases = find_phases_of_use(stream);
-  std::vector<std::int64_t> asked;
-  if (reshaping.as_asked) asked = find_asked(stream);
+  std::vector<std::int64_t> found;
+  if (reshaping.as_asked && reshaping.asked == nullptr) found = find_asked(stream);
+  const std::vector<std::int64_t>& asked = reshaping.asked != nullptr ? *reshaping.asked : found;
   for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
     const StreamBlock& block = stream.blocks[i];
     const bool is_of_weights = !reshaping.of_weights.empty() && reshaping.of_weights[i];
@@ -253,12 +253,13 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
     lives.push_back({at_event(block.born), block.died == model::kStreamEnd ? kNeverFreed : at_event(block.died),
                      bytes > 0 ? std::max<std::int64_t>(bytes, kLeastBlock) : 0, block.phase});
   }
-  if (reshaping.accumulates || reshaping.releases_gradients) set_gradients(stream, reshaping, lives);
+  if (reshaping.releases_gradients) release_gradients_at_once(stream, lives);
   if (reshaping.state_at_once > 0) take_turns(stream, reshaping.state_at_once, lives);
   if (reshaping.drops_evaluation_graphs) drop_graphs_of_evaluations(stream, reshaping.without_graph, lives);
   if (!reshaping.repeated.empty()) repeat_modules(stream, reshaping, lives);
   if (reshaping.later_weights != 1) shrink_weights(stream, reshaping.later_weights, lives);
   if (reshaping.offloads) offload_saved(stream, reshaping, lives);
+  if (reshaping.micro_batches > 1) add_micro_batches(stream, reshaping.micro_batches, lives);
   std::erase_if(lives, [](const Life& life) { return life.bytes == 0; });
   return lives;
 }

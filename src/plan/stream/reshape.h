@@ -6,7 +6,9 @@
 //   run again     forward  |--b--|......................            what a module kept to its backward goes with its
 //                 backward                 |--b again--|            forward, and is made anew before its backward
 //   offloaded     |--b--|                          |-b-|            comes back where it is due
-//   accumulated   gradients of the first pass stay; those of later passes are added to them and go
+//   accumulated   each pass comes as often as a step has micro-batches; gradients of the first stay, those of the
+//   others
+//                 are added to them and go (accumulation.h)
 //   held in less  weights are made anew one by one before the first step
 //   state waits   the optimizer's state comes in turns in each step, and goes
 //   released      every gradient goes as soon as it is there
@@ -49,13 +51,14 @@ struct Reshaping {
   bool keeps_products = false;         // of matrices and convolutions, in them until they are run again
   bool knows_all = true;               // the stream shows what each of them allocates
   bool as_asked = true;  // blocks are of what was asked for, where that is known (asked.h); else of what was given
+  const std::vector<std::int64_t>* asked = nullptr;  // found before; null: it is found anew
   bool offloads = false;
   std::int64_t logits = 0;  // of a loss in chunks, which keeps them where they are; 0: none
   bool drops_evaluation_graphs = false;
   // A run whose evaluations kept no graph: it shows when a forward needs a block last. Null where there is none but
   // the stream itself.
   const model::AllocationStream* without_graph = nullptr;
-  bool accumulates = false;
+  int micro_batches = 1;  // whose gradients are added up, in a step
   bool releases_gradients = false;
   std::int64_t state_at_once = 0;  // of the optimizer's state, which waits in host memory; 0: it stays
   std::vector<bool> of_weights;    // by block: a copy of a weight, as large whatever the batch; empty: none is

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <string_view>
 
@@ -17,25 +18,16 @@ constexpr std::int64_t kLeastCopy = 64 << 10;  // smaller ones do not matter
 // A block is larger than its tensor by what is rounded up, or not split off.
 constexpr std::int64_t kRounded = 512, kLeastRest = 1 << 20;
 
-class HalfCopies {
- public:
-  explicit HalfCopies(const AllocationStream& stream) {
-    for (const StreamBlock& block : stream.blocks) {
-      if (block.owner == BlockOwner::kWeights && block.bytes / 2 >= kLeastCopy) sizes_.push_back(block.bytes / 2);
-    }
-    std::ranges::sort(sizes_);
+// By size, how many weights there are of twice that.
+std::map<std::int64_t, std::int64_t> count_halves(const AllocationStream& stream) {
+  std::map<std::int64_t, std::int64_t> counts;
+  for (const StreamBlock& block : stream.blocks) {
+    if (block.owner == BlockOwner::kWeights && block.bytes / 2 >= kLeastCopy) ++counts[block.bytes / 2];
   }
+  return counts;
+}
 
-  // The size that a block of so many bytes has as a copy; 0: it is none. Weights may have been given more themselves.
-  std::int64_t find(std::int64_t bytes) const {
-    const std::int64_t more = bytes > kLeastRest ? kLeastRest : kRounded;
-    const auto first = std::ranges::lower_bound(sizes_, bytes - more);
-    return first != sizes_.end() && *first <= bytes + more / 2 ? *first : 0;
-  }
-
- private:
-  std::vector<std::int64_t> sizes_;
-};
+std::int64_t rest_of(std::int64_t bytes) { return bytes > kLeastRest ? kLeastRest : kRounded; }
 
 bool is_kept(const StreamBlock& block, const model::StreamPass& pass) {
   return block.born >= pass.begin && block.born < pass.turn && block.died > pass.turn && block.module >= 0 &&
@@ -55,33 +47,80 @@ std::map<std::string_view, std::int64_t> count_kept(const AllocationStream& stre
   return counts;
 }
 
+// How many blocks each module keeps more than without autocast.
+using Budget = std::map<std::string_view, std::int64_t>;
+
+Budget count_more(const AllocationStream& with, const AllocationStream& without) {
+  Budget more = count_kept(with);
+  const auto kept_without = count_kept(without);
+  for (auto& [module, count] : more) {
+    const auto before = kept_without.find(module);
+    if (before != kept_without.end()) count -= before->second;
+  }
+  return more;
+}
+
+bool may_be_copy(const StreamBlock& block, const model::StreamPass& pass) {
+  return is_kept(block, pass) && block.owner == BlockOwner::kActivations && !block.product;
+}
+
+// What may be a copy of what, the nearest in size first: activations are often nearly as large as some weight's half.
+struct Likeness {
+  std::int64_t distance = 0;
+  std::size_t block = 0;
+  std::int64_t size = 0;
+};
+
+std::vector<Likeness> compare_sizes(const AllocationStream& stream, const model::StreamPass& pass,
+                                    const std::map<std::int64_t, std::int64_t>& halves) {
+  std::vector<Likeness> likely;
+  for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
+    const StreamBlock& block = stream.blocks[i];
+    if (!may_be_copy(block, pass)) continue;
+    // Each of the two may have been given more than it asked for.
+    const auto last = halves.upper_bound(block.bytes + rest_of(2 * block.bytes) / 2);
+    for (auto half = halves.lower_bound(block.bytes - rest_of(block.bytes)); half != last; ++half) {
+      likely.push_back({std::abs(block.bytes - half->first), i, half->first});
+    }
+  }
+  std::ranges::stable_sort(likely, {}, &Likeness::distance);
+  return likely;
+}
+
+// Of one pass: each weight has one copy, a module no more of them than `budget` says. Each copy has a gradient.
+void mark_copies(const AllocationStream& stream, const model::StreamPass& pass, Budget* budget,
+                 std::vector<bool>& copies) {
+  std::map<std::int64_t, std::int64_t> left = count_halves(stream), gradients;
+  for (const Likeness& likeness : compare_sizes(stream, pass, left)) {
+    if (copies[likeness.block] || left[likeness.size] <= 0) continue;
+    if (budget != nullptr && (*budget)[module_of(stream, stream.blocks[likeness.block])]-- <= 0) continue;
+    copies[likeness.block] = true;
+    --left[likeness.size];
+    ++gradients[likeness.size];
+  }
+  for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
+    const StreamBlock& block = stream.blocks[i];
+    if (block.born < pass.turn || block.born >= pass.end || block.owner != BlockOwner::kTemporaries) continue;
+    const auto half = gradients.lower_bound(block.bytes - rest_of(block.bytes));
+    if (half == gradients.end() || half->first > block.bytes + rest_of(2 * block.bytes) / 2) continue;
+    copies[i] = half->second-- > 0;
+  }
+}
+
 }  // namespace
 
 std::vector<bool> find_weight_copies(const AllocationStream& with, const AllocationStream& without) {
   std::vector<bool> copies(with.blocks.size(), false);
-  const HalfCopies halves(with);
-  const auto kept_without = count_kept(without), kept_with = count_kept(with);
   for (const model::StreamPass& pass : with.passes) {
-    std::map<std::string_view, std::int64_t> more = kept_with;
-    for (auto& [module, count] : more) {
-      const auto before = kept_without.find(module);
-      if (before != kept_without.end()) count -= before->second;
-    }
-    std::map<std::int64_t, int> gradients;  // to come, by size
-    for (std::size_t i = 0; i < with.blocks.size(); ++i) {
-      const StreamBlock& block = with.blocks[i];
-      if (block.born < pass.begin || block.born >= pass.end) continue;
-      const std::int64_t size = halves.find(block.bytes);
-      if (size == 0) continue;
-      if (is_kept(block, pass) && block.owner == BlockOwner::kActivations && !block.product) {
-        std::int64_t& left = more[module_of(with, block)];
-        copies[i] = left > 0;
-        if (left-- > 0) ++gradients[size];
-      } else if (block.born >= pass.turn && block.owner == BlockOwner::kTemporaries) {
-        copies[i] = gradients[size]-- > 0;
-      }
-    }
+    Budget more = count_more(with, without);
+    mark_copies(with, pass, &more, copies);
   }
+  return copies;
+}
+
+std::vector<bool> find_weight_copies(const AllocationStream& stream) {
+  std::vector<bool> copies(stream.blocks.size(), false);
+  for (const model::StreamPass& pass : stream.passes) mark_copies(stream, pass, nullptr, copies);
   return copies;
 }
 

@@ -12,6 +12,9 @@ namespace vramfit::plan {
 // module keeps more than there, of half a weight's size, is a copy.
 std::vector<bool> find_weight_copies(const model::AllocationStream& with, const model::AllocationStream& without);
 
+// Of a script that runs under autocast itself: of what a pass keeps, for each weight what is nearest to half its size.
+std::vector<bool> find_weight_copies(const model::AllocationStream& stream);
+
 }  // namespace vramfit::plan
 
 #endif

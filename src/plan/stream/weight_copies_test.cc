@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <vramfit/numbers.h>
 
+#include <algorithm>
+
 namespace vramfit::plan {
 namespace {
 
@@ -39,6 +41,27 @@ TEST(WeightCopies, are_none_where_a_module_keeps_as_much_as_before) {
   Made without;
   without.add(11, 25, 0, 8, BlockOwner::kActivations);
   EXPECT_EQ(find_weight_copies(without.stream, without.stream), (std::vector<bool>{false, false}));
+}
+
+TEST(WeightCopies, of_a_script_under_autocast_are_what_is_kept_of_half_a_weights_size) {
+  Made job;
+  job.add(11, 25, 0, 8, BlockOwner::kActivations);  // the copy
+  job.add(12, 25, 0, 4, BlockOwner::kActivations);
+  job.add(21, 24, -1, 8, BlockOwner::kTemporaries);  // its gradient
+  EXPECT_EQ(find_weight_copies(job.stream), (std::vector<bool>{false, true, false, true}));
+  job.stream.blocks.insert(job.stream.blocks.begin(), job.stream.blocks.front());
+  job.stream.blocks.front().bytes += 1 << 20;  // a second weight of that size, in a block that was not split
+  job.add(13, 25, 0, 8, BlockOwner::kActivations);
+  std::ranges::sort(job.stream.blocks, {}, &model::StreamBlock::born);
+  EXPECT_EQ(find_weight_copies(job.stream), (std::vector<bool>{false, false, true, false, true, true}));
+}
+
+TEST(WeightCopies, are_those_nearest_to_half_a_weights_size) {
+  Made job;
+  job.add(11, 25, 0, 8, BlockOwner::kActivations);
+  job.stream.blocks.back().bytes += 96 << 10;  // as an activation has it
+  job.add(12, 25, 0, 8, BlockOwner::kActivations);
+  EXPECT_EQ(find_weight_copies(job.stream), (std::vector<bool>{false, false, true}));
 }
 
 }  // namespace

@@ -17,6 +17,9 @@ constexpr double kWorthChunks = 0.02;
 constexpr double kCopiesSaved = 2;
 constexpr double kCopiesSavedWithLayer = 3;  // the logits too; their gradient comes when log-softmax has gone
 
+// Of logits in float32, as python/vramfit/apply/chunked_loss.py has them.
+constexpr Bytes kChunk = Bytes::mib(32), kChunkWithLayer = Bytes::mib(128);
+
 bool takes_layer(const model::Change& change) { return change.settings.contains("linear"); }
 
 class ChunkedLoss final : public Technique {
@@ -62,6 +65,7 @@ class ChunkedLoss final : public Technique {
       held.temporaries = scaled(held.temporaries, share_of(with.temporaries, before->holdings.temporaries));
     }
     forecast.chunks_loss = true;
+    forecast.loss_chunk = takes_layer(change) ? kChunkWithLayer : kChunk;
     if (measured != job.measured.end()) forecast.measured_with = measured->first;
     if (takes_layer(change)) run_layer_again(*job.wide_loss, forecast.work);
     forecast.uncertainty = std::max(forecast.uncertainty, measured == job.measured.end() ? 0.2 : 0.04);
