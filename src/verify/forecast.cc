@@ -22,8 +22,9 @@ namespace {
 // Every pair of them is looked at.
 constexpr std::size_t kMostRecounted = 40000;
 constexpr std::size_t kNeverGone = std::numeric_limits<std::size_t>::max();
-constexpr double kOfLives = 0.005;     // the same blocks, perhaps for less long
-constexpr double kOfSizes = 0.02;      // an owner's share of a moment is not each block's
+constexpr double kOfLives = 0.005;  // the same blocks, perhaps for less long
+// What a script holds of one micro-batch until the next has made its own is not read here.
+constexpr double kOfMicroBatches = 0.05;
 constexpr double kOfSecondRuns = 0.1;  // when a module runs again, and what it makes meanwhile, is read in two ways
 
 // Twice the place of a record, so that something may happen between two.
@@ -109,8 +110,17 @@ void take_fewer_samples(std::int64_t parts, const std::vector<TrainingPass>& pas
   for (Stay& stay : stays) {
     if (is_of_samples(stay) && !outlives_steps(stay, passes))
       stay.size = std::max<std::int64_t>(stay.size / parts, 512);
-    if (stay.owner != VF_OWNER_GRADIENT || stay.phase != VF_PHASE_TRAIN || passes.empty()) continue;
-    stay.gone = stay.born <= passes.front().end ? kNeverGone : stay.born + 1;
+  }
+  // Every micro-batch but the first finds gradients from its beginning on, and makes its own for a moment.
+  for (std::size_t i = 0, known = stays.size(); i < known; ++i) {
+    if (stays[i].owner != VF_OWNER_GRADIENT || stays[i].phase != VF_PHASE_TRAIN) continue;
+    const auto pass = std::ranges::find_if(
+        passes, [&](const TrainingPass& one) { return one.begin <= stays[i].born && stays[i].born <= one.end; });
+    if (pass == passes.end()) continue;
+    Stay own = stays[i];
+    own.gone = own.born + 1;
+    stays[i].born = pass->begin;
+    stays.push_back(own);
   }
 }
 
@@ -213,7 +223,7 @@ class Reading {
     if (change.technique == "micro_batch") {
       const std::int64_t parts = model::find_integer(change, "accumulate").value_or(1);
       if (parts <= 1) return "micro_batch without accumulation";
-      tolerance = std::max(tolerance, kOfSizes);
+      tolerance = std::max(tolerance, kOfMicroBatches);
       return take_fewer_samples(parts, passes_, stays_), "";
     }
     if (change.technique != "checkpoint") return change.technique;
@@ -226,7 +236,7 @@ class Reading {
     for (const TrainingPass& pass : passes_) {
       for (const std::string& module : modules) run_again(module, pass, stays_);
     }
-    tolerance = kOfSecondRuns;
+    tolerance = std::max(tolerance, kOfSecondRuns);
     return "";
   }
 

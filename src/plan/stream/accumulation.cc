@@ -61,16 +61,16 @@ class RepeatedRound {
         // Added to what is there, and gone.
         for (int copy = 1; copy < count_; ++copy) {
           const PlayTime born = in_copy(whole.born, copy);
-          lives_.push_back({born, born + 1, whole.bytes, whole.phase});
+          lives_.push_back({born, born + 1, whole.bytes, VF_PHASE_TRAIN});
         }
       } else if (is_inside(whole.died)) {
         for (int copy = 1; copy < count_; ++copy) {
-          lives_.push_back({in_copy(whole.born, copy), in_copy(whole.died, copy), whole.bytes, whole.phase});
+          lives_.push_back({in_copy(whole.born, copy), in_copy(whole.died, copy), whole.bytes, VF_PHASE_TRAIN});
         }
       } else if (over > 0) {
         for (int copy = 1; copy < count_; ++copy) {
           const PlayTime died = copy + 1 < count_ ? in_copy(over, copy + 1) - 1 : whole.died;
-          lives_.push_back({in_copy(whole.born, copy), died, whole.bytes, whole.phase});
+          lives_.push_back({in_copy(whole.born, copy), died, whole.bytes, VF_PHASE_TRAIN});
         }
         lives_[i].died = in_copy(over, 1) - 1;
       }
