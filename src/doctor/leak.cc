@@ -97,4 +97,19 @@ std::int64_t steps_bought(const Leak& leak, Bytes bytes) {
   return leak.per_step.count() > 0 ? bytes.count() / leak.per_step.count() : 0;
 }
 
+bool has_holder(const model::Growth& growth) {
+  return std::ranges::any_of(growth.holders, [](const model::TensorGroup& held) { return !held.holder.name.empty(); });
+}
+
+void tell_collector(const model::Growth& growth, const model::RuntimeEvidence& runtime, Draft& draft) {
+  if (!runtime.collector) return;
+  if (!runtime.collector->is_on) {
+    draft.because("Python's collector is off in the script (gc.disable()): cycles of objects stay for good");
+    draft.fix({"Switch the collector on, or call it now and then", "gc.enable()  # or gc.collect() once an epoch",
+               std::nullopt, "some milliseconds each", model::Applicability::kMayBeWrong});
+  } else if (!has_holder(growth) && runtime.collector->freed.count() == 0) {
+    draft.because("Python's collector was asked, and freed nothing of it: it is no cycle that waits");
+  }
+}
+
 }  // namespace vramfit::doctor

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "doctor/draft.h"
 #include "doctor/scene.h"
 
 namespace vramfit::doctor {
@@ -45,6 +46,11 @@ bool is_too_little_to_matter(const model::Growth& growth, const Scene& scene);
 
 // The steps that this much more memory would last for.
 std::int64_t steps_bought(const Leak& leak, Bytes bytes);
+
+bool has_holder(const model::Growth& growth);  // one with a name
+
+// What Python's collector has to do with it: that it is off, or what it freed of that to which no name leads.
+void tell_collector(const model::Growth& growth, const model::RuntimeEvidence& runtime, Draft& draft);
 
 }  // namespace vramfit::doctor
 

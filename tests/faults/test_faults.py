@@ -26,8 +26,9 @@ needs_mounts = pytest.mark.skipif(not can_mount(), reason="small file systems ca
 
 
 def own_entries() -> set[str]:
-    """What vramfit may have in shared memory: files of its own sessions, whoever runs them."""
-    return {entry.name for entry in SHARED_MEMORY.iterdir() if entry.name.startswith("vramfit")}
+    """What vramfit may have in shared memory: files of its own sessions, whoever runs them, but for other tests' own."""
+    names = {entry.name for entry in SHARED_MEMORY.iterdir() if entry.name.startswith("vramfit")}
+    return {name for name in names if not name.startswith("vramfit-test-")}
 
 
 def sessions_of(product: Product) -> set[str]:

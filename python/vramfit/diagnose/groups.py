@@ -10,7 +10,7 @@ from vramfit.contract import notes as said
 from vramfit.diagnose import fillers, live_tensors
 from vramfit.observe import holders, owners
 
-_NUMBER = re.compile(r"\[-?\d+\]")
+_NUMBER = re.compile(r"\[[^'\"\]]*\]")  # "kept[3]", "cache[(496, 22)]"; a key that is a word is a name
 _MAX_SEARCHED = 24  # tensors whose holders are searched in one note
 _MAX_LISTED = 12
 

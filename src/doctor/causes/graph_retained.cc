@@ -19,6 +19,25 @@ bool is_graph_held(const model::Growth& growth) {
                                                [](const model::TensorGroup& held) { return held.has_graph; });
 }
 
+bool retains_graph(const model::RuntimeEvidence& runtime) { return runtime.retain_graph || runtime.create_graph; }
+
+// How much, who keeps it, and when it is too much.
+std::string headline_of_graphs(const model::Growth& growth) {
+  std::string title =
+      fmt::format("Graphs of past {}s are kept alive, {} a {}", growth.unit, show(growth.per_step), growth.unit);
+  const auto held = std::ranges::find_if(growth.holders, [](const model::TensorGroup& one) {
+    return one.has_graph && (one.holder.kind != "unknown" || !one.holder.name.empty());
+  });
+  if (held != growth.holders.end()) {
+    title +=
+        fmt::format(": {} holds them{}", describe(held->holder), held->line.empty() ? "" : ", made at " + held->line);
+  } else if (!growth.graphs.empty()) {
+    title += fmt::format(": behind {}", describe(growth.graphs.front().holder));
+  }
+  if (growth.runs_out_at) title += fmt::format("; the card is full at about {} {}", growth.unit, *growth.runs_out_at);
+  return title;
+}
+
 void find_graph_retained_in_run(const Scene& scene, Draft& draft) {
   const model::RuntimeEvidence& runtime = scene.runtime();
   for (const model::Growth& growth : runtime.growth) {
@@ -28,6 +47,7 @@ void find_graph_retained_in_run(const Scene& scene, Draft& draft) {
     draft.weigh(scene.was_cut_within(kStepsToBlame) ? std::min(sure, kCutTooShort) : sure);
     if (scene.was_cut_within(kStepsToBlame)) draft.because(words_of_short_cut(scene));
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
+    draft.title(headline_of_graphs(growth));
     const bool of_passes = growth.unit == "pass";
     draft.because(fmt::format("the run: memory rose {} a {} over {} {} of {}, and what is kept has a graph",
                               show(growth.per_step), growth.unit, growth.steps, of_passes ? "passes" : "steps",
@@ -39,14 +59,16 @@ void find_graph_retained_in_run(const Scene& scene, Draft& draft) {
                       held.tensors == 1 ? "1 tensor" : fmt::format("{} tensors", held.tensors), held.line,
                       held.operation, describe_with_line(held.holder)));
     }
+    tell_collector(growth, runtime, draft);
     for (const model::GrowingGraph& graph : growth.graphs) {
       draft.because(fmt::format("the graph behind {} grew from {} to {} nodes", describe_with_line(graph.holder),
                                 graph.nodes_before, graph.nodes_after));
     }
   }
-  if (runtime.retain_graph || runtime.create_graph) {
-    const bool grows = !runtime.growth.empty();
-    draft.weigh(grows ? 0.9 : scene.run_failed_for_memory() ? 0.5 : 0.3);
+  // Where nothing grows and nothing failed, a graph that is kept for one more pass harms nobody.
+  const bool grows = !runtime.growth.empty();
+  if (retains_graph(runtime) && (grows || scene.run_failed_for_memory())) {
+    draft.weigh(grows ? 0.9 : 0.5);
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     draft.because(fmt::format("the run: backward({}=True) at {}",
                               runtime.create_graph ? "create_graph" : "retain_graph", runtime.retain_graph_line));
@@ -90,8 +112,10 @@ void find_graph_retained(const Scene& scene, Draft& draft) {
   if (draft.is_empty()) return;
   draft.fix({"Store numbers or detached tensors", "total += loss.item()  # or loss.detach()", std::nullopt,
              ".item() waits for the card; .detach() does not", Applicability::kMayBeWrong});
-  draft.fix({"Drop retain_graph; sum the losses and call backward once", "(loss_a + loss_b).backward()", std::nullopt,
-             "none: faster", Applicability::kMayBeWrong});
+  if (!scene.has_run() || retains_graph(scene.runtime())) {
+    draft.fix({"Drop retain_graph; sum the losses and call backward once", "(loss_a + loss_b).backward()", std::nullopt,
+               "none: faster", Applicability::kMayBeWrong});
+  }
   draft.fix({"Cut the graph of a state that is carried on", "hidden = hidden.detach()", std::nullopt, "none",
              Applicability::kMayBeWrong});
 }

@@ -24,10 +24,6 @@ std::string rhythm_of(const model::Growth& growth) {
                      units_of(growth));
 }
 
-bool has_holder(const model::Growth& growth) {
-  return std::ranges::any_of(growth.holders, [](const model::TensorGroup& held) { return !held.holder.name.empty(); });
-}
-
 // How sure it is that something piles up. A few steps may be a list that is bounded; what a step needs may rise with
 // its inputs. A loop without steps may be one that only makes ready what is used later.
 double weight_of(const model::Growth& growth, const Scene& scene) {
@@ -80,16 +76,6 @@ void tell_growth(const model::Growth& growth, Draft& draft) {
   }
 }
 
-// What Python's collector has to do with what no name leads to.
-void tell_collector(const model::RuntimeEvidence& runtime, Draft& draft) {
-  if (!runtime.collector) return;
-  if (!runtime.collector->is_on) {
-    draft.because("Python's collector is off in the script (gc.disable()): cycles of objects stay for good");
-  } else if (runtime.collector->freed.count() == 0) {
-    draft.because("Python's collector was asked, and freed nothing of it: it is no cycle that waits");
-  }
-}
-
 void find_leak_growth_in_run(const Scene& scene, Draft& draft) {
   const model::Growth* most = nullptr;
   for (const model::Growth& growth : scene.runtime().growth) {
@@ -101,7 +87,7 @@ void find_leak_growth_in_run(const Scene& scene, Draft& draft) {
     if (most == nullptr || growth.per_step > most->per_step) most = &growth;
     tell_growth(growth, draft);
     if (scene.was_cut_within(kStepsToBlame)) draft.because(words_of_short_cut(scene));
-    if (!has_holder(growth)) tell_collector(scene.runtime(), draft);
+    tell_collector(growth, scene.runtime(), draft);
   }
   if (most != nullptr) draft.title(headline(*most));
 }
