@@ -116,7 +116,7 @@ def test_without_an_error_there_is_no_report_and_no_word(bare: BareJob) -> None:
         import torch
         model = torch.nn.Linear(64, 64).cuda()
         model(torch.ones(8, 64, device="cuda")).sum().backward()
-        time.sleep(1)  # its thread still lets go of the graph: the interpreter's end would abort it there (PyTorch's own)
+        time.sleep(1)  # PyTorch's thread still lets go of the graph: an interpreter that ends aborts it
         print("done")
     """
     finished = bare.run(text, PYTHONPATH=HOOK, VRAMFIT_ON_OOM="doctor")

@@ -26,7 +26,7 @@ needs_mounts = pytest.mark.skipif(not can_mount(), reason="small file systems ca
 
 
 def own_entries() -> set[str]:
-    """What vramfit may have in shared memory: files of its own sessions, whoever runs them, but for other tests' own."""
+    """Files of vramfit's sessions in shared memory, whoever runs them, but for the cards of other tests."""
     names = {entry.name for entry in SHARED_MEMORY.iterdir() if entry.name.startswith("vramfit")}
     return {name for name in names if not name.startswith("vramfit-test-")}
 
