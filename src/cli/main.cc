@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <string>
@@ -34,6 +36,16 @@ Words split(int argc, char** argv) {
   return words;
 }
 
+// An answer that could not be written (a full disk behind `> FILE`) is none. Who reads only its head is no such case.
+int unless_lost(int code) {
+  errno = 0;
+  const bool was_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (was_written || errno == EPIPE) return code;
+  return vramfit::cli::report_error(vramfit::base::Error{vramfit::base::ErrorCode::kSystem,
+                                                         "what there was to say could not be written",
+                                                         "standard output", "whether its disk is full"});
+}
+
 int main_checked(int argc, char** argv) {
   const vramfit::cli::CommandLine line(
       "Runs the real CUDA build of PyTorch on a virtual GPU and finds what makes a job fit its card.",
@@ -53,7 +65,7 @@ int main_checked(int argc, char** argv) {
   const Words words = split(argc, argv);
   if (const auto code = line.read(words.own)) return *code;
   for (const Verb& verb : verbs) {
-    if (verb.parser.was_chosen()) return verb.act(words.command);
+    if (verb.parser.was_chosen()) return unless_lost(verb.act(words.command));
   }
   return 2;
 }

@@ -83,6 +83,10 @@ std::vector<std::string> other_parts(const json& all, const json& text) {
 // What is no stack of plain attention and MLP, by the fields that only such networks have; empty: nothing tells.
 std::string other_build(const json& config) {
   if (flag(config, "is_encoder_decoder", false)) return "an encoder and a decoder (is_encoder_decoder)";
+  // Fields that such networks alone have; is_encoder_decoder may be left to the class.
+  for (const char* field : {"num_decoder_layers", "decoder_layers", "encoder_layers", "decoder_ffn_dim"}) {
+    if (number(config, {field})) return fmt::format("an encoder and a decoder ({})", field);
+  }
   if (number(config, {"kv_lora_rank"})) return "compressed keys and values (kv_lora_rank)";
   for (const char* field : {"state_size", "ssm_state_size", "mamba_d_state", "d_state", "linear_conv_kernel_dim",
                             "linear_num_value_heads", "rwkv_version", "attention_hidden_size"}) {

@@ -190,3 +190,21 @@ def test_an_empty_name_of_a_card_does_not_mean_all_cards(product: Product):
 def test_a_mistyped_value_gets_the_one_that_was_meant(product: Product, words: tuple[str, ...], meant: str):
     done = product.call(*words)
     assert done.exit_code == 2 and f"did you mean {meant}?" in done.stderr, done
+
+
+@pytest.mark.parametrize("words", [["gpus", "--json", "-"], ["gpus"], ["explain", "VF201"]], ids=" ".join)
+def test_an_answer_that_could_not_be_written_is_an_error(product: Product, words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        finished = subprocess.run([VRAMFIT, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert finished.returncode == 2
+    assert "could not be written" in finished.stderr
+
+
+def test_who_reads_only_the_head_of_an_answer_is_told_nothing(product: Product) -> None:
+    finished = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{shlex.quote(str(VRAMFIT))} gpus | head -n 1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.stderr == "" and len(finished.stdout.splitlines()) == 1
