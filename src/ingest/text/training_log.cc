@@ -25,13 +25,13 @@ class TrainingLogReader final : public TextReader {
       bar_lines_ = kBarLines;  // the rows of this table have no word of their own
       return;
     }
-    if (look_until_ == 0) look_until_ = kLookedAt;
+    ++read_;
     auto point = find_memory(line.text);
     if (!point) point = read_table(line.text);
     if (bar_lines_ > 0 && !(point && point->source == "ultralytics") && --bar_lines_ == 0) keep_bar(sink);
-    is_looking_ = line.number < look_until_;
+    is_looking_ = read_ < look_until_;
     if (!point) return;
-    look_until_ = line.number + kLookedAt;
+    look_until_ = read_ + kLookedAt;
     if (point->source != "ultralytics" && point->source != "deepspeed" && seen_ % stride_ != 0) {
       ++seen_;  // a long log's: it is not kept, and need not be read further
       return;
@@ -128,7 +128,7 @@ class TrainingLogReader final : public TextReader {
   int bar_lines_ = 0;
   std::optional<MemoryTable> table_;
   int misses_ = 0;
-  std::int64_t look_until_ = 0;  // a line's number; 0: no line was read
+  std::int64_t read_ = 0, look_until_ = kLookedAt;  // lines, and states of a bar
   bool is_looking_ = true;
 };
 
