@@ -153,10 +153,11 @@ def test_a_fork_tells_what_a_process_of_its_own_does(product: Product, name: str
     cold = product.run(script, "--lr", "1", VRAMFIT_WARM="", **how)
     one, other = told(warm), told(cold)
     of_warm, of_cold = one["result"] or {}, other["result"] or {}
-    # Kernels get structs whose padding holds what was on the stack, and it may look like a block's address.
+    # Kernels get structs whose padding holds what was on the stack, and it may look like a block's address: the bytes
+    # that a step moves differ by that, by far less than the estimate's own interval.
     step, of_step = of_warm.pop("estimated_step_seconds", None), of_cold.pop("estimated_step_seconds", None)
     assert (step is None) == (of_step is None)
-    assert step is None or 0.95 < step["low"] / of_step["low"] < 1.05
+    assert step is None or 0.9 < step["low"] / of_step["low"] < 1.1
     fields = of_warm.keys() | of_cold.keys()
     assert [
         (name, of_warm.get(name), of_cold.get(name)) for name in fields if of_warm.get(name) != of_cold.get(name)
