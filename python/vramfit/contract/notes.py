@@ -525,7 +525,7 @@ class Collected(Note, kind="collected"):
 
 
 class ModelCalls(Note, kind="model_calls"):
-    """When the model that a script without an optimizer calls most was called."""
+    """When the model that a script calls most before its first optimizer step was called."""
 
     stride: int  # calls from one that is listed to the next
     begun_ns: list[int]

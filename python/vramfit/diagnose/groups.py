@@ -10,7 +10,7 @@ from vramfit.contract import notes as said
 from vramfit.diagnose import fillers, live_tensors
 from vramfit.observe import holders, owners
 
-_NUMBER = re.compile(r"\[[^'\"\]]*\]")  # "kept[3]", "cache[(496, 22)]"; a key that is a word is a name
+_INDEX = re.compile(r"\[[^'\"\]]*\]")  # "kept[3]", "cache[(496, 22)]"; a key that is a word is a name
 _MAX_SEARCHED = 24  # tensors whose holders are searched in one note
 _MAX_LISTED = 12
 
@@ -32,7 +32,7 @@ def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[said.Tensor
         by_name: dict[str, tuple[holders.Holder, list[Any]]] = {}
         for tensor in kind[:share]:
             holder = next(found)
-            by_name.setdefault(_NUMBER.sub("[]", holder.name) + holder.kind, (holder, []))[1].append(tensor)
+            by_name.setdefault(_INDEX.sub("[]", holder.name) + holder.kind, (holder, []))[1].append(tensor)
         rest = kind[share:]
         for holder, held in by_name.values():
             entries.append(_entry(holder, held + (rest if len(by_name) == 1 else [])))
@@ -46,7 +46,7 @@ def _joined(entries: list[said.TensorGroup]) -> list[said.TensorGroup]:
     joined: dict[tuple[str, ...], said.TensorGroup] = {}
     for entry in entries:
         kind, _, sizes = entry.shape.partition(" ")
-        name = _NUMBER.sub("[]", entry.holder.name)
+        name = _INDEX.sub("[]", entry.holder.name)
         key = (name, entry.holder.kind, kind, str(sizes.count(",")), entry.operation, "" if name else entry.shape)
         known = joined.setdefault(key, entry)
         if known is entry:

@@ -145,8 +145,6 @@ constexpr std::array<CodeNumber, 6> kCodeNumbers{{{"1", "CUDA_ERROR_INVALID_VALU
                                                   {"719", "CUDA_ERROR_LAUNCH_FAILED"},
                                                   {"999", "CUDA_ERROR_UNKNOWN"}}};
 
-bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
-
 // "cuMemCreate failed with error code 2", "cudaMalloc failed with error 2": a call of CUDA's and the number it
 // returned.
 std::optional<model::LibraryError> find_numbered_code(std::string_view text) {
