@@ -32,13 +32,10 @@ std::optional<int> gpu_index(std::optional<std::int64_t> number) {
 void UsedReadings::add(const std::string& of, model::TrainingLogPoint point) {
   constexpr std::size_t kMostKept = 512;
   Series& series = series_[of];
-  if (series.seen++ % series.stride != 0) return;
-  if (series.points.size() >= kMostKept) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < series.points.size(); i += 2) std::swap(series.points[kept++], series.points[i]);
-    series.points.resize(kept);
-    series.stride *= 2;
-  }
+  const bool is_left_out = series.thinning.leaves_out_next();
+  series.thinning.count();
+  if (is_left_out) return;
+  series.thinning.make_room(series.points, kMostKept);
   point.label = of;
   series.points.push_back(std::move(point));
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ingest/text/reader.h"
+#include "ingest/text/thinning.h"
 
 namespace vramfit::ingest {
 
@@ -37,7 +38,7 @@ class UsedReadings {
  private:
   struct Series {
     std::vector<model::TrainingLogPoint> points;
-    std::int64_t seen = 0, stride = 1;  // a long one is thinned evenly
+    Thinning thinning;
   };
   std::map<std::string, Series> series_;
 };

@@ -10,6 +10,7 @@
 #include "ingest/text/line_text.h"
 #include "ingest/text/log_prefix.h"
 #include "ingest/text/memory_table.h"
+#include "ingest/text/thinning.h"
 #include "ingest/text/training_line.h"
 
 namespace vramfit::ingest {
@@ -32,8 +33,8 @@ class TrainingLogReader final : public TextReader {
     is_looking_ = read_ < look_until_;
     if (!point) return;
     look_until_ = read_ + kLookedAt;
-    if (point->source != "ultralytics" && point->source != "deepspeed" && seen_ % stride_ != 0) {
-      ++seen_;  // a long log's: it is not kept, and need not be read further
+    if (point->source != "ultralytics" && point->source != "deepspeed" && thinning_.leaves_out_next()) {
+      thinning_.count();  // a long log's: it is not kept, and need not be read further
       return;
     }
     find_whereabouts(line.text, *point);
@@ -106,24 +107,17 @@ class TrainingLogReader final : public TextReader {
         trim(std::string_view(raw).substr(bracket == kNowhere ? parse_log_prefix(raw).length : bracket + 17)), 120);
   }
 
-  // A long log is thinned evenly: when the list is full, every other point goes, and only every other one is taken on.
   void keep(TrainingLogPoint point, EvidenceSink& sink) {
     auto& all = sink.evidence().training;
-    if (seen_++ % stride_ != 0) return;
-    if (all.size() >= sink.limits().most_entries) {
-      std::size_t kept = 0;
-      for (std::size_t i = 0; i < all.size(); i += 2) {
-        if (i != kept) all[kept] = std::move(all[i]);
-        ++kept;
-      }
-      sink.evidence().unread["training points thinned out"] += static_cast<std::int64_t>(all.size() - kept);
-      all.resize(kept);
-      stride_ *= 2;
-    }
+    const bool is_left_out = thinning_.leaves_out_next();
+    thinning_.count();
+    if (is_left_out) return;
+    if (const std::size_t gone = thinning_.make_room(all, sink.limits().most_entries); gone > 0)
+      sink.evidence().unread["training points thinned out"] += static_cast<std::int64_t>(gone);
     all.push_back(std::move(point));
   }
 
-  std::int64_t seen_ = 0, stride_ = 1;
+  Thinning thinning_;
   std::optional<TrainingLogPoint> bar_;
   int bar_lines_ = 0;
   std::optional<MemoryTable> table_;
