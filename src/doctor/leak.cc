@@ -101,6 +101,13 @@ bool has_holder(const model::Growth& growth) {
   return std::ranges::any_of(growth.holders, [](const model::TensorGroup& held) { return !held.holder.name.empty(); });
 }
 
+bool is_told(const model::Holder& holder) { return holder.kind != "unknown" || !holder.name.empty(); }
+
+std::string when_full(const model::Growth& growth) {
+  if (!growth.runs_out_at) return "";
+  return fmt::format("; the card is full at about {} {}", growth.unit, *growth.runs_out_at);
+}
+
 void tell_collector(const model::Growth& growth, const model::RuntimeEvidence& runtime, Draft& draft) {
   if (!runtime.collector) return;
   if (!runtime.collector->is_on) {

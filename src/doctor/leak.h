@@ -48,6 +48,9 @@ bool is_too_little_to_matter(const model::Growth& growth, const Scene& scene);
 std::int64_t steps_bought(const Leak& leak, Bytes bytes);
 
 bool has_holder(const model::Growth& growth);  // one with a name
+bool is_told(const model::Holder& holder);     // by its name, or by what kind of thing it is
+// "; the card is full at about step 4000"; empty where nobody knows.
+std::string when_full(const model::Growth& growth);
 
 // What Python's collector has to do with it: that it is off, or what it freed of that to which no name leads.
 void tell_collector(const model::Growth& growth, const model::RuntimeEvidence& runtime, Draft& draft);

@@ -25,17 +25,15 @@ bool retains_graph(const model::RuntimeEvidence& runtime) { return runtime.retai
 std::string headline_of_graphs(const model::Growth& growth) {
   std::string title =
       fmt::format("Graphs of past {}s are kept alive, {} a {}", growth.unit, show(growth.per_step), growth.unit);
-  const auto held = std::ranges::find_if(growth.holders, [](const model::TensorGroup& one) {
-    return one.has_graph && (one.holder.kind != "unknown" || !one.holder.name.empty());
-  });
+  const auto held = std::ranges::find_if(
+      growth.holders, [](const model::TensorGroup& one) { return one.has_graph && is_told(one.holder); });
   if (held != growth.holders.end()) {
     title +=
         fmt::format(": {} holds them{}", describe(held->holder), held->line.empty() ? "" : ", made at " + held->line);
   } else if (!growth.graphs.empty()) {
     title += fmt::format(": behind {}", describe(growth.graphs.front().holder));
   }
-  if (growth.runs_out_at) title += fmt::format("; the card is full at about {} {}", growth.unit, *growth.runs_out_at);
-  return title;
+  return title + when_full(growth);
 }
 
 void find_graph_retained_in_run(const Scene& scene, Draft& draft) {

@@ -40,9 +40,8 @@ std::string headline(const model::Growth& growth) {
                           ? fmt::format("Memory grows with each pass of a loop, by {}", rhythm_of(growth))
                           : fmt::format("{} from step to step, by {}",
                                         growth.of_peak ? "What a step needs grows" : "Memory grows", rhythm_of(growth));
-  const auto held = std::ranges::find_if(growth.holders, [](const model::TensorGroup& one) {
-    return one.holder.kind != "unknown" || !one.holder.name.empty();
-  });
+  const auto held =
+      std::ranges::find_if(growth.holders, [](const model::TensorGroup& one) { return is_told(one.holder); });
   if (held != growth.holders.end())
     title += (growth.of_peak ? " with " : ": ") + describe(held->holder) + (growth.of_peak ? "" : " holds it");
   if (growth.of_peak && held != growth.holders.end() && !held->line.empty()) {
@@ -52,8 +51,7 @@ std::string headline(const model::Growth& growth) {
   } else if (held != growth.holders.end() && !held->line.empty()) {
     title += fmt::format(", made at {}", held->line);
   }
-  if (growth.runs_out_at) title += fmt::format("; the card is full at about {} {}", growth.unit, *growth.runs_out_at);
-  return title;
+  return title + when_full(growth);
 }
 
 void tell_growth(const model::Growth& growth, Draft& draft) {
