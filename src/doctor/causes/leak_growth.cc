@@ -161,8 +161,7 @@ void offer_for_holders(const model::Growth& growth, Draft& draft) {
     if (words.contains("lru_cache")) {
       offer("Bound the cache, or empty it between epochs", "@functools.lru_cache(maxsize=8)  # or NAME.cache_clear()");
     } else if (held.holder.kind == "hook") {
-      offer("Let the hook overwrite what it keeps, and remove it when it is no longer needed",
-            "handle = module.register_forward_hook(HOOK)  # once, not in the loop; handle.remove()");
+      offer_for_hooks(growth, draft);
     } else if (held.holder.kind == "closure") {
       offer("Bind the number, not the tensor, into the function",
             "value = loss.item()\ncallbacks.append(lambda: value)");
