@@ -79,7 +79,7 @@ std::string find_rising_input(const MemorySeries& series) {
 }
 
 std::string show(const MemorySeries& series, double amount) {
-  if (series.is_share) return fmt::format("{:.3g} %", amount);
+  if (series.is_share) return fmt::format("{:.3g} % of the card", amount);
   return to_string(base::Bytes(static_cast<std::int64_t>(amount)));
 }
 
@@ -192,8 +192,8 @@ std::vector<MemorySeries> find_series(const model::Evidence& texts) {
     const auto add_share = [&](const char* what, const std::optional<double>& percent) {
       table.add_share({point.at.file, source, rank, what, point.phase}, percent, point.at, point.step);
     };
-    add_share("used of the card's memory", point.used_percent);
-    add_share("max_used of the card's memory", point.max_used_percent);
+    add_share("used memory", point.used_percent);
+    add_share("max_used memory", point.max_used_percent);
   }
   for (const model::MemorySummary& summary : texts.summaries) {
     const auto found = summary.statistics.find("allocated_bytes.all");

@@ -40,7 +40,7 @@ struct TrendOf {
   double first = 0, last = 0;
 };
 
-// An amount of the series in words: "4.10 GiB", "61 %".
+// An amount of the series in words: "4.10 GiB", "61 % of the card".
 std::string show(const MemorySeries& series, double amount);
 
 // What the lines of a series say of inputs that get larger with it, "seq_len 128, then 304": then the series may follow
