@@ -65,6 +65,7 @@ RunRequest WarmRunner::begin(RunRequest request) {
   const auto id = zygote_->begin(job);
   if (!id) return request;
   request.begun = ++last_begun_;
+  request.retry = asked.retry;  // what is conceded from here on came too late for it
   begun_.emplace(request.begun, Begun{std::move(*run), job, *id});
   return request;
 }
@@ -112,7 +113,7 @@ Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink
   if (request.real) return run_cold(request, progress, "a real card");
   if (!python_) return run_cold(request, progress, "the command is not a Python script");
   RunRequest asked = request;
-  if (asked.retry == RetryOptions{}) asked.retry = conceded_;
+  if (asked.retry == RetryOptions{} && !begun_.contains(asked.begun)) asked.retry = conceded_;
   const std::int64_t started_ns = base::steady_clock().now_ns();
   const auto run_next = [&](const RunRequest& next) {
     return run_warm(limit_run(next, base::seconds_between(started_ns, base::steady_clock().now_ns())), progress);

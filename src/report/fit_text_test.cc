@@ -240,7 +240,7 @@ TEST(FitText, of_what_was_not_run_it_is_told_how_far_it_may_be_off) {
   result.foreseen = {row("inputs x 0.75", 2000, 1.2, "input")};
   result.foreseen.front().proven.reset();
   const std::string text = fit_to_text(result, {});
-  EXPECT_NE(text.find("  3    1900 MiB         ±2%  x1.20  input"), std::string::npos) << text;
+  EXPECT_NE(text.find("  3    1900 MiB     - (±2%)  x1.20  input"), std::string::npos) << text;
   EXPECT_NE(text.find("95 % within"), std::string::npos) << text;
   result.foreseen.front().predicted_error = 0;  // of a result of before
   const std::string before = fit_to_text(result, {});
@@ -281,7 +281,7 @@ TEST(FitText, memory_stands_against_time_and_says_what_was_not_run) {
   const auto lines = lines_of(fit_to_text(result, {.verbose = true, .color = false}));
   const auto heading = std::ranges::find(lines, "Memory against time");
   ASSERT_NE(heading, lines.end());
-  EXPECT_NE((heading + 2)->find("  ±2%  x1.25"), std::string::npos) << *(heading + 2);
+  EXPECT_NE((heading + 2)->find("- (±2%)  x1.25"), std::string::npos) << *(heading + 2);
 }
 
 TEST(FitText, an_answer_with_everything_to_tell_fits_one_screen) {

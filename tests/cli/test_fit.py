@@ -223,6 +223,30 @@ def test_what_it_gathers_in_a_tensor_needs_the_scripts_line_changed(product: Pro
     assert done.exit_code == 1 and "the script itself has to change" in done.stdout
 
 
+STEERED = """
+    import torch
+    from torch.utils.data import DataLoader
+
+    model = torch.nn.Linear(1024, 4096).cuda()
+    optimizer = torch.optim.SGD(model.parameters())
+    for x in DataLoader(torch.rand(3 * 65536, 1024), batch_size=65536):
+        out = model(x.cuda())
+        if (out.amax() > 1e9).item():
+            raise SystemExit("never")
+        out.relu().sum().backward()
+        optimizer.step()
+"""
+
+
+def test_the_run_with_plenty_follows_values_where_the_job_as_it_is_had_to(product: Product) -> None:
+    """Both begin at once, and both end themselves at the first value that decides something."""
+    done = fit(product, gpu="rtx3060:2GiB", options=("--no-verify",), script=STEERED)
+    answer = done.result["fit"]
+    train = next(phase for phase in answer["free_run"]["phases"] if phase["name"] == "train")
+    assert train["steps"] == 3, str(done)
+    assert train["peak_allocated_bytes"] > 2 * 65536 * 4096 * 4
+
+
 def test_a_slow_job_ends_within_the_budget_and_is_out_of_time(product: Product) -> None:
     script = product.script("import time, torch\ntorch.zeros(9, device='cuda')\ntime.sleep(100)\n")
     done = product.call("fit", "--gpu", "gtx1650", "--budget", "5", "--", sys.executable, str(script), timeout=60)

@@ -28,10 +28,10 @@ bool is_doubtful(const PlanRow& row) {
   return promises && row.equivalence && row.equivalence->sameness == model::Sameness::kNotChecked;
 }
 
-// Of what was not run, by how much it may be off; "-" in results of before, which do not tell.
+// Of what was not run "-", and by how much its prediction may be off: "- (±2%)". Results of before do not tell that.
 std::string proven_or_error(const PlanRow& row, bool was_run) {
   if (was_run) return to_string(row.proven->device);
-  return row.predicted_error > 0 ? fmt::format("±{:.0f}%", 100 * row.predicted_error) : "-";
+  return row.predicted_error > 0 ? fmt::format("- (±{:.0f}%)", 100 * row.predicted_error) : "-";
 }
 
 std::string numbers_of(const PlanRow& row, std::size_t rank) {
@@ -42,7 +42,7 @@ std::string numbers_of(const PlanRow& row, std::size_t rank) {
 
 std::string legend_of_foreseen(const PlanRow& row) {
   if (row.predicted_error <= 0) return " proven -: only predicted, not run (--budget SECONDS runs them).";
-  return " ±: only predicted, not run; 95 % within (to run: --budget SECONDS).";
+  return " -: only predicted, not run; 95 % within ± (to run: --budget SECONDS).";
 }
 
 // Wrapped to the last column, whose lines all begin at the same place.
@@ -185,7 +185,7 @@ void add_front(std::string& text, const FitResult& result) {
   }
   text += wrap(
               "No other plan that takes as little from the training needs less memory without taking more time. needs, "
-              "time: from a model; ±: not run.",
+              "time: from a model; -: not run.",
               kPageWidth, 2) +
           "\n";
 }
