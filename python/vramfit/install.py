@@ -128,6 +128,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("trainers", trainers.install),
         ("uploads", uploads.install),
         ("values", lambda: (values if values.policy() != "zeros" else data_reads).install(torch)),
+        ("sparse_rows", lambda: values.join_rows(torch)),
         ("thread_lines", thread_lines.install),
         ("host_fills", lambda: host_fills.install(torch)),
         ("objects", lambda: values.keep_objects(torch)),
