@@ -6,7 +6,7 @@
 namespace vramfit::plan {
 
 std::span<const Technique* const> all_techniques() {
-  static const std::array<const Technique*, 25> kAll = {&micro_batch(),
+  static const std::array<const Technique*, 28> kAll = {&micro_batch(),
                                                         &chunked_loss(),
                                                         &autocast(),
                                                         &checkpoint(),
@@ -30,7 +30,10 @@ std::span<const Technique* const> all_techniques() {
                                                         &half_teacher(),
                                                         &lora(),
                                                         &half_weights(),
-                                                        &attention()};
+                                                        &attention(),
+                                                        &prune(),
+                                                        &sparse_embeddings(),
+                                                        &host_transforms()};
   return kAll;
 }
 
