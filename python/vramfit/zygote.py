@@ -5,7 +5,8 @@
 reads requests from the socket FD, one JSON object a line, and answers each when its job has ended, in the order of
 ending:
 
-    {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script" | "module", "timeout": seconds | null,
+    {"id", "argv", "cwd", "env", "stdin_path", "stdout_path", "stderr_path", "run_as": "script" | "module",
+     "timeout": seconds | null,
      "patience": seconds | null, as "timeout", but what the job waits for a processor does not count,
      "grace": seconds from SIGTERM to SIGKILL at the time limit, "layer": {"library", "spec"} | null}
     {"id", "exit_code" or "signal", "timed_out", "wall_seconds", "waited_seconds": of these for a processor,
@@ -343,7 +344,7 @@ def _enter_place(request: dict[str, Any], streams: list[int]) -> None:
             os.dup2(stream, number)
             os.close(stream)
     else:
-        _redirect("/dev/null", os.O_RDONLY, 0)
+        _redirect(request.get("stdin_path") or "/dev/null", os.O_RDONLY | os.O_NOCTTY, 0)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         _redirect(request.get("stdout_path") or "/dev/null", flags, 1)
         _redirect(request.get("stderr_path") or "/dev/null", flags, 2)

@@ -1,6 +1,7 @@
 #include "allocator/search.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace vramfit::allocator {
 namespace {
@@ -16,6 +17,30 @@ bool is_better(const SettingsTrial& a, const SettingsTrial& b) {
   const std::uint64_t needs_b = b.needs.value_or(static_cast<std::uint64_t>(b.run.peak_reserved));
   if (needs_a != needs_b) return needs_a < needs_b;
   return driver_calls(a.run) < driver_calls(b.run);
+}
+
+// The largest that is ever asked for: what was there at the beginning is allocated too.
+std::uint64_t largest_request(const ReplayProgram& program) {
+  std::uint64_t largest = 1;
+  for (const ReplayCall& call : program.calls) largest = std::max(largest, call.bytes);
+  for (const StateSegment& segment : program.seed.segments) {
+    for (const StateBlock& block : segment.blocks) largest = std::max(largest, block.requested);
+  }
+  return largest;
+}
+
+// Settings that replay as these do. A bound on splitting that no segment reaches changes nothing: a segment is that of
+// small requests, or one request, which is rounded up to a power of two at the most, in whole MiB.
+Settings in_effect(const Settings& settings, std::uint64_t largest) {
+  constexpr std::uint64_t kNoCard = std::uint64_t{1} << 48, kRounding = 2 * kSearchedMib;
+  if (settings.expandable_segments || largest >= kNoCard) return settings;
+  const std::uint64_t segment = std::max(settings.large_segment_bytes, std::bit_ceil(largest) + kRounding);
+  if (segment >= settings.max_split_bytes) return settings;
+  const Settings plain;
+  Settings same = settings;
+  same.max_split_bytes = plain.max_split_bytes;
+  same.max_non_split_rounding_bytes = plain.max_non_split_rounding_bytes;
+  return same;
 }
 
 }  // namespace
@@ -62,8 +87,18 @@ std::vector<SettingsTrial> search_settings(const ReplayProgram& program, const R
   std::vector<SettingsTrial> trials;
   const std::uint64_t calls = program.calls.size() + 1;
   const bool finds_need = options.capacity.has_value() && calls * grid.size() * kBisections <= limits.calls;
+  const std::uint64_t largest = largest_request(program);
   for (std::size_t i = 0; i < grid.size(); ++i) {
     tell(i, grid.size());
+    const Settings effect = in_effect(grid[i], largest);
+    const auto same = std::ranges::find(trials, effect,
+                                        [&](const SettingsTrial& trial) { return in_effect(trial.settings, largest); });
+    if (same != trials.end()) {
+      SettingsTrial again = *same;
+      again.settings = grid[i];
+      trials.push_back(std::move(again));
+      continue;
+    }
     ReplayOptions one = options;
     one.settings = grid[i];
     one.is_exact = false;

@@ -24,7 +24,8 @@ struct SearchLimits {
   std::uint64_t calls = 400'000'000;  // in all replays together: some twenty seconds
 };
 
-// Settings that fit come first; less memory goes before more, then fewer driver calls before more. `tell` is called
+// Settings that fit come first; less memory goes before more, then fewer driver calls before more. Settings that can't
+// differ on this program are replayed once. `tell` is called
 // before each trial with its number and how many there are.
 std::vector<SettingsTrial> search_settings(const ReplayProgram& program, const ReplayOptions& options,
                                            const std::vector<Settings>& grid, const SearchLimits& limits,

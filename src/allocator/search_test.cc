@@ -59,6 +59,45 @@ TEST(SearchSettings, what_needs_least_is_first_and_every_trial_is_told) {
   EXPECT_EQ(trials[1].needs, 40 * kMib);
 }
 
+// Blocks come, grow and go; what none of them reaches is a bound like none.
+ReplayProgram many_blocks_up_to(std::uint64_t largest) {
+  ReplayProgram program;
+  program.streams = {0};
+  program.pools = {{}};
+  const auto call = [&](ReplayCall::Kind kind, std::uint32_t slot, std::uint64_t bytes) {
+    program.calls.push_back({.kind = kind, .slot = slot, .bytes = bytes});
+    program.entry_of.push_back(static_cast<std::uint32_t>(program.entry_of.size()));
+  };
+  for (std::uint32_t slot = 0; slot < 200; ++slot) {
+    call(ReplayCall::Kind::kAllocate, slot, largest / (1 + slot * 7 % 13));
+    if (slot % 3 == 2) call(ReplayCall::Kind::kFree, slot - 1, 0);
+  }
+  program.slots.resize(200);
+  return program;
+}
+
+TEST(SearchSettings, settings_that_are_replayed_once_are_those_that_can_not_differ) {
+  const Rules rules = rules_of({2, 12});
+  const auto grid = settings_grid({}, rules);
+  for (const std::uint64_t largest : {3 * kMib, 15 * kMib, 29 * kMib, 30 * kMib, 33 * kMib, 90 * kMib, 600 * kMib}) {
+    const ReplayProgram program = many_blocks_up_to(largest);
+    for (const std::uint64_t capacity : {largest * 9, largest * 40}) {
+      const ReplayOptions options{.rules = rules, .settings = {}, .capacity = capacity};
+      for (const SettingsTrial& trial : search_settings(program, options, grid, {}, [](std::size_t, std::size_t) {})) {
+        ReplayOptions alone = options;
+        alone.settings = trial.settings;
+        const ReplayRun run = replay(program, alone);
+        EXPECT_EQ(trial.run.fits, run.fits) << largest << ' ' << to_string(trial.settings);
+        EXPECT_EQ(trial.run.peak_reserved, run.peak_reserved) << largest << ' ' << to_string(trial.settings);
+        EXPECT_EQ(trial.run.device_allocations, run.device_allocations) << largest;
+        EXPECT_EQ(trial.run.retries, run.retries) << largest;
+        EXPECT_EQ(trial.run.final, run.final) << largest;
+        EXPECT_EQ(trial.needs, find_least_capacity(program, alone)) << largest;
+      }
+    }
+  }
+}
+
 TEST(SearchSettings, what_does_not_fit_comes_last) {
   Settings expandable;
   expandable.expandable_segments = true;

@@ -1,5 +1,6 @@
 #include "app/catalogue.h"
 
+#include <fmt/format.h>
 #include <vramfit/ledger.h>
 
 #include "devices/catalogue.h"
@@ -59,6 +60,15 @@ Result<ChosenCards> choose_cards(const std::vector<std::string>& options) {
     return base::fail(base::ErrorCode::kUsage, "between 1 and 16 cards can be emulated", "--gpu");
   }
   return chosen;
+}
+
+model::Card as_chosen(const job::CardChoice& choice) {
+  model::Card card = choice.card;
+  if (!choice.total) return card;
+  card.memory = *choice.total;
+  card.mig.clear();
+  card.sources["memory"] = fmt::format("as asked for; a {} has {}", card.key, to_string(choice.card.memory));
+  return card;
 }
 
 }  // namespace vramfit::app

@@ -22,6 +22,10 @@ struct ChosenCards {
 // `options` are the values of --gpu, each a list: "8xV100-32GB", "a100-40gb,t4", "rtx3090:20GiB", "mine.toml", "real".
 base::Result<ChosenCards> choose_cards(const std::vector<std::string>& options);
 
+// The card with the memory that was asked for behind its name, and that as the memory's source; without MIG instances
+// then, which are shares of the memory that it is sold with.
+model::Card as_chosen(const job::CardChoice& choice);
+
 }  // namespace vramfit::app
 
 #endif

@@ -96,7 +96,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Typed{"AGX Xavier", "jetson-agx-xavier-32gb", kSaid}, Typed{"RTX 2060 12GB", "rtx2060-12gb"},
                     Typed{"RTX 2060", "rtx2060"}, Typed{"H200", "h200"}, Typed{"Quadro RTX 5000", "quadro-rtx5000"},
                     Typed{"GV100", "quadro-gv100"}, Typed{"RTX A5500", "rtx-a5500"}, Typed{"GTX 1050", "gtx1050"},
-                    Typed{"GTX 980", "gtx980"}, Typed{"Quadro P4000", "quadro-p4000"}, Typed{"RTX 5070 Ti laptop"}));
+                    Typed{"GTX 980", "gtx980"}, Typed{"Quadro P4000", "quadro-p4000"}, Typed{"RTX 5070 Ti laptop"},
+                    Typed{"RTX 5060 Laptop GPU"}, Typed{"RTX PRO 6000 Max-Q"},
+                    Typed{"RTX 5050 Laptop GPU", "rtx5050-laptop"}, Typed{"T1000 8 GB", "t1000-8gb"},
+                    Typed{"NVIDIA T1000 8GB", "t1000-8gb"}, Typed{"b300:1g.34gb"}, Typed{"h20:1g.12gb"}));
 
 INSTANTIATE_TEST_SUITE_P(laptops, TypedNames,
                          testing::Values(Typed{"laptop 5080", "rtx5080-laptop", kSaid},
@@ -122,6 +125,16 @@ INSTANTIATE_TEST_SUITE_P(refused, TypedNames,
                                          Typed{"A100 20GB"}, Typed{"H100 40GB"}, Typed{"A10 80GB"},
                                          Typed{"H200 NVL 80GB"}, Typed{"MI300X"}, Typed{"GTX 1080 Tii"}, Typed{"cuda"},
                                          Typed{"cpu"}, Typed{""}, Typed{" "}, Typed{"RTX 3080 11GB"}));
+
+TEST(Catalogue, a_card_is_shown_with_the_memory_that_was_asked_for) {
+  const auto match = devices::find_card(shipped(), "h100");
+  ASSERT_TRUE(match);
+  EXPECT_EQ(as_chosen({match->card, std::nullopt}), match->card);
+  const model::Card asked = as_chosen({match->card, base::Bytes::gib(20)});
+  EXPECT_EQ(asked.memory, base::Bytes::gib(20));
+  EXPECT_NE(asked.sources.at("memory").find("as asked for"), std::string::npos);
+  EXPECT_TRUE(asked.mig.empty());
+}
 
 TEST(Catalogue, instances_are_together_no_larger_than_their_card) {
   for (const model::Card& card : shipped()) {

@@ -57,7 +57,7 @@ struct Prepared {
   std::string program;
   std::vector<std::string> assignments;
   std::vector<char*> argv, envp;
-  int output = -1;
+  int input = -1, output = -1;
 };
 
 Prepared prepare(const Launch& launch, const fs::path& program) {
@@ -91,6 +91,7 @@ void die_with(pid_t parent) {
   setpgid(0, 0);
   if (launch.takes_terminal) tcsetpgrp(STDIN_FILENO, getpgrp());
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTTOU, SIGPIPE}) ::signal(signal, SIG_DFL);
+  if (prepared.input >= 0) dup2(prepared.input, STDIN_FILENO);
   if (prepared.output >= 0) {
     dup2(prepared.output, STDOUT_FILENO);
     dup2(prepared.output, STDERR_FILENO);
@@ -250,7 +251,12 @@ Result<pid_t> start_process(const Launch& launch) {
                 "a path to it, or a name that is on PATH");
   }
   Prepared prepared = prepare(launch, *program);
-  FileDescriptor output;
+  FileDescriptor input, output;
+  if (!launch.input.empty()) {
+    input = FileDescriptor(::open(launch.input.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC));
+    if (!input) return fail_errno("cannot open what the job is to read", launch.input.string());
+    prepared.input = input.number();
+  }
   if (!launch.output.empty()) {
     output = FileDescriptor(::open(launch.output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     if (!output) return fail_errno("cannot open the file for the job's output", launch.output.string());

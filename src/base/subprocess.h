@@ -28,6 +28,7 @@ struct Launch {
   std::vector<std::string> argv;  // argv[0] is looked up in the PATH of `environment`
   Environment environment;
   std::filesystem::path folder;           // empty: ours
+  std::filesystem::path input;            // stdin; empty: ours is inherited
   std::filesystem::path output;           // stdout and stderr are appended here; empty: ours are inherited
   std::optional<double> timeout_seconds;  // then SIGTERM, and SIGKILL after the grace period
   double grace_seconds = 5;

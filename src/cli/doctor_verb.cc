@@ -69,7 +69,7 @@ Result<app::DoctorRequest> build(DoctorOptions& options, const Command& command,
   if (!options.job.gpus.empty()) {
     const auto named = app::choose_cards(options.job.gpus);
     if (!named) return std::unexpected(named.error());
-    if (!named->cards.empty()) request.card = named->cards.front().card;
+    if (!named->cards.empty()) request.card = app::as_chosen(named->cards.front());
   }
   if (command.empty()) return request;
   if (auto chosen = choose_card(options, request, progress); !chosen) return std::unexpected(chosen.error());

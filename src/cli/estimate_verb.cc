@@ -48,9 +48,7 @@ Result<model::Card> the_card(const std::string& gpu) {
     return fail(ErrorCode::kUsage, "an estimate is for one card of the catalogue", "--gpu", "--gpu \"RTX 3060\"");
   }
   for (const std::string& note : chosen->notes) talk(fmt::format("vramfit: {}\n", note));
-  model::Card card = chosen->cards.front().card;
-  card.memory = chosen->cards.front().total.value_or(card.memory);
-  return card;
+  return app::as_chosen(chosen->cards.front());
 }
 
 // What was asked for and would change nothing.

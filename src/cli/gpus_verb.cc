@@ -19,12 +19,21 @@ struct GpusOptions {
   std::string json;
 };
 
+// Named so that `--gpu` takes it: "rtx3090:20480MiB".
+model::Card shown(const job::CardChoice& choice) {
+  model::Card card = app::as_chosen(choice);
+  if (!choice.total) return card;
+  const std::int64_t bytes = choice.total->count(), mib = base::Bytes::mib(1).count();
+  card.key += bytes % mib == 0 ? fmt::format(":{}MiB", bytes / mib) : fmt::format(":{}", bytes);
+  return card;
+}
+
 base::Result<std::vector<model::Card>> chosen_cards(const std::string& name) {
   const auto chosen = app::choose_cards({name});
   if (!chosen) return std::unexpected(chosen.error());
   for (const std::string& note : chosen->notes) talk(fmt::format("vramfit: {}\n", note));
   std::vector<model::Card> cards;
-  for (const job::CardChoice& choice : chosen->cards) cards.push_back(choice.card);
+  for (const job::CardChoice& choice : chosen->cards) cards.push_back(shown(choice));
   return cards;
 }
 

@@ -63,7 +63,7 @@ int main_checked(int argc, char** argv) {
   }
   verbs.push_back(vramfit::cli::add_complete_verb(line.parser(), [&line] { return line.grammar(); }));
   const Words words = split(argc, argv);
-  if (const auto code = line.read(words.own)) return *code;
+  if (const auto code = line.read(words.own)) return unless_lost(*code);
   for (const Verb& verb : verbs) {
     if (verb.parser.was_chosen()) return unless_lost(verb.act(words.command));
   }

@@ -108,6 +108,16 @@ std::string when_full(const model::Growth& growth) {
   return fmt::format("; the card is full at about {} {}", growth.unit, *growth.runs_out_at);
 }
 
+void offer_for_hooks(const model::Growth& growth, Draft& draft) {
+  const auto held = std::ranges::find(
+      growth.holders, "hook", [](const model::TensorGroup& group) -> const std::string& { return group.holder.kind; });
+  if (held == growth.holders.end() || held->bytes.count() * 10 < growth.holders.front().bytes.count()) return;
+  const std::string where = held->holder.filled_at.empty() ? "" : " (" + held->holder.filled_at.front() + ")";
+  draft.fix({"Register the hook once, before the loop, and let it overwrite what it keeps" + where,
+             "handle = module.register_forward_hook(HOOK)  # not in the loop; else handle.remove() after each step",
+             std::nullopt, "none", model::Applicability::kFillIn});
+}
+
 void tell_collector(const model::Growth& growth, const model::RuntimeEvidence& runtime, Draft& draft) {
   if (!runtime.collector) return;
   if (!runtime.collector->is_on) {

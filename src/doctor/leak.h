@@ -52,6 +52,9 @@ bool is_told(const model::Holder& holder);     // by its name, or by what kind o
 // "; the card is full at about step 4000"; empty where nobody knows.
 std::string when_full(const model::Growth& growth);
 
+// Hooks that are registered in a loop keep what each of them holds. Nothing is offered where no hook holds it.
+void offer_for_hooks(const model::Growth& growth, Draft& draft);
+
 // What Python's collector has to do with it: that it is off, or what it freed of that to which no name leads.
 void tell_collector(const model::Growth& growth, const model::RuntimeEvidence& runtime, Draft& draft);
 

@@ -25,20 +25,18 @@ constexpr std::size_t kFewestEven = 8;  // rises of the same size, one after the
 constexpr double kSameRise = 0.25;      // of the mean one: so much they may differ
 constexpr double kFallsOfRise = 0.25;   // falls that sum to more than this part of the rises: it varies
 
-double bytes_of(const SeriesPoint& point) { return static_cast<double>(point.bytes.count()); }
-
-// The straight line that fits best: bytes a step.
+// The straight line that fits best: its rise a step.
 double slope_of(const std::vector<SeriesPoint>& points) {
-  double mean_step = 0, mean_bytes = 0;
+  double mean_step = 0, mean_amount = 0;
   for (const SeriesPoint& point : points) {
     mean_step += point.step;
-    mean_bytes += bytes_of(point);
+    mean_amount += point.amount;
   }
   mean_step /= static_cast<double>(points.size());
-  mean_bytes /= static_cast<double>(points.size());
+  mean_amount /= static_cast<double>(points.size());
   double above = 0, below = 0;
   for (const SeriesPoint& point : points) {
-    above += (point.step - mean_step) * (bytes_of(point) - mean_bytes);
+    above += (point.step - mean_step) * (point.amount - mean_amount);
     below += (point.step - mean_step) * (point.step - mean_step);
   }
   return below > 0 ? above / below : 0;
@@ -47,9 +45,9 @@ double slope_of(const std::vector<SeriesPoint>& points) {
 // Each reading is higher than the one before, by the same: little by little, but without an end.
 bool rises_evenly(const std::vector<SeriesPoint>& points) {
   if (points.size() < kFewestEven) return false;
-  const double mean = (bytes_of(points.back()) - bytes_of(points.front())) / static_cast<double>(points.size() - 1);
+  const double mean = (points.back().amount - points.front().amount) / static_cast<double>(points.size() - 1);
   for (std::size_t i = 1; i < points.size(); ++i) {
-    const double rise = bytes_of(points[i]) - bytes_of(points[i - 1]);
+    const double rise = points[i].amount - points[i - 1].amount;
     if (rise <= 0 || std::abs(rise - mean) > kSameRise * mean) return false;
   }
   return true;
@@ -80,19 +78,24 @@ std::string find_rising_input(const MemorySeries& series) {
   return {};
 }
 
+std::string show(const MemorySeries& series, double amount) {
+  if (series.is_share) return fmt::format("{:.3g} %", amount);
+  return to_string(base::Bytes(static_cast<std::int64_t>(amount)));
+}
+
 TrendOf find_trend(const MemorySeries& series) {
   const auto& points = series.points;
   TrendOf found;
   if (points.empty()) return found;
-  found.first = points.front().bytes;
-  found.last = points.back().bytes;
+  found.first = points.front().amount;
+  found.last = points.back().amount;
   if (points.size() < kFewestPoints) return found;
   found.per_step = slope_of(points);
-  const double first = bytes_of(points.front()), last = bytes_of(points.back());
-  const double middle = bytes_of(points[points.size() / 2]);
+  const double first = points.front().amount, last = points.back().amount;
+  const double middle = points[points.size() / 2].amount;
   double rises = 0, falls = 0;
   for (std::size_t i = 1; i < points.size(); ++i) {
-    const double difference = bytes_of(points[i]) - bytes_of(points[i - 1]);
+    const double difference = points[i].amount - points[i - 1].amount;
     (difference > 0 ? rises : falls) += std::abs(difference);
   }
   const double level = kRisesBy * std::max(first, 1.0);
@@ -121,13 +124,11 @@ class SeriesTable {
  public:
   void add(const Key& key, const std::optional<model::PrintedBytes>& bytes, const model::SourceLine& at,
            std::optional<std::int64_t> step) {
-    if (!bytes) return;
-    MemorySeries& series = table_[key];
-    series.what = std::get<3>(key);
-    series.phase = std::get<4>(key);
-    series.is_peak = series.what.starts_with("max_");
-    const auto position = static_cast<double>(series.points.size());
-    series.points.push_back({at, step ? static_cast<double>(*step) : position, bytes->value});
+    if (bytes) add_amount(key, static_cast<double>(bytes->value.count()), at, step);
+  }
+  void add_share(const Key& key, const std::optional<double>& percent, const model::SourceLine& at,
+                 std::optional<std::int64_t> step) {
+    if (percent) add_amount(key, *percent, at, step).is_share = true;
   }
 
   std::vector<MemorySeries> take() {
@@ -141,11 +142,22 @@ class SeriesTable {
   }
 
  private:
+  MemorySeries& add_amount(const Key& key, double amount, const model::SourceLine& at,
+                           std::optional<std::int64_t> step) {
+    MemorySeries& series = table_[key];
+    series.what = std::get<3>(key);
+    series.phase = std::get<4>(key);
+    series.is_peak = series.what.starts_with("max_");
+    const auto position = static_cast<double>(series.points.size());
+    series.points.push_back({at, step ? static_cast<double>(*step) : position, amount});
+    return series;
+  }
+
   // What is no longer free is used, by whomever: the most that was free is the measure.
   static void turn_into_used(MemorySeries& series) {
-    model::Bytes most;
-    for (const SeriesPoint& point : series.points) most = std::max(most, point.bytes);
-    for (SeriesPoint& point : series.points) point.bytes = most - point.bytes;
+    double most = 0;
+    for (const SeriesPoint& point : series.points) most = std::max(most, point.amount);
+    for (SeriesPoint& point : series.points) point.amount = most - point.amount;
     series.what = "memory (by what is free)";
   }
 
@@ -177,6 +189,11 @@ std::vector<MemorySeries> find_series(const model::Evidence& texts) {
     add("max_reserved", point.max_reserved);
     add("memory", point.memory);
     add(kFree, point.free);
+    const auto add_share = [&](const char* what, const std::optional<double>& percent) {
+      table.add_share({point.at.file, source, rank, what, point.phase}, percent, point.at, point.step);
+    };
+    add_share("used of the card's memory", point.used_percent);
+    add_share("max_used of the card's memory", point.max_used_percent);
   }
   for (const model::MemorySummary& summary : texts.summaries) {
     const auto found = summary.statistics.find("allocated_bytes.all");

@@ -12,15 +12,16 @@ namespace vramfit::doctor {
 
 struct SeriesPoint {
   model::SourceLine at;
-  double step = 0;  // as logged; without steps, the position
-  base::Bytes bytes;
+  double step = 0;    // as logged; without steps, the position
+  double amount = 0;  // bytes, or percent of the card
   friend bool operator==(const SeriesPoint&, const SeriesPoint&) = default;
 };
 
 struct MemorySeries {
   std::string what;  // "allocated", "max_allocated", "reserved", "memory"
   std::string phase;
-  bool is_peak = false;  // a running maximum: it never falls
+  bool is_peak = false;   // a running maximum: it never falls
+  bool is_share = false;  // amounts are percent of the card's memory
   std::vector<SeriesPoint> points;
   friend bool operator==(const MemorySeries&, const MemorySeries&) = default;
 };
@@ -35,9 +36,12 @@ enum class Trend { kTooShort, kGrows, kSettles, kFlat, kVaries };
 
 struct TrendOf {
   Trend trend = Trend::kTooShort;
-  double per_step = 0;  // bytes, of the straight line that fits best
-  base::Bytes first, last;
+  double per_step = 0;  // of the straight line that fits best
+  double first = 0, last = 0;
 };
+
+// An amount of the series in words: "4.10 GiB", "61 %".
+std::string show(const MemorySeries& series, double amount);
 
 // What the lines of a series say of inputs that get larger with it, "seq_len 128, then 304": then the series may follow
 // them. Empty: nothing of the kind.

@@ -10,7 +10,9 @@ namespace {
 MemorySeries series_of(std::initializer_list<int> mib) {
   MemorySeries series;
   for (const int value : mib) {
-    series.points.push_back({{"log", 0, ""}, static_cast<double>(series.points.size()), base::Bytes::mib(value)});
+    series.points.push_back({{"log", 0, ""},
+                             static_cast<double>(series.points.size()),
+                             static_cast<double>(base::Bytes::mib(value).count())});
   }
   return series;
 }

@@ -30,6 +30,7 @@ struct ToldSnapshot {
   bool by_script = false;
 };
 
+// What the hooks of all processes told in notes, put together: it is not measured, so "told" stands wherever it goes.
 struct Told {
   std::string torch, cuda, python;  // versions; empty: nobody said
   std::vector<std::string> cuts;

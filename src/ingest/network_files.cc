@@ -80,12 +80,28 @@ std::vector<std::string> other_parts(const json& all, const json& text) {
   return parts;
 }
 
+// T5 and its kin are both unless they say otherwise: their class has is_encoder_decoder as its default, so that most
+// files leave it out. Their own fields are the width of a head and what the decoder begins with.
+std::string sign_of_t5(const json& config) {
+  if (config.contains("is_encoder_decoder")) return "";
+  for (const char* field : {"d_kv", "decoder_start_token_id"}) {
+    if (number(config, {field})) return field;
+  }
+  const auto type = config.find("model_type");
+  if (type == config.end() || !type->is_string()) return "";
+  const auto& word = type->get_ref<const std::string&>();
+  return word.ends_with("t5") || word == "switch_transformers" ? fmt::format("model_type {}", word) : "";
+}
+
 // What is no stack of plain attention and MLP, by the fields that only such networks have; empty: nothing tells.
 std::string other_build(const json& config) {
   if (flag(config, "is_encoder_decoder", false)) return "an encoder and a decoder (is_encoder_decoder)";
   // Fields that such networks alone have; is_encoder_decoder may be left to the class.
   for (const char* field : {"num_decoder_layers", "decoder_layers", "encoder_layers", "decoder_ffn_dim"}) {
     if (number(config, {field})) return fmt::format("an encoder and a decoder ({})", field);
+  }
+  if (const std::string sign = sign_of_t5(config); !sign.empty()) {
+    return fmt::format("an encoder and a decoder ({})", sign);
   }
   if (number(config, {"kv_lora_rank"})) return "compressed keys and values (kv_lora_rank)";
   for (const char* field : {"state_size", "ssm_state_size", "mamba_d_state", "d_state", "linear_conv_kernel_dim",

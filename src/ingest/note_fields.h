@@ -18,7 +18,7 @@
 
 namespace vramfit::ingest {
 
-// Fields that nobody reads, and values of another type or out of all bounds.
+// Fields that nobody reads, that are missing and have no default, and values of another type or out of all bounds.
 struct UnreadFields {
   std::int64_t count = 0;
   std::vector<std::string> names;  // of the first few
@@ -80,6 +80,15 @@ class ReadObject {
     const std::int64_t before = unread_.count;
     read(*found, into, unread_);
     if (unread_.count > before) unread_.add_name(name);
+  }
+  // One that has no default: where it is missing, what is said of the note is the struct's own start.
+  template <class T>
+  void need(const char* name, T& into) {
+    if (from_.is_object() && !from_.contains(name)) {
+      ++unread_.count;
+      unread_.add_name(name);
+    }
+    take(name, into);
   }
   void skip(const char* name) { find(name); }
   bool end() const;

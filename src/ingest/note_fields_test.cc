@@ -40,10 +40,18 @@ TEST(NoteFields, unknown_kinds_are_refused_and_unknown_fields_counted_by_name) {
   EXPECT_EQ(unread.names, std::vector<std::string>{"colour"});
 }
 
+TEST(NoteFields, a_field_without_a_default_that_is_missing_is_counted_by_name) {
+  UnreadFields unread;
+  read_one({{"kind", "late_growth"}, {"value", 1}, {"rounds", 3}}, unread);
+  EXPECT_EQ(unread.count, 2);
+  EXPECT_EQ(unread.names, (std::vector<std::string>{"steps", "bytes_per_round"}));
+}
+
 TEST(NoteFields, values_of_another_type_leave_the_fields_start) {
   for (const json& wrong : {json(-1), json("8"), json(nullptr), json(2.5), json(std::int64_t{1} << 60)}) {
     UnreadFields unread;
-    const auto notes = read_one({{"kind", "late_growth"}, {"bytes_per_round", wrong}}, unread);
+    const json note = {{"kind", "late_growth"}, {"value", 1}, {"steps", 2}, {"rounds", 3}, {"bytes_per_round", wrong}};
+    const auto notes = read_one(note, unread);
     EXPECT_EQ(unread.count, 1) << wrong;
     EXPECT_EQ(unread.names.at(0), "bytes_per_round");
     EXPECT_EQ(notes.late_growth.at(0).bytes_per_round, base::Bytes(0)) << wrong;
@@ -53,8 +61,12 @@ TEST(NoteFields, values_of_another_type_leave_the_fields_start) {
 TEST(NoteFields, entries_of_a_list_that_cannot_be_read_are_left_out) {
   UnreadFields unread;
   const json note = {{"kind", "coverage"},
+                     {"known", true},
+                     {"parts", json::object()},
+                     {"lines_run", 6},
+                     {"lines", 9},
                      {"executed", {{"train.py", {{1, 4}, {6}, {"a", 7}, {8, 9}}}, {"b.py", 5}}},
-                     {"unreached", {3, {{"file", "train.py"}, {"line", 5}}}}};
+                     {"unreached", {3, {{"file", "train.py"}, {"line", 5}, {"last_line", 5}}}}};
   const auto notes = read_one(note, unread);
   const auto& coverage = notes.coverage.at(0);
   ASSERT_EQ(coverage.executed.size(), 1u);
@@ -66,13 +78,15 @@ TEST(NoteFields, entries_of_a_list_that_cannot_be_read_are_left_out) {
 
 TEST(NoteFields, optional_numbers_and_numbers_that_json_lacks) {
   UnreadFields unread;
-  const auto notes =
-      read_one({{"kind", "training_tensor"}, {"index", "0.1"}, {"values", {1.5, "nan", "inf", 2}}}, unread);
+  const json note = {
+      {"kind", "training_tensor"}, {"what", "update"}, {"index", "0.1"}, {"values", {1.5, "nan", "inf", 2}}};
+  const auto notes = read_one(note, unread);
   const auto& values = notes.training_tensor.at(0).values;
   ASSERT_EQ(values.size(), 4u);
   EXPECT_TRUE(std::isnan(values[1]) && std::isnan(values[2]));
   EXPECT_EQ(values[3], 2.0);
-  EXPECT_FALSE(read_one({{"kind", "looked"}, {"of", nullptr}}, unread).looked.at(0).of);
+  const json looked = {{"kind", "looked"}, {"loader", 0}, {"samples", 4}, {"of", nullptr}, {"differ", false}};
+  EXPECT_FALSE(read_one(looked, unread).looked.at(0).of);
   EXPECT_EQ(unread.count, 0);
 }
 

@@ -99,8 +99,8 @@ TEST(Recording, strings_are_unescaped_and_numbered_from_one) {
 
 TEST(Recording, notes_that_are_no_notes_are_counted) {
   std::map<std::string, model::UnreadInput> unread;
-  const auto notes =
-      parse_notes("{\"kind\":\"cut\",\"text\":\"x\"}\n\nnot json\n[1]\n{\"a\":1}\n{\"kind\":\"oo", unread);
+  const auto notes = parse_notes(
+      "{\"kind\":\"cut\",\"what\":\"loader\",\"text\":\"x\"}\n\nnot json\n[1]\n{\"a\":1}\n{\"kind\":\"oo", unread);
   ASSERT_EQ(notes.cut.size(), 1u);
   EXPECT_EQ(notes.cut[0].text, "x");
   EXPECT_EQ(unread.at("note_unreadable").count, 3);
@@ -114,7 +114,11 @@ TEST(Recording, notes_that_are_no_notes_are_counted) {
   parse_notes("{\"kind\":\"open\",\"text\":[],\"extra\":1}", two);
   EXPECT_EQ(two.at("note_field_unreadable").count, 2);
   EXPECT_EQ(two.at("note_field_unreadable").first, "open.text, open.extra");
-  parse_notes("{\"kind\":\"cut\",\"text\":\"x\",\"extra\":1}\n{\"kind\":\"open\",\"text\":[]}", two);
+  std::map<std::string, model::UnreadInput> missing;
+  EXPECT_EQ(parse_notes("{\"kind\":\"cut\",\"what\":\"loader\"}", missing).cut.size(), 1u);
+  EXPECT_EQ(missing.at("note_field_unreadable").first, "cut.text");
+  parse_notes("{\"kind\":\"cut\",\"what\":\"loader\",\"text\":\"x\",\"extra\":1}\n{\"kind\":\"open\",\"text\":[]}",
+              two);
   EXPECT_EQ(two.at("note_field_unreadable").count, 4);
   EXPECT_EQ(two.at("note_field_unreadable").first, "open.text, open.extra, cut.extra");
 }

@@ -213,6 +213,8 @@ model::PlanRow read_plan(const json& row) {
   const json& predicted = row.at("predicted");
   plan.predicted = bytes(predicted, "needs_bytes");
   plan.predicted_peak = predicted.contains("peak_bytes") ? bytes(predicted, "peak_bytes") : plan.predicted;
+  plan.predicted_error = predicted.value("error", 0.0);  // older results have none
+  plan.predicted_by = text(predicted, "by");
   if (const auto proven = row.find("proven"); proven != row.end() && !proven->is_null()) {
     plan.proven = read_peaks(*proven);
     plan.retries = proven->value("allocation_retries", std::int64_t{0});

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/empty_terminal.h"
 #include "base/file.h"
 #include "devices/overhead.h"
 #include "ingest/patch_file.h"
@@ -210,6 +211,7 @@ ZygoteJob JobRun::for_zygote(const PythonCommand& command) const {
   job.command = command;
   job.folder = std::filesystem::current_path().string();
   job.environment = environment();
+  job.input = base::background_input();
   job.output = request_.child_output.empty() ? "/dev/null" : request_.child_output.string();
   job.layer = layer_.spec();
   job.layer_library = setup_->installation.layer_library().string();

@@ -38,7 +38,7 @@ std::optional<std::filesystem::path> find_learned_file(const base::Environment& 
 // nothing.
 std::optional<Learned> parse_learned(std::string_view text, const std::string& card);
 std::optional<Learned> find_learned(const std::filesystem::path& file, const std::string& card);
-// Stands over what was learned of the card before, part by part and convolution by convolution.
+// Replaces what was learned of the card before, part by part and convolution by convolution.
 base::Result<void> keep_learned(const std::filesystem::path& file, const std::string& card, const Learned& learned);
 
 // Where a run finds them, in its run folder: a line each for virtual_gpu/cudnn/learned_provider.cc.

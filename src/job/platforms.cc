@@ -50,9 +50,13 @@ void add_unknown_torch(const Interpreter& interpreter, const Platforms& known, s
   const auto newest = line_of(known.torch.front().version), oldest = line_of(known.torch.back().version);
   const auto of_line = std::ranges::find(known.torch, line, [](const auto& row) { return line_of(row.version); });
   if (of_line != known.torch.end()) {
-    if (interpreter.torch.substr(0, interpreter.torch.find('+')) == of_line->version) return;
-    said.push_back(fmt::format("torch {} is not a release that vramfit was tested with: {} is", interpreter.torch,
-                               of_line->version));
+    if (interpreter.torch.substr(0, interpreter.torch.find('+')) != of_line->version) {
+      said.push_back(fmt::format("torch {} is not a release that vramfit was tested with: {} is", interpreter.torch,
+                                 of_line->version));
+    } else if (!interpreter.cuda.empty() && interpreter.cuda != of_line->cuda) {
+      said.push_back(fmt::format("torch {} is a build for CUDA {}: vramfit was tested with that for CUDA {}",
+                                 interpreter.torch, interpreter.cuda, of_line->cuda));
+    }
   } else if (line > newest) {
     said.push_back(
         fmt::format("torch {} is newer than those that this vramfit knows ({} to {}): what it needs of the driver, and "

@@ -38,6 +38,12 @@ TEST(Platforms, a_torch_between_those_that_are_tested_is_said_to_be_untested) {
             (std::vector<std::string>{"torch 2.12.0+cu130 is not a release that vramfit was tested with: 2.12.1 is"}));
 }
 
+TEST(Platforms, a_build_for_another_cuda_is_said_to_be_untested) {
+  EXPECT_EQ(describe_unknown(with("2.12.1+cu126", "12.6")),
+            (std::vector<std::string>{
+                "torch 2.12.1+cu126 is a build for CUDA 12.6: vramfit was tested with that for CUDA 13.0"}));
+}
+
 TEST(Platforms, a_job_is_told_of_the_driver_that_its_cuda_came_with) {
   EXPECT_EQ(count_cuda("12.4"), 12040);
   EXPECT_EQ(count_cuda(""), 13000) << "a job without torch";

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/empty_terminal.h"
 #include "base/interrupt.h"
 #include "base/subprocess.h"
 #include "job/another_try.h"
@@ -45,7 +46,10 @@ Result<RunOutcome> run_once(const JobSetup& setup, const RunRequest& request, ba
   launch.timeout_seconds = request.timeout_seconds;
   launch.enter = run->layer().entry();
   launch.takes_terminal = !request.quiet_child;
-  if (request.quiet_child) launch.output = request.child_output.empty() ? "/dev/null" : request.child_output;
+  if (request.quiet_child) {
+    launch.input = base::background_input();
+    launch.output = request.child_output.empty() ? "/dev/null" : request.child_output;
+  }
   SoFar so_far(*run);
   const auto python = parse_python_command(setup.job.command);
   const std::string& script = python && !python->argv.empty() ? python->argv.front() : launch.argv.front();

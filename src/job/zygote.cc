@@ -115,6 +115,7 @@ std::string request_line(const ZygoteJob& job, int id, bool is_shared) {
                   {"argv", job.command.argv},
                   {"cwd", job.folder},
                   {"env", job.environment},
+                  {"stdin_path", job.input},
                   {"stdout_path", job.output},
                   {"stderr_path", job.output},
                   {"run_as", job.command.is_module ? "module" : "script"}};

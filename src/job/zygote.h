@@ -31,6 +31,7 @@ struct ZygoteJob {
   PythonCommand command;
   std::string folder;
   base::Environment environment;
+  std::string input;             // path; stdin is read from there
   std::string output;            // path; stdout and stderr go there
   bool has_our_streams = false;  // instead: stdin, stdout and stderr are ours. Of a shared one only
   std::string layer;             // isolate::to_text() of the layer that the fork enters; empty: none

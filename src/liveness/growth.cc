@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -257,10 +258,21 @@ std::vector<Bytes> levels_at_ends(const CardHistory& history, const StepSeries& 
   return levels;
 }
 
-// Since the collector was asked last they may have piled up again.
 bool has_cycles(const CardHistory& history, const StepSeries& stretch) {
   return std::ranges::any_of(history.blocks,
                              [&](const Block& block) { return block.collected && block.process == stretch.process; });
+}
+
+// Steps whose levels hold no cycle that only waits: since the collector was asked last they may have piled up again.
+std::size_t count_free_of_cycles(const CardHistory& history, const StepSeries& stretch,
+                                 const model::Recording& recording) {
+  if (!has_cycles(history, stretch)) return stretch.ends.size();
+  std::int64_t asked_ns = 0;
+  for (const auto& collected : recording.notes.collected) {
+    if (collected.is_on) asked_ns = std::max(asked_ns, collected.ended_ns - history.started_at_ns);
+  }
+  const auto is_before = [&](const StepEnd& end) { return history.levels[end.at].at_ns <= asked_ns; };
+  return static_cast<std::size_t>(std::ranges::partition_point(stretch.ends, is_before) - stretch.ends.begin());
 }
 
 // What a few steps in a row seem to show gives way to what the whole of a training does.
@@ -270,9 +282,12 @@ void judge_whole(const CardHistory& history, const StepSeries& stretch, const mo
   auto rise = find_rise(levels);
   // Inputs that get longer leave their last one behind too, and what is joined on to itself is there twice while it is:
   // then what a step needs, which is what runs out, rises by far more than what stays.
-  const auto need = rise_of_peaks(history, stretch);
-  if (!rise && !stretch.of_calls && !has_cycles(history, stretch)) {
-    if (const auto late = find_late_rise(levels)) {
+  // Cycles wait longer and longer, as the collector is asked less and less often: with them the most that a step needs
+  // tells nothing.
+  const auto need = has_cycles(history, stretch) ? std::nullopt : rise_of_peaks(history, stretch);
+  if (!rise && !stretch.of_calls) {
+    const std::size_t sure = count_free_of_cycles(history, stretch, recording);
+    if (const auto late = find_late_rise(std::span(levels).first(sure))) {
       rise = late->rise;
       growth.begins_at = stretch.ends[late->begins].number;
     }

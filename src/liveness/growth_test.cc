@@ -72,6 +72,37 @@ TEST(Growth, what_the_collector_frees_when_it_is_asked_was_held_by_nobody) {
   EXPECT_TRUE(growth_of(recordings).empty());
 }
 
+TEST(Growth, a_late_leak_is_seen_among_cycles_as_far_as_the_collector_was_asked) {
+  // Each step leaves a cycle behind, and each from the 60th on something that is held as well.
+  const auto judged = [](int asked_last) {
+    RecordingBuilder builder;
+    builder.segment(1, 4000 * kMib);
+    std::vector<model::notes::Collected> all;
+    std::int64_t now = 0;
+    int gone = 1;
+    for (int number = 1; number <= 110; ++number) {
+      builder.at(++now).alloc(place(number), 2 * kMib, "", "train.py:9 in train");
+      if (number >= 60) builder.at(++now).alloc(place(1000 + number), kMib, "", "train.py:20 in train");
+      builder.at(++now).emit(VF_RECORD_STEP, 0, number);
+      if (number % 10 != 0 || number > asked_last) continue;
+      model::notes::Collected told;
+      told.is_on = true;
+      told.begun_ns = now;
+      for (; gone <= number; ++gone) builder.at(++now).free(place(gone));
+      told.ended_ns = now;
+      all.push_back(told);
+    }
+    std::vector<model::Recording> recordings = {builder.build()};
+    recordings[0].notes.collected = all;
+    return growth_of(recordings);
+  };
+  const auto found = judged(100);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].per_step, Bytes::mib(1));
+  EXPECT_NEAR(static_cast<double>(*found[0].begins_at), 60, 3);
+  EXPECT_TRUE(judged(50).empty()) << "all of it may be cycles";
+}
+
 TEST(Growth, calls_of_a_model_are_passes_where_no_step_is_taken) {
   RecordingBuilder builder;
   builder.phase = VF_PHASE_TEST;

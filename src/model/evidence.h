@@ -300,6 +300,7 @@ struct TrainingLogPoint {
   std::optional<PrintedBytes> allocated, max_allocated, reserved, max_reserved;
   std::optional<PrintedBytes> memory;  // one number whose kind the log does not say
   std::optional<PrintedBytes> free;
+  std::optional<double> used_percent, max_used_percent;  // of the card's memory
   std::optional<PrintedBytes> host;
   std::optional<double> host_percent;
   friend bool operator==(const TrainingLogPoint&, const TrainingLogPoint&) = default;

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "model/job.h"
 #include "model/plan.h"
+#include "plan/forecast_error.h"
 
 namespace vramfit::plan {
 
@@ -113,6 +114,7 @@ struct Outlook {
   // On the device, of what has to be there at once, whatever the cache and without what one operator alone works in,
   // for which cuDNN has other algorithms; 0 where it was added up.
   Bytes least = {};
+  MadeBy made_by = MadeBy::kAddedUp;
   bool operator==(const Outlook&) const = default;
 };
 Outlook add_up(const model::Job& job, const Forecast& forecast);

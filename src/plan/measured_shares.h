@@ -1,4 +1,4 @@
-// What becomes of a moment's holdings by a change that was run with plenty of memory (Technique::find_measurable).
+// What a change makes of the memory that a moment holds: measured by a run with plenty (Technique::find_measurable).
 #ifndef VRAMFIT_PLAN_MEASURED_SHARES_H
 #define VRAMFIT_PLAN_MEASURED_SHARES_H
 

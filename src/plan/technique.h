@@ -1,5 +1,6 @@
 // One way to make a job smaller. Each lives in a file of its own under techniques/ and is listed in registry.cc;
-// nothing else has to know about it.
+// nothing else of the search knows it. What plans may say, promise and change in a script: "Add a technique" in
+// CONTRIBUTING.md.
 #ifndef VRAMFIT_PLAN_TECHNIQUE_H
 #define VRAMFIT_PLAN_TECHNIQUE_H
 

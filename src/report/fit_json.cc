@@ -1,5 +1,6 @@
 #include "report/fit_json.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
@@ -39,6 +40,19 @@ ordered_json changes_json(const model::Plan& plan) {
   return changes;
 }
 
+ordered_json predicted_json(const model::PlanRow& row) {
+  ordered_json predicted = {{"needs_bytes", row.predicted.count()}, {"peak_bytes", row.predicted_peak.count()}};
+  if (row.predicted_error > 0) {
+    const auto peak = static_cast<double>(row.predicted_peak.count());
+    predicted["low_bytes"] = std::llround(peak * (1 - row.predicted_error));
+    predicted["high_bytes"] = std::llround(peak * (1 + row.predicted_error));
+    predicted["error"] = row.predicted_error;
+    predicted["by"] = row.predicted_by;
+  }
+  predicted["source"] = "model";
+  return predicted;
+}
+
 ordered_json plan_json(const model::PlanRow& row) {
   ordered_json proven = nullptr;
   if (row.proven) {
@@ -52,8 +66,7 @@ ordered_json plan_json(const model::PlanRow& row) {
   return {{"name", row.plan.name},
           {"techniques", changes_json(row.plan)},
           {"standing", to_string(row.standing)},
-          {"predicted",
-           {{"needs_bytes", row.predicted.count()}, {"peak_bytes", row.predicted_peak.count()}, {"source", "model"}}},
+          {"predicted", predicted_json(row)},
           {"proven", std::move(proven)},
           {"time", {{"factor", row.time_factor}, {"low", row.time_low}, {"high", row.time_high}, {"source", "model"}}},
           {"tight", row.is_tight},

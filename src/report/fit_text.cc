@@ -101,9 +101,11 @@ std::string describe_ending(const FitResult& result) {
 }
 
 void add_effort(std::string& text, const FitResult& result, std::int64_t number) {
-  std::string line = fmt::format("{} runs in {:.1f} s", result.runs, result.seconds);
+  std::string line =
+      fmt::format("{} in {:.1f} s", count_of(static_cast<std::size_t>(result.runs), "run"), result.seconds);
   if (result.candidates > 0 && result.goal != model::FitGoal::kMaxBatch) {
-    line += fmt::format("; {} combinations, {} ruled out without a run", result.candidates, result.ruled_out);
+    line +=
+        fmt::format("; {}, {} ruled out without a run", count_of(result.candidates, "combination"), result.ruled_out);
   }
   if (result.verdict == FitVerdict::kPlanFits) line += describe_ending(result);
   if (number > 0) line += fmt::format("; noted as run {} of the history", number);
@@ -114,9 +116,10 @@ void add_what_is_left_out(std::string& text, const FitResult& result) {
   const auto is_out = [](const model::TechniqueRow& row) { return row.standing != "applicable"; };
   const auto out = std::ranges::count_if(result.techniques, is_out);
   if (result.lost.empty() && out == 0 && result.front.empty()) return;
-  const std::string words = fmt::format(
-      "-v tells why {} other plans and {} techniques are not the answer, and memory against time for {} plans.",
-      result.lost.size(), out, result.front.size());
+  const std::string words =
+      fmt::format("-v tells why {} and {} are not the answer, and memory against time for {}.",
+                  count_of(result.lost.size(), "other plan"), count_of(static_cast<std::size_t>(out), "technique"),
+                  count_of(result.front.size(), "plan"));
   text += wrap(words, kPageWidth, 0) + "\n";
 }
 

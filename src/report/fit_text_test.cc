@@ -26,6 +26,8 @@ PlanRow row(std::string name, std::int64_t mib, double time, std::string effect)
   result.standing = PlanStanding::kFits;
   result.predicted = Bytes::mib(mib - 200);
   result.predicted_peak = Bytes::mib(mib - 100);
+  result.predicted_error = 0.02;
+  result.predicted_by = "played";
   result.proven = model::Peaks{Bytes::mib(mib - 400), Bytes::mib(mib - 300), Bytes::mib(mib)};
   result.time_factor = time;
   result.effect = std::move(effect);
@@ -233,6 +235,19 @@ TEST(FitText, predicted_stands_beside_proven_in_the_table) {
             std::string::npos);
 }
 
+TEST(FitText, of_what_was_not_run_it_is_told_how_far_it_may_be_off) {
+  FitResult result = found();
+  result.foreseen = {row("inputs x 0.75", 2000, 1.2, "input")};
+  result.foreseen.front().proven.reset();
+  const std::string text = fit_to_text(result, {});
+  EXPECT_NE(text.find("  3    1900 MiB         ±2%  x1.20  input"), std::string::npos) << text;
+  EXPECT_NE(text.find("95 % within"), std::string::npos) << text;
+  result.foreseen.front().predicted_error = 0;  // of a result of before
+  const std::string before = fit_to_text(result, {});
+  EXPECT_NE(before.find("  3    1900 MiB           -  x1.20  input"), std::string::npos) << before;
+  EXPECT_EQ(before.find("±"), std::string::npos) << before;
+}
+
 TEST(FitText, a_long_plan_is_wrapped_within_its_column) {
   const std::string text = fit_to_text(found(), {});
   EXPECT_NE(text.find("fp16 autocast + GradScaler,\n" + std::string(48, ' ') + "checkpoint 4 blocks\n"),
@@ -266,7 +281,7 @@ TEST(FitText, memory_stands_against_time_and_says_what_was_not_run) {
   const auto lines = lines_of(fit_to_text(result, {.verbose = true, .color = false}));
   const auto heading = std::ranges::find(lines, "Memory against time");
   ASSERT_NE(heading, lines.end());
-  EXPECT_NE((heading + 2)->find("  -  x1.25"), std::string::npos) << *(heading + 2);
+  EXPECT_NE((heading + 2)->find("  ±2%  x1.25"), std::string::npos) << *(heading + 2);
 }
 
 TEST(FitText, an_answer_with_everything_to_tell_fits_one_screen) {
@@ -332,6 +347,9 @@ TEST(FitJson, is_a_run_with_a_member_more) {
   EXPECT_EQ(fit["plans"][0]["techniques"][0]["scaler"], true);
   EXPECT_EQ(fit["plans"][0]["proven"]["peak_device_bytes"], 3300LL << 20);
   EXPECT_EQ(fit["plans"][0]["predicted"]["source"], "model");
+  EXPECT_EQ(fit["plans"][0]["predicted"]["low_bytes"], 3200LL * 98 / 100 << 20);
+  EXPECT_EQ(fit["plans"][0]["predicted"]["high_bytes"], 3200LL * 102 / 100 << 20);
+  EXPECT_EQ(fit["plans"][0]["predicted"]["by"], "played");
   EXPECT_EQ(fit["lost"][0]["standing"], "does_not_fit");
   EXPECT_TRUE(fit["free_run"].is_null());
 }

@@ -38,6 +38,10 @@ std::string wrap_line(std::string_view text, std::size_t width, std::size_t inde
 
 }  // namespace
 
+std::string count_of(std::size_t count, std::string_view one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
   std::string wrapped;
   for (std::size_t used = 0; !text.empty(); used = indent) {

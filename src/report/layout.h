@@ -14,6 +14,9 @@ inline constexpr std::size_t kPageWidth = 80;
 // than a line is left whole.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
 
+// "1 run", "2 runs".
+std::string count_of(std::size_t count, std::string_view one);
+
 // A sentence of a section as a line of its own, two columns in; continuation lines four.
 std::string indented_line(std::string_view text);
 

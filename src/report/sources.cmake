@@ -5,7 +5,7 @@ file(READ report/page/assets/page.css vramfit_page_style)
 file(READ report/page/assets/page.js vramfit_page_script)
 # One script in two literals: no compiler has to take one of more than 65,536 bytes.
 set(vramfit_page_script_end "")
-foreach(part script:bytes script:flame script:zoom script:trace_data script:trace_time script_end:trace_stack
+foreach(part script:bytes script:flame script:zoom script:trace_data script:trace_time script_end:trace_piles script_end:trace_stack
         script_end:trace_search script_end:trace_map script_end:trace_card script_end:run_flame script_end:overlay
         script_end:modules)
   string(REPLACE ":" ";" part "${part}")

@@ -43,8 +43,8 @@ std::string verify_to_text(const model::VerifyResult& result, const TextOptions&
         {fmt::format("steps after the first {}: a loss, a schedule or a mask that changes later", found.steps),
          "dropout, which both runs go without"});
   }
-  std::string effort =
-      fmt::format("{} runs in {:.1f} s, with values computed on the CPU and few samples", result.runs, result.seconds);
+  std::string effort = fmt::format("{} in {:.1f} s, with values computed on the CPU and few samples",
+                                   count_of(static_cast<std::size_t>(result.runs), "run"), result.seconds);
   if (found.checked && found.steps > 0) {
     effort += fmt::format(
         "; apart from each other: gradients of the first step {:.1g}, updates of the weights {:.1g} "

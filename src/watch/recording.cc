@@ -31,7 +31,15 @@ fs::path rotated(const fs::path& path, int number) { return fmt::format("{}.{}",
 }  // namespace
 
 WatchRecorder::WatchRecorder(WatchRecorder&&) noexcept = default;
-WatchRecorder::~WatchRecorder() = default;
+WatchRecorder::~WatchRecorder() { end_file(); }
+
+// Where it does not fit, the file has no end: as after a kill.
+void WatchRecorder::end_file() {
+  if (!file_ || !is_growing_) return;
+  const std::string end = end_frame();
+  [[maybe_unused]] const ssize_t written = ::pwrite(file_.number(), end.data(), end.size(), size_);
+  is_growing_ = false;
+}
 
 base::Result<void> WatchRecorder::start_file() {
   auto file = open_locked(path_);
@@ -74,6 +82,7 @@ base::Result<WatchRecorder> WatchRecorder::open(const fs::path& path, const Reco
 
 // The oldest goes first, so that a kill in between loses at most that one.
 base::Result<void> WatchRecorder::rotate() {
+  end_file();
   std::error_code problem;
   fs::remove(options_.keep > 0 ? rotated(path_, options_.keep) : path_, problem);
   for (int number = options_.keep - 1; number >= 1; --number) {
@@ -112,6 +121,7 @@ base::Result<void> WatchRecorder::add(const model::MachineSample& sample) {
   }
   size_ += static_cast<std::int64_t>(written);
   samples_ = (samples_ + 1) % kGroupSamples;
+  is_growing_ = true;
   return {};
 }
 
@@ -147,7 +157,11 @@ class Losses {
     about_ += usual > 0 ? std::max((since + usual / 2) / usual - 1, unread_) : open();
     unread_ = stretches_ = 0;
   }
-  LostSamples told() const { return {.about = about_ + open(), .damaged_bytes = bytes_, .at_the_end = ends_damaged_}; }
+  void see_no_end() { has_no_end_ = true; }
+  LostSamples told() const {
+    return {
+        .about = about_ + open(), .damaged_bytes = bytes_, .at_the_end = ends_damaged_, .is_without_end = has_no_end_};
+  }
 
  private:
   // Since the last sample: the whole ones, and one for each stretch that is damaged.
@@ -155,8 +169,14 @@ class Losses {
 
   std::int64_t about_ = 0, bytes_ = 0, unread_ = 0, stretches_ = 0;
   std::int64_t last_ns_ = 0, read_ns_ = 0, intervals_ = 0;
-  bool ends_damaged_ = false;
+  bool ends_damaged_ = false, has_no_end_ = false;
 };
+
+// Its end is still to come.
+bool is_being_written(const fs::path& path) {
+  const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return file && ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
 
 class RecordedMachine final : public MachineSource {
  public:
@@ -168,6 +188,7 @@ class RecordedMachine final : public MachineSource {
       const auto payload = scan_ ? scan_->next() : std::nullopt;
       note_damage();
       if (!payload) {
+        if (scan_ && !has_ended_ && !is_being_written(files_[file_ - 1])) losses_.see_no_end();
         scan_.reset();
         if (file_ == files_.size()) return std::nullopt;
         auto mapped = base::MappedFile::open(files_[file_++]);
@@ -179,6 +200,7 @@ class RecordedMachine final : public MachineSource {
         continue;
       }
       if (scan_->skipped()) decoder_.lose_group();
+      has_ended_ = is_end_frame(*payload);
       losses_.see_frame(*payload, decoder_.decode(*payload, found));
     }
     losses_.see_sample(found.front().at_unix_ns);
@@ -199,6 +221,7 @@ class RecordedMachine final : public MachineSource {
   std::shared_ptr<base::MappedFile> mapped_;
   std::optional<FrameScan> scan_;
   std::int64_t damaged_bytes_ = 0;  // of this file, so far
+  bool has_ended_ = false;          // by the last frame
   SampleDecoder decoder_;
   Losses losses_;
 };
@@ -207,6 +230,9 @@ class RecordedMachine final : public MachineSource {
 
 std::string to_string(const LostSamples& lost) {
   if (!lost.is_any()) return "";
+  if (lost.about == 0 && lost.damaged_bytes == 0) {
+    return "the recording has no end: it was cut short, or its watch was killed. What came behind is not there";
+  }
   return fmt::format("the recording is damaged: about {} samples are lost ({} bytes){}", lost.about, lost.damaged_bytes,
                      lost.at_the_end ? ", and it breaks off: nobody knows what came behind" : "");
 }

@@ -4,6 +4,7 @@
 //   payload 'T'  names of all fields: a group begins, nothing before it is needed
 //           'E'  an entity (host, driver, card, process, share of a card): id, kind, texts
 //           'S'  a sample: time, which entities are there, and the readings that changed since the sample before
+//           'Z'  the writer stopped here. A file that ends otherwise was cut, or its writer was killed
 //
 // A group begins at least every kGroupSamples; a reader that meets damage goes on at the next one. Rotated files are
 // FILE.1 (newest) to FILE.N.
@@ -41,6 +42,10 @@ class SampleEncoder {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// What a file ends with.
+std::string end_frame();
+bool is_end_frame(std::string_view payload);
 
 // Frames to samples.
 class SampleDecoder {
@@ -104,12 +109,14 @@ class WatchRecorder {
   WatchRecorder() = default;
   base::Result<void> rotate();
   base::Result<void> start_file();
+  void end_file();
 
   std::filesystem::path path_;
   RecordOptions options_;
   base::FileDescriptor file_;
   std::int64_t size_ = 0;
-  int samples_ = 0;  // of this group
+  int samples_ = 0;          // of this group
+  bool is_growing_ = false;  // it has samples of ours and no end yet
   std::unique_ptr<SampleEncoder> encoder_;
 };
 

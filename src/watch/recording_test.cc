@@ -199,13 +199,37 @@ TEST_F(WatchRecording, samples_behind_one_flipped_bit_are_counted_without_a_late
 
 TEST_F(WatchRecording, a_recording_that_was_cut_off_breaks_off) {
   write(0, 20);
-  put(bytes().substr(0, bytes().size() - 3));
+  put(bytes().substr(0, bytes().size() - end_frame().size() - 3));
   auto source = open_watch_recording(path_);
   ASSERT_TRUE(source);
   while (*(*source)->next()) {
   }
   EXPECT_EQ((*source)->lost().about, 1);
   EXPECT_TRUE((*source)->lost().at_the_end);
+}
+
+// Nothing in what is left is damaged.
+TEST_F(WatchRecording, a_recording_that_was_cut_between_two_samples_has_no_end) {
+  write(0, 20);
+  const std::string whole = bytes();
+  put(whole.substr(0, whole.rfind("VFW1", whole.size() - end_frame().size() - 1)));
+  auto source = open_watch_recording(path_);
+  ASSERT_TRUE(source);
+  int read = 0;
+  while (*(*source)->next()) ++read;
+  EXPECT_EQ(read, 19);
+  EXPECT_TRUE((*source)->lost().is_without_end);
+  EXPECT_NE(to_string((*source)->lost()).find("no end"), std::string::npos);
+}
+
+TEST_F(WatchRecording, the_end_of_one_that_is_being_written_is_still_to_come) {
+  auto recorder = WatchRecorder::open(path_, {});
+  ASSERT_TRUE(recorder && recorder->add(sample_at(0)));
+  auto source = open_watch_recording(path_);
+  ASSERT_TRUE(source);
+  while (*(*source)->next()) {
+  }
+  EXPECT_FALSE((*source)->lost().is_any());
 }
 
 TEST_F(WatchRecording, a_whole_recording_has_lost_nothing) {

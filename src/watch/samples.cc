@@ -282,6 +282,10 @@ SampleDecoder::~SampleDecoder() = default;
 
 void SampleDecoder::lose_group() { *state_ = State(); }
 
+std::string end_frame() { return frame("Z"); }
+
+bool is_end_frame(std::string_view payload) { return payload == "Z"; }
+
 bool SampleDecoder::decode(std::string_view payload, std::vector<model::MachineSample>& samples) {
   Reader in(payload);
   const std::uint8_t kind = in.byte();

@@ -17,7 +17,8 @@ struct LostSamples {
   std::int64_t about = 0;          // samples
   std::int64_t damaged_bytes = 0;  // that nothing could be made of
   bool at_the_end = false;         // the recording breaks off: nobody knows how much longer it was
-  bool is_any() const { return damaged_bytes > 0 || about > 0; }
+  bool is_without_end = false;     // whole as far as it goes, and not closed: cut between two samples, or killed
+  bool is_any() const { return damaged_bytes > 0 || about > 0 || is_without_end; }
 };
 // For people; empty where nothing is lost.
 std::string to_string(const LostSamples& lost);

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
+import struct
 import subprocess
 import sys
+import termios
 
 from product import VRAMFIT, Product
 
@@ -50,3 +53,41 @@ def test_elsewhere_there_is_neither_colour_nor_a_rewritten_line(product: Product
     assert "[✓]" in done.stderr
     assert "\x1b" not in done.stderr and "\r" not in done.stderr
     assert all(len(line) <= 80 for line in done.stderr.splitlines()), done.stderr
+
+
+ASKS_ITS_TERMINAL = """
+import os
+import sys
+
+import torch
+
+rows, columns = os.popen("stty size", "r").read().split()
+assert (rows, columns) == ("40", "90"), (rows, columns)
+assert sys.stdin.read() == ""
+weights = torch.nn.Linear(1000, 1000).cuda()
+for _ in range(4):
+    weights(torch.zeros({batch}, 1000, device="cuda")).sum().backward()
+"""
+
+
+def test_jobs_in_the_background_have_a_terminal_of_the_same_size_with_nothing_to_read(product: Product) -> None:
+    """`fit` runs a job without its output. Scripts ask their stdin for the screen's width (kuangliu/pytorch-cifar)."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 90, 0, 0))
+    for script, status in ((ASKS_ITS_TERMINAL.format(batch=1000), 0), (ASKS_ITS_TERMINAL.format(batch=10**7), 1)):
+        for flags in ((), ("-X", "utf8")):
+            words = [str(VRAMFIT), "fit", "--gpu", "rtx3060", "--no-verify", "--json", "answer.json", "--"]
+            words += [sys.executable, *flags, str(product.script(script))]
+            done = subprocess.run(
+                words,
+                stdin=theirs,
+                capture_output=True,
+                text=True,
+                env=product.environment(),
+                cwd=product.folder,
+                timeout=300,
+            )
+            assert "AssertionError" not in done.stderr and "does not run" not in done.stderr, done.stderr
+            assert done.returncode == status, done.stderr
+    os.close(ours)
+    os.close(theirs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -178,6 +179,16 @@ def test_an_empty_name_of_a_card_does_not_mean_all_cards(product: Product):
         assert done.exit_code == 2 and "the name of the card is empty" in done.stderr and not done.stdout, done
 
 
+def test_a_size_behind_a_card_is_the_memory_that_is_shown(product: Product):
+    done = product.call("gpus", "rtx3090:20GiB")
+    assert "20.00 GiB" in done.stdout and "as asked for" in done.stdout, done
+    assert "--gpu rtx3090:20480MiB" in done.stdout, done
+    (card,) = json.loads(product.call("gpus", "h100:20GiB", "--json", "-").stdout)["cards"]
+    assert card["memory_bytes"] == 20 << 30 and card["mig"] == []
+    refused = product.call("gpus", "rtx3090:20")
+    assert refused.exit_code == 2 and "not the memory of a card" in refused.stderr, refused
+
+
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
@@ -192,7 +203,7 @@ def test_a_mistyped_value_gets_the_one_that_was_meant(product: Product, words: t
     assert done.exit_code == 2 and f"did you mean {meant}?" in done.stderr, done
 
 
-@pytest.mark.parametrize("words", [["gpus", "--json", "-"], ["gpus"], ["explain", "VF201"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["gpus", "--json", "-"], ["gpus"], ["explain", "VF201"], ["--help"]], ids=" ".join)
 def test_an_answer_that_could_not_be_written_is_an_error(product: Product, words: list[str]) -> None:
     with open("/dev/full", "w") as full:
         finished = subprocess.run([VRAMFIT, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)

@@ -109,6 +109,10 @@ def test_cycles_that_wait_for_the_collector_are_no_growth(diagnose: Diagnose) ->
     assert ".py:" in evidence["collector"]["line"]
 
 
+def test_cycles_that_wait_longer_and_longer_are_no_need_that_rises(diagnose: Diagnose) -> None:
+    assert diagnose(CYCLES.replace("range(80)", "range(250)"), options=ALL_STEPS)["growth"] == []
+
+
 def test_cycles_that_nobody_collects_are(diagnose: Diagnose) -> None:
     evidence = diagnose(CYCLES.replace("import gc", "import gc; gc.disable()"), options=ALL_STEPS)
     growth = growth_in(evidence, "train")
@@ -137,6 +141,17 @@ for step in range(200):
     growth = growth_in(evidence, "train")
     assert growth is not None and growth["per_step_bytes"] == 1 << 20
     assert "late" in holders_of(growth)
+
+
+def test_a_list_that_is_filled_late_beside_cycles(diagnose: Diagnose) -> None:
+    """The collector is asked often enough for what it leaves to be seen, where that is more than what cycles hold."""
+    evidence = diagnose(
+        CYCLES.replace("range(80)", "range(250)")
+        + "    if step >= 160: globals().setdefault('late', []).append(torch.randn(1 << 18, device='cuda'))\n",
+        options=ALL_STEPS,
+    )
+    growth = growth_in(evidence, "train")
+    assert growth is not None and growth["per_step_bytes"] == pytest.approx(1 << 20, rel=0.1)
 
 
 def test_what_is_joined_on_to_itself_has_its_line_its_holder_and_what_it_needs(diagnose: Diagnose) -> None:

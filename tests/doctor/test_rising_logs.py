@@ -23,7 +23,15 @@ def _rising(round_: int) -> float:
 def _table(head: str, row: str) -> Callable[[int, float], str]:
     return lambda round_, mib: (
         (head if round_ == 0 else "")
-        + row.format(n=round_, mib=mib, gib=mib / 1024, bytes=int(mib * 2**20), free=24576 - mib)
+        + row.format(
+            n=round_,
+            mib=mib,
+            gib=mib / 1024,
+            bytes=int(mib * 2**20),
+            free=24576 - mib,
+            share=mib / 245.76,
+            share_free=100 - mib / 245.76,
+        )
     )
 
 
@@ -38,6 +46,9 @@ FORMS = {
     "what_is_free": _table("", "epoch 001: {n} / 5000 loss=9.1, num_updates={n}, free_gpu_mb={free:.0f}\n"),
     "reserved_at_most": _table("", "step: {n}  loss: 9.27  memory: {gib:.2f}GiB(51.04%)  tps: 1,204\n"),
     "a_sentence": _table("", "CUDA memory after the compiled optimizer step:  {bytes}\n"),
+    "a_share": _table("", "step {n} | loss 2.1 | GPU mem {share:.0f}% | 1.3 it/s\n"),
+    "a_share_of_what_is_free": _table("", "[{n}] loss=2.1 gpu_mem_free: {share_free:.1f} %\n"),
+    "a_column_of_shares": _table("step,loss,gpu_mem_pct,lr\n", "{n},2.1,{share:.2f},0.001\n"),
     "in_chinese": _table("", "显存占用: {mib:.0f}MB step {n}\n"),
     "nvidia_smi_in_a_loop": _table(
         "timestamp, name, memory.used [MiB], memory.total [MiB]\n",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 from hooked_job import Job
 from small_training import training
@@ -53,6 +55,31 @@ def test_released_gradients_train_to_the_same_bits(job: Job, optimizer: str) -> 
     assert finished.output() == {"values": plain["values"], "kept": [0] * 4}
     assert finished.only("plan_applied")["id"] == "release_gradients"
     assert not finished.of_kind("plan_refused") and not finished.of_kind("hook_failed")
+
+
+EIGHT_BIT = {"id": "optimizer", "name": "bitsandbytes.optim.AdamW8bit"}
+
+
+def test_an_optimizer_in_8_bits_trains_to_the_same_bits(job: Job) -> None:
+    wide = released().replace("nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 4)", "nn.Linear(4, 2048), nn.Linear(2048, 4)")
+    finished = job.run(wide, EIGHT_BIT, RELEASE)
+    if importlib.util.find_spec("bitsandbytes") is None:
+        assert "no bitsandbytes.optim.AdamW8bit" in finished.only("plan_refused")["text"]
+        return
+    plain = job.run(wide, EIGHT_BIT).output()
+    assert finished.output() == {"values": plain["values"], "kept": [0] * 4}
+    assert {note["id"] for note in finished.of_kind("plan_applied")} == {"optimizer", "release_gradients"}
+    assert not finished.of_kind("plan_refused") and not finished.of_kind("hook_failed")
+
+
+def test_settings_of_single_parameters_in_8_bits_are_refused(job: Job) -> None:
+    own = "import bitsandbytes; bitsandbytes.optim.GlobalOptimManager.get_instance().register_module_override"
+    script = released().replace("kept = []", f"kept = []; {own}(model[0], 'weight', {{'optim_bits': 32}})")
+    finished = job.run(script, EIGHT_BIT, RELEASE)
+    assert finished.exit_code == 3
+    if importlib.util.find_spec("bitsandbytes") is None:
+        return
+    assert "settings for single parameters" in finished.only("plan_refused")["text"]
 
 
 RELEASE_REFUSED = {

@@ -39,6 +39,11 @@ def test_names_of_this_release_are_all_there(job: Job) -> None:
         ),
         ("del torch._unique2", "_unique2", "reads of values by unique() are not noticed"),
         (
+            "del torch._ops.OpOverload.decompose",
+            "decompose",
+            "operators made of others are not computed in inference mode",
+        ),
+        (
             "of_torch.HOST_FILLS['fill_']._symbols = ('_ZN2at4_ops3no_4callEv',)",
             "fill_",
             "large random fills on the host are made at once, which takes time",
@@ -105,3 +110,18 @@ def test_an_interpreter_whose_objects_lie_otherwise_is_told(job: Job, taken: str
     assert finished.stdout == "done\n", finished.stderr
     gone = finished.only("name_gone")
     assert (gone["library"], gone["name"], gone["lost"]) == ("Python", name, lost)
+
+
+VIEWS = """
+import torch
+from vramfit.private import torch as of_torch
+packets = [getattr(torch.ops.aten, name) for name in dir(torch.ops.aten) if not name.startswith("__")]
+operators = [getattr(each, kind) for each in packets if hasattr(each, "overloads") for kind in each.overloads()]
+told = [of_torch.is_view(each) for each in operators]
+of_torch._is_view.name = "is_no_more"
+print(len(operators) > 1000, told.count(True) > 50, told == [of_torch.is_view(each) for each in operators])
+"""
+
+
+def test_views_are_known_without_the_name_too(job: Job) -> None:
+    assert job.run(VIEWS, cold=True).stdout == "True True True\n"

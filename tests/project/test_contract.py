@@ -84,6 +84,13 @@ def written_fields(root: Path) -> dict[str, set[str] | None]:
     return {name: fields if fields is None else fields | later for name, fields in written.items()}
 
 
+def test_a_note_takes_no_name_that_is_no_field(contract: ModuleType) -> None:
+    note = contract.Cut(what="loader", text="x")
+    note.text = "y"
+    with pytest.raises(AttributeError, match="Cut has no field extra"):
+        note.extra = 1
+
+
 def test_every_field_is_filled_by_some_hook(root: Path, contract: ModuleType) -> None:
     written = written_fields(root)
     assert len(written) > 60

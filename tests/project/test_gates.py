@@ -153,6 +153,9 @@ def test_imports_that_follow_the_packages_pass(root: Path, tmp_path: Path) -> No
         ("observe/phases.py", "import vramfit.steer.cut", "vramfit.steer.cut (steer)"),
         ("steer/loops.py", "def f():\n    from vramfit.apply import plan", "vramfit.apply.plan (apply)"),
         ("values/mode.py", "from vramfit import install", "vramfit.install (start)"),
+        ("observe/phases.py", "from .. import apply", "vramfit.apply (apply)"),
+        ("observe/phases.py", "from ..apply import lora", "vramfit.apply.lora (apply)"),
+        ("observe/phases.py", 'load("vramfit.apply.lora")', "vramfit.apply.lora (apply)"),
         ("hook/sitecustomize.py", "from vramfit.base import notes", "vramfit.base.notes (base)"),
     ],
 )
@@ -330,7 +333,16 @@ def commit(tree: Path, subject: str, date: str = "2026-12-01T00:00:00Z", body: s
 
 @pytest.mark.parametrize(
     "subject",
-    ["Plan", "Plan: what is next", "Plan what is next", "format", "Fix", "A word too many " + 5 * "and more of it "],
+    [
+        "Plan",
+        "Plan: what is next",
+        "Plan what is next",
+        "Plan tells what is open",
+        "format",
+        "Lines of it fit their page",
+        "Fix",
+        "A word too many " + 5 * "and more of it ",
+    ],
 )
 def test_a_subject_that_says_nothing_or_too_much_fails(root: Path, tmp_path: Path, subject: str) -> None:
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)

@@ -159,3 +159,57 @@ def test_what_a_snapshot_says_stays_text_where_it_is_told(product: Product, pack
     answers = use(packages, page, steps)
     assert any("<script>alert('x')</script>" in frame for frame in answers[2])
     assert answers[3] == 0
+
+
+def _with_a_leak(steps: int, size: int, big: int) -> dict[str, Any]:
+    """Each step makes `big` bytes that it frees, and `size` bytes that it keeps; there were weights before."""
+    frames = {
+        name: [{"filename": "/home/me/train.py", "line": line, "name": name}]
+        for line, name in ((5, "step"), (9, "keep"))
+    }
+    kept, passing, weights = 0x10_0000_0000, 0x20_0000_0000, 0x30_0000_0000
+
+    def entry(action: str, address: int, number: int, where: str) -> dict[str, Any]:
+        return {"action": action, "addr": address, "size": number, "stream": 0, "frames": frames[where]}
+
+    def segment(address: int, number: int, blocks: list[dict[str, Any]]) -> dict[str, Any]:
+        used = sum(block["size"] for block in blocks if block["state"] == "active_allocated")
+        sizes = {"total_size": number, "allocated_size": used, "active_size": used, "requested_size": used}
+        return {"device": 0, "address": address, "stream": 0, "segment_type": "large", "blocks": blocks, **sizes}
+
+    def block(address: int, number: int, where: str, state: str = "active_allocated") -> dict[str, Any]:
+        return {"address": address, "size": number, "requested_size": number, "state": state, "frames": frames[where]}
+
+    trace = []
+    for step in range(steps):
+        trace.append(entry("alloc", passing, big, "step"))
+        trace.append(entry("alloc", kept + step * size, size, "keep"))
+        trace += [entry(action, passing, big, "step") for action in ("free_requested", "free_completed")]
+    return {
+        "segments": [
+            segment(kept, steps * size, [block(kept + step * size, size, "keep") for step in range(steps)]),
+            segment(passing, big, [block(passing, big, "step", "inactive")]),
+            segment(weights, 200 << 20, [block(weights, 200 << 20, "step")]),
+        ],
+        "device_traces": [trace],
+    }
+
+
+def test_what_piles_up_is_a_band_of_its_own_however_small_its_tensors(product: Product, packages: Path) -> None:
+    file = product.folder / "leak.pickle"
+    file.write_bytes(pickle.dumps(_with_a_leak(100, 2 << 20, 4 << 30)))
+    page = write_trace_page(product, str(file))
+    steps: Steps = [["text", ".stack-note"], ["count", f"{VIEW} path[data-pile]"], ["count", f"{VIEW} path.pile"]]
+    note, filled, outlined = use(packages, page, steps)
+    assert "never freed, 100 tensors of train.py:9" in note, note
+    assert "200 MiB at the end" in note, note
+    assert (filled, outlined) == (1, 1)
+
+
+def test_nothing_piles_up_where_all_that_a_step_makes_is_freed(product: Product, packages: Path) -> None:
+    file = product.folder / "steady.pickle"
+    write_training(file, 40_000)
+    page = write_trace_page(product, str(file))
+    steps: Steps = [["count", f"{VIEW} path.pile"], ["text", ".stack-note"]]
+    outlined, note = use(packages, page, steps)
+    assert outlined == 0 and "piles up" not in note

@@ -155,6 +155,14 @@ TEST_F(Graphs, an_object_is_destroyed_with_the_last_reference) {
   EXPECT_EQ(destroyed, 1);
 }
 
+TEST_F(Graphs, a_handle_that_is_no_object_is_refused) {
+  auto* const none = reinterpret_cast<cudaUserObject_t>(0x1234560);
+  EXPECT_EQ(cudaUserObjectRetain(none, 1), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaUserObjectRelease(none, 1), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGraphRetainUserObject(graph_, none, 1, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGraphReleaseUserObject(graph_, none, 1), cudaErrorInvalidValue);
+}
+
 TEST_F(Graphs, a_picture_names_every_edge) {
   const cudaGraphNode_t first = empty_node(graph_);
   cudaGraphNode_t second = nullptr;

@@ -10,33 +10,30 @@ cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* pointer, cudaHo
   VF_NEED(object);
   *object = nullptr;
   if (destroy == nullptr || references == 0) return answer(cudaErrorInvalidValue);
-  auto* made = new device::UserObject;
-  made->object = pointer;
-  made->destroy = destroy;
-  made->references = references;
-  *object = reinterpret_cast<cudaUserObject_t>(made);
+  *object = reinterpret_cast<cudaUserObject_t>(device::create_object(pointer, destroy, references));
   return cudaSuccess;
 }
 
 cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned count) {
-  VF_NEED(object);
-  device::retain_object(*reinterpret_cast<device::UserObject*>(object), count);
+  device::UserObject* found = device::find_object(object);
+  if (found == nullptr) return answer(cudaErrorInvalidValue);
+  device::retain_object(*found, count);
   return cudaSuccess;
 }
 
 cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned count) {
-  return answer(device::release_object(reinterpret_cast<device::UserObject*>(object), count));
+  return answer(device::release_object(device::find_object(object), count));
 }
 
 cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count, unsigned flags) {
   device::Graph* target = device::find_graph(graph);
   if (target == nullptr) return answer(cudaErrorInvalidValue);
   const bool move = (flags & cudaGraphUserObjectMove) != 0;
-  return answer(device::keep_object(*target, reinterpret_cast<device::UserObject*>(object), count, move));
+  return answer(device::keep_object(*target, device::find_object(object), count, move));
 }
 
 cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count) {
   device::Graph* target = device::find_graph(graph);
   if (target == nullptr) return answer(cudaErrorInvalidValue);
-  return answer(device::let_go_of_object(*target, reinterpret_cast<device::UserObject*>(object), count));
+  return answer(device::let_go_of_object(*target, device::find_object(object), count));
 }

@@ -23,6 +23,7 @@ struct Registry {
   std::unordered_set<void*> graphs;
   std::unordered_set<void*> nodes;
   std::unordered_set<void*> executables;
+  std::unordered_set<void*> objects;
 };
 
 Registry& registry() {
@@ -72,11 +73,30 @@ bool charge_nodes(Executable& executable) {
 
 }  // namespace
 
+UserObject* create_object(void* of, void (*destroy)(void*), unsigned references) {
+  auto* made = new UserObject;
+  made->object = of;
+  made->destroy = destroy;
+  made->references = references;
+  const std::lock_guard guard(registry().lock);
+  registry().objects.insert(made);
+  return made;
+}
+
+UserObject* find_object(void* handle) {
+  const std::lock_guard guard(registry().lock);
+  return registry().objects.contains(handle) ? static_cast<UserObject*>(handle) : nullptr;
+}
+
 void retain_object(UserObject& object, unsigned count) { object.references += count; }
 
 Error release_object(UserObject* object, unsigned count) {
   if (object == nullptr || count == 0 || object->references < count) return Error::kInvalidValue;
   if (object->references.fetch_sub(count) != count) return Error::kNone;
+  {
+    const std::lock_guard guard(registry().lock);
+    registry().objects.erase(object);
+  }
   if (object->destroy != nullptr) object->destroy(object->object);
   delete object;
   return Error::kNone;

@@ -29,6 +29,8 @@ struct UserObject {
   void (*destroy)(void*) = nullptr;
   std::atomic<unsigned> references{0};
 };
+VF_EXPORT UserObject* create_object(void* of, void (*destroy)(void*), unsigned references);
+VF_EXPORT UserObject* find_object(void* handle);  // null: not a live object
 VF_EXPORT void retain_object(UserObject& object, unsigned count);
 VF_EXPORT Error release_object(UserObject* object, unsigned count);
 

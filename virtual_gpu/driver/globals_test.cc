@@ -77,6 +77,24 @@ TEST_F(ModuleVariables, have_the_size_that_the_cubin_says_and_memory_that_can_be
   EXPECT_EQ(cuModuleUnload(module_), CUDA_SUCCESS);
 }
 
+TEST_F(ModuleVariables, of_what_is_no_linker_nothing_is_read) {
+  auto* const none = reinterpret_cast<CUlinkState>(0x1234560);
+  char data[4] = "ptx";
+  void* cubin = nullptr;
+  size_t bytes = 0;
+  EXPECT_EQ(cuLinkAddData(none, CU_JIT_INPUT_PTX, data, sizeof data, "", 0, nullptr, nullptr),
+            CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuLinkComplete(none, &cubin, &bytes), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuLinkDestroy(none), CUDA_ERROR_INVALID_HANDLE);
+  CUlinkState link = nullptr;
+  ASSERT_EQ(cuLinkCreate(0, nullptr, nullptr, &link), CUDA_SUCCESS);
+  EXPECT_EQ(cuLinkAddData(link, CU_JIT_INPUT_PTX, data, sizeof data, "", 0, nullptr, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuLinkComplete(link, &cubin, &bytes), CUDA_SUCCESS);
+  EXPECT_STREQ(static_cast<const char*>(cubin), "ptx");
+  EXPECT_EQ(cuLinkDestroy(link), CUDA_SUCCESS);
+  EXPECT_EQ(cuLinkDestroy(link), CUDA_ERROR_INVALID_HANDLE);
+}
+
 TEST_F(ModuleVariables, that_are_not_there_are_not_found) {
   CUdeviceptr address = 7;
   size_t bytes = 7;

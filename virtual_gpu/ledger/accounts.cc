@@ -35,12 +35,19 @@ void empty_slot(vf_ledger& ledger, vf_process& process) {
   process.pid = 0;
 }
 
+// Where it can't be told, by this process or when the slot was claimed, nothing is taken from anybody.
+bool has_ended(const vf_process& process) {
+  const uint32_t now = start_time_of(process.pid);
+  if (now == 0) return true;
+  return now != process.started && now != kUnknownStart && process.started != kUnknownStart;
+}
+
 // `living`: a slot that need not be asked about.
 int reclaim(vf_ledger& ledger, int living = kNoSlot) {
   int dead = 0;
   for (vf_process& process : ledger.processes) {
     if (process.pid == 0 || (living != kNoSlot && &process == &ledger.processes[living])) continue;
-    if (start_time_of(process.pid) == process.started) continue;
+    if (!has_ended(process)) continue;
     empty_slot(ledger, process);
     ++dead;
   }
@@ -134,10 +141,12 @@ uint32_t start_time_of(pid_t pid) {
   char* end = std::reverse_copy(digits, digits + length, path + 6);
   std::strcpy(end, "/stat");
   const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
+  if (file < 0) return errno == ENOENT ? 0 : kUnknownStart;
   const ssize_t got = read(file, text, sizeof text - 1);
+  const int problem = errno;
   close(file);
-  if (got <= 0) return 0;
+  if (got < 0) return problem == ESRCH ? 0 : kUnknownStart;
+  if (got == 0) return 0;
   text[got] = '\0';
   const char* field = std::strrchr(text, ')');  // the name before it may hold anything
   if (field == nullptr || field[1] == '\0' || field[2] == 'Z' || field[2] == 'X') return 0;

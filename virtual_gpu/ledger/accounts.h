@@ -45,6 +45,8 @@ class VF_EXPORT Lock {
 inline constexpr int kMostNaps = 50;
 inline constexpr long kNapNs = 100'000'000;
 
+inline constexpr uint32_t kUnknownStart = UINT32_MAX;  // the file can't be opened: no descriptors are left, ...
+
 // Low bits of field 22 of /proc/PID/stat (clock ticks since boot). 0: no such process, or only its zombie is left.
 VF_EXPORT uint32_t start_time_of(pid_t pid);
 

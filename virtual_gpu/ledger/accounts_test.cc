@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "virtual_gpu/ledger/visible.h"
 #include "virtual_gpu/testing/card_fixture.h"
@@ -163,6 +164,23 @@ TEST_F(Accounts, a_zombie_counts_as_dead) {
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
   EXPECT_EQ(start_time_of(child), 0u);
   waitpid(child, nullptr, 0);
+}
+
+// A loader of many workers may use up a process' descriptors: it lives all the same.
+TEST_F(Accounts, who_can_not_be_asked_about_keeps_its_memory) {
+  const int slot = claim();
+  const Lock lock(*ledger_);
+  ASSERT_TRUE(take(lock, *ledger_, slot, 0, 20 * kMiB));
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none = {0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const uint32_t unknown = start_time_of(getpid());
+  const int ended = reclaim_dead(lock, *ledger_);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(unknown, kUnknownStart);
+  EXPECT_EQ(ended, 0);
+  EXPECT_EQ(used(), 30 * kMiB);
 }
 
 TEST_F(Accounts, managed_memory_may_exceed_the_card) {

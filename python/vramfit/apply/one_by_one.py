@@ -8,6 +8,7 @@ _ONE_BY_ONE = (
     *("Adadelta", "Adafactor", "Adagrad", "Adam", "Adamax", "AdamW", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"),
     "SGD",
 )
+_IN_EIGHT_BITS = ("Adam8bit", "AdamW8bit", "Lion8bit")
 
 
 def why_not(optimizer: Any) -> str:
@@ -16,3 +17,15 @@ def why_not(optimizer: Any) -> str:
     if kind.__name__ in _ONE_BY_ONE and f"{kind.__module__}.".startswith("torch.optim."):
         return ""
     return f"{kind.__name__} is no optimizer of torch.optim that treats each parameter by itself"
+
+
+def is_in_eight_bits(optimizer: Any) -> bool:
+    """Those of bitsandbytes that do, as long as no parameter has settings of its own (see the next one)."""
+    kind = type(optimizer)
+    return kind.__name__ in _IN_EIGHT_BITS and kind.__module__.startswith("bitsandbytes.optim.")
+
+
+def has_settings_by_place(optimizer: Any) -> bool:
+    """Settings that bitsandbytes' GlobalOptimManager finds by a parameter's place among all of them."""
+    manager = getattr(optimizer, "mng", None)
+    return bool(getattr(manager, "index2config", None) or getattr(manager, "module_weight_config_triple", None))

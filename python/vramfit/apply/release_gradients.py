@@ -26,7 +26,10 @@ from vramfit.private import torch as of_torch
 
 ID = "release_gradients"
 # Who may look at a gradient that was released: these find none, and do nothing then.
-_MAY_LOOK = ("torch.optim.", "torch.nn.modules.", of_torch.tensor_module.name, "torch.nn.parameter", "vramfit.")
+_MAY_LOOK = (
+    *("torch.optim.", "bitsandbytes.optim.", "torch.nn.modules.", "torch.nn.parameter", "vramfit."),
+    of_torch.tensor_module.name,
+)
 
 
 class _Owner:
@@ -56,7 +59,8 @@ class ReleaseGradients:
     # -- optimizers
 
     def learn(self, optimizer: Any) -> None:
-        if reason := one_by_one.why_not(optimizer):
+        reason = one_by_one.why_not(optimizer)
+        if reason and not one_by_one.is_in_eight_bits(optimizer):
             apply.refused(ID, reason)
             return
         owner = _Owner(optimizer)
@@ -116,6 +120,8 @@ class ReleaseGradients:
     def _find_obstacle(self, parameter: Any, owner: _Owner) -> str:
         if owner.optimizer() is None:
             return "an optimizer is gone whose parameters are still trained"
+        if one_by_one.has_settings_by_place(owner.optimizer()):
+            return "bitsandbytes has settings for single parameters"
         if id(parameter) in self._released:
             return "a parameter gets its gradient in parts (reentrant checkpointing)"
         if id(parameter) in self._stepped:

@@ -16,6 +16,8 @@ from vramfit.private import torch as of_torch
 def is_composite(overload: Any) -> bool:
     """Whether PyTorch has it only as Python or C++ code over other operators (CompositeImplicitAutograd)."""
     has_kernel = of_torch.has_kernel
+    if not of_torch.decompose.is_in(overload):
+        return False
     name = overload.name() if isinstance(overload, of_torch.overload.get()) else ""
     try:
         return bool(name) and has_kernel(name, "CompositeImplicitAutograd") and not has_kernel(name, "CUDA")
@@ -26,4 +28,4 @@ def is_composite(overload: Any) -> bool:
 def take_apart(mode: Any, overload: Any, args: Any, kwargs: Any) -> Any:
     """Runs a composite operator with `mode` over the ones it is made of."""
     with mode:
-        return overload.decompose(*args, **kwargs)
+        return of_torch.decompose.of(overload)(*args, **kwargs)

@@ -25,7 +25,7 @@ _KNOWN = frozenset(("__class__", "__spec__", "__name__", "__file__"))  # the imp
 
 
 class _State:
-    KEEPS = process.ALL
+    KEEPS = ("called_directly",)  # a thread that was loading when we forked is not there to let go
 
     def __init__(self) -> None:
         self.loading = threading.RLock()

@@ -22,8 +22,8 @@ Number = Union[float, str]  # "nan", "inf" and "-inf" too: JSON has none of them
 class Record:
     """A JSON object. Fields are given by their names; one without a default must be given.
 
-    Raises `TypeError` for a field that is missing, or that no annotation names. Types are looked at by mypy (`./test`),
-    not while a job runs.
+    Raises `TypeError` for a field that is missing, or that no annotation names, and `AttributeError` where a value is
+    given to such a name later. Types are looked at by mypy (`./test`), not while a job runs.
     """
 
     def __init__(self, **fields: Any) -> None:
@@ -35,6 +35,11 @@ class Record:
             if name not in fields and not hasattr(type(self), name):
                 raise TypeError(f"{type(self).__name__} needs {name}")
         self.__dict__.update(fields)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__class__.__annotations__:
+            raise AttributeError(f"{type(self).__name__} has no field {name}")
+        self.__dict__[name] = value
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"

@@ -2,7 +2,7 @@
 
 A new note is a class here and a call of `notes.note(...)`; `tools/generate_contract` makes the rest of it (see
 CONTRIBUTING.md). Types: `str`, `int`, `bool`, `float`, those of `fields.py`, records and rows of this file, and
-`List`, `dict[str, ...]` and `Optional` of these. A comment after a field is its line in `docs/notes.md`.
+`list[...]`, `dict[str, ...]` and `... | None` of these. A comment after a field is its line in `docs/notes.md`.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from vramfit.base import events, frames, notes, process
 from vramfit.contract import notes as said
 from vramfit.diagnose import live_tensors
 from vramfit.observe import holders, owners
+from vramfit.private import torch as of_torch
 
 _MIN_BYTES = 1 << 20
 _MAX_LOADS = 20
@@ -27,14 +28,12 @@ _state = process.own(_State)
 
 
 def _loaded(facts: dict[str, Any], result: Any) -> None:
-    from torch.multiprocessing.reductions import StorageWeakRef
-
     storages = {}
     for _, tensor in owners.tensors_in(result)[:_MAX_TENSORS]:
         address = owners.address_of(tensor)
         if address:
             size = live_tensors.storage_bytes(tensor)
-            storages[address] = (StorageWeakRef(tensor.untyped_storage()), weakref.ref(tensor), size)
+            storages[address] = (of_torch.storage_reference(tensor.untyped_storage()), weakref.ref(tensor), size)
     facts["on_card_bytes"] = sum(size for _, _, size in storages.values())
     if facts["on_card_bytes"] >= _MIN_BYTES and _state.count < _MAX_LOADS:
         _state.count += 1

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from vramfit.contract import notes as said
@@ -13,6 +14,9 @@ from vramfit.observe import holders, owners
 _INDEX = re.compile(r"\[[^'\"\]]*\]")  # "kept[3]", "cache[(496, 22)]"; a key that is a word is a name
 _MAX_SEARCHED = 24  # tensors whose holders are searched in one note
 _MAX_LISTED = 12
+_ANY = -1  # no size of a tensor
+
+_Entry = tuple[live_tensors.Signature, said.TensorGroup]
 
 
 def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[said.TensorGroup]:
@@ -27,7 +31,7 @@ def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[said.Tensor
     share = max(1, _MAX_SEARCHED // max(1, len(chosen)))
     traced = [tensor for kind in chosen for tensor in kind[:share]]
     found = iter(holders.find(traced, [*hidden, tensors, chosen, *kinds.values(), *chosen]))
-    entries: list[said.TensorGroup] = []
+    entries: list[_Entry] = []
     for kind in chosen:
         by_name: dict[str, tuple[holders.Holder, list[Any]]] = {}
         for tensor in kind[:share]:
@@ -41,40 +45,34 @@ def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[said.Tensor
     return sorted(_joined(entries), key=lambda entry: -entry.bytes)
 
 
-def _joined(entries: list[said.TensorGroup]) -> list[said.TensorGroup]:
-    """One entry for tensors of one holder that differ in their sizes alone."""
-    joined: dict[tuple[str, ...], said.TensorGroup] = {}
-    for entry in entries:
-        kind, _, sizes = entry.shape.partition(" ")
+def _joined(entries: list[_Entry]) -> list[said.TensorGroup]:
+    """One entry for tensors of one holder that differ in their sizes alone; where they do, the sizes are "*"."""
+    joined: dict[Hashable, _Entry] = {}
+    for signature, entry in entries:
         name = _INDEX.sub("[]", entry.holder.name)
-        key = (name, entry.holder.kind, kind, str(sizes.count(",")), entry.operation, "" if name else entry.shape)
-        known = joined.setdefault(key, entry)
-        if known is entry:
+        key = (name, entry.holder.kind, signature.loose(), None if name else signature.shape)
+        if key not in joined:
+            joined[key] = (signature, entry)
             continue
-        known.shape = f"{kind} [{', '.join(_sizes_of_both(known.shape, entry.shape))}]"
+        first, known = joined[key]
+        same = [size if size == other else _ANY for size, other in zip(first.shape, signature.shape)]
+        joined[key] = (dataclasses.replace(first, shape=tuple(same)), known)
         known.tensors += entry.tensors
         known.bytes += entry.bytes
-    return list(joined.values())
-
-
-def _sizes_of_both(one: str, other: str) -> Iterator[str]:
-    for left, right in zip(_sizes_in(one), _sizes_in(other)):
-        yield left if left == right else "*"
-
-
-def _sizes_in(shape: str) -> list[str]:
-    return shape.partition(" ")[2].strip("[]").split(", ")
+    for signature, entry in joined.values():
+        entry.shape = str(signature).replace(str(_ANY), "*")
+    return [entry for _, entry in joined.values()]
 
 
 def _bytes(tensors: list[Any]) -> int:
     return sum({owners.address_of(tensor): live_tensors.storage_bytes(tensor) for tensor in tensors}.values())
 
 
-def _entry(holder: holders.Holder, tensors: list[Any]) -> said.TensorGroup:
+def _entry(holder: holders.Holder, tensors: list[Any]) -> _Entry:
     first = tensors[0]
     holder.filled_at = fillers.find(holder.name)
     signature = live_tensors.signature_of(first)
-    return said.TensorGroup(
+    return signature, said.TensorGroup(
         holder=holder.told(),
         address=owners.address_of(first),
         shape=str(signature),

@@ -38,15 +38,15 @@ def _after(owner: Any, attribute: Attribute, told: Any) -> None:
     attribute.put(owner, wrapped)
 
 
-def _follow_graphs(module: ModuleType) -> None:
+def _follow_graphs(_: ModuleType) -> None:
     def told(runner: Any, captured: Any) -> None:
         runner._vramfit_graph_bytes = captured
 
-    _after(module.GPUModelRunner, of_vllm.capture, told)
+    _after(of_vllm.runner_class.get(), of_vllm.capture, told)
 
 
-def _follow_worker(module: ModuleType) -> None:
-    _after(module.Worker, of_vllm.warm_up, lambda worker, _: _tell(worker))
+def _follow_worker(_: ModuleType) -> None:
+    _after(of_vllm.worker_class.get(), of_vllm.warm_up, lambda worker, _: _tell(worker))
 
 
 def _tell(worker: Any) -> None:
@@ -55,7 +55,7 @@ def _tell(worker: Any) -> None:
     from vramfit.observe.ownership import census
 
     census.take()  # the cache has come, and a captured graph runs no forward that would be an occasion
-    runner, cache = worker.model_runner, worker.cache_config
+    runner, cache = of_vllm.runner.of(worker), of_vllm.cache_config.of(worker)
     blocks, block_tokens = getattr(cache, "num_gpu_blocks", None), getattr(cache, "block_size", None)
     notes.note(
         said.ServerMemory(

@@ -86,7 +86,7 @@ class LoaderPlace:
 @dataclass
 class OptimizerPlace:
     made: Place
-    # Names that hold a model of its parameters there: the name, how many of the script's frames out, its modules.
+    # Names that hold a model whose parameters it has: (name, how many frames of the script outwards, its modules).
     models: list[tuple[str, int, frozenset[str]]]
     times: int = 1
 

@@ -138,7 +138,22 @@ def runs_in_mode_of_others(own: type[Any]) -> bool:
 overload = Name("torch._ops:OpOverload", "values are not followed, nor operators watched", type(None))
 schema = Attribute("torch._ops:OpOverload._schema", "operators have no names")
 overload_name = Attribute("torch._ops:OpOverload._overloadname", "operators that fill with a tensor are not computed")
+_is_view = Attribute("torch._ops:OpOverload.is_view", "views are known by what their schema says of aliases")
+decompose = Attribute("torch._ops:OpOverload.decompose", "operators made of others are not computed in inference mode")
 packet = Attribute("torch._ops:OpOverload._overloadpacket", "a model's operators have no work to do")
+
+
+def is_view(operator: Any) -> bool:
+    """Whether it only shows memory of an argument in another shape: no argument of a view is written."""
+    told = _is_view.of(operator)
+    if told is not None:
+        return bool(told)
+    arguments = getattr(schema.of(operator), "arguments", ())
+    aliases = [each.alias_info for each in arguments if each.alias_info is not None]
+    return bool(aliases) and not any(each.is_write for each in aliases)
+
+
+flop_formulas = Name("torch.utils.flop_counter:flop_registry", "a model's operators have no work to do", later=True)
 has_kernel = Name(
     "torch._C:_dispatch_has_kernel_for_dispatch_key", "operators made of others are taken for kernels", nothing
 )

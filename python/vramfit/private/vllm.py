@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vramfit.private.names import Attribute
+from vramfit.private.names import Attribute, Name
 
 LIBRARY = "vllm"
 RUNNER_MODULE, WORKER_MODULE = "vllm.v1.worker.gpu_model_runner", "vllm.v1.worker.gpu_worker"
@@ -15,3 +15,9 @@ weights = Attribute(f"{_RUNNER}.model_memory_usage", "what its weights hold is n
 activations = Attribute(f"{_WORKER}.peak_activation_memory", "what its activations held is not told")
 outside = Attribute(f"{_WORKER}.non_torch_memory", "what it holds beside PyTorch is not told")
 kv_cache = Attribute(f"{_WORKER}.available_kv_cache_memory_bytes", "what its cache holds is not told")
+
+_BREAKDOWN = "its own breakdown of the card is not told"
+runner_class = Name(_RUNNER, _BREAKDOWN, later=True)
+worker_class = Name(_WORKER, _BREAKDOWN)
+runner = Attribute(f"{_WORKER}.model_runner", _BREAKDOWN)
+cache_config = Attribute(f"{_WORKER}.cache_config", "how many tokens its cache holds is not told")

@@ -63,7 +63,7 @@ class CpuValues(TorchDispatchMode):
             return composite.take_apart(self, operator, args, kwargs)
         leaves = tree_flatten((args, kwargs))[0]
         name = of_torch.schema.of(operator).name
-        if not _is_on_card(leaves) or operator.is_view or name in _NO_VALUES:
+        if not _is_on_card(leaves) or of_torch.is_view(operator) or name in _NO_VALUES:
             return operator(*args, **kwargs)
         if not all(is_plain(leaf) for leaf in leaves if isinstance(leaf, Tensor)):
             result = sparse_rows.run(name, operator, args, kwargs, self.put)

@@ -33,7 +33,7 @@ void replay_snapshots(doctor::Case& all, base::ProgressSink& progress) {
     ReplayRequest request;
     request.file = file.file;
     request.search = true;
-    if (auto replayed = replay(request, progress)) file.replay = std::move(*replayed);
+    if (auto replayed = replay(file.snapshot, request, progress)) file.replay = std::move(*replayed);
     progress.clear();
   }
 }

@@ -49,6 +49,8 @@ std::string why_not_best(const PlanRow& row, const PlanRow& best) {
 void predict(const plan::Outlook& outlook, Bytes limit, PlanRow& row) {
   row.predicted = outlook.needs;
   row.predicted_peak = std::max(outlook.needs, std::min(outlook.uses, limit));
+  row.predicted_error = plan::error_of(outlook.made_by);
+  row.predicted_by = plan::name(outlook.made_by);
 }
 
 void set_time(double factor, PlanRow& row) {

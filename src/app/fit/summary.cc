@@ -76,8 +76,7 @@ void add_front(const model::Job& job, const plan::Target& target, const std::vec
     }
     PlanRow row;
     row.plan = std::move(explained.plan);
-    row.predicted = explained.outlook.needs;
-    row.predicted_peak = explained.outlook.needs;
+    predict(explained.outlook, explained.outlook.needs, row);
     row.effect = name(explained.effect);
     set_time(explained.time_factor, row);
     row.consequences = std::move(explained.consequences);

@@ -77,6 +77,11 @@ base::Result<model::ReplayResult> replay(const ReplayRequest& request, base::Pro
   progress.update("reading " + request.file.filename().string());
   const auto snapshot = ingest::read_snapshot(request.file);
   if (!snapshot) return std::unexpected(snapshot.error());
+  return replay(*snapshot, request, progress);
+}
+
+base::Result<model::ReplayResult> replay(const model::Snapshot& snapshot, const ReplayRequest& request,
+                                         base::ProgressSink& progress) {
   std::optional<allocator::TorchVersion> version;
   if (request.torch) {
     const auto parsed = allocator::parse_torch_version(*request.torch);
@@ -85,10 +90,10 @@ base::Result<model::ReplayResult> replay(const ReplayRequest& request, base::Pro
   }
   model::ReplayResult result;
   result.file = request.file.string();
-  result.device = request.device.value_or(first_traced(*snapshot));
-  result.damage = snapshot->damage;
+  result.device = request.device.value_or(first_traced(snapshot));
+  result.damage = snapshot.damage;
   progress.update("replaying the recording under its own settings");
-  const auto own = allocator::find_own_rules(*snapshot, result.device, version);
+  const auto own = allocator::find_own_rules(snapshot, result.device, version);
   if (!own) return std::unexpected(own.error());
   if (!own->settings.is_native) {
     return base::fail(base::ErrorCode::kUnsupported, "the recording used the cudaMallocAsync backend", {},
@@ -96,7 +101,7 @@ base::Result<model::ReplayResult> replay(const ReplayRequest& request, base::Pro
   }
   result.torch = fmt::format("{}.{}", own->rules.version.major, own->rules.version.minor);
   result.untested = job::describe_later_torch(own->rules.version.major, own->rules.version.minor);
-  result.events = static_cast<std::int64_t>(snapshot->traces[static_cast<std::size_t>(result.device)].size());
+  result.events = static_cast<std::int64_t>(snapshot.traces[static_cast<std::size_t>(result.device)].size());
   result.seeded_blocks = own->program.seeded_blocks;
   result.seeded = Bytes(own->program.seeded_bytes);
   result.unmatched_entries = own->program.unmatched_entries;
@@ -117,21 +122,21 @@ base::Result<model::ReplayResult> replay(const ReplayRequest& request, base::Pro
   };
   const allocator::ReplayRun as_it_was = allocator::replay(own->program, options);
   options.is_exact = false;
-  result.own = to_model(*snapshot, result.device, own->settings, as_it_was, needs());
+  result.own = to_model(snapshot, result.device, own->settings, as_it_was, needs());
   result.own.is_own = true;
   if (request.settings.empty()) {
-    result.fragmentation = to_model(*snapshot, own->program, as_it_was, own->settings);
+    result.fragmentation = to_model(snapshot, own->program, as_it_was, own->settings);
   } else {
     const auto asked = asked_settings(request, *own);
     if (!asked) return std::unexpected(asked.error());
     options.settings = *asked;
     options.keeps_worst_state = true;
     const allocator::ReplayRun run = allocator::replay(own->program, options);
-    result.asked = to_model(*snapshot, result.device, *asked, run, needs());
-    result.fragmentation = to_model(*snapshot, own->program, run, *asked);
+    result.asked = to_model(snapshot, result.device, *asked, run, needs());
+    result.fragmentation = to_model(snapshot, own->program, run, *asked);
   }
   options.keeps_worst_state = false;
-  if (request.search) search(*own, options, *snapshot, progress, result);
+  if (request.search) search(*own, options, snapshot, progress, result);
   progress.clear();
   return result;
 }

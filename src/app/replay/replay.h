@@ -13,6 +13,7 @@
 #include "base/progress.h"
 #include "job/run.h"
 #include "model/replay_result.h"
+#include "model/snapshot.h"
 
 namespace vramfit::app {
 
@@ -27,6 +28,9 @@ struct ReplayRequest {
 };
 
 base::Result<model::ReplayResult> replay(const ReplayRequest& request, base::ProgressSink& progress);
+// Of one that has been read.
+base::Result<model::ReplayResult> replay(const model::Snapshot& snapshot, const ReplayRequest& request,
+                                         base::ProgressSink& progress);
 
 }  // namespace vramfit::app
 

@@ -1,6 +1,6 @@
 // How near the planner's forecasts come to runs: for bench/forecast.
 //
-//   vramfit_forecast_tool GPU SECONDS [--cases ALONE,PAIRS] [--stack TECHNIQUE[=OPTION],...] [--proven LINES]
+//   vramfit_forecast_tool GPU SECONDS [--cases ALONE,PAIRS] [--stack TECHNIQUE[=OPTION],...;...] [--proven LINES]
 //                         [--blocks FOLDER] [--plan NAME] python train.py ...
 //
 // ALONE,PAIRS: so many plans of one technique and of two at most, spread evenly over all that there are. LINES: what an
@@ -9,9 +9,8 @@
 // Runs the job with plenty of memory, then one plan after another: options of every technique alone, and pairs of them.
 // A line of JSON each: what was added up, what was played (plan/stream), and what the run reserved at most. Techniques
 // that are not for this job have a line each with the reason. FOLDER: the blocks of the job's runs, of each forecast
-// and of each run of a plan are written there, to find where they first differ. NAME: no other plan is tried. A stack:
-// the plan of its first technique, then that of its first two, and so on, in place of all others; of each technique
-// the option that saves most, or the one in whose words OPTION stands.
+// and of each run of a plan are written there, to find where they first differ. NAME: no other plan is tried. Stacks:
+// the plans of app/testing/plan_stacks.h, in place of all others.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -24,7 +23,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +31,7 @@
 #include "app/catalogue.h"
 #include "app/fit/measurement.h"
 #include "app/fit/prover.h"
+#include "app/testing/plan_stacks.h"
 #include "base/clock.h"
 #include "devices/catalogue.h"
 #include "facts/allocation_stream.h"
@@ -58,7 +57,7 @@ struct Options {
   std::map<std::string, json> proven;              // by the plan's name: lines of before
   std::string blocks;                              // a folder; empty: none is written
   std::string plan;                                // the only one; empty: all
-  std::vector<std::string> stack;                  // TECHNIQUE or TECHNIQUE=OPTION
+  std::string stacks;                              // of techniques (app/testing/plan_stacks.h)
 };
 
 // So many of them, as far from one another as can be.
@@ -67,12 +66,6 @@ void spread(std::vector<Each>& all, std::size_t most) {
   if (all.size() <= most) return;
   for (std::size_t i = 0; i < most; ++i) all[i] = Each(all[i * all.size() / most]);
   all.resize(most);
-}
-
-std::vector<std::string> split(std::string_view words) {
-  std::vector<std::string> parts;
-  for (const auto part : std::views::split(words, ',')) parts.emplace_back(std::string_view(part));
-  return parts;
 }
 
 void write_stream(const model::AllocationStream& stream, const std::filesystem::path& file) {
@@ -121,11 +114,15 @@ class Comparison {
     job_.oom = model::OomFacts{outcome->result.peak_phase, Bytes(), device->peaks.allocated, device->peaks.reserved};
     measure();
     std::vector<const plan::Technique*> techniques;
-    for (const plan::Technique* technique : plan::all_techniques()) techniques.push_back(technique);
+    for (const plan::Technique* technique : plan::all_techniques()) {
+      if (is_asked_for(*technique)) techniques.push_back(technique);
+    }
     axes_ = plan::build_axes(job_, target_, techniques);
     const plan::StreamPlayer player(job_);
     const auto own = job_.streams.find("");
     tell({{"peak", peak_.count()},
+          {"reserved", device->peaks.reserved.count()},
+          {"allocated", device->peaks.allocated.count()},
           {"recorded", own == job_.streams.end() ? 0 : own->second->peak_reserved.count()},
           {"as_recorded", player.as_recorded().count()},
           {"is_sound", player.is_sound()},
@@ -134,16 +131,28 @@ class Comparison {
     for (const auto& [key, stream] : job_.streams) {
       if (!options_.blocks.empty() && stream) write_stream(*stream, file_of("of " + key));
     }
-    for (const std::vector<std::uint8_t>& levels : choose()) compare(levels, player);
+    if (options_.stacks.empty()) {
+      for (const std::vector<std::uint8_t>& levels : choose()) compare(levels, player);
+    }
+    for (const app::Rung& rung : app::find_rungs(axes_, options_.stacks)) {
+      if (rung.levels.empty()) tell({{"rung", rung.name}, {"outcome", "not for this job"}});
+      if (!rung.levels.empty()) compare(rung.levels, player, rung.name);
+    }
     return 0;
   }
 
  private:
   void tell(const json& line) { std::cout << line << std::endl; }
 
+  // Of stacks those that are in them alone, with all their options.
+  bool is_asked_for(const plan::Technique& technique) const {
+    return options_.stacks.empty() || options_.stacks.find(technique.id()) != std::string::npos;
+  }
+
   void measure() {
     for (const plan::Technique* technique : plan::all_techniques()) {
       if (technique->applies_to(job_, target_).standing != plan::Standing::kApplicable) continue;
+      if (!is_asked_for(*technique)) continue;
       for (const model::Change& change : technique->find_all_measurable(job_, target_)) {
         (void)app::measure_change(runner_, plenty_, change, place_ / "measured.json", job_);
       }
@@ -158,38 +167,8 @@ class Comparison {
     }
   }
 
-  // The level of TECHNIQUE=OPTION on its axis; nothing where the job has none.
-  std::optional<std::pair<std::size_t, std::uint8_t>> find_level(const std::string& rung) const {
-    const auto equals = rung.find('=');
-    const std::string id = rung.substr(0, equals), words = equals == std::string::npos ? "" : rung.substr(equals + 1);
-    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-      if (axes_[axis].technique->id() != id) continue;
-      for (std::size_t level = axes_[axis].options.size(); level > 0; --level) {
-        const std::string described = axes_[axis].technique->describe(axes_[axis].options[level - 1]);
-        if (described.find(words) != std::string::npos) return std::pair(axis, static_cast<std::uint8_t>(level));
-      }
-    }
-    return std::nullopt;
-  }
-
-  std::vector<std::vector<std::uint8_t>> choose_stack() const {
-    std::vector<std::vector<std::uint8_t>> chosen;
-    std::vector<std::uint8_t> levels(axes_.size(), 0);
-    for (const std::string& rung : options_.stack) {
-      const auto found = find_level(rung);
-      if (!found) {
-        fmt::print(stderr, "{}: not for this job\n", rung);
-        continue;
-      }
-      levels[found->first] = found->second;
-      chosen.push_back(levels);
-    }
-    return chosen;
-  }
-
   // The strongest option of each axis, then the middle and the mildest; then pairs of the strongest.
   std::vector<std::vector<std::uint8_t>> choose() const {
-    if (!options_.stack.empty()) return choose_stack();
     std::vector<std::vector<std::uint8_t>> chosen, pairs;
     const std::vector<std::uint8_t> none(axes_.size(), 0);
     const auto add = [&](std::size_t axis, std::size_t level) {
@@ -216,7 +195,8 @@ class Comparison {
     return chosen;
   }
 
-  void compare(const std::vector<std::uint8_t>& levels, const plan::StreamPlayer& player) {
+  void compare(const std::vector<std::uint8_t>& levels, const plan::StreamPlayer& player,
+               const std::string& rung = "") {
     plan::Candidate candidate;
     candidate.levels = levels;
     const plan::Explained added = plan::explain(job_, target_, axes_, candidate);
@@ -233,12 +213,15 @@ class Comparison {
     json techniques = json::array();
     for (const model::Change& change : added.plan.changes) techniques.push_back(change.technique);
     json line = *proof;
+    if (!rung.empty()) line["rung"] = rung;
     line["plan"] = added.plan.name;
     line["changes"] = json::parse(ingest::plan_to_json(added.plan))["techniques"];  // to run it again
     line["techniques"] = techniques;
     line["added"] = {{"uses", added.outlook.uses.count()}, {"needs", added.outlook.needs.count()}};
     line["played"] = {{"uses", played.outlook.uses.count()},
                       {"needs", played.outlook.needs.count()},
+                      {"by", plan::name(played.outlook.made_by)},
+                      {"reserved", (played.outlook.uses - job_.overhead).count()},
                       {"allocated", played.outlook.allocated.count()}};
     line["play_seconds"] = seconds;
     line["time_factor"] = added.time_factor;
@@ -269,7 +252,10 @@ class Comparison {
       if (stream) write_stream(*stream, file_of(plan.name));
     }
     json line = {{"outcome", plan::name(proof.outcome)},
-                 {"proven", {{"device", proof.peak_device.count()}, {"allocated", proof.peak_allocated.count()}}}};
+                 {"proven",
+                  {{"device", proof.peak_device.count()},
+                   {"reserved", proof.peak_reserved.count()},
+                   {"allocated", proof.peak_allocated.count()}}}};
     if (!proof.detail.empty()) line["detail"] = proof.detail;
     return line;
   }
@@ -323,7 +309,7 @@ int main(int argc, char** argv) {
     if (std::string_view(*word) == "--proven") options.proven = read_proven(word[1]);
     if (std::string_view(*word) == "--blocks") options.blocks = word[1];
     if (std::string_view(*word) == "--plan") options.plan = word[1];
-    if (std::string_view(*word) == "--stack") options.stack = split(word[1]);
+    if (std::string_view(*word) == "--stack") options.stacks = word[1];
     if (std::string_view(*word) == "--cases") std::sscanf(word[1], "%zu,%zu", &options.alone, &options.pairs);
   }
   request.command = {word, argv + argc};

@@ -108,6 +108,7 @@ void find_graph_retained(const Scene& scene, Draft& draft) {
     }
   }
   if (draft.is_empty()) return;
+  for (const model::Growth& growth : scene.runtime().growth) offer_for_hooks(growth, draft);
   draft.fix({"Store numbers or detached tensors", "total += loss.item()  # or loss.detach()", std::nullopt,
              ".item() waits for the card; .detach() does not", Applicability::kMayBeWrong});
   if (!scene.has_run() || retains_graph(scene.runtime())) {

@@ -129,14 +129,13 @@ void look_at_growing_series(const Scene& scene, Draft& draft) {
     const std::string input = find_rising_input(series);
     draft.weigh(!input.empty() ? 0.45 : series.is_peak ? 0.62 : series.points.size() >= 6 ? 0.82 : 0.7);
     if (!input.empty()) draft.because(series.points.back().at, "but what it computes gets larger too: " + input);
-    draft.because(series.points.front().at, fmt::format("{} was {} here", series.what, show(trend.first)));
+    draft.because(series.points.front().at, fmt::format("{} was {} here", series.what, show(series, trend.first)));
     draft.because(
         series.points.back().at,
         fmt::format("and {} after {} readings: {} more, rising through both halves, about {} from one reading "
                     "to the next",
-                    show(trend.last), series.points.size(), show(trend.last - trend.first),
-                    show(model::Bytes((trend.last - trend.first).count() /
-                                      static_cast<std::int64_t>(series.points.size() - 1)))));
+                    show(series, trend.last), series.points.size(), show(series, trend.last - trend.first),
+                    show(series, (trend.last - trend.first) / static_cast<double>(series.points.size() - 1))));
     break;
   }
 }
@@ -162,8 +161,7 @@ void offer_for_holders(const model::Growth& growth, Draft& draft) {
     if (words.contains("lru_cache")) {
       offer("Bound the cache, or empty it between epochs", "@functools.lru_cache(maxsize=8)  # or NAME.cache_clear()");
     } else if (held.holder.kind == "hook") {
-      offer("Let the hook overwrite what it keeps, and remove it when it is no longer needed",
-            "handle = module.register_forward_hook(HOOK)  # once, not in the loop; handle.remove()");
+      offer_for_hooks(growth, draft);
     } else if (held.holder.kind == "closure") {
       offer("Bind the number, not the tensor, into the function",
             "value = loss.item()\ncallbacks.append(lambda: value)");

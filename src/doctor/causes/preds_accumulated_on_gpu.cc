@@ -38,7 +38,7 @@ void look_at_series(const Scene& scene, Draft& draft) {
     if (trend.trend != Trend::kGrows) continue;
     draft.weigh(0.66).because(series.points.back().at,
                               fmt::format("{} rose from {} to {} over {} readings of one evaluation", series.what,
-                                          show(trend.first), show(trend.last), series.points.size()));
+                                          show(series, trend.first), show(series, trend.last), series.points.size()));
     return;
   }
 }

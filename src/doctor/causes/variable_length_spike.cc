@@ -80,7 +80,7 @@ void find_variable_length_spike(const Scene& scene, Draft& draft) {
     draft.weigh(trend.trend == Trend::kVaries ? 0.5 : 0.42);
     draft.because(series.points.back().at,
                   fmt::format("memory did not grow over {} readings ({} at last), then one step failed",
-                              series.points.size(), show(trend.last)));
+                              series.points.size(), show(series, trend.last)));
     break;
   }
   if (draft.is_empty()) return;

@@ -92,6 +92,8 @@ void add_training(FactList& facts, const model::TrainingLogPoint& point) {
   facts.add("training.max_reserved", point.max_reserved, point.at);
   facts.add("training.memory", point.memory, point.at);
   facts.add("training.host", point.host, point.at);
+  facts.add_number("training.used_percent", point.used_percent, point.at);
+  facts.add_number("training.max_used_percent", point.max_used_percent, point.at);
   facts.add_number("training.host_percent", point.host_percent, point.at);
 }
 

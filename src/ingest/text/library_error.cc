@@ -45,7 +45,7 @@ constexpr std::array<CodeFamily, 24> kFamilies{{{"cublas", "CUBLAS_STATUS_"},
 struct LibrarySentence {
   std::string_view words, library, code;
 };
-constexpr std::array<LibrarySentence, 53> kLibrarySentences{{
+constexpr auto kLibrarySentences = std::to_array<LibrarySentence>({
     {"cublas runtime error : resource allocation failed", "cublas", "CUBLAS_STATUS_ALLOC_FAILED"},
     {"cublas runtime error : library not initialized", "cublas", "CUBLAS_STATUS_NOT_INITIALIZED"},
     {"cublas runtime error", "cublas", ""},
@@ -99,7 +99,7 @@ constexpr std::array<LibrarySentence, 53> kLibrarySentences{{
     {"out of resource: tensor memory", "triton", "tensor memory"},
     {"triton error [cuda]: out of memory", "triton", "out of memory"},
     {"nvrtc: error", "nvrtc", ""},
-}};
+});
 
 // "Loss.cu:250: nll_loss_forward: block: [0,0,0], thread: [3,0,0] Assertion `t >= 0 && t < n_classes` failed."
 std::optional<model::LibraryError> find_kernel_assertion(std::string_view text) {

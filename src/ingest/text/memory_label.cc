@@ -15,11 +15,11 @@ constexpr std::size_t kLongestLabel = 80;      // letters
 constexpr double kFewestBytes = 1 << 24;       // without a unit: so large a number is bytes,
 constexpr double kFewestMegabytes = 256;       // one from here on MiB, and a fraction below it GiB
 
-constexpr std::array<std::string_view, 34> kOtherThings{
-    "cpu",      "host",  "ram",     "rss",     "vms",       "uss",         "pss",       "system", "sys",
-    "swap",     "shm",   "disk",    "virtual", "pinned",    "heap",        "total",     "limit",  "capacity",
-    "fraction", "ratio", "percent", "pct",     "util",      "utilization", "bandwidth", "clock",  "bank",
-    "slots",    "delta", "replay",  "batch",   "requested", "tried",       "blocks"};
+constexpr std::array<std::string_view, 32> kOtherThings{
+    "cpu",   "host",     "ram",      "rss",    "vms",     "uss",         "pss",       "system",
+    "sys",   "swap",     "shm",      "disk",   "virtual", "pinned",      "heap",      "total",
+    "limit", "capacity", "fraction", "ratio",  "util",    "utilization", "bandwidth", "clock",
+    "bank",  "slots",    "delta",    "replay", "batch",   "requested",   "tried",     "blocks"};
 constexpr std::array<std::string_view, 5> kCardWords{"gpu", "gpus", "cuda", "vram", "hbm"};
 
 template <class Words>
@@ -122,13 +122,14 @@ std::optional<LabelledMemory> read_at(std::string_view text, std::size_t number)
   auto kind = read_memory_label(label);
   if (!kind) return std::nullopt;
   if (const std::int64_t unit = unit_bytes(bracket); unit != 0) kind->unit = unit;
+  if (const auto percent = read_labelled_percent(text.substr(number), *kind)) {
+    return LabelledMemory{std::string(label), *kind, std::nullopt, percent};
+  }
   if (!has_sign) {
     if (!label.contains('_')) kind->unit = 0;  // "memory_mb 4000" has one, of "memory in MB 5" nobody knows
     kind->is_of_card = false;                  // and a number without one is not meant
   }
-  const auto bytes = read_labelled_amount(text.substr(number), *kind);
-  if (!bytes) return std::nullopt;
-  return LabelledMemory{std::string(label), *kind, *bytes};
+  return read_labelled(text.substr(number), label, *kind);
 }
 
 }  // namespace
@@ -144,6 +145,7 @@ std::optional<MemoryLabel> read_memory_label(std::string_view label) {
     kind.is_reserved |= word.starts_with("reserv") || word == "cached";
     kind.is_peak |= word.starts_with("max") || word.starts_with("peak");
     kind.is_free |= word == "free" || word == "available";
+    kind.is_percent |= word == "percent" || word == "pct" || word == "percentage";
     kind.is_of_card |= is_any_of(word, kCardWords) || word.starts_with("gpu") || word.starts_with("cuda");
     if (const std::int64_t unit = unit_bytes(word); unit != 0 && word.size() > 1) kind.unit = unit;
   }
@@ -156,7 +158,7 @@ std::optional<model::PrintedBytes> read_labelled_amount(std::string_view text, c
   Cursor cursor(text);
   const std::string_view digits = cursor.take_while([](char letter) { return is_digit(letter) || letter == '.'; });
   const auto number = to_number(digits.ends_with('.') ? digits.substr(0, digits.size() - 1) : digits);
-  if (!number) return std::nullopt;
+  if (!number || label.is_percent) return std::nullopt;
   if (cursor.peek() == '/' && is_digit(cursor.rest().substr(1, 1).empty() ? 'x' : cursor.rest()[1])) {  // "3.2/24GB"
     Cursor behind(cursor.rest().substr(1));
     behind.take_while([](char letter) { return is_digit(letter) || letter == '.'; });
@@ -174,6 +176,21 @@ std::optional<model::PrintedBytes> read_labelled_amount(std::string_view text, c
   if (*number >= kFewestBytes) return printed_bytes(digits, 1, Rounding::kUnknown);
   if (*number >= kFewestMegabytes) return printed_bytes(digits, kMib, Rounding::kUnknown);
   return digits.contains('.') ? printed_bytes(digits, kGib, Rounding::kUnknown) : std::nullopt;
+}
+
+std::optional<double> read_labelled_percent(std::string_view text, const MemoryLabel& label) {
+  Cursor cursor(text);
+  const auto number = to_number(cursor.take_while([](char letter) { return is_digit(letter) || letter == '.'; }));
+  if (!number || *number > 100 || !label.is_of_card) return std::nullopt;
+  cursor.skip_blanks();
+  if (cursor.peek() == '%') return number;
+  return label.is_percent && !is_letter(cursor.peek()) ? number : std::nullopt;
+}
+
+std::optional<LabelledMemory> read_labelled(std::string_view text, std::string_view label, const MemoryLabel& kind) {
+  LabelledMemory found{std::string(label), kind, read_labelled_amount(text, kind), std::nullopt};
+  if (!found.bytes) found.percent = read_labelled_percent(text, kind);
+  return found.bytes || found.percent ? std::optional(std::move(found)) : std::nullopt;
 }
 
 std::vector<LabelledMemory> find_labelled_memory(std::string_view text) {

@@ -10,7 +10,8 @@ namespace {
 
 std::int64_t bytes_in(std::string_view line) {
   const auto found = find_labelled_memory(line);
-  return found.size() == 1 ? found.front().bytes.value.count() : -static_cast<std::int64_t>(found.size());
+  return found.size() == 1 && found.front().bytes ? found.front().bytes->value.count()
+                                                  : -static_cast<std::int64_t>(found.size());
 }
 
 TEST(MemoryLabel, numbers_that_a_log_calls_memory_are_read_in_any_form) {
@@ -24,7 +25,7 @@ TEST(MemoryLabel, numbers_that_a_log_calls_memory_are_read_in_any_form) {
   const auto free = find_labelled_memory("ppl=550, gb_free=19.5, wall=200");
   ASSERT_EQ(free.size(), 1u);
   EXPECT_TRUE(free[0].kind.is_free);
-  EXPECT_EQ(free[0].bytes.value.count(), 19 * kGib + kGib / 2);
+  EXPECT_EQ(free[0].bytes->value.count(), 19 * kGib + kGib / 2);
 }
 
 TEST(MemoryLabel, what_is_no_amount_of_a_cards_memory_is_left_alone) {
@@ -33,10 +34,26 @@ TEST(MemoryLabel, what_is_no_amount_of_a_cards_memory_is_left_alone) {
   EXPECT_EQ(bytes_in("memory 1200/100000 epsilon 0.3"), 0) << "no unit, and no card is named";
   EXPECT_EQ(bytes_in("cpu_mem: 12.1 GB"), 0);
   EXPECT_EQ(bytes_in("GPU mem util: 55 %"), 0);
-  EXPECT_EQ(bytes_in("gpu memory: 55 %"), 0);
   EXPECT_EQ(bytes_in("total memory: 24 GB"), 0);
   EXPECT_EQ(bytes_in("members: 12 GB"), 0);
   EXPECT_EQ(bytes_in("gpu_mem: 3"), 0) << "it may be a count";
+}
+
+std::optional<double> percent_in(std::string_view line) {
+  const auto found = find_labelled_memory(line);
+  return found.size() == 1 ? found.front().percent : std::nullopt;
+}
+
+TEST(MemoryLabel, shares_of_a_cards_memory_are_read_where_the_card_is_named) {
+  EXPECT_EQ(percent_in("step 10 loss 2.3 GPU mem 61%"), 61);
+  EXPECT_EQ(percent_in("[E3] vram: 74.5 % lr 1e-4"), 74.5);
+  EXPECT_EQ(percent_in(R"({"step": 10, "gpu_mem_pct": 61.2})"), 61.2);
+  EXPECT_EQ(percent_in("gpu memory allocated: 55 %"), 55);
+  EXPECT_EQ(percent_in("memory: 55 %"), std::nullopt) << "the host's, for all that is said";
+  EXPECT_EQ(percent_in("GPU mem util: 55 %"), std::nullopt);
+  EXPECT_EQ(percent_in("gpu_mem: 3200 %"), std::nullopt);
+  EXPECT_EQ(percent_in("gpu_mem_pct=61MB"), std::nullopt);
+  EXPECT_EQ(percent_in("gpu_memory_utilization: 90%"), std::nullopt);
 }
 
 TEST(MemoryTable, columns_that_are_named_memory_are_read_row_by_row) {
@@ -44,7 +61,7 @@ TEST(MemoryTable, columns_that_are_named_memory_are_read_row_by_row) {
   ASSERT_TRUE(commas);
   const auto row = commas->read("10,2.290,3320,0.001");
   ASSERT_TRUE(row);
-  EXPECT_EQ(row->memory.bytes.value.count(), 3320 * kMib);
+  EXPECT_EQ(row->memory.bytes->value.count(), 3320 * kMib);
   EXPECT_EQ(row->step, 10);
   EXPECT_FALSE(commas->read("10,2.290,3320"));
   EXPECT_FALSE(commas->read("validation, done, in, 3 s"));

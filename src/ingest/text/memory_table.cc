@@ -72,9 +72,9 @@ std::optional<MemoryTable::Row> MemoryTable::read(std::string_view line) const {
   const auto fields = split_row(line, separator_);
   // What stands behind the last column of a table of blanks may have blanks itself.
   if (separator_ == ' ' ? fields.size() < columns_.size() : fields.size() != columns_.size()) return std::nullopt;
-  const auto bytes = read_labelled_amount(fields[memory_], kind_);
-  if (!bytes) return std::nullopt;
-  Row row{{columns_[memory_], kind_, *bytes}, std::nullopt};
+  auto memory = read_labelled(fields[memory_], columns_[memory_], kind_);
+  if (!memory) return std::nullopt;
+  Row row{std::move(*memory), std::nullopt};
   if (step_) row.step = to_integer(fields[*step_]);
   return row;
 }

@@ -137,6 +137,7 @@ void OomMessageReader::read(const LogLine& line, EvidenceSink& sink) {
     close(*open, sink);
     open_.erase(open);
   }
+  if (!line.has_words) return;  // another stream's message is open
   auto begun = begin(line, sink);
   if (!begun) return;
   if (open_.size() >= kMostOpen) {

@@ -184,16 +184,17 @@ void TextPass::look_at_joint(std::string_view before, std::string_view behind) {
 void TextPass::take_line(std::string_view raw, std::string_view before) {
   const LineText clean = clean_line(raw);
   latin1_ |= clean.latin1;
-  const std::uint32_t wanted = words_.owners_in(clean.text) | wanting_;
+  const std::uint32_t owners = words_.owners_in(clean.text), wanted = owners | wanting_;
   if (wanted == 0) return;
   const std::string_view whole = clean.text;
   const LogPrefix prefix = parse_log_prefix(whole.substr(0, kLongestPrefix));
   std::string stream;
   if (prefix.speaker.rank) stream += std::to_string(*prefix.speaker.rank);
   if (!prefix.speaker.process.empty()) stream += "/" + prefix.speaker.process;
-  const LogLine line{whole, whole.substr(std::min(prefix.length, whole.size())), line_, prefix.speaker, before, stream};
+  LogLine line{whole, whole.substr(std::min(prefix.length, whole.size())), line_, prefix.speaker, before, stream};
   for (std::uint32_t bits = wanted; bits != 0; bits &= bits - 1) {
     const auto reader = static_cast<std::size_t>(std::countr_zero(bits));
+    line.has_words = (owners >> reader & 1u) != 0;
     readers_[reader]->read(line, sink_);
     ask(reader);
   }

@@ -29,6 +29,7 @@ struct LogLine {
   const model::Speaker& speaker;
   std::string_view before;  // some raw text that stands before the line, for a reader that sees it began earlier
   std::string_view stream;  // equal for the lines of one rank or process, in a log where several write
+  bool has_words = true;    // of the reader that is asked; else it is because it wants more
 };
 
 // Where readers put what they find.

@@ -205,7 +205,8 @@ bool own_lines(std::string_view text, TrainingLogPoint& point) {
     if (!found.kind.is_of_card && !is_of_training(text)) continue;
     take_reading(found, point);
   }
-  return point.allocated || point.max_allocated || point.reserved || point.max_reserved || point.free || point.memory;
+  return point.allocated || point.max_allocated || point.reserved || point.max_reserved || point.free || point.memory ||
+         point.used_percent || point.max_used_percent;
 }
 
 struct Program {
@@ -239,7 +240,22 @@ std::optional<TrainingLogPoint> find_memory(std::string_view text) {
   return std::nullopt;
 }
 
+namespace {
+
+void take_share(const LabelledMemory& found, TrainingLogPoint& point) {
+  std::optional<double>& field = found.kind.is_peak ? point.max_used_percent : point.used_percent;
+  if (field) return;
+  field = found.kind.is_free ? 100 - *found.percent : *found.percent;
+  if (point.label.empty()) point.label = found.label;
+}
+
+}  // namespace
+
 void take_reading(const LabelledMemory& found, TrainingLogPoint& point) {
+  if (found.percent) {
+    take_share(found, point);
+    return;
+  }
   std::optional<PrintedBytes>& field =
       found.kind.is_free        ? point.free
       : found.kind.is_allocated ? (found.kind.is_peak ? point.max_allocated : point.allocated)

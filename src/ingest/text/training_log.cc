@@ -30,7 +30,6 @@ class TrainingLogReader final : public TextReader {
     auto point = find_memory(line.text);
     if (!point) point = read_table(line.text);
     if (bar_lines_ > 0 && !(point && point->source == "ultralytics") && --bar_lines_ == 0) keep_bar(sink);
-    is_looking_ = read_ < look_until_;
     if (!point) return;
     look_until_ = read_ + kLookedAt;
     if (point->source != "ultralytics" && point->source != "deepspeed" && thinning_.leaves_out_next()) {
@@ -60,7 +59,7 @@ class TrainingLogReader final : public TextReader {
   }
 
   // Programs that nobody here knows have words of their own. What the first lines show of memory, the next may too.
-  bool wants_more() const override { return bar_lines_ > 0 || is_looking_; }
+  bool wants_more() const override { return bar_lines_ > 0 || read_ < look_until_; }
   void finish(EvidenceSink& sink) override { keep_bar(sink); }
 
  private:
@@ -123,7 +122,6 @@ class TrainingLogReader final : public TextReader {
   std::optional<MemoryTable> table_;
   int misses_ = 0;
   std::int64_t read_ = 0, look_until_ = kLookedAt;  // lines, and states of a bar
-  bool is_looking_ = true;
 };
 
 constexpr std::array<std::string_view, 27> kTrainingLogWords{"max_ma",

@@ -78,6 +78,17 @@ Foretold foretell(const model::Job& job, const Target& target, const std::vector
   return {std::move(forecast), std::move(begun)};
 }
 
+// How a candidate is foretold that is played.
+MadeBy find_way(const model::Job& job, const std::vector<Axis>& axes, const std::vector<std::uint8_t>& levels) {
+  std::size_t changes = 0, runs = 0;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (levels[i] == 0) continue;
+    ++changes;
+    runs += job.streams.contains(measured_key(axes[i].options[levels[i] - 1])) ? 1 : 0;
+  }
+  return played_by(changes, runs);
+}
+
 // A loss of which smaller batches leave one chunk is worked out as it was, but in evaluations, whose batches are whole.
 std::optional<Foretold> foretell_whole_loss(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                                             std::vector<std::uint8_t> levels) {
@@ -280,11 +291,16 @@ std::optional<std::vector<Life>> foretell_lives(const model::Job& job, const Tar
 
 std::optional<Outlook> play(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                             const Candidate& candidate, const StreamPlayer& player) {
+  std::optional<Outlook> outlook;
   if (const auto whole = foretell_whole_loss(job, target, axes, candidate.levels)) {
-    if (auto outlook = player.play(whole->forecast, whole->begun)) return outlook;
+    outlook = player.play(whole->forecast, whole->begun);
   }
-  const Foretold foretold = foretell(job, target, axes, candidate.levels);
-  return player.play(foretold.forecast, foretold.begun);
+  if (!outlook) {
+    const Foretold foretold = foretell(job, target, axes, candidate.levels);
+    outlook = player.play(foretold.forecast, foretold.begun);
+  }
+  if (outlook) outlook->made_by = find_way(job, axes, candidate.levels);
+  return outlook;
 }
 
 }  // namespace vramfit::plan

@@ -15,13 +15,16 @@ constexpr int kRunsToTrust = 4;       // of the forecast, before what frees most
 constexpr double kRoom = 0.08;        // of the card, that a plan with room is predicted to leave
 constexpr double kCostOfRoom = 1.25;  // times the step of the tight plan
 constexpr double kTightShare = 0.98;  // of the card
-// What is added up to more than this beyond the card is not played: it is not near.
-constexpr double kWorthPlaying = 0.35;
 constexpr double kMostPlaySeconds = 4;
 // Runs of what the prediction alone rules out, where it is not more than so many times the card, and time for as many
 // more runs is left.
 constexpr int kRunsInDoubt = 2;
 constexpr double kThinkable = 3, kDoubtShare = 5;
+
+// Whether what was added up may be so far off that the plan fits: if not, it is not played.
+bool is_near(Bytes added_up, double limit) {
+  return lowest_of(static_cast<double>(added_up.count()), MadeBy::kAddedUp) <= limit;
+}
 
 class Search {
  public:
@@ -105,12 +108,12 @@ class Search {
     const Candidate& candidate = candidates_[index];
     if (!player_.is_sound()) return candidate.needs;
     if (!played_[index].is_known) {
-      const bool is_near = static_cast<double>(candidate.needs.count()) <=
-                           static_cast<double>(target_.limit.count()) * (1 + kWorthPlaying);
-      if (!is_near || play_seconds_ > kMostPlaySeconds) return candidate.needs;
+      const bool is_worth_it = is_near(candidate.needs, static_cast<double>(target_.limit.count()));
+      if (!is_worth_it || play_seconds_ > kMostPlaySeconds) return candidate.needs;
       const std::int64_t began_ns = clock_.now_ns();
       const auto outlook = play(job_, target_, axes_, candidate, player_);
-      played_[index] = {true, outlook ? outlook->needs : candidate.needs, outlook ? outlook->least : Bytes()};
+      played_[index] = {true, outlook ? outlook->needs : candidate.needs, outlook ? outlook->least : Bytes(),
+                        outlook ? outlook->made_by : MadeBy::kAddedUp};
       play_seconds_ += base::seconds_between(began_ns, clock_.now_ns());
     }
     return played_[index].needs;
@@ -119,12 +122,15 @@ class Search {
   // Of what was played: below that no cache and no luck with segments brings it.
   double least_of(std::size_t index) const { return static_cast<double>(played_[index].least.count()); }
 
+  // Never one whose interval reaches down to the card, as far as what tensors hold at once allows.
   bool is_hopeless(std::size_t index) {
     const double needs = static_cast<double>(needs_of(index).count()), least = least_of(index);
-    if (least > static_cast<double>(target_.limit.count()) * (1 + options_.hopeless_excess_held)) return true;
+    const double limit = static_cast<double>(target_.limit.count());
+    if (least > limit * (1 + options_.hopeless_excess_held)) return true;
+    if (lowest_of(needs, played_[index].by) <= limit) return false;
     const double excess = played_[index].is_known ? options_.hopeless_excess_played + kPlayedUncertainty
                                                   : options_.hopeless_excess + candidates_[index].uncertainty;
-    return needs > static_cast<double>(target_.limit.count()) * (1 + excess);
+    return needs > limit * (1 + excess);
   }
 
   // Runs one candidate and draws the conclusions; false when it did not fit or no run was possible.
@@ -425,6 +431,7 @@ class Search {
   struct PlayedNeeds {
     bool is_known = false;
     Bytes needs, least;
+    MadeBy by = MadeBy::kAddedUp;
   };
   std::vector<PlayedNeeds> played_;  // by candidate
   double play_seconds_ = 0;
@@ -468,7 +475,7 @@ bool is_foreseen_to_fit(const model::Job& job, const Target& target, const std::
   for (const Candidate& candidate : build_candidates(job, target, axes)) {
     if (!player.is_sound() && fits(candidate.needs)) return true;
     if (!player.is_sound()) continue;
-    if (static_cast<double>(candidate.needs.count()) > most * (1 + kWorthPlaying)) continue;
+    if (!is_near(candidate.needs, most)) continue;
     if (++played > kMostPlayed) return false;
     const auto outlook = play(job, target, axes, candidate, player);
     if (fits(outlook ? outlook->needs : candidate.needs)) return true;

@@ -125,6 +125,30 @@ std::optional<Candidate> find_cheapest_by_force(const Setting& setting, const La
   return cheapest;
 }
 
+// A forecast that is too high by less than its kind was before rules nothing out.
+TEST(Search, finds_what_brute_force_finds_wherever_its_interval_reaches_the_card) {
+  std::mt19937 random(11);
+  int reached = 0;
+  for (int round = 0; round < 40; ++round) {
+    std::vector<const Technique*> techniques(all_techniques().begin(), all_techniques().end());
+    std::ranges::shuffle(techniques, random);
+    techniques.resize(techniques.size() / 2);
+    Setting setting(std::uniform_int_distribution<std::int64_t>(900, 3000)(random), techniques);
+    LawProver prover(setting.target.limit, setting.clock);
+    prover.activation_bias = std::uniform_real_distribution<double>(0.6, 0.9)(random);
+    const auto expected = find_cheapest_by_force(setting, prover);
+    const auto limit = static_cast<double>(setting.target.limit.count());
+    if (!expected || lowest_of(static_cast<double>(expected->needs.count()), MadeBy::kAddedUp) > limit) continue;
+    reached += expected->needs > setting.target.limit ? 1 : 0;
+    SearchOptions options = trusting_nothing();
+    options.hopeless_excess = options.hopeless_excess_played = 0;
+    const SearchResult result = setting.search_with(prover, options);
+    ASSERT_TRUE(result.best) << round;
+    EXPECT_EQ(result.trials[*result.best].candidate, *expected) << round;
+  }
+  EXPECT_GT(reached, 5) << "of those, forecasts above the card";
+}
+
 TEST(Search, finds_what_brute_force_finds_on_many_cards_and_laws) {
   std::mt19937 random(7);
   for (int round = 0; round < 60; ++round) {

@@ -1,11 +1,13 @@
 // LoRA: the weights of linear layers stand still, and two thin matrices beside each are trained (arXiv 2106.09685).
 // Gradients and the optimizer's state are of these alone; what stands still can be held in half the bytes.
 //
-// Activations stay what they are: a layer's input is kept for its adapter's gradient instead of for its weight's.
+// A layer's input is kept for its adapter's gradient instead of for its weight's; what was kept for the gradients of
+// norms and embeddings goes. How much that is, a run with adapters shows.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "plan/measured_shares.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -56,17 +58,26 @@ class Lora final : public Technique {
     return changes;
   }
 
+  // Which type the frozen weights are held in decides what is kept beside them, too.
+  std::vector<model::Change> find_all_measurable(const model::Job& job, const Target& target) const override {
+    return options(job, target);
+  }
+
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const model::LinearLayers& layers = *job.linear_layers;
     const double share = std::min(1.0, part_of(trained_then(layers), layers.trained));
+    const auto measured = job.measured.find(measured_key(change));
     for (model::StagePeak& moment : forecast.stage_peaks) {
       model::Holdings& held = moment.holdings;
+      if (measured != job.measured.end())
+        held.activations = scaled(held.activations, kept(job, measured->second, moment));
       held.optimizer = scaled(held.optimizer, share);
       if (moment.stage == "optimizer") held.temporaries = scaled(held.temporaries, share);
     }
     forecast.gradient_share *= share;
     forecast.later_weights *= share_of_weights(job, change);
     predict_work(layers, forecast.work);
+    if (measured != job.measured.end()) forecast.measured_with = measured->first;
     forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
     worsen(forecast, Effect::kOptimizer, explain(layers, change, share));
   }
@@ -77,6 +88,15 @@ class Lora final : public Technique {
   }
 
  private:
+  // Of the activations of a moment, by the run with adapters.
+  static double kept(const model::Job& job, const std::vector<model::StagePeak>& measured,
+                     const model::StagePeak& moment) {
+    const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
+    const model::StagePeak* after = find_same_stage(measured, moment);
+    if (before == nullptr || after == nullptr) return 1;
+    return share_of(after->holdings.activations, before->holdings.activations);
+  }
+
   static double share_of_weights(const model::Job& job, const model::Change& change) {
     const model::LinearLayers& layers = *job.linear_layers;
     if (job.parameter_bytes <= Bytes()) return 1;

@@ -16,11 +16,11 @@ namespace {
 constexpr double kTemporariesOneByOne = 0.1;
 // torch.optim.Adafactor keeps a row and a column per matrix: of large ones, without the sizes of a job's own.
 constexpr double kAdafactorState = 0.02;
-// Two moments of one byte and a scale per 256 elements of each, of eight bytes (bitsandbytes' blockwise quantization,
-// arXiv 2110.02861). Its tensors of less than 4096 elements stay in 32 bits.
-constexpr double kEightBitState = (2.0 + 2 * 4.0 / 256) / 8;
+// Of one parameter: a moment of one byte and a scale per 256 elements (bitsandbytes' blockwise quantization, arXiv
+// 2110.02861). Its tensors of less than 4096 elements stay in 32 bits.
+constexpr double kEightBitMoment = 1 + 4.0 / 256;
+constexpr double kBytesOfNumber = 4;
 constexpr std::string_view kLion = "bitsandbytes.optim.Lion8bit";  // one moment, in 8 bits (arXiv 2302.06675)
-constexpr double kLionState = kEightBitState / 2;
 constexpr std::array<std::string_view, 3> kHaveFused = {"Adam", "AdamW", "SGD"};
 constexpr std::array<std::string_view, 8> kHaveForeach = {"Adam",  "AdamW",  "SGD",     "NAdam",
                                                           "RAdam", "Adamax", "RMSprop", "Adagrad"};
@@ -76,17 +76,17 @@ class Optimizer final : public Technique {
     }
     std::ranges::stable_sort(changes.begin() + same, changes.end(), std::ranges::greater(),
                              [&](const model::Change& change) {
-                               return share_of_state(facts, model::find_text(change, "name").value_or(""));
+                               return share_of_state(job, model::find_text(change, "name").value_or(""));
                              });
     std::erase_if(changes, [&](const model::Change& change) {  // a network of small kernels, whose rows are as many
-      return share_of_state(facts, model::find_text(change, "name").value_or("")) > 1;
+      return share_of_state(job, model::find_text(change, "name").value_or("")) > 1;
     });
     return changes;
   }
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const std::string name = model::find_text(change, "name").value_or("");
-    const double state = share_of_state(*job.optimizer, name);
+    const double state = share_of_state(job, name);
     for (model::StagePeak& moment : forecast.stage_peaks) {
       moment.holdings.optimizer = scaled(moment.holdings.optimizer, state);
       if (moment.stage != "optimizer") continue;
@@ -127,10 +127,19 @@ class Optimizer final : public Technique {
     return options != nullptr && options->contains("momentum");
   }
 
-  static double share_of_state(const model::OptimizerFacts& from, std::string_view to) {
+  // torch.optim keeps a moment in the type of its parameter.
+  static double share_of_eight_bits(const model::Job& job) {
+    const bool is_known = job.parameters > 0 && job.parameter_bytes > Bytes();
+    return kEightBitMoment /
+           (is_known ? static_cast<double>(job.parameter_bytes.count()) / static_cast<double>(job.parameters)
+                     : kBytesOfNumber);
+  }
+
+  static double share_of_state(const model::Job& job, std::string_view to) {
+    const model::OptimizerFacts& from = *job.optimizer;
     if (from.class_name == to) return 1;
-    if (to == find_eight_bit(from.class_name)) return kEightBitState;
-    if (to == kLion) return kLionState;
+    if (to == find_eight_bit(from.class_name)) return share_of_eight_bits(job);
+    if (to == kLion) return share_of_eight_bits(job) / 2;
     if (to != "Adafactor") return 0.5;  // SGD keeps one moment of the two
     if (from.factored <= Bytes() || from.state <= Bytes()) return kAdafactorState;
     return static_cast<double>(from.factored.count()) / static_cast<double>(from.state.count());

@@ -1,8 +1,7 @@
 // Each parameter is updated in the backward pass, as soon as its gradient is there, and the gradient freed at once.
 //
-// Of all gradients, and of the temporaries of the optimizer's step, what is of one parameter is left: at no moment of a
-// step are they alive together. Whether the loop allows it (nothing between backward() and step() may look at
-// gradients) only the run tells.
+// Gradients, and the temporaries of the optimizer's step, are alive for one parameter at a time. Only the run tells
+// whether the loop allows it: nothing between backward() and step() may look at gradients.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,7 +48,7 @@ class ReleaseGradients final : public Technique {
     return {{std::string(id()), {}}};
   }
 
-  // When state comes, and which gradient (of weights that two modules share) has to wait, its run shows.
+  // Its run shows when state comes, and which gradient has to wait (of weights that two modules share).
   std::optional<model::Change> find_measurable(const model::Job&, const Target&) const override {
     return model::Change{std::string(id()), {}};
   }

@@ -344,6 +344,17 @@ TEST(Optimizer, keeps_moments_in_8_bits_where_bitsandbytes_is_installed) {
   EXPECT_TRUE(std::ranges::none_of(optimizer().options(job, example_target()), is_eight_bit));
 }
 
+TEST(Optimizer, moments_in_8_bits_save_less_of_a_job_in_bfloat16) {
+  model::Job job = example_job();
+  job.optimizer->has_bitsandbytes = true;
+  job.parameters = job.parameter_bytes.count() / 2;
+  const auto options = optimizer().options(job, example_target());
+  const auto eight_bit = std::ranges::find_if(options, is_eight_bit);
+  ASSERT_NE(eight_bit, options.end());
+  const Forecast forecast = predict(optimizer(), job, example_target(), *eight_bit);
+  EXPECT_EQ(forecast.stage_peaks[2].holdings.optimizer, scaled(job.stage_peaks[2].holdings.optimizer, 2.03125 / 4));
+}
+
 TEST(Optimizer, adafactor_keeps_what_the_shapes_of_this_job_say) {
   model::Job job = example_job();
   job.optimizer->factored = Bytes::mib(6);
@@ -435,6 +446,23 @@ TEST(Lora, holds_weights_in_half_once_training_begins) {
   const Forecast forecast = predict(lora(), job, example_target(), change);
   const double bytes = static_cast<double>(job.parameter_bytes.count());
   EXPECT_NEAR(forecast.later_weights, 1 - (2 * 24e6 - 4 * 8 * 1e5) / bytes, 1e-9);
+}
+
+TEST(Lora, keeps_what_its_own_run_kept_each_type_by_itself) {
+  model::Job job = job_with_everything_applicable();
+  const auto changes = lora().find_all_measurable(job, example_target());
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(predict(lora(), job, example_target(), changes[0]).measured_with, "");
+  job.measured["lora"] = job.stage_peaks;
+  for (model::StagePeak& moment : job.measured["lora"]) {
+    moment.holdings.activations = scaled(moment.holdings.activations, 0.75);
+  }
+  const Forecast forecast = predict(lora(), job, example_target(), changes[0]);
+  EXPECT_EQ(forecast.measured_with, "lora");
+  EXPECT_EQ(forecast.stage_peaks[2].holdings.activations, scaled(job.stage_peaks[2].holdings.activations, 0.75));
+  EXPECT_EQ(predict(lora(), job, example_target(), changes[1]).measured_with, "") << "its weights are in bf16";
+  job.measured["lora:bfloat16"] = job.stage_peaks;
+  EXPECT_EQ(predict(lora(), job, example_target(), changes[1]).measured_with, "lora:bfloat16");
 }
 
 TEST(Lora, is_for_networks_that_learnt_before_and_train_linear_layers) {

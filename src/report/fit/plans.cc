@@ -28,10 +28,21 @@ bool is_doubtful(const PlanRow& row) {
   return promises && row.equivalence && row.equivalence->sameness == model::Sameness::kNotChecked;
 }
 
+// Of what was not run, by how much it may be off; "-" in results of before, which do not tell.
+std::string proven_or_error(const PlanRow& row, bool was_run) {
+  if (was_run) return to_string(row.proven->device);
+  return row.predicted_error > 0 ? fmt::format("±{:.0f}%", 100 * row.predicted_error) : "-";
+}
+
 std::string numbers_of(const PlanRow& row, std::size_t rank) {
-  const std::string proven = row.proven ? to_string(row.proven->device) : "-";
+  const std::string proven = proven_or_error(row, row.proven.has_value());
   return fmt::format("{:>3} {:>11} {:>11}  x{:<5.2f} {:<11}  ", rank, to_string(row.predicted_peak), proven,
                      row.time_factor, row.effect + (is_doubtful(row) ? "?" : ""));
+}
+
+std::string legend_of_foreseen(const PlanRow& row) {
+  if (row.predicted_error <= 0) return " proven -: only predicted, not run (--budget SECONDS runs them).";
+  return " ±: only predicted, not run; 95 % within (to run: --budget SECONDS).";
 }
 
 // Wrapped to the last column, whose lines all begin at the same place.
@@ -96,7 +107,7 @@ void add_plans(std::string& text, const FitResult& result, bool tells_all) {
     text += numbers_of(row, shown) + in_name_column(row.plan.name) + "\n";
   }
   std::string legend = "predicted, proven: peak on the device. time: of a step against now, from a model.";
-  if (!result.foreseen.empty()) legend += " proven -: only predicted, not run (--budget SECONDS runs them).";
+  if (!result.foreseen.empty()) legend += legend_of_foreseen(result.foreseen.front());
   if (std::ranges::any_of(result.plans, is_doubtful)) legend += " ?: as promised, not compared with the job as it is.";
   text += wrap(legend, kPageWidth, 2) + "\n";
 }
@@ -169,12 +180,12 @@ void add_front(std::string& text, const FitResult& result) {
   for (const PlanRow& row : result.front) {
     const bool was_run = row.proven && row.standing == model::PlanStanding::kFits;
     text += fmt::format("    {:>11} {:>11}  x{:<5.2f} {:<11}  ", to_string(row.predicted),
-                        was_run ? to_string(row.proven->device) : "-", row.time_factor, row.effect);
+                        proven_or_error(row, was_run), row.time_factor, row.effect);
     text += in_name_column(row.plan.name) + "\n";
   }
   text += wrap(
               "No other plan that takes as little from the training needs less memory without taking more time. needs, "
-              "time: from a model; -: not run.",
+              "time: from a model; ±: not run.",
               kPageWidth, 2) +
           "\n";
 }

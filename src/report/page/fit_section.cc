@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/layout.h"
 #include "report/page/html.h"
 #include "report/page/plan_chart.h"
 
@@ -84,8 +85,9 @@ std::string fit_section(const ShownRun& run, int level) {
   }
   html += plan_table(run) + plan_chart(run);
   html += paragraph(
-      fmt::format("{} runs in {:.0f} s of {:.0f} s; {} combinations, {} ruled out without a run.{}", fit.runs,
-                  fit.seconds, fit.budget_seconds, fit.candidates, fit.ruled_out,
+      fmt::format("{} in {:.0f} s of {:.0f} s; {}, {} ruled out without a run.{}",
+                  count_of(static_cast<std::size_t>(fit.runs), "run"), fit.seconds, fit.budget_seconds,
+                  count_of(fit.candidates, "combination"), fit.ruled_out,
                   fit.cheapest_known && fit.only_foreseen == 0 ? " Nothing cheaper is left that could fit." : ""));
   html += command("Prove the best plan again", fit.prove_command);
   html += command("Train with it", fit.train_command);

@@ -199,7 +199,8 @@ std::string stack_figure(const CardTrace& card, const std::string& title, int le
   std::string html = "<div class=\"trace-scripted\" hidden>\n" + heading(level, "Every tensor over time");
   html += fmt::format("<figure class=\"trace-stack\"><figcaption>{}</figcaption>\n", escape(title));
   html += fmt::format(
-      "<p class=\"muted\">In the order in which they came, the first lowest; the lines that hold the most have the "
+      "<p class=\"muted\">In the order in which they came, the first lowest, below them what piles up; the lines that "
+      "hold the most have the "
       "colours of the map below. Drag to zoom "
       "in, double-click for the whole; a click tells a tensor's stack and life.</p>\n"
       "<form class=\"stack-search\" role=\"search\" aria-label=\"{}\"><label>Find <input type=\"search\" "

@@ -58,7 +58,7 @@ def _watch_class() -> Any:
                 return composite.take_apart(self, func, args, kwargs)
             out = func(*args, **kwargs)
             try:
-                if not getattr(func, "is_view", False):
+                if not of_torch.is_view(func):
                     self.__see(func, args, kwargs, out)
             except Exception as error:
                 notes.hook_failed("modules.operator", error)

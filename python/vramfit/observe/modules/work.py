@@ -41,9 +41,9 @@ class Work:
 
 
 def prepare() -> None:
-    from torch.utils import flop_counter
+    from torch.utils import flop_counter  # noqa: F401 - what is asked for next is of it
 
-    _state.formulas.update(flop_counter.flop_registry)
+    _state.formulas.update(of_torch.flop_formulas.get() or {})
 
 
 def work_of(func: Any, args: Any, kwargs: Any, out: Any, tensors: list[Any]) -> Work:

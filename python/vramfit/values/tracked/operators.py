@@ -90,7 +90,7 @@ class Operator:
         self.reads_what_it_writes = self.name not in _ONLY_WRITTEN
 
     def _find_kind(self) -> Kind:
-        if self.overload.is_view:
+        if of_torch.is_view(self.overload):
             return Kind.WITHOUT_VALUES
         if self.name == "aten::fill_" and of_torch.overload_name.of(self.overload) == "Tensor":
             return Kind.PLAIN

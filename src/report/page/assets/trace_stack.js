@@ -1,5 +1,5 @@
 // Every tensor over the allocator's events, one upon another in the order in which they came: what stands on the left
-// end lies lowest. The largest have a band each; what is too thin or too many is one band on top, so that the upper
+// end lies lowest, but for what piles up, which lies below all (trace_piles.js). The largest have a band each; what is too thin or too many is one band on top, so that the upper
 // edge is always what is allocated.
 //
 //   bytes |   ______ xxxx       x: the rest, summed
@@ -27,7 +27,8 @@ function stopsInSight(card, span, width) {
   return Uint32Array.from(fullest);
 }
 // Bands from the lowest up: {block, from, to}, as places in `shown`. Those that are found come first, then the largest.
-function chooseBands(card, shown, found, leastBytes) {
+// Those of a pile lie lowest; what of it is too thin follows as {pile, rest}, with its height at each place.
+function chooseBands(card, shown, found, leastBytes, piles) {
   const { from, freed, size } = card.blocks;
   const bands = [];
   const counts = { inSight: 0, summed: 0 };
@@ -41,8 +42,18 @@ function chooseBands(card, shown, found, leastBytes) {
   const rank = (band) => (found?.has(band.block) ? 2 ** 40 : 0) + size[band.block];
   bands.sort((a, b) => rank(b) - rank(a));
   bands.length = Math.min(bands.length, STACK.most);
+  const numbers = pilesByBlock(piles);
+  const pileOf = (band) => numbers.get(band.block) ?? piles.length;
+  bands.sort((a, b) => pileOf(a) - pileOf(b) || from[a.block] - from[b.block] || card.blocks.address[a.block] - card.blocks.address[b.block]);
+  const banded = new Set(bands.map((band) => band.block));
+  counts.own = bands.length;
   counts.summed = counts.inSight - bands.length;
-  bands.sort((a, b) => from[a.block] - from[b.block] || card.blocks.address[a.block] - card.blocks.address[b.block]);
+  piles.forEach((pile, number) => {
+    const heights = heightsOf(card, pile, shown, banded);
+    for (const block of pile.blocks) counts.summed -= !banded.has(block) && firstAbove(shown, from[block] - 1) < shown.length ? 1 : 0;
+    const behind = bands.findIndex((band) => band.pile === undefined && pileOf(band) > number);
+    bands.splice(behind < 0 ? bands.length : behind, 0, { pile, from: 0, to: shown.length, ...heights });
+  });
   return { bands, counts };
 }
 function makeStack(figure, card, onStop) {
@@ -54,6 +65,7 @@ function makeStack(figure, card, onStop) {
   let stop = card.first;
   let found = null;
   let chosen = -1;
+  const piles = findPiles(card);
   let drawn = { shown: new Uint32Array(), bands: [] };
   const most = Math.max(1, ...card.levels[0].most) * TRACE_UNIT;
   const ticks = byteTicks(most, 5);
@@ -70,9 +82,8 @@ function makeStack(figure, card, onStop) {
   const y = (bytes) => height - bottom - ((height - top - bottom) * bytes) / scale;
   const edge = (i) => x(i < drawn.shown.length ? card.stops.instant[drawn.shown[i]] : zoom.span.to);
   // The lines that hold the most have the map's colours, all others pale ones of their own.
-  const paintOf = (block) => {
-    const line = card.blocks.line[block];
-    const shade = `shade-${block % 4}`;
+  const paintOf = (block) => paintLine(card.blocks.line[block], `shade-${block % 4}`);
+  const paintLine = (line, shade) => {
     if (colors.has(line)) return { class: `block own-${colors.get(line)} ${shade}` };
     return { class: `block ${shade}`, fill: `hsl(${Math.round(line * 137.5) % 360} 32% 66%)` };
   };
@@ -101,9 +112,22 @@ function makeStack(figure, card, onStop) {
       if (Number.isInteger(place)) picture.append(svgPart("text", { class: x(place) > width - 30 ? "end" : "middle", x: x(place), y: height - bottom + 18 }, `${place}`));
     }
   };
+  const drawPile = (picture, band, base) => {
+    const d = outline(0, base.length, (i) => base[i], (i) => base[i] + band.rest[i]);
+    const part = svgPart("path", { ...paintLine(band.pile.line, "shade-0"), d, "data-pile": band.pile.line });
+    part.classList.toggle("faded", found !== null);
+    if (band.rest.some((bytes) => bytes > 0)) picture.append(part);
+    for (let i = 0; i < base.length; ++i) base[i] += band.rest[i];
+  };
   const drawBands = (picture) => {
     const base = new Float64Array(drawn.shown.length);
+    const piled = [];
     for (const band of drawn.bands) {
+      if (band.pile) {
+        drawPile(picture, band, base);
+        piled.push(outline(0, base.length, (i) => base[i] - band.whole[i], (i) => base[i]));
+        continue;
+      }
       const size = card.blocks.size[band.block] * TRACE_UNIT;
       const d = outline(band.from, band.to, (i) => base[i], (i) => base[i] + size);
       for (let i = band.from; i < band.to; ++i) base[i] += size;
@@ -114,12 +138,13 @@ function makeStack(figure, card, onStop) {
     }
     const sum = (i) => Math.max(base[i], card.stops.allocated[drawn.shown[i]]);
     if (base.some((bytes, i) => sum(i) > bytes)) picture.append(svgPart("path", { class: `mixed rest${found ? " faded" : ""}`, d: outline(0, base.length, (i) => base[i], sum) }));
+    for (const d of piled) picture.append(svgPart("path", { class: "pile", d }));
   };
   const draw = () => {
     width = Math.max(300, view.clientWidth);
     const shown = stopsInSight(card, zoom.span, width - left - right);
     const leastBytes = (STACK.least * scale) / (height - top - bottom);
-    const { bands, counts } = chooseBands(card, shown, found, leastBytes);
+    const { bands, counts } = chooseBands(card, shown, found, leastBytes, shown.length > 0 ? piles : []);
     drawn = { shown, bands, mark: "" };
     const picture = svgPart("svg", { viewBox: `0 0 ${width} ${height}`, class: "trace", "aria-hidden": "true" });
     axes(picture);
@@ -131,9 +156,10 @@ function makeStack(figure, card, onStop) {
     }
     view.replaceChildren(picture);
     note.textContent =
-      `Events ${Math.round(zoom.span.from)} to ${Math.round(zoom.span.to)}: ${counts.inSight} tensors in sight, ${bands.length} with a band of their own` +
+      `Events ${Math.round(zoom.span.from)} to ${Math.round(zoom.span.to)}: ${counts.inSight} tensors in sight, ${counts.own} with a band of their own` +
       (counts.summed > 0 ? `, ${counts.summed} smaller ones summed in the crossed band on top` : "") +
-      (shown.length < card.entries + 1 && shown.length > 0 && zoom.span.to - zoom.span.from + 1 > shown.length ? `; drawn at ${shown.length} events, the fullest of those between.` : ".");
+      (shown.length < card.entries + 1 && shown.length > 0 && zoom.span.to - zoom.span.from + 1 > shown.length ? `; drawn at ${shown.length} events, the fullest of those between.` : ".") +
+      pilesText(card, piles);
   };
   const redraw = onceAFrame(draw);
 
@@ -142,7 +168,8 @@ function makeStack(figure, card, onStop) {
     let base = 0;
     const pile = [];
     for (const band of drawn.bands) {
-      if (band.from > place || place >= band.to) continue;
+      if (band.pile) base += band.rest[place] ?? 0;
+      if (band.pile || band.from > place || place >= band.to) continue;
       pile.push({ block: band.block, base });
       base += card.blocks.size[band.block] * TRACE_UNIT;
     }
