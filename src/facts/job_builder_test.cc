@@ -138,8 +138,16 @@ TEST(JobBuilder, joins_notes_and_records) {
       R"({"kind":"linear_layers","trained":9,"frozen":1,"adapted":5,"layers":2,"width":4,"whole":1,"halved":6,"loaded":true})");
   script.note(
       R"({"kind":"linear_layers","trained":2,"frozen":0,"adapted":2,"layers":1,"width":3,"whole":0,"halved":0})");
+  script.note(R"({"kind":"convolution_layers","trained":9,"layers":3,"sample":[3,64,64],"torch_pruning":true})");
+  script.note(R"({"kind":"card_transform","name":"Compose","phase":"train"})");
+  script.note(R"({"kind":"convolution_layers","trained":2,"layers":1,"sample":[],"torch_pruning":true})");
+  script.note(
+      R"({"kind":"sparse_embeddings","bytes":4096,"touched_bytes":64,"layers":2,"optimizer":"SGD","same":true,"why_not":""})");
   script.note(R"({"kind":"precision","autocast":null,"scaler":false,"checkpointing":false,"compiled":false})");
   const model::Job job = build(script);
+  EXPECT_EQ(job.convolution_layers, (model::ConvolutionLayers{9, 3, {3, 64, 64}, true}));
+  EXPECT_EQ(job.sparse_embeddings, (model::SparseEmbeddings{Bytes(4096), Bytes(64), 2, "SGD", true, ""}));
+  EXPECT_EQ(job.card_transforms, (std::vector<model::CardTransform>{{"Compose", "train"}}));
   EXPECT_EQ(job.root_class, "Net");
   EXPECT_TRUE(job.has_batch_norm);
   ASSERT_EQ(job.loaders.size(), 1U);

@@ -46,6 +46,11 @@ class NoteReader {
     for (const auto& kept : notes.attention_kept) apply_attention(kept);
     for (const auto& advice : notes.advice) job_.advice.push_back(advice.text);
     for (const auto& layers : notes.linear_layers) apply_linear_layers(layers);
+    for (const auto& layers : notes.convolution_layers) apply_convolution_layers(layers);
+    for (const auto& transform : notes.card_transform) {
+      job_.card_transforms.push_back({transform.name, transform.phase});
+    }
+    for (const auto& embeddings : notes.sparse_embeddings) apply_sparse_embeddings(embeddings);
   }
 
   void finish() {
@@ -93,6 +98,16 @@ class NoteReader {
     if (job_.linear_layers && job_.linear_layers->trained >= told.trained) return;
     job_.linear_layers = {told.trained, told.frozen, told.adapted, told.layers,
                           told.width,   told.whole,  told.halved,  told.loaded};
+  }
+
+  void apply_convolution_layers(const notes::ConvolutionLayers& told) {
+    if (job_.convolution_layers && job_.convolution_layers->trained >= told.trained) return;
+    job_.convolution_layers = {told.trained, told.layers, told.sample, told.torch_pruning};
+  }
+
+  void apply_sparse_embeddings(const notes::SparseEmbeddings& told) {
+    if (job_.sparse_embeddings && job_.sparse_embeddings->weights >= told.bytes) return;
+    job_.sparse_embeddings = {told.bytes, told.touched_bytes, told.layers, told.optimizer, told.same, told.why_not};
   }
 
   // Losses are called like models; the root is the one with the most parameters.

@@ -220,6 +220,33 @@ struct LinearLayers {
   bool operator==(const LinearLayers&) const = default;
 };
 
+// Convolutions of the network with most to train, whose channels could be taken out.
+struct ConvolutionLayers {
+  std::int64_t trained = 0;          // numbers that an optimizer has
+  std::int64_t layers = 0;           // with channels to give
+  std::vector<std::int64_t> sample;  // of its input; empty: it is called otherwise than with one tensor
+  bool has_torch_pruning = false;    // the script's environment can import it
+  bool operator==(const ConvolutionLayers&) const = default;
+};
+
+// A transform of torchvision's or kornia's that worked on the card before the model had the batch.
+struct CardTransform {
+  std::string name;  // its class
+  std::string phase;
+  bool operator==(const CardTransform&) const = default;
+};
+
+// Embeddings that are trained with gradients of all their rows.
+struct SparseEmbeddings {
+  Bytes weights;
+  Bytes touched;  // of the rows that a step touches at most
+  std::int64_t layers = 0;
+  std::string optimizer;  // class of torch.optim
+  bool same = false;      // with sparse gradients it does to all rows what it does without
+  std::string why_not;    // why they can't be sparse; empty: they can
+  bool operator==(const SparseEmbeddings&) const = default;
+};
+
 // Tensors of the last training steps that are still alive while an evaluation holds most.
 struct KeptTrainingTensors {
   std::string phase;
@@ -259,6 +286,9 @@ struct Job {
   std::optional<GatheredFacts> gathered;
   std::optional<WideLoss> wide_loss;
   std::optional<AttentionFacts> attention;
+  std::optional<ConvolutionLayers> convolution_layers;
+  std::optional<SparseEmbeddings> sparse_embeddings;
+  std::vector<CardTransform> card_transforms;
   std::optional<LinearLayers> linear_layers;  // of the network with most to train
   std::optional<KeptTrainingTensors> kept_from_training;
   std::optional<KeptGraphs> kept_graphs;

@@ -17,6 +17,7 @@ constexpr double kMostTiles = 64;      // a side: 4096 forwards for an image
 constexpr double kMostWorkers = 4096;  // processes
 constexpr double kMostClasses = 1LL << 40;
 constexpr double kMostRank = 1 << 16;
+constexpr double kMostPruned = 0.9;
 constexpr double kMostBytes = 1LL << 50;
 
 constexpr std::string_view kHalfTypes[] = {"float16", "bfloat16"};
@@ -121,6 +122,28 @@ constexpr SettingSchema kHalfTeacher[] = {{.name = "dtype",
 constexpr SettingSchema kSmallerModel[] = {
     {.name = "from", .form = kText, .meaning = "the network's name, or its config's", .needed = true, .since = 2},
     {.name = "to", .form = kText, .meaning = "of the same family", .needed = true, .since = 2}};
+constexpr std::string_view kSparseOptimizers[] = {"SparseAdam"};
+constexpr SettingSchema kSparseEmbeddings[] = {
+    {.name = "optimizer",
+     .form = kText,
+     .meaning = "of these weights, in the place of the script's Adam or AdamW; left out: the script's own",
+     .words = kSparseOptimizers,
+     .since = 2}};
+constexpr SettingSchema kPrune[] = {{.name = "share",
+                                     .form = kNumber,
+                                     .meaning = "of each layer's channels that go",
+                                     .needed = true,
+                                     .most = kMostPruned,
+                                     .above_least = true,
+                                     .since = 2},
+                                    {.name = "sample",
+                                     .form = kWholes,
+                                     .meaning = "the shape of one sample of the network's input",
+                                     .needed = true,
+                                     .least = 1,
+                                     .most = kMostSamples,
+                                     .since = 2,
+                                     .repeats = true}};
 constexpr SettingSchema kLora[] = {{.name = "rank",
                                     .form = kWhole,
                                     .meaning = "of the adapters",
@@ -183,6 +206,12 @@ constexpr TechniqueSchema kTechniques[] = {
      .settings = kLora,
      .since = 2},
     {.id = "attention", .meaning = "attention in fused kernels, which keep no scores", .since = 2},
+    {.id = "host_transforms", .meaning = "transforms of batches on the card work in host memory", .since = 2},
+    {.id = "prune", .meaning = "channels taken out of a network's layers", .settings = kPrune, .since = 2},
+    {.id = "sparse_embeddings",
+     .meaning = "gradients of embeddings hold the rows that a step touched alone",
+     .settings = kSparseEmbeddings,
+     .since = 2},
     {.id = "half_weights", .meaning = "weights, gradients and the optimizer's state in bfloat16", .since = 2}};
 
 int needed_version_of(const Change& change, const TechniqueSchema& technique) {

@@ -27,6 +27,7 @@ struct SettingSchema {
   std::span<const std::string_view> words = {};  // the only texts that are right; none: any
   std::string_view left_out = {};                // as JSON: what holds without it
   int since = 1;                                 // version of plans
+  bool repeats = false;                          // a list of numbers that may have one twice: sides
 };
 
 struct TechniqueSchema {

@@ -44,6 +44,10 @@ TEST(PlanCheck, what_the_techniques_write_is_right) {
            {"lora", {}},
            {"lora", {{"rank", std::int64_t{16}}, {"alpha", 32.0}, {"weights", std::string("bfloat16")}}},
            {"half_weights", {}},
+           {"prune", {{"share", 0.25}, {"sample", std::vector<std::int64_t>{3, 224, 224}}}},
+           {"host_transforms", {}},
+           {"sparse_embeddings", {}},
+           {"sparse_embeddings", {{"optimizer", std::string("SparseAdam")}}},
            {"attention", {}},
            {"loader_options", {{"num_workers", std::int64_t{0}}}}}) {
     EXPECT_TRUE(check(change)) << change.technique;
@@ -103,6 +107,10 @@ TEST(PlanCheck, a_senseless_setting_is_refused_with_its_place) {
            {"lora", {{"alpha", 0.0}}},
            {"lora", {{"weights", std::string("int4")}}},
            {"half_weights", {{"dtype", std::string("bfloat16")}}},
+           {"prune", {{"share", 0.25}}},
+           {"prune", {{"share", 1.0}, {"sample", std::vector<std::int64_t>{3, 224, 224}}}},
+           {"prune", {{"share", 0.5}, {"sample", std::vector<std::int64_t>{3, 0, 224}}}},
+           {"sparse_embeddings", {{"optimizer", std::string("Adam")}}},
            {"attention", {{"kernel", std::string("flash")}}},
            {"magic", {}}}) {
     const auto checked = check(change);

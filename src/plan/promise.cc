@@ -68,6 +68,14 @@ Promise promise_of_network(const Change&) {
   return {Sameness::kRounding, kRoundingShare, false, "another network", false, false};
 }
 
+// Plain SGD and Adagrad do nothing to a row without a gradient; SparseAdam leaves its moments as they are, too.
+// Gradients of some rows are not compared with those of all.
+Promise promise_of_sparse(const Change& change) {
+  Promise promise{Sameness::kRounding, kRoundingShare, false, "", false, true};
+  if (model::find_text(change, "optimizer")) promise.meant = "rows of embeddings are updated when they are used alone";
+  return promise;
+}
+
 // The sums stay what they are; a script that looks at a gradient before its backward pass finds none.
 Promise promise_of_zero_grad(const Change&) { return {Sameness::kEqual, kRoundingShare, false, "", false, false}; }
 
@@ -117,6 +125,9 @@ constexpr auto kPromises = std::to_array<Row>({{"allocator", exact},
                                                {"tiles", promise_of_tiles},
                                                {"zero_grad_set_to_none", promise_of_zero_grad},
                                                {"smaller_model", promise_of_network},
+                                               {"prune", promise_of_network},
+                                               {"host_transforms", promise_of_sums},
+                                               {"sparse_embeddings", promise_of_sparse},
                                                {"int4_weights", promise_of_int4_weights},
                                                {"half_teacher", promise_of_half_teacher},
                                                {"attention", promise_of_sums}});

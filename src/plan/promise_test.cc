@@ -84,6 +84,13 @@ TEST(Promise, a_teacher_in_half_precision_rounds_what_the_student_learns) {
   EXPECT_FALSE(promise.exact);
 }
 
+TEST(Promise, sparse_gradients_train_the_same_but_by_sparse_adam) {
+  EXPECT_TRUE(find_promise(Change{"sparse_embeddings", {}}).meant.empty());
+  EXPECT_EQ(find_promise(Change{"sparse_embeddings", {}}).at_most, model::Sameness::kRounding);
+  EXPECT_FALSE(find_promise(Change{"sparse_embeddings", {{"optimizer", std::string("SparseAdam")}}}).meant.empty());
+  EXPECT_FALSE(find_promise(Change{"prune", {}}).meant.empty());
+}
+
 TEST(Promise, another_network_is_meant) { EXPECT_FALSE(find_promise(Change{"smaller_model", {}}).meant.empty()); }
 
 TEST(Promise, adapters_are_meant_to_train_otherwise) {

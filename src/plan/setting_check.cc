@@ -51,7 +51,7 @@ SettingFault fault_of_wholes(const SettingSchema& setting, const std::vector<std
   std::set<std::int64_t> seen;
   for (const std::int64_t number : list) {
     if (!is_within(setting, static_cast<double>(number))) return wrong_value();
-    if (!seen.insert(number).second) return {true, std::to_string(number), true};
+    if (!seen.insert(number).second && !setting.repeats) return {true, std::to_string(number), true};
   }
   return {};
 }
@@ -74,8 +74,9 @@ SettingFault right_if(bool is_right) { return is_right ? SettingFault{} : wrong_
 
 std::string range_of(const SettingSchema& setting) {
   const bool is_bounded = setting.most < model::kNoMost;
+  const std::string most = setting.most < 1 ? fmt::format("{}", setting.most) : fmt::format("{:.0f}", setting.most);
   return fmt::format("{} {}{}", setting.above_least ? "above" : "from", setting.least,
-                     is_bounded ? fmt::format(" to {:.0f}", setting.most) : " on");
+                     is_bounded ? " to " + most : " on");
 }
 
 }  // namespace

@@ -34,8 +34,10 @@ ordered_json text_to_schema(const SettingSchema& setting) {
   return schema;
 }
 
-ordered_json list_of(ordered_json items) {
-  return {{"type", "array"}, {"items", std::move(items)}, {"minItems", 1}, {"uniqueItems", true}};
+ordered_json list_of(ordered_json items, bool repeats = false) {
+  ordered_json list = {{"type", "array"}, {"items", std::move(items)}, {"minItems", 1}};
+  if (!repeats) list["uniqueItems"] = true;
+  return list;
 }
 
 ordered_json form_to_schema(const SettingSchema& setting) {
@@ -49,7 +51,7 @@ ordered_json form_to_schema(const SettingSchema& setting) {
     case SettingForm::kText:
       return text_to_schema(setting);
     case SettingForm::kWholes:
-      return list_of(number_to_schema(setting, true));
+      return list_of(number_to_schema(setting, true), setting.repeats);
     case SettingForm::kTexts:
       return list_of(text_to_schema(setting));
     case SettingForm::kOptions:
@@ -79,8 +81,9 @@ ordered_json technique_to_schema(const TechniqueSchema& technique) {
 
 std::string form_to_text(const SettingSchema& setting) {
   const std::string words = fmt::format("`{}`", fmt::join(setting.words, "`, `"));
+  const std::string most = setting.most < 1 ? fmt::format("{}", setting.most) : fmt::format("{:.0f}", setting.most);
   const std::string range = fmt::format("{} {}{}", setting.above_least ? "above" : "from", setting.least,
-                                        has_most(setting) ? fmt::format(" to {:.0f}", setting.most) : " on");
+                                        has_most(setting) ? " to " + most : " on");
   switch (setting.form) {
     case SettingForm::kFlag:
       return "true or false";

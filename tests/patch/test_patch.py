@@ -3,6 +3,7 @@ without the plan, needs the same memory and trains the same as the script with t
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import shutil
@@ -35,6 +36,7 @@ class Case:
     script: str = "train.py"
     tolerance: float = WEIGHT_TOLERANCE
     less: int = 0  # bytes that the patched script may need less
+    needs: str = ""  # a package
 
     def __str__(self) -> str:
         return "-".join([self.folder, *(one["id"] for one in self.techniques)])
@@ -60,9 +62,12 @@ CASES = [
         "hugging_face",
         [MICRO, BF16, {"id": "checkpoint", "modules": ["bert.encoder.layer.0"]}],
         ["micro_batch", "autocast"],
+        needs="transformers",
     ),
     Case("evaluation", [{"id": "no_grad_validation"}, {"id": "gather_on_cpu"}], script="test.py", less=ONE_OUTPUT),
     Case("pair", [BF16, {"id": "optimizer", "options": {"foreach": False}}], tolerance=1e-2),
+    Case("rows", [{"id": "sparse_embeddings"}]),
+    Case("channels", [{"id": "prune", "share": 0.5, "sample": [3, 48, 48]}], needs="torch_pruning"),
     Case("tabs", [{"id": "optimizer", "options": {"foreach": False}}, {**MICRO, "micro_batch": 64}], ["micro_batch"]),
 ]
 
@@ -74,7 +79,7 @@ def copy_of(product: Product, case: Case, name: str) -> Path:
 
 
 def write_plan(path: Path, techniques: list[dict[str, Any]]) -> Path:
-    path.write_text(json.dumps({"version": 1, "name": "patched", "techniques": techniques}))
+    path.write_text(json.dumps({"version": 2, "name": "patched", "techniques": techniques}))
     return path
 
 
@@ -113,8 +118,8 @@ def apply(folder: Path, diff: str, tool: str) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_patched_script_needs_and_trains_what_the_plan_has_it(product: Product, case: Case) -> None:
-    if case.folder == "hugging_face":
-        pytest.importorskip("transformers")
+    if case.needs and importlib.util.find_spec(case.needs) is None:
+        pytest.skip(f"needs {case.needs}")
     with_plan, patched = copy_of(product, case, "with_plan"), copy_of(product, case, "patched")
     plan = write_plan(product.folder / "plan.json", case.techniques)
     made = patch(product, patched / case.script, plan)

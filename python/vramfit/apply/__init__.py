@@ -48,6 +48,9 @@ _KNOWN = (
     "lora",
     "half_weights",
     "attention",
+    "prune",
+    "sparse_embeddings",
+    "host_transforms",
 )
 _OF_EVALUATION = (
     "no_grad_validation",

@@ -26,6 +26,12 @@ def missed(technique: str, options: dict[str, Any]) -> str:
         return "no backward pass left a gradient with an optimizer"
     if technique in ("lora", "half_weights"):
         return "the script made no optimizer for a network's weights"
+    if technique == "sparse_embeddings":
+        return "the script made no optimizer for embeddings"
+    if technique == "host_transforms":
+        return "no transform of torchvision or kornia was called with tensors of the card"
+    if technique == "prune":
+        return "the script made no optimizer for a network with convolutions"
     if technique == "optimizer":
         return "no optimizer that the script made takes these options"
     if technique == "attention" and position.trained:

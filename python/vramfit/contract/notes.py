@@ -334,6 +334,33 @@ class LinearLayers(Note, kind="linear_layers"):
     loaded: bool  # its weights, or those of one as large, were read from somewhere
 
 
+class ConvolutionLayers(Note, kind="convolution_layers"):
+    """A network that is trained, with convolutions whose channels could be taken out."""
+
+    trained: int  # numbers that the optimizer has of it
+    layers: int  # convolutions of 32 channels and more
+    sample: list[int]  # the shape of one of its input's samples; empty: it is called otherwise than with one tensor
+    torch_pruning: bool  # it can be imported
+
+
+class CardTransform(Note, kind="card_transform"):
+    """A transform of batches that worked on the card, once for each class."""
+
+    name: str
+    phase: str
+
+
+class SparseEmbeddings(Note, kind="sparse_embeddings"):
+    """Embeddings that are trained with gradients of all their rows, of which a step touches some."""
+
+    bytes: Bytes  # of their weights
+    touched_bytes: Bytes  # of the rows that a step's largest input can touch
+    layers: int
+    optimizer: str  # class of torch.optim
+    same: bool  # it does to rows without a gradient what it does with sparse gradients: nothing
+    why_not: str  # why their gradients can't be sparse; empty: they can
+
+
 class GradientsKept(Note, kind="gradients_kept"):
     """`zero_grad(set_to_none=False)`: gradients are filled with zeros and keep their memory until the next step."""
 

@@ -117,9 +117,12 @@ def tag_gradients(parameters: Iterable[Any]) -> None:
     for parameter in parameters:
         grad = parameter.grad
         if grad is not None and grad.is_cuda:
+            name = names.get(id(parameter), 0)
             # Anywhere inside the block will do; a storage object would cost more than all the rest.
-            address = grad.data_ptr() if type(grad) is plain else address_of(grad)
-            tell(address, gradient, names.get(id(parameter), 0))
+            if type(grad) is plain and not grad.is_sparse:
+                tell(grad.data_ptr(), gradient, name)
+            else:
+                tag(grad, gradient, name)
 
 
 def tag_state(optimizer: Any) -> int:

@@ -6,12 +6,13 @@ steps and saves. Hooks cost about 1 us a module call, and dynamo folds them away
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
@@ -120,6 +121,17 @@ def caller_hint(frame: FrameType | None) -> int | None:
 def is_inside_module() -> bool:
     """Whether a module runs in this thread."""
     return bool(_running.calls)
+
+
+@contextlib.contextmanager
+def calls_of_ours(module: Any) -> Iterator[None]:
+    """Calls of this module are none of the script's: no root is entered, and its parts are named later."""
+    _running.calls.append(0)
+    try:
+        yield
+    finally:
+        _running.calls.pop()
+        scopes.forget(module)
 
 
 def _phase_of_forward(module: Any, grad_enabled: bool, frame: FrameType | None) -> int:

@@ -95,6 +95,13 @@ def _numel(parameter: Any) -> int:
     return int(of_deepspeed.whole_size.of(parameter, 0) or parameter.numel())
 
 
+def forget(module: Any) -> None:
+    """Its modules are named when they are next met."""
+    for part in module.modules():
+        _state.scopes.pop(id(part), None)
+        _state.names.pop(id(part), None)
+
+
 def learn_root(module: Any) -> Root:
     known = root_of(module)
     if known is not None and id(module) in _state.scopes and _state.scopes[id(module)][0]() is module:

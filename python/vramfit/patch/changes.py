@@ -157,22 +157,41 @@ def checkpoint(editing: Editing, options: Options) -> None:
         raise Unpatchable("results that are kept go by PyTorch's selective checkpointing, which takes more than a line")
     if other := [name for name in wanted if "/" in name]:
         raise Unpatchable(f"{other[0]} is of a second model")
+    listed = "[" + ", ".join(json.dumps(one, ensure_ascii=False) for one in wanted) + "]"
+    source = _change_model(editing, wanted, f"run_again_in_backward({{}}, {listed})")
+    names = ("run_again_in_backward", "checkpointed", "keeps_statistics")
+    editing.add_helper(source, helpers.RUN_AGAIN, names, helpers.RUN_AGAIN_IMPORTS)
+
+
+def _change_model(editing: Editing, modules: list[str], call: str) -> Source:
+    """Puts a call with the model that has these modules before the line that makes its optimizer."""
     if not editing.places.optimizers:
         raise Unpatchable("no optimizer was made, before which the model would be changed")
     found = next(iter(editing.places.optimizers.values()))
     if found.times > 1:
         raise Unpatchable("the optimizer is made several times")
-    for name, depth, modules in found.models:
-        if not modules.issuperset(wanted):
-            continue
-        source, line = _line_at(editing, found.made, depth)
-        names = ("run_again_in_backward", "checkpointed", "keeps_statistics")
-        editing.add_helper(source, helpers.RUN_AGAIN, names, helpers.RUN_AGAIN_IMPORTS)
-        statement = source.statement_at(line.span)
-        listed = "[" + ", ".join(json.dumps(one, ensure_ascii=False) for one in wanted) + "]"
-        source.insert_before(statement, f"run_again_in_backward({name}, {listed})")
-        return
-    raise Unpatchable("where the optimizer is made, no name of the script's holds the model with these modules")
+    for name, depth, has in found.models:
+        if has.issuperset(modules):
+            source, line = _line_at(editing, found.made, depth)
+            source.insert_before(source.statement_at(line.span), call.format(name))
+            return source
+    which = "the model with these modules" if modules else "the model"
+    raise Unpatchable(f"where the optimizer is made, no name of the script's holds {which}")
+
+
+def prune(editing: Editing, options: Options) -> None:
+    sides = ", ".join(str(int(side)) for side in options["sample"])
+    source = _change_model(editing, [], f"take_channels_out({{}}, {options['share']}, ({sides},))")
+    editing.add_helper(source, helpers.FEWER_CHANNELS, helpers.FEWER_CHANNELS_NAMES, ("from typing import Any",))
+
+
+def sparse_embeddings(editing: Editing, options: Options) -> None:
+    if options.get("optimizer"):
+        raise Unpatchable(
+            "a second optimizer takes the part of the script's in each of its steps: it stays with the plan"
+        )
+    source = _change_model(editing, [], "use_sparse_gradients({})")
+    editing.add_helper(source, helpers.SPARSE_GRADIENTS, ("use_sparse_gradients",))
 
 
 def _line_at(editing: Editing, place: Place, depth: int) -> tuple[Source, Line]:
@@ -346,6 +365,7 @@ _WHY_NOT = {
     "smaller_model": "which network is made is often an option's or a file's to say",
     "lora": "adapters need layers of their own",
     "attention": "what attention is given is brought into the shape of fused kernels at each call",
+    "host_transforms": "batches go to the host and back around each call of a transform",
     "half_weights": "inputs and results change their type around each forward",
 }
 
@@ -362,6 +382,8 @@ CHANGES: dict[str, Callable[[Editing, Options], None]] = {
     "batch_size": batch_size,
     "autocast": autocast,
     "checkpoint": checkpoint,
+    "prune": prune,
+    "sparse_embeddings": sparse_embeddings,
     "offload_activations": offload_activations,
     "optimizer": optimizer,
     "resize_input": resize_input,

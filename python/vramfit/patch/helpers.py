@@ -5,6 +5,10 @@ Written as people write them: they are the user's from then on.
 
 from __future__ import annotations
 
+import inspect
+
+from vramfit.apply import fewer_channels
+
 MICRO_BATCHES = '''
 
 class MicroBatches:
@@ -141,3 +145,26 @@ def rescale_image(image, sides):
     made = made if image.is_floating_point() else made.round()
     return (made if image.dim() == 4 else made.squeeze(1)).to(image.dtype)
 '''
+
+SPARSE_GRADIENTS = '''
+
+def use_sparse_gradients(model):
+    """Gradients of embeddings hold the rows alone that a step uses."""
+    for layer in model.modules():
+        is_bag = isinstance(layer, {torch}.nn.EmbeddingBag) and layer.mode != "max"
+        if (is_bag or isinstance(layer, {torch}.nn.Embedding)) and not layer.scale_grad_by_freq:
+            layer.sparse = True
+'''
+
+# What a plan itself does: it has the braces of Python, and names of its own.
+_FUNCTIONS = (
+    fewer_channels.take_channels_out,
+    fewer_channels.call_as_in_training,
+    fewer_channels.shapes_put_out,
+    fewer_channels.shapes_of,
+    fewer_channels.layers_to_leave,
+    fewer_channels.is_layer,
+)
+FEWER_CHANNELS_NAMES = tuple(function.__name__ for function in _FUNCTIONS)
+FEWER_CHANNELS = "".join("\n\n" + inspect.getsource(function) for function in _FUNCTIONS)
+FEWER_CHANNELS = FEWER_CHANNELS.replace("{", "{{").replace("}", "}}")

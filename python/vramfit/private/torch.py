@@ -163,6 +163,8 @@ find_overflow = Name(
 )
 negative_view = Name("torch:_neg_view", "negated complex tensors can't be computed on the CPU")
 
+_SPARSE = "sizes and values of sparse tensors are not known"
+sparse_places, sparse_entries = (Name(f"torch.ops:aten.{name}", _SPARSE) for name in ("_indices", "_values"))
 unique = Name("torch:_unique2", "reads of values by unique() are not noticed")
 _SOFTMAX = "softmax of values in half precision is not computed"
 SOFTMAXES = {

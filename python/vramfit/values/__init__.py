@@ -54,6 +54,13 @@ def install(torch: ModuleType) -> None:
     importing.after_import(of_torch.COMPILER, lambda _: notes.note(said.Values(text=_COMPILE_NOTE)))
 
 
+def join_rows(torch: ModuleType) -> None:
+    """Sparse tensors of the card have rows, whether or not their values are computed."""
+    from vramfit.values import sparse_rows
+
+    sparse_rows.install()
+
+
 def keep_objects(torch: ModuleType) -> None:
     """Under either policy the object collectives of torch.distributed keep their contents."""
     if policy() == "zeros":

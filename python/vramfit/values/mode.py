@@ -14,7 +14,7 @@ from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 from vramfit.private.names import need
 from vramfit.private.operators import full_names, names_of
-from vramfit.values import randomness
+from vramfit.values import randomness, sparse_rows
 from vramfit.values.kernels import KERNELS
 from vramfit.values.memory import is_plain, over_same_bytes
 
@@ -31,8 +31,8 @@ tree_map = of_torch.map_tree.get()
 # Operators that only make, name or resize memory: no value to compute.
 _NO_VALUES = names_of("""
     empty empty_like empty_strided empty_permuted new_empty new_empty_strided set_ resize_ resize_as_ detach lift_fresh
-    record_stream is_pinned pin_memory
-""") | full_names(of_operators.WITHOUT_VALUES, of_operators.READS)
+    record_stream is_pinned pin_memory is_coalesced sparse_dim dense_dim
+""") | full_names(of_operators.WITHOUT_VALUES, of_operators.READS, of_operators.OF_SPARSE)
 # Operators whose result's size is in the data: the card's own answer has a size made from zeros.
 _SIZED_BY_DATA = (
     names_of("""
@@ -66,6 +66,9 @@ class CpuValues(TorchDispatchMode):
         if not _is_on_card(leaves) or of_torch.is_view(operator) or name in _NO_VALUES:
             return operator(*args, **kwargs)
         if not all(is_plain(leaf) for leaf in leaves if isinstance(leaf, Tensor)):
+            result = sparse_rows.run(name, operator, args, kwargs, self.put)
+            if result is not NotImplemented:
+                return result
             _say_inexact(name, "sparse or quantised tensors")
             return operator(*args, **kwargs)
         if name == "aten::copy_":

@@ -127,7 +127,7 @@ class Record:
                    data=self._data, weights=weights if weights is None or weights - weights == 0 else None,
                    options=[_numbers(group) for group in optimizer.param_groups]))  # fmt: skip
         for index, parameter in enumerate(_parameters(optimizer) if is_first else ()):
-            if parameter.grad is not None:
+            if parameter.grad is not None and not parameter.grad.is_sparse:
                 self._write("gradient", f"{number}.{index}", self._sample(parameter.grad))
 
     def finish(self) -> None:

@@ -129,7 +129,7 @@ std::optional<Candidate> find_cheapest_by_force(const Setting& setting, const La
 TEST(Search, finds_what_brute_force_finds_wherever_its_interval_reaches_the_card) {
   std::mt19937 random(11);
   int reached = 0;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 60; ++round) {
     std::vector<const Technique*> techniques(all_techniques().begin(), all_techniques().end());
     std::ranges::shuffle(techniques, random);
     techniques.resize(techniques.size() / 2);

@@ -30,7 +30,10 @@ std::span<const Technique* const> all_techniques() {
                                   &half_teacher(),
                                   &lora(),
                                   &half_weights(),
-                                  &attention()};
+                                  &attention(),
+                                  &prune(),
+                                  &sparse_embeddings(),
+                                  &host_transforms()};
   return kAll;
 }
 

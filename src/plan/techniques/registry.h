@@ -36,6 +36,9 @@ const Technique& int4_weights();
 const Technique& half_teacher();
 const Technique& lora();
 const Technique& half_weights();
+const Technique& prune();
+const Technique& sparse_embeddings();
+const Technique& host_transforms();
 const Technique& attention();
 
 // Batches of so many samples, smaller or larger, for each optimizer step.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "plan/measured_shares.h"
+#include "plan/techniques/another_network.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -13,27 +13,6 @@ namespace {
 // Where there was no time for a run: about what one step down a family leaves. The trial tells.
 constexpr double kGuessedShare = 0.7;
 constexpr double kGuessedUncertainty = 0.4;
-
-// Scales each owner by what a run with the smaller network held of what the script's own did.
-void scale_to(const model::Holdings& with, const model::Holdings& without, model::Holdings& held) {
-  for (auto field : {&model::Holdings::weights, &model::Holdings::buffers, &model::Holdings::optimizer,
-                     &model::Holdings::inputs, &model::Holdings::activations, &model::Holdings::workspaces,
-                     &model::Holdings::temporaries, &model::Holdings::gathered}) {
-    held.*field = scaled(held.*field, share_of(with.*field, without.*field));
-  }
-}
-
-Bytes most_gradients(const std::vector<model::StagePeak>& moments) {
-  Bytes most;
-  for (const model::StagePeak& moment : moments) most = std::max(most, moment.holdings.gradients);
-  return most;
-}
-
-Bytes most_of(const std::vector<model::StagePeak>& moments) {
-  Bytes most;
-  for (const model::StagePeak& moment : moments) most = std::max(most, model::sum(moment.holdings));
-  return most;
-}
 
 class SmallerModel final : public Technique {
  public:
@@ -53,24 +32,8 @@ class SmallerModel final : public Technique {
     return applicable();
   }
 
-  // Once some were run, those that were, and that need less than those before them.
   std::vector<model::Change> options(const model::Job& job, const Target&) const override {
-    std::vector<model::Change> changes;
-    const bool was_any_run =
-        std::ranges::any_of(job.measured, [&](const auto& measured) { return is_measured_by(measured.first, id()); });
-    Bytes before = most_of(job.stage_peaks);
-    for (const model::Change& change : all_options(job)) {
-      const auto measured = job.measured.find(measured_key(change));
-      if (measured == job.measured.end()) {
-        if (!was_any_run) changes.push_back(change);
-        continue;
-      }
-      const Bytes needs = most_of(measured->second);
-      if (needs >= before) continue;
-      before = needs;
-      changes.push_back(change);
-    }
-    return changes;
+    return leave_what_needs_less(job, all_options(job));
   }
 
   std::vector<model::Change> find_all_measurable(const model::Job& job, const Target&) const override {
@@ -78,22 +41,7 @@ class SmallerModel final : public Technique {
   }
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
-    const auto measured = job.measured.find(measured_key(change));
-    if (measured == job.measured.end()) {
-      guess(job, change, forecast);
-    } else {
-      for (model::StagePeak& moment : forecast.stage_peaks) {
-        const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
-        const model::StagePeak* after = find_same_stage(measured->second, moment);
-        if (before != nullptr && after != nullptr) scale_to(after->holdings, before->holdings, moment.holdings);
-      }
-      forecast.parameter_share *= share_of(most_gradients(measured->second), most_gradients(job.stage_peaks));
-      if (const auto work = job.measured_work.find(measured->first); work != job.measured_work.end()) {
-        scale_work_to(work->second, job.work, forecast.work);
-      }
-      forecast.measured_with = measured->first;
-      forecast.uncertainty = std::max(forecast.uncertainty, 0.04);
-    }
+    if (!foretell_by_its_run(job, change, forecast)) guess(job, change, forecast);
     worsen(forecast, Effect::kNetwork,
            fmt::format("{} instead of {}: another network, with an accuracy of its own",
                        model::find_text(change, "to").value_or(""), model::find_text(change, "from").value_or("")));

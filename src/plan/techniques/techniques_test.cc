@@ -46,6 +46,9 @@ model::Job job_with_everything_applicable() {
   job.network = model::NetworkFacts{"timm", "resnet152", {"resnet101", "resnet50"}};
   job.teacher = model::TeacherFacts{"BigNet", Bytes::mib(60), true};
   job.linear_layers = example_linear_layers();
+  job.card_transforms = {{"Compose", "train"}};
+  job.convolution_layers = model::ConvolutionLayers{26'000'000, 53, {3, 512, 512}, true};
+  job.sparse_embeddings = model::SparseEmbeddings{Bytes::mib(40), Bytes::mib(2), 1, "AdamW", false, ""};
   job.attention = model::AttentionFacts{Bytes::mib(300), 12, Bytes(0), Bytes::mib(300), Bytes(0)};
   return job;
 }
@@ -786,6 +789,90 @@ TEST(SmallerModel, is_for_networks_of_a_family_without_weights_of_their_own) {
   EXPECT_EQ(smaller_model().applies_to(job, example_target()).standing, Standing::kNotPossible);
   job.network.reset();
   EXPECT_EQ(smaller_model().applies_to(job, example_target()).standing, Standing::kNotPossible);
+}
+
+TEST(Prune, offers_what_runs_with_fewer_channels_showed) {
+  model::Job job = job_with_everything_applicable();
+  const auto all = prune().find_all_measurable(job, example_target());
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(prune().options(job, example_target()), all) << "no run told anything yet";
+  EXPECT_EQ(prune().describe(all[0]), "25 % of channels pruned");
+  EXPECT_EQ(model::find_number(all[0], "share"), 0.25);
+  EXPECT_EQ(needs_with(prune(), job, example_target(), all[1]) < needs_with(prune(), job, example_target(), all[0]),
+            true);
+  job.measured["prune:0.25"] = job.stage_peaks;
+  EXPECT_TRUE(prune().options(job, example_target()).empty()) << "it needed as much, and the other was not run";
+  for (model::StagePeak& moment : job.measured["prune:0.25"]) {
+    moment.holdings.activations = scaled(moment.holdings.activations, 0.5);
+  }
+  ASSERT_EQ(prune().options(job, example_target()).size(), 1U);
+  const Forecast forecast = predict(prune(), job, example_target(), all[0]);
+  EXPECT_EQ(forecast.stage_peaks[0].holdings.activations, Bytes::mib(1300));
+  EXPECT_EQ(forecast.measured_with, "prune:0.25");
+  EXPECT_EQ(tier_of(forecast.effect), Tier::kAnother);
+  EXPECT_EQ(prune().slot(), checkpoint().slot());
+}
+
+TEST(Prune, says_what_it_lacks) {
+  model::Job job = job_with_everything_applicable();
+  job.convolution_layers->has_torch_pruning = false;
+  EXPECT_NE(prune().applies_to(job, example_target()).reason.find("pip install torch-pruning"), std::string::npos);
+  job.convolution_layers->sample.clear();
+  EXPECT_EQ(prune().applies_to(job, example_target()).reason, "the network is called otherwise than with one tensor");
+  job.convolution_layers->layers = 1;
+  EXPECT_EQ(prune().applies_to(job, example_target()).standing, Standing::kNotPossible);
+  job.convolution_layers.reset();
+  EXPECT_EQ(prune().applies_to(job, example_target()).standing, Standing::kNotPossible);
+}
+
+TEST(HostTransforms, holds_what_its_run_showed) {
+  model::Job job = job_with_everything_applicable();
+  ASSERT_EQ(host_transforms().applies_to(job, example_target()), applicable());
+  const auto change = host_transforms().options(job, example_target()).front();
+  EXPECT_EQ(predict(host_transforms(), job, example_target(), change).stage_peaks, job.stage_peaks) << "was not run";
+  job.measured["host_transforms"] = job.stage_peaks;
+  job.measured["host_transforms"][0].holdings.activations = Bytes::mib(26);
+  const Forecast forecast = predict(host_transforms(), job, example_target(), change);
+  EXPECT_EQ(forecast.stage_peaks[0].holdings.activations, Bytes::mib(26));
+  job.measured_work["host_transforms"] = job.work;
+  scale_work(job.measured_work["host_transforms"], 0.1);
+  EXPECT_EQ(total_macs(predict(host_transforms(), job, example_target(), change).work), total_macs(job.work))
+      << "it is done elsewhere, in a time that is not known";
+  EXPECT_EQ(forecast.effect, Effect::kRounding);
+  EXPECT_EQ(forecast.measured_with, "host_transforms");
+  job.card_transforms.clear();
+  EXPECT_EQ(host_transforms().applies_to(job, example_target()).standing, Standing::kNotPossible);
+}
+
+TEST(SparseEmbeddings, frees_the_gradients_of_rows_that_are_not_used) {
+  model::Job job = job_with_everything_applicable();
+  const auto change = sparse_embeddings().options(job, example_target()).front();
+  EXPECT_EQ(sparse_embeddings().describe(change), "sparse gradients of embeddings, SparseAdam");
+  const Bytes gradients = Bytes::mib(100);
+  const Forecast forecast = predict(sparse_embeddings(), job, example_target(), change);
+  EXPECT_NEAR(forecast.gradient_share, 1 - 36.0 / (static_cast<double>(gradients.count()) / (1 << 20)), 1e-6);
+  EXPECT_EQ(forecast.effect, Effect::kOptimizer);
+  EXPECT_EQ(forecast.stage_peaks[2].holdings.optimizer, job.stage_peaks[2].holdings.optimizer) << "moments are whole";
+  job.sparse_embeddings->same = true;
+  const auto own = sparse_embeddings().options(job, example_target()).front();
+  EXPECT_TRUE(own.settings.empty());
+  EXPECT_EQ(predict(sparse_embeddings(), job, example_target(), own).effect, Effect::kRounding);
+  EXPECT_EQ(sparse_embeddings().slot(), optimizer().slot());
+}
+
+TEST(SparseEmbeddings, is_for_large_ones_of_which_a_step_uses_few_rows) {
+  model::Job job = job_with_everything_applicable();
+  ASSERT_EQ(sparse_embeddings().applies_to(job, example_target()), applicable());
+  job.sparse_embeddings->touched = Bytes::mib(30);
+  EXPECT_EQ(sparse_embeddings().applies_to(job, example_target()).reason,
+            "a step uses as many rows of the embeddings as they have");
+  job.sparse_embeddings->weights = Bytes::mib(4);
+  EXPECT_EQ(sparse_embeddings().applies_to(job, example_target()).reason,
+            "gradients of embeddings are 4 % of all gradients");
+  job.sparse_embeddings->why_not = "NAdam takes no sparse gradients";
+  EXPECT_EQ(sparse_embeddings().applies_to(job, example_target()).reason, "NAdam takes no sparse gradients");
+  job.sparse_embeddings.reset();
+  EXPECT_EQ(sparse_embeddings().applies_to(job, example_target()).standing, Standing::kNotPossible);
 }
 
 TEST(ResizeInput, follows_what_a_run_at_half_of_the_size_showed) {

@@ -1,4 +1,4 @@
-"""Where tensors lie on a card. Subclasses that are made of other tensors (quantized, distributed) are taken apart."""
+"""Where tensors lie on a card. Those that are made of others (quantized, distributed, sparse) are taken apart."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ def parts(tensor: Any) -> list[Any]:
         return parts(local)
     flatten = getattr(tensor, "__tensor_flatten__", None)
     if flatten is None:
+        if getattr(tensor, "is_sparse", False):
+            return [of_torch.sparse_entries(tensor), of_torch.sparse_places(tensor)]
         return [tensor]
     names = flatten()[0]
     return [part for name in names for part in parts(getattr(tensor, name))]
