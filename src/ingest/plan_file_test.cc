@@ -40,9 +40,9 @@ TEST(PlanFile, what_is_written_is_read_back_unchanged) {
 }
 
 TEST(PlanFile, a_technique_nobody_knows_is_kept) {
-  const auto plan = parse_plan(R"({"version": 1, "techniques": [{"id": "prune", "share": 0.5}]})", "p");
+  const auto plan = parse_plan(R"({"version": 1, "techniques": [{"id": "knows_nobody", "share": 0.5}]})", "p");
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->changes[0].technique, "prune");
+  EXPECT_EQ(plan->changes[0].technique, "knows_nobody");
 }
 
 TEST(PlanFile, what_is_not_a_plan_is_refused_with_its_place) {
