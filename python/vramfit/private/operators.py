@@ -36,7 +36,6 @@ READS = _each("_local_scalar_dense", "values that the host reads are not followe
 SIZED = _each("_unique _unique2", "reads of values by unique() are not noticed")
 _SPARSE = "values of sparse tensors are not worked out with --values cpu"
 OF_SPARSE = _each("_indices _values _nnz", _SPARSE)
-joined_rows = Operator("_coalesce", _SPARSE)
 INDEXED = _each("_index_put_impl_ _unsafe_index", "what masks read of values is not noticed")
 COPIES = _each("_to_copy _copy_from", "values are not followed through copies")
 ONLY_WRITES = _each("_foreach_copy_ _foreach_zero_", "what they overwrite is taken for read")

@@ -66,7 +66,7 @@ class CpuValues(TorchDispatchMode):
         if not _is_on_card(leaves) or of_torch.is_view(operator) or name in _NO_VALUES:
             return operator(*args, **kwargs)
         if not all(is_plain(leaf) for leaf in leaves if isinstance(leaf, Tensor)):
-            result = sparse_rows.run(name, operator, args, kwargs, self.put)
+            result = sparse_rows.run(operator, args, kwargs, self.put)
             if result is not NotImplemented:
                 return result
             _say_inexact(name, "sparse or quantised tensors")
@@ -233,6 +233,9 @@ class Twice:
         return tree_unflatten(joined, shape)
 
     def _fill(self, output: Tensor, value: Tensor) -> None:
+        if sparse_rows.is_rows(output) and sparse_rows.is_rows(value):
+            sparse_rows.write(output, value, self.put)
+            return
         if output.numel() == 0 or not is_plain(output):
             return
         if output.shape != value.shape:

@@ -13,15 +13,12 @@ from typing import Any
 
 import torch
 
-from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 from vramfit.values.memory import is_plain, over_same_bytes
 from vramfit.values.standing_in import keep_scriptable
 
 Tensor = torch.Tensor
 Put = Callable[[Tensor, Tensor], None]
-# Operators whose result is a new sparse tensor.
-_NEW = of_operators.names_of("clone add mul div neg") | {of_operators.joined_rows.full_name}
 
 
 def parts_of(tensor: Tensor) -> tuple[Tensor, Tensor]:
@@ -33,20 +30,53 @@ def made_of(places: Tensor, entries: Tensor, shape: Any, is_joined: bool) -> Ten
     return torch.sparse_coo_tensor(places, entries, shape, check_invariants=False, is_coalesced=is_joined)
 
 
-def run(name: str, operator: Any, args: Any, kwargs: Any, put: Put) -> Any:
-    """The operator's result with its values computed; NotImplemented for one that is not known here."""
-    if name in _NEW and args[0].is_sparse:
-        device = args[0].device
-        return _on_card(operator(*map(_on_host, args), **kwargs), device, put)
-    if name == "aten::add_" and is_plain(args[0]) and args[0].is_cuda:
-        return _add(operator, args, kwargs, put)
-    if name == "aten::sparse_mask" and is_plain(args[0]):
-        return _select(operator, args, put)
-    return NotImplemented
+def run(operator: Any, args: Any, kwargs: Any, put: Put) -> Any:
+    """Works it out on the host from what the tensors hold, and brings results and what it wrote to the card.
+    NotImplemented where a tensor is of another kind (CSR, quantised), or the host has no such operator."""
+    leaves, shape = of_torch.flatten_tree((args, kwargs))
+    tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+    if not all(is_plain(each) or is_rows(each) for each in tensors):
+        return NotImplemented
+    hosts = {id(each): _on_host(each) for each in tensors}
+    written = _written(operator, args, kwargs)
+    hosts.update({id(each): hosts[id(each)].clone() for each in written})
+    devices = [leaf if isinstance(leaf, torch.device) else None for leaf in leaves]
+    device = next((each.device for each in tensors if each.is_cuda), next(filter(None, devices), None))
+    own = [torch.device("cpu") if isinstance(leaf, torch.device) else hosts.get(id(leaf), leaf) for leaf in leaves]
+    host_args, host_kwargs = of_torch.unflatten_tree(own, shape)
+    try:
+        results = operator(*host_args, **host_kwargs)
+    except (RuntimeError, TypeError):
+        return NotImplemented
+    for each in written:
+        write(each, hosts[id(each)], put)
+    cards = {id(hosts[id(each)]): each for each in written}
+    given = {id(hosts[id(each)]): each for each in tensors}
+
+    def to_card(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        known = cards.get(id(value)) if id(value) in cards else given.get(id(value))
+        return known if known is not None else _on_card(value, device, put)
+
+    return of_torch.map_tree(to_card, results)
 
 
-def _on_host(tensor: Any) -> Any:
-    if not isinstance(tensor, Tensor) or not tensor.is_cuda:
+def is_rows(tensor: Tensor) -> bool:
+    return tensor.layout == torch.sparse_coo and type(tensor) is Tensor
+
+
+def _written(operator: Any, args: Any, kwargs: Any) -> list[Tensor]:
+    found: list[Tensor] = []
+    for position, argument in enumerate(of_torch.schema.of(operator).arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            value = args[position] if position < len(args) else kwargs.get(argument.name)
+            found += [leaf for leaf in of_torch.flatten_tree(value)[0] if isinstance(leaf, Tensor)]
+    return found
+
+
+def _on_host(tensor: Tensor) -> Tensor:
+    if not tensor.is_cuda:
         return tensor
     if not tensor.is_sparse:
         return over_same_bytes(tensor)
@@ -54,26 +84,27 @@ def _on_host(tensor: Any) -> Any:
     return made_of(places, entries, tensor.shape, tensor.is_coalesced())
 
 
-def _on_card(tensor: Tensor, device: torch.device, put: Put) -> Tensor:
+def _on_card(tensor: Tensor, device: Any, put: Put) -> Tensor:
+    if not tensor.is_sparse:
+        card = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=device)
+        put(card, tensor)
+        return card
     parts = [part.to(device) for part in parts_of(tensor)]
     for part, value in zip(parts, parts_of(tensor)):
         put(part, value)
     return made_of(parts[0], parts[1], tensor.shape, tensor.is_coalesced())
 
 
-def _add(operator: Any, args: Any, kwargs: Any, put: Put) -> Tensor:
-    result = operator(*args, **kwargs)
-    places, entries = parts_of(_on_host(args[1]))
-    seen = over_same_bytes(args[0]).clone()
-    put(args[0], seen.index_put_(tuple(places), entries * kwargs.get("alpha", 1), accumulate=True))
-    return result
-
-
-def _select(operator: Any, args: Any, put: Put) -> Tensor:
-    result = operator(*args)
-    places, _ = parts_of(_on_host(args[1]))
-    put(parts_of(result)[1], over_same_bytes(args[0])[tuple(places)])
-    return result
+def write(target: Tensor, value: Tensor, put: Put) -> None:
+    """Other rows may be there than before: a sparse tensor takes over both of its parts."""
+    if not target.is_cuda:
+        target.copy_(value)
+    elif not target.is_sparse:
+        put(target, value)
+    else:
+        target.copy_(_on_card(value, target.device, put))
+        for part, held in zip(parts_of(target), parts_of(value)):
+            put(part, held)
 
 
 # -- where values are not computed
