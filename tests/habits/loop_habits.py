@@ -54,7 +54,7 @@ class Habit:
         return BEGIN + body + END
 
 
-def _loop(
+def change_loop(
     make: str = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)",
     loader: str = "loader = DataLoader(regression, batch_size=8)",
     loss: str = "loss = F.mse_loss(model(x), y)",
@@ -84,14 +84,14 @@ def _loop(
 def _numbered_loop(first: int = 0, **parts: str) -> str:
     """One whose rounds have a number, `index`."""
     start = f", {first}" if first else ""
-    return _loop(**parts).replace("for x, y in loader", f"for index, (x, y) in enumerate(loader{start})")
+    return change_loop(**parts).replace("for x, y in loader", f"for index, (x, y) in enumerate(loader{start})")
 
 
 def _module(body: str) -> str:
     """The usual loop, with a module of the script's around the network."""
     text = textwrap.indent(textwrap.dedent(body).strip(), "    ")
     made = f"class Own(nn.Module):\n{text}\nmodel = Own(model).to('cuda'); kept['model'] = model\n"
-    return _loop(make=made + "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)")
+    return change_loop(make=made + "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)")
 
 
 SGD = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)\n"
@@ -115,17 +115,17 @@ EACH = """
 """
 
 HABITS = [
-    Habit("plain", _loop()),
-    Habit("AdamW", _loop(make=ADAM)),
-    Habit("zero_grad after the step", _loop(step="loss.backward(); optimizer.step(); optimizer.zero_grad()")),
-    Habit("model.zero_grad", _loop(step="model.zero_grad(); loss.backward(); optimizer.step()")),
+    Habit("plain", change_loop()),
+    Habit("AdamW", change_loop(make=ADAM)),
+    Habit("zero_grad after the step", change_loop(step="loss.backward(); optimizer.step(); optimizer.zero_grad()")),
+    Habit("model.zero_grad", change_loop(step="model.zero_grad(); loss.backward(); optimizer.step()")),
     Habit(
         "zero_grad(set_to_none=False)",
-        _loop(step="optimizer.zero_grad(set_to_none=False); loss.backward(); optimizer.step()"),
+        change_loop(step="optimizer.zero_grad(set_to_none=False); loss.backward(); optimizer.step()"),
     ),
     Habit(
         "zero_grad(set_to_none=False), a branch that ends",
-        _loop(
+        change_loop(
             make="""
             branch = nn.Linear(16, 3).to("cuda"); kept["branch"] = branch
             parameters = [*model.parameters(), *branch.parameters()]
@@ -140,7 +140,7 @@ HABITS = [
     ),
     Habit(
         "zero_grad(set_to_none=False), gradients looked at",
-        _loop(
+        change_loop(
             make=SGD + "seen['zeroed'] = []",
             step="""
             loss.backward(); optimizer.step(); optimizer.zero_grad(set_to_none=False)
@@ -149,11 +149,11 @@ HABITS = [
     ),
     Habit(
         "p.grad = None",
-        _loop(step="loss.backward(); optimizer.step()\nfor p in model.parameters(): p.grad = None"),
+        change_loop(step="loss.backward(); optimizer.step()\nfor p in model.parameters(): p.grad = None"),
     ),
     Habit(
         "p.grad.zero_()",
-        _loop(
+        change_loop(
             step="""
             for p in model.parameters():
                 if p.grad is not None: p.grad.zero_()
@@ -162,33 +162,33 @@ HABITS = [
     ),
     Habit(
         "own bf16 autocast",
-        _loop(loss="with torch.autocast('cuda', torch.bfloat16): loss = F.mse_loss(model(x), y)"),
+        change_loop(loss="with torch.autocast('cuda', torch.bfloat16): loss = F.mse_loss(model(x), y)"),
     ),
     Habit(
         "disabled GradScaler",
-        _loop(make=SGD + "scaler = torch.amp.GradScaler('cuda', enabled=False)", step=SCALED.format("pass")),
+        change_loop(make=SGD + "scaler = torch.amp.GradScaler('cuda', enabled=False)", step=SCALED.format("pass")),
     ),
     Habit(
         "enabled GradScaler without autocast",
-        _loop(make=SGD + "scaler = torch.amp.GradScaler('cuda', init_scale=64.0)", step=SCALED.format("pass")),
+        change_loop(make=SGD + "scaler = torch.amp.GradScaler('cuda', init_scale=64.0)", step=SCALED.format("pass")),
     ),
     Habit(
         "GradScaler, unscale_, clipping",
-        _loop(
+        change_loop(
             make=SGD + "scaler = torch.amp.GradScaler('cuda', init_scale=64.0)",
             step=SCALED.format("scaler.unscale_(optimizer); nn.utils.clip_grad_norm_(model.parameters(), 0.3)"),
         ),
     ),
     Habit(
         "disabled GradScaler, unscale_, clipping",
-        _loop(
+        change_loop(
             make=SGD + "scaler = torch.amp.GradScaler('cuda', enabled=False)",
             step=SCALED.format("scaler.unscale_(optimizer); nn.utils.clip_grad_norm_(model.parameters(), 0.3)"),
         ),
     ),
     Habit(
         "own fp16 autocast and GradScaler",
-        _loop(
+        change_loop(
             make=SGD + "scaler = torch.amp.GradScaler('cuda', init_scale=1024.0)",
             loss="with torch.autocast('cuda', torch.float16): loss = F.mse_loss(model(x), y)",
             step=SCALED.format("pass"),
@@ -196,7 +196,7 @@ HABITS = [
     ),
     Habit(
         "clip_grad_norm_",
-        _loop(
+        change_loop(
             step="""
             optimizer.zero_grad(); loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), max_norm=0.3); optimizer.step()"""
@@ -204,7 +204,7 @@ HABITS = [
     ),
     Habit(
         "clip_grad_value_",
-        _loop(
+        change_loop(
             step="""
             optimizer.zero_grad(); loss.backward()
             nn.utils.clip_grad_value_(model.parameters(), 0.02); optimizer.step()"""
@@ -212,11 +212,11 @@ HABITS = [
     ),
     Habit(
         "clipping by hooks on parameters",
-        _loop(make=SGD + "for p in model.parameters(): p.register_hook(lambda g: g.clamp(-0.02, 0.02))"),
+        change_loop(make=SGD + "for p in model.parameters(): p.register_hook(lambda g: g.clamp(-0.02, 0.02))"),
     ),
     Habit(
         "clipping by hand",
-        _loop(
+        change_loop(
             step="""
             optimizer.zero_grad(); loss.backward()
             norm = torch.stack([p.grad.norm() for p in model.parameters()]).norm()
@@ -226,7 +226,7 @@ HABITS = [
     ),
     Habit(
         "gradients logged",
-        _loop(
+        change_loop(
             make=SGD + "seen['norms'] = []",
             step="""
             optimizer.zero_grad(); loss.backward()
@@ -236,7 +236,7 @@ HABITS = [
     ),
     Habit(
         "scheduler per step",
-        _loop(
+        change_loop(
             make=SGD + "schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 6); seen['lr'] = []",
             step="optimizer.zero_grad(); loss.backward(); optimizer.step(); schedule.step()",
             epoch_end="seen['lr'].append(schedule.get_last_lr()[0])",
@@ -244,14 +244,14 @@ HABITS = [
     ),
     Habit(
         "scheduler per epoch",
-        _loop(
+        change_loop(
             make=SGD + "schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5); seen['lr'] = []",
             epoch_end="schedule.step(); seen['lr'].append(schedule.get_last_lr()[0])",
         ),
     ),
     Habit(
         "learning rate by a counter",
-        _loop(
+        change_loop(
             make=SGD + "done = 0",
             step="""
             for group in optimizer.param_groups: group['lr'] = 0.1 * (1 - done / 6)
@@ -260,7 +260,7 @@ HABITS = [
     ),
     Habit(
         "a weight of the loss by a counter",
-        _loop(
+        change_loop(
             make=SGD + "it = 0",
             loss="""
             it += 1
@@ -301,7 +301,7 @@ HABITS = [
     ),
     Habit(
         "a loss by the average of losses",
-        _loop(
+        change_loop(
             make=SGD + "usual = 1.0",
             loss="""
             loss = F.mse_loss(model(x), y)
@@ -311,7 +311,7 @@ HABITS = [
     ),
     Habit(
         "a break by a counter",
-        _loop(
+        change_loop(
             make=SGD + "it = 0",
             step="""
             optimizer.zero_grad(); loss.backward(); optimizer.step(); it += 1
@@ -320,7 +320,7 @@ HABITS = [
     ),
     Habit(
         "an average that begins late",
-        _loop(
+        change_loop(
             make=SGD + "averaged = copy.deepcopy(model); kept['averaged'] = averaged; it = 0",
             step="""
             optimizer.zero_grad(); loss.backward(); optimizer.step(); it += 1
@@ -331,7 +331,7 @@ HABITS = [
     ),
     Habit(
         "an average from a later epoch on",
-        _loop(
+        change_loop(
             make="""
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             averaged = copy.deepcopy(model); kept["averaged"] = averaged
@@ -345,7 +345,7 @@ HABITS = [
     ),
     Habit(
         "a counter that only tells",
-        _loop(
+        change_loop(
             make="""
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             it, total, dry_run = 0, 0.0, False
@@ -368,15 +368,19 @@ HABITS = [
                 if dry_run: break""",
         ),
     ),
-    Habit("a smaller last batch", _loop(loader="loader = DataLoader(TensorDataset(inputs[:21], targets[:21]), 8)")),
-    Habit("shuffled", _loop(loader="loader = DataLoader(regression, 8, shuffle=True)")),
+    Habit(
+        "a smaller last batch", change_loop(loader="loader = DataLoader(TensorDataset(inputs[:21], targets[:21]), 8)")
+    ),
+    Habit("shuffled", change_loop(loader="loader = DataLoader(regression, 8, shuffle=True)")),
     Habit(
         "batch_sampler",
-        _loop(
+        change_loop(
             loader="loader = DataLoader(regression, batch_sampler=BatchSampler(RandomSampler(regression), 8, False))"
         ),
     ),
-    Habit("a list of batches", _loop(loader="loader = [(inputs[i:i + 8], targets[i:i + 8]) for i in (0, 8, 16)]")),
+    Habit(
+        "a list of batches", change_loop(loader="loader = [(inputs[i:i + 8], targets[i:i + 8]) for i in (0, 8, 16)]")
+    ),
     Habit(
         "a loader made anew each epoch",
         SGD
@@ -420,10 +424,10 @@ for step, (x, y) in enumerate(cycle(DataLoader(regression, batch_size=8))):
     optimizer.zero_grad(); loss.backward(); optimizer.step()
 """,
     ),
-    Habit("reduction='sum'", _loop(loss="loss = 0.02 * F.mse_loss(model(x), y, reduction='sum')")),
+    Habit("reduction='sum'", change_loop(loss="loss = 0.02 * F.mse_loss(model(x), y, reduction='sum')")),
     Habit(
         "ignore_index",
-        _loop(
+        change_loop(
             make=SGD + "labels[1:5] = -100; labels[9:16] = -100; classes = TensorDataset(inputs, labels)",
             loader="loader = DataLoader(classes, batch_size=8)",
             loss="loss = F.cross_entropy(model(x), y)",
@@ -431,47 +435,52 @@ for step, (x, y) in enumerate(cycle(DataLoader(regression, batch_size=8))):
     ),
     Habit(
         "cross entropy, no label left out",
-        _loop(loader="loader = DataLoader(classes, batch_size=8)", loss="loss = nn.CrossEntropyLoss()(model(x), y)"),
+        change_loop(
+            loader="loader = DataLoader(classes, batch_size=8)", loss="loss = nn.CrossEntropyLoss()(model(x), y)"
+        ),
     ),
     Habit(
         "class weights",
-        _loop(
+        change_loop(
             loader="loader = DataLoader(classes, batch_size=8)",
             loss="loss = F.cross_entropy(model(x), y, weight=torch.tensor([1., 2., 5.], device='cuda'))",
         ),
     ),
-    Habit("a sum divided by its mask", _loop(make=LATE_MASK, loss=EACH + "            loss = each.sum() / mask.sum()")),
+    Habit(
+        "a sum divided by its mask",
+        change_loop(make=LATE_MASK, loss=EACH + "            loss = each.sum() / mask.sum()"),
+    ),
     Habit(
         "a sum divided by its mask, an empty part",
-        _loop(make=EMPTY_PART, loss=EACH + "            loss = each.sum() / mask.sum()"),
+        change_loop(make=EMPTY_PART, loss=EACH + "            loss = each.sum() / mask.sum()"),
     ),
     Habit(
         "a sum divided by its mask or 1",
-        _loop(make=EMPTY_PART, loss=EACH + "            loss = each.sum() / mask.sum().clamp(min=1)"),
+        change_loop(make=EMPTY_PART, loss=EACH + "            loss = each.sum() / mask.sum().clamp(min=1)"),
     ),
     Habit(
         "a sum divided by a count that is read",
-        _loop(make=EMPTY_PART, loss=EACH + "            loss = each.sum() / max(int(mask.sum()), 1)"),
+        change_loop(make=EMPTY_PART, loss=EACH + "            loss = each.sum() / max(int(mask.sum()), 1)"),
     ),
     Habit(
         "a sum times one over its mask",
-        _loop(make=LATE_MASK, loss=EACH + "            loss = 0.5 * (each.sum() * (1 / mask.sum()))"),
+        change_loop(make=LATE_MASK, loss=EACH + "            loss = 0.5 * (each.sum() * (1 / mask.sum()))"),
     ),
     Habit(
         "a mean divided by that of its mask",
-        _loop(make=LATE_MASK, loss=EACH + "            loss = each.mean() / mask.mean()"),
+        change_loop(make=LATE_MASK, loss=EACH + "            loss = each.mean() / mask.mean()"),
     ),
     Habit(
         "two sums divided by one mask",
-        _loop(make=LATE_MASK, loss=EACH + "            loss = (each.sum() + each.pow(2).sum()) / mask.sum()"),
+        change_loop(make=LATE_MASK, loss=EACH + "            loss = (each.sum() + each.pow(2).sum()) / mask.sum()"),
     ),
     Habit(
         "a mean over what a mask chooses",
-        _loop(make=LATE_MASK, loss=EACH + "            loss = F.mse_loss(model(x)[mask > 0], y[mask > 0])"),
+        change_loop(make=LATE_MASK, loss=EACH + "            loss = F.mse_loss(model(x)[mask > 0], y[mask > 0])"),
     ),
     Habit(
         "a sum divided by its mask, scaled",
-        _loop(
+        change_loop(
             make=LATE_MASK + "; scaler = torch.amp.GradScaler('cuda', init_scale=64.0)",
             loss=EACH + "            loss = each.sum() / mask.sum()",
             step=SCALED.format("pass"),
@@ -479,24 +488,26 @@ for step, (x, y) in enumerate(cycle(DataLoader(regression, batch_size=8))):
     ),
     Habit(
         "a sum divided by its mask, and another term",
-        _loop(make=LATE_MASK, loss=EACH + "            loss = each.sum() / mask.sum() + 0.1 * model(x).pow(2).mean()"),
+        change_loop(
+            make=LATE_MASK, loss=EACH + "            loss = each.sum() / mask.sum() + 0.1 * model(x).pow(2).mean()"
+        ),
     ),
     Habit(
         "a mean over what a mask chooses, and another term",
-        _loop(
+        change_loop(
             make=LATE_MASK,
             loss=EACH + "            loss = F.mse_loss(model(x)[mask > 0], y[mask > 0]) + 0.1 * model(x).pow(2).mean()",
         ),
     ),
     Habit(
         "a sum divided by a count that is read, and another term",
-        _loop(
+        change_loop(
             make=LATE_MASK, loss=EACH + "            loss = each.sum() / int(mask.sum()) + 0.1 * model(x).pow(2).mean()"
         ),
     ),
     Habit(
         "two masked losses, one after the other",
-        _loop(
+        change_loop(
             make=LATE_MASK,
             loss=EACH + "            loss = each.sum() / mask.sum(); more = 0.1 * model(x).pow(2).mean()",
             step="optimizer.zero_grad(); loss.backward(); more.backward(); optimizer.step()",
@@ -504,7 +515,7 @@ for step, (x, y) in enumerate(cycle(DataLoader(regression, batch_size=8))):
     ),
     Habit(
         "ignore_index, a part of the loss",
-        _loop(
+        change_loop(
             make=SGD + "labels[1:5] = -100; labels[9:16] = -100; classes = TensorDataset(inputs, labels)",
             loader="loader = DataLoader(classes, batch_size=8)",
             loss="loss = F.cross_entropy(model(x), y) / 2",
@@ -599,7 +610,7 @@ for step, (x, y) in enumerate(cycle(DataLoader(regression, batch_size=8))):
     ),
     Habit(
         "a loss that counts",
-        _loop(
+        change_loop(
             make="""
             class Annealed(nn.Module):
                 def __init__(self):
@@ -614,19 +625,19 @@ for step, (x, y) in enumerate(cycle(DataLoader(regression, batch_size=8))):
     ),
     Habit(
         "spectral norm",
-        _loop(make="nn.utils.parametrizations.spectral_norm(model[2][0])\n" + SGD),
+        change_loop(make="nn.utils.parametrizations.spectral_norm(model[2][0])\n" + SGD),
     ),
     Habit(
         "spectral norm by a hook",
-        _loop(make="nn.utils.spectral_norm(model[2][0])\n" + SGD),
+        change_loop(make="nn.utils.spectral_norm(model[2][0])\n" + SGD),
     ),
     Habit(
         "weight norm",
-        _loop(make="nn.utils.parametrizations.weight_norm(model[2][0])\n" + SGD),
+        change_loop(make="nn.utils.parametrizations.weight_norm(model[2][0])\n" + SGD),
     ),
     Habit(
         "two optimizers, one step",
-        _loop(
+        change_loop(
             make="""
             optimizer = torch.optim.SGD(model[0].parameters(), lr=0.1)
             other = torch.optim.AdamW(model[2:].parameters(), lr=0.01)""",
@@ -674,7 +685,7 @@ for epoch in range(2):
     ),
     Habit(
         "SGD with a closure",
-        _loop(
+        change_loop(
             loss="""
             def closure():
                 optimizer.zero_grad()
@@ -686,7 +697,7 @@ for epoch in range(2):
     ),
     Habit(
         "EMA per iteration",
-        _loop(
+        change_loop(
             make=SGD + "averaged = copy.deepcopy(model); kept['averaged'] = averaged",
             step="""
             optimizer.zero_grad(); loss.backward(); optimizer.step()
@@ -696,14 +707,14 @@ for epoch in range(2):
     ),
     Habit(
         "AveragedModel per iteration",
-        _loop(
+        change_loop(
             make=SGD + "averaged = torch.optim.swa_utils.AveragedModel(model); kept['averaged'] = averaged",
             step="optimizer.zero_grad(); loss.backward(); optimizer.step(); averaged.update_parameters(model)",
         ),
     ),
     Habit(
         "own accumulation",
-        _loop(
+        change_loop(
             loader="loader = DataLoader(regression, batch_size=4)",
             make=SGD + "count = 0",
             loss="loss = F.mse_loss(model(x), y) / 3",
@@ -794,7 +805,7 @@ for epoch in range(2):
     ),
     Habit(
         "a schedule by the length of the loader",
-        _loop(
+        change_loop(
             make=SGD + "schedule = None",
             loss="""
             if schedule is None:
@@ -805,12 +816,12 @@ for epoch in range(2):
     ),
     Habit(
         "batch norm",
-        _loop(make="model.insert(1, nn.BatchNorm1d(16).to('cuda'))\n" + SGD),
+        change_loop(make="model.insert(1, nn.BatchNorm1d(16).to('cuda'))\n" + SGD),
     ),
-    Habit("dropout", _loop(make="model.insert(2, nn.Dropout(0.3))\n" + SGD)),
+    Habit("dropout", change_loop(make="model.insert(2, nn.Dropout(0.3))\n" + SGD)),
     Habit(
         "contrastive loss in the batch",
-        _loop(
+        change_loop(
             loss="""
             left, right = F.normalize(model(x), dim=1), F.normalize(model(x + 0.1), dim=1)
             loss = F.cross_entropy(left @ right.T / 0.5, torch.arange(len(x), device='cuda'))"""
@@ -818,7 +829,7 @@ for epoch in range(2):
     ),
     Habit(
         "torch.autograd.grad by hand",
-        _loop(
+        change_loop(
             make="optimizer = None",
             step="""
             with torch.no_grad():
@@ -828,7 +839,7 @@ for epoch in range(2):
     ),
     Habit(
         "SGD by hand from p.grad",
-        _loop(
+        change_loop(
             make="optimizer = None",
             step="""
             loss.backward()
@@ -840,7 +851,7 @@ for epoch in range(2):
     ),
     Habit(
         "gradient penalty",
-        _loop(
+        change_loop(
             loss="""
             x.requires_grad_()
             out = model(x)
@@ -850,7 +861,7 @@ for epoch in range(2):
     ),
     Habit(
         "gradients edited",
-        _loop(
+        change_loop(
             step="""
             optimizer.zero_grad(); loss.backward()
             for p in model.parameters(): p.grad = p.grad.sign() * p.grad.abs().sqrt()
@@ -859,32 +870,32 @@ for epoch in range(2):
     ),
     Habit(
         "backward twice",
-        _loop(
+        change_loop(
             loss="loss = F.mse_loss(model(x), y); more = 0.1 * model(x + 0.1).pow(2).mean()",
             step="optimizer.zero_grad(); loss.backward(); more.backward(); optimizer.step()",
         ),
     ),
     Habit(
         "retain_graph",
-        _loop(
+        change_loop(
             loss="out = model(x); loss = F.mse_loss(out, y); more = 0.1 * out.pow(2).mean()",
             step="optimizer.zero_grad(); loss.backward(retain_graph=True); more.backward(); optimizer.step()",
         ),
     ),
     Habit(
         "several losses at once",
-        _loop(
+        change_loop(
             loss="out = model(x); loss = [F.mse_loss(out, y), 0.1 * out.pow(2).mean()]",
             step="optimizer.zero_grad(); torch.autograd.backward(loss); optimizer.step()",
         ),
     ),
     Habit(
         "weight decay in the loss",
-        _loop(loss="loss = F.mse_loss(model(x), y) + 0.01 * sum(p.pow(2).sum() for p in model.parameters())"),
+        change_loop(loss="loss = F.mse_loss(model(x), y) + 0.01 * sum(p.pow(2).sum() for p in model.parameters())"),
     ),
     Habit(
         "gradients of inputs (FGSM)",
-        _loop(
+        change_loop(
             loss="""
             x.requires_grad_()
             F.mse_loss(model(x), y).backward()
@@ -907,7 +918,7 @@ for epoch in range(2):
     ),
     Habit(
         "weights decayed by hand before the step",
-        _loop(
+        change_loop(
             step="""
             optimizer.zero_grad(); loss.backward()
             with torch.no_grad():
@@ -917,7 +928,7 @@ for epoch in range(2):
     ),
     Habit(
         "weights decayed through .data before the step",
-        _loop(
+        change_loop(
             make=ADAM,
             step="""
             optimizer.zero_grad(); loss.backward()
@@ -927,7 +938,7 @@ for epoch in range(2):
     ),
     Habit(
         "reentrant checkpointing",
-        _loop(
+        change_loop(
             loss="""
             from torch.utils.checkpoint import checkpoint
             loss = F.mse_loss(model[3](checkpoint(model[2], model[:2](x), use_reentrant=True)), y)"""
@@ -935,7 +946,7 @@ for epoch in range(2):
     ),
     Habit(
         "evaluation in between",
-        _loop(
+        change_loop(
             make=SGD + "seen['types'] = []; seen['score'] = []",
             epoch_end="""
             model.eval()
@@ -946,7 +957,7 @@ for epoch in range(2):
     ),
     Habit(
         "metrics after backward",
-        _loop(
+        change_loop(
             make=SGD + "seen['types'] = []",
             loss="out = model(x); loss = F.mse_loss(out, y)",
             step="""
@@ -954,11 +965,11 @@ for epoch in range(2):
             seen['types'].append(str((torch.eye(3, device='cuda') @ torch.eye(3, device='cuda')).dtype))""",
         ),
     ),
-    Habit("attention", _loop(make=ATTENDS.format(0.0), loss=ATTENDED)),
-    Habit("attention, dropout of its scores", _loop(make=ATTENDS.format(0.2), loss=ATTENDED)),
+    Habit("attention", change_loop(make=ATTENDS.format(0.0), loss=ATTENDED)),
+    Habit("attention, dropout of its scores", change_loop(make=ATTENDS.format(0.2), loss=ATTENDED)),
     Habit(
         "attention, its weights in the loss",
-        _loop(
+        change_loop(
             make=ATTENDS.format(0.0),
             loss="""
             tokens, weights = attention(*3 * [model(x)[:, None]])
@@ -967,7 +978,7 @@ for epoch in range(2):
     ),
     Habit(
         "attention, gradient penalty",
-        _loop(
+        change_loop(
             make=ATTENDS.format(0.0),
             loss=ATTENDED
             + """
@@ -976,6 +987,8 @@ for epoch in range(2):
     ),
     Habit(
         "scaled_dot_product_attention without heads",
-        _loop(loss="out = model(x)[None]; loss = F.mse_loss(F.scaled_dot_product_attention(out, out, out)[0], y)"),
+        change_loop(
+            loss="out = model(x)[None]; loss = F.mse_loss(F.scaled_dot_product_attention(out, out, out)[0], y)"
+        ),
     ),
 ]

@@ -33,6 +33,8 @@ TECHNIQUES: dict[str, tuple[dict[str, Any], ...]] = {
     "lora": ({"id": "lora", "rank": 1},),
     "half_weights": ({"id": "half_weights"},),
     "attention": ({"id": "attention"},),
+    "sparse": ({"id": "sparse_embeddings"},),
+    "sparse_adam": ({"id": "sparse_embeddings", "optimizer": "SparseAdam"},),
     "fp16+micro_batch": ({"id": "autocast", "dtype": "float16", "scaler": True}, FOUR),
 }
 # How far the update of the weights may be from what it is without the technique, as a share of that update.
@@ -52,6 +54,8 @@ PROMISES = {
     "lora": 0.0,
     "half_weights": 0.25,
     "attention": 1e-3,
+    "sparse": 1e-3,
+    "sparse_adam": 0.0,
     "fp16+micro_batch": 0.05,
 }
 OWN = {"float16": "fp16", "bfloat16": "bf16"}

@@ -15,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import outcomes
+from embedding_habits import EMBEDDING_HABITS
 from framework_habits import HABITS as FRAMEWORK_HABITS
 from hooked_job import Job, WarmPython
 from loop_habits import HABITS
@@ -32,7 +33,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         warm = WarmPython(Path(place))
         job = Job(Path(place), warm)
-        for habit in [habit for habit in HABITS + FRAMEWORK_HABITS if asked.habits in habit.name]:
+        for habit in [habit for habit in HABITS + EMBEDDING_HABITS + FRAMEWORK_HABITS if asked.habits in habit.name]:
             plain = outcomes.train(job, habit, None)
             if plain.exit_code != 0:
                 print(f"| {habit.name} | fails as it is: {plain.stderr.strip().splitlines()[-1]} |", flush=True)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
+from embedding_habits import EMBEDDING_HABITS
 from framework_habits import HABITS as FRAMEWORK_HABITS
 from hooked_job import Finished, Job
 from loop_habits import HABITS, Habit
 from outcomes import PROMISES, TECHNIQUES, is_found_by_verify, judge, train
 
-BY_NAME = {habit.name: habit for habit in HABITS + FRAMEWORK_HABITS}
+BY_NAME = {habit.name: habit for habit in HABITS + EMBEDDING_HABITS + FRAMEWORK_HABITS}
 QUICK = [
     ("fp16", "plain"),
     ("fp16", "disabled GradScaler"),
@@ -105,6 +106,17 @@ QUICK = [
     ("attention", "attention, its weights in the loss"),
     ("attention", "scaled_dot_product_attention without heads"),
     ("zero_grad", "zero_grad(set_to_none=False), a branch that ends"),
+    ("sparse", "embeddings, Adagrad"),
+    ("sparse", "embeddings, gradients changed in place"),
+    ("sparse", "embeddings, zero_grad(set_to_none=False)"),
+    ("sparse", "embeddings, accumulation by hand"),
+    ("sparse", "embeddings, updated by hand"),
+    ("sparse", "embeddings, an EmbeddingBag"),
+    ("sparse", "embeddings, tied to the output"),
+    ("sparse", "embeddings, clipping by norm"),
+    ("sparse_adam", "embeddings, AdamW, two groups"),
+    ("sparse_adam", "embeddings, Adam, a schedule"),
+    ("micro_batch", "embeddings, scale_grad_by_freq"),
 ]
 
 
