@@ -1,4 +1,4 @@
-"""Loops over a network that begins with an embedding of more rows than a batch uses, as recommenders and taggers have."""
+"""Loops over a network that begins with an embedding of more rows than a batch uses, as recommenders have."""
 
 from __future__ import annotations
 
