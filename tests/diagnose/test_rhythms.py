@@ -151,7 +151,7 @@ def test_a_list_that_is_filled_late_beside_cycles(diagnose: Diagnose) -> None:
         options=ALL_STEPS,
     )
     growth = growth_in(evidence, "train")
-    assert growth is not None and growth["per_step_bytes"] == pytest.approx(1 << 20, rel=0.1)
+    assert growth is not None and growth["per_step_bytes"] == pytest.approx(1 << 20, rel=0.2)
 
 
 def test_what_is_joined_on_to_itself_has_its_line_its_holder_and_what_it_needs(diagnose: Diagnose) -> None:

@@ -109,7 +109,7 @@ SECTIONS = [
     suite("modules on torch 2.6", "torch-2.6", "tests/modules", tiers=("all",)),
     suite("hooks on torch 2.12", "torch-2.12", "tests/hooks"),
     suite("hooks on torch 2.6", "torch-2.6", "tests/hooks", tiers=("ci", "all")),
-    suite("pruned networks on torch 2.12", "pruning", "tests/hooks/test_prune.py", tiers=("ci", "all")),
+    suite("pruned networks on torch 2.12", "pruning", "tests/pruning", tiers=("ci", "all")),
     suite("habits of training loops on torch 2.12", "torch-2.12", "tests/habits", tiers=("ci", "all")),
     suite("habits of training loops on torch 2.6", "torch-2.6", "tests/habits", tiers=("all",)),
     suite("wheel on torch 2.12", "torch-2.12", "tests/wheel", tiers=("ci", "all")),

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 import pytest
 from hooked_job import Job
-
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("torch_pruning") is None, reason="needs torch-pruning (tests/requirements/pruning.txt)"
-)
 
 CARD = 8 << 30
 SCRIPT = """
