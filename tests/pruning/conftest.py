@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-for folder in ("hooks", "patch"):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hooks"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "patch"))
 from hooked_job import Job, WarmPython
 
 
