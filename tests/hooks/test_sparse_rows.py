@@ -49,3 +49,14 @@ def test_whose_memory_they_are_is_known(job: Job) -> None:
     finished = job.run(TRAINS.replace("#made", "SGD(table.parameters(), 0.1)"), card=CARD)
     assert not finished.of_kind("hook_failed")
     assert "weight" in {record.text for record in finished.records if record.kind == "tag" and record.a == 2}
+
+
+@pytest.mark.parametrize("values", ["zeros", "cpu"])
+def test_what_is_moved_to_the_host_is_there(job: Job, values: str) -> None:
+    moves = """
+        import json, torch
+        rows = torch.sparse_coo_tensor(torch.tensor([[2, 0]]), torch.ones(2, 4), (9, 4))
+        host = (rows.cuda() * 2).cpu()
+        print(json.dumps([host.device.type, rows.cuda().device.type, host.to_dense().device.type]))
+    """
+    assert job.run(moves, card=CARD, VRAMFIT_VALUES=values).output() == ["cpu", "cuda", "cpu"]

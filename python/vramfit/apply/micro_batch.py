@@ -350,11 +350,11 @@ class MicroBatch:
             return
         self._named = True
         parts = list(module.modules())
+        if any(getattr(part, "scale_grad_by_freq", False) and part.training for part in parts):
+            text = f"an embedding divides gradients by how often a row is in {self.size} samples (scale_grad_by_freq)"
+            self.name_effect(text)
         if any("BatchNorm" in type(part).__name__ and part.training for part in parts):
             text = f"batch normalisation sees {self.size} samples at once, so statistics and gradients are others"
-            self.name_effect(text)
-        elif any(getattr(part, "scale_grad_by_freq", False) and part.training for part in parts):
-            text = f"an embedding divides gradients by how often a row is in {self.size} samples (scale_grad_by_freq)"
             self.name_effect(text)
         elif any("Dropout" in type(part).__name__ and part.training and getattr(part, "p", 0) for part in parts):
             text = "dropout draws its masks for each micro-batch: other random numbers, of the same distribution"

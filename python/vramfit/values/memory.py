@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from typing import Any
 
 import torch
 
@@ -32,3 +33,14 @@ def over_same_bytes(tensor: torch.Tensor) -> torch.Tensor:
 def _whole_storage(address: int, size: int, dtype: torch.dtype) -> torch.Tensor:
     raw = (ctypes.c_char * size).from_address(address)
     return torch.frombuffer(raw, dtype=torch.uint8, count=size // dtype.itemsize * dtype.itemsize).view(dtype)
+
+
+def written_by(operator: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
+    """The tensors that an operator writes in place, as its schema has it."""
+    found: list[torch.Tensor] = []
+    for position, argument in enumerate(of_torch.schema.of(operator).arguments):
+        if argument.alias_info is None or not argument.alias_info.is_write:
+            continue
+        value = args[position] if position < len(args) else kwargs.get(argument.name)
+        found.extend(leaf for leaf in of_torch.flatten_tree(value)[0] if isinstance(leaf, torch.Tensor))
+    return found

@@ -16,7 +16,7 @@ from vramfit.private.names import need
 from vramfit.private.operators import full_names, names_of
 from vramfit.values import randomness, sparse_rows
 from vramfit.values.kernels import KERNELS
-from vramfit.values.memory import is_plain, over_same_bytes
+from vramfit.values.memory import is_plain, over_same_bytes, written_by
 
 need(of_torch.overload, of_torch.schema, of_torch.dispatch_mode)
 need(of_torch.flatten_tree, of_torch.unflatten_tree, of_torch.map_tree)
@@ -130,7 +130,7 @@ class Twice:
         self.operator, self.name, self.put, self.ran = operator, name, put, False
         self.leaves, self.shape = tree_flatten((args, kwargs))
         # A tensor that the operator writes is cloned for the CPU: on the card the operator may move real bytes there.
-        self.written: dict[int, Tensor] = {id(t): _host(t).clone() for t in self._find_written()}
+        self.written: dict[int, Tensor] = {id(t): _host(t).clone() for t in written_by(operator, args, kwargs)}
 
     def run(self) -> Any:
         args, kwargs = tree_unflatten(self.leaves, self.shape)
@@ -157,16 +157,6 @@ class Twice:
         """`result`, which the card gave, with the values that the CPU gave; so what the operator writes."""
         self._write_back()
         return self._join(result, values)
-
-    def _find_written(self) -> list[Tensor]:
-        args, kwargs = tree_unflatten(self.leaves, self.shape)
-        found: list[Tensor] = []
-        for position, argument in enumerate(of_torch.schema.of(self.operator).arguments):
-            if argument.alias_info is None or not argument.alias_info.is_write:
-                continue
-            value = args[position] if position < len(args) else kwargs.get(argument.name)
-            found.extend(leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, Tensor))
-        return found
 
     def _run_on_host(self) -> Any:
         kernel = KERNELS.get(self.name, self.operator)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from vramfit.private import torch as of_torch
-from vramfit.values.memory import is_plain, over_same_bytes
+from vramfit.values.memory import is_plain, over_same_bytes, written_by
 from vramfit.values.standing_in import keep_scriptable
 
 Tensor = torch.Tensor
@@ -37,11 +37,11 @@ def run(operator: Any, args: Any, kwargs: Any, put: Put) -> Any:
     tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
     if not all(is_plain(each) or is_rows(each) for each in tensors):
         return NotImplemented
+    written = written_by(operator, args, kwargs)
     hosts = {id(each): _on_host(each) for each in tensors}
-    written = _written(operator, args, kwargs)
     hosts.update({id(each): hosts[id(each)].clone() for each in written})
-    devices = [leaf if isinstance(leaf, torch.device) else None for leaf in leaves]
-    device = next((each.device for each in tensors if each.is_cuda), next(filter(None, devices), None))
+    asked = [leaf for leaf in leaves if isinstance(leaf, torch.device)]
+    device = asked[0] if asked else next(each.device for each in tensors if each.is_cuda)
     own = [torch.device("cpu") if isinstance(leaf, torch.device) else hosts.get(id(leaf), leaf) for leaf in leaves]
     host_args, host_kwargs = of_torch.unflatten_tree(own, shape)
     try:
@@ -50,29 +50,18 @@ def run(operator: Any, args: Any, kwargs: Any, put: Put) -> Any:
         return NotImplemented
     for each in written:
         write(each, hosts[id(each)], put)
-    cards = {id(hosts[id(each)]): each for each in written}
     given = {id(hosts[id(each)]): each for each in tensors}
 
-    def to_card(value: Any) -> Any:
-        if not isinstance(value, Tensor):
-            return value
-        known = cards.get(id(value)) if id(value) in cards else given.get(id(value))
-        return known if known is not None else _on_card(value, device, put)
+    def place(value: Any) -> Any:
+        if not isinstance(value, Tensor) or id(value) in given:
+            return given.get(id(value), value)
+        return value if device.type == "cpu" else _on_card(value, device, put)
 
-    return of_torch.map_tree(to_card, results)
+    return of_torch.map_tree(place, results)
 
 
 def is_rows(tensor: Tensor) -> bool:
     return tensor.layout == torch.sparse_coo and type(tensor) is Tensor
-
-
-def _written(operator: Any, args: Any, kwargs: Any) -> list[Tensor]:
-    found: list[Tensor] = []
-    for position, argument in enumerate(of_torch.schema.of(operator).arguments):
-        if argument.alias_info is not None and argument.alias_info.is_write:
-            value = args[position] if position < len(args) else kwargs.get(argument.name)
-            found += [leaf for leaf in of_torch.flatten_tree(value)[0] if isinstance(leaf, Tensor)]
-    return found
 
 
 def _on_host(tensor: Tensor) -> Tensor:
