@@ -1,19 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from job_fixtures import job, warm_python
 
-import pytest
-from hooked_job import Job, WarmPython
-
-
-@pytest.fixture(scope="session")
-def warm_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmPython]:
-    process = WarmPython(tmp_path_factory.mktemp("warm"))
-    yield process
-    process.close()
-
-
-@pytest.fixture
-def job(tmp_path: Path, warm_python: WarmPython) -> Job:
-    return Job(tmp_path, warm_python)
+__all__ = ["job", "warm_python"]
