@@ -32,6 +32,8 @@ void tell(const void* function, dim3 grid, dim3 block, void* const* arguments, i
     ledger::emit(VF_RECORD_MATMUL, card, vf_shape_of(touched.rows, touched.columns, touched.batch), VF_F16,
                  touched.multiply_adds, touched.bytes, nullptr);
   } else {
+    // Its time is that of the memory that it touches; that it convolves tells whose result its output is.
+    if (form.convolves) ledger::emit(VF_RECORD_CONVOLUTION, card, 0, VF_OTHER, 0, 0, nullptr);
     ledger::tell_kernel(card, touched);
   }
 }

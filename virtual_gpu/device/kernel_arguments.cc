@@ -192,6 +192,7 @@ KernelForm form_of(std::string_view name) {
     form.shape = KernelShape::kReduction;
   } else if (form.parameters > 0) {
     form.shape = KernelShape::kPointers;
+    form.convolves = name.contains("conv_depthwise2d_forward_kernel") || name.contains("conv_depthwise3d_cuda_kernel");
     form.picks_rows = name.contains("mbedding") || name.contains("ndex") || name.contains("ather");
     // im2col goes sample by sample: a thread writes the elements of a window.
     if (name.contains("im2col") || name.contains("col2im")) form.most_per_thread = 9;

@@ -28,6 +28,7 @@ struct KernelForm {
   unsigned list_bytes = 0;       // of kMultiTensor: for each tensor, beside its addresses and its size
   unsigned products = 0;         // of kAttention: two forward, five backward
   bool causal = false;
+  bool convolves = false;  // a convolution that PyTorch computes itself, in forward
   bool operator==(const KernelForm&) const = default;
 };
 // `name` as the compiler demangles it.

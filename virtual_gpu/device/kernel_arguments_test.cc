@@ -44,6 +44,18 @@ TEST(KernelArguments, commas_within_a_type_are_not_between_parameters) {
   EXPECT_EQ(form_of("void f()").parameters, 0u);
 }
 
+// PyTorch's own kernels where every channel is convolved by itself in float32: cuDNN is not asked.
+TEST(KernelArguments, convolutions_of_pytorchs_own_are_known_in_forward_alone) {
+  const std::string_view forward =
+      "void at::native::(anonymous namespace)::conv_depthwise2d_forward_kernel<3, float, int>("
+      "at::GenericPackedTensorAccessor<float const, 4ul, at::DefaultPtrTraits, int>, "
+      "at::GenericPackedTensorAccessor<float, 4ul, at::DefaultPtrTraits, int>, int)";
+  EXPECT_TRUE(form_of(forward).convolves);
+  EXPECT_TRUE(form_of("void at::native::conv_depthwise3d_cuda_kernel<float, float, 3, 3, 3>(int)").convolves);
+  EXPECT_FALSE(form_of("void at::native::conv_depthwise2d_backward_kernel<3, 1, float, int>(int)").convolves);
+  EXPECT_FALSE(form_of("void at::native::conv_depthwise2d_grad_weight_kernel<float, unsigned>(int)").convolves);
+}
+
 TEST(KernelArguments, what_is_not_on_the_stack_is_not_read) {
   const KernelForm form = form_of("void f<float>(float*, float*)");
   void* arguments[] = {nullptr, reinterpret_cast<void*>(0x10)};

@@ -1,7 +1,7 @@
 // How near the planner's forecasts come to runs: for bench/forecast.
 //
 //   vramfit_forecast_tool GPU SECONDS [--cases ALONE,PAIRS] [--stack TECHNIQUE[=OPTION],...;...] [--proven LINES]
-//                         [--blocks FOLDER] [--plan NAME] python train.py ...
+//                         [--blocks FOLDER] [--plan NAME] [--share SHARE] python train.py ...
 //
 // ALONE,PAIRS: so many plans of one technique and of two at most, spread evenly over all that there are. LINES: what an
 // earlier call told of the same job. Plans in it are foretold again and not run again, whatever the seconds.
@@ -9,8 +9,9 @@
 // Runs the job with plenty of memory, then one plan after another: options of every technique alone, and pairs of them.
 // A line of JSON each: what was added up, what was played (plan/stream), and what the run reserved at most. Techniques
 // that are not for this job have a line each with the reason. FOLDER: the blocks of the job's runs, of each forecast
-// and of each run of a plan are written there, to find where they first differ. NAME: no other plan is tried. Stacks:
-// the plans of app/testing/plan_stacks.h, in place of all others.
+// and of each run of a plan are written there, to find where they first differ. NAME: no other plan is tried. SHARE: of
+// the job's peak, the card that options are made for. Stacks: the plans of app/testing/plan_stacks.h, in place of all
+// others.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -48,11 +49,11 @@ using namespace vramfit;
 using base::Bytes;
 using nlohmann::json;
 
-constexpr double kOfPeak = 0.6;  // the card that options are made for
 constexpr Bytes kPlenty = Bytes::gib(1024);
 
 struct Options {
   double seconds = 0;
+  double of_peak = 0.6;                            // the card that options are made for
   std::size_t alone = SIZE_MAX, pairs = SIZE_MAX;  // so many plans at most
   std::map<std::string, json> proven;              // by the plan's name: lines of before
   std::string blocks;                              // a folder; empty: none is written
@@ -109,7 +110,7 @@ class Comparison {
     const auto* device = model::fullest(outcome->result);
     if (device == nullptr || job_.stage_peaks.empty()) return refuse({base::ErrorCode::kUnsupported, "nothing ran"});
     peak_ = device->peaks.device;
-    target_.limit = plan::scaled(peak_, kOfPeak);
+    target_.limit = plan::scaled(peak_, options_.of_peak);
     target_.keep_effective_batch = false;
     job_.oom = model::OomFacts{outcome->result.peak_phase, Bytes(), device->peaks.allocated, device->peaks.reserved};
     measure();
@@ -309,6 +310,7 @@ int main(int argc, char** argv) {
     if (std::string_view(*word) == "--proven") options.proven = read_proven(word[1]);
     if (std::string_view(*word) == "--blocks") options.blocks = word[1];
     if (std::string_view(*word) == "--plan") options.plan = word[1];
+    if (std::string_view(*word) == "--share") options.of_peak = std::stod(word[1]);
     if (std::string_view(*word) == "--stack") options.stacks = word[1];
     if (std::string_view(*word) == "--cases") std::sscanf(word[1], "%zu,%zu", &options.alone, &options.pairs);
   }

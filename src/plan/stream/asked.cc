@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "allocator/card_device.h"
+#include "allocator/linux_device.h"
 #include "allocator/simulator.h"
 
 namespace vramfit::plan {
@@ -44,7 +44,7 @@ std::vector<StreamCall> order_calls(const model::AllocationStream& stream) {
 // By the allocator's own rules, played with the sizes that it gave: what it took whole was of that size already.
 // Nothing where that does not come to what was recorded.
 std::vector<Placed> find_placed(const model::AllocationStream& stream) {
-  allocator::CardDevice device(std::uint64_t{1} << 46);
+  allocator::LinuxDevice device(std::uint64_t{1} << 46);
   const auto version = allocator::parse_torch_version(stream.torch_version);
   allocator::Simulator simulator(device, allocator::rules_of(version.value_or(allocator::TorchVersion{})), {});
   std::vector<Placed> placed(stream.blocks.size());

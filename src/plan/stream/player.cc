@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "allocator/card_device.h"
+#include "allocator/linux_device.h"
 #include "allocator/simulator.h"
 #include "model/number_text.h"
 #include "plan/stream/asked.h"
@@ -174,7 +174,7 @@ std::vector<StreamPlayer::Call> StreamPlayer::order(const std::vector<Life>& liv
 StreamPlayer::Played StreamPlayer::run(const std::vector<Call>& calls, std::size_t blocks,
                                        const Setting& setting) const {
   const std::uint64_t total = setting.capacity ? static_cast<std::uint64_t>(setting.capacity->count()) : kPlenty;
-  allocator::CardDevice device(total);
+  allocator::LinuxDevice device(total);
   allocator::Settings settings;
   settings.expandable_segments = setting.expandable_segments;
   allocator::Simulator simulator(device, rules_, settings);
