@@ -7,6 +7,7 @@ simulator of PyTorch's allocator; `proven` is the run. A technique that is not f
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import subprocess
@@ -166,7 +167,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--lines", type=Path, help="a folder to keep each job's lines in; what is there is not run again"
     )
     parser.add_argument(
-        "--again", type=Path, help="a folder of lines from before: their plans are foretold anew and not run again"
+        "--again",
+        type=Path,
+        help="a folder of lines from before, or results.csv: their plans are foretold anew and not run again",
+    )
+    parser.add_argument(
+        "--without-own-runs",
+        action="store_true",
+        help="of changes that may have a run of their own, as fit foretells them where it has found a plan without",
     )
 
 
@@ -183,15 +191,29 @@ def command_of(public: Path | None, job: str) -> tuple[Path, list[str]]:
     return public / program.repository / program.folder, program.command.format(images=public / "images").split()
 
 
+def _lines_before(again: Path, job: str, place: Path) -> Path | None:
+    """In the form of the tool's own lines."""
+    if again.suffix != ".csv":
+        return before if (before := again.resolve() / f"{job}.jsonl").exists() else None
+    file = place / "before.jsonl"
+    with again.open() as kept, file.open("w") as lines:
+        for row in csv.DictReader(kept):
+            if row["job"] == job and row["card"] == card_of(job):
+                case = {"plan": row["plan"], "outcome": "fits", "proven": {"device": int(row["proven"])}}
+                lines.write(json.dumps(case) + "\n")
+    return file
+
+
 def _run(options: argparse.Namespace, job: str) -> Iterator[str]:
     public, build = options.public and options.public.resolve(), options.build.resolve()
     folder, command = command_of(public, job)
     tool = [build / "tools" / "vramfit_forecast_tool", options.gpu or card_of(job), options.seconds]
     tool += ["--cases", options.cases]
-    if options.again is not None and (before := options.again.resolve() / f"{job}.jsonl").exists():
-        tool += ["--proven", before]
-    tool += [options.python, *command]
+    tool += ["--own-runs", "0"] if options.without_own_runs else []
     with tempfile.TemporaryDirectory() as place:
+        if options.again is not None and (before := _lines_before(options.again, job, Path(place))):
+            tool += ["--proven", before]
+        tool += [options.python, *command]
         own = {"VRAMFIT_HOME": str(build / "stage"), "VRAMFIT_STORE": f"{place}/runs.db", "WANDB_MODE": "disabled"}
         with subprocess.Popen(
             [str(word) for word in tool],

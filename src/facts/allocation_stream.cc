@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -31,24 +32,50 @@ BlockOwner owner_of_block(const liveness::Block& block) {
   return owner == "loaded" || liveness::is_model_state(block) ? BlockOwner::kBuffers : BlockOwner::kTemporaries;
 }
 
-std::vector<model::StreamPass> find_passes(const CardHistory& history) {
-  std::vector<model::StreamPass> passes;
+struct Passes {
+  std::vector<model::StreamPass> whole;
+  EventIndex unfinished = liveness::kNever;  // where the last forward begins, if no backward came after it
+};
+
+Passes find_passes(const CardHistory& history) {
+  Passes found;
   bool is_open = false, has_turned = false;
   for (EventIndex at = 0; at < history.levels.size(); ++at) {
     const liveness::Level& level = history.levels[at];
     if (level.phase != VF_PHASE_TRAIN) continue;
     if (level.stage == VF_STAGE_FORWARD) {
-      if (!is_open || has_turned) passes.push_back({at, at, at});
+      if (!is_open || has_turned) found.whole.push_back({at, at, at});
       is_open = true;
       has_turned = false;
     } else if (level.stage == VF_STAGE_BACKWARD && is_open) {
-      if (!has_turned) passes.back().turn = at;
+      if (!has_turned) found.whole.back().turn = at;
       has_turned = true;
-      passes.back().end = at + 1;
+      found.whole.back().end = at + 1;
     }
   }
-  if (is_open && !has_turned) passes.pop_back();
-  return passes;
+  if (is_open && !has_turned) {
+    found.unfinished = found.whole.back().begin;
+    found.whole.pop_back();
+  }
+  return found;
+}
+
+// Where a run was ended within a step, what its last forward keeps would never be let go, and be thought to be held at
+// once whatever a plan does to steps: the stream ends before it. Not where nothing was as high before, or where other
+// phases come after it.
+EventIndex find_end(const CardHistory& history, const Passes& passes) {
+  const EventIndex end = passes.unfinished;
+  if (end == liveness::kNever || passes.whole.empty()) return liveness::kNever;
+  const auto peak_of = [](auto levels) {
+    base::Bytes most;
+    for (const liveness::Level& level : levels) most = std::max(most, level.reserved);
+    return most;
+  };
+  const std::span levels(history.levels);
+  const auto after = levels.subspan(end);
+  const auto is_training = [](const liveness::Level& level) { return level.phase == VF_PHASE_TRAIN; };
+  const bool is_peak = peak_of(after) > peak_of(levels.first(end));
+  return is_peak || !std::ranges::all_of(after, is_training) ? liveness::kNever : end;
 }
 
 // Segments go while the job runs only when somebody asks for it: memory is plenty.
@@ -120,13 +147,17 @@ std::shared_ptr<const model::AllocationStream> find_allocation_stream(const RunF
   ModuleIndex modules(recordings_of(facts)[static_cast<std::size_t>(process)]);
   auto stream = std::make_shared<model::AllocationStream>();
   stream->blocks.reserve(history->blocks.size());
+  Passes passes = find_passes(*history);
+  const EventIndex end = find_end(*history, passes);
   for (const liveness::Block& block : history->blocks) {
-    stream->blocks.push_back({block.born, block.freed ? block.died : model::kStreamEnd, modules.of_scope(block.scope),
+    if (block.born >= end) break;
+    const bool is_freed = block.freed && block.died < end;
+    stream->blocks.push_back({block.born, is_freed ? block.died : model::kStreamEnd, modules.of_scope(block.scope),
                               block.size.count(), block.phase, block.stage, owner_of_block(block), block.product});
   }
   stream->modules = std::move(modules).take();
   stream->torch_version = torch_version;
-  stream->passes = find_passes(*history);
+  stream->passes = std::move(passes.whole);
   stream->emptied = find_emptied(*history);
   for (const liveness::Level& level : history->levels) {
     stream->peak_reserved = std::max(stream->peak_reserved, level.reserved);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
+
 #include "facts/recordings.h"
 #include "facts/testing/recording_script.h"
 
@@ -46,6 +49,47 @@ TEST(AllocationStream, tells_of_every_block_its_life_its_owner_and_its_module) {
   EXPECT_LE(stream->passes[0].turn, stream->blocks[2].born);
   EXPECT_GT(stream->passes[0].end, activation.died);
   EXPECT_EQ(stream->torch_version, "2.12.1");
+}
+
+// Two steps of 60 MiB, and what `last` does after them.
+std::shared_ptr<const model::AllocationStream> stream_of_steps(const std::function<void(RecordingScript&)>& last) {
+  RecordingScript script;
+  for (int step = 0; step < 2; ++step) {
+    script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
+    const auto kept = script.alloc(60);
+    script.at(VF_PHASE_TRAIN, VF_STAGE_BACKWARD);
+    script.alloc(1);
+    script.free(kept, 60);
+    script.step();
+  }
+  last(script);
+  return find_allocation_stream(*gather(script.take()), 0, "2.12.1");
+}
+
+TEST(AllocationStream, ends_before_a_forward_that_the_end_of_the_run_cut_off) {
+  const auto stream = stream_of_steps([](RecordingScript& script) {
+    script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
+    script.alloc(30);
+  });
+  ASSERT_TRUE(stream);
+  EXPECT_EQ(stream->passes.size(), 2U);
+  EXPECT_EQ(stream->blocks.size(), 4U);
+}
+
+TEST(AllocationStream, goes_on_where_nothing_before_was_as_high_or_an_evaluation_follows) {
+  const auto higher = stream_of_steps([](RecordingScript& script) {
+    script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
+    script.alloc(300);
+  });
+  EXPECT_EQ(higher->blocks.size(), 5U);
+  EXPECT_EQ(higher->passes.size(), 2U);
+  const auto evaluated = stream_of_steps([](RecordingScript& script) {
+    script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
+    script.alloc(30);
+    script.at(VF_PHASE_VALIDATE, VF_STAGE_FORWARD);
+    script.alloc(10);
+  });
+  EXPECT_EQ(evaluated->blocks.size(), 6U);
 }
 
 TEST(AllocationStream, is_not_told_of_a_card_that_nothing_happened_on) {

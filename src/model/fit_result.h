@@ -44,7 +44,7 @@ struct PlanRow {
   Bytes predicted;              // what it cannot do without; source: model
   Bytes predicted_peak;         // what it takes of this card, with the cache that has room there: beside `proven`
   double predicted_error = 0;   // half-width of the interval around either, as a share of it; 0: none is known
-  std::string predicted_by;     // "added_up", "own_run", "played", "combined", "combined_runs": how it was foretold
+  std::string predicted_by;     // how it was foretold: plan::name(MadeBy)
   std::optional<Peaks> proven;  // source: run; of a run that died, the highest it got to
   std::int64_t retries = 0;
   bool is_tight = false;               // nothing is to spare

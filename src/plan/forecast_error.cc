@@ -18,6 +18,7 @@ constexpr std::array<KeptError, kWaysToForecast> kKeptErrors = {{
     {MadeBy::kPlayed, "played", 0.02},
     {MadeBy::kCombined, "combined", 0.04},
     {MadeBy::kCombinedRuns, "combined_runs", 0.07},
+    {MadeBy::kUnmeasured, "unmeasured", 0.30},
 }};
 
 const KeptError& kept_error(MadeBy by) { return kKeptErrors[static_cast<std::size_t>(by)]; }
@@ -26,7 +27,8 @@ const KeptError& kept_error(MadeBy by) { return kKeptErrors[static_cast<std::siz
 
 std::string_view name(MadeBy by) { return kept_error(by).name; }
 
-MadeBy played_by(std::size_t changes, std::size_t runs) {
+MadeBy played_by(std::size_t changes, std::size_t runs, std::size_t missed) {
+  if (missed > 0) return MadeBy::kUnmeasured;
   if (changes > 1) return runs > 1 ? MadeBy::kCombinedRuns : MadeBy::kCombined;
   return runs > 0 ? MadeBy::kOwnRun : MadeBy::kPlayed;
 }

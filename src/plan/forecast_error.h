@@ -14,12 +14,13 @@ enum class MadeBy : std::uint8_t {
   kPlayed,        // one change, played from the run of the job as it is
   kCombined,      // several changes, of which one at most had a run of its own
   kCombinedRuns,  // several changes, of which two or more had runs of their own: only one of those can be begun from
+  kUnmeasured,    // with a change that needs a run of its own to be known well, and had none
 };
-inline constexpr std::size_t kWaysToForecast = 5;
-std::string_view name(MadeBy by);  // "added_up", "own_run", "played", "combined", "combined_runs"
+inline constexpr std::size_t kWaysToForecast = 6;
+std::string_view name(MadeBy by);  // "added_up", "own_run", "played", "combined", "combined_runs", "unmeasured"
 
-// By how many changes a plan has, and how many of them had runs of their own; of what is played.
-MadeBy played_by(std::size_t changes, std::size_t runs);
+// By how many changes a plan has, how many of them had runs of their own, and how many missed one; of what is played.
+MadeBy played_by(std::size_t changes, std::size_t runs, std::size_t missed = 0);
 
 // Half-width of the interval around a forecast in which 95 % of the runs of such plans came out, as a share of the
 // forecast. The figures are what `bench/forecast/errors` prints, from one half of the cases kept in

@@ -11,6 +11,7 @@ TEST(ForecastError, a_plan_is_foretold_by_its_changes_and_their_runs) {
   EXPECT_EQ(played_by(2, 0), MadeBy::kCombined);
   EXPECT_EQ(played_by(3, 1), MadeBy::kCombined);
   EXPECT_EQ(played_by(3, 2), MadeBy::kCombinedRuns);
+  EXPECT_EQ(played_by(2, 1, 1), MadeBy::kUnmeasured);
 }
 
 TEST(ForecastError, what_is_known_better_is_off_by_less) {

@@ -119,10 +119,14 @@ Equivalence trains_the_same(Equivalence found, const plan::Promise& promise, boo
   }
   const std::string compared =
       fmt::format("{} compared, {}", steps_in_words(found.steps), weights_in_words(found, promise));
-  const std::string named = found.effects.empty() ? "" : "; " + found.effects.front();
-  found.text = found.sameness != Sameness::kStatistics ? "trains the same: " + compared + named
-                                                       : "trains the same but for batch statistics: " + compared +
-                                                             " once batch norms saw as many samples" + named;
+  std::string named;
+  for (std::size_t i = 0; i < std::min(kDifferencesInText, found.effects.size()); ++i) named += "; " + found.effects[i];
+  if (found.sameness == Sameness::kStatistics) {
+    found.text = "trains the same but for batch statistics: " + compared + " once batch norms saw as many samples" + named;
+    return found;
+  }
+  const bool is_coarser = found.sameness == Sameness::kPrecision;
+  found.text = (is_coarser ? "trains the same steps in fewer bits: " : "trains the same: ") + compared + named;
   return found;
 }
 

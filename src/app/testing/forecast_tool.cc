@@ -1,7 +1,7 @@
 // How near the planner's forecasts come to runs: for bench/forecast.
 //
 //   vramfit_forecast_tool GPU SECONDS [--cases ALONE,PAIRS] [--stack TECHNIQUE[=OPTION],...;...] [--proven LINES]
-//                         [--blocks FOLDER] [--plan NAME] [--share SHARE] python train.py ...
+//                         [--blocks FOLDER] [--plan NAME] [--share SHARE] [--own-runs 0] python train.py ...
 //
 // ALONE,PAIRS: so many plans of one technique and of two at most, spread evenly over all that there are. LINES: what an
 // earlier call told of the same job. Plans in it are foretold again and not run again, whatever the seconds.
@@ -11,7 +11,7 @@
 // that are not for this job have a line each with the reason. FOLDER: the blocks of the job's runs, of each forecast
 // and of each run of a plan are written there, to find where they first differ. NAME: no other plan is tried. SHARE: of
 // the job's peak, the card that options are made for. Stacks: the plans of app/testing/plan_stacks.h, in place of all
-// others.
+// others. Own runs: 0 makes none of those that single changes may have, as fit does where it has found a plan without.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -59,6 +59,7 @@ struct Options {
   std::string blocks;                              // a folder; empty: none is written
   std::string plan;                                // the only one; empty: all
   std::string stacks;                              // of techniques (app/testing/plan_stacks.h)
+  bool makes_own_runs = true;
 };
 
 // So many of them, as far from one another as can be.
@@ -113,7 +114,7 @@ class Comparison {
     target_.limit = plan::scaled(peak_, options_.of_peak);
     target_.keep_effective_batch = false;
     job_.oom = model::OomFacts{outcome->result.peak_phase, Bytes(), device->peaks.allocated, device->peaks.reserved};
-    measure();
+    if (options_.makes_own_runs) measure();
     std::vector<const plan::Technique*> techniques;
     for (const plan::Technique* technique : plan::all_techniques()) {
       if (is_asked_for(*technique)) techniques.push_back(technique);
@@ -311,6 +312,7 @@ int main(int argc, char** argv) {
     if (std::string_view(*word) == "--blocks") options.blocks = word[1];
     if (std::string_view(*word) == "--plan") options.plan = word[1];
     if (std::string_view(*word) == "--share") options.of_peak = std::stod(word[1]);
+    if (std::string_view(*word) == "--own-runs") options.makes_own_runs = std::string_view(word[1]) != "0";
     if (std::string_view(*word) == "--stack") options.stacks = word[1];
     if (std::string_view(*word) == "--cases") std::sscanf(word[1], "%zu,%zu", &options.alone, &options.pairs);
   }

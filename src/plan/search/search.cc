@@ -127,7 +127,9 @@ class Search {
     const double needs = static_cast<double>(needs_of(index).count()), least = least_of(index);
     const double limit = static_cast<double>(target_.limit.count());
     if (least > limit * (1 + options_.hopeless_excess_held)) return true;
-    if (lowest_of(needs, played_[index].by) <= limit) return false;
+    // A change that might have been measured is not run for the width of its interval alone.
+    const MadeBy by = played_[index].by == MadeBy::kUnmeasured ? MadeBy::kCombined : played_[index].by;
+    if (lowest_of(needs, by) <= limit) return false;
     const double excess = played_[index].is_known ? options_.hopeless_excess_played + kPlayedUncertainty
                                                   : options_.hopeless_excess + candidates_[index].uncertainty;
     return needs > limit * (1 + excess);
@@ -160,7 +162,7 @@ class Search {
         if (best_ == kNone || index < best_) best_ = index;
         break;
       case Outcome::kOutOfMemory:
-        rule_out_in(proof.phase, candidates_[index]);
+        rule_out_weaker(proof.phase, index);
         break;
       case Outcome::kBorderline:
         rule_out(State::kUnproven, [&](const Candidate& other) { return is_at_most(other, candidates_[index]); });
@@ -194,6 +196,17 @@ class Search {
     const std::vector<bool>& touched = axes_of(phase);
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) matters_[axis] = matters_[axis] || touched[axis];
     rule_out(State::kRuledOut, [&](const Candidate& other) { return is_at_most_on(touched, other, failed); });
+  }
+
+  // Segments may come out worse with a change more: what is weaker, and was played to need less, is not ruled out.
+  void rule_out_weaker(const std::string& phase, std::size_t failed) {
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const bool needs_less = played_[i].is_known && played_[failed].is_known && played_[i].needs < played_[failed].needs;
+      if (state_[i] == State::kOpen && needs_less) kept.push_back(i);
+    }
+    rule_out_in(phase, candidates_[failed]);
+    for (const std::size_t i : kept) state_[i] = State::kOpen;
   }
 
   const std::vector<bool>& axes_of(const std::string& phase) {
