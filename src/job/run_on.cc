@@ -136,7 +136,9 @@ Span span_to_peak(const RunRequest& request, const model::Reach& reach) {
 bool wants_short_run(const RunRequest& request, const RunOutcome& outcome) {
   const RunResult& result = outcome.result;
   const bool went_well = result.verdict == Verdict::kFits || (result.verdict == Verdict::kBorderline && !result.oom);
-  const bool had_budget = !span_of(request).is_empty() && result.reach.batches > 0;
+  // Also where no batch was seen, but loops were ended: it may be a rollout, before the first step of training.
+  const bool saw_loops = result.reach.batches > 0 || (result.reach.watched && !result.reach.open.empty());
+  const bool had_budget = !span_of(request).is_empty() && saw_loops;
   return had_budget && went_well && !result.interrupted && !result.timed_out && !result.reach.whole;
 }
 

@@ -18,7 +18,8 @@ constexpr std::array<KeptError, kWaysToForecast> kKeptErrors = {{
     {MadeBy::kPlayed, "played", 0.02},
     {MadeBy::kCombined, "combined", 0.04},
     {MadeBy::kCombinedRuns, "combined_runs", 0.07},
-    {MadeBy::kUnmeasured, "unmeasured", 0.30},
+    {MadeBy::kUnmeasuredLives, "unmeasured_lives", 0.1},
+    {MadeBy::kUnmeasuredSizes, "unmeasured_sizes", 0.39},
 }};
 
 const KeptError& kept_error(MadeBy by) { return kKeptErrors[static_cast<std::size_t>(by)]; }
@@ -27,10 +28,11 @@ const KeptError& kept_error(MadeBy by) { return kKeptErrors[static_cast<std::siz
 
 std::string_view name(MadeBy by) { return kept_error(by).name; }
 
-MadeBy played_by(std::size_t changes, std::size_t runs, std::size_t missed) {
-  if (missed > 0) return MadeBy::kUnmeasured;
-  if (changes > 1) return runs > 1 ? MadeBy::kCombinedRuns : MadeBy::kCombined;
-  return runs > 0 ? MadeBy::kOwnRun : MadeBy::kPlayed;
+MadeBy played_by(std::size_t changes, const OwnRuns& runs) {
+  if (runs.missed_sizes > 0) return MadeBy::kUnmeasuredSizes;
+  if (runs.missed_lives > 0) return MadeBy::kUnmeasuredLives;
+  if (changes > 1) return runs.made > 1 ? MadeBy::kCombinedRuns : MadeBy::kCombined;
+  return runs.made > 0 ? MadeBy::kOwnRun : MadeBy::kPlayed;
 }
 
 double error_of(MadeBy by) { return kept_error(by).share; }

@@ -14,17 +14,25 @@ enum class MadeBy : std::uint8_t {
   kPlayed,        // one change, played from the run of the job as it is
   kCombined,      // several changes, of which one at most had a run of its own
   kCombinedRuns,  // several changes, of which two or more had runs of their own: only one of those can be begun from
-  kUnmeasured,    // with a change that needs a run of its own to be known well, and had none
+  // With a change that a run of its own would tell of, and that had none: of when blocks come and go, or of their
+  // sizes.
+  kUnmeasuredLives,
+  kUnmeasuredSizes,
 };
-inline constexpr std::size_t kWaysToForecast = 6;
-std::string_view name(MadeBy by);  // "added_up", "own_run", "played", "combined", "combined_runs", "unmeasured"
+inline constexpr std::size_t kWaysToForecast = 7;
+std::string_view name(
+    MadeBy by);  // "added_up", "own_run", "played", "combined", "combined_runs", "unmeasured_lives", ...
 
-// By how many changes a plan has, how many of them had runs of their own, and how many missed one; of what is played.
-MadeBy played_by(std::size_t changes, std::size_t runs, std::size_t missed = 0);
+struct OwnRuns {
+  std::size_t made = 0;  // so many changes had a run of their own
+  std::size_t missed_lives = 0, missed_sizes = 0;
+};
+// By how many changes a plan has, and by their runs; of what is played.
+MadeBy played_by(std::size_t changes, const OwnRuns& runs);
 
 // Half-width of the interval around a forecast in which 95 % of the runs of such plans came out, as a share of the
 // forecast. The figures are what `bench/forecast/errors` prints, from one half of the cases kept in
-// bench/forecast/results.csv; it counts on the other half how many lie within.
+// bench/forecast; it counts on the other half how many lie within.
 double error_of(MadeBy by);
 
 // What is lowest of all that `forecast` may stand for, in the same unit.

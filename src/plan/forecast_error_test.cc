@@ -6,12 +6,13 @@ namespace vramfit::plan {
 namespace {
 
 TEST(ForecastError, a_plan_is_foretold_by_its_changes_and_their_runs) {
-  EXPECT_EQ(played_by(1, 0), MadeBy::kPlayed);
-  EXPECT_EQ(played_by(1, 1), MadeBy::kOwnRun);
-  EXPECT_EQ(played_by(2, 0), MadeBy::kCombined);
-  EXPECT_EQ(played_by(3, 1), MadeBy::kCombined);
-  EXPECT_EQ(played_by(3, 2), MadeBy::kCombinedRuns);
-  EXPECT_EQ(played_by(2, 1, 1), MadeBy::kUnmeasured);
+  EXPECT_EQ(played_by(1, {}), MadeBy::kPlayed);
+  EXPECT_EQ(played_by(1, {.made = 1}), MadeBy::kOwnRun);
+  EXPECT_EQ(played_by(2, {}), MadeBy::kCombined);
+  EXPECT_EQ(played_by(3, {.made = 1}), MadeBy::kCombined);
+  EXPECT_EQ(played_by(3, {.made = 2}), MadeBy::kCombinedRuns);
+  EXPECT_EQ(played_by(2, {.made = 1, .missed_lives = 1}), MadeBy::kUnmeasuredLives);
+  EXPECT_EQ(played_by(2, {.missed_lives = 1, .missed_sizes = 1}), MadeBy::kUnmeasuredSizes);
 }
 
 TEST(ForecastError, what_is_known_better_is_off_by_less) {

@@ -262,3 +262,27 @@ def test_ranks_run_on_and_are_cut_after_the_same_batch(product: Product, way: st
     assert done.result["reach"]["batches"] > 100
     for device in done.result["devices"]:
         assert device["peak_allocated_bytes"] > 16 * MIB, "the evaluation every 90 steps was reached on both cards"
+
+
+def test_a_rollout_that_uses_up_the_time_is_not_all_that_is_seen(product: Product) -> None:
+    """Reinforcement learning: the first step of training comes after more calls of the policy than the time is for."""
+    text = """
+        import time, torch
+        policy = torch.nn.Linear(256, 256).cuda()
+        optimizer = torch.optim.Adam(policy.parameters())
+        state = torch.randn(64, 256, device="cuda")
+        for update in range(3):
+            seen = []
+            for step in range(400):
+                with torch.no_grad():
+                    policy(state)
+                time.sleep(0.01)
+                seen.append(torch.randn(64, 256))
+            batch = torch.cat(seen).cuda()
+            loss = policy(batch.repeat(40, 1)).square().mean()
+            optimizer.zero_grad(); loss.backward(); optimizer.step()
+    """
+    seen = within(product, text, "1")
+    (training,) = [phase for phase in seen.result["phases"] if phase["name"] == "train"]
+    assert training["steps"] > 0
+    assert peak(seen) > 500

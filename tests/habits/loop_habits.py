@@ -330,6 +330,20 @@ HABITS = [
         ),
     ),
     Habit(
+        "an average of weights in a list",
+        change_loop(
+            make="""
+            import types
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            averaged = [p.detach().clone() for p in model.parameters()]
+            kept["averaged"] = types.SimpleNamespace(state_dict=lambda: {str(i): m for i, m in enumerate(averaged)})""",
+            step="""
+            optimizer.zero_grad(); loss.backward(); optimizer.step()
+            with torch.no_grad():
+                for mean, p in zip(averaged, model.parameters()): mean.lerp_(p, 0.1)""",
+        ),
+    ),
+    Habit(
         "an average from a later epoch on",
         change_loop(
             make="""

@@ -8,7 +8,6 @@ the same with and without a plan.
 from __future__ import annotations
 
 import atexit
-import gc
 import os
 import time
 import weakref
@@ -22,6 +21,7 @@ from vramfit.contract import notes as said
 from vramfit.observe import owners, scopes
 from vramfit.observe.phases import position
 from vramfit.steer import errors
+from vramfit.verify import averages
 from vramfit.verify.drawn import Drawn
 
 _VALUES = 64  # of a tensor, evenly spread
@@ -144,7 +144,7 @@ class Record:
             after = self._sample(buffer)
             began = (self._buffers_before or {}).get(name, [0.0] * len(after))
             self._write("buffer", name, [b - a for a, b in zip(began, after)])
-        for name, key, tensor in self._averages():
+        for name, key, tensor in averages.find(self._torch, self._trained(), self._optimizers):
             after = self._sample(tensor)
             began = self._weights_before.get(key, [0.0] * len(after))
             self._write("average", name, [b - a for a, b in zip(began, after)])
@@ -200,38 +200,6 @@ class Record:
             for name, parameter in module.named_parameters():
                 found.setdefault((name, tuple(parameter.shape)), parameter)
         return found
-
-    def _averages(self) -> Iterator[tuple[str, _Key, Any]]:
-        """Averages of the weights: modules beside what is trained, or tensors by its names."""
-        trained = self._trained()
-        for number, tensors in enumerate(self._alike(set(trained))):
-            for name, tensor in tensors.items():
-                yield f"{number}.{name}", (name, tuple(tensor.shape)), tensor
-
-    def _alike(self, keys: set[_Key]) -> Iterator[dict[str, Any]]:
-        roots = [module for _, module in scopes.live_roots()]
-        inner = {id(part) for module in roots for part in module.modules()}
-        own = {id(parameter) for module in roots for parameter in module.parameters()}
-        names = {name for name, _ in keys}
-        everything = gc.get_objects()
-        modules = [o for o in everything if isinstance(o, self._torch.nn.Module) and id(o) not in inner]
-        parts = {id(part) for module in modules for part in module.modules() if part is not module}
-        for module in modules:
-            if id(module) not in parts:
-                tensors = {name.removeprefix("module."): parameter for name, parameter in module.named_parameters()}
-                if self._are_alike(tensors, keys, own):
-                    yield tensors
-        for mapping in everything:
-            if type(mapping) is dict and names and names <= {key for key in mapping if isinstance(key, str)}:
-                tensors = {name: mapping[name] for name in names}
-                if self._are_alike(tensors, keys, own):
-                    yield tensors
-
-    def _are_alike(self, tensors: dict[str, Any], keys: set[_Key], own: set[int]) -> bool:
-        return bool(tensors) and all(
-            isinstance(tensor, self._torch.Tensor) and id(tensor) not in own and (name, tuple(tensor.shape)) in keys
-            for name, tensor in tensors.items()
-        )
 
     def _sample(self, tensor: Any) -> list[float]:
         with self._torch.no_grad():

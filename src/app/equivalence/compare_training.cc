@@ -122,7 +122,8 @@ Equivalence trains_the_same(Equivalence found, const plan::Promise& promise, boo
   std::string named;
   for (std::size_t i = 0; i < std::min(kDifferencesInText, found.effects.size()); ++i) named += "; " + found.effects[i];
   if (found.sameness == Sameness::kStatistics) {
-    found.text = "trains the same but for batch statistics: " + compared + " once batch norms saw as many samples" + named;
+    found.text =
+        "trains the same but for batch statistics: " + compared + " once batch norms saw as many samples" + named;
     return found;
   }
   const bool is_coarser = found.sameness == Sameness::kPrecision;

@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <map>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "app/equivalence/closeness.h"
 #include "app/equivalence/tensor_distance.h"
@@ -52,29 +57,62 @@ void compare_gradients(const TrainingRecord& without, const TrainingRecord& with
   }
 }
 
-// Averages are told apart by the order in which they are found, which may differ: by name and size instead.
-Tensors in_order_of_size(const Tensors& averages) {
-  std::map<std::string, std::vector<std::vector<double>>> by_name;
-  for (const auto& [index, values] : averages) by_name[index.substr(index.find('.') + 1)].push_back(values);
-  const auto size = [](const std::vector<double>& values) {
-    double sum = 0;
-    for (const double value : values) sum += value * value;
-    return sum;
+double distance_of(const std::vector<double>& one, const std::vector<double>& other) {
+  double sum = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) sum += (one[i] - other[i]) * (one[i] - other[i]);
+  return sum;
+}
+
+// Averages are told apart by the order in which they are found, which may differ, and a plan may keep tensors of its
+// own that are as large: of each name, the nearest of both runs belong together.
+std::pair<Tensors, Tensors> pair_averages(const Tensors& without, const Tensors& with) {
+  using List = std::vector<const std::vector<double>*>;
+  const auto by_name = [](const Tensors& averages) {
+    std::map<std::string, List> found;
+    for (const auto& [index, values] : averages) found[index.substr(index.find('.') + 1)].push_back(&values);
+    return found;
   };
-  Tensors ordered;
-  for (auto& [name, list] : by_name) {
-    std::ranges::sort(list, {}, size);
-    for (std::size_t i = 0; i < list.size(); ++i) ordered[fmt::format("{}.{}", i, name)] = std::move(list[i]);
+  std::pair<Tensors, Tensors> paired;
+  auto others = by_name(with);
+  for (auto& [name, list] : by_name(without)) {
+    List& candidates = others[name];
+    for (std::size_t number = 0; !list.empty() && !candidates.empty(); ++number) {
+      std::size_t nearest = 0, to = 0;
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        for (std::size_t k = 0; k < candidates.size(); ++k) {
+          if (list[i]->size() != candidates[k]->size()) continue;
+          const double distance = distance_of(*list[i], *candidates[k]);
+          if (!(distance < least)) continue;
+          least = distance, nearest = i, to = k;
+        }
+      }
+      const std::string key = fmt::format("{}.{}", number, name);
+      paired.first[key] = *list[nearest];
+      paired.second[key] = *candidates[to];
+      list.erase(list.begin() + static_cast<std::ptrdiff_t>(nearest));
+      candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(to));
+    }
   }
-  return ordered;
+  return paired;
 }
 
 void compare_averages(const TrainingRecord& without, const TrainingRecord& with, const Tolerance& tolerance,
                       ComparedNumbers& into) {
-  const TensorDistance distance =
-      measure_distance(in_order_of_size(without.averages), in_order_of_size(with.averages), {}, tolerance.one_tensor);
-  if (2 * distance.differing <= distance.looked_at) return;
-  into.differences.push_back(fmt::format("an average of the weights differs by {}", percent(distance.whole)));
+  constexpr std::string_view kInOrder = "in order.";  // python/vramfit/verify/averages.py: known by no names
+  for (const bool is_in_order : {false, true}) {
+    const auto of_kind = [&](Tensors averages) {
+      std::erase_if(averages, [&](const auto& each) {
+        return std::string_view(each.first).substr(each.first.find('.') + 1).starts_with(kInOrder) != is_in_order;
+      });
+      return averages;
+    };
+    const auto [own, planned] = pair_averages(of_kind(without.averages), of_kind(with.averages));
+    const TensorDistance distance = measure_distance(own, planned, {}, tolerance.one_tensor);
+    if (2 * distance.differing <= distance.looked_at) continue;
+    into.differences.push_back(fmt::format("an average of the weights differs by {}", percent(distance.whole)));
+    return;
+  }
 }
 
 // A count of batches says how many there were.

@@ -81,7 +81,7 @@ Foretold foretell(const model::Job& job, const Target& target, const std::vector
 // Whether a run of its own would tell what becomes of memory by a change, and there was none.
 bool is_unmeasured(const model::Job& job, const Target& target, const Technique& technique,
                    const model::Change& change) {
-  if (technique.is_foretold_unmeasured() || technique.find_all_measurable(job, target).empty()) return false;
+  if (technique.find_all_measurable(job, target).empty()) return false;
   return std::ranges::none_of(job.streams,
                               [&](const auto& each) { return is_measured_by(each.first, change.technique); });
 }
@@ -89,15 +89,17 @@ bool is_unmeasured(const model::Job& job, const Target& target, const Technique&
 // How a candidate is foretold that is played.
 MadeBy find_way(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                 const std::vector<std::uint8_t>& levels) {
-  std::size_t changes = 0, runs = 0, missed = 0;
+  std::size_t changes = 0;
+  OwnRuns runs;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (levels[i] == 0) continue;
     const model::Change& change = axes[i].options[levels[i] - 1];
     ++changes;
-    runs += job.streams.contains(measured_key(change)) ? 1 : 0;
-    missed += is_unmeasured(job, target, *axes[i].technique, change) ? 1 : 0;
+    runs.made += job.streams.contains(measured_key(change)) ? 1 : 0;
+    if (!is_unmeasured(job, target, *axes[i].technique, change)) continue;
+    ++(axes[i].technique->is_foretold_unmeasured() ? runs.missed_lives : runs.missed_sizes);
   }
-  return played_by(changes, runs, missed);
+  return played_by(changes, runs);
 }
 
 // A loss of which smaller batches leave one chunk is worked out as it was, but in evaluations, whose batches are whole.

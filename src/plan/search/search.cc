@@ -128,7 +128,9 @@ class Search {
     const double limit = static_cast<double>(target_.limit.count());
     if (least > limit * (1 + options_.hopeless_excess_held)) return true;
     // A change that might have been measured is not run for the width of its interval alone.
-    const MadeBy by = played_[index].by == MadeBy::kUnmeasured ? MadeBy::kCombined : played_[index].by;
+    const MadeBy made = played_[index].by;
+    const bool is_unmeasured = made == MadeBy::kUnmeasuredLives || made == MadeBy::kUnmeasuredSizes;
+    const MadeBy by = is_unmeasured ? MadeBy::kCombined : made;
     if (lowest_of(needs, by) <= limit) return false;
     const double excess = played_[index].is_known ? options_.hopeless_excess_played + kPlayedUncertainty
                                                   : options_.hopeless_excess + candidates_[index].uncertainty;
@@ -202,7 +204,8 @@ class Search {
   void rule_out_weaker(const std::string& phase, std::size_t failed) {
     std::vector<std::size_t> kept;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      const bool needs_less = played_[i].is_known && played_[failed].is_known && played_[i].needs < played_[failed].needs;
+      const bool needs_less =
+          played_[i].is_known && played_[failed].is_known && played_[i].needs < played_[failed].needs;
       if (state_[i] == State::kOpen && needs_less) kept.push_back(i);
     }
     rule_out_in(phase, candidates_[failed]);

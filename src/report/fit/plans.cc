@@ -41,8 +41,9 @@ std::string numbers_of(const PlanRow& row, std::size_t rank) {
 }
 
 std::string legend_of_foreseen(const PlanRow& row) {
-  if (row.predicted_error <= 0) return " proven -: only predicted, not run: it may not apply (--budget SECONDS runs them).";
-  return " -: only predicted, not run: it may not apply; 95 % within ± (to run: --budget SECONDS).";
+  if (row.predicted_error <= 0)
+    return " proven -: only predicted, not run: it may not apply (--budget SECONDS runs them).";
+  return " -: only predicted, not run, may not apply; 95 % within ± (--budget).";
 }
 
 // Wrapped to the last column, whose lines all begin at the same place.
