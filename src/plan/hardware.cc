@@ -113,6 +113,9 @@ model::Floor find_floor(const model::Job& job) {
   if (job.optimizer) {
     floor.optimizer = job.optimizer->state;
     floor.name = job.optimizer->class_name;
+    for (const model::StagePeak& moment : job.stage_peaks) {  // of several optimizers: both of a GAN
+      floor.optimizer = std::max(floor.optimizer, moment.holdings.optimizer);
+    }
   }
   return floor;
 }

@@ -20,6 +20,32 @@ def test_accumulated_micro_batches_train_as_the_whole_batch(job: Job) -> None:
     assert finished.only("plan_applied")["id"] == "micro_batch"
 
 
+@pytest.mark.parametrize("evaluation_first", [True, False])
+def test_parts_of_an_evaluations_batches_are_none_of_trainings(job: Job, evaluation_first: bool) -> None:
+    """A plan may have one change for each loader, in any order."""
+    script = training().replace(
+        "    values = {",
+        """        model.eval()
+        with torch.no_grad():
+            for x, y in DataLoader(data, batch_size=16):
+                shapes.append(list(x.shape))
+                model(x)
+        model.train()
+    values = {""",
+    )
+    plain = job.run(script).output()
+    plan = [
+        {"id": "micro_batch", "micro_batch": 2, "accumulate": 4, "loaders": [0]},
+        {"id": "micro_batch", "micro_batch": 4, "accumulate": 1, "loaders": [1]},
+    ]
+    finished = job.run(script, *(reversed(plan) if evaluation_first else plan))
+    assert finished.of_kind("plan_refused") == []
+    small = finished.output()
+    assert small["shapes"] == ([[2, 6]] * 8 + [[4, 6]] * 4) * 2
+    assert small["lr"] == plain["lr"]
+    assert_close(small["values"], plain["values"])
+
+
 @pytest.mark.parametrize("size", [4, 5, 8, 16])
 def test_batches_of_another_size_train_as_if_the_script_asked_for_them(job: Job, size: int) -> None:
     asked = job.run(training().replace("batch_size=8", f"batch_size={size}")).output()

@@ -116,7 +116,7 @@ class MicroBatch:
 
     def _split(self, loader: Any, sampler: Any) -> SplitSampler:
         return loader.__dict__.setdefault(
-            "_vramfit_split", SplitSampler(sampler, self.size, not self.framework_accumulates)
+            "_vramfit_split", SplitSampler(sampler, self.size, not self.framework_accumulates, self)
         )
 
     def split_for_trainer(self, loader: Any) -> None:
@@ -136,7 +136,7 @@ class MicroBatch:
 
     def on_batch(self, this_pass: Pass, batch: Any) -> None:
         split = this_pass.loader.__dict__.get("_vramfit_split")
-        if split is None or self.framework_accumulates:
+        if split is None or split.owner is not self or self.framework_accumulates:
             return
         if this_pass.delivered == 1:
             self._look_at_driver(this_pass)
@@ -200,7 +200,7 @@ class MicroBatch:
 
     def after_pass(self, this_pass: Pass) -> None:
         split = this_pass.loader.__dict__.get("_vramfit_split")
-        if split is not None:
+        if split is not None and split.owner is self:
             split.this_pass = None  # which holds the loader: nothing but a collection would end a circle
             is_within = self.share is not None and not self.share.is_last and (self._trains or not self.share.is_first)
             if is_within and this_pass.wanted is None:
@@ -387,7 +387,9 @@ def install(torch: Any, options: dict[str, Any]) -> None:
     events.optimizer_made.listen(technique.learn_optimizer)
     technique.labels.install()
     between_steps.put_off_averages(torch, technique)
-    training_loop.install(torch).window = technique
+    machine = training_loop.install(torch)
+    if technique.accumulate > 1 or machine.window is None:  # a plan may have another one for evaluations
+        machine.window = technique
     between_steps.watch_plateaus(torch, technique)
     importing.after_import(of_trainer.MODULE, TrainerBatches(technique, ID).hugging_face)
     LightningBatches(technique).install()

@@ -22,11 +22,12 @@ class Share(NamedTuple):
 class SplitSampler:
     """Around a batch sampler. `shares` holds those of the parts drawn and not delivered yet."""
 
-    def __init__(self, own: Any, size: int, tells_batches: bool) -> None:
+    def __init__(self, own: Any, size: int, tells_batches: bool, owner: object) -> None:
         """`tells_batches`: to who asks for its length within a pass, `i + 1 == len(loader)`, where rounds have the
         number of their batch. After it, what was added up has a term for each part. Trainers that accumulate count
-        parts."""
+        parts. `owner`: the technique whose parts these are, of those of a plan: one may be for the evaluation's loader."""
         self._own = own
+        self.owner = owner
         self._size = size
         self._tells_batches = tells_batches
         self.shares: deque[Share] = deque()

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "facts/job_builder.h"
+#include "liveness/growth.h"
 
 namespace vramfit::app {
 namespace {
@@ -78,6 +79,22 @@ void look_at_shortest_card(FitContext& fit, model::RunResult& free) {
   fit.aim_at(free.peak_device);
 }
 
+// The card that was lent is none: when what grows fills the card that was asked for is another step, or no question
+// where the job does not fit to begin with.
+void judge_growth_on_the_card(const FitContext& fit, model::RunResult& free) {
+  for (model::Growth& growth : free.evidence.growth) {
+    if (!growth.runs_out_at) continue;
+    const auto warning = std::ranges::find(free.warnings, liveness::describe_growth(growth), &model::Remark::text);
+    const auto device = std::ranges::find(free.devices, growth.device, &model::DeviceResult::index);
+    growth.runs_out_at.reset();
+    if (device != free.devices.end() && device->peaks.device < fit.target.limit) {
+      const Bytes cached = device->peaks.reserved - device->peaks.allocated;
+      growth.runs_out_at = liveness::find_end(growth, fit.target.limit - device->peaks.device + cached);
+    }
+    if (warning != free.warnings.end()) warning->text = liveness::describe_growth(growth);
+  }
+}
+
 }  // namespace
 
 bool is_card_too_small(FitContext& fit) {
@@ -145,6 +162,7 @@ Result<std::optional<model::Job>> run_free(FitContext& fit) {
                  fmt::format("with {} GiB of memory it ends badly too: {}", fit.plenty_gib, why_it_failed(free)));
     return std::nullopt;
   }
+  judge_growth_on_the_card(fit, free);
   look_at_shortest_card(fit, free);
   settle_as_is(fit, free);
   model::Job job = facts::build_job(*outcome->facts, free);

@@ -18,6 +18,7 @@
 #include "facts/testing/recording_script.h"
 #include "ingest/plan_file.h"
 #include "ingest/testing/add_note.h"
+#include "liveness/growth.h"
 #include "verify/fit.h"
 
 namespace vramfit::app {
@@ -71,6 +72,7 @@ class FakeRunner final : public job::Runner {
   std::string refused;
   std::string trains_else;  // a technique with which the weights become others
   bool is_slow = false;     // no comparison comes to its end
+  bool grows = false;       // by 1 MiB a step, which would fill the card that it runs on at step 1,000,000
 
  private:
   void add_first_steps(job::RunOutcome& outcome, const model::Plan& plan) const {
@@ -128,6 +130,15 @@ class FakeRunner final : public job::Runner {
       result.phases.push_back({"validate", device.index, {Bytes::mib(400), Bytes::mib(400), Bytes::mib(700)}, 3});
     }
     result.peak_phase = "train";
+    if (grows) {
+      model::Growth growth;
+      growth.phase = "train";
+      growth.per_step = Bytes::mib(1);
+      growth.steps = 12;
+      growth.runs_out_at = 1'000'000;
+      result.warnings.push_back({liveness::describe_growth(growth), 1});
+      result.evidence.growth.push_back(growth);
+    }
     if (!fits && !breaks) result.oom = model::Oom{Bytes::mib(64), "CUDA out of memory", "train", false, {}};
     return outcome;
   }
@@ -199,6 +210,15 @@ TEST_F(FitTest, ends_in_a_proven_plan_and_the_command_that_applies_it) {
   EXPECT_EQ(result->train_command, "vramfit run --gpu real --steps all --plan " + request.plan_out.string() +
                                        " -- python 'my train.py' --batch-size 8");
   EXPECT_TRUE(result->prove_command.starts_with("vramfit run --gpu 'example 86' --plan "));
+}
+
+TEST_F(FitTest, the_step_at_which_the_lent_card_would_be_full_is_not_told) {
+  runner.grows = true;
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->free_run->evidence.growth.size(), 1U);
+  EXPECT_FALSE(result->free_run->evidence.growth.front().runs_out_at) << "the job does not fit to begin with";
+  EXPECT_EQ(result->free_run->warnings.front().text.find("is full"), std::string::npos);
 }
 
 TEST_F(FitTest, of_several_cards_the_one_that_is_shortest_is_planned_for) {
