@@ -25,7 +25,8 @@ class SplitSampler:
     def __init__(self, own: Any, size: int, tells_batches: bool, owner: object) -> None:
         """`tells_batches`: to who asks for its length within a pass, `i + 1 == len(loader)`, where rounds have the
         number of their batch. After it, what was added up has a term for each part. Trainers that accumulate count
-        parts. `owner`: the technique whose parts these are, of those of a plan: one may be for the evaluation's loader."""
+        parts. `owner`: the technique whose parts these are: another one of the plan may be for an evaluation's loader.
+        """
         self._own = own
         self.owner = owner
         self._size = size
