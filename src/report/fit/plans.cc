@@ -40,11 +40,7 @@ std::string numbers_of(const PlanRow& row, std::size_t rank) {
                      row.time_factor, row.effect + (is_doubtful(row) ? "?" : ""));
 }
 
-std::string legend_of_foreseen(const PlanRow& row) {
-  if (row.predicted_error <= 0)
-    return " proven -: only predicted, not run: it may not apply (--budget SECONDS runs them).";
-  return " -: only predicted, not run, may not apply; 95 % within ± (--budget).";
-}
+std::string legend_of_foreseen(const PlanRow& row) { return row.predicted_error > 0 ? "; 95 % within ±" : ""; }
 
 // Wrapped to the last column, whose lines all begin at the same place.
 
@@ -103,12 +99,17 @@ void add_plans(std::string& text, const FitResult& result, bool tells_all) {
       text += std::string(kNameColumn, ' ') + in_name_column("(" + row.reason + ")") + "\n";
     }
   }
+  // What was never run may be refused by this very script, as accumulation in a loop that reads gradients.
+  if (!result.foreseen.empty() && shown < most) {
+    text += "    only predicted, not run: may not apply or fit (--budget SECONDS runs them)\n";
+  }
   for (const PlanRow& row : result.foreseen) {
     if (shown++ >= most) break;
     text += numbers_of(row, shown) + in_name_column(row.plan.name) + "\n";
   }
-  std::string legend = "predicted, proven: peak on the device. time: of a step against now, from a model.";
+  std::string legend = "peaks on the device; time of a step against now, from a model";
   if (!result.foreseen.empty()) legend += legend_of_foreseen(result.foreseen.front());
+  legend += ".";
   if (std::ranges::any_of(result.plans, is_doubtful)) legend += " ?: as promised, not compared with the job as it is.";
   text += wrap(legend, kPageWidth, 2) + "\n";
 }
