@@ -46,6 +46,16 @@ def test_parts_of_an_evaluations_batches_are_none_of_trainings(job: Job, evaluat
     assert_close(small["values"], plain["values"])
 
 
+def test_parts_of_batches_that_nothing_is_trained_on_are_refused(job: Job) -> None:
+    """As where statistics of the data come first, from a loader of their own."""
+    looks = "    shapes = []; mean = 0.0\n    for x, y in DataLoader(data, batch_size=4): mean += x.mean().item()"
+    script = training().replace("    shapes = []", looks)
+    finished = job.run(script, {"id": "micro_batch", "micro_batch": 2, "accumulate": 4, "loaders": [0]})
+    assert "nothing is trained on the batches of data loader 1" in finished.only("plan_refused")["text"]
+    finished = job.run(script, {"id": "micro_batch", "micro_batch": 2, "accumulate": 4, "loaders": [1]})
+    assert finished.of_kind("plan_refused") == []
+
+
 @pytest.mark.parametrize("size", [4, 5, 8, 16])
 def test_batches_of_another_size_train_as_if_the_script_asked_for_them(job: Job, size: int) -> None:
     asked = job.run(training().replace("batch_size=8", f"batch_size={size}")).output()

@@ -58,6 +58,7 @@ class MicroBatch:
         self._module_counters = ModuleCounters(torch, self.stop, self.name_effect)
         self._named = False
         self._has_optimizer = self._has_stepped = False
+        self._has_parts = self._has_trained = False  # given so far, of any pass; and a model was called to be trained
         self._pid = os.getpid()
         self.begin()
 
@@ -145,6 +146,7 @@ class MicroBatch:
         turn = (this_pass.delivered - 1) % self.accumulate
         repeated = Share(self.size, self.size * self.accumulate, turn == 0, turn == self.accumulate - 1)
         self.share = split.shares.popleft() if split.shares else repeated
+        self._has_parts = True
         this_pass.delivered_whole = self.share.is_last
         if self.accumulate > 1:
             self._counters.number(sys._getframe(1), self.share)
@@ -290,6 +292,11 @@ class MicroBatch:
     def step_called(self, optimizer: Any, closure: Callable[[], Any] | None) -> tuple[bool, Any]:
         """Whether to take the step; if not, what step() returns."""
         if not self._is_open() or self.share is None:
+            if self._has_parts and not self._has_trained and not self.framework_accumulates:
+                named = ", ".join(str(ordinal + 1) for ordinal in self.loaders)
+                self.refuse(
+                    f"nothing is trained on the batches of data loader {named}: the optimizer steps after others"
+                )
             return True, None
         if id(optimizer) in self._asked:
             self.refuse("an optimizer steps more than once for a batch")
@@ -329,7 +336,7 @@ class MicroBatch:
         root = scopes.root_of(module)
         if not is_open or root is None or not root.parameters:
             return
-        self._trains = True
+        self._trains = self._has_trained = True
         self._counters.trains(sys._getframe(1))
         self._waiting.clear()
         if self._is_ahead:
