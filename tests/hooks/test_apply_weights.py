@@ -230,6 +230,24 @@ def test_floats_that_a_network_is_given_are_cast(job: Job) -> None:
     assert job.run(script, {"id": "half_weights"}).output() == ["torch.float32", "torch.bfloat16"]
 
 
+def test_an_average_that_is_copied_from_a_network_in_half_takes_what_the_script_gives_it(job: Job) -> None:
+    """As timm's average of the weights, which is evaluated with inputs in float32."""
+    script = """
+        import copy, json, torch
+        from torch import nn
+        model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        average = copy.deepcopy(model)
+        for _ in range(3):
+            optimizer.zero_grad(); model(torch.randn(4, 8)).sum().backward(); optimizer.step()
+            with torch.no_grad():
+                for mean, p in zip(average.parameters(), model.parameters()): mean.lerp_(p, 0.1)
+        with torch.no_grad(): out = average.eval()(torch.randn(4, 8))
+        print(json.dumps([str(out.dtype), str(next(average.parameters()).dtype)]))
+    """
+    assert job.run(script, {"id": "half_weights"}).output() == ["torch.float32", "torch.bfloat16"]
+
+
 @pytest.mark.parametrize(
     ("made", "stepping", "text"),
     [

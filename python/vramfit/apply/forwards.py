@@ -16,6 +16,7 @@ from vramfit.base import process
 
 # Called with the module and with what it would have called, which takes what follows.
 Way = Callable[..., Any]
+IsCopy = Callable[[Any], bool]
 
 
 class _State:
@@ -24,16 +25,20 @@ class _State:
     def __init__(self) -> None:
         self.ways: weakref.WeakKeyDictionary[Any, list[tuple[type, Way]]] = weakref.WeakKeyDictionary()
         self.classes: set[type] = set()
+        self.of_copies: dict[type, tuple[IsCopy, Way]] = {}  # by the class of what was copied
 
 
 _state = process.own(_State)
 
 
-def replace(module: Any, way: Way) -> None:
+def replace(module: Any, way: Way, is_copy: IsCopy | None = None) -> None:
     """Calls of this module's forward become `way(module, forward, *args, **kwargs)`; the last way given is outermost.
 
-    `way` must not hold the module: it would live for ever.
+    `way` must not hold the module: it would live for ever. `is_copy` tells, of another module of its class, whether it
+    was copied from one that goes this way (an average of it) and has to go it too.
     """
+    if is_copy is not None:
+        _state.of_copies[type(module)] = is_copy, way
     if "forward" in vars(module):  # a library has put its own there: accelerate, peft
         _replace_own(module, way)
         return
@@ -58,6 +63,10 @@ def _asking(owner: type, original: Any) -> Any:
     @functools.wraps(original)
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         call = functools.partial(original, self)
+        if self not in _state.ways and type(self) in _state.of_copies:
+            is_copy, copied = _state.of_copies[type(self)]
+            if is_copy(self):
+                replace(self, copied)
         for of, way in _state.ways.get(self, ()):
             if of is owner:  # and not a class below it, whose forward calls this one
                 call = functools.partial(way, self, call)

@@ -53,7 +53,12 @@ class HalfWeights:
         for tensor in [*model.parameters(), *model.buffers()]:
             if scopes.is_there(tensor) and tensor.dtype == self._torch.float32:
                 tensor.data = tensor.data.to(self._dtype)
-        forwards.replace(model, self._in_half)
+        forwards.replace(model, self._in_half, self._is_in_half)
+
+    def _is_in_half(self, model: Any) -> bool:
+        """A copy, as averages of weights are, has weights in half too."""
+        floats = [p.dtype for p in model.parameters() if p.is_floating_point()]
+        return bool(floats) and all(dtype == self._dtype for dtype in floats)
 
     def _in_half(self, _module: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
         if job.autocast_dtype() is not None:
