@@ -62,6 +62,16 @@ void offer_no_grad(const Scene& scene, Draft& draft, std::optional<model::Bytes>
 void offer_expandable_segments(const Scene& scene, Draft& draft) {
   const std::string name = scene.platform.rocm ? "PYTORCH_HIP_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
   const char* const what = "Let PyTorch's segments grow instead of asking for new ones";
+  const auto offer_fewer_splits = [&] {
+    draft.fix({"Do not split large blocks for small requests", name + "=max_split_size_mb:128", std::nullopt,
+               "some: more calls of the driver", Applicability::kMayBeWrong});
+  };
+  if (scene.in_force.no_expandable) {
+    draft.withhold(what, "this platform has no expandable segments: PyTorch says so itself (" +
+                             scene.in_force.no_expandable->file + ":" +
+                             std::to_string(scene.in_force.no_expandable->line) + ")");
+    return offer_fewer_splits();
+  }
   if (scene.in_force.expandable_segments) {
     draft.withhold(what, "expandable_segments is on already" +
                              (scene.in_force.seen_expandable && scene.in_force.seen_expandable->line > 0
@@ -82,9 +92,7 @@ void offer_expandable_segments(const Scene& scene, Draft& draft) {
       scene.oom->form != model::OomForm::kPartial) {
     // Releases up to 2.0 print the older forms; expandable segments came with 2.1.
     draft.withhold(what, "this release of PyTorch has no expandable segments (2.1 and later do)");
-    draft.fix({"Do not split large blocks for small requests", name + "=max_split_size_mb:128", std::nullopt,
-               "some: more calls of the driver", Applicability::kMayBeWrong});
-    return;
+    return offer_fewer_splits();
   }
   draft.fix(
       {what, "export " + name + "=expandable_segments:True", std::nullopt, "none to little", Applicability::kAsIs});

@@ -52,6 +52,7 @@ bool holds_line(const Traceback& traceback, const model::SourceLine& at) {
 }
 
 bool is_about_memory(const TracedException& exception) {
+  if (mentions(exception.message, {"static tls block"})) return false;  // the loader's: a library came too late
   return mentions(exception.type, {"outofmemory", "memoryerror"}) ||
          mentions(exception.message,
                   {"out of memory", "alloc_failed", "not enough memory", "cannot allocate", "can't allocate",
@@ -188,6 +189,11 @@ InForce find_in_force(const Scene& scene) {
   for (const SnapshotFacts& facts : scene.snapshots) {
     in_force.expandable_segments |= facts.expandable;
     read_allocator_setting({{facts.file, 0, facts.settings}, "", facts.settings}, in_force);
+  }
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    if (remark.kind != "expandable_unsupported") continue;
+    in_force.expandable_segments = false;
+    in_force.no_expandable = remark.at;
   }
   in_force.malloc_async |= scene.oom != nullptr && scene.oom->form == OomForm::kMallocAsync;
   in_force.checkpointing |= scene.stack.is_marked("recompute") || scene.stack.in_file({"utils/checkpoint.py"});

@@ -46,6 +46,7 @@ struct InForce {
   std::optional<std::int64_t> batch_size;
   std::string torch;  // release, "2.6.0"
   std::optional<model::SourceLine> seen_expandable, seen_no_grad, seen_benchmark, seen_batch_size;
+  std::optional<model::SourceLine> no_expandable;  // PyTorch's warning that this platform has none
 };
 
 // Where the program was when it failed, as far as stack, run and words around it tell.

@@ -14,7 +14,8 @@ void look_at_text(const Scene& scene, const std::string& message, const model::S
       mentions(message, {"cachingallocator option", "unrecognized key '", "error parsing cachingallocatorconfig",
                          "allocatorconfig", "too small max_split_size", "max_split_size too small"}) &&
       mentions(message, {"unrecognized", "expected", "too small", "error", "invalid", "must"});
-  const bool expandable = mentions(message, {"expandable_segment_", "expandable_segments not supported"});
+  // That a platform has no expandable segments is a warning: the allocator goes on with ordinary ones.
+  const bool expandable = mentions(message, {"expandable_segment_"});
   if (!asserts && !refuses && !expandable) return;
   // An assertion about NVML, asked on the way to an out-of-memory message, is VF601; one about a block is VF110.
   if (mentions(message, {"nvml_success", "p.block != nullptr"})) return;

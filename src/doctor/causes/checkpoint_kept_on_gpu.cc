@@ -28,7 +28,10 @@ void find_checkpoint_kept_on_gpu(const Scene& scene, Draft& draft) {
     if (load == nullptr) load = scene.stack.in_file({"serialization.py", "safetensors"});
     if (load == nullptr) load = scene.stack.innermost();
     const bool mapped = load != nullptr && mentions(load->frame.code, {"map_location=\"cpu\"", "map_location='cpu'"});
-    draft.weigh(mapped ? 0.4 : 0.85);
+    // Tensors go back to the card that they were saved from, whoever else is on that one: to read them into host memory
+    // cures it whether the others are this job's ranks or strangers.
+    const bool to_saved = scene.stack.near_end({"restore_location", "_cuda_deserialize"}, 6) != nullptr;
+    draft.weigh(mapped ? 0.4 : to_saved ? 0.88 : 0.85);
     if (load != nullptr) draft.because(*load, "a checkpoint is read straight onto the card here");
     if (scene.oom->gpu == 0 && scene.oom->processes.size() >= 2) {
       draft.adjust(0.05);

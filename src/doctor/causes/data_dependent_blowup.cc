@@ -16,16 +16,25 @@ void look_at_remarks(const Scene& scene, Draft& draft) {
   }
 }
 
+// A product of all pairs, of whatever: whose the many are, its name does not tell.
+const StackEntry* find_pairs_of_anything(const Scene& scene) { return scene.stack.near_end({"cdist", "pairwise"}, 6); }
+
+// Pairs of boxes or points that a picture has more or fewer of.
+const StackEntry* find_pairs_of_objects(const Scene& scene) {
+  const StackEntry* pairs =
+      scene.stack.near_end({"box_iou", "pairwise_iou", "bbox_overlaps", "bboxes_iou", "iou_calculator", "bbox_iou",
+                            "box_area", "_box_inter", "inter_union", "generalized_box_iou", "mask_iou", "batched_nms",
+                            "assigner", "get_assignments", "get_targets", "anchor", "matcher", "chamfer", "_iou"},
+                           6);
+  if (pairs != nullptr) return pairs;
+  const bool of_objects =
+      scene.stack.near_end({"box", "bbox", "point", "detect", "gt_", "target", "query"}, 6) != nullptr;
+  return of_objects ? find_pairs_of_anything(scene) : nullptr;
+}
+
 void find_data_dependent_blowup(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr) return look_at_remarks(scene, draft);
-  const StackEntry* pairs =
-      scene.stack.near_end({"box_iou",     "pairwise_iou", "bbox_overlaps",  "pairwise_",
-                            "cdist",       "bboxes_iou",   "iou_calculator", "bbox_iou",
-                            "box_area",    "_box_inter",   "inter_union",    "generalized_box_iou",
-                            "mask_iou",    "batched_nms",  "assigner",       "get_assignments",
-                            "get_targets", "anchor",       "matcher",        "chamfer",
-                            "pairwise",    "_iou"},
-                           6);
+  const StackEntry* pairs = find_pairs_of_objects(scene);
   const StackEntry* masks =
       scene.stack.near_end({"paste_mask", "masks_in_image", "interpolate(masks", "interpolate(pred_mask", "crop_mask",
                             "process_mask", "_do_paste", "upsample(masks", "gt_masks", "binary_mask"},

@@ -139,6 +139,25 @@ void bound_by_leak(const Scene& scene, Draft& draft) {
                                        bought, leak->steps, leak->what, show(leak->per_step)));
 }
 
+// A log in which what is allocated rises up to the failure: the card is full then too, holes or not.
+void bound_by_growing_log(const Scene& scene, Draft& draft) {
+  if (scene.oom == nullptr || scene.terms.idle == std::nullopt) return;
+  for (const MemorySeries& series : scene.series) {
+    const TrendOf trend = find_trend(series);
+    const bool is_live = series.what == "allocated" && !series.is_peak && !series.is_share;
+    if (!is_live || trend.trend != Trend::kGrows || series.phase == "validate" || series.phase == "test") continue;
+    if (!find_rising_input(series).empty()) continue;
+    const double rise = (trend.last - trend.first) / static_cast<double>(series.points.size() - 1);
+    draft.bound(0.45).because(
+        series.points.back().at,
+        fmt::format(
+            "what is allocated rises by {} from one reading to the next: without holes it would last for {:.1f} "
+            "readings more",
+            show(series, rise), static_cast<double>(scene.terms.idle->value.count()) / rise));
+    return;
+  }
+}
+
 void find_fragmentation(const Scene& scene, Draft& draft) {
   find_fragmentation_in_snapshots(scene, draft);
   find_fragmentation_in_message(scene, draft);
@@ -146,6 +165,7 @@ void find_fragmentation(const Scene& scene, Draft& draft) {
   find_fragmentation_in_run(scene, draft);
   if (draft.is_empty()) return;
   bound_by_leak(scene, draft);
+  bound_by_growing_log(scene, draft);
   offer_expandable_segments(scene, draft);
   const bool replayed = !scene.snapshots.empty() && scene.given.snapshots.front().replay;
   if (!scene.snapshots.empty() && !replayed) {

@@ -12,13 +12,41 @@ namespace {
 // No context with its kernels takes as much; contexts measured on cards up to H100 take 0.15 to 1.7 GiB.
 constexpr Bytes kMoreThanAContext = Bytes::mib(2048);
 
+// In a loader's worker the others of about its own size are its siblings, and the one process that holds more is what
+// started them all: the job itself, which nobody should end.
+bool is_of_the_job(const Scene& scene, const model::OomProcess& process) {
+  if (!scene.at.data_worker || !scene.terms.own_process) return false;
+  const Bytes own = scene.terms.own_process->value;
+  const auto is_like_own = [&](const model::OomProcess& one) {
+    return one.bytes.value < own + own && own < one.bytes.value + one.bytes.value;
+  };
+  if (is_like_own(process)) return true;
+  const auto& all = scene.oom->processes;
+  const bool is_largest =
+      std::ranges::none_of(all, [&](const model::OomProcess& one) { return one.bytes.value > process.bytes.value; });
+  // A parent is there before its children.
+  return is_largest && std::ranges::all_of(all, [&](const model::OomProcess& one) {
+           return one.pid == process.pid || !is_like_own(one) || one.pid > process.pid;
+         });
+}
+
 // Others' processes of the message: all that are not this one.
-std::vector<const model::OomProcess*> others_of(const model::OomMessage& oom) {
+std::vector<const model::OomProcess*> others_of(const Scene& scene) {
+  const model::OomMessage& oom = *scene.oom;
   std::vector<const model::OomProcess*> others;
   for (const model::OomProcess& process : oom.processes) {
-    if (oom.arithmetic.own_pid != process.pid) others.push_back(&process);
+    if (oom.arithmetic.own_pid != process.pid && !is_of_the_job(scene, process)) others.push_back(&process);
   }
   return others;
+}
+
+// Several, each of about what a context takes, and alike: mostly the workers or ranks of one job.
+bool hold_contexts_alone(const std::vector<const model::OomProcess*>& processes) {
+  constexpr std::size_t kSeveral = 3;
+  if (processes.size() < kSeveral) return false;
+  const auto [least, most] =
+      std::ranges::minmax(processes, {}, [](const model::OomProcess* process) { return process->bytes.value; });
+  return most->bytes.value < Bytes::mib(1700) && most->bytes.value.count() * 4 < least->bytes.value.count() * 5;
 }
 
 // Windows reports no memory of other processes, and 0 bytes free as a matter of course.
@@ -37,11 +65,16 @@ void find_other_process_in_message(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.total) return;
   if (surely_above(terms.live, terms.total) || surely_above(terms.tried, terms.total)) return;
-  const auto processes = others_of(*scene.oom);
+  const auto processes = others_of(scene);
   const Size gap = terms.others ? terms.others : terms.outside;
   // The message's gap has this process's own context in it, where it does not tell them apart.
   const Bytes own_context = terms.others ? Bytes(0) : Bytes::mib(400);
-  const double part = gap ? share(gap->value - own_context, terms.total->value) : 0;
+  Bytes of_job;
+  for (const model::OomProcess& process : scene.oom->processes) {
+    if (is_of_the_job(scene, process)) of_job += process.bytes.value;
+  }
+  const double part = gap ? share(gap->value - own_context - of_job, terms.total->value) : 0;
+  if (of_job.count() > 0 && processes.empty()) return;  // all that are named are the job's own
   const double own = share(terms.reserved, terms.total);
   const bool named = terms.others && !processes.empty();
   const bool would_do = gap && terms.free && (!terms.tried || may_reach(*gap + *terms.free, terms.tried));
@@ -57,7 +90,8 @@ void find_other_process_in_message(const Scene& scene, Draft& draft) {
     draft.weigh(0.3 + part);  // beside a large process of our own: a smaller part is somebody's too
   }
   if (draft.is_empty()) return;
-  if (ranks_share_card(scene)) draft.adjust(-0.5);  // VF402
+  if (ranks_share_card(scene)) draft.adjust(-0.5);       // VF402
+  if (hold_contexts_alone(processes)) draft.bound(0.8);  // VF403
   if (!named && may_be_limit_of_pages(scene)) {
     draft.bound(0.5);
     draft.because(
