@@ -117,6 +117,14 @@ std::optional<Doubt> doubt_words(const Scene& scene) {
                  "a restart that nobody asked for is mostly the host's memory",
                  {"what the kernel printed before it, and dmesg -T (or the notebook's log of the runtime)"}};
   }
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    if (remark.kind != "partly_offloaded" || was_watched(scene, remark.at)) continue;
+    return Doubt{"A part of the model was left in the host's memory, for want of room on the card",
+                 remark.at,
+                 "each step waits for what is copied over, which is many times slower: no failure, unless it is this "
+                 "that you ask about",
+                 {"what makes it too slow or wrong; a smaller or a quantized model (fp8, GGUF) fits whole"}};
+  }
   for (const SourceLine& at : scene.texts.oom_mentions) {
     if (is_explained(scene, at)) continue;
     return Doubt{"Memory of the GPU is said to have run out, and the message itself is not here",

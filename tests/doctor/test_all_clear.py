@@ -24,7 +24,17 @@ UNKNOWN = {
     "another_device": "RuntimeError: XPU out of memory. Please use `empty_cache` to release all unoccupied memory.",
     "vulkan": "terminate called after throwing an instance of 'vk::OutOfDeviceMemoryError': ErrorOutOfDeviceMemory",
     "a_number_of_bytes": "E0101 executor.cc:12] failed to allocate 17179869184 bytes of device memory",
-    "a_host_buffer": "llama_model_load: failed to allocate CPU buffer of size 41943040",
+    "a_warning_of_little_memory": (
+        "[Low VRAM warning] 190.5 MB of the card are free for this picture.\n 10%|#  | 2/20 [03:10<28:30, 95.0s/it]\n"
+    ),
+    "a_count_of_what_is_left": "Note: after loading the encoder only 0.3 GB of GPU memory are left\n",
+    "a_value_below_what_is_safe": "loader: free VRAM (611 MB) is below the recommended 2048 MB\n",
+    "a_card_that_fills_up_in_prose": "It trains for a while, then the VRAM fills up and my pc crashes. Any hints?\n",
+    "a_percentage_in_prose": "with two images the gpu memory shoots to 100% and python dies without a message\n",
+    "a_model_that_was_left_half_on_the_host": (
+        "Requested to load Unet\nloaded partially 4100.2 MB, 3900.1 MB offloaded, lowvram patches: 12\n"
+    ),
+    "a_memory_error_of_a_card": "MemoryError: could not place 12 GB on GPU 0\n",
     "a_traceback_that_is_cut_off": (
         'step 1 loss 0.2\nTraceback (most recent call last):\n  File "a.py", line 1, in f\n    x = g(y)\n'
     ),
@@ -69,6 +79,19 @@ NO_TROUBLE = {
     ),
     "a_test_named_so": (
         "FAILED tests/unit/test_queue.py::test_killed_by_oom - assert False\n= 1 failed, 12 passed in 1.2s =\n"
+    ),
+    "a_status_of_a_launcher": "[launch.py:310] ['python', 'fit.py'] exits with return code = -11\n",
+    "a_block_of_the_loader": (
+        'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    import torch\n'
+        "OSError: /usr/lib/libgomp.so.1: cannot allocate memory in static TLS block\n"
+    ),
+    "an_oom_that_a_test_makes": (
+        "memory leak check: 0 bytes leaked in 5 runs\n40 tests, 0 failed. OOM simulated in 2 tests, all recovered.\n"
+        "step 9 loss 0.1 Mem: 5.2GB\n"
+    ),
+    "a_trainer_that_finds_its_batch": (
+        f"Currently training with a batch size of: 32\n{OOM}\nCurrently training with a batch size of: 28\n"
+        "{'loss': 1.3, 'epoch': 0.5}\n"
     ),
     "another_error": "step 3 loss 0.5\nValueError: shapes do not agree\n",
     "a_search_for_the_batch": (

@@ -51,11 +51,15 @@ bool look_at_foreign(const Scene& scene, Draft& draft) {
   std::string sizes;
   for (const model::NamedBytes& size : dump->sizes) sizes += ", " + size.name + " " + show(size.bytes);
   draft.weigh(0.9).because(dump->at, dump->program + " asked the host for memory, and it had none left" + sizes);
-  if (dump->program == "ollama") {
+  if (dump->program == "ollama" || dump->program == "llama.cpp") {
     draft.fix({"A smaller model, or a smaller quantization of it", "ollama run MODEL:7b-q4_K_M", std::nullopt,
                "less exact", Applicability::kFillIn});
-    draft.fix(
-        {"A shorter context", "PARAMETER num_ctx 4096", std::nullopt, "shorter conversations", Applicability::kFillIn});
+    draft.fix({"A shorter context", "PARAMETER num_ctx 4096  # llama.cpp: -c 4096", std::nullopt,
+               "shorter conversations", Applicability::kFillIn});
+    if (mentions(dump->message, {"cpu buffer", "cpu_buffer"}))
+      draft.fix({"Put more layers on the card, where it has room for them, and map the file instead of reading it",
+                 "-ngl LAYERS  # without --no-mmap; in Ollama: PARAMETER num_gpu LAYERS", std::nullopt, "none",
+                 Applicability::kFillIn});
   } else {
     draft.fix({"Smaller batches, and less read ahead", "dataset.batch(SMALLER).prefetch(1)", std::nullopt, "little",
                Applicability::kFillIn});

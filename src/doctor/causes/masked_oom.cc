@@ -46,7 +46,47 @@ int fullness(const Scene& scene) {
       return -1;
     }
   }
+  for (const model::ForeignDump& dump : scene.texts.foreign) {
+    if (dump.kind != "card" || dump.sizes.size() < 2) continue;
+    return share(dump.sizes.front().bytes, dump.sizes.back().bytes) < 0.06 ? 1 : -1;
+  }
   return 0;
+}
+
+enum class PoolOwner { kPyTorch, kXla, kTensorFlow };
+
+// Whose pool the libraries lie beside: that one is to be bounded.
+PoolOwner owner_of_pool(const Scene& scene, const model::LibraryError& error) {
+  std::string words = error.at.text;
+  for (const model::ForeignDump& dump : scene.texts.foreign) words += " " + dump.program;
+  for (const model::SourceLine& at : scene.texts.other_errors) words += " " + at.text;
+  for (const StackEntry& entry : scene.stack.entries()) words += " " + entry.frame.file;
+  if (scene.oom != nullptr || mentions(words, {"torch", "aten"})) return PoolOwner::kPyTorch;
+  if (mentions(words, {"jaxlib", "/jax/", "external/xla", "xlaruntimeerror"})) return PoolOwner::kXla;
+  return mentions(words, {"tensorflow"}) ? PoolOwner::kTensorFlow : PoolOwner::kPyTorch;
+}
+
+void offer_room_beside(PoolOwner owner, const Scene& scene, Draft& draft) {
+  if (owner == PoolOwner::kPyTorch) {
+    draft.fix({"Leave room outside PyTorch's pool for libraries",
+               "torch.cuda.set_per_process_memory_fraction(0.9)  # or a smaller batch", std::nullopt, "none",
+               Applicability::kMayBeWrong});
+    draft.fix({"Make the libraries' handles early, while there is room",
+               "torch.ones(8, 8, device=\"cuda\") @ torch.ones(8, 8, device=\"cuda\")", std::nullopt, "none",
+               Applicability::kAsIs});
+    return offer_smaller_batch(scene, draft);
+  }
+  if (owner == PoolOwner::kXla) {
+    draft.fix({"Leave room outside XLA's pool for libraries: it takes three quarters of the card at its start",
+               "export XLA_PYTHON_CLIENT_MEM_FRACTION=.60  # or XLA_PYTHON_CLIENT_PREALLOCATE=false", std::nullopt,
+               "none", Applicability::kMayBeWrong});
+  } else {
+    draft.fix({"Let TensorFlow's pool grow instead of taking the whole card at its start",
+               "export TF_FORCE_GPU_ALLOW_GROWTH=true", std::nullopt, "none", Applicability::kMayBeWrong});
+  }
+  draft.fix({"See whether another process holds the card: a second notebook takes its share at its start too",
+             "nvidia-smi --query-compute-apps=pid,used_memory,name --format=csv", std::nullopt, "none",
+             Applicability::kAsIs});
 }
 
 void find_masked_oom(const Scene& scene, Draft& draft) {
@@ -67,17 +107,16 @@ void find_masked_oom(const Scene& scene, Draft& draft) {
   draft.because(strongest->at,
                 fmt::format("{}{} says so when it cannot get memory for its handle or workspace", strongest->library,
                             strongest->code.empty() ? "" : " (" + strongest->code + ")"));
+  const PoolOwner owner = owner_of_pool(scene, *strongest);
   if (full > 0) draft.because("the card was full at the time");
   if (full == 0)
-    draft.confirm("nvidia-smi at the failure, or torch.cuda.mem_get_info() just before: is the card full?");
-  draft.confirm("CUDA_LAUNCH_BLOCKING=1: a kernel that read out of bounds makes later calls fail with such texts too");
-  draft.fix({"Leave room outside PyTorch's pool for libraries",
-             "torch.cuda.set_per_process_memory_fraction(0.9)  # or a smaller batch", std::nullopt, "none",
-             Applicability::kMayBeWrong});
-  draft.fix({"Make the libraries' handles early, while there is room",
-             "torch.ones(8, 8, device=\"cuda\") @ torch.ones(8, 8, device=\"cuda\")", std::nullopt, "none",
-             Applicability::kAsIs});
-  offer_smaller_batch(scene, draft);
+    draft.confirm(owner == PoolOwner::kPyTorch
+                      ? "nvidia-smi at the failure, or torch.cuda.mem_get_info() just before: is the card full?"
+                      : "nvidia-smi at the failure: is the card full?");
+  if (owner == PoolOwner::kPyTorch)
+    draft.confirm(
+        "CUDA_LAUNCH_BLOCKING=1: a kernel that read out of bounds makes later calls fail with such texts too");
+  offer_room_beside(owner, scene, draft);
 }
 
 }  // namespace

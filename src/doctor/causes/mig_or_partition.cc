@@ -41,7 +41,54 @@ std::optional<model::Bytes> bytes_of_driver(std::string_view text) {
   return mib && *mib > 0 && *mib < (1 << 24) ? std::optional(model::Bytes::mib(*mib)) : std::nullopt;
 }
 
+// The first figure of "63968M of GTT memory ready." and "GTT memory: 15.5G of memory ready"
+std::optional<model::Bytes> bytes_of_gtt(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!base::is_digit(text[at]) || (at > 0 && (base::is_digit(text[at - 1]) || text[at - 1] == '.'))) continue;
+    const std::size_t end = text.find_first_not_of("0123456789.", at);
+    if (end == std::string_view::npos) return std::nullopt;
+    const auto amount = base::parse_number<double>(text.substr(at, end - at));
+    const double unit = text[end] == 'M' ? 0x1p20 : text[end] == 'G' ? 0x1p30 : 0;
+    if (amount && unit > 0 && *amount > 0 && *amount < 1e7)
+      return model::Bytes(static_cast<std::int64_t>(*amount * unit));
+  }
+  return std::nullopt;
+}
+
+// "Mem:  125Gi  18Gi  101Gi" of free
+Size free_on_host(const Scene& scene) {
+  for (const model::HostInfo& info : scene.texts.host) {
+    if (info.kind != "free" && info.kind != "meminfo") continue;
+    for (const std::string_view name : {"available", "free"}) {
+      const auto size = std::ranges::find(info.sizes, name, &model::NamedBytes::name);
+      if (size != info.sizes.end()) return size->bytes;
+    }
+  }
+  return std::nullopt;
+}
+
+// A GPU that shares the host's memory has as much as Linux lets it map, and the driver says how much that is.
+bool look_at_limit_of_pages(const Scene& scene, Draft& draft) {
+  const Size& total = scene.terms.total;
+  if (!total) return false;
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    const auto limit = remark.kind == "gtt_limit" ? bytes_of_gtt(remark.at.text) : std::nullopt;
+    if (!limit || std::abs(share(total->value, *limit) - 1) > 0.03) continue;
+    draft.weigh(0.88).title("The GPU may map no more of the host's memory than its driver's limit (GTT)");
+    draft.because(remark.at, fmt::format("the driver lets it map {}, and the job sees {}", show(*limit), show(total)));
+    if (const Size free = free_on_host(scene)) draft.because(fmt::format("the host has {} free", show(free)));
+    draft.fix({"Let it map more of the host's memory",
+               "ttm.pages_limit=PAGES ttm.page_pool_size=PAGES  # of 4 KiB each, on the kernel's command line; see\n"
+               "cat /sys/module/ttm/parameters/pages_limit /sys/class/drm/card*/device/mem_info_gtt_total",
+               std::nullopt, "none: a reboot, and less for the host", Applicability::kFillIn});
+    offer_smaller_batch(scene, draft);
+    return true;
+  }
+  return false;
+}
+
 void find_mig_or_partition(const Scene& scene, Draft& draft) {
+  if (look_at_limit_of_pages(scene, draft)) return;
   const Size& total = scene.terms.total;
   for (const model::GpuStatus& status : scene.texts.gpu_status) {
     for (const model::GpuCard& card : status.cards) {

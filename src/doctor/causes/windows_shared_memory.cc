@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <string_view>
@@ -27,10 +28,23 @@ double shared_gigabytes(std::string_view line) {
   return error == std::errc() && slash != std::string_view::npos && behind[slash] == '/' ? used : 0;
 }
 
+// "only 412 MB VRAM remaining ... because Windows swaps GPU memory to Shared GPU memory": a program warns of it.
+bool warns_of_paging(const Scene& scene, const model::SourceLine& at) {
+  const bool is_trouble = std::ranges::any_of(scene.texts.memory_words, [&](const model::SourceLine& words) {
+    return words.file == at.file && words.line == at.line;
+  });
+  return is_trouble && mentions(at.text, {"swap", "spill", "paged", "pages ", "falls back", "fell back", "overflow"});
+}
+
 void look_at_task_manager(const Scene& scene, Draft& draft) {
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    if (remark.kind != "shared_gpu_memory" || shared_gigabytes(remark.at.text) < kInUse) continue;
-    draft.weigh(0.6).because(remark.at, "host memory that Windows's driver gives the card is in use");
+    if (remark.kind != "shared_gpu_memory") continue;
+    if (shared_gigabytes(remark.at.text) >= kInUse) {
+      draft.weigh(0.6).because(remark.at, "host memory that Windows's driver gives the card is in use");
+      return;
+    }
+    if (!warns_of_paging(scene, remark.at)) continue;
+    draft.weigh(0.6).because(remark.at, "the program itself warns that the card is full and that the driver pages");
     return;
   }
 }

@@ -34,6 +34,8 @@ bool is_meant(const ForeignShape& shape, std::string_view text) {
   if (contains_ignoring_case(text, "this is not a failure")) return false;
   if (shape.words == "of pinned memory") return contains_ignoring_case(text, "failed to allocate");
   if (shape.words == "in function alloc at") return text.contains("ggml-cuda");
+  if (shape.words == "capture cuda graph failed") return contains_ignoring_case(text, "out of memory");
+  if (shape.words == "bytes free, ") return contains_ignoring_case(text, "memory usage: ");
   if (shape.words == "failed to allocate compute") return text.contains("buffer");
   if (shape.words == "resourceexhausted")
     return text.contains("paddle") || text.contains("ResourceExhaustedError: ") || text.contains("[Hint");
@@ -188,6 +190,11 @@ constexpr auto kForeignWords = std::to_array<std::string_view>({"profiled value 
                                                                 "allocating device buffer",
                                                                 "xla_python_client",
                                                                 "hbm capacity",
+                                                                "bottom of memory",
+                                                                "bytes free, ",
+                                                                "capture cuda graph",
+                                                                "allocate cpu",
+                                                                "cpu_buffer_type",
                                                                 "cache blocks",
                                                                 "kv cache",
                                                                 "gpu memory utilization",

@@ -26,6 +26,7 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
     {"resourceexhaustederror", "tensorflow", "oom", {}, {}},
     {"could not allocate pinned host memory of size", "tensorflow", "pinned", {{{"of size: ", "requested", 1}}}, {}},
     // JAX, XLA
+    {"bytes free, ", "xla", "card", {{{"memory usage: ", "free", 1}, {"bytes free, ", "total", 1}}}, {}},
     {"exceeded hbm capacity by",
      "jax",
      "program",
@@ -98,6 +99,7 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
      {{{"warming up sampler with ", "requests"}}}},
     {"not enough memory. please try to increase --mem-fraction-static", "sglang", "kv_cache", {}, {}},
     {"is larger than the profiled value -", "sglang", "kv_cache", {}, {}},  // fewer tokens than none fit
+    {"capture cuda graph failed", "sglang", "warm_up", {}, {}},
     {"load weight end", "sglang", "memory_profile", {{{"avail mem=", "available"}, {"mem usage=", "weights"}}}, {}},
     {"kv cache is allocated",
      "sglang",
@@ -152,6 +154,13 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
      {{{"device request: ", "requested"}, {"available: ", "available"}}},
      {}},
     // llama.cpp, Ollama
+    {"failed to allocate cpu buffer", "llama.cpp", "host", {{{"buffer of size ", "requested", 1}}}, {}},
+    {"unable to allocate cpu buffer", "llama.cpp", "host", {}, {}},
+    {"ggml_backend_cpu_buffer_type_alloc_buffer: failed",
+     "llama.cpp",
+     "host",
+     {{{"buffer of size ", "requested", 1}}},
+     {}},
     {"of pinned memory", "llama.cpp", "pinned", {{{"failed to allocate ", "requested"}}}, {}},
     {"failed to allocate compute", "llama.cpp", "kv_cache", {}, {}},
     {"failed to allocate buffer for kv cache", "llama.cpp", "kv_cache", {}, {}},

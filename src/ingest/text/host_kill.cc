@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -173,7 +174,7 @@ struct HostKillSentence {
   std::string_view words;  // lower case
   HostKillKind kind;
 };
-constexpr std::array<HostKillSentence, 33> kHostKillSentences{{
+constexpr std::array<HostKillSentence, 34> kHostKillSentences{{
     {"oomkilled\": true", HostKillKind::kContainer},
     {"oomkilled\":true", HostKillKind::kContainer},
     {"oomkilled=true", HostKillKind::kContainer},
@@ -190,6 +191,7 @@ constexpr std::array<HostKillSentence, 33> kHostKillSentences{{
     {"out of memory (oom) killed", HostKillKind::kScheduler},
     {": out of memory", HostKillKind::kScheduler},  // "srun: error: node: task 0: Out Of Memory"
     {"out_of_memory", HostKillKind::kScheduler},
+    {"out_of_me+", HostKillKind::kScheduler},  // the same in a column of sacct
     {"term_memlimit", HostKillKind::kScheduler},
     {"pbs: job killed: mem", HostKillKind::kScheduler},
     {"killed by the oom killer", HostKillKind::kDaemon},
@@ -212,7 +214,9 @@ constexpr std::array<HostKillSentence, 33> kHostKillSentences{{
 // What C++ throws for the host's memory, libraries of CUDA throw for the card's: RMM, Thrust.
 bool is_of_card(std::string_view text) {
   return contains_ignoring_case(text, "cuda") || text.contains("rmm") || text.contains("out_of_memory") ||
-         text.contains("temporary_buffer");
+         text.contains("temporary_buffer") || contains_ignoring_case(text, "gpu") ||
+         contains_ignoring_case(text, "vram") || contains_ignoring_case(text, "on device") || text.contains("hipE") ||
+         text.contains("HIP ");
 }
 
 // A sentence that reads the same in the logs of other things.
@@ -251,6 +255,23 @@ std::optional<HostKill> sentence_kill(std::string_view text) {
     return kill;
   }
   return std::nullopt;
+}
+
+// "Container killed by YARN for exceeding memory limits. 11.2 GB of 11 GB physical memory used", "Memory limit exceeded
+// (16Gi)", "task exceeded its memory reservation": of something that runs on a host and has a bound there.
+std::optional<HostKill> limit_kill(std::string_view text) {
+  const auto has_one = [&](std::initializer_list<std::string_view> words) {
+    return std::ranges::any_of(words, [&](std::string_view word) { return contains_ignoring_case(text, word); });
+  };
+  const bool is_told =
+      has_one({"exceed"}) && has_one({"memory"}) && has_one({"limit", "quota", "reservation", "memory budget"});
+  if (!is_told || is_of_card(text) || has_one({"device", "pool", "if ", "may ", "might ", "would ", "time limit"}))
+    return std::nullopt;
+  const bool is_by_itself = has_one({"memory limit exceeded", "memory quota exceeded"}) ||
+                            (has_one({"memory limit of "}) && has_one({" exceeded"}));
+  if (!is_by_itself && !has_one({"container", "job", "task", "pod ", "worker", "instance", "function", "executor"}))
+    return std::nullopt;
+  return HostKill{.kind = HostKillKind::kContainer};
 }
 
 // "DataLoader worker (pid 4242) is killed by signal: Killed." and "(pid(s) 1, 2) exited unexpectedly"
@@ -333,6 +354,10 @@ constexpr auto kHostKillWords = std::to_array<std::string_view>({"killed",
                                                                  "out_of_me",
                                                                  "out of memory",
                                                                  "term_memlimit",
+                                                                 "exceeding memory",
+                                                                 "exceeded its memory",
+                                                                 "memory quota",
+                                                                 "memory budget",
                                                                  "session crashed",
                                                                  "more memory than",
                                                                  "bad_alloc",
@@ -370,7 +395,8 @@ constexpr auto kHostKillWords = std::to_array<std::string_view>({"killed",
 
 std::optional<HostKill> parse_host_kill(std::string_view text) {
   using Parse = std::optional<HostKill> (*)(std::string_view);
-  for (const Parse parse : {kernel_kill, cgroup_usage, worker_kill, sentence_kill, exit_status, shell_kill, refused}) {
+  for (const Parse parse :
+       {kernel_kill, cgroup_usage, worker_kill, sentence_kill, limit_kill, exit_status, shell_kill, refused}) {
     if (auto kill = parse(text)) return kill;
   }
   return std::nullopt;

@@ -96,5 +96,18 @@ TEST(HostKill, of_schedulers_containers_and_workers) {
       << "that is the card's";
 }
 
+TEST(HostKill, of_a_bound_that_was_exceeded_is_not_told_of_cards) {
+  for (const char* text :
+       {"Container killed by YARN for exceeding memory limits. 11.2 GB of 11 GB used", "Memory limit exceeded (16Gi)",
+        "Memory limit of 512 MiB exceeded with 520 MiB used", "the job exceeded its memory quota"}) {
+    EXPECT_EQ(all(text).size(), 1u) << text;
+  }
+  for (const char* text :
+       {"RuntimeError: job exceeded the memory limit of GPU 0", "if the job exceeds its memory limit it ends",
+        "task exceeded its time limit; memory 3 GB", "MemoryError: Failed to allocate memory on GPU"}) {
+    EXPECT_TRUE(all(text).empty()) << text;
+  }
+}
+
 }  // namespace
 }  // namespace vramfit::ingest

@@ -32,6 +32,23 @@ TEST(MemoryTrouble, is_not_seen_in_counters_conditions_code_and_other_meanings) 
   }
 }
 
+TEST(MemoryTrouble, is_seen_in_warnings_of_little_and_in_what_users_tell) {
+  for (const char* text :
+       {"[Low GPU VRAM Warning] 200 MB", "just 0.4 GB of GPU memory remaining", "only 412 MB VRAM left",
+        "free VRAM is lower than the safe value of 1536 MB", "the vram goes to 100 % and it dies",
+        "my gpu memory hits 100% after an hour", "RAM fills up over night",
+        "memory usage spikes and the process crashes", "vram is maxed out"}) {
+    EXPECT_TRUE(find_memory_trouble(text)) << text;
+  }
+  for (const char* text :
+       {"loading into memory: 100%|####| 3/3", "low_cpu_mem_usage=True is recommended", "Set vram state to: LOW_VRAM",
+        "only 3 of 16 workers use shared memory", "memory usage is below the required limit",
+        "so that memory never fills up", "bodies, remedies and high memory bandwidth", "program crashed in render()",
+        "VRAM 8188 MB, RAM 32581 MB", "OOM injected in 4 tests as planned: all recovered"}) {
+    EXPECT_FALSE(find_memory_trouble(text)) << text;
+  }
+}
+
 TEST(MemoryTrouble, keeps_the_words_of_a_long_line) {
   const std::string text = std::string(5000, 'x') + " out of memory " + std::string(5000, 'y');
   const auto words = find_memory_trouble(text);

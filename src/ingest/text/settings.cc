@@ -230,9 +230,9 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"flash attention 2 is not installed", "no_flash_attention"},
     {"kernel appears to have died", "kernel_died"},
     {"kernel died", "kernel_died"},
-    {" restarted", "kernel_restarted"},    // Colab: "kernel 4222e7b2-... restarted"
-    {"large alloc ", "large_alloc"},       // "tcmalloc:  large alloc 2400002048 bytes"
-    {"of gtt memory ready", "gtt_limit"},  // amdgpu: "63968M of GTT memory ready."
+    {" restarted", "kernel_restarted"},  // Colab: "kernel 4222e7b2-... restarted"
+    {"large alloc ", "large_alloc"},     // "tcmalloc:  large alloc 2400002048 bytes"
+    {"gtt memory", "gtt_limit"},         // amdgpu: "63968M of GTT memory ready."
     {"deepspeedcpuadam", "deepspeed_offload"},
     {"parameter offload:", "deepspeed_offload"},
     {"cpu_adam op", "deepspeed_offload"},
@@ -242,7 +242,8 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"segmentation fault", "segmentation_fault"},
     {"batch size finder", "batch_size_search"},  // Lightning
     {"trying batch size", "batch_size_search"},
-    {"decreasing batch size to", "batch_size_search"},  // accelerate's find_executable_batch_size
+    {"currently training with a batch size of", "batch_size_search"},  // transformers, at the start and of each try
+    {"decreasing batch size to", "batch_size_search"},                 // accelerate's find_executable_batch_size
     {"reducing batch size to", "batch_size_search"},
     {"autobatch: using batch-size", "batch_size_search"},  // Ultralytics
     {"ran out of memory, skipping", "batch_skipped"},
@@ -257,6 +258,7 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"loading checkpoint shards", "loading_shards"},
     {"token indices sequence length is longer than", "long_sequence"},
     {"model is quite large: setting to eval", "large_model"},
+    {"loaded partially", "partly_offloaded"},  // ComfyUI: "loaded partially 5720.8 MB, 5718.3 MB offloaded"
     {"some parameters are on the meta device", "offloaded"},
     {"some modules are dispatched on the cpu", "offloaded"},
     {"find_unused_parameters=true was specified", "unused_parameters"},
@@ -275,6 +277,8 @@ class RemarksReader final : public TextReader {
       if (sentence.kind == "allocator_assert" && !contains_ignoring_case(line.text, "allocator")) continue;
       if (sentence.kind == "large_alloc" && !line.text.contains("tcmalloc")) continue;
       if (sentence.kind == "kernel_restarted" && !contains_ignoring_case(line.text, "kernel ")) continue;
+      if (sentence.kind == "gtt_limit" && !contains_ignoring_case(line.text, "ready")) continue;
+      if (sentence.kind == "partly_offloaded" && !contains_ignoring_case(line.text, "offloaded")) continue;
       if (sentence.kind == "many_workers" && !line.text.contains("worker processes")) continue;
       // Told once; a remark that comes with every step says no more.
       if (++seen_[std::string(sentence.kind)] > kMostOfAKind) continue;
@@ -287,19 +291,30 @@ class RemarksReader final : public TextReader {
   std::map<std::string, int> seen_;
 };
 
-constexpr auto kRemarkWords = std::to_array<std::string_view>(
-    {"internal assert",    "cachingallocator option", "due to cuda oom",     "asynchronously rep",
-     "cache flushes",      "segments not supp",       "worker processes in", "with gradient check",
-     "none of the inputs", "graph a second",          "too many open",       "ancdata",
-     "rlimit_memlock",     "flash attention",         "kernel appears",      "kernel died",
-     "segmentation fault", "out of memory, ",         "batch size",          "autobatch",
-     "skipping batch",     "ran out of memory on",    "comfyui error",       "comfyui version",
-     "checkpoint shards",  "token indices",           "quite large",         "on the meta device",
-     "dispatched on",      "unused_parameters",       "cudamallocasync",     "shared gpu memory",
-     "sysmem fallback",    "pinned memory",           "cudahostalloc",       " restarted",
-     "tcmalloc:",          "retrying without",        "ignoring this",       "of vram memory",
-     "of gtt memory",      "deepspeedcpuadam",        "parameter offload",   "cpu_adam op",
-     "cpu offload: true",  "offload_optimizer",       "offload_param"});
+constexpr auto kRemarkWords = std::to_array<std::string_view>({"internal assert",     "cachingallocator option",
+                                                               "due to cuda oom",     "asynchronously rep",
+                                                               "cache flushes",       "segments not supp",
+                                                               "worker processes in", "with gradient check",
+                                                               "none of the inputs",  "graph a second",
+                                                               "too many open",       "ancdata",
+                                                               "rlimit_memlock",      "flash attention",
+                                                               "kernel appears",      "kernel died",
+                                                               "segmentation fault",  "out of memory, ",
+                                                               "batch size",          "autobatch",
+                                                               "skipping batch",      "ran out of memory on",
+                                                               "comfyui error",       "comfyui version",
+                                                               "checkpoint shards",   "loaded partially",
+                                                               "token indices",       "quite large",
+                                                               "on the meta device",  "dispatched on",
+                                                               "unused_parameters",   "cudamallocasync",
+                                                               "shared gpu memory",   "sysmem fallback",
+                                                               "pinned memory",       "cudahostalloc",
+                                                               " restarted",          "tcmalloc:",
+                                                               "retrying without",    "ignoring this",
+                                                               "of vram memory",      "gtt memory",
+                                                               "deepspeedcpuadam",    "parameter offload",
+                                                               "cpu_adam op",         "cpu offload: true",
+                                                               "offload_optimizer",   "offload_param"});
 
 }  // namespace
 
