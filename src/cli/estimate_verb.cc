@@ -150,7 +150,10 @@ Result<int> act(EstimateOptions options) {
   if (!told) return std::unexpected(told.error());
   report::EstimateView view = view_of(options, *wishes, *card, *told);
   view.packages = app::packages_of_script(*network, *wishes);
-  if (const auto* shape = std::get_if<model::TransformerShape>(&*network)) view.not_counted = shape->not_counted;
+  if (const auto* shape = std::get_if<model::TransformerShape>(&*network)) {
+    view.not_counted = shape->not_counted;
+    if (!shape->known) view.unknown_kind = shape->kind.empty() ? "(none)" : shape->kind;
+  }
   if (!options.script.empty()) {
     std::error_code ignored;
     if (std::filesystem::exists(options.script, ignored)) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "estimate/transformer.h"
+
 namespace vramfit::estimate {
 namespace {
 
@@ -114,6 +116,23 @@ TEST(Estimate, lora_trains_little_and_freezes_the_rest) {
   EXPECT_EQ(told->trained, count_lora(llama2_7b(), 8));
   EXPECT_LT(part(*told, "frozen weights"), Bytes::gib(4));
   EXPECT_EQ(part(*told, "optimizer").count(), 8 * told->trained);
+}
+
+TEST(Estimate, scores_that_are_tensors_grow_with_the_square_of_the_sequence) {
+  const auto peak = [&](model::Scores scores, std::int64_t sequence, Task task) {
+    model::TransformerShape shape = llama2_7b();
+    shape.scores = scores;
+    const auto told = estimate(shape, {.task = task, .numbers = Numbers::kBf16, .sequence = sequence}, card(80));
+    return told ? number(told->tensors.count()) : 0.0;
+  };
+  constexpr double kPairs = 32.0 * 32 * 4096 * 4096;  // layers, heads
+  const double fused = peak(model::Scores::kFused, 4096, Task::kTrain);
+  EXPECT_NEAR(peak(model::Scores::kOneKey, 4096, Task::kTrain) - fused, 4 * kPairs, 1e9);
+  EXPECT_NEAR(peak(model::Scores::kComposed, 4096, Task::kTrain) - fused, 6 * kPairs, 1e9);
+  EXPECT_NEAR(peak(model::Scores::kCapped, 4096, Task::kTrain) - fused, 8 * kPairs, 1e9);
+  // One layer at a time reads a prompt.
+  EXPECT_GT(peak(model::Scores::kCapped, 4096, Task::kInference),
+            peak(model::Scores::kFused, 4096, Task::kInference) + 10 * kPairs / 32);
 }
 
 TEST(Estimate, checkpointing_keeps_what_comes_into_each_layer) {

@@ -33,13 +33,35 @@ double mlp_values(const TransformerShape& shape) {
   return shape.kind == "gpt2" ? kComposedGelu : 2;
 }
 
-// What a layer keeps of one token. Attention: queries, keys, values and its output; its scores only where no fused
-// kernel takes it, in FP32 with fewer heads of keys than of queries.
+// What backward reads of one score: PyTorch's own composed attention, which is taken where no fused kernel fits,
+// computes in FP32 and keeps what softmax gave; models that are written operator by operator cast that to 16 bits, and
+// a cap keeps what its tanh gave. In FP32 no fused kernel takes fewer heads of keys than of queries.
+double bytes_of_score(const TransformerShape& shape, Numbers numbers) {
+  const double composed = numbers == Numbers::kFp32 ? 4 : 4 + width_of(numbers);
+  switch (shape.scores) {
+    case model::Scores::kFused:
+      return numbers == Numbers::kFp32 && shape.kv_heads < shape.heads ? 4 : 0;
+    case model::Scores::kOneKey:
+      return 4;
+    case model::Scores::kComposed:
+      return composed;
+    case model::Scores::kCapped:
+      return composed + width_of(numbers);
+  }
+  return 0;
+}
+
+// The mask of such attention is a tensor too, one for all layers.
+double mask_bytes(const TransformerShape& shape, const Wishes& wishes) {
+  const bool composed = shape.scores == model::Scores::kComposed || shape.scores == model::Scores::kCapped;
+  return composed ? tokens_of(wishes) * number(wishes.sequence) * width_of(wishes.numbers) : 0;
+}
+
+// What a layer keeps of one token. Attention: queries, keys, values and its output, and scores as above.
 double bytes_of_layer(const TransformerShape& shape, const Wishes& wishes) {
   const double width = width_of(wishes.numbers), all_heads = number(shape.heads);
   const double heads = number(shape.heads * shape.head_dim), kv = number(shape.kv_heads * shape.head_dim);
-  const bool keeps_scores = wishes.numbers == Numbers::kFp32 && shape.kv_heads < shape.heads;
-  const double scores = keeps_scores ? all_heads * number(wishes.sequence) * width : 0;
+  const double scores = all_heads * number(wishes.sequence) * bytes_of_score(shape, wishes.numbers);
   const double attention = width * (2 * heads + 2 * kv) + 4 * all_heads + scores;
   const double mlp_width = number(shape.mlp) * number(shape.experts_used) + number(shape.shared_mlp);
   return attention + width * mlp_width * mlp_values(shape) + hidden_bytes(shape, wishes.numbers) * number(shape.hidden);
@@ -52,9 +74,10 @@ TransformerBytes training_bytes(const TransformerShape& shape, const Wishes& wis
   TransformerBytes bytes;
   const double layer = tokens * bytes_of_layer(shape, wishes);
   // Of the logits: in FP32 for the loss, their logarithms, and the gradient of those.
-  bytes.logits = tokens * 12 * number(std::max<std::int64_t>(shape.vocabulary, 0));
+  const double of_logit = 12 + (shape.capped_logits ? width_of(wishes.numbers) : 0);
+  bytes.logits = tokens * of_logit * number(std::max<std::int64_t>(shape.vocabulary, 0));
   if (!wishes.checkpointing) {
-    bytes.kept = number(shape.layers) * layer;
+    bytes.kept = number(shape.layers) * layer + mask_bytes(shape, wishes);
     return bytes;
   }
   // A layer keeps what came into it, and one at a time is computed again, when the logits are gone.
@@ -74,8 +97,17 @@ double prefill_bytes(const TransformerShape& shape, const Wishes& wishes) {
   const double width = wishes.numbers == Numbers::kFp32 ? 4 : 2;
   const double tokens = tokens_of(wishes);
   const double mlp = number(shape.mlp) * number(shape.experts_used) + number(shape.shared_mlp);
-  // The stream of hidden states with its norm, and the MLP's inner parts; logits of the last token alone.
-  return tokens * width * (4 * number(shape.hidden) + mlp * (shape.mlp_matrices == 3 ? 3 : 2)) +
+  // Of scores that are tensors: what goes into softmax and what it gives, in FP32; where models write it themselves the
+  // casts too, and the pieces between that the allocator has no use for then.
+  const bool own_attention = shape.scores == model::Scores::kComposed || shape.scores == model::Scores::kCapped;
+  const double score_at_work = own_attention ? 12 : 9;
+  const double scores = bytes_of_score(shape, wishes.numbers) > 0
+                            ? tokens * number(wishes.sequence) * number(shape.heads) * score_at_work
+                            : 0;
+  // The stream of hidden states with its norm, and the MLP's inner parts or attention's scores; logits of the last
+  // token alone.
+  const double inner = tokens * width * mlp * (shape.mlp_matrices == 3 ? 3 : 2);
+  return tokens * width * 4 * number(shape.hidden) + std::max(inner, scores) + mask_bytes(shape, wishes) +
          number(wishes.batch) * number(shape.vocabulary) * width;
 }
 

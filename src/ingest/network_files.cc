@@ -45,11 +45,23 @@ bool flag(const json& config, const char* name, bool otherwise) {
   return found != config.end() && found->is_boolean() ? found->get<bool>() : otherwise;
 }
 
+bool is_positive(const json& config, const char* name) {
+  const auto found = config.find(name);
+  return found != config.end() && found->is_number() && found->get<double>() > 0;
+}
+
+// BERT and its many kin have fields that decoders have not.
+bool is_like_bert(const json& config) {
+  return (config.contains("hidden_dropout_prob") || config.contains("attention_probs_dropout_prob")) &&
+         config.contains("layer_norm_eps");
+}
+
 // Whether the MLP of such models is up and down, without a gate.
 bool has_plain_mlp(const std::string& kind) {
   constexpr std::string_view kPlain[] = {
-      "gpt2",        "gpt_neo",    "gpt_neox", "gptj", "opt",  "bloom", "falcon",     "phi", "bert",     "roberta",
-      "xlm-roberta", "distilbert", "electra",  "vit",  "deit", "clip",  "starcoder2", "mpt", "camembert"};
+      "gpt2",      "gpt_neo",     "gpt_neox",    "gptj",     "opt",       "bloom",  "falcon", "phi",        "bert",
+      "roberta",   "xlm-roberta", "distilbert",  "electra",  "vit",       "deit",   "clip",   "starcoder2", "mpt",
+      "camembert", "codegen",     "gpt_bigcode", "nemotron", "persimmon", "biogpt", "xglm"};
   return std::ranges::find(kPlain, kind) != std::end(kPlain);
 }
 
@@ -57,6 +69,35 @@ bool only_encodes(const std::string& kind) {
   constexpr std::string_view kEncoders[] = {"bert",      "roberta", "xlm-roberta", "distilbert", "electra",
                                             "camembert", "vit",     "deit",        "deberta-v2", "modernbert"};
   return std::ranges::find(kEncoders, kind) != std::end(kEncoders);
+}
+
+// Beside those of has_plain_mlp and only_encodes: decoders of RMSNorm and a gated MLP, whose tensors were seen in runs
+// or whose builds are told to be the same.
+bool is_known(const std::string& kind) {
+  constexpr std::string_view kDecoders[] = {
+      "llama",   "mistral",  "mixtral",   "ministral", "ministral3", "qwen2",   "qwen3",   "qwen2_moe",  "qwen3_moe",
+      "gemma",   "gemma2",   "gemma3",    "phi3",      "phimoe",     "cohere",  "cohere2", "olmo",       "olmo2",
+      "olmo3",   "olmoe",    "granite",   "smollm3",   "stablelm",   "glm",     "glm4",    "glm4_moe",   "exaone4",
+      "gpt_oss", "nanochat", "internlm2", "internlm3", "seed_oss",   "apertus", "arcee",   "granitemoe", "dots1"};
+  // "gemma3_text": the part for text of a model that also sees.
+  const std::string_view plain =
+      std::string_view(kind).substr(0, kind.ends_with("_text") ? kind.size() - 5 : kind.size());
+  return std::ranges::find(kDecoders, plain) != std::end(kDecoders) || has_plain_mlp(kind) || only_encodes(kind);
+}
+
+// transformers takes a fused kernel where a model says that it may (_supports_sdpa); these don't say so.
+bool composes_attention(const std::string& kind) {
+  constexpr std::string_view kComposed[] = {"bloom",   "mpt",     "codegen",    "gptj",          "gpt_neo",
+                                            "gpt_oss", "deberta", "deberta-v2", "megatron-bert", "rembert",
+                                            "xglm",    "mpnet",   "roformer",   "vaultgemma"};
+  return std::ranges::find(kComposed, kind) != std::end(kComposed);
+}
+
+model::Scores scores_of(const json& config, const std::string& kind) {
+  if (is_positive(config, "attn_logit_softcapping")) return model::Scores::kCapped;
+  if (composes_attention(kind) || flag(config, "alibi", false)) return model::Scores::kComposed;
+  const bool has_one_key = flag(config, "multi_query", false) && !flag(config, "new_decoder_architecture", false);
+  return has_one_key ? model::Scores::kOneKey : model::Scores::kFused;
 }
 
 // Models of images and text keep the part that generates in a table of its own.
@@ -93,6 +134,14 @@ std::string sign_of_t5(const json& config) {
   return word.ends_with("t5") || word == "switch_transformers" ? fmt::format("model_type {}", word) : "";
 }
 
+// Two encoders whose outputs are compared, as CLIP has them: its text is not generated.
+bool is_compared(const json& config) {
+  const auto text = config.find("text_config");
+  return config.contains("vision_config") && text != config.end() && text->is_object() &&
+         (config.contains("logit_scale_init_value") || text->contains("projection_dim") ||
+          text->contains("projection_size"));
+}
+
 // What is no stack of plain attention and MLP, by the fields that only such networks have; empty: nothing tells.
 std::string other_build(const json& config) {
   if (flag(config, "is_encoder_decoder", false)) return "an encoder and a decoder (is_encoder_decoder)";
@@ -107,6 +156,9 @@ std::string other_build(const json& config) {
   for (const char* field : {"state_size", "ssm_state_size", "mamba_d_state", "d_state", "linear_conv_kernel_dim",
                             "linear_num_value_heads", "rwkv_version", "attention_hidden_size"}) {
     if (number(config, {field})) return fmt::format("layers with a state in place of attention ({})", field);
+  }
+  for (const char* field : {"num_feat_extract_layers", "num_mel_bins"}) {
+    if (number(config, {field})) return fmt::format("sound to listen to ({})", field);
   }
   if (number(config, {"patch_size"}) && !number(config, {"vocab_size"})) return "images to look at (patch_size)";
   return "";
@@ -136,6 +188,12 @@ Result<TransformerShape> parse_model_config(std::string_view text, std::string_v
   const json all = json::parse(text, nullptr, false);
   if (!all.is_object())
     return fail(ErrorCode::kCorrupt, "this is no JSON object", std::string(name), "the config.json of a model");
+  if (is_compared(all)) {
+    return fail(ErrorCode::kUsage,
+                "it has two encoders, of pictures and of text, that are compared (vision_config, text_config), and "
+                "only stacks of attention and MLP over tokens are estimated",
+                std::string(name), "a run tells: vramfit run --gpu CARD -- python train.py");
+  }
   const json& config = text_part(all);
   if (const std::string build = other_build(config); !build.empty()) {
     return fail(ErrorCode::kUsage,
@@ -146,7 +204,9 @@ Result<TransformerShape> parse_model_config(std::string_view text, std::string_v
   shape.not_counted = other_parts(all, config);
   shape.kind = text_of(config, "model_type");
   if (shape.kind.empty()) shape.kind = text_of(all, "model_type");
-  shape.generates = !only_encodes(shape.kind);
+  const bool like_bert = is_like_bert(config);
+  shape.generates = !only_encodes(shape.kind) && (!like_bert || flag(config, "is_decoder", false));
+  shape.known = is_known(shape.kind) || like_bert;
   shape.layers = number(config, {"num_hidden_layers", "n_layer", "num_layers", "n_layers"}).value_or(0);
   shape.hidden = number(config, {"hidden_size", "n_embd", "d_model", "dim"}).value_or(0);
   shape.heads = number(config, {"num_attention_heads", "n_head", "n_heads", "num_heads"}).value_or(0);
@@ -162,10 +222,12 @@ Result<TransformerShape> parse_model_config(std::string_view text, std::string_v
                 "use_diff=False)\"");
   }
   shape.head_dim = number(config, {"head_dim", "d_kv"}).value_or(shape.hidden / shape.heads);
-  const bool plain = has_plain_mlp(shape.kind);
+  const bool plain = has_plain_mlp(shape.kind) || like_bert;
+  shape.scores = scores_of(config, shape.kind);
+  shape.capped_logits = is_positive(config, "final_logit_softcapping");
   shape.mlp_matrices = plain ? 2 : 3;
-  shape.mlp =
-      number(config, {"intermediate_size", "n_inner", "d_ff", "ffn_dim", "hidden_dim"}).value_or(4 * shape.hidden);
+  shape.mlp = number(config, {"intermediate_size", "n_inner", "d_ff", "ffn_dim", "ffn_hidden_size", "hidden_dim"})
+                  .value_or(4 * shape.hidden);
   read_experts(config, shape);
   shape.longest = number(config, {"max_position_embeddings", "n_positions", "n_ctx", "max_seq_len"}).value_or(0);
   if (plain && shape.kind != "gpt_neox" && shape.kind != "falcon" && shape.kind != "bloom" && shape.kind != "phi" &&

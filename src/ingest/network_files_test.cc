@@ -80,7 +80,13 @@ TEST(ModelConfig, of_other_builds_the_field_that_tells_is_named) {
        "state_size"},
       {R"({"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
            "image_size": 224, "patch_size": 16})",
-       "patch_size"}};
+       "patch_size"},
+      {R"({"model_type": "clip", "projection_dim": 256, "logit_scale_init_value": 2.66, "vision_config": {},
+           "text_config": {"hidden_size": 512, "num_hidden_layers": 6, "vocab_size": 49408}})",
+       "vision_config"},
+      {R"({"model_type": "hubert", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+           "num_feat_extract_layers": 7, "vocab_size": 32})",
+       "num_feat_extract_layers"}};
   for (const auto& [config, field] : builds) {
     const auto shape = parse_model_config(config, "config.json");
     ASSERT_FALSE(shape) << field;
@@ -96,6 +102,34 @@ TEST(ModelConfig, a_part_that_leaves_out_what_is_usual_is_told_how_to_be_written
   ASSERT_FALSE(shape);
   EXPECT_NE(shape.error().what.find("part for text"), std::string::npos) << shape.error().what;
   EXPECT_NE(shape.error().remedy.find("use_diff=False"), std::string::npos);
+}
+
+TEST(ModelConfig, scores_that_no_fused_kernel_takes_are_told_by_fields_and_builds) {
+  const auto read = [](const std::string& more) {
+    return *parse_model_config(R"({"hidden_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 16,
+                                   "vocab_size": 1000, )" +
+                                   more + "}",
+                               "config.json");
+  };
+  EXPECT_EQ(read(R"("model_type": "llama")").scores, model::Scores::kFused);
+  EXPECT_EQ(read(R"("model_type": "bloom")").scores, model::Scores::kComposed);
+  EXPECT_EQ(read(R"("model_type": "falcon", "alibi": true)").scores, model::Scores::kComposed);
+  EXPECT_EQ(read(R"("model_type": "falcon", "multi_query": true)").scores, model::Scores::kOneKey);
+  EXPECT_EQ(read(R"("model_type": "x", "attn_logit_softcapping": 50.0)").scores, model::Scores::kCapped);
+  EXPECT_EQ(read(R"("model_type": "gemma3", "attn_logit_softcapping": null)").scores, model::Scores::kFused);
+  EXPECT_TRUE(read(R"("model_type": "x", "final_logit_softcapping": 30.0)").capped_logits);
+}
+
+TEST(ModelConfig, a_model_type_that_nobody_knows_is_read_by_its_fields_and_told) {
+  const std::string config = R"("hidden_size": 768, "num_hidden_layers": 4, "num_attention_heads": 12,
+                                 "intermediate_size": 3072, "vocab_size": 1000)";
+  EXPECT_FALSE(parse_model_config(R"({"model_type": "somethingnew", )" + config + "}", "c")->known);
+  EXPECT_TRUE(parse_model_config(R"({"model_type": "gemma3_text", )" + config + "}", "c")->known);
+  const auto like_bert = parse_model_config(
+      R"({"model_type": "ernie", "hidden_dropout_prob": 0.1, "layer_norm_eps": 1e-12, )" + config + "}", "c");
+  EXPECT_TRUE(like_bert->known);
+  EXPECT_FALSE(like_bert->generates);
+  EXPECT_EQ(like_bert->mlp_matrices, 2);
 }
 
 TEST(ModelConfig, an_encoder_has_no_cache) {

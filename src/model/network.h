@@ -12,6 +12,14 @@
 namespace vramfit::model {
 
 // A transformer, from the config.json of a Hugging Face model. Sizes are counts of numbers, not bytes.
+// What attention keeps of its scores, a number for each pair of tokens in each head.
+enum class Scores {
+  kFused,     // nothing: a fused kernel takes it, where there are as many heads of keys as of queries
+  kOneKey,    // one head of keys for all of queries, as Falcon has it: no fused kernel takes that
+  kComposed,  // biased by position (ALiBi), or written operator by operator: softmax in FP32, and its cast
+  kCapped,    // by a tanh beside that
+};
+
 struct TransformerShape {
   std::string kind;  // "llama": model_type
   std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
@@ -24,6 +32,9 @@ struct TransformerShape {
   std::int64_t learned_positions = 0;  // rows of a table of positions; 0: they are computed
   std::int64_t longest = 0;            // sequence; 0: not told
   bool tied_embeddings = false;
+  Scores scores = Scores::kFused;
+  bool capped_logits = false;            // by a tanh
+  bool known = true;                     // false: nothing here knows the model_type, and its fields alone tell
   bool generates = true;                 // has a head over the vocabulary and a KV cache: a decoder
   std::vector<std::string> not_counted;  // "vision_config": parts of a model that also sees or hears
   friend bool operator==(const TransformerShape&, const TransformerShape&) = default;

@@ -46,6 +46,15 @@ std::string estimate_to_text(const EstimateView& view) {
   text += table({{Align::kRight, 12}, {Align::kLeft, 24}, {Align::kLeft, 40}}, rows);
   text += view.largest_batch ? fmt::format("\nThe largest batch that probably fits: {}\n", *view.largest_batch)
                              : "\nNot even a batch of 1 probably fits\n";
+  if (!view.unknown_kind.empty()) {
+    text +=
+        "\n" +
+        wrap(fmt::format("The model_type \"{}\" is not known here: taken for a decoder with a gated MLP and fused "
+                         "attention, as its fields tell. It may be built otherwise, and take more: only a run tells",
+                         view.unknown_kind),
+             kPageWidth, 0) +
+        "\n";
+  }
   if (!view.not_counted.empty()) {
     text += "\n" +
             wrap(fmt::format("Not counted: {}. This is the part for text alone", fmt::join(view.not_counted, ", ")),
@@ -67,33 +76,34 @@ std::string estimate_to_json(const EstimateView& view, std::string_view version)
   const auto part_json = [](const EstimateView::Part& part) {
     return ordered_json{{"what", part.what}, {"bytes", part.bytes.count()}, {"how", part.how}};
   };
-  return base::json_file(
-      ordered_json{{"schema", kEstimateSchema},
-                   {"vramfit", version},
-                   {"is_estimate", true},
-                   {"verdict", view.verdict},
-                   {"network", view.network},
-                   {"task", view.task},
-                   {"precision", view.numbers},
-                   {"optimizer", or_null(view.optimizer)},
-                   {"batch", view.batch},
-                   {"sequence", view.sequence > 0 ? ordered_json(view.sequence) : ordered_json(nullptr)},
-                   {"size", view.size > 0 ? ordered_json(view.size) : ordered_json(nullptr)},
-                   {"parameters", view.parameters},
-                   {"trained_parameters", view.trained},
-                   {"card", {{"key", view.card_key}, {"name", view.card}, {"memory_bytes", view.card_memory.count()}}},
-                   {"fullest", view.fullest_stage},
-                   {"parts", list_json(view.parts, part_json)},
-                   {"tensor_bytes", view.tensors.count()},
-                   {"reserved_bytes", view.reserved.count()},
-                   {"context_and_libraries_bytes", view.outside.count()},
-                   {"peak_bytes", view.peak.count()},
-                   {"low_bytes", view.low.count()},
-                   {"high_bytes", view.high.count()},
-                   {"largest_batch", or_null(view.largest_batch)},
-                   {"not_counted", view.not_counted},
-                   {"proof", view.proof},
-                   {"packages", view.packages}});
+  return base::json_file(ordered_json{
+      {"schema", kEstimateSchema},
+      {"vramfit", version},
+      {"is_estimate", true},
+      {"verdict", view.verdict},
+      {"network", view.network},
+      {"task", view.task},
+      {"precision", view.numbers},
+      {"optimizer", or_null(view.optimizer)},
+      {"batch", view.batch},
+      {"sequence", view.sequence > 0 ? ordered_json(view.sequence) : ordered_json(nullptr)},
+      {"size", view.size > 0 ? ordered_json(view.size) : ordered_json(nullptr)},
+      {"parameters", view.parameters},
+      {"trained_parameters", view.trained},
+      {"card", {{"key", view.card_key}, {"name", view.card}, {"memory_bytes", view.card_memory.count()}}},
+      {"fullest", view.fullest_stage},
+      {"parts", list_json(view.parts, part_json)},
+      {"tensor_bytes", view.tensors.count()},
+      {"reserved_bytes", view.reserved.count()},
+      {"context_and_libraries_bytes", view.outside.count()},
+      {"peak_bytes", view.peak.count()},
+      {"low_bytes", view.low.count()},
+      {"high_bytes", view.high.count()},
+      {"largest_batch", or_null(view.largest_batch)},
+      {"unknown_model_type", view.unknown_kind.empty() ? ordered_json(nullptr) : ordered_json(view.unknown_kind)},
+      {"not_counted", view.not_counted},
+      {"proof", view.proof},
+      {"packages", view.packages}});
 }
 
 }  // namespace vramfit::report

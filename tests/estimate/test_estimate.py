@@ -71,6 +71,40 @@ CONFIGS: dict[str, dict[str, Any]] = {
         "intermediate_size": 4096,
         "vocab_size": 30522,
     },
+    # No fused kernel takes their attention: biased by position, capped, with one head of keys.
+    "bloom": {"model_type": "bloom", "hidden_size": 768, "n_layer": 12, "n_head": 12, "vocab_size": 60000},
+    "gemma2": {
+        "model_type": "gemma2",
+        "hidden_size": 1024,
+        "num_hidden_layers": 8,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 128,
+        "intermediate_size": 4096,
+        "vocab_size": 120000,
+        "attn_logit_softcapping": 50.0,
+        "final_logit_softcapping": 30.0,
+    },
+    "falcon": {
+        "model_type": "falcon",
+        "hidden_size": 768,
+        "num_hidden_layers": 6,
+        "num_attention_heads": 12,
+        "multi_query": True,
+        "vocab_size": 40000,
+    },
+    "deberta-v2": {
+        "model_type": "deberta-v2",
+        "hidden_size": 768,
+        "num_hidden_layers": 8,
+        "num_attention_heads": 12,
+        "intermediate_size": 3072,
+        "vocab_size": 64000,
+        "hidden_dropout_prob": 0.1,
+        "attention_probs_dropout_prob": 0.1,
+        "layer_norm_eps": 1e-7,
+        "type_vocab_size": 0,
+    },
 }
 TEXTS = [
     Case("llama", ("--batch", "3", "--sequence", "768")),
@@ -81,6 +115,11 @@ TEXTS = [
     Case("gpt2", ("--batch", "3", "--sequence", "768")),
     Case("bert", ("--batch", "6", "--sequence", "384", "--precision", "fp32")),
     Case("llama", ("--batch", "8", "--sequence", "2048", "--task", "inference")),
+    Case("bloom", ("--batch", "2", "--sequence", "1536")),
+    Case("gemma2", ("--batch", "1", "--sequence", "1536")),
+    Case("gemma2", ("--batch", "2", "--sequence", "4096", "--task", "inference")),
+    Case("falcon", ("--batch", "2", "--sequence", "1536")),
+    Case("deberta-v2", ("--batch", "6", "--sequence", "384")),
     # It takes peft, which the environment of programs has.
     pytest.param(
         Case("llama", ("--batch", "2", "--sequence", "1024", "--task", "lora", "--checkpointing")),
@@ -175,6 +214,16 @@ def test_images_that_a_network_does_not_take_are_refused(product: Product):
     done = product.call("estimate", "convnext_tiny", "--size", "7", "--gpu", "t4")
     assert done.exit_code == 2 and "takes no images of 7 x 7 pixels" in done.stderr, done
     assert product.call("estimate", "convnext_tiny", "--size", "32", "--gpu", "t4").exit_code in (0, 1)
+
+
+def test_a_model_type_that_is_not_known_is_told(product: Product):
+    folder = product.folder / "new"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({**CONFIGS["llama"], "model_type": "somethingnew"}))
+    told = product.call("estimate", str(folder), "--gpu", "t4")
+    assert 'The model_type "somethingnew" is not known here' in " ".join(told.stdout.split())
+    known = product.call("estimate", write_config(product, "llama"), "--gpu", "t4")
+    assert "is not known here" not in " ".join(known.stdout.split())
 
 
 def test_a_script_is_never_written_over_another_file(product: Product):
