@@ -132,6 +132,8 @@ Result<int> act(const SweepOptions& options, const Command& command) {
   JsonOutput output(options.json);
   const auto spec = build_spec(options, command);
   if (!spec) return std::unexpected(spec.error());
+  // What no trial can be made of leaves no folder behind.
+  if (auto makes_sense = sweep::check_trials(*spec); !makes_sense) return std::unexpected(makes_sense.error());
   std::error_code ignored;
   const sweep::SweepFolder folder(std::filesystem::absolute(options.out, ignored));
   if (auto prepared = folder.prepare(*spec); !prepared) return std::unexpected(prepared.error());
@@ -141,14 +143,14 @@ Result<int> act(const SweepOptions& options, const Command& command) {
   sweep::SweepHistory history(*spec, VRAMFIT_VERSION, progress);
   const auto on_trial = [&](const model::Trial& trial, bool was_known) {
     progress.clear();
-    print(report::trial_line(*spec, trial, was_known) + "\n");
+    print_page(report::trial_line(*spec, trial, was_known) + "\n");
     if (!was_known) history.note(folder, trial, progress);
   };
   const auto result = sweep::sweep(*spec, folder, **runner, on_trial, progress, base::steady_clock(),
                                    options.retry.empty() ? sweep::kUsualRetry : options.retry);
   progress.clear();
   if (!result) return std::unexpected(result.error());
-  print(report::sweep_to_text(*result));
+  print_page(report::sweep_to_text(*result));
   const std::string json = report::sweep_to_json(*result, VRAMFIT_VERSION);
   history.finish(*result, json, progress);
   if (const auto written = output.write(json); !written) return std::unexpected(written.error());

@@ -66,7 +66,13 @@ TEST(SweepVariables, an_option_is_replaced_glued_or_appended) {
 TEST(SweepVariables, the_batch_is_found_or_asked_for) {
   EXPECT_EQ(command_with({"t.py", "--batch_size", "1"}, "batch", "8"), (Words{"t.py", "--batch_size", "8"}));
   EXPECT_EQ(command_with({"t.py", "--n", "{batch}x{batch}"}, "batch", "8"), (Words{"t.py", "--n", "8x8"}));
-  const auto none = build_trial({.gpus = {"g"}, .command = {"t.py"}, .variables = {{"batch", {"1"}}}}, {"1"});
+  const auto by_plan = build_trial({.gpus = {"g"}, .command = {"t.py"}, .variables = {{"batch", {"8"}}}}, {"8"});
+  ASSERT_TRUE(by_plan);
+  ASSERT_EQ(by_plan->plan.changes.size(), 1U);
+  EXPECT_EQ(by_plan->plan.changes[0].technique, "batch_size");
+  const SweepSpec nonsense{.gpus = {"g"}, .command = {"t.py"}, .variables = {{"batch", {"8", "x"}}}};
+  EXPECT_FALSE(check_trials(nonsense));
+  const auto none = build_trial(nonsense, {"x"});
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().remedy.find("{batch}"), std::string::npos);
 }

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/parse_number.h"
 #include "ingest/plan_file.h"
 
@@ -74,14 +76,40 @@ bool replace_placeholder(std::vector<std::string>& command, const std::string& n
   return found;
 }
 
+// The option that the script itself takes for it: its name stands in the script, in quotes.
+std::optional<std::string_view> option_of_script(const std::vector<std::string>& command) {
+  const auto script = std::ranges::find_if(command, [](const std::string& word) { return word.ends_with(".py"); });
+  if (script == command.end()) return std::nullopt;
+  const auto text = base::read_file(*script);
+  if (!text) return std::nullopt;
+  for (const std::string_view option : kBatchOptions) {
+    if (option.size() == 2) continue;  // of a letter, which may be anything
+    if (text->contains(fmt::format("\"{}\"", option)) || text->contains(fmt::format("'{}'", option))) return option;
+  }
+  if (text->contains("HfArgumentParser")) return "--per_device_train_batch_size";
+  return std::nullopt;
+}
+
 Result<void> set_batch(TrialCommand& trial, const std::string& value) {
   for (const std::string_view option : kBatchOptions) {
     if (replace_option(trial.command, option, value)) return {};
   }
-  return fail(
-      ErrorCode::kUsage, "the command does not say its batch size in a way that is known", "batch",
-      fmt::format("write {{batch}} where it stands, as in: -- python train.py --samples {{batch}}; known are {}",
-                  fmt::join(kBatchOptions, ", ")));
+  if (const auto option = option_of_script(trial.command)) {
+    trial.command.emplace_back(*option);
+    trial.command.push_back(value);
+    return {};
+  }
+  const auto samples = base::parse_number<std::int64_t>(value);
+  if (!samples || *samples < 1) {
+    return fail(
+        ErrorCode::kUsage,
+        fmt::format("the command does not say its batch size in a way that is known, and \"{}\" is no number", value),
+        "batch",
+        fmt::format("write {{batch}} where it stands, as in: -- python train.py --samples {{batch}}; known are {}",
+                    fmt::join(kBatchOptions, ", ")));
+  }
+  trial.plan.changes.push_back({"batch_size", {{"batch_size", *samples}, {"loaders", std::vector<std::int64_t>{0}}}});
+  return {};
 }
 
 Result<void> set_amp(TrialCommand& trial, const std::string& value) {
@@ -212,6 +240,14 @@ Result<TrialCommand> build_trial(const model::SweepSpec& spec, const std::vector
   }
   trial.run_options.insert(trial.run_options.end(), spec.options.begin(), spec.options.end());
   return trial;
+}
+
+Result<void> check_trials(const model::SweepSpec& spec) {
+  for (std::vector<std::string> values : combine(spec.variables)) {
+    if (spec.goal) values.push_back(std::to_string(spec.goal->low));
+    if (const auto trial = build_trial(spec, values); !trial) return std::unexpected(trial.error());
+  }
+  return {};
 }
 
 }  // namespace vramfit::sweep

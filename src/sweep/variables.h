@@ -32,8 +32,12 @@ base::Result<model::SweepGoal> parse_goal(const std::string& text);
 // Every combination, the last variable changing fastest.
 std::vector<std::vector<std::string>> combine(const std::vector<model::SweepVariable>& variables);
 
-// `values` belong to the variables and then the goal.
+// `values` belong to the variables and then the goal. Where the command does not say its batch size, the option of its
+// script's that takes one is added, or a plan changes the batches of its first loader.
 base::Result<TrialCommand> build_trial(const model::SweepSpec& spec, const std::vector<std::string>& values);
+
+// Whether each value can be put into the command, before anything is made.
+base::Result<void> check_trials(const model::SweepSpec& spec);
 
 }  // namespace vramfit::sweep
 

@@ -113,7 +113,42 @@ def test_what_cannot_be_varied_is_refused_with_what_can(product: Product) -> Non
     done = product.call(*sweep_words(product, "--vary", "nonsense=1,2"))
     assert done.exit_code == 2
     assert "nonsense" in done.stderr and "amp" in done.stderr
-    assert not list((product.folder / "vramfit-sweep" / "trials").glob("*.json"))
+    assert not (product.folder / "vramfit-sweep").exists(), "a refused start leaves nothing behind"
+
+
+LOADS = """
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+    loader = DataLoader(TensorDataset(torch.zeros(64, 2**20)), batch_size=2)
+    model = torch.nn.Linear(2**20, 1).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for (rows,) in loader:
+        model(rows.cuda()).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+TAKES_A_BATCH = """
+    import argparse, torch
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--batch-size", type=int, default=1)
+    x = torch.zeros(parser.parse_args().batch_size, 2**28, dtype=torch.uint8, device="cuda")
+"""
+
+
+@pytest.mark.warm
+@pytest.mark.parametrize("source", [LOADS, TAKES_A_BATCH])
+def test_the_batch_is_varied_where_the_command_does_not_say_it(product: Product, source: str) -> None:
+    script = product.script(source)
+    report = str(product.folder / "sweep.json")
+    words = ("sweep", "--gpu", "rtx3060", "--json", report, "--vary", "batch=4,32", "--", sys.executable, str(script))
+    done = product.call(*words, timeout=300)
+    assert done.exit_code == 0, str(done)
+    few, many = (
+        json.loads((product.folder / "vramfit-sweep" / "trials" / f"{trial}.json").read_text()) for trial in (0, 1)
+    )
+    assert few["verdict"] == many["verdict"] == "fits", (few, many)
+    peaks = [trial["devices"][0]["peak_device_bytes"] for trial in (few, many)]
+    assert peaks[1] - peaks[0] >= 100 << 20, peaks
 
 
 @pytest.mark.warm
