@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include "base/subprocess.h"
 #include "job/kept_environment.h"
 #include "job/torch_choice.h"
 #include "job/torch_releases.h"
@@ -110,6 +115,33 @@ Result<JobEnvironment> use_own(const EnvironmentRequest& request, const CommandS
   return job;
 }
 
+// A program that is no script, and whose words name neither another program nor a file: nothing that could start a
+// Python. Shells and builders read what to start from elsewhere.
+bool may_start_python(const std::vector<std::string>& command, const fs::path& program,
+                      const base::Environment& environment) {
+  std::array<char, 4> head{};
+  std::ifstream file(program, std::ios::binary);
+  if (!file.read(head.data(), head.size()) || std::string_view(head.data() + 1, 3) != "ELF") return true;
+  const std::string name = program.filename().string();
+  if (name.ends_with("sh") || name.ends_with("make") || name == "ninja" || name == "just" || name == "task")
+    return true;
+  std::error_code ignored;
+  return std::any_of(command.begin() + 1, command.end(), [&](const std::string& word) {
+    return word.contains("python") || fs::is_regular_file(word, ignored) || base::find_program(word, environment);
+  });
+}
+
+// A command that is no Python and starts none needs no torch.
+std::optional<Result<JobEnvironment>> use_as_it_is(const EnvironmentRequest& request, const CommandShape& shape,
+                                                   const Interpreter& interpreter) {
+  if (!shape.is_guess || may_start_python(request.command, shape.program, request.environment)) return std::nullopt;
+  JobEnvironment job{request.command, request.environment, interpreter, false, {}};
+  job.command[0] = shape.program.string();
+  job.notes.push_back(fmt::format("{} is no Python program, and starts none that its words tell: it runs as it is",
+                                  request.command[0]));
+  return job;
+}
+
 // Takes an interpreter that has no CUDA build of torch; nothing where the job needs one.
 std::optional<Result<JobEnvironment>> use_without_torch(const EnvironmentRequest& request, const CommandShape& shape,
                                                         const Interpreter& interpreter) {
@@ -147,6 +179,7 @@ Result<JobEnvironment> choose_environment(const EnvironmentRequest& request, Pro
   }
   const bool has_own = meant && !meant->cuda.empty();
   if (meant && !has_own && !request.torch) {
+    if (auto job = use_as_it_is(request, *shape, *meant)) return *std::move(job);
     if (auto job = use_without_torch(request, *shape, *meant)) return *std::move(job);
   }
   auto job = has_own && !request.torch ? use_own(request, *shape, *meant) : use_kept(request, shape, meant, progress);

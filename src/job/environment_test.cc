@@ -46,6 +46,20 @@ TEST(Environment, the_users_own_torch_is_used_as_it_is) {
   EXPECT_FALSE(fs::exists(machine.root() / "cache/envs/torch-2.12.1"));
 }
 
+TEST(Environment, a_program_that_starts_no_python_asks_for_no_torch) {
+  FakeMachine machine;
+  machine.add_python("bin/python");
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"/bin/true"}, {"/bin/sleep", "5"}}) {
+    const auto job = choose(request(machine, command));
+    ASSERT_TRUE(job) << base::to_string(job.error());
+    EXPECT_FALSE(job->is_kept);
+    EXPECT_EQ(job->command, command);
+    EXPECT_FALSE(fs::exists(machine.root() / "cache/envs"));
+    ASSERT_EQ(job->notes.size(), 1u);
+    EXPECT_TRUE(job->notes[0].contains("no Python program"));
+  }
+}
+
 TEST(Environment, a_card_the_users_build_has_no_kernels_for_is_told_with_the_version_that_has) {
   FakeMachine machine;
   machine.add_python("bin/python");

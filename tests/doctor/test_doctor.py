@@ -6,9 +6,11 @@ import gzip
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -239,3 +241,29 @@ def test_a_snapshot_with_sizes_below_zero_is_not_green(doctor: Doctor, tmp_path:
     done = doctor.look(str(odd))
     assert not done.stdout.startswith("[✓]"), done.stdout
     assert "below zero" in done.stdout
+
+
+@pytest.mark.cold
+def test_a_script_that_somebody_ends_is_interrupted_and_not_failed(doctor: Doctor) -> None:
+    product = doctor.product
+    begun = product.folder / "begun"
+    script = product.script(
+        f"import time, torch\nx = torch.zeros(8, device='cuda')\nopen({str(begun)!r}, 'w').close()\ntime.sleep(600)\n"
+    )
+    process = subprocess.Popen(
+        [str(VRAMFIT), "doctor", "--gpu", "rtx3060", "--files", "shared", "--", sys.executable, str(script)],
+        cwd=product.folder, env=product.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        for _ in range(600):
+            if begun.exists():
+                break
+            time.sleep(0.1)
+        os.kill(process.pid, signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130, said
+    assert "interrupted" in said and "not for want of memory" not in said

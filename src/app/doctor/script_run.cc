@@ -76,6 +76,10 @@ Result<void> run_script(const job::RunRequest& script, const std::string& gpu, j
   auto outcome = runner.run(run, progress);
   progress.clear();
   if (!outcome) return std::unexpected(outcome.error());
+  // A script that somebody ended has not failed; what it showed until then is still told.
+  if (outcome->result.interrupted && !found_something(outcome->result)) {
+    return base::fail(base::ErrorCode::kInterrupted, "it was interrupted, and nothing was found until then");
+  }
   into.command = as_typed(script.command);
   into.gpu = gpu;
   if (auto printed = ingest::read_text_evidence(output.path())) {
