@@ -70,6 +70,8 @@ class Product:
     def environment(self, **variables: str) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("VRAMFIT_")}
         kept.pop("XDG_RUNTIME_DIR", None)
+        if not any(kept.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG")):
+            kept["LANG"] = "C.UTF-8"  # tests read the marks of pages
         store = str(self.folder / "runs.db")  # the history of whoever runs the tests stays as it is
         # Most tests need no more of a script than its short cut shows; those that do set VRAMFIT_WITHIN or --within.
         own = {"TMPDIR": str(self.temporary), "OMP_NUM_THREADS": "1", "VRAMFIT_STORE": store, "VRAMFIT_WITHIN": "0"}

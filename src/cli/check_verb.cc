@@ -97,7 +97,7 @@ base::Result<int> act(const CheckOptions& options, const Command& command) {
   if (!answer->lesson.is_empty()) {
     if (auto kept = keep(*request, answer->lesson); !kept) return std::unexpected(kept.error());
   }
-  print(report::check_to_text(result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
+  print_page(report::check_to_text(result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
   const auto written = output.write(report::check_to_json(result, VRAMFIT_VERSION));
   if (!written) return std::unexpected(written.error());
   return exit_code_of(result.agreement);

@@ -98,7 +98,7 @@ Result<int> act(DoctorOptions options, const Command& command) {
   if (auto written = output.write(json); !written) return std::unexpected(written.error());
   if (options.job.json != "-") {
     const std::string text = report::diagnosis_to_text(*diagnosis, {options.job.verbose, !shows_utf8()});
-    print(wants_color(1) ? report::paint_marks(text) : text);
+    print_page(wants_color(1) ? report::paint_marks(text) : text);
   }
   const std::string sarif = report::diagnosis_to_sarif(*diagnosis, app::cause_pages(), VRAMFIT_VERSION);
   if (auto written = write_json(options.sarif, sarif); !written) return std::unexpected(written.error());

@@ -46,7 +46,7 @@ Result<int> list(const std::string& json_file) {
   const std::string json = report::environments_to_json(rows, VRAMFIT_VERSION);
   if (const auto written = write_json(json_file, json); !written) return std::unexpected(written.error());
   if (json_file == "-") return 0;
-  print(report::environments_to_text(rows));
+  print_page(report::environments_to_text(rows));
   if (rows.empty()) talk("vramfit: none yet; the first run without a torch of your own makes one\n");
   return 0;
 }

@@ -166,7 +166,7 @@ Result<int> act(EstimateOptions options) {
   if (const auto written = write_json(options.json, report::estimate_to_json(view, VRAMFIT_VERSION)); !written) {
     return std::unexpected(written.error());
   }
-  if (options.json != "-") print(report::estimate_to_text(view));
+  if (options.json != "-") print_page(report::estimate_to_text(view));
   return 0;
 }
 

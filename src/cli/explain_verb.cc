@@ -29,7 +29,7 @@ base::Result<int> act(const std::string& name, const std::string& json_file) {
     return 0;
   }
   if (auto written = write_json(json_file, json); !written) return std::unexpected(written.error());
-  print(text);
+  print_page(text);
   return 0;
 }
 

@@ -98,7 +98,7 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
   if (!result) return book.fail(result.error(), progress);
   const std::string json = report::fit_to_json(*result, VRAMFIT_VERSION);
   book.finish(history::summarize(*result, json), progress);
-  print(report::fit_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), book.number()}));
+  print_page(report::fit_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), book.number()}));
   const auto written = output.write(json);
   if (!written) return std::unexpected(written.error());
   using model::FitVerdict;

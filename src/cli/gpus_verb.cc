@@ -52,9 +52,9 @@ base::Result<int> act(const GpusOptions& options) {
   if (const auto written = write_json(options.json, json); !written) return std::unexpected(written.error());
   if (options.json == "-") return 0;
   if (options.words.empty()) {
-    print(report::gpus_to_text(*cards));
+    print_page(report::gpus_to_text(*cards));
   } else {
-    for (const model::Card& card : *cards) print(report::gpu_to_text(card));
+    for (const model::Card& card : *cards) print_page(report::gpu_to_text(card));
   }
   return 0;
 }

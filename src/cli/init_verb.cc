@@ -21,7 +21,7 @@ base::Result<int> act(const InitOptions& options, const Command& command) {
   const auto checks = app::check_environment(app::gather_facts({.command = command, .root = options.root}));
   if (options.json != "-") {
     const std::string text = report::environment_to_text(checks);
-    print(wants_color(1) ? report::paint_marks(text) : text);
+    print_page(wants_color(1) ? report::paint_marks(text) : text);
   }
   if (!options.json.empty()) {
     const std::string json = report::environment_to_json(checks, VRAMFIT_VERSION);

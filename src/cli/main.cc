@@ -74,6 +74,7 @@ int main_checked(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    vramfit::cli::fit_page_to_terminal();
     return main_checked(argc, argv);
   } catch (const std::filesystem::filesystem_error& refused) {
     // What the machine refuses (a folder that may not be read) is nothing of ours that broke.

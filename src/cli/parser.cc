@@ -46,6 +46,8 @@ class PageFormatter final : public CLI::Formatter {
 
  private:
   static std::string entry(const std::string& name, const std::string& description, std::size_t column) {
+    constexpr std::size_t kNarrow = 60;  // such a page has names on lines of their own
+    if (report::page_width() < kNarrow) column = std::min(column, report::page_width() / 4);
     const std::string shown = "  " + name;
     const std::string told = report::wrap(description, report::kPageWidth - column, 0);
     std::string text = shown.size() < column ? fmt::format("{:<{}}", shown, column) : shown;

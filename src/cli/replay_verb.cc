@@ -65,7 +65,7 @@ base::Result<int> act(const Options& options) {
   }
   if (const auto written = write_json(options.json, json); !written) return std::unexpected(written.error());
   const std::string text = report::replay_to_text(*result, options.verbose);
-  print(wants_color(1) ? report::paint_marks(text) : text);
+  print_page(wants_color(1) ? report::paint_marks(text) : text);
   return exit_code(*result);
 }
 

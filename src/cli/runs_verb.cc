@@ -36,7 +36,7 @@ Result<int> show(const std::string& json_file, const std::string& json, const st
     return 0;
   }
   if (const auto written = write_json(json_file, json); !written) return std::unexpected(written.error());
-  print(text);
+  print_page(text);
   return 0;
 }
 
@@ -61,7 +61,7 @@ Result<int> edit(history::History& history, const RunsOptions& options) {
   }
   const auto run = history.store().find(options.number);
   if (!run) return std::unexpected(run.error());
-  print(report::stored_run_to_text(*run));
+  print_page(report::stored_run_to_text(*run));
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/terminal.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,10 +32,21 @@ bool shows_utf8() {
     std::transform(locale.begin(), locale.end(), locale.begin(), [](unsigned char c) { return std::tolower(c); });
     return locale.contains("utf-8") || locale.contains("utf8");
   }
-  return true;
+  return false;
 }
 
-void talk(std::string_view text) {
+void fit_page_to_terminal() {
+  winsize window{};
+  for (const int file : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (isatty(file) == 0 || ::ioctl(file, TIOCGWINSZ, &window) != 0 || window.ws_col == 0) continue;
+    return report::set_page_width(window.ws_col);
+  }
+}
+
+void print_page(std::string_view text) { print(shows_utf8() ? std::string(text) : report::in_ascii(text)); }
+
+void talk(std::string_view words) {
+  const std::string text = shows_utf8() ? std::string(words) : report::in_ascii(words);
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }
@@ -58,7 +70,7 @@ void TerminalProgress::update(std::string_view line) {
   const std::int64_t now = clock_.now_ns();
   if (is_terminal_) {
     if (is_dumb_terminal()) return;
-    talk(fmt::format("\r\033[K{}", report::shorten(line, report::kPageWidth - 1)));
+    talk(fmt::format("\r\033[K{}", report::shorten(line, report::page_width() - 1)));
     shown_ = true;
     return;
   }

@@ -33,12 +33,17 @@ bool stderr_is_terminal();
 // Whether text to this file descriptor may be coloured: it is a terminal, not a dumb one, and NO_COLOR is not set.
 bool wants_color(int file);
 
-// Whether the locale can show UTF-8; without any word about it, it is taken to.
+// Whether the locale can show UTF-8. Without any word about it, it is "C", which can't.
 bool shows_utf8();
 
-// Whole text to stderr.
-void talk(std::string_view text);
-// Whole text to stdout.
+// Pages are wrapped for the terminal that shows them, where that is narrower than 80 columns.
+void fit_page_to_terminal();
+
+// Whole text to stderr, in signs that the locale can show.
+void talk(std::string_view words);
+// A page to stdout, likewise.
+void print_page(std::string_view text);
+// Data to stdout, as they are.
 void print(std::string_view text);
 
 // Shows the error and returns the exit code it stands for (2: usage or tool error).

@@ -40,7 +40,7 @@ base::Result<int> act(const VerifyOptions& options, const Command& command) {
   const auto result = app::verify(*request, runner, progress, base::steady_clock());
   progress.clear();
   if (!result) return std::unexpected(result.error());
-  print(report::verify_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
+  print_page(report::verify_to_text(*result, {options.job.verbose, wants_color(STDOUT_FILENO), 0}));
   const auto written = output.write(report::verify_to_json(*result, VRAMFIT_VERSION));
   if (!written) return std::unexpected(written.error());
   return exit_code_of(*result);

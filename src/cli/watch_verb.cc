@@ -245,7 +245,7 @@ base::Result<int> show_once(const WatchWords& words, watch::Watch& watch) {
   for (int row = 0; row < std::ssize(lines); ++row) {
     text += (colour ? grid.to_coloured_line(row) : lines[static_cast<std::size_t>(row)]) + "\n";
   }
-  print(text);
+  print_page(text);
   return exit_code_of(sample);
 }
 

@@ -67,8 +67,9 @@ std::string quoted(std::string text) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   }
   // Its beginning says what it is.
+  const std::size_t width = kQuoteWidth - (kPageWidth - page_width());
   std::size_t end = 0;
-  while (end < text.size() && columns(std::string_view(text).substr(0, end + 1)) <= kQuoteWidth - 1) ++end;
+  while (end < text.size() && columns(std::string_view(text).substr(0, end + 1)) <= width - 1) ++end;
   while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
   return end < text.size() ? text.substr(0, end) + "…" : text;
 }
@@ -85,7 +86,7 @@ void add_evidence(std::string& text, const Finding& finding, std::size_t most) {
                                   ? evidence.file
                                   : fmt::format("{}:{}", evidence.file, evidence.line);
     if (!place.empty() && place + evidence.text != last_place) {
-      text += "    " + shorten(place, kPageWidth - 4) + "\n";
+      text += "    " + shorten(place, page_width() - 4) + "\n";
       if (!evidence.text.empty()) text += "      " + quoted(evidence.text) + "\n";
     }
     last_place = place + evidence.text;
@@ -171,32 +172,13 @@ void add_held(std::string& text, const Diagnosis& diagnosis, bool verbose) {
     const model::OutsidePyTorch& outside = diagnosis.outside_pytorch[i];
     tells = tells || outside.held.has_value();
     if (!verbose && i >= kInFull) continue;
-    text += "  - " + shorten(fmt::format("{}:{}", outside.file, outside.line), kPageWidth - 4) + "\n";
+    text += "  - " + shorten(fmt::format("{}:{}", outside.file, outside.line), page_width() - 4) + "\n";
     text += hanging("    ", outside.text);
   }
   if (!verbose && diagnosis.outside_pytorch.size() > kInFull) {
     text += hanging("    ", fmt::format("... and {} more (-v)", diagnosis.outside_pytorch.size() - kInFull));
   }
   if (tells) text += hanging("  - ", "to count with it: vramfit run --context from:FILE");
-}
-
-// What a terminal without UTF-8 can show.
-std::string in_ascii(std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kPlain = {
-      {{"✓", "+"}, {"✗", "x"}, {"–", "-"}, {"…", "~"}, {"×", "x"}}};
-  std::string plain;
-  while (!text.empty()) {
-    const auto found =
-        std::find_if(kPlain.begin(), kPlain.end(), [&](const auto& pair) { return text.starts_with(pair.first); });
-    if (found != kPlain.end()) {
-      plain += found->second;
-      text.remove_prefix(found->first.size());
-    } else {
-      plain += static_cast<unsigned char>(text[0]) < 0x80 ? text[0] : '?';
-      text.remove_prefix(1);
-    }
-  }
-  return plain;
 }
 
 std::string finished(std::string text, const DoctorTextOptions& options) {

@@ -27,7 +27,8 @@ void add_reach(std::string& text, const model::Reach& reach, bool tells_all) {
       text += fmt::format("  and {} more (-v shows all, and these in full)\n", sentences.size() - i);
       return;
     }
-    text += "  - " + (tells_all ? wrap(sentences[i], kPageWidth - 4, 4) : shorten(sentences[i], kPageWidth - 4)) + "\n";
+    text +=
+        "  - " + (tells_all ? wrap(sentences[i], kPageWidth - 4, 4) : shorten(sentences[i], page_width() - 4)) + "\n";
   }
 }
 

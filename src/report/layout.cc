@@ -42,7 +42,19 @@ std::string count_of(std::size_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
+namespace {
+
+constexpr std::size_t kNarrowest = 20;  // of a page, and of what a wrapped column of it keeps
+std::size_t shown_width = kPageWidth;
+
+}  // namespace
+
+void set_page_width(std::size_t columns) { shown_width = std::clamp(columns, kNarrowest, kPageWidth); }
+std::size_t page_width() { return shown_width; }
+
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
+  const std::size_t missing = kPageWidth - shown_width;
+  if (missing > 0) width = std::max(width - std::min(width, missing), std::min(width, kNarrowest));
   std::string wrapped;
   for (std::size_t used = 0; !text.empty(); used = indent) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -115,6 +127,18 @@ std::string table(const std::vector<Column>& format, std::vector<std::vector<std
     text += line + "\n";
   }
   return text;
+}
+
+std::string in_ascii(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> kPlain[] = {{"✓", "+"}, {"✗", "x"},  {"–", "-"}, {"…", "~"},
+                                                                      {"×", "x"}, {"±", "+-"}, {"█", "#"}, {"¦", "|"}};
+  std::string plain;
+  while (!text.empty()) {
+    const auto* found = std::ranges::find_if(kPlain, [&](const auto& pair) { return text.starts_with(pair.first); });
+    plain += found == std::end(kPlain) ? text.substr(0, 1) : found->second;
+    text.remove_prefix(found == std::end(kPlain) ? 1 : found->first.size());
+  }
+  return plain;
 }
 
 std::string paint_marks(std::string_view text) {

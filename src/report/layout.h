@@ -10,6 +10,11 @@ namespace vramfit::report {
 
 inline constexpr std::size_t kPageWidth = 80;
 
+// What the page has where it is shown: a terminal that is narrower than the 80 columns by which texts are laid out says
+// so once, and `wrap` breaks that much earlier. Tables and commands stay as they are.
+void set_page_width(std::size_t columns);
+std::size_t page_width();
+
 // Breaks at spaces and keeps the line breaks it is given; continuation lines are indented by `indent`. A word longer
 // than a line is left whole.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
@@ -36,6 +41,9 @@ struct Column {
 // Two spaces before the first column and between columns; no trailing spaces. The first row may be a heading. Line
 // breaks in a cell are shown as spaces.
 std::string table(const std::vector<Column>& columns, std::vector<std::vector<std::string>> rows);
+
+// The signs of our own pages for terminals without UTF-8: "[+]" for "[✓]". All else stays.
+std::string in_ascii(std::string_view text);
 
 // The marks [✓] [!] [✗] in green, yellow and red, for terminals.
 std::string paint_marks(std::string_view text);

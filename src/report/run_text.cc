@@ -87,7 +87,7 @@ void section(std::string& text, std::string_view title) { text += fmt::format("\
 void add_stack(std::string& text, const std::vector<model::StackFrame>& stack) {
   for (const model::StackFrame& frame : stack) {
     text += fmt::format("  {}:{} in {}\n", shorten(frame.file, 50), frame.line, shorten(frame.function, 20));
-    if (!frame.code.empty()) text += fmt::format("      {}\n", shorten(frame.code, kPageWidth - 6));
+    if (!frame.code.empty()) text += fmt::format("      {}\n", shorten(frame.code, page_width() - 6));
   }
 }
 

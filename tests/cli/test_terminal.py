@@ -39,6 +39,61 @@ def see_on_terminal(product: Product, **variables: str) -> bytes:
     return seen
 
 
+def read_page(product: Product, words: list[str], columns: int, **variables: str) -> list[str]:
+    """The lines that a terminal of so many columns receives."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    environment = {**product.environment(), "TERM": "xterm", "NO_COLOR": "1", **variables}
+    child = subprocess.Popen(
+        [str(VRAMFIT), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment,
+        cwd=product.folder,
+    )
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # Linux: the other end is closed
+            break
+        if not part:
+            break
+        seen += part
+    os.close(ours)
+    child.wait(timeout=60)
+    return seen.decode().replace("\r\n", "\n").splitlines()
+
+
+def test_pages_are_wrapped_for_a_narrow_terminal(product: Product) -> None:
+    log = product.folder / "train.log"
+    log.write_text(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 256.00 MiB. GPU 0 has a total capacity of "
+        "23.69 GiB of which 101.06 MiB is free. Including non-PyTorch memory, this process has 23.58 GiB memory in "
+        "use. Of the allocated memory 22.31 GiB is allocated by PyTorch, and 112.43 MiB is reserved by PyTorch but "
+        "unallocated.\n"
+    )
+    narrow = read_page(product, ["doctor", "train.log"], 40)
+    assert any("help:" in line for line in narrow)
+    commands = ("$ ", "#")
+    words = [line for line in narrow if not line.strip().startswith(commands) and " " in line.strip()]
+    assert all(len(line) <= 40 for line in words), "\n".join(words)
+    assert max(len(line) for line in read_page(product, ["doctor", "train.log"], 100)) > 60
+    assert all(len(line) <= 40 for line in read_page(product, ["explain", "VF101"], 40)[:12])
+    assert all(len(line) <= 40 for line in read_page(product, ["sweep", "--help"], 40)[:20])
+
+
+def test_without_a_locale_there_is_only_ascii(product: Product) -> None:
+    (product.folder / "job.log").write_text("step 3 loss 0.5\nValueError: shapes do not agree\n")
+    unset = {"LC_ALL": "", "LC_CTYPE": "", "LANG": ""}
+    for locale in (unset, {**unset, "LANG": "C"}):
+        for words in (["doctor", "job.log"], ["estimate", "resnet18", "--gpu", "t4"], ["gpus", "t4"]):
+            assert all(line.isascii() for line in read_page(product, words, 80, **locale)), words
+    assert not all(line.isascii() for line in read_page(product, ["doctor", "job.log"], 80, LANG="C.UTF-8"))
+
+
 def test_marks_are_coloured_on_a_terminal(product: Product) -> None:
     assert GREEN + "[✓]".encode() in see_on_terminal(product)
 
