@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "model/snapshot_line.h"
+
 namespace vramfit::doctor {
 
 std::string lowered(std::string_view text) {
@@ -19,7 +21,8 @@ bool mentions(std::string_view text, Words words) {
 namespace {
 
 bool is_packages(const std::string& file) {
-  return mentions(file, {"site-packages", "dist-packages", "/torch/", "\\torch\\", "<frozen", "/lib/python",
+  return model::is_of_vramfit(file) ||
+         mentions(file, {"site-packages", "dist-packages", "/torch/", "\\torch\\", "<frozen", "/lib/python",
                          "\\lib\\runpy", "\\lib\\multiprocessing", "\\lib\\threading"});
 }
 

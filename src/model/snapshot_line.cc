@@ -15,6 +15,13 @@ namespace {
 constexpr std::array<std::string_view, 14> kCompiled = {".c",  ".cc",  ".cpp", ".cxx", ".cu",  ".cuh", ".h",
                                                         ".hh", ".hpp", ".inc", ".S",   ".tcc", ".hip", ".so"};
 
+// Recordings of Windows separate folders by backslashes.
+std::string with_slashes(std::string_view file) {
+  std::string path(file);
+  std::ranges::replace(path, '\\', '/');
+  return path;
+}
+
 // ".../bin/tune": what pip writes to start a program that a package brings.
 bool starts_a_program(std::string_view file) {
   const std::size_t slash = file.rfind('/');
@@ -53,10 +60,16 @@ std::string_view backward_node(const Snapshot& snapshot, std::span<const FrameId
 
 }  // namespace
 
+bool is_of_vramfit(std::string_view file) {
+  const std::string path = with_slashes(file);
+  return path.contains("/python/vramfit/") || path.contains("-packages/vramfit/") || path.starts_with("vramfit/");
+}
+
 bool is_library(std::string_view file) {
-  return file.find("site-packages/") != std::string_view::npos || file.find("/torch/") != std::string_view::npos ||
-         file.find("/python/vramfit/") != std::string_view::npos || file.starts_with("<") ||
-         file.find("/lib/python") != std::string_view::npos || starts_a_program(file) || is_compiled_source(file);
+  const std::string path = with_slashes(file);
+  return is_of_vramfit(path) || path.contains("site-packages/") || path.contains("dist-packages/") ||
+         path.contains("/torch/") || path.starts_with("<") || path.contains("/lib/python") || starts_a_program(path) ||
+         is_compiled_source(path);
 }
 
 // In a file that tells neither, by the function: none of Python's has such a name.

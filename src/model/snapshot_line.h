@@ -10,6 +10,8 @@
 
 namespace vramfit::model {
 
+// Whether a file is one of our own hooks, through which a job's calls go: never the line that a person looks for.
+bool is_of_vramfit(std::string_view file);
 // Whether a file is of Python's own library, a package, generated code or C++.
 bool is_library(std::string_view file);
 // Whether a file is of an installed package other than PyTorch: named where a package is the program (`tune run`).

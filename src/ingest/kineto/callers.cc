@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "model/snapshot_line.h"
+
 namespace vramfit::ingest::kineto {
 
 namespace {
@@ -16,7 +18,7 @@ std::string own_line(std::string_view function) {
   if (bracket == std::string_view::npos || end == std::string_view::npos) return "";
   const std::string_view file = function.substr(0, bracket + 3);
   if (file.starts_with("torch/") || file.starts_with("<") || file.contains("site-packages/") ||
-      file.contains("/lib/python") || file.contains("/torch/")) {
+      file.contains("/lib/python") || file.contains("/torch/") || model::is_of_vramfit(file)) {
     return "";
   }
   return fmt::format("{}:{} {}", file.substr(file.rfind('/') + 1), function.substr(bracket + 4, end - bracket - 4),

@@ -6,6 +6,7 @@
 
 #include "ingest/pickle/json.h"
 #include "ingest/pickle/numbers.h"
+#include "model/snapshot_line.h"
 
 namespace vramfit::ingest::snapshot {
 
@@ -132,6 +133,7 @@ model::StackId Builder::stack(const Value& value, std::string_view field) {
       count_unread("something in a stack is no frame", LossSeverity::kDataLost);
     }
   }
+  leave_out_ours();
   const std::span<const model::FrameId> frames = frame_scratch_;
   const std::uint32_t id = stack_table_.find_or_add(
       hash_words(frames),
@@ -141,6 +143,16 @@ model::StackId Builder::stack(const Value& value, std::string_view field) {
       [&] { return static_cast<std::uint32_t>(snapshot_.add_stack(frames)); });
   heap_->replace(value.slot(), make_folded(kStack, id));
   return static_cast<model::StackId>(id);
+}
+
+// Our hooks stand around functions of PyTorch: no reader of a stack is to take them for the job's own lines, or two
+// stacks for different ones.
+void Builder::leave_out_ours() {
+  for (std::size_t frame = is_our_frame_.size(); frame < snapshot_.frames.size(); ++frame) {
+    is_our_frame_.push_back(model::is_of_vramfit(snapshot_.text(snapshot_.frames[frame].file)));
+  }
+  const auto is_ours = [&](model::FrameId id) { return is_our_frame_[static_cast<std::size_t>(id)]; };
+  if (!std::ranges::all_of(frame_scratch_, is_ours)) std::erase_if(frame_scratch_, is_ours);
 }
 
 model::ContextId Builder::context_id(const model::TraceContext& context) {

@@ -114,6 +114,7 @@ class Builder final : public pickle::Folder {
   model::StringId string(const Value& value, std::string_view field);
   model::PoolId pool(const Value& value, std::string_view field);
   model::StackId stack(const Value& value, std::string_view field);
+  void leave_out_ours();
   model::StringId string_id(std::uint32_t pooled);
   model::ContextId context_id(const model::TraceContext& context);
 
@@ -144,6 +145,7 @@ class Builder final : public pickle::Folder {
   std::vector<Pair> pairs_;
   std::vector<std::uint32_t> string_ids_;  // pool id -> StringId + 1; 0: not in the snapshot yet
   std::vector<model::FrameId> frame_scratch_;
+  std::vector<bool> is_our_frame_;  // by FrameId
   IdTable pair_table_, frame_table_, stack_table_, context_table_;
   std::unordered_map<std::uint64_t, model::UnknownField*> unknown_;  // record and key -> its place in snapshot_
 };
