@@ -31,15 +31,22 @@ bool is_piled_up(const model::TensorGroup& held, Bytes allocated) {
 }
 
 std::int64_t blocks_piled_up(const CallSite& site) {
+  if (site.rises) return site.kept + site.blocks - site.in_trace;
   return site.blocks * site.kept / std::max<std::int64_t>(site.in_trace, 1);
 }
 
 Bytes piled_up(const CallSite& site) {
+  if (site.kept == 0) return Bytes(0);
+  if (site.rises) return site.kept_bytes + site.older_bytes;
   return Bytes(site.in_trace > 0 ? site.bytes.count() / site.in_trace * site.kept : 0);
 }
 
 bool is_piled_up(const CallSite& site, const SnapshotFacts& facts) {
-  return site.kept >= 5 && site.kept_spread >= 0.5 && facts.steps >= 2 && share(piled_up(site), facts.active) >= 0.05;
+  // A trace of the last few steps has few of them, and the blocks from before it tell of the others.
+  constexpr std::int64_t kFew = 3, kMany = 5;
+  const bool has_older = site.rises && site.kept >= kFew && site.blocks - site.in_trace >= 2 * kMany;
+  return (site.kept >= kMany || has_older) && site.kept_spread >= 0.5 && facts.steps >= 2 &&
+         share(piled_up(site), facts.active) >= 0.05;
 }
 
 std::string words_of_short_cut(const Scene& scene) {
@@ -86,7 +93,7 @@ std::optional<Leak> find_leak(const Scene& scene) {
   for (const SnapshotFacts& facts : scene.snapshots) {
     for (const CallSite& site : facts.sites) {
       if (is_piled_up(site, facts))
-        return Leak{"the blocks made at " + site.line, Bytes(site.kept_bytes.count() / site.kept),
+        return Leak{"the blocks made at " + site.line, Bytes(piled_up(site).count() / blocks_piled_up(site)),
                     blocks_piled_up(site)};
     }
   }
@@ -103,9 +110,20 @@ bool has_holder(const model::Growth& growth) {
 
 bool is_told(const model::Holder& holder) { return holder.kind != "unknown" || !holder.name.empty(); }
 
+bool is_of_passes(const model::Growth& growth) { return growth.unit == "pass"; }
+
+std::string units_of(const model::Growth& growth) { return is_of_passes(growth) ? "passes" : "steps"; }
+
+std::string rhythm_of(const model::Growth& growth) {
+  if (growth.every <= 1) return show(growth.per_step) + " a " + growth.unit;
+  return fmt::format("{} every {} {}", show(model::Bytes(growth.per_step.count() * growth.every)), growth.every,
+                     units_of(growth));
+}
+
 std::string when_full(const model::Growth& growth) {
   if (!growth.runs_out_at) return "";
-  return fmt::format("; the card is full at about {} {}", growth.unit, *growth.runs_out_at);
+  return fmt::format("; the card is full at about {} {}{}", growth.unit, *growth.runs_out_at,
+                     growth.faster > 0 ? " or sooner, as each adds more than the one before" : "");
 }
 
 void offer_for_hooks(const model::Growth& growth, Draft& draft) {

@@ -21,7 +21,8 @@ struct Leak {
 // over the whole trace and hardly ever freed.
 bool is_piled_up(const model::TensorGroup& held, Bytes allocated);
 bool is_piled_up(const CallSite& site, const SnapshotFacts& facts);
-// Of a line's live blocks, those from before the trace too, what is kept: as much of it as of those in the trace.
+// Of a line's live blocks, those from before the trace too, what is kept: as much of those as of the ones in the trace,
+// or all, where what stays of the line rises through it.
 std::int64_t blocks_piled_up(const CallSite& site);
 Bytes piled_up(const CallSite& site);
 
@@ -49,6 +50,9 @@ std::int64_t steps_bought(const Leak& leak, Bytes bytes);
 
 bool has_holder(const model::Growth& growth);  // one with a name
 bool is_told(const model::Holder& holder);     // by its name, or by what kind of thing it is
+bool is_of_passes(const model::Growth& growth);
+std::string units_of(const model::Growth& growth);   // "steps"
+std::string rhythm_of(const model::Growth& growth);  // "128 KiB every 5 steps"
 // "; the card is full at about step 4000"; empty where nobody knows.
 std::string when_full(const model::Growth& growth);
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "doctor/at_failure.h"
+#include "doctor/kept.h"
 #include "doctor/stack.h"
 #include "model/snapshot_line.h"
 
@@ -52,12 +53,6 @@ void add_block(const Segment& segment, const Block& block, SnapshotFacts& facts)
   }
 }
 
-// How often each stack allocated and freed, and where in the trace.
-struct SiteHistory {
-  std::int64_t allocated = 0, freed = 0;
-  std::map<std::int64_t, std::int64_t> freed_by_size;
-};
-
 struct Born {
   std::size_t at = 0;
   std::int64_t size = 0;
@@ -67,23 +62,27 @@ struct Born {
 struct TraceView {
   std::unordered_map<std::uint64_t, Born> live;  // by address, at the end of the trace
   std::unordered_map<std::uint32_t, SiteHistory> sites;
-  std::size_t length = 0;
+  TraceSpan span;
 };
 
 TraceView walk(std::span<const TraceEntry> trace, SnapshotFacts& facts) {
   TraceView view;
-  view.length = trace.size();
+  view.span.length = trace.size();
   for (std::size_t i = 0; i < trace.size(); ++i) {
     const TraceEntry& entry = trace[i];
     if (entry.action == TraceAction::kAlloc) {
       view.live[entry.addr] = {i, entry.size, entry.stack};
-      ++view.sites[static_cast<std::uint32_t>(entry.stack)].allocated;
+      view.sites[static_cast<std::uint32_t>(entry.stack)].changes.push_back({i, entry.size});
     } else if (entry.action == TraceAction::kFreeRequested || entry.action == TraceAction::kFree) {
       const auto born = view.live.find(entry.addr);
-      if (born == view.live.end()) continue;
+      if (born == view.live.end()) {
+        view.span.freed_older.push_back({i, -entry.size});
+        continue;
+      }
       SiteHistory& history = view.sites[static_cast<std::uint32_t>(born->second.stack)];
       ++history.freed;
       ++history.freed_by_size[born->second.size];
+      history.changes.push_back({i, -born->second.size});
       view.live.erase(born);
     } else if (entry.action == TraceAction::kOom) {
       facts.failed_size = Bytes(entry.size);
@@ -104,28 +103,11 @@ std::string words_of(const Snapshot& snapshot, StackId stack) {
   return lowered(words);
 }
 
-struct LiveSize {
-  std::vector<std::size_t> births;
-  Bytes bytes;
-};
-
-// One stack makes what is kept and what is freed again, as layers of a loop do: their sizes tell them apart. Kept is a
-// size of which few were freed beside those that live.
-void find_kept(const std::map<std::int64_t, LiveSize>& live, const SiteHistory& history, std::size_t trace,
-               CallSite& site) {
-  std::vector<std::size_t> births;
-  for (const auto& [size, of_size] : live) {
-    const auto freed = history.freed_by_size.find(size);
-    const auto lives = static_cast<std::int64_t>(of_size.births.size());
-    if (freed != history.freed_by_size.end() && freed->second * 4 > lives) continue;
-    births.insert(births.end(), of_size.births.begin(), of_size.births.end());
-    site.kept_bytes += of_size.bytes;
-  }
-  site.kept = static_cast<std::int64_t>(births.size());
-  if (births.size() < 2 || trace < 2) return;
-  std::ranges::sort(births);
+// Over how much of the trace it was made: twice what the middle half of it takes, 0 to 1.
+double spread_of(const std::vector<std::size_t>& births, std::size_t length) {
+  if (births.size() < 2 || length < 2) return 0;
   const std::size_t middle_half = births[births.size() * 3 / 4] - births[births.size() / 4];
-  site.kept_spread = std::min(1.0, 2 * static_cast<double>(middle_half) / static_cast<double>(trace - 1));
+  return std::min(1.0, 2 * static_cast<double>(middle_half) / static_cast<double>(length - 1));
 }
 
 // Live blocks by stack, with what the trace tells of each stack.
@@ -134,7 +116,7 @@ std::vector<CallSite> find_sites(const Snapshot& snapshot, const std::vector<Seg
   struct Sum {
     CallSite site;
     std::size_t first = SIZE_MAX, last = 0;
-    std::map<std::int64_t, LiveSize> live;  // in the trace
+    std::vector<LiveBlock> live;  // in the trace
   };
   std::map<StackId, Sum> sums;
   for (const Segment& segment : segments) {
@@ -147,11 +129,12 @@ std::vector<CallSite> find_sites(const Snapshot& snapshot, const std::vector<Seg
       ++sum.site.blocks;
       sum.site.bytes += Bytes(block.size);
       sum.site.largest = std::max(sum.site.largest, Bytes(block.size));
-      if (born == view.live.end()) continue;
+      if (born == view.live.end()) {
+        sum.site.older_bytes += Bytes(block.size);
+        continue;
+      }
       ++sum.site.in_trace;
-      LiveSize& live = sum.live[born->second.size];
-      live.births.push_back(born->second.at);
-      live.bytes += Bytes(block.size);
+      sum.live.push_back({born->second.at, born->second.size});
       sum.first = std::min(sum.first, born->second.at);
       sum.last = std::max(sum.last, born->second.at);
     }
@@ -159,12 +142,16 @@ std::vector<CallSite> find_sites(const Snapshot& snapshot, const std::vector<Seg
   std::vector<CallSite> sites;
   for (auto& [stack, sum] : sums) {
     sum.site.stack = stack;
-    if (sum.site.in_trace > 1 && view.length > 1) {
-      sum.site.spread = static_cast<double>(sum.last - sum.first) / static_cast<double>(view.length - 1);
+    if (sum.site.in_trace > 1 && view.span.length > 1) {
+      sum.site.spread = static_cast<double>(sum.last - sum.first) / static_cast<double>(view.span.length - 1);
     }
     const auto history = view.sites.find(static_cast<std::uint32_t>(stack));
     if (history != view.sites.end()) sum.site.freed = history->second.freed;
-    find_kept(sum.live, history != view.sites.end() ? history->second : SiteHistory{}, view.length, sum.site);
+    const Kept kept = find_kept(sum.live, history != view.sites.end() ? history->second : SiteHistory{}, view.span);
+    sum.site.kept = static_cast<std::int64_t>(kept.births.size());
+    sum.site.kept_bytes = kept.bytes;
+    sum.site.kept_spread = spread_of(kept.births, view.span.length);
+    sum.site.rises = kept.rises;
     sites.push_back(std::move(sum.site));
   }
   std::sort(sites.begin(), sites.end(), [](const CallSite& a, const CallSite& b) { return a.bytes > b.bytes; });
@@ -199,7 +186,7 @@ std::string own_line(const Snapshot& snapshot, StackId stack) {
     const std::string line = (slash == std::string::npos ? file : file.substr(slash + 1)) + ":" +
                              std::to_string(frame.line) + " in " + std::string(snapshot.text(frame.function));
     if (innermost.empty()) innermost = line;
-    if (!mentions(file, {"site-packages", "dist-packages", "/torch/", "\\torch\\", "/lib/python"})) return line;
+    if (!model::is_library(file) || file.starts_with("<ipython")) return line;
   }
   if (innermost.empty() && !snapshot.stack(stack).empty()) return model::line_of(snapshot, stack);
   return innermost;
@@ -229,8 +216,8 @@ SnapshotFacts find_facts(const std::string& file, const Snapshot& snapshot) {
   const auto device = static_cast<std::size_t>(facts.device);
   std::span<const TraceEntry> trace = device < snapshot.traces.size() ? snapshot.traces[device] : kNoTrace;
   if (failure) trace = trace.first(*failure + 1);
-  const TraceView view = walk(trace, facts);
-  facts.steps = count_periods(view);
+  TraceView view = walk(trace, facts);
+  facts.steps = view.span.steps = count_periods(view);
   facts.sites = find_sites(snapshot, segments, view, facts.device);
   return facts;
 }

@@ -26,8 +26,10 @@ struct CallSite {
   double spread = 0;          // of the trace that lies between its first and its last live block: 0 to 1
   std::int64_t in_trace = 0;  // live blocks whose allocation the trace has
   Bytes largest;
-  std::int64_t kept = 0;  // of those, blocks of sizes that this stack hardly ever frees
+  std::int64_t kept = 0;  // of those, what has come to stay (doctor/kept.h)
   Bytes kept_bytes;
+  Bytes older_bytes;       // live blocks from before the trace
+  bool rises = false;      // the least that lives of this stack at a time rises through the trace
   double kept_spread = 0;  // of the trace over which they were made: twice what the middle half of them takes, 0 to 1
 };
 

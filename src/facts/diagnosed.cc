@@ -104,6 +104,15 @@ bool grows(const model::Growth& growth, const TensorGroup& held) {
                      [&](const model::GrowingLine& line) { return line.line == held.line; });
 }
 
+// An autograd graph that holds something has no name.
+bool is_named(const TensorGroup& held) { return !held.holder.name.empty(); }
+
+// Of many, such as a list is one of: a few may be the last few.
+bool is_in_a_container(const TensorGroup& held) {
+  constexpr std::int64_t kMany = 8;
+  return is_named(held) && held.holder.length >= kMany;
+}
+
 void apply_kept_across_steps(const notes::KeptAcrossSteps& told, const Blocks& blocks, RuntimeEvidence& evidence) {
   model::Growth* growth = growth_of(evidence, told.phase, device_of(told.tensors, told.at_ns, blocks));
   if (growth == nullptr && told.graphs.empty()) return;
@@ -111,16 +120,22 @@ void apply_kept_across_steps(const notes::KeptAcrossSteps& told, const Blocks& b
     growth = &evidence.growth.emplace_back();
     growth->phase = told.phase;
   }
+  std::vector<TensorGroup> with_graphs;
   for (TensorGroup& held : with_lines(told.tensors, told.at_ns, blocks)) {
-    if (grows(*growth, held)) add_holder(growth->holders, std::move(held));
+    if (grows(*growth, held)) {
+      add_holder(growth->holders, std::move(held));
+    } else if (held.has_graph && is_in_a_container(held)) {
+      with_graphs.push_back(std::move(held));
+    }
+  }
+  // Small results that are kept hold what was saved for them, which other lines made.
+  if (std::ranges::none_of(growth->holders, is_named)) {
+    for (TensorGroup& held : with_graphs) add_holder(growth->holders, std::move(held));
   }
   for (const notes::GrowingGraph& graph : told.graphs) {
     growth->graphs.push_back({graph.holder, graph.nodes_before, graph.nodes_after, graph.counted_all});
   }
 }
-
-// An autograd graph that holds something has no name.
-bool is_named(const TensorGroup& held) { return !held.holder.name.empty(); }
 
 bool is_of_line(const TensorGroup& held, const model::Growth& growth) {
   return std::ranges::find(growth.lines, held.line, &model::GrowingLine::line) != growth.lines.end();
@@ -130,12 +145,18 @@ bool is_of_line(const TensorGroup& held, const model::Growth& growth) {
 // saw most.
 void apply_held_at_rises(const std::vector<notes::HeldAtRise>& told, const Blocks& blocks, RuntimeEvidence& evidence) {
   for (model::Growth& growth : evidence.growth) {
-    // Within a step the variables of whoever is at work hold what is let go of before the step ends.
-    if (growth.unit != "pass" || std::ranges::any_of(growth.holders, is_named)) continue;
+    if (std::ranges::any_of(growth.holders, is_named)) continue;
+    // Within a step the variables of whoever is at work hold what is let go of before the step ends; what lies in a
+    // container stays there.
+    const auto is_kept = [&](const TensorGroup& held) {
+      return growth.unit == "pass" || (!held.holder.container.empty() && held.holder.container != "tuple");
+    };
     std::vector<TensorGroup> found;
     for (auto rise = told.rbegin(); rise != told.rend() && found.empty(); ++rise) {
       found = with_lines(rise->tensors, rise->at_ns, blocks);
-      std::erase_if(found, [&](const TensorGroup& held) { return !is_named(held) || !is_of_line(held, growth); });
+      std::erase_if(found, [&](const TensorGroup& held) {
+        return !is_named(held) || !is_of_line(held, growth) || !is_kept(held);
+      });
     }
     if (!found.empty()) growth.holders.clear();
     for (TensorGroup& held : found) add_holder(growth.holders, std::move(held));

@@ -21,11 +21,13 @@ namespace {
 constexpr std::size_t kTimelinePoints = 500;
 constexpr std::size_t kLineRows = 10;
 
-void explain_moment(const RunFacts& facts, const CardFacts& card, EventIndex at, Explanation& explanation) {
+void explain_moment(const RunFacts& facts, const CardFacts& card, EventIndex at, bool ran_out,
+                    Explanation& explanation) {
   const CardHistory& history = *facts.history_of(card.device);
   const std::vector<model::Recording>& recordings = recordings_of(facts);
   liveness::OwnerOptions options;
   if (card.accounted) options.occupied = card.accounted->occupied;
+  if (!ran_out) options.outside = liveness::find_fullest_with(history, at);
   std::ranges::move(find_owners(history, at, recordings, options), std::back_inserter(explanation.owners));
   std::ranges::move(find_lines(history, at, recordings, kLineRows), std::back_inserter(explanation.lines));
   explanation.phases[card.device] = model::phase_name(history.levels[at].phase);
@@ -41,7 +43,7 @@ Explanation explain(const RunFacts& facts, bool ran_out) {
   explanation.evidence = facts.evidence;
   for (const CardFacts& card : facts.cards) {
     const EventIndex at = ran_out ? card.last_out_of_memory.value_or(card.fullest) : card.fullest;
-    if (at != liveness::kNever) explain_moment(facts, card, at, explanation);
+    if (at != liveness::kNever) explain_moment(facts, card, at, ran_out, explanation);
   }
   const std::size_t share = kTimelinePoints / std::max<std::size_t>(1, facts.histories.size());
   for (const CardHistory& history : facts.histories) {

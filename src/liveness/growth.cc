@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -245,12 +246,44 @@ std::optional<Rise> rise_of_peaks(const CardHistory& history, const StepSeries& 
   return find_rise_of_peaks(peaks);
 }
 
+struct StateCount {
+  std::int64_t weights = 0, gradients = 0, optimizer = 0;  // blocks
+};
+
+StateCount count_state(const CardHistory& history, int process, EventIndex at) {
+  StateCount count;
+  for (const Block& block : history.blocks) {
+    if (block.process != process || !block.lives_at(at)) continue;
+    count.weights += block.owner == VF_OWNER_WEIGHT;
+    count.gradients += block.owner == VF_OWNER_GRADIENT;
+    count.optimizer += block.owner == VF_OWNER_OPTIMIZER;
+  }
+  return count;
+}
+
+bool is_of_training(const Block& block) {
+  return block.owner == VF_OWNER_GRADIENT || block.owner == VF_OWNER_OPTIMIZER;
+}
+
+// Weights that are trained only from some step on get their gradients and their optimizer's state then: it ends when
+// all have them. A gradient each, and of no optimizer more than three states; old optimizers that are kept have more.
+bool comes_with_more_trained(const CardHistory& history, const StepSeries& stretch) {
+  constexpr std::int64_t kMostStates = 3;
+  const std::size_t warm = std::min<std::size_t>(stretch.ends.size() - 1, 2);
+  const StateCount before = count_state(history, stretch.process, stretch.ends[warm].at);
+  const StateCount after = count_state(history, stretch.process, stretch.ends.back().at);
+  return after.weights == before.weights && after.gradients <= after.weights &&
+         after.optimizer <= kMostStates * after.weights &&
+         (after.gradients > before.gradients || after.optimizer > before.optimizer);
+}
+
 // What is held at the ends of steps.
-std::vector<Bytes> levels_at_ends(const CardHistory& history, const StepSeries& stretch) {
+std::vector<Bytes> levels_at_ends(const CardHistory& history, const StepSeries& stretch, bool more_trained) {
   std::vector<Bytes> levels;
   for (const StepEnd& end : stretch.ends) levels.push_back(history.levels[end.at].allocated);
   for (const Block& block : history.blocks) {
-    if (is_held(block, stretch)) continue;
+    const bool is_bounded = more_trained && block.process == stretch.process && is_of_training(block);
+    if (is_held(block, stretch) && !is_bounded) continue;
     for (std::size_t i = 0; i < levels.size(); ++i) {
       if (block.lives_at(stretch.ends[i].at)) levels[i] -= block.size;
     }
@@ -278,13 +311,14 @@ std::size_t count_free_of_cycles(const CardHistory& history, const StepSeries& s
 // What a few steps in a row seem to show gives way to what the whole of a training does.
 void judge_whole(const CardHistory& history, const StepSeries& stretch, const model::Recording& recording,
                  Growth& growth) {
-  const std::vector<Bytes> levels = levels_at_ends(history, stretch);
+  const bool more_trained = comes_with_more_trained(history, stretch);
+  const std::vector<Bytes> levels = levels_at_ends(history, stretch, more_trained);
   auto rise = find_rise(levels);
   // Inputs that get longer leave their last one behind too, and what is joined on to itself is there twice while it is:
   // then what a step needs, which is what runs out, rises by far more than what stays.
   // Cycles wait longer and longer, as the collector is asked less and less often: with them the most that a step needs
-  // tells nothing.
-  const auto need = has_cycles(history, stretch) ? std::nullopt : rise_of_peaks(history, stretch);
+  // tells nothing. Nor where backward goes through more and more layers.
+  const auto need = has_cycles(history, stretch) || more_trained ? std::nullopt : rise_of_peaks(history, stretch);
   if (!rise && !stretch.of_calls) {
     const std::size_t sure = count_free_of_cycles(history, stretch, recording);
     if (const auto late = find_late_rise(std::span(levels).first(sure))) {
@@ -305,6 +339,7 @@ void judge_whole(const CardHistory& history, const StepSeries& stretch, const mo
   growth.per_step = rise ? rise->per_step : Bytes(0);
   growth.every = rise ? rise->every : 1;
   growth.steps = rise ? rise->steps : 0;
+  growth.faster = rise ? rise->faster : 0;
 }
 
 // The same of calls of a model, each of which is a pass. False: nothing is kept; longer texts need more, and end.
@@ -405,6 +440,24 @@ EventIndex find_first_step(const CardHistory& history, int process) {
   return first == history.step_ends.end() ? kNever : first->at;
 }
 
+// Whether most of what lived when a step began its end is gone at the end of the next one: a step that adds up the
+// losses of many calls, as truncated backpropagation through time does, needs that much, and keeps none of it.
+bool is_given_back(const CardHistory& history, int process, EventIndex last_call) {
+  std::vector<EventIndex> ends;
+  for (const StepEnd& end : history.step_ends) {
+    if (end.process == process && end.at > last_call) ends.push_back(end.at);
+  }
+  if (ends.size() < 2) return false;
+  Bytes lived, stayed;
+  for (const Block& block : history.blocks) {
+    const bool is_judged = block.process == process && block.lives_at(last_call) && !is_meant_to_stay(block);
+    if (!is_judged) continue;
+    lived += block.size;
+    if (block.lives_at(ends[1])) stayed += block.size;
+  }
+  return 2 * stayed.count() < lived.count();
+}
+
 // The moments between two calls of a model, as though they were ends of steps. Where steps come, what they leave is
 // theirs to tell: the calls of training before the first are one step that adds up and up.
 std::optional<StepSeries> series_of_calls(const CardHistory& history, int process, const model::Recording& recording) {
@@ -420,6 +473,7 @@ std::optional<StepSeries> series_of_calls(const CardHistory& history, int proces
     series.ends.push_back({at, series.phase, process, number});
   }
   if (series.ends.size() <= kFewestLevels) return std::nullopt;
+  if (first_step != kNever && is_given_back(history, process, series.ends.back().at)) return std::nullopt;
   series.begin = series.ends.front().at;
   series.phase = history.levels[series.ends.back().at].phase;
   series.ends.erase(series.ends.begin());
@@ -463,7 +517,13 @@ std::int64_t count_judged_steps(const CardHistory& history, std::span<const mode
 std::optional<std::int64_t> find_end(const Growth& growth, Bytes room) {
   if (growth.per_step.count() <= 0 || room.count() < 0) return std::nullopt;
   const auto last = growth.first_step + static_cast<std::int64_t>(growth.levels.size()) - 1;
-  return last + room.count() / growth.per_step.count() + 1;
+  if (growth.faster <= 0) return last + room.count() / growth.per_step.count() + 1;
+  // What the last steps add, which is more than the average; the last eighth or so was not judged (rise.cc).
+  const double now =
+      static_cast<double>(growth.per_step.count()) + growth.faster * static_cast<double>(growth.steps) * 5 / 8;
+  const double left =
+      (std::sqrt(now * now + 2 * growth.faster * static_cast<double>(room.count())) - now) / growth.faster;
+  return last + static_cast<std::int64_t>(left) + 1;
 }
 
 namespace {
@@ -488,7 +548,8 @@ std::string describe_growth(const Growth& growth) {
                                          to_string(each), rhythm, of_passes ? "a loop" : growth.phase);
   if (!growth.lines.empty()) text += fmt::format(" ({})", growth.lines.front().line);
   if (growth.runs_out_at)
-    text += fmt::format(": the card is full at about {} ", growth.unit) + grouped(*growth.runs_out_at);
+    text += fmt::format(": the card is full at about {} ", growth.unit) + grouped(*growth.runs_out_at) +
+            (growth.faster > 0 ? " or sooner, as each adds more" : "");
   return text;
 }
 

@@ -127,6 +127,69 @@ TEST(Growth, calls_of_a_model_are_passes_where_no_step_is_taken) {
   EXPECT_GE(count_judged_calls(histories.at(0), recordings), 38);
 }
 
+TEST(Growth, where_each_step_adds_more_the_card_is_full_sooner) {
+  RecordingBuilder builder;
+  builder.segment(1, 100'000 * kMib);
+  for (int number = 1; number <= 200; ++number) {
+    builder.alloc(place(number), (20 + number) * kMib, "", "train.py:9 in train");
+    builder.emit(VF_RECORD_STEP, 0, number);
+  }
+  const auto found = growth_of({builder.build()});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NEAR(found[0].faster, kMib, 0.05 * kMib);
+  // Of 20 n + n^2 / 2 MiB there are 24,000 at step 200, and 93,600 at step 413.
+  EXPECT_NEAR(static_cast<double>(find_end(found[0], Bytes::mib(69'600)).value()), 413, 15);
+}
+
+// A truncated graph of 20 calls is built up before each step, which frees it.
+TEST(Growth, calls_whose_graph_the_step_frees_are_no_passes_that_pile_up) {
+  const auto built = [](bool kept) {
+    RecordingBuilder builder;
+    builder.phase = VF_PHASE_TRAIN;
+    builder.segment(1, 1000 * kMib);
+    model::notes::ModelCalls calls;
+    calls.stride = 1;
+    std::int64_t now = 0;
+    for (int step = 0; step < 3; ++step) {
+      for (int call = 0; call < 20; ++call) {
+        calls.begun_ns.push_back(now);
+        builder.at(++now).alloc(place(step * 20 + call), kMib, "cell", "train.py:8 in main");
+      }
+      for (int call = 0; call < 20 && !kept; ++call) builder.at(++now).free(place(step * 20 + call));
+      builder.emit(VF_RECORD_STEP, 0, step + 1);
+    }
+    std::vector<model::Recording> recordings = {builder.build()};
+    recordings[0].notes.model_calls.push_back(calls);
+    const auto histories = build_histories(recordings);
+    return find_growth_of_calls(histories.at(0), recordings);
+  };
+  EXPECT_TRUE(built(false).empty());
+  EXPECT_EQ(built(true).size(), 1u);
+}
+
+// Two more weights are trained every four steps; the optimizer's state comes with them.
+TEST(Growth, state_of_weights_that_are_trained_later_ends_with_the_weights) {
+  const auto built = [](int states) {
+    RecordingBuilder builder;
+    builder.phase = VF_PHASE_LOAD;
+    builder.segment(1, 4000 * kMib);
+    for (int weight = 0; weight < 12; ++weight) {
+      builder.alloc(place(weight), kMib, "", "train.py:3 in main").tag(place(weight), VF_OWNER_WEIGHT, "w");
+    }
+    builder.phase = VF_PHASE_TRAIN;
+    int made = 100;
+    for (int step = 0; step < 44; ++step) {
+      for (int state = 0; step % 4 == 0 && state < states; ++state, ++made) {
+        builder.alloc(place(made), kMib, "", "train.py:9 in main").tag(place(made), VF_OWNER_OPTIMIZER, "exp_avg");
+      }
+      builder.emit(VF_RECORD_STEP, 0, step + 1);
+    }
+    return growth_of({builder.build()});
+  };
+  EXPECT_TRUE(built(2).empty()) << "22 states of 12 weights";
+  EXPECT_EQ(built(6).size(), 1u) << "66 of them: old optimizers are kept";
+}
+
 // Every second request of a server leaves something.
 TEST(Growth, a_process_that_only_evaluates_is_judged_in_any_rhythm) {
   const auto served = [](bool trains) {

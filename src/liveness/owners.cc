@@ -160,12 +160,13 @@ std::vector<OwnerRow> find_owners(const CardHistory& history, EventIndex at, std
   const Bytes fragmented = std::clamp(use.fragmented, Bytes(0), std::max(unused, Bytes(0)));
   add("cached", unused - fragmented);
   add("fragmented", fragmented);
-  add("context", moment.overheads.context);
-  add("libraries", moment.overheads.libraries);
+  const Level& outside = options.outside < history.levels.size() ? history.levels[options.outside] : moment;
+  add("context", outside.overheads.context);
+  add("libraries", outside.overheads.libraries);
   add("occupied", options.occupied);
-  if (moment.device.count() >= 0) {
+  if (outside.device.count() >= 0) {
     add("unexplained",
-        moment.device - moment.reserved - moment.overheads.context - moment.overheads.libraries - options.occupied);
+        outside.device - outside.reserved - outside.overheads.context - outside.overheads.libraries - options.occupied);
   }
   return rows;
 }

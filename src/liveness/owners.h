@@ -19,6 +19,9 @@ namespace vramfit::liveness {
 struct OwnerOptions {
   std::size_t module_rows = 12;  // activations are summed up the module tree until they fit this many rows
   Bytes occupied;                // --occupied
+  // The moment of what is outside of PyTorch's memory, where it is another: kernels that are loaded right after the
+  // fullest moment of tensors belong to the same peak of the card.
+  EventIndex outside = kNever;
 };
 
 std::vector<model::OwnerRow> find_owners(const CardHistory& history, EventIndex at,

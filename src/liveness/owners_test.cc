@@ -66,6 +66,21 @@ TEST(Owners, rows_sum_up_to_the_level_of_the_card) {
   EXPECT_EQ(sum, find_peaks(history).device);
 }
 
+TEST(Owners, kernels_loaded_right_after_the_fullest_moment_of_tensors_are_of_the_same_peak) {
+  RecordingBuilder builder;
+  builder.context(5000).segment(10'000, 1000).alloc(10'000, 1000).free(10'000);
+  builder.emit(VF_RECORD_LIBRARY, 700);
+  const std::vector recordings = {builder.build()};
+  const CardHistory history = build_histories(recordings).at(0);
+  const EventIndex at = find_peak_event(history);
+  ASSERT_LT(history.levels[at].device, find_peaks(history).device);
+  OwnerOptions options;
+  options.outside = find_fullest_with(history, at);
+  Bytes sum;
+  for (const auto& row : find_owners(history, at, recordings, options)) sum += row.bytes;
+  EXPECT_EQ(sum, find_peaks(history).device);
+}
+
 TEST(Owners, what_stands_beside_a_model_has_rows_of_its_own_by_who_holds_it) {
   RecordingBuilder builder;
   builder.phase = VF_PHASE_TRAIN;

@@ -56,6 +56,17 @@ EventIndex find_peak_event(const CardHistory& history) {
   return best;
 }
 
+EventIndex find_fullest_with(const CardHistory& history, EventIndex moment) {
+  EventIndex fullest = moment;
+  for (EventIndex at = 0; at < history.levels.size(); ++at) {
+    const Level& level = history.levels[at];
+    if (level.reserved == history.levels[moment].reserved && level.device > history.levels[fullest].device) {
+      fullest = at;
+    }
+  }
+  return fullest;
+}
+
 std::vector<model::TimelinePoint> build_timeline(const CardHistory& history, std::size_t limit) {
   std::vector<model::TimelinePoint> points;
   const auto add = [&](EventIndex at, std::string mark) {

@@ -22,6 +22,9 @@ std::vector<model::PhaseResult> find_phase_peaks(const CardHistory& history);
 //   allocated _/\__/\/\__/ \__/\___
 EventIndex find_peak_event(const CardHistory& history);
 
+// When the card was fullest while as much was reserved as at that moment.
+EventIndex find_fullest_with(const CardHistory& history, EventIndex moment);
+
 // At most `limit` points (4 or more): of each stretch of events the one with the most allocated, and where the reserved
 // memory and the whole card first stood highest, so that no peak is lost. Marks come first, up to half of the points.
 std::vector<model::TimelinePoint> build_timeline(const CardHistory& history, std::size_t limit);

@@ -77,6 +77,20 @@ std::size_t count_judged(std::span<const Bytes> levels, const std::vector<Bytes>
 
 }  // namespace
 
+double find_acceleration(std::span<const Bytes> levels) {
+  constexpr std::size_t kFewest = 32;  // with fewer a quarter is a few rises of whatever sizes
+  if (levels.size() < kFewest) return 0;
+  const std::size_t quarter = (levels.size() - 1) / 4;
+  std::array<double, 4> risen;
+  for (std::size_t i = 0; i < 4; ++i) {
+    risen[i] = static_cast<double>((levels[(i + 1) * quarter] - levels[i * quarter]).count());
+  }
+  const std::array<double, 3> more = {risen[1] - risen[0], risen[2] - risen[1], risen[3] - risen[2]};
+  const auto [least, most] = std::ranges::minmax(more);
+  if (risen[0] < 0 || least <= risen[3] / 25 || most > 3 * least) return 0;
+  return (risen[3] - risen[0]) / 3 / static_cast<double>(quarter * quarter);
+}
+
 std::optional<Rise> find_rise(std::span<const Bytes> levels) {
   if (levels.size() < kFewestLevels) return std::nullopt;
   levels = levels.subspan(kWarmingUp);
@@ -92,7 +106,7 @@ std::optional<Rise> find_rise(std::span<const Bytes> levels) {
   const Bytes spread = usual_spread(levels.first(count), floors[0], floors[count - 1]);
   if (risen.count() < 2 * spread.count()) return std::nullopt;
   const auto steps = static_cast<std::int64_t>(count - 1);
-  return Rise{Bytes(risen.count() / steps), usual_gap(rises), steps};
+  return Rise{Bytes(risen.count() / steps), usual_gap(rises), steps, find_acceleration(std::span(floors).first(count))};
 }
 
 std::optional<LateRise> find_late_rise(std::span<const Bytes> levels) {
@@ -122,7 +136,7 @@ std::optional<Rise> find_rise_of_peaks(std::span<const Bytes> peaks) {
   if (risen.count() * kNoticeable < highest.back().count()) return std::nullopt;
   const auto steps = static_cast<std::int64_t>(peaks.size() - peaks.size() / kWindows);
   return Rise{Bytes(risen.count() / steps), std::max<std::int64_t>(1, steps / static_cast<std::int64_t>(kWindows)),
-              steps};
+              steps, find_acceleration(peaks)};
 }
 
 }  // namespace vramfit::liveness

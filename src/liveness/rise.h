@@ -19,8 +19,12 @@ struct Rise {
   base::Bytes per_step;    // on average
   std::int64_t every = 1;  // steps from one rise to the next, the median
   std::int64_t steps = 0;  // from the first rise to the last level judged
+  double faster = 0;       // bytes by which each step adds more than the one before; 0: all add alike, or it varies
   friend bool operator==(const Rise&, const Rise&) = default;
 };
+
+// How much faster levels rise from step to step: in each quarter by more than in the one before, and by as much more.
+double find_acceleration(std::span<const base::Bytes> levels);
 
 // Fewer levels are too few to tell a rhythm.
 inline constexpr std::size_t kFewestLevels = 12;

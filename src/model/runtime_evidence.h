@@ -51,6 +51,7 @@ struct Growth {
   std::vector<Bytes> levels;    // allocated at the end of steps in a row, at most 64, the last
   Bytes per_step;               // on average
   std::int64_t steps = 0;       // over which it grew
+  double faster = 0;            // bytes by which each step adds more than the one before
   std::int64_t every = 1;       // steps from one rise to the next
   std::string unit = "step";    // what all of these count: step, or pass of a loop that takes none
   // The number that a loop was counted on to when it began; none: it grew from the first steps on.

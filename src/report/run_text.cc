@@ -18,10 +18,12 @@ namespace {
 
 constexpr std::size_t kOwnerLineWidth = 22, kLeastOwnerWidth = 13, kOwnerAndNameWidth = 31;
 
-std::string_view mark_of(Verdict verdict) {
-  switch (verdict) {
+bool went_on_after_oom(const RunResult& result) { return result.oom && result.oom->caught; }
+
+std::string_view mark_of(const RunResult& result) {
+  switch (result.verdict) {
     case Verdict::kFits:
-      return "[✓]";
+      return went_on_after_oom(result) ? "[!]" : "[✓]";
     case Verdict::kBorderline:
       return "[!]";
     case Verdict::kNoCard:
@@ -52,6 +54,14 @@ std::string describe_verdict(const RunResult& result) {
   const std::string name = device != nullptr ? device->name : "the card";
   switch (result.verdict) {
     case Verdict::kFits:
+      if (went_on_after_oom(result)) {
+        return fmt::format(
+            "ran out of memory on {} and went on: the script caught the error{}{}", name,
+            result.oom->tried.count() > 0 ? " (" + to_string(result.oom->tried) + " asked for)" : "",
+            device != nullptr && device->total.count() > 0
+                ? fmt::format("; {} of {} at the peak", to_string(device->peaks.device), to_string(device->total))
+                : "");
+      }
       if (device == nullptr || device->total.count() == 0) return "it ran";
       if (const auto* used = find_framework(result, device->index)) {
         return fmt::format("{} {}: {} used {} at its peak, in a pool of most of the card", fits_on(result), name,
@@ -94,6 +104,7 @@ void add_stack(std::string& text, const std::vector<model::StackFrame>& stack) {
 void add_oom(std::string& text, const RunResult& result) {
   if (!result.oom) return;
   if (result.oom->caught) {
+    if (result.verdict == Verdict::kFits) return;  // the first line says so
     text += "\n" +
             wrap(fmt::format("[!] The script ran out of memory ({} asked for) and went on by itself.",
                              to_string(result.oom->tried)),
@@ -296,7 +307,7 @@ std::string loading_sentence(const model::LoadingFacts& loading) {
 }
 
 std::string verdict_line(const RunResult& result) {
-  return wrap(fmt::format("{} {}", mark_of(result.verdict), describe_verdict(result)), kPageWidth, 4);
+  return wrap(fmt::format("{} {}", mark_of(result), describe_verdict(result)), kPageWidth, 4);
 }
 
 std::string run_to_text(const RunResult& result, const TextOptions& options) {

@@ -28,6 +28,15 @@ TEST(RunText, the_verdict_comes_first_and_last) {
   EXPECT_EQ(lines.back(), verdict);
 }
 
+TEST(RunText, a_script_that_caught_its_error_did_not_simply_fit) {
+  model::RunResult result = testing::fitting_run();
+  result.oom = model::Oom{base::Bytes::mib(36), "CUDA out of memory", "train", true, {}};
+  const auto lines = lines_of(run_to_text(result, {}));
+  EXPECT_TRUE(lines.front().starts_with("[!] ran out of memory on NVIDIA GeForce RTX 3060 and went on"))
+      << lines.front();
+  EXPECT_TRUE(verdict_line(result).contains("36 MiB asked for"));
+}
+
 TEST(RunText, every_line_keeps_within_the_page_and_has_no_trailing_space) {
   for (const auto& result : {testing::fitting_run(), testing::dying_run(), testing::failing_run()}) {
     for (const bool verbose : {false, true}) {

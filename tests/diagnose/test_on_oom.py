@@ -84,6 +84,12 @@ def test_the_doctor_names_the_list_that_grew(bare: BareJob) -> None:
     assert "leak_growth" in ours[0] and ours[1].lstrip().startswith("the report is in vramfit-oom/")
     diagnosis = (report_in(bare.folder)["folder"] / "diagnosis.txt").read_text()
     assert "features[0]" in diagnosis
+    for given in ("snapshot.pickle", "owners.txt"):
+        words = [str(STAGE / "bin" / "vramfit"), "doctor", str(report_in(bare.folder)["folder"] / given)]
+        alone = subprocess.run(words, capture_output=True, text=True, check=False)
+        first, *others = re.findall(r"^\[.\] (VF\d+)", alone.stdout, re.MULTILINE)
+        assert first == "VF201", alone.stdout
+        assert "features[0]" in alone.stdout.split("VF101")[0], alone.stdout
 
 
 def test_an_error_that_the_script_catches_is_reported_and_the_script_goes_on(bare: BareJob) -> None:

@@ -10,6 +10,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 from vramfit.base import events, frames, notes, process, recorder
@@ -62,12 +63,15 @@ def _watch(operation: str, source: Any, result: Any) -> None:
     size = result.numel() * result.element_size()
     if size < _MIN_BYTES or owners.address_of(result) == owners.address_of(source):
         return
+    frame = sys._getframe(3)
+    if _copies_an_object(frame):
+        return
     if not source.is_cuda and position.stage == recorder.INPUT:  # labels too: not only what the model is given
         recorder.tag(owners.address_of(result), recorder.INPUT_BLOCK, 0)
     _state.watched.append(
         _Copy(
             operation=operation,
-            line=frames.script_line(sys._getframe(3)),
+            line=frames.script_line(frame),
             from_host=not source.is_cuda,
             source=weakref.ref(source),
             source_storage=_weak_storage(source),
@@ -80,6 +84,15 @@ def _watch(operation: str, source: Any, result: Any) -> None:
             bytes=size,
         )
     )
+
+
+def _copies_an_object(frame: FrameType | None) -> bool:
+    """Within copy.deepcopy the line has no copy to drop: it wants a second object, as a target network is one."""
+    while frame is not None and not frames.is_script(frame.f_code):
+        if frame.f_code.co_name == "__deepcopy__":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _after(operation: str) -> Callable[[Any, Any, Any], None]:

@@ -7,7 +7,7 @@ are counted at the end of steps, and names compared.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from vramfit.base import frames, graphs
 from vramfit.contract import notes as said
@@ -20,22 +20,34 @@ _MAX_ITEMS = 8  # of a list or dict that a name stands for
 _STEPS = 3  # in a row with more nodes
 
 
+class Size(NamedTuple):
+    """Of a graph: all its nodes, and those of them that are the gradients of weights."""
+
+    nodes: int
+    weights: int
+    complete: bool  # counted to its end
+
+    def is_less_than(self, other: Size) -> bool:
+        """A step's graph has more nodes where more weights are trained, and no more of them for each."""
+        return self.nodes < other.nodes and self.nodes * max(other.weights, 1) < other.nodes * max(self.weights, 1)
+
+
 class Lengths:
-    """Node counts of named graphs at the ends of steps in a row."""
+    """Sizes of named graphs at the ends of steps in a row."""
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[str, str], list[int]] = {}
+        self._counts: dict[tuple[str, str], list[Size]] = {}
         self._told: set[tuple[str, str]] = set()
 
     def measure(self) -> list[said.GrowingGraph]:
         """Entries for a note: graphs that had more nodes at each of the last steps."""
         found = []
-        now: dict[tuple[str, str], list[int]] = {}
+        now: dict[tuple[str, str], list[Size]] = {}
         for name, where, kind, function in _named_graphs():
-            count, complete = count_nodes(function)
+            size = size_of(function)
             key = (name, where.rpartition(" in ")[2])
-            history = now[key] = [*self._counts.get(key, [])[-_STEPS:], count]
-            grows = len(history) > _STEPS and all(a < b for a, b in zip(history, history[1:]))
+            history = now[key] = [*self._counts.get(key, [])[-_STEPS:], size]
+            grows = len(history) > _STEPS and all(a.is_less_than(b) for a, b in zip(history, history[1:]))
             if grows and key not in self._told:
                 self._told.add(key)
                 filled_at = fillers.find(name)
@@ -43,19 +55,22 @@ class Lengths:
                 found.append(
                     said.GrowingGraph(
                         holder=holder.told(),
-                        nodes_before=history[0],
-                        nodes_after=history[-1],
-                        counted_all=complete,
+                        nodes_before=history[0].nodes,
+                        nodes_after=size.nodes,
+                        counted_all=size.complete,
                     )
                 )
         self._counts = now
         return found
 
 
-def count_nodes(function: Any) -> tuple[int, bool]:
-    """Nodes of the graph behind a grad_fn, and whether the count was not ended by its limit."""
-    count = sum(1 for _ in graphs.nodes_behind([function], _MAX_NODES))
-    return count, count < _MAX_NODES
+def size_of(function: Any) -> Size:
+    """Of the graph behind a grad_fn, as far as its nodes are counted."""
+    nodes = weights = 0
+    for node in graphs.nodes_behind([function], _MAX_NODES):
+        nodes += 1
+        weights += hasattr(node, "variable")
+    return Size(nodes, weights, nodes < _MAX_NODES)
 
 
 def _named_graphs() -> Iterator[tuple[str, str, str, Any]]:

@@ -41,6 +41,14 @@ Result<void> read_report(const std::filesystem::path& path, doctor::Case& into) 
   return {};
 }
 
+// The files of one report lie together (docs/on_oom.md): whoever gives one of them has what says who held what.
+void read_report_beside(const std::filesystem::path& path, doctor::Case& into) {
+  const std::filesystem::path beside = path.parent_path() / "report.json";
+  std::error_code problem;
+  if (into.oom_report || !std::filesystem::is_regular_file(beside, problem)) return;
+  if (ingest::is_oom_report(head_of(beside))) (void)read_report(beside, into);  // it was not asked for
+}
+
 Result<void> read_text(const std::filesystem::path& path, doctor::Case& into) {
   auto evidence =
       path == "-" ? ingest::read_text_evidence(std::cin, "standard input") : ingest::read_text_evidence(path);
@@ -57,6 +65,7 @@ Result<void> read_case_file(const std::filesystem::path& path, doctor::Case& int
   if (!regular || path == "-") return read_text(path, into);
   const std::string head = head_of(path);
   if (ingest::is_oom_report(head)) return read_report(path, into);
+  read_report_beside(path, into);
   if (!ingest::sniff_snapshot(std::as_bytes(std::span(head)))) return read_text(path, into);
   auto snapshot = ingest::read_snapshot(path);
   if (!snapshot) {

@@ -19,12 +19,21 @@ void look_at_holders(const Scene& scene, Draft& draft) {
   }
 }
 
+// Averages, teachers and target networks are copies that training wants. Where the card has room for as much again,
+// they harm nobody.
+bool harms(const model::WeightCopy& copy, const Scene& scene) {
+  if (scene.run_failed_for_memory()) return true;
+  return std::ranges::any_of(scene.run()->devices, [&](const model::DeviceResult& device) {
+    return device.peaks.device.count() > 0 && device.total - device.peaks.device < copy.bytes;
+  });
+}
+
 // Tensors of the weights' own shapes besides them, found while the run trained.
 void look_at_copies(const Scene& scene, Draft& draft) {
   for (const model::WeightCopy& copy : scene.runtime().weight_copies) {
     model::Bytes peak;
     for (const model::DeviceResult& device : scene.run()->devices) peak = std::max(peak, device.peaks.allocated);
-    if (share(copy.bytes, peak) < 0.1) continue;
+    if (share(copy.bytes, peak) < 0.1 || !harms(copy, scene)) continue;
     draft.weigh(scene.run_failed_for_memory() ? 0.6 : 0.5);
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     draft.because(fmt::format(

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "doctor/causes/causes.h"
+#include "doctor/holders.h"
+#include "doctor/leak.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
@@ -57,11 +59,19 @@ void find_exception_holds_tensors(const Scene& scene, Draft& draft) {
                                             held.holder.kind, held.holder.name));
     }
   }
+  bool is_collected = false;  // of many steps, which no attempt at another batch size makes
   for (const model::Growth& growth : scene.runtime().growth) {
     for (const model::TensorGroup& held : growth.holders) {
       if (held.holder.kind != "exception" && held.holder.kind != "notebook") continue;
       draft.weigh(0.95).because(
           fmt::format("the run: {} kept by the {} {}", show(held.bytes), held.holder.kind, held.holder.name));
+      if (held.holder.kind != "exception") continue;
+      if (!is_collected) {
+        draft.title(fmt::format("Errors that are kept hold what their frames held, {}: {} holds it{}{}",
+                                rhythm_of(growth), describe_with_line(held.holder),
+                                held.line.empty() ? "" : ", made at " + held.line, when_full(growth)));
+      }
+      is_collected = true;
       if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     }
   }
@@ -73,6 +83,12 @@ void find_exception_holds_tensors(const Scene& scene, Draft& draft) {
                               "a notebook keeps the last error and every displayed result alive");
   }
   if (draft.is_empty()) return;
+  if (is_collected) {
+    draft.fix({"Keep the text of an error, not the error: its traceback holds the frames",
+               "failures.append(str(error))  # or error.with_traceback(None), and no __context__", std::nullopt, "none",
+               Applicability::kFillIn});
+    return;
+  }
   draft.fix({"Try again after the except block, not within it",
              "try:\n    step(batch)\nexcept torch.cuda.OutOfMemoryError:\n    failed = True\nif failed:\n"
              "    torch.cuda.empty_cache()\n    step(smaller)",

@@ -24,7 +24,7 @@ bool retains_graph(const model::RuntimeEvidence& runtime) { return runtime.retai
 // How much, who keeps it, and when it is too much.
 std::string headline_of_graphs(const model::Growth& growth) {
   std::string title =
-      fmt::format("Graphs of past {}s are kept alive, {} a {}", growth.unit, show(growth.per_step), growth.unit);
+      fmt::format("Graphs of past {} are kept alive, {} a {}", units_of(growth), show(growth.per_step), growth.unit);
   const auto held = std::ranges::find_if(
       growth.holders, [](const model::TensorGroup& one) { return one.has_graph && is_told(one.holder); });
   if (held != growth.holders.end()) {
@@ -46,10 +46,9 @@ void find_graph_retained_in_run(const Scene& scene, Draft& draft) {
     if (scene.was_cut_within(kStepsToBlame)) draft.because(words_of_short_cut(scene));
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     draft.title(headline_of_graphs(growth));
-    const bool of_passes = growth.unit == "pass";
     draft.because(fmt::format("the run: memory rose {} a {} over {} {} of {}, and what is kept has a graph",
-                              show(growth.per_step), growth.unit, growth.steps, of_passes ? "passes" : "steps",
-                              of_passes ? "a loop" : growth.phase));
+                              show(growth.per_step), growth.unit, growth.steps, units_of(growth),
+                              is_of_passes(growth) ? "a loop" : growth.phase));
     for (const model::TensorGroup& held : growth.holders) {
       if (!held.has_graph) continue;
       draft.because(

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "doctor/causes/causes.h"
 #include "doctor/holders.h"
@@ -13,16 +14,6 @@ namespace vramfit::doctor {
 namespace {
 
 constexpr std::int64_t kManyGrowingSteps = 6;
-
-bool is_of_passes(const model::Growth& growth) { return growth.unit == "pass"; }
-const char* units_of(const model::Growth& growth) { return is_of_passes(growth) ? "passes" : "steps"; }
-
-// "128 KiB every 5 steps"
-std::string rhythm_of(const model::Growth& growth) {
-  if (growth.every <= 1) return show(growth.per_step) + " a " + growth.unit;
-  return fmt::format("{} every {} {}", show(model::Bytes(growth.per_step.count() * growth.every)), growth.every,
-                     units_of(growth));
-}
 
 // How sure it is that something piles up. A few steps may be a list that is bounded; what a step needs may rise with
 // its inputs. A loop without steps may be one that only makes ready what is used later.
@@ -104,7 +95,7 @@ void look_at_what_holds(const Scene& scene, Draft& draft) {
   }
 }
 
-// Live blocks of one stack, spread over the whole trace, of sizes that it hardly ever frees.
+// Live blocks of one stack, spread over the whole trace, that have come to stay.
 void find_leak_growth_in_snapshots(const Scene& scene, Draft& draft) {
   for (const SnapshotFacts& facts : scene.snapshots) {
     for (const CallSite& site : facts.sites) {
@@ -113,9 +104,10 @@ void find_leak_growth_in_snapshots(const Scene& scene, Draft& draft) {
       draft.weigh(std::min(0.9, 0.6 + part / 2));
       draft.because(
           model::SourceLine{facts.file, 0, ""},
-          fmt::format("{} live blocks of {} ({} of what is live) were made at {}, spread over {} of the trace, and "
-                      "blocks of their sizes are hardly ever freed there",
-                      blocks_piled_up(site), show(piled_up(site)), percent(part), site.line, percent(site.spread)));
+          fmt::format("{} live blocks of {} ({} of what is live) were made at {}, spread over {} of the trace, and {}",
+                      blocks_piled_up(site), show(piled_up(site)), percent(part), site.line, percent(site.spread),
+                      site.rises ? "what stays of that line rises all through it"
+                                 : "blocks of their sizes are hardly ever freed there"));
       break;
     }
   }
@@ -149,45 +141,107 @@ void look_at_steps(const Scene& scene, Draft& draft) {
       fmt::format("{} steps passed before it failed: a steady job fails in its first steps", *scene.steps_done));
 }
 
-// What cures the kind of holder that was found.
-void offer_for_holders(const model::Growth& growth, Draft& draft) {
+struct Remedy {
+  const char *what, *how;
+};
+
+bool has_class(const std::vector<std::string>& chain, std::string_view of_class) {
+  return std::ranges::find(chain, of_class) != chain.end();
+}
+
+// What is known of the object itself, whatever is kept in it: parts of Python that hold on to what they were given.
+std::optional<Remedy> remedy_of_object(const model::Holder& holder) {
+  const std::string& name = holder.name;
+  if (has_class(holder.chain, "cycle")) {
+    return Remedy{"itertools.cycle keeps every batch of its first round: begin the loader anew instead",
+                  "while True:\n    for batch in loader: ...  # a generator around it serves next()"};
+  }
+  if (has_class(holder.chain, "_tee") || has_class(holder.chain, "_tee_dataobject")) {
+    return Remedy{
+        "itertools.tee keeps what one of its iterators has had and the other has not: advance both, or drop "
+        "the one that stands",
+        "del NAME  # or make a second iterator of its own"};
+  }
+  if (name.contains("-> default of ")) {
+    return Remedy{"A default argument is made once, and is the same object in every call",
+                  "def f(x, seen=None): seen = [] if seen is None else seen"};
+  }
+  if (name.contains("weakref.finalize") || has_class(holder.chain, "finalize")) {
+    return Remedy{"weakref.finalize keeps its arguments until the object dies: give it no tensor, or let the object go",
+                  "weakref.finalize(obj, report, value.item())"};
+  }
+  if (holder.kind == "object" && name.substr(0, name.find('.')).ends_with("Backward")) {
+    return Remedy{
+        "An output kept as an attribute of ctx is a cycle through C++ that no collector sees: save it by name",
+        "ctx.save_for_backward(x, y)  # not ctx.y = y"};
+  }
+  // The state of parameters, by parameter.
+  if (name.ends_with(".state") || name.contains(".state[Parameter]")) {
+    return Remedy{"Parameters are added to the optimizer and stay there: take out those that are no longer trained",
+                  "del optimizer.state[p]; optimizer.param_groups.remove(GROUP)  # what add_param_group added"};
+  }
+  return std::nullopt;
+}
+
+// By what the tensors lie in.
+std::optional<Remedy> remedy_of_container(const model::Growth& growth, const model::Holder& holder) {
+  const std::string words = lowered(holder.name + " " + fmt::format("{}", fmt::join(holder.chain, " ")));
+  const std::string& container = holder.container;
+  if (words.contains("lru_cache")) {
+    return Remedy{"Bound the cache, or empty it between epochs",
+                  "@functools.lru_cache(maxsize=8)  # or NAME.cache_clear()"};
+  }
+  if (holder.kind == "closure") {
+    return Remedy{"Bind the number, not the tensor, into the function",
+                  "value = loss.item()\ncallbacks.append(lambda: value)"};
+  }
+  if (holder.kind == "exception") {
+    return Remedy{"Keep the text of an error, not the error: its traceback holds the frames",
+                  "failures.append(str(error))"};
+  }
+  if (container == "deque") {
+    return Remedy{"Bound the queue, or take out of it what is put in",
+                  "collections.deque(maxlen=N)  # or Queue(maxsize=N)"};
+  }
+  if (growth.of_peak && container.empty() && !holder.filled_at.empty()) {
+    return Remedy{"Bound what is joined on to itself", "NAME = torch.cat([NAME, new])[-N:]"};
+  }
+  const bool is_row = container == "list" || container == "set" || container == "ndarray";
+  if (is_row && !holder.filled_at.empty()) {
+    return Remedy{"Keep numbers there, or copies on the host", "NAME.append(value.item())  # or value.detach().cpu()"};
+  }
+  if (words.contains("optimizer") || words.contains("scheduler")) {
+    return Remedy{"Let go of the old optimizer, and of the schedulers that hold it",
+                  "schedulers = [NEW]  # not .append(NEW)"};
+  }
+  if (container == "dict" || container == "OrderedDict") {
+    return Remedy{"Bound what is kept by key, or keep it in host memory",
+                  "cache[key] = value.cpu()  # and drop the oldest"};
+  }
+  const bool is_nameless = holder.kind == "unknown" || holder.kind == "graph";
+  if (is_nameless && !has_holder(growth)) {
+    return Remedy{"No name leads to it: a cycle that waits for the collector, or C++; see which",
+                  "import gc; gc.collect()  # once an epoch; memory falls: a cycle"};
+  }
+  return std::nullopt;
+}
+
+// What cures the kind of holder that was found. True: it is about an object that numbers instead of tensors don't help.
+bool offer_for_holders(const model::Growth& growth, Draft& draft) {
   for (const model::TensorGroup& held : growth.holders) {
     if (held.bytes.count() * 10 < growth.holders.front().bytes.count()) break;
-    const std::string words = lowered(held.holder.name + " " + fmt::format("{}", fmt::join(held.holder.chain, " ")));
-    const std::string where = held.holder.filled_at.empty() ? "" : " (" + held.holder.filled_at.front() + ")";
-    const auto offer = [&](const char* what, const char* how) {
-      draft.fix({what + where, how, std::nullopt, "none", Applicability::kFillIn});
-    };
-    if (words.contains("lru_cache")) {
-      offer("Bound the cache, or empty it between epochs", "@functools.lru_cache(maxsize=8)  # or NAME.cache_clear()");
-    } else if (held.holder.kind == "hook") {
+    const auto of_object = remedy_of_object(held.holder);
+    if (!of_object && held.holder.kind == "hook") {
       offer_for_hooks(growth, draft);
-    } else if (held.holder.kind == "closure") {
-      offer("Bind the number, not the tensor, into the function",
-            "value = loss.item()\ncallbacks.append(lambda: value)");
-    } else if (held.holder.kind == "exception") {
-      offer("Keep the text of an error, not the error: its traceback holds the frames", "failures.append(str(error))");
-    } else if (held.holder.container == "deque") {
-      offer("Bound the queue, or take out of it what is put in", "collections.deque(maxlen=N)  # or Queue(maxsize=N)");
-    } else if (growth.of_peak && held.holder.container.empty() && !held.holder.filled_at.empty()) {
-      offer("Bound what is joined on to itself", "NAME = torch.cat([NAME, new])[-N:]");
-    } else if ((held.holder.container == "list" || held.holder.container == "set" ||
-                held.holder.container == "ndarray") &&
-               !held.holder.filled_at.empty()) {
-      offer("Keep numbers there, or copies on the host", "NAME.append(value.item())  # or value.detach().cpu()");
-    } else if (words.contains("optimizer") || words.contains("scheduler")) {
-      offer("Let go of the old optimizer, and of the schedulers that hold it",
-            "schedulers = [NEW]  # not .append(NEW)");
-    } else if (held.holder.container == "dict" || held.holder.container == "OrderedDict") {
-      offer("Bound what is kept by key, or keep it in host memory", "cache[key] = value.cpu()  # and drop the oldest");
-    } else if (held.holder.kind == "unknown" || held.holder.kind == "graph") {
-      offer("No name leads to it: a cycle that waits for the collector, or C++; see which",
-            "import gc; gc.collect()  # once an epoch; memory falls: a cycle");
-    } else {
-      continue;
+      return false;
     }
-    return;
+    const auto remedy = of_object ? of_object : remedy_of_container(growth, held.holder);
+    if (!remedy) continue;
+    const std::string where = held.holder.filled_at.empty() ? "" : " (" + held.holder.filled_at.front() + ")";
+    draft.fix({remedy->what + where, remedy->how, std::nullopt, "none", Applicability::kFillIn});
+    return of_object.has_value();
   }
+  return false;
 }
 
 void offer_numbers(Draft& draft) {
@@ -203,7 +257,9 @@ void find_leak_growth(const Scene& scene, Draft& draft) {
   look_at_growing_series(scene, draft);
   look_at_steps(scene, draft);
   if (draft.is_empty()) return;
-  for (const model::Growth& growth : scene.runtime().growth) offer_for_holders(growth, draft);
+  bool is_cured = false;
+  for (const model::Growth& growth : scene.runtime().growth) is_cured |= offer_for_holders(growth, draft);
+  if (is_cured) return;
   const bool is_offered = std::ranges::any_of(scene.runtime().growth, [](const model::Growth& growth) {
     return !growth.holders.empty() && !growth.holders.front().holder.filled_at.empty();
   });

@@ -172,7 +172,8 @@ def _out_of_memory(device: int, tried: int, total: int, free: int) -> None:
     if _state.ooms > _MOST_OOMS:
         return
     try:
-        loading.look(sys.modules["torch"], sys._getframe(1))
+        # Of a thread of autograd this function may be the only one of Python.
+        loading.look(sys.modules["torch"], sys._getframe().f_back)
         tell_all()
     except Exception as error:
         notes.hook_failed("census.oom", error)
