@@ -40,6 +40,23 @@ const acts = {
       const drawn = [...document.querySelectorAll("svg text")].filter((one) => one.getClientRects().length > 0);
       return Math.min(99, ...drawn.map((one) => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a));
     }),
+  // Words within the selected parts that stand on more than one line.
+  broken_words: (selector) =>
+    page.locator(selector).evaluateAll((all) => {
+      const broken = [];
+      for (const one of all) {
+        const walker = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+        while (walker.nextNode()) {
+          for (const word of walker.currentNode.data.matchAll(/[A-Za-z]+/g)) {
+            const range = document.createRange();
+            range.setStart(walker.currentNode, word.index);
+            range.setEnd(walker.currentNode, word.index + word[0].length);
+            if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(word[0]);
+          }
+        }
+      }
+      return broken;
+    }),
   sideways,
   screenshot: (path) => page.screenshot({ path, fullPage: true }).then(() => path),
 };

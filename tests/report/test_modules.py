@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium import ask
 from product import ROOT, Product
 from stored_runs import HOSTILE, MIB, result, stored
 
@@ -113,6 +114,13 @@ def test_the_network_and_the_table_are_whole_and_accessible(
     assert len(seen["drawn"]) == 2, "the whole, and the inside of a block"
     assert seen["overlaps"] == []
     assert seen["clipped"] == [], "no text leaves its box"
+
+
+def test_every_column_of_the_modules_is_in_sight(product: Product, packages: Path) -> None:
+    drive(product, packages)
+    steps = [["boxes_that_scroll"]]
+    seen = ask(packages, "drive_charts.mjs", {"page": str(product.folder / "report.html"), "width": 1280, "steps": steps})
+    assert [box for box in seen["answers"][0] if box[0].startswith("Modules")] == []
 
 
 def test_rows_fold_and_sort_by_keyboard(product: Product, packages: Path) -> None:

@@ -143,6 +143,14 @@ def test_letters_are_large_enough_and_tables_fit_at_every_width(product: Product
     assert [box for box in boxes if box[1] > 48] == []
 
 
+def test_words_that_name_rows_are_whole_on_a_telephone(product: Product, packages: Path) -> None:
+    page = write_page(product, "1", "2", "3")
+    steps = [["count", "th[scope=row]"], ["broken_words", "th[scope=row]"]]
+    seen = ask(packages, "drive_charts.mjs", {"page": str(page), "width": 390, "steps": steps})
+    assert seen["answers"][0] > 10
+    assert seen["answers"][1] == []
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_wide_table_is_a_table_to_a_reader_of_screens_at_every_width(
     product: Product, packages: Path, width: int

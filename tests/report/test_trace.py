@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import check_is_whole, drive, use_trace
+from chromium import ask, check_is_whole, drive, use_trace
 from product import ROOT, Product
 from stored_runs import HOSTILE
 from test_page import write_page
@@ -40,6 +40,24 @@ def test_a_snapshots_page_is_whole_accessible_and_quiet(
     product: Product, packages: Path, scheme: str, width: int
 ) -> None:
     check_is_whole(drive(packages, write_trace_page(product, str(RECORDED)), scheme, width))
+
+
+def test_marks_of_many_steps_do_not_hide_the_curve(product: Product, packages: Path) -> None:
+    with open(FIXTURES / "torch-2.14.0.pickle", "rb") as file:
+        snapshot = pickle.load(file)
+    times = [entry["time_us"] for trace in snapshot["device_traces"] for entry in trace if "time_us" in entry]
+    begun, took = min(times), max(times) - min(times)
+    snapshot["external_annotations"] = [
+        {"name": f"step {i}", "stage": "START", "device": 0, "time_us": begun + took * i // 300} for i in range(300)
+    ]
+    many = product.folder / "many.pickle"
+    many.write_bytes(pickle.dumps(snapshot))
+    page = write_trace_page(product, str(many))
+    steps = [["boxes", "svg.trace line.mark"], ["sideways"]]
+    seen = ask(packages, "drive_charts.mjs", {"page": str(page), "width": 390, "steps": steps})
+    places = sorted({round(box[0], 1) for box in seen["answers"][0]})
+    assert 2 <= len(places) < 40, places
+    assert min(after - before for before, after in zip(places, places[1:])) >= 9
 
 
 def test_every_packing_and_release_gives_a_page(product: Product, packages: Path) -> None:

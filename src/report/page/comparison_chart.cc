@@ -16,7 +16,9 @@ namespace {
 
 constexpr int kComparisonLeft = 90, kComparisonTop = 8, kRow = 36, kBar = 24, kComparisonBottom = 30;
 
-// How wide it is drawn, and what is left at the right for the sizes. Telephones have a slim picture.
+constexpr double kBesideBar = 7;
+
+// How wide it is drawn, and what is left at the right for the sizes, at least. Telephones have a slim picture.
 struct BarPlot {
   int width = 960, right = 200, ticks = 6;
   bool is_slim = false;
@@ -64,6 +66,13 @@ const OwnerTotal* find_owner(const Bar& bar, const std::string& name) {
   return found == bar.owners.end() ? nullptr : &*found;
 }
 
+std::string text_beside(const Bar& bar, const BarPlot& plot) {
+  const std::string_view ran_out = plot.is_slim ? ", OOM" : ", out of memory";
+  return to_string(bar.whole) + std::string(bar.run->result->oom ? ran_out : "");
+}
+
+double width_of(const std::string& text) { return static_cast<double>(text.size()) * kLetter; }
+
 // Every bar has its parts in one order, so that they can be compared.
 std::string draw_bar(const Bar& bar, const std::vector<std::string>& names, int y, const BarPlot& plot) {
   std::string svg = fmt::format("<text class=\"end\" x=\"{}\" y=\"{}\">run {}</text>\n", kComparisonLeft - 8, y + 17,
@@ -84,10 +93,9 @@ std::string draw_bar(const Bar& bar, const std::vector<std::string>& names, int 
   if (has_limit) {
     svg += fmt::format("<path class=\"limit\" d=\"M{:.1f} {}v{}\"/>\n", limit, y - 5, kBar + 10);
   }
-  const std::string_view ran_out = plot.is_slim ? ", OOM" : ", out of memory";
-  const std::string text = to_string(bar.whole) + std::string(bar.run->result->oom ? ran_out : "");
-  const bool is_in_the_way = has_limit && limit < x + 14 + static_cast<double>(text.size()) * kLetter;
-  return svg + fmt::format("<text x=\"{:.1f}\" y=\"{}\">{}</text>\n", (is_in_the_way ? std::max(x, limit) : x) + 7,
+  const std::string text = text_beside(bar, plot);
+  const bool is_in_the_way = has_limit && limit < x + 2 * kBesideBar + width_of(text);
+  return svg + fmt::format("<text x=\"{:.1f}\" y=\"{}\">{}</text>\n", (is_in_the_way ? std::max(x, limit) : x) + kBesideBar,
                            y + 17, text);
 }
 
@@ -105,6 +113,9 @@ std::string draw_axis(const std::vector<Bytes>& ticks, int bottom, double scale)
 
 std::string draw_picture(const std::vector<Bar>& bars, const std::vector<std::string>& names, Bytes end, BarPlot plot) {
   const std::vector<Bytes> ticks = byte_ticks(end, plot.ticks);
+  for (const Bar& bar : bars) {
+    plot.right = std::max(plot.right, static_cast<int>(width_of(text_beside(bar, plot)) + 2 * kBesideBar));
+  }
   plot.scale = (plot.width - kComparisonLeft - plot.right) / static_cast<double>(ticks.back().count());
   const int bottom = kComparisonTop + static_cast<int>(bars.size()) * kRow + 4;
   std::string svg = draw_axis(ticks, bottom, plot.scale);

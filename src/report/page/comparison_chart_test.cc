@@ -54,6 +54,23 @@ TEST(ComparisonChart, what_a_run_does_not_have_is_told) {
   EXPECT_EQ(html.find("inputs"), std::string::npos) << "of another card than the fullest";
 }
 
+TEST(ComparisonChart, what_stands_beside_a_bar_ends_within_both_pictures) {
+  ShownRun full = run_of(5, {owner("activations", 2045)});
+  full.result->devices[0].total = Bytes::mib(2048);
+  full.result->oom.emplace();
+  const std::string html = comparison_chart({run_of(4, {owner("weights", 451)}), full});
+  const std::regex written("viewBox=\"0 0 (\\d+)|<text x=\"([0-9.]+)\" y=\"\\d+\">(2045[^<]*)<");
+  double width = 0;
+  int texts = 0;
+  for (auto found = std::sregex_iterator(html.begin(), html.end(), written); found != std::sregex_iterator(); ++found) {
+    if ((*found)[1].matched) width = std::stod((*found)[1]);
+    if (!(*found)[3].matched) continue;
+    ++texts;
+    EXPECT_LE(std::stod((*found)[2]) + 7.2 * static_cast<double>((*found)[3].length()), width) << (*found)[3];
+  }
+  EXPECT_EQ(texts, 2);
+}
+
 TEST(ComparisonChart, one_run_is_not_compared) {
   EXPECT_EQ(comparison_chart({run_of(4, {owner("weights", 100)}), ShownRun{.stored = {.number = 5}}}), "");
 }

@@ -200,6 +200,17 @@ std::string remarks(const model::RunResult& result, int level) {
   return html;
 }
 
+// A picture spans what happened on a card, which on a virtual one takes hardly any time: that is not the run's.
+std::string span_of(const model::RunResult& result) {
+  if (result.timeline.size() < 2 || result.wall_seconds <= 0) return "";
+  const auto [first, last] = std::ranges::minmax(result.timeline, {}, &model::TimelinePoint::at_ns);
+  const double seconds = static_cast<double>(last.at_ns - first.at_ns) / 1e9;
+  if (2 * seconds > result.wall_seconds) return "";
+  return paragraph(fmt::format("From the first change of the card's memory to the last: {:.3g} s of a run of {:.1f} s.",
+                               seconds, result.wall_seconds),
+                   "muted");
+}
+
 std::string pictures(const ShownRun& run, int level) {
   std::string timelines, bars;
   for (const model::DeviceResult& device : run.result->devices) {
@@ -209,7 +220,7 @@ std::string pictures(const ShownRun& run, int level) {
             flame_chart(run.flames, device.index, "At the fullest moment, part by part, " + of);
   }
   std::string html;
-  if (!timelines.empty()) html += heading(level, "Memory over time") + timelines;
+  if (!timelines.empty()) html += heading(level, "Memory over time") + span_of(*run.result) + timelines;
   if (!bars.empty())
     html += heading(level, run.result->oom ? "What held the card when it ran out" : "What held the peak") + bars;
   if (!run.result->lines_at_peak.empty())

@@ -67,11 +67,16 @@ std::string draw_phases(const std::vector<LevelPoint>& points, const TimePlot& s
   return svg;
 }
 
+// Of marks that would stand side by side the first is drawn; the table below the picture has all.
 std::string draw_marks(const std::vector<LevelPoint>& points, const TimePlot& scale) {
+  constexpr double kApart = 10;
   std::string svg;
+  double drawn = -kApart;
   for (const LevelPoint& point : points) {
     if (point.mark.empty()) continue;
     const double x = scale.x(seconds_of(point, points.front()));
+    if (x - drawn < kApart) continue;
+    drawn = x;
     svg += fmt::format(
         "<line class=\"mark\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"><title>{3}</title></line>\n", x,
         kTimelineTop, kTimelineHeight - kTimelineBottom, escape(point.mark));
@@ -156,8 +161,8 @@ std::string picture(const std::vector<LevelPoint>& points, Bytes total, const st
       "memory over {:.1f} seconds. The table below holds the numbers.\">\n",
       is_slim(scale) ? " slim" : "", scale.width, kTimelineHeight, kTimelineLeft, scale.last_x(), escape(title),
       scale.seconds);
-  svg += draw_phases(points, scale) + draw_axes(scale, ticks, is_slim(scale) ? 4 : 8) + draw_levels(points, scale);
-  svg += draw_limit(total, scale) + draw_marks(points, scale);
+  svg += draw_phases(points, scale) + draw_axes(scale, ticks, is_slim(scale) ? 4 : 8) + draw_marks(points, scale);
+  svg += draw_levels(points, scale) + draw_limit(total, scale);
   return svg + fmt::format("<line class=\"cursor\" x1=\"0\" x2=\"0\" y1=\"{}\" y2=\"{}\"/>\n</svg>", kTimelineTop,
                            kTimelineHeight - kTimelineBottom);
 }

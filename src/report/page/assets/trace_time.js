@@ -65,13 +65,17 @@ function makeTime(figure, card, onStop) {
       picture.append(svgPart("text", { class: "middle", x: x(place), y: height - bottom + 18 }, text));
     }
   };
+  // Marks that would stand side by side are one: zoomed in, they come apart.
   const marks = (picture) => {
     let free = left;
+    let drawn = -Infinity;
     for (const mark of card.marks) {
       const place = across === "events" ? mark.instant : mark.seconds;
       if (place < from || place > to) continue;
       const isOom = mark.text.startsWith("out of memory");
       const px = x(place);
+      if (!isOom && px - drawn < 10) continue;
+      drawn = isOom ? drawn : px;
       picture.append(svgPart("line", { class: isOom ? "oom" : "mark", x1: px, x2: px, y1: top, y2: height - bottom }));
       const label = isOom ? "OOM" : mark.text.slice(0, 24);
       const size = label.length * 7.2;
@@ -91,11 +95,11 @@ function makeTime(figure, card, onStop) {
     const [first, last] = span(level);
     const picture = svgPart("svg", { viewBox: `0 0 ${width} ${height}`, class: "trace", "aria-hidden": "true" });
     axes(picture);
+    marks(picture);
     picture.append(svgPart("path", { class: "reserved area", d: `${steps(level.reserved, level, first, last)}V${y(0)}H${left}Z` }));
     picture.append(svgPart("path", { class: "trace-band", d: band(level, first, last) }));
     picture.append(svgPart("path", { class: "reserved", d: steps(level.reserved, level, first, last) }));
     picture.append(svgPart("path", { class: "trace-most", d: steps(level.most, level, first, last) }));
-    marks(picture);
     const place = stopPlace(stop);
     if (place >= from && place <= to) {
       picture.append(svgPart("line", { class: "cursor shown", x1: x(place), x2: x(place), y1: top, y2: height - bottom }));
