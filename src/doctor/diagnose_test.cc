@@ -212,6 +212,53 @@ TEST(Diagnose, cycles_that_waited_for_the_collector_are_no_trouble_and_are_told)
   EXPECT_NE(diagnosis.warnings[0].find("train.py:9 in train"), std::string::npos);
 }
 
+// The first cure of a growth that is held by this.
+std::string first_cure(model::Holder holder, bool has_graph = false) {
+  Case given = cut_run(100, 90);
+  model::TensorGroup& held = given.run->evidence.growth[0].holders[0];
+  held.holder = std::move(holder);
+  held.has_graph = has_graph;
+  return diagnose(given).findings.at(0).fixes.at(0).command;
+}
+
+TEST(Leak, cures_fit_what_holds_the_tensors) {
+  EXPECT_TRUE(first_cure({.kind = "global",
+                          .name = "stream[7][0]",
+                          .container = "list",
+                          .length = 40,
+                          .chain = {"global stream", "cycle", "list of 40"}})
+                  .contains("for batch in loader"));
+  EXPECT_TRUE(first_cure({.kind = "global",
+                          .name = "ahead[0]",
+                          .container = "tuple",
+                          .length = 2,
+                          .chain = {"global ahead", "_tee", "_tee_dataobject"}})
+                  .contains("second iterator"));
+  EXPECT_TRUE(first_cure({.kind = "global", .name = "pool -> default of pool()[0][3]", .container = "list"})
+                  .contains("seen=None"));
+  EXPECT_TRUE(first_cure({.kind = "attribute", .name = "adam.state", .container = "defaultdict", .length = 9})
+                  .contains("param_groups"));
+  EXPECT_TRUE(first_cure({.kind = "object", .name = "GateBackward.out"}, true).contains("save_for_backward"));
+  EXPECT_TRUE(first_cure({.kind = "exception", .name = "failed[2] -> h", .container = "list", .length = 9})
+                  .contains("str(error)"));
+}
+
+TEST(Leak, no_name_leads_to_it_is_said_only_where_none_does) {
+  Case given = cut_run(100, 90);
+  auto& holders = given.run->evidence.growth[0].holders;
+  holders[0] = {};
+  holders[0].holder.kind = "unknown";
+  holders[0].bytes = Bytes::mib(3);
+  const auto says_so = [&] {
+    const model::Finding first = diagnose(given).findings.at(0);
+    return std::ranges::any_of(first.fixes, [](const auto& fix) { return fix.what.starts_with("No name leads"); });
+  };
+  EXPECT_TRUE(says_so());
+  holders.push_back(holders[0]);
+  holders[1].holder = {.kind = "attribute", .name = "spy.norms[5]['weight']", .container = "dict", .length = 41};
+  EXPECT_FALSE(says_so());
+}
+
 TEST(Leak, batches_that_get_larger_are_told_from_what_is_joined_on_to_itself) {
   Case given = cut_run(100, 90);
   model::Growth& growth = given.run->evidence.growth[0];

@@ -158,3 +158,116 @@ for step in range(5):
     assert copy["holder"]["name"].startswith("average.0")
     assert copy["tensors"] == 4
     assert growth_in(evidence, "train") is None
+
+
+def test_a_step_that_trains_more_and_more_layers_keeps_no_graph(diagnose: Diagnose) -> None:
+    evidence = diagnose(
+        """
+import torch
+from torch import nn
+net = nn.Sequential(*[nn.Linear(512, 512) for _ in range(9)]).cuda().requires_grad_(False)
+optimizer = torch.optim.Adam(net.parameters())
+for stage in range(9):
+    net[8 - stage].requires_grad_(True)
+    for step in range(12):
+        loss = net(torch.randn(64, 512, device="cuda")).pow(2).mean()
+        optimizer.zero_grad(); loss.backward(); optimizer.step()
+""",
+        options=("--steps", "all"),
+    )
+    assert growth_in(evidence, "train") is None
+
+
+def test_truncated_backpropagation_keeps_no_pass(diagnose: Diagnose) -> None:
+    evidence = diagnose(
+        """
+import torch
+from torch import nn
+cell = nn.GRUCell(64, 256).cuda()
+optimizer = torch.optim.Adam(cell.parameters())
+state = torch.zeros(32, 256, device="cuda")
+loss = 0
+for t in range(1, 401):
+    state = cell(torch.randn(32, 64, device="cuda"), state)
+    loss = loss + state.pow(2).mean()
+    if t % 25 == 0:
+        optimizer.zero_grad(); loss.backward(); optimizer.step()
+        state, loss = state.detach(), 0
+"""
+    )
+    assert evidence["growth"] == []
+
+
+def test_copies_that_begin_late_and_small_results_of_evaluations_have_names(diagnose: Diagnose) -> None:
+    late = growth_in(
+        diagnose(
+            HEAD
+            + """
+versions = []
+for epoch in range(20):
+    for step in range(15):
+        model(batch()).pow(2).mean().backward()
+        optimizer.step(); optimizer.zero_grad()
+    if epoch >= 8: versions.append({name: value.clone() for name, value in model.state_dict().items()})
+""",
+            options=("--steps", "all"),
+        ),
+        "train",
+    )
+    assert late is not None and "versions" in holders_of(late), late
+    kept = growth_in(
+        diagnose(
+            HEAD
+            + """
+class Scores:
+    def __init__(self): self.pairs = []
+    def add(self, out, y): self.pairs.append((out.mean(1), y))
+scores = Scores()
+for epoch in range(14):
+    for step in range(15):
+        model(batch()).pow(2).mean().backward()
+        optimizer.step(); optimizer.zero_grad()
+    model.eval()
+    for step in range(6): scores.add(model(batch()), torch.zeros(512, device="cuda"))
+    model.train()
+""",
+            options=("--steps", "all"),
+        ),
+        "train",
+    )
+    assert kept is not None and "scores.pairs" in holders_of(kept), kept
+
+
+def test_an_object_that_is_copied_has_no_copy_to_drop(diagnose: Diagnose) -> None:
+    evidence = diagnose(
+        HEAD
+        + """
+import copy
+frozen = copy.deepcopy(model)
+for step in range(30):
+    with torch.no_grad(): wanted = frozen(batch())
+    (model(batch()) - wanted).pow(2).mean().backward()
+    optimizer.step(); optimizer.zero_grad()
+    if step % 10 == 0: frozen.load_state_dict(model.state_dict())
+""",
+        options=("--steps", "all"),
+    )
+    assert evidence["copies"] == []
+
+
+def test_an_error_within_the_backward_pass_is_looked_at_like_any_other(diagnose: Diagnose) -> None:
+    evidence = diagnose(
+        """
+import torch
+weight = torch.randn(2048, 2048, device="cuda", requires_grad=True)
+x, held = weight, []
+try:
+    while True:
+        for _ in range(8): x = (x @ weight).relu()
+        x.sum().backward(retain_graph=True)
+        held.append(torch.randn(8, 2048, 2048, device="cuda"))
+except torch.OutOfMemoryError: pass
+""",
+        options=("--steps", "all"),
+    )
+    assert evidence["oom"] is not None

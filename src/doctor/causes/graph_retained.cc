@@ -93,6 +93,17 @@ void find_graph_retained_in_snapshots(const Scene& scene, Draft& draft) {
   }
 }
 
+// Numbers instead of tensors do not help where it is the object that keeps whatever it is given.
+bool offer_for_object(const model::Growth& growth, Draft& draft) {
+  for (const model::TensorGroup& held : growth.holders) {
+    const auto remedy = held.has_graph ? remedy_of_object(held.holder) : std::nullopt;
+    if (!remedy) continue;
+    draft.fix({remedy->what, remedy->how, std::nullopt, "none", Applicability::kFillIn});
+    return true;
+  }
+  return false;
+}
+
 void find_graph_retained(const Scene& scene, Draft& draft) {
   find_graph_retained_in_run(scene, draft);
   find_graph_retained_in_snapshots(scene, draft);
@@ -107,7 +118,10 @@ void find_graph_retained(const Scene& scene, Draft& draft) {
     }
   }
   if (draft.is_empty()) return;
-  for (const model::Growth& growth : scene.runtime().growth) offer_for_hooks(growth, draft);
+  for (const model::Growth& growth : scene.runtime().growth) {
+    offer_for_hooks(growth, draft);
+    if (offer_for_object(growth, draft)) return;
+  }
   draft.fix({"Store numbers or detached tensors", "total += loss.item()  # or loss.detach()", std::nullopt,
              ".item() waits for the card; .detach() does not", Applicability::kMayBeWrong});
   if (!scene.has_run() || retains_graph(scene.runtime())) {

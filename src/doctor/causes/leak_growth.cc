@@ -141,48 +141,6 @@ void look_at_steps(const Scene& scene, Draft& draft) {
       fmt::format("{} steps passed before it failed: a steady job fails in its first steps", *scene.steps_done));
 }
 
-struct Remedy {
-  const char *what, *how;
-};
-
-bool has_class(const std::vector<std::string>& chain, std::string_view of_class) {
-  return std::ranges::find(chain, of_class) != chain.end();
-}
-
-// What is known of the object itself, whatever is kept in it: parts of Python that hold on to what they were given.
-std::optional<Remedy> remedy_of_object(const model::Holder& holder) {
-  const std::string& name = holder.name;
-  if (has_class(holder.chain, "cycle")) {
-    return Remedy{"itertools.cycle keeps every batch of its first round: begin the loader anew instead",
-                  "while True:\n    for batch in loader: ...  # a generator around it serves next()"};
-  }
-  if (has_class(holder.chain, "_tee") || has_class(holder.chain, "_tee_dataobject")) {
-    return Remedy{
-        "itertools.tee keeps what one of its iterators has had and the other has not: advance both, or drop "
-        "the one that stands",
-        "del NAME  # or make a second iterator of its own"};
-  }
-  if (name.contains("-> default of ")) {
-    return Remedy{"A default argument is made once, and is the same object in every call",
-                  "def f(x, seen=None): seen = [] if seen is None else seen"};
-  }
-  if (name.contains("weakref.finalize") || has_class(holder.chain, "finalize")) {
-    return Remedy{"weakref.finalize keeps its arguments until the object dies: give it no tensor, or let the object go",
-                  "weakref.finalize(obj, report, value.item())"};
-  }
-  if (holder.kind == "object" && name.substr(0, name.find('.')).ends_with("Backward")) {
-    return Remedy{
-        "An output kept as an attribute of ctx is a cycle through C++ that no collector sees: save it by name",
-        "ctx.save_for_backward(x, y)  # not ctx.y = y"};
-  }
-  // The state of parameters, by parameter.
-  if (name.ends_with(".state") || name.contains(".state[Parameter]")) {
-    return Remedy{"Parameters are added to the optimizer and stay there: take out those that are no longer trained",
-                  "del optimizer.state[p]; optimizer.param_groups.remove(GROUP)  # what add_param_group added"};
-  }
-  return std::nullopt;
-}
-
 // By what the tensors lie in.
 std::optional<Remedy> remedy_of_container(const model::Growth& growth, const model::Holder& holder) {
   const std::string words = lowered(holder.name + " " + fmt::format("{}", fmt::join(holder.chain, " ")));
