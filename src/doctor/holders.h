@@ -19,8 +19,8 @@ struct Remedy {  // what to do, and how it is written
   const char *what, *how;
 };
 
-// What is known of the object that holds it, whatever is kept in it: parts of Python and of PyTorch that hold on to what
-// they were given.
+// What is known of the object that holds it, whatever is kept in it: parts of Python and of PyTorch that hold on to
+// what they were given.
 std::optional<Remedy> remedy_of_object(const model::Holder& holder);
 
 }  // namespace vramfit::doctor

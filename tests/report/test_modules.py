@@ -119,7 +119,9 @@ def test_the_network_and_the_table_are_whole_and_accessible(
 def test_every_column_of_the_modules_is_in_sight(product: Product, packages: Path) -> None:
     drive(product, packages)
     steps = [["boxes_that_scroll"]]
-    seen = ask(packages, "drive_charts.mjs", {"page": str(product.folder / "report.html"), "width": 1280, "steps": steps})
+    seen = ask(
+        packages, "drive_charts.mjs", {"page": str(product.folder / "report.html"), "width": 1280, "steps": steps}
+    )
     assert [box for box in seen["answers"][0] if box[0].startswith("Modules")] == []
 
 

@@ -95,8 +95,8 @@ std::string draw_bar(const Bar& bar, const std::vector<std::string>& names, int 
   }
   const std::string text = text_beside(bar, plot);
   const bool is_in_the_way = has_limit && limit < x + 2 * kBesideBar + width_of(text);
-  return svg + fmt::format("<text x=\"{:.1f}\" y=\"{}\">{}</text>\n", (is_in_the_way ? std::max(x, limit) : x) + kBesideBar,
-                           y + 17, text);
+  return svg + fmt::format("<text x=\"{:.1f}\" y=\"{}\">{}</text>\n",
+                           (is_in_the_way ? std::max(x, limit) : x) + kBesideBar, y + 17, text);
 }
 
 std::string draw_axis(const std::vector<Bytes>& ticks, int bottom, double scale) {
