@@ -132,6 +132,16 @@ void look_at_growing_series(const Scene& scene, Draft& draft) {
   }
 }
 
+// What the user saw beside the message.
+void look_at_what_is_told(const Scene& scene, Draft& draft) {
+  if (scene.oom == nullptr) return;
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    if (remark.kind != "told_rising" || remark.at.file != scene.oom->at.file) continue;
+    draft.weigh(0.6).because(remark.at, "who wrote this saw it rise with time, before it ran out");
+    return;
+  }
+}
+
 // Only that it ran for long before it failed: a hint that the steady state was not the problem.
 void look_at_steps(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr || !scene.steps_done || *scene.steps_done < 20 || !draft.is_empty()) return;
@@ -213,6 +223,7 @@ void find_leak_growth(const Scene& scene, Draft& draft) {
   look_at_what_holds(scene, draft);
   find_leak_growth_in_snapshots(scene, draft);
   look_at_growing_series(scene, draft);
+  look_at_what_is_told(scene, draft);
   look_at_steps(scene, draft);
   if (draft.is_empty()) return;
   bool is_cured = false;
