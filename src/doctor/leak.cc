@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "doctor/holders.h"
@@ -84,20 +85,24 @@ bool follows_its_inputs(const model::Growth& growth, const Scene& scene) {
 
 std::optional<Leak> find_leak(const Scene& scene) {
   if (auto leak = in_run(scene.runtime())) return leak;
+  // What is left of a job that ran out tells twice: who holds tensors, and which line made them. The larger pile
+  // counts: a name may lead to a part of it.
+  std::optional<Leak> largest;
+  const auto take = [&](std::string what, Bytes bytes, std::int64_t count) {
+    if (count <= 0 || (largest && largest->per_step.count() * largest->steps >= bytes.count())) return;
+    largest = Leak{std::move(what), Bytes(bytes.count() / count), count};
+  };
   if (const auto& oom = scene.runtime().oom) {
     for (const model::TensorGroup& held : oom->holders) {
-      if (!is_piled_up(held, oom->allocated)) continue;
-      return Leak{describe(held.holder), Bytes(held.bytes.count() / held.tensors), held.tensors};
+      if (is_piled_up(held, oom->allocated)) take(describe(held.holder), held.bytes, held.tensors);
     }
   }
   for (const SnapshotFacts& facts : scene.snapshots) {
     for (const CallSite& site : facts.sites) {
-      if (is_piled_up(site, facts))
-        return Leak{"the blocks made at " + site.line, Bytes(piled_up(site).count() / blocks_piled_up(site)),
-                    blocks_piled_up(site)};
+      if (is_piled_up(site, facts)) take("the blocks made at " + site.line, piled_up(site), blocks_piled_up(site));
     }
   }
-  return std::nullopt;
+  return largest;
 }
 
 std::int64_t steps_bought(const Leak& leak, Bytes bytes) {
