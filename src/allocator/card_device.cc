@@ -12,6 +12,20 @@ std::uint64_t whole_granules(std::uint64_t bytes) {
 
 }  // namespace
 
+Holes::iterator add_hole(Holes& holes, std::uint64_t begin, std::uint64_t bytes) {
+  const auto hole = holes.emplace(begin, bytes).first;
+  if (const auto after = std::next(hole); after != holes.end() && hole->first + hole->second == after->first) {
+    hole->second += after->second;
+    holes.erase(after);
+  }
+  if (hole == holes.begin()) return hole;
+  const auto before = std::prev(hole);
+  if (before->first + before->second != hole->first) return hole;
+  before->second += hole->second;
+  holes.erase(hole);
+  return before;
+}
+
 bool CardDevice::take(std::uint64_t bytes) {
   if (bytes > free_bytes()) return false;
   used_ += bytes;
@@ -45,20 +59,7 @@ void CardDevice::release(std::uint64_t address, std::uint64_t bytes) {
 
 std::uint64_t CardDevice::reserve(std::uint64_t bytes, std::uint64_t, StreamHandle, PoolId) { return place(bytes); }
 
-void CardDevice::unreserve(std::uint64_t address, std::uint64_t bytes) {
-  auto hole = holes_.emplace(address, bytes).first;
-  if (const auto after = std::next(hole); after != holes_.end() && hole->first + hole->second == after->first) {
-    hole->second += after->second;
-    holes_.erase(after);
-  }
-  if (hole != holes_.begin()) {
-    const auto before = std::prev(hole);
-    if (before->first + before->second == hole->first) {
-      before->second += hole->second;
-      holes_.erase(hole);
-    }
-  }
-}
+void CardDevice::unreserve(std::uint64_t address, std::uint64_t bytes) { add_hole(holes_, address, bytes); }
 
 bool CardDevice::map(std::uint64_t, std::uint64_t bytes, std::uint64_t) { return take(bytes); }
 

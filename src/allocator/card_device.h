@@ -14,6 +14,10 @@ namespace vramfit::allocator {
 // of the allocator is a multiple of it.
 inline constexpr std::uint64_t kGranuleBytes = 2 << 20;
 
+using Holes = std::map<std::uint64_t, std::uint64_t>;  // begin -> bytes; no two touch
+// One more, joined with those beside it: what became of them.
+Holes::iterator add_hole(Holes& holes, std::uint64_t begin, std::uint64_t bytes);
+
 class CardDevice : public Device {
  public:
   // `taken`: what others hold of the card (contexts, libraries, other processes).
@@ -43,8 +47,8 @@ class CardDevice : public Device {
   std::uint64_t total_;
   std::uint64_t used_;
   std::uint64_t peak_ = 0;
-  std::uint64_t top_ = std::uint64_t{1} << 50;    // where nothing was ever given, above what any driver gives
-  std::map<std::uint64_t, std::uint64_t> holes_;  // begin -> bytes, below top_
+  std::uint64_t top_ = std::uint64_t{1} << 50;  // where nothing was ever given, above what any driver gives
+  Holes holes_;                                 // below top_
 };
 
 }  // namespace vramfit::allocator

@@ -1,9 +1,5 @@
 #include "allocator/linux_device.h"
 
-#include <iterator>
-
-#include "base/bytes.h"
-
 namespace vramfit::allocator {
 namespace {
 
@@ -47,19 +43,7 @@ std::optional<std::uint64_t> LinuxDevice::allocate(std::uint64_t bytes) {
 }
 
 void LinuxDevice::leave_chunk(const Chunk& chunk) {
-  auto hole = free_.emplace(chunk.begin, chunk.bytes).first;
-  if (const auto after = std::next(hole); after != free_.end() && hole->first + hole->second == after->first) {
-    hole->second += after->second;
-    free_.erase(after);
-  }
-  if (hole != free_.begin()) {
-    const auto before = std::prev(hole);
-    if (before->first + before->second == hole->first) {
-      before->second += hole->second;
-      hole = free_.erase(hole);
-      hole = std::prev(hole);
-    }
-  }
+  const auto hole = add_hole(free_, chunk.begin, chunk.bytes);
   if (hole->first == lowest_) {
     lowest_ += hole->second;
     free_.erase(hole);

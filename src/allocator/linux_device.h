@@ -35,7 +35,7 @@ class LinuxDevice : public CardDevice {
   void leave_chunk(const Chunk& chunk);
 
   std::list<Chunk> chunks_;                        // newest first
-  std::map<std::uint64_t, std::uint64_t> free_;    // between chunks: begin -> bytes
+  Holes free_;                                     // between chunks
   std::uint64_t lowest_ = std::uint64_t{1} << 46;  // below it nothing was ever given
 };
 

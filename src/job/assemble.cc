@@ -154,9 +154,7 @@ void judge_growth(RunResult& result) {
     if ((growth.phase != "train" && growth.unit != "pass") || growth.steps < liveness::kFewestStepsToWarn) continue;
     const auto device = std::ranges::find(result.devices, growth.device, &DeviceResult::index);
     if (device != result.devices.end() && device->total.count() > 0 && !result.oom) {
-      // PyTorch gives back what it only caches before it fails.
-      const Bytes cached = device->peaks.reserved - device->peaks.allocated;
-      growth.runs_out_at = liveness::find_end(growth, device->total - device->peaks.device + cached);
+      growth.runs_out_at = find_end_on(growth, *device, device->total);
     }
     result.warnings.push_back({liveness::describe_growth(growth), 1});
   }
@@ -245,6 +243,12 @@ RunResult assemble(const FinishedRun& run) {
   const bool has_margin = result.verdict == model::Verdict::kFits || result.verdict == model::Verdict::kBorderline;
   if (has_margin && !died && evidence.margin) result.margin = evidence.margin;
   return result;
+}
+
+std::optional<std::int64_t> find_end_on(const model::Growth& growth, const DeviceResult& device, Bytes total) {
+  // PyTorch gives back what it only caches before it fails.
+  const Bytes cached = device.peaks.reserved - device.peaks.allocated;
+  return liveness::find_end(growth, total - device.peaks.device + cached);
 }
 
 }  // namespace vramfit::job

@@ -2,8 +2,11 @@
 #ifndef VRAMFIT_JOB_ASSEMBLE_H
 #define VRAMFIT_JOB_ASSEMBLE_H
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/subprocess.h"
 #include "facts/run_facts.h"
 #include "model/card.h"
@@ -22,6 +25,10 @@ struct FinishedRun {
 };
 
 model::RunResult assemble(const FinishedRun& run);
+
+// The step at which what grows would fill a card of `total`, for all that a device of the run held.
+std::optional<std::int64_t> find_end_on(const model::Growth& growth, const model::DeviceResult& device,
+                                        base::Bytes total);
 
 }  // namespace vramfit::job
 

@@ -16,6 +16,20 @@ SCRIPT = "import torch\ntorch.zeros(2**20, device='cuda')\n"
 GREEN = b"\x1b[32m"
 
 
+def read_to_the_end(terminal: int) -> bytes:
+    seen = b""
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # Linux: the other end is closed
+            break
+        if not part:
+            break
+        seen += part
+    os.close(terminal)
+    return seen
+
+
 def see_on_terminal(product: Product, **variables: str) -> bytes:
     """What a terminal receives from `vramfit run`."""
     ours, theirs = pty.openpty()
@@ -25,16 +39,7 @@ def see_on_terminal(product: Product, **variables: str) -> bytes:
         words, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=environment, cwd=product.folder
     )
     os.close(theirs)
-    seen = b""
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:  # Linux: the other end is closed
-            break
-        if not part:
-            break
-        seen += part
-    os.close(ours)
+    seen = read_to_the_end(ours)
     assert child.wait(timeout=60) == 0, seen.decode()
     return seen
 
@@ -53,16 +58,7 @@ def read_page(product: Product, words: list[str], columns: int, **variables: str
         cwd=product.folder,
     )
     os.close(theirs)
-    seen = b""
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:  # Linux: the other end is closed
-            break
-        if not part:
-            break
-        seen += part
-    os.close(ours)
+    seen = read_to_the_end(ours)
     child.wait(timeout=60)
     return seen.decode().replace("\r\n", "\n").splitlines()
 

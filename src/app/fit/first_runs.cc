@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "facts/job_builder.h"
+#include "job/assemble.h"
 #include "liveness/growth.h"
 
 namespace vramfit::app {
@@ -88,8 +89,7 @@ void judge_growth_on_the_card(const FitContext& fit, model::RunResult& free) {
     const auto device = std::ranges::find(free.devices, growth.device, &model::DeviceResult::index);
     growth.runs_out_at.reset();
     if (device != free.devices.end() && device->peaks.device < fit.target.limit) {
-      const Bytes cached = device->peaks.reserved - device->peaks.allocated;
-      growth.runs_out_at = liveness::find_end(growth, fit.target.limit - device->peaks.device + cached);
+      growth.runs_out_at = job::find_end_on(growth, *device, fit.target.limit);
     }
     if (warning != free.warnings.end()) warning->text = liveness::describe_growth(growth);
   }
