@@ -1,5 +1,7 @@
 #include "report/layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 

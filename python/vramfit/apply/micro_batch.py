@@ -292,7 +292,8 @@ class MicroBatch:
     def step_called(self, optimizer: Any, closure: Callable[[], Any] | None) -> tuple[bool, Any]:
         """Whether to take the step; if not, what step() returns."""
         if not self._is_open() or self.share is None:
-            if self._has_parts and not self._has_trained and not self.framework_accumulates:
+            # A part of its own (accumulate 1) is one of an evaluation, which is not trained on.
+            if self.accumulate > 1 and self._has_parts and not self._has_trained and not self.framework_accumulates:
                 named = ", ".join(str(ordinal + 1) for ordinal in self.loaders)
                 self.refuse(
                     f"nothing is trained on the batches of data loader {named}: the optimizer steps after others"
