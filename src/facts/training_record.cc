@@ -25,13 +25,14 @@ void add_step(const notes::TrainingStep& told, TrainingRecord& record) {
 }
 
 void add_tensor(const notes::TrainingTensor& told, TrainingRecord& record) {
-  Tensors* tensors = told.what == "gradient"  ? &record.gradients
-                     : told.what == "update"  ? &record.updates
-                     : told.what == "buffer"  ? &record.buffers
-                     : told.what == "average" ? &record.averages
-                     : told.what == "input"   ? &record.inputs
-                     : told.what == "output"  ? &record.outputs
-                                              : nullptr;
+  Tensors* tensors = told.what == "gradient"           ? &record.gradients
+                     : told.what == "update"           ? &record.updates
+                     : told.what == "buffer"           ? &record.buffers
+                     : told.what == "average"          ? &record.averages
+                     : told.what == "average_in_order" ? &record.averages_in_order
+                     : told.what == "input"            ? &record.inputs
+                     : told.what == "output"           ? &record.outputs
+                                                       : nullptr;
   if (tensors != nullptr) (*tensors)[told.index] = told.values;
 }
 

@@ -40,6 +40,7 @@ struct TrainingRecord {
   Tensors gradients;                    // at each optimizer's first step
   Tensors updates;                      // of parameters, over all steps
   Tensors buffers, averages;            // what became of them over all steps
+  Tensors averages_in_order;            // of those that a list keeps, known by their turn
   Tensors inputs, outputs;              // of the first forwards of evaluations: sums, and values of what came out
   std::map<int, double> weights;        // by optimizer: the sum of what its parameters were at first
   std::vector<std::string> optimizers;  // classes

@@ -759,11 +759,12 @@ class TrainingStep(Note, kind="training_step"):
 
 
 class TrainingTensor(Note, kind="training_tensor"):
-    """Values of a tensor, evenly spread: up to 64, of an output 2048."""
+    """Values of a tensor, evenly spread: up to 64, of an output 2048; of an input the sum of all numbers.
 
-    what: (
-        str  # `gradient`, `update`, `buffer`, `average`; of an evaluation `output`, and `input`: the sum of all numbers
-    )
+    An average is known by its weight's name or, in a list, by its turn.
+    """
+
+    what: str  # `gradient`, `update`, `buffer`, `average`, `average_in_order`; of an evaluation `output`, `input`
     index: str
     values: list[Number]
 

@@ -21,8 +21,8 @@ _Key = tuple[str, tuple[int, ...]]  # a weight's name and shape
 _MOST_IN_A_SEQUENCE = 1 << 16  # longer ones are data
 
 
-def find(torch: Any, trained: dict[_Key, Any], optimizers: list[Any]) -> Iterator[tuple[str, _Key, Any]]:
-    """Each tensor's index in notes (training_tensor), the weight that it may have begun as, and the tensor."""
+def find(torch: Any, trained: dict[_Key, Any], optimizers: list[Any]) -> Iterator[tuple[str, str, _Key, Any]]:
+    """Each tensor's kind and index in notes (training_tensor), the weight that it may have begun as, and the tensor."""
     roots = [module for _, module in scopes.live_roots()]
     own = {id(parameter) for module in roots for parameter in module.parameters()}
     everything = gc.get_objects()
@@ -30,11 +30,11 @@ def find(torch: Any, trained: dict[_Key, Any], optimizers: list[Any]) -> Iterato
     by_names += _mappings(torch, everything, set(trained), own)
     for number, tensors in enumerate(by_names):
         for name, tensor in tensors.items():
-            yield f"{number}.{name}", (name, tuple(tensor.shape)), tensor
+            yield "average", f"{number}.{name}", (name, tuple(tensor.shape)), tensor
     known = {id(tensor) for tensors in by_names for tensor in tensors.values()} | own | _of_optimizers(optimizers)
     for number, in_order in enumerate(_sequences(torch, everything, roots, known)):
         for key, tensor in in_order:
-            yield f"{number}.in order.{key[0]}", key, tensor
+            yield "average_in_order", f"{number}.{key[0]}", key, tensor
 
 
 def _modules(

@@ -144,10 +144,10 @@ class Record:
             after = self._sample(buffer)
             began = (self._buffers_before or {}).get(name, [0.0] * len(after))
             self._write("buffer", name, [b - a for a, b in zip(began, after)])
-        for name, key, tensor in averages.find(self._torch, self._trained(), self._optimizers):
+        for kind, name, key, tensor in averages.find(self._torch, self._trained(), self._optimizers):
             after = self._sample(tensor)
             began = self._weights_before.get(key, [0.0] * len(after))
-            self._write("average", name, [b - a for a, b in zip(began, after)])
+            self._write(kind, name, [b - a for a, b in zip(began, after)])
         notes.note(said.TrainingEnd())
 
     # -- evaluations

@@ -247,11 +247,12 @@ TEST(Equivalence, averages_are_known_whatever_order_they_are_found_in) {
 
 TEST(Equivalence, an_average_in_a_list_is_judged_by_itself_and_tensors_of_the_plans_own_are_none) {
   TrainingRecord plain = example(1);
-  plain.averages = {{"0.weight", {1, 2}}, {"0.in order.weight", {3, 4}}};
+  plain.averages = {{"0.weight", {1, 2}}};
+  plain.averages_in_order = {{"0.weight", {3, 4}}};
   TrainingRecord other = plain;
-  other.averages["1.in order.weight"] = {-50, 0};
+  other.averages_in_order["1.weight"] = {-50, 0};
   EXPECT_EQ(compare_training(plain, other, kMicroBatch).sameness, Sameness::kEqual);
-  other.averages["0.in order.weight"] = {6, 8};
+  other.averages_in_order["0.weight"] = {6, 8};
   EXPECT_EQ(compare_training(plain, other, kMicroBatch).text,
             "trains something else: an average of the weights differs by 100 %");
 }

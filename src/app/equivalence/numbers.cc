@@ -99,15 +99,8 @@ std::pair<Tensors, Tensors> pair_averages(const Tensors& without, const Tensors&
 
 void compare_averages(const TrainingRecord& without, const TrainingRecord& with, const Tolerance& tolerance,
                       ComparedNumbers& into) {
-  constexpr std::string_view kInOrder = "in order.";  // python/vramfit/verify/averages.py: known by no names
-  for (const bool is_in_order : {false, true}) {
-    const auto of_kind = [&](Tensors averages) {
-      std::erase_if(averages, [&](const auto& each) {
-        return std::string_view(each.first).substr(each.first.find('.') + 1).starts_with(kInOrder) != is_in_order;
-      });
-      return averages;
-    };
-    const auto [own, planned] = pair_averages(of_kind(without.averages), of_kind(with.averages));
+  for (const auto kind : {&TrainingRecord::averages, &TrainingRecord::averages_in_order}) {
+    const auto [own, planned] = pair_averages(without.*kind, with.*kind);
     const TensorDistance distance = measure_distance(own, planned, {}, tolerance.one_tensor);
     if (2 * distance.differing <= distance.looked_at) continue;
     into.differences.push_back(fmt::format("an average of the weights differs by {}", percent(distance.whole)));
