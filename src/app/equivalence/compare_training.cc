@@ -135,9 +135,31 @@ void append(std::vector<std::string>& all, std::vector<std::string> more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
+// Of a plan that changes the training on purpose: nothing is the same, but it has to train.
+Equivalence watch_other_training(const TrainingRecord& without, const TrainingRecord& with, const std::string& meant) {
+  const std::string otherwise = "it is meant to train otherwise: " + meant;
+  const auto not_same = [&](std::string_view why) { return not_compared(fmt::format("{}; {}", otherwise, why)); };
+  if (with.steps.empty()) return not_same("no optimizer step was seen with it");
+  Equivalence found;
+  found.steps = count_most_steps(with);
+  if (const std::string name = find_not_finite(with); !name.empty()) {
+    if (!find_not_finite(without).empty()) return not_same("its values are not numbers, as they are without it");
+    found.checked = true;
+    return not_a_number(std::move(found), name);
+  }
+  if (are_zero(with.updates)) {
+    if (are_zero(without.updates)) return not_same("no weight moved in its first steps, nor without it");
+    found.checked = true;
+    found.differences.push_back("no weight moves in " + steps_in_words(found.steps));
+    return trains_something_else(std::move(found));
+  }
+  return not_same(steps_in_words(found.steps) + " with it move the weights, and no number is infinite or NaN");
+}
+
 }  // namespace
 
 Equivalence compare_training(const TrainingRecord& without, const TrainingRecord& with, const plan::Promise& promise) {
+  if (!promise.meant.empty()) return watch_other_training(without, with, promise.meant);
   if (const std::string why = find_obstacle(without, with); !why.empty()) return not_compared(why);
   if (const std::string stop = find_early_stop(without, with, promise); !stop.empty()) return not_compared(stop);
   Equivalence found;

@@ -13,7 +13,8 @@ using model::Equivalence;
 Equivalence compare_runs(const facts::TrainingRecord& without, const facts::TrainingRecord& with,
                          const plan::Promise& promise) {
   const bool trains = !without.steps.empty();
-  if (trains && promise.outputs == 0) return compare_training(without, with, promise);
+  if (trains && (promise.outputs == 0 || !promise.meant.empty())) return compare_training(without, with, promise);
+  if (!promise.meant.empty()) return not_compared("it is meant to put out something else: " + promise.meant);
   if (!trains && without.outputs.empty()) return not_compared("neither an optimizer step nor an evaluation was seen");
   const double share = std::max({promise.outputs, promise.outputs > 0 ? 0 : promise.share,
                                  plan::rounding_share_of(without.autocast), plan::kRoundingShare});

@@ -133,11 +133,15 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
   say(fmt::format("computing {} steps with {}", first.steps, plan.name));
   const auto with = run(first, &small.plan, left());
   if (!with) return std::unexpected(with.error());
+  const plan::Promise promise = plan::find_promise(plan);
   if (!with->obstacle.empty()) {
-    return Verified{not_compared((with->refused ? "" : "with the plan, values computed: ") + with->obstacle),
-                    with->refused};
+    const std::string otherwise =
+        promise.meant.empty() ? "" : "it is meant to train otherwise: " + promise.meant + "; ";
+    return Verified{
+        not_compared(otherwise + (with->refused ? "" : "with the plan, values computed: ") + with->obstacle),
+        with->refused};
   }
-  const model::Equivalence found = compare_runs(without->record, with->record, plan::find_promise(plan));
+  const model::Equivalence found = compare_runs(without->record, with->record, promise);
   const bool saw_others = is_failed(found) && !saw_the_same(without->record, with->record);
   may_help_whole_ = saw_others || (with->record.steps.empty() && with->record.outputs.empty());
   return Verified{found, false};
@@ -145,9 +149,6 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
 
 Result<Verified> Verifier::compare(const Plan& plan, double seconds, const std::function<void(std::string_view)>& say) {
   const plan::Promise promise = plan::find_promise(plan);
-  if (!promise.meant.empty()) {
-    return Verified{not_compared("it is meant to train otherwise: " + promise.meant), false};
-  }
   started_ns_ = clock_.now_ns();
   seconds_ = seconds;
   const auto sized = [&](SmallPlan sizes) {

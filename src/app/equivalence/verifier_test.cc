@@ -168,11 +168,18 @@ TEST_F(VerifierTest, a_refusal_is_told_as_one) {
   EXPECT_EQ(found->equivalence.text, "not compared: micro_batch: batches are drawn one by one");
 }
 
-TEST_F(VerifierTest, what_is_meant_to_train_otherwise_is_not_run) {
-  const auto found = compare({"smaller", {{"resize_input", {{"scale", 0.5}}}}});
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->equivalence.text, "not compared: it is meant to train otherwise: inputs of another size");
-  EXPECT_TRUE(runner_.requests.empty());
+TEST_F(VerifierTest, what_is_meant_to_train_otherwise_has_to_train_numbers) {
+  const model::Plan smaller{"smaller", {{"resize_input", {{"scale", 0.5}}}}};
+  runner_.update = 4;
+  EXPECT_EQ(compare(smaller)->equivalence.text,
+            "not compared: it is meant to train otherwise: inputs of another size; 4 steps with it move the weights, "
+            "and no number is infinite or NaN");
+  runner_.update = 0;
+  EXPECT_EQ(compare(smaller)->equivalence.text, "trains something else: no weight moves in 4 steps");
+  runner_.fails_with_plan = true;
+  EXPECT_EQ(compare(smaller)->equivalence.text,
+            "not compared: it is meant to train otherwise: inputs of another size; with the plan, values "
+            "computed: ValueError: too small");
 }
 
 TEST_F(VerifierTest, an_interrupt_ends_it) {

@@ -29,6 +29,11 @@ const Change* find_culprit(const model::Plan& plan) {
   return culprit;
 }
 
+bool is_meant(const PlanRow& row) {
+  return row.effect == name(plan::Effect::kOptimizer) || row.effect == name(plan::Effect::kInput) ||
+         row.effect == name(plan::Effect::kNetwork);
+}
+
 void lose(PlanRow row, std::string reason, FitResult& result) {
   row.standing = PlanStanding::kTrainsElse;
   row.reason = std::move(reason);
@@ -39,20 +44,20 @@ void lose(PlanRow row, std::string reason, FitResult& result) {
 
 std::optional<Equivalence> find_known_equivalence(const PlanRow& row) {
   const plan::Promise promise = plan::find_promise(row.plan);
-  const bool is_meant = row.effect == name(plan::Effect::kOptimizer) || row.effect == name(plan::Effect::kInput) ||
-                        row.effect == name(plan::Effect::kNetwork);
-  if (is_meant) {
-    return not_compared("it is meant to train otherwise");
-  }
   if (std::ranges::any_of(row.plan.changes, plan::is_eight_bit)) {
     return not_compared("the kernels of bitsandbytes compute no values without a card");
   }
+  if (is_meant(row)) return std::nullopt;
   // Smaller batches of an evaluation are micro-batches that accumulate nothing.
   if (!promise.exact && (promise.meant.empty() || promise.outputs > 0)) return std::nullopt;
   Equivalence exact;
   exact.sameness = Sameness::kEqual;
   exact.text = "trains the same by the way it is made, whatever the loop is like";
   return exact;
+}
+
+Equivalence not_run(const PlanRow& row, std::string why) {
+  return not_compared(is_meant(row) ? "it is meant to train otherwise" : std::move(why));
 }
 
 model::Plan compared_part(const model::Plan& plan) {
@@ -102,7 +107,7 @@ void tell_what_was_compared(FitResult& result) {
     if (row.equivalence) continue;
     row.equivalence = find_known_equivalence(row);
     const bool is_best = &row == &result.plans.front();
-    if (!row.equivalence) row.equivalence = not_compared(is_best ? "interrupted before" : "only the best plan is");
+    if (!row.equivalence) row.equivalence = not_run(row, is_best ? "interrupted before" : "only the best plan is");
   }
 }
 

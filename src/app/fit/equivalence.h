@@ -10,9 +10,11 @@
 
 namespace vramfit::app {
 
-// What is known of a plan without a run: it is exact by construction, or meant to train otherwise. Nothing: it has to
-// be compared.
+// What is known of a plan without a run: it is exact by construction. Nothing: its first steps have to be seen.
 std::optional<model::Equivalence> find_known_equivalence(const model::PlanRow& row);
+
+// Of a plan whose first steps were not seen; `why` they were not.
+model::Equivalence not_run(const model::PlanRow& row, std::string why);
 
 // What of a plan is compared: smaller batches of an evaluation put out the same, and can't be laid side by side.
 model::Plan compared_part(const model::Plan& plan);

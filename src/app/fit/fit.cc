@@ -60,7 +60,7 @@ Result<void> find_batch(FitContext& fit, const model::Job& job) {
   ended.ending = found.ending;
   set_verdict(ended, /*no_techniques=*/false, fit.result);
   if (fit.result.verdict == FitVerdict::kNothingFits) fit.result.reason = "not even a batch of one sample fits";
-  for (PlanRow& row : fit.result.plans) row.equivalence = find_known_equivalence(row);
+  for (PlanRow& row : fit.result.plans) row.equivalence = find_known_equivalence(row).value_or(not_run(row, ""));
   if (!fit.result.plans.empty()) write_answer(fit.request, fit.result);
   return {};
 }

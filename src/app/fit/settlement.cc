@@ -87,9 +87,9 @@ bool Settlement::makes_way(Verifier& verifier) {
                              ? fit_.left()
                              : std::clamp(kComparisonShare * fit_.left(), kShortestComparison, kLongestComparison);
   if (!fit_.request.verify || seconds <= 0 || base::was_interrupted()) {
-    best.equivalence = not_compared(!fit_.request.verify ? "--no-verify"
-                                    : seconds <= 0       ? "no time was left"
-                                                         : "interrupted");
+    best.equivalence = not_run(best, !fit_.request.verify ? "--no-verify"
+                                     : seconds <= 0       ? "no time was left"
+                                                          : "interrupted");
     return false;
   }
   const auto verified =
