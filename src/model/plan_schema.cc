@@ -21,6 +21,7 @@ constexpr double kMostPruned = 0.9;
 constexpr double kMostBytes = 1LL << 50;
 
 constexpr std::string_view kHalfTypes[] = {"float16", "bfloat16"};
+constexpr std::string_view kTypesOfFrozenWeights[] = {"float16", "bfloat16", "int4"};
 
 constexpr SettingSchema kLoaders = {.name = "loaders",
                                     .form = kWholes,
@@ -160,7 +161,7 @@ constexpr SettingSchema kLora[] = {{.name = "rank",
                                    {.name = "weights",
                                     .form = kText,
                                     .meaning = "those that stand still are held in it; left out: as they are",
-                                    .words = kHalfTypes,
+                                    .words = kTypesOfFrozenWeights,
                                     .since = 2}};
 
 constexpr TechniqueSchema kTechniques[] = {

@@ -95,6 +95,37 @@ def test_weights_that_stand_still_are_held_in_half(job: Job) -> None:
     assert "frozen weights in bfloat16" in finished.only("plan_applied")["text"]
 
 
+def test_weights_beside_adapters_are_held_in_4_bits(job: Job) -> None:
+    """What is loaded later, too; a copy, a pickle and a checkpoint have plain layers of the type that they were of."""
+    then = """
+    losses = [train(1), train(40)]
+    plain, state = Net(), model.state_dict()
+    plain.load_state_dict(state)
+    given = torch.arange(8)[None]
+    outputs = [net(given) for net in (plain, copy.deepcopy(model), model)]
+    frozen, scale = model.up.weight_frozen, model.up.weight_scale
+    model.load_state_dict(before)
+    apart = (model.up.weight - before["up.weight"]).abs().amax(1) / before["up.weight"].abs().amax(1)
+    print(json.dumps({
+        "losses": losses, "types": sorted({str(value.dtype) for value in state.values()}),
+        "bytes": [frozen.nbytes, scale.nbytes], "embedding": str(model.emb.weight.dtype),
+        "apart": [(outputs[2] - other).abs().max().item() for other in outputs[:2]], "loaded": apart.max().item(),
+        "same_parameter": frozen is own,
+    }))
+    """
+    script = network("own = model.up.weight", then=then)
+    finished = job.run(script, {**RANK_2, "weights": "int4"})
+    shown = finished.output()
+    assert shown["losses"][1] < 0.2 * shown["losses"][0]
+    assert shown["types"] == ["torch.bfloat16", "torch.float32"]
+    assert shown["bytes"] == [32 * 128 // 2, 32 * 128 // 32 * 4]
+    assert shown["embedding"] == "torch.bfloat16"
+    assert max(shown["apart"]) < 0.02
+    assert shown["loaded"] <= 0.5 / 7 + 1e-6  # half a step between levels, of the largest in a group
+    assert shown["same_parameter"]
+    assert "frozen weights in int4" in finished.only("plan_applied")["text"]
+
+
 def test_gradients_of_adapters_are_those_of_the_sum_that_a_layer_shows_as_its_weight(job: Job) -> None:
     then = """
     train(3)

@@ -2,8 +2,10 @@
 
 A layer gets a class of its own, in which `weight` is the sum of both, made when somebody reads it. So code that
 computes with `layer.weight` itself computes what the layer does; and so state_dict(), pickles and copies hold the plain
-layer with that sum, which loads where there are no adapters. Weights may be held in half the bytes: they are made into
-the type that the script computes in for each product, one layer at a time, in backward too.
+layer with that sum, which loads where there are no adapters. Weights may be held in half the bytes, those
+beside adapters in 4 bits with a scale for each group of a row (int4_weights.py; as QLoRA, arXiv 2305.14314, on levels
+that are evenly spaced): they are made into the type that the script computes in for each product, one layer at a time,
+in backward too.
 """
 
 from __future__ import annotations
@@ -12,12 +14,13 @@ import functools
 import math
 from typing import Any
 
+from vramfit.apply import int4_weights
 from vramfit.base import process
 from vramfit.observe.linear_layers import is_transposed
 from vramfit.private import torch as of_torch
 
 _PROTOCOL = 1  # later ones check that an object's class is the one in its pickle
-_FROZEN, _A, _B = "weight_frozen", "lora_a", "lora_b"
+_FROZEN, _SCALE, _A, _B = "weight_frozen", "weight_scale", "lora_a", "lora_b"
 
 
 class _State:
@@ -44,20 +47,24 @@ def _product_class(torch: Any) -> Any:
         """A product with a weight that stands still: what is kept for backward is the weight as it is held."""
 
         @staticmethod
-        def forward(ctx: Any, input: Any, weight: Any, bias: Any, transposed: bool) -> Any:
-            ctx.save_for_backward(weight)
+        def forward(ctx: Any, input: Any, weight: Any, scale: Any, bias: Any, transposed: bool) -> Any:
+            ctx.save_for_backward(weight, scale)
             ctx.transposed = transposed
-            held = weight.to(input.dtype)
-            return linear(input, held.t() if transposed else held, bias)
+            whole = _numbers(weight, scale, input.dtype)
+            return linear(input, whole.t() if transposed else whole, bias)
 
         @staticmethod
         @torch.autograd.function.once_differentiable
         def backward(ctx: Any, gradient: Any) -> Any:
-            (weight,) = ctx.saved_tensors
-            held = weight.to(gradient.dtype)
-            return gradient @ (held.t() if ctx.transposed else held), None, None, None
+            whole = _numbers(*ctx.saved_tensors, gradient.dtype)
+            return gradient @ (whole.t() if ctx.transposed else whole), None, None, None, None
 
     return Frozen
+
+
+def _numbers(weight: Any, scale: Any, dtype: Any) -> Any:
+    """A weight as a product takes it; `scale` of one in 4 bits."""
+    return weight.to(dtype) if scale is None else int4_weights.make(weight, scale.to(dtype))
 
 
 def _as_computed(torch: Any, input: Any) -> Any:
@@ -69,11 +76,11 @@ def _as_computed(torch: Any, input: Any) -> Any:
 
 
 def _multiply(torch: Any, layer: Any, weight: Any, input: Any) -> Any:
-    bias = layer.bias
+    bias, scale = layer.bias, getattr(layer, _SCALE, None)
     if bias is not None and bias.requires_grad:  # of a layer that is not adapted
-        return _product(torch).apply(input, weight, None, is_transposed_kind(layer)) + bias
+        return _product(torch).apply(input, weight, scale, None, is_transposed_kind(layer)) + bias
     bias = None if bias is None else bias.to(input.dtype)
-    return _product(torch).apply(input, weight, bias, is_transposed_kind(layer))
+    return _product(torch).apply(input, weight, scale, bias, is_transposed_kind(layer))
 
 
 def is_transposed_kind(layer: Any) -> bool:
@@ -128,13 +135,14 @@ def _adapted(torch: Any, transposed: bool, kind: type) -> dict[str, Any]:
 
     def weight(self: Any) -> Any:
         delta = (self.lora_b @ self.lora_a) * self.vramfit_scale
-        whole = self.weight_frozen.to(delta.dtype) + (delta.t() if transposed else delta)
-        return whole.to(self.vramfit_dtype)
+        whole = _numbers(self.weight_frozen, getattr(self, _SCALE, None), delta.dtype)
+        return (whole + (delta.t() if transposed else delta)).to(self.vramfit_dtype)
 
     def state_dict(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = kind.state_dict(self, *args, **kwargs)  # type: ignore[attr-defined]
         prefix = kwargs.get("prefix", "")
-        own = {name: result.pop(prefix + name) for name in (_FROZEN, _A, _B, "bias") if prefix + name in result}
+        parts = (_FROZEN, _SCALE, _A, _B, "bias")
+        own = {name: result.pop(prefix + name) for name in parts if prefix + name in result}
         with torch.no_grad():
             result[prefix + "weight"] = self.weight.detach().cpu()
         if "bias" in own:
@@ -171,12 +179,25 @@ def _load_plain(layer: Any, state_dict: Any, prefix: str, *_: Any) -> None:
     weight = state_dict.pop(prefix + "weight", None)
     if weight is None:
         return
+    if hasattr(layer, _SCALE):
+        weight, state_dict[prefix + _SCALE] = int4_weights.quantize(weight.to(layer.weight_scale.dtype))
     state_dict[prefix + _FROZEN] = weight
     state_dict[prefix + _A] = layer.lora_a.detach()
     state_dict[prefix + _B] = layer.lora_b.detach() * 0
 
 
-# -- held in half
+# -- held in fewer bits
+
+
+def hold_in_4_bits(torch: Any, layer: Any) -> bool:
+    """The weight of a layer with adapters; False where its rows have no group of numbers that fits."""
+    frozen = layer.weight_frozen
+    if not int4_weights.can_quantize(frozen):
+        return False
+    codes, scale = int4_weights.quantize(frozen.detach())
+    frozen.data = codes  # whoever knows the parameter keeps nothing of what it was
+    layer.register_parameter(_SCALE, torch.nn.Parameter(scale, requires_grad=False))
+    return True
 
 
 def hold(torch: Any, layer: Any, dtype: Any) -> None:

@@ -24,29 +24,40 @@ class Int4Weights(Int8Weights):
 
     def _weight_of(self, layer: Any) -> tuple[str, Any]:
         name, weight = super()._weight_of(layer)
-        if weight is None or _group_in(weight[0].numel()) == 0:
-            return "", None
-        return name, weight
+        return (name, weight) if weight is not None and can_quantize(weight) else ("", None)
 
     def _quantize(self, weight: Any, device: Any) -> tuple[Any, Any]:
-        values = weight.detach() if device is None else weight.detach().to(device)
-        rows = values.reshape(values.shape[0], -1)
-        grouped = rows.reshape(rows.shape[0], -1, _group_in(rows.shape[1]))
-        scale = (grouped.abs().amax(dim=2, keepdim=True) / _LARGEST).clamp_(min=_SMALLEST)
-        codes = (grouped / scale).round_().clamp_(-_LARGEST, _LARGEST).add_(_ZERO).to(self._torch.uint8)
-        pairs = codes.reshape(rows.shape[0], -1, 2)
-        packed = pairs[..., 0] + pairs[..., 1] * 16
+        codes, scale = quantize(weight.detach() if device is None else weight.detach().to(device))
         parameter = self._torch.nn.Parameter
-        return parameter(packed, requires_grad=False), parameter(scale.squeeze(2), requires_grad=False)
+        return parameter(codes, requires_grad=False), parameter(scale, requires_grad=False)
 
     @staticmethod
     def make(integers: Any, scale: Any) -> Any:
-        numbers = scale.new_empty((*integers.shape, 2))
-        numbers[..., 0] = integers.bitwise_and(15)
-        numbers[..., 1] = integers >> 4
-        grouped = numbers.view(*scale.shape, -1)
-        grouped.sub_(_ZERO).mul_(scale.unsqueeze(-1))
-        return numbers.flatten(-2)
+        return make(integers, scale)
+
+
+def quantize(values: Any) -> tuple[Any, Any]:
+    """Codes, two to a byte (rows x half of a row), and scales (rows x groups) of the values' own type."""
+    rows = values.reshape(values.shape[0], -1)
+    grouped = rows.reshape(rows.shape[0], -1, _group_in(rows.shape[1]))
+    scale = (grouped.abs().amax(dim=2, keepdim=True) / _LARGEST).clamp_(min=_SMALLEST)
+    codes = (grouped / scale).round_().clamp_(-_LARGEST, _LARGEST).add_(_ZERO).byte()
+    pairs = codes.reshape(rows.shape[0], -1, 2)
+    return pairs[..., 0] + pairs[..., 1] * 16, scale.squeeze(2)
+
+
+def make(integers: Any, scale: Any) -> Any:
+    """Numbers again (rows x a row), of the scales' type; of a weight or of some of its rows."""
+    numbers = scale.new_empty((*integers.shape, 2))
+    numbers[..., 0] = integers.bitwise_and(15)
+    numbers[..., 1] = integers >> 4
+    grouped = numbers.view(*scale.shape, -1)
+    grouped.sub_(_ZERO).mul_(scale.unsqueeze(-1))
+    return numbers.flatten(-2)
+
+
+def can_quantize(weight: Any) -> bool:
+    return _group_in(weight[0].numel()) != 0
 
 
 def _group_in(numbers: int) -> int:

@@ -18,6 +18,7 @@ from vramfit.contract import notes as said
 from vramfit.observe import linear_layers, scopes
 
 ID = "lora"
+_INT4 = "int4"  # of layers with adapters; what else stands still is held in half the bytes
 _SHARDED = ("FullyShardedDataParallel", "DistributedDataParallel", "DeepSpeedEngine", "FSDPModule")
 
 
@@ -28,8 +29,7 @@ class Lora:
         self._torch = torch
         self._rank = int(options.get("rank", linear_layers.RANK))
         self._scale = float(options.get("alpha", self._rank)) / self._rank
-        held = options.get("weights")
-        self._held = None if held is None else getattr(torch, str(held))
+        self._weights = str(options.get("weights", ""))  # what those that stand still are held in; empty: as they are
         self._adapters: dict[int, tuple[Any, Any]] = {}  # by id of the weight beside which they stand
         self._frozen: dict[int, Any] = {}  # by id: parameters that an optimizer was to have
         self._seen: set[int] = set()  # ids of parameters whose networks were looked at
@@ -68,7 +68,7 @@ class Lora:
             apply.refused(ID, f"the script trains {100 * (1 - choice.frozen / total):.1f} % of the network's weights")
             return
         whole = {id(parameter) for layer in choice.whole for parameter in layer.parameters()}
-        halved = linear_layers.kept_in_half(self._torch, model, trained, choice) if self._held is not None else []
+        halved = linear_layers.kept_in_half(self._torch, model, trained, choice) if self._weights else []
         for parameter in model.parameters():
             if id(parameter) in trained and id(parameter) not in whole:
                 parameter.requires_grad_(False)
@@ -79,12 +79,24 @@ class Lora:
             made = adapters.adapt(self._torch, layer, self._rank, self._scale, (seed + number) % (1 << 63))
             self._adapters[id(weight)] = made
             self._trained += sum(one.numel() for one in made)
+        packed = self._pack(choice)
+        half = self._torch.bfloat16 if packed else getattr(self._torch, self._weights, None)
         for layer in halved:
-            adapters.hold(self._torch, layer, self._held)
+            if id(layer) not in packed:
+                adapters.hold(self._torch, layer, half)
         self._tell(choice, sum(p.numel() for p in model.parameters() if id(p) in whole), total)
 
+    def _pack(self, choice: Any) -> set[int]:
+        """Ids of the layers whose weights are in 4 bits from now on."""
+        if self._weights != _INT4:
+            return set()
+        packed = {id(layer) for _, layer in choice.adapted if adapters.hold_in_4_bits(self._torch, layer)}
+        if not packed:
+            apply.refused(ID, "no row of a linear layer's weights can be cut in groups of 8 numbers for 4 bits")
+        return packed
+
     def _tell(self, choice: Any, whole: int, total: int) -> None:
-        held = "" if self._held is None else f", frozen weights in {str(self._held).removeprefix('torch.')}"
+        held = f", frozen weights in {self._weights}" if self._weights else ""
         text = f"adapters of rank {self._rank} in {len(choice.adapted)} linear layers{held}: {self._trained + whole} "
         text += f"numbers are trained instead of {total - choice.frozen}"
         apply.applied(ID, text)

@@ -1,5 +1,6 @@
 // LoRA: the weights of linear layers stand still, and two thin matrices beside each are trained (arXiv 2106.09685).
-// Gradients and the optimizer's state are of these alone; what stands still can be held in half the bytes.
+// Gradients and the optimizer's state are of these alone; what stands still can be held in half the bytes, and beside
+// adapters in 4 bits (as QLoRA, arXiv 2305.14314).
 //
 // A layer's input is kept for its adapter's gradient instead of for its weight's; what was kept for the gradients of
 // norms and embeddings goes. How much that is, a run with adapters shows.
@@ -18,10 +19,18 @@ constexpr double kLeastInLayers = 0.3;  // of what is trained: a network whose w
 constexpr double kGradientOfWeight = 1.0 / 3;  // of a linear layer's products in a step
 constexpr double kLaunchesOfLayer = 12;        // two thin products forward, four backward, and their casts
 constexpr std::int64_t kFloat = 4, kHalf = 2;
+constexpr double kGroup = 64;                // numbers in 4 bits that share a scale (apply/int4_weights.py)
+constexpr double kLaunchesOfUnpacking = 12;  // two nibbles, a sum and a product, forward and backward
+constexpr double kPassesOfUnpacking = 8;     // over a layer's numbers, in the type that it computes in
 
 std::int64_t trained_then(const model::LinearLayers& layers) { return kRank * layers.width + layers.whole; }
 
-bool holds_half(const model::Change& change) { return change.settings.contains("weights"); }
+bool holds_fewer_bits(const model::Change& change) { return change.settings.contains("weights"); }
+bool holds_4_bits(const model::Change& change) { return model::find_text(change, "weights") == "int4"; }
+
+model::Change with_weights_in(std::string_view type) {
+  return {"lora", {{"rank", kRank}, {"weights", std::string(type)}}};
+}
 
 double part_of(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
@@ -52,9 +61,8 @@ class Lora final : public Technique {
 
   std::vector<model::Change> options(const model::Job& job, const Target&) const override {
     std::vector<model::Change> changes{{std::string(id()), {{"rank", kRank}}}};
-    if (job.linear_layers->halved > 0) {
-      changes.push_back({std::string(id()), {{"rank", kRank}, {"weights", std::string("bfloat16")}}});
-    }
+    if (job.linear_layers->halved > 0) changes.push_back(with_weights_in("bfloat16"));
+    changes.push_back(with_weights_in("int4"));
     return changes;
   }
 
@@ -76,7 +84,7 @@ class Lora final : public Technique {
     }
     forecast.gradient_share *= share;
     forecast.later_weights *= share_of_weights(job, change);
-    predict_work(layers, forecast.work);
+    predict_work(layers, change, forecast.work);
     if (measured != job.measured.end()) forecast.measured_with = measured->first;
     forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
     worsen(forecast, Effect::kOptimizer, explain(layers, change, share));
@@ -84,7 +92,8 @@ class Lora final : public Technique {
 
   std::string describe(const model::Change& change) const override {
     const std::string rank = fmt::format("LoRA of rank {}", model::find_integer(change, "rank").value_or(kRank));
-    return holds_half(change) ? rank + ", frozen weights in bf16" : rank;
+    if (!holds_fewer_bits(change)) return rank;
+    return rank + (holds_4_bits(change) ? ", frozen weights in 4 bits" : ", frozen weights in bf16");
   }
 
  private:
@@ -100,15 +109,25 @@ class Lora final : public Technique {
   static double share_of_weights(const model::Job& job, const model::Change& change) {
     const model::LinearLayers& layers = *job.linear_layers;
     if (job.parameter_bytes <= Bytes()) return 1;
-    const std::int64_t saved = holds_half(change) ? layers.halved * (kFloat - kHalf) : 0;
-    const std::int64_t added = kRank * layers.width * kFloat;
-    return 1 + static_cast<double>(added - saved) / static_cast<double>(job.parameter_bytes.count());
+    const auto added = static_cast<double>(kRank * layers.width * kFloat);
+    return 1 + (added - bytes_saved(layers, change)) / static_cast<double>(job.parameter_bytes.count());
   }
 
-  static void predict_work(const model::LinearLayers& layers, model::StepWork& work) {
+  static double bytes_saved(const model::LinearLayers& layers, const model::Change& change) {
+    if (!holds_fewer_bits(change)) return 0;
+    const auto halved = static_cast<double>(layers.halved), adapted = static_cast<double>(layers.adapted);
+    if (!holds_4_bits(change)) return halved * (kFloat - kHalf);
+    const double each = layers.halved > 0 ? kFloat : kHalf;  // half already where nothing can be halved
+    return adapted * (each - each / kGroup - 0.5) + std::max(0.0, halved - adapted) * (kFloat - kHalf);
+  }
+
+  static void predict_work(const model::LinearLayers& layers, const model::Change& change, model::StepWork& work) {
     const double gone = kGradientOfWeight * part_of(layers.adapted, layers.trained);
     for (double& macs : work.macs) macs *= 1 - gone;
     work.launches += kLaunchesOfLayer * static_cast<double>(layers.layers);
+    if (!holds_4_bits(change)) return;
+    work.launches += kLaunchesOfUnpacking * static_cast<double>(layers.layers);
+    work.other_bytes += 2 * kPassesOfUnpacking * kHalf * static_cast<double>(layers.adapted);
   }
 
   static std::string explain(const model::LinearLayers& layers, const model::Change& change, double share) {
@@ -117,7 +136,11 @@ class Lora final : public Technique {
         "rate "
         "and schedule have to be found again",
         100 * share, layers.layers);
-    if (holds_half(change)) text += "; those weights are rounded to bf16";
+    if (holds_4_bits(change)) {
+      text += "; beside adapters they are rounded to 4 bits with a scale for each 64, and made again for each product";
+    } else if (holds_fewer_bits(change)) {
+      text += "; those weights are rounded to bf16";
+    }
     return text +
            "; a checkpoint holds plain weights with the adapters added in, and training that is resumed begins new "
            "ones";

@@ -428,7 +428,7 @@ TEST(HalfWeights, need_a_card_and_a_script_that_they_are_for) {
 TEST(Lora, leaves_gradients_and_state_of_the_adapters_alone) {
   const model::Job job = job_with_everything_applicable();
   const auto options = lora().options(job, example_target());
-  ASSERT_EQ(options.size(), 2U);
+  ASSERT_EQ(options.size(), 3U);
   const Forecast forecast = predict(lora(), job, example_target(), options[0]);
   const double share = (8 * 100'000.0 + 10'000) / 26'000'000;
   EXPECT_EQ(forecast.stage_peaks[2].holdings.optimizer, scaled(Bytes::mib(200), share));
@@ -448,10 +448,29 @@ TEST(Lora, holds_weights_in_half_once_training_begins) {
   EXPECT_NEAR(forecast.later_weights, 1 - (2 * 24e6 - 4 * 8 * 1e5) / bytes, 1e-9);
 }
 
+TEST(Lora, holds_weights_beside_adapters_in_4_bits_and_pays_for_making_them_again) {
+  model::Job job = job_with_everything_applicable();
+  const auto options = lora().options(job, example_target());
+  EXPECT_EQ(lora().describe(options[2]), "LoRA of rank 8, frozen weights in 4 bits");
+  const Forecast in_half = predict(lora(), job, example_target(), options[1]);
+  const Forecast in_4_bits = predict(lora(), job, example_target(), options[2]);
+  const double bytes = static_cast<double>(job.parameter_bytes.count());
+  const double adapted = static_cast<double>(job.linear_layers->adapted), halved = 24e6;
+  const double saved = adapted * (4 - 4 / 64.0 - 0.5) + (halved - adapted) * 2;
+  EXPECT_NEAR(in_4_bits.later_weights, 1 - (saved - 4 * 8 * 1e5) / bytes, 1e-9);
+  EXPECT_LT(in_4_bits.later_weights, in_half.later_weights);
+  EXPECT_GT(in_4_bits.work.other_bytes, in_half.work.other_bytes);
+  job.linear_layers->halved = 0;  // they are in bf16 today
+  const auto of_bf16 = lora().options(job, example_target());
+  ASSERT_EQ(of_bf16.size(), 2U);
+  EXPECT_EQ(of_bf16[1], options[2]);
+  EXPECT_LT(predict(lora(), job, example_target(), of_bf16[1]).later_weights, 1);
+}
+
 TEST(Lora, keeps_what_its_own_run_kept_each_type_by_itself) {
   model::Job job = job_with_everything_applicable();
   const auto changes = lora().find_all_measurable(job, example_target());
-  ASSERT_EQ(changes.size(), 2U);
+  ASSERT_EQ(changes.size(), 3U);
   EXPECT_EQ(predict(lora(), job, example_target(), changes[0]).measured_with, "");
   job.measured["lora"] = job.stage_peaks;
   for (model::StagePeak& moment : job.measured["lora"]) {
