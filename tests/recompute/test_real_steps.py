@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from least_cost import find_least_cost
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGE = Path(os.environ.get("VRAMFIT_STAGE") or ROOT / "build" / "dev" / "stage")
@@ -66,3 +67,14 @@ def test_a_plan_for_a_smaller_card_is_proven_on_it(tmp_path: Path) -> None:
     assert best["standing"] == "fits"
     assert best["proven"]["peak_device_bytes"] <= 1500 << 20
     assert best["equivalence"]["class"] == "equal"
+
+
+@pytest.mark.parametrize(("kind", "batch"), [("resnet", 16), ("former", 8), ("unet", 8), ("densenet", 8)])
+def test_what_is_run_again_costs_as_little_as_a_mixed_integer_program_finds(kind: str, batch: int) -> None:
+    step = json.loads(call(TOOL, "step", GPU, sys.executable, SCRIPT, kind, batch).splitlines()[-1])
+    least = json.loads(call(TOOL, "solve", input=json.dumps({**step, "budgets": []})))["least_peak"]
+    budgets = [int(least + (step["peak"] - least) * share) for share in (0.9, 0.6, 0.3, 0.1, 0.02, -0.02)]
+    answers = json.loads(call(TOOL, "solve", input=json.dumps({**step, "budgets": budgets})))["answers"]
+    for budget, answer in zip(budgets, answers):
+        assert answer["is_proven"]
+        assert answer.get("cost") == pytest.approx(find_least_cost(step, budget), rel=1e-5), budget

@@ -83,7 +83,7 @@ SECTIONS = [
     suite("every version of torch", "tools", "tests/versions", tiers=("all",)),
     suite("programs that people run", "programs", "tests/programs", tiers=("all",)),
     suite("patches on torch 2.12", "torch-2.12", "tests/patch", tiers=("ci", "all")),
-    suite("recomputation on torch 2.12", "torch-2.12", "tests/recompute", tiers=("ci", "all")),
+    suite("recomputation on torch 2.12", "solvers", "tests/recompute", tiers=("ci", "all")),
     suite("answers counted again on torch 2.12", "torch-2.12", "tests/verify", tiers=("ci", "all")),
     suite("doctor on torch 2.12", "torch-2.12", "tests/doctor"),
     suite("examples on torch 2.12", "torch-2.12", "tests/examples", tiers=("ci", "all")),
