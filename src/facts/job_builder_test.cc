@@ -172,6 +172,14 @@ TEST(JobBuilder, knows_where_gradients_are_kept) {
   EXPECT_EQ(build(script).kept_gradients, (model::KeptGradients{"train.py:31 in train", true}));
 }
 
+TEST(JobBuilder, knows_what_would_be_refused) {
+  RecordingScript script = two_steps();
+  script.note(R"({"kind":"plan_obstacle","id":"release_gradients","text":"clipped","loader":null})");
+  script.note(R"({"kind":"plan_obstacle","id":"micro_batch","text":"counts","loader":1})");
+  EXPECT_EQ(build(script).obstacles, (std::vector<model::Obstacle>{{"release_gradients", "clipped", std::nullopt},
+                                                                   {"micro_batch", "counts", 1}}));
+}
+
 TEST(JobBuilder, knows_the_largest_network_and_teacher_and_what_the_hooks_advise) {
   RecordingScript script = two_steps();
   EXPECT_FALSE(build(script).network.has_value());

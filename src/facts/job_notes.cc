@@ -44,6 +44,7 @@ class NoteReader {
     for (const auto& made : notes.network_made) apply_network(made);
     for (const auto& teacher : notes.teacher) apply_teacher(teacher);
     for (const auto& kept : notes.attention_kept) apply_attention(kept);
+    for (const auto& found : notes.plan_obstacle) apply_obstacle(found);
     for (const auto& advice : notes.advice) job_.advice.push_back(advice.text);
     for (const auto& layers : notes.linear_layers) apply_linear_layers(layers);
     for (const auto& layers : notes.convolution_layers) apply_convolution_layers(layers);
@@ -75,6 +76,13 @@ class NoteReader {
     if (told.classes <= 0 || told.rows <= 0) return;
     if (job_.wide_loss && job_.wide_loss->bytes >= told.bytes) return;
     job_.wide_loss = {told.rows, told.classes, told.bytes, told.is_log, told.features};
+  }
+
+  void apply_obstacle(const notes::PlanObstacle& told) {
+    model::Obstacle& found = job_.obstacles.emplace_back();
+    found.technique = told.id;
+    found.reason = told.text;
+    if (told.loader) found.loader = static_cast<int>(*told.loader);
   }
 
   void apply_teacher(const notes::Teacher& told) {

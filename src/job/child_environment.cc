@@ -97,6 +97,8 @@ base::Environment child_environment(base::Environment user, const Installation& 
   if (request.diagnose) environment["VRAMFIT_DIAGNOSE"] = "1";
   environment.erase("VRAMFIT_MODULES");
   if (request.modules) environment["VRAMFIT_MODULES"] = "1";
+  environment.erase("VRAMFIT_OBSTACLES");
+  if (request.obstacles && !request.plan) environment["VRAMFIT_OBSTACLES"] = "1";
   environment.erase("VRAMFIT_SNAPSHOTS");
   if (request.snapshots) environment["VRAMFIT_SNAPSHOTS"] = "1";
   environment.erase("VRAMFIT_PATCH");

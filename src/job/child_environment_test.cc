@@ -42,6 +42,16 @@ TEST(ChildEnvironment, ours_come_first_and_the_users_stay) {
   EXPECT_FALSE(environment.contains("VRAMFIT_PLAN")) << "a plan of an outer run is not this one's";
 }
 
+TEST(ChildEnvironment, obstacles_are_looked_for_where_no_plan_is_applied) {
+  RunRequest request;
+  EXPECT_FALSE(child_environment({{"VRAMFIT_OBSTACLES", "1"}}, kInstallation, request, {"", "/run", 13, {}})
+                   .contains("VRAMFIT_OBSTACLES"));
+  request.obstacles = true;
+  EXPECT_EQ(child_environment({}, kInstallation, request, {"", "/run", 13, {}}).at("VRAMFIT_OBSTACLES"), "1");
+  request.plan = "plan.json";
+  EXPECT_FALSE(child_environment({}, kInstallation, request, {"", "/run", 13, {}}).contains("VRAMFIT_OBSTACLES"));
+}
+
 TEST(ChildEnvironment, a_real_card_gets_the_recorder_only) {
   RunRequest request;
   request.real = true;

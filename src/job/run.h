@@ -108,6 +108,7 @@ struct RunRequest {
   FileWishes files;
   bool diagnose = false;                  // the hooks look for causes too (RunResult::evidence)
   bool modules = false;                   // the hooks watch every module (RunResult::modules)
+  bool obstacles = false;                 // without a plan: the hooks look for what the script would refuse of one
   bool snapshots = false;                 // its memory history is kept too (RunOutcome::snapshots)
   bool patch = false;                     // its plan is written into its source too (RunOutcome::patch)
   std::optional<FirstSteps> first_steps;  // needs values that are computed

@@ -19,6 +19,15 @@ const LoaderFacts* find_loader(const Job& job, std::string_view phase) {
   return found == job.loaders.end() ? nullptr : &*found;
 }
 
+std::string find_obstacle(const Job& job, std::string_view technique) {
+  const LoaderFacts* trained = find_loader(job, "train");
+  for (const Obstacle& obstacle : job.obstacles) {
+    const bool is_here = !obstacle.loader || (trained != nullptr && trained->ordinal == *obstacle.loader);
+    if (obstacle.technique == technique && is_here) return obstacle.reason;
+  }
+  return "";
+}
+
 const PhaseFacts* find_phase(const Job& job, std::string_view phase) {
   const auto found = std::ranges::find(job.phases, phase, &PhaseFacts::phase);
   return found == job.phases.end() ? nullptr : &*found;

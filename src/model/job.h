@@ -264,6 +264,13 @@ struct KeptGraphs {
   bool operator==(const KeptGraphs&) const = default;
 };
 
+// Why the script would refuse a technique, as the hooks saw while none was applied.
+struct Obstacle {
+  std::string technique, reason;
+  std::optional<int> loader;  // it is so for parts of this one's batches
+  bool operator==(const Obstacle&) const = default;
+};
+
 struct OomFacts {
   std::string phase;
   Bytes tried, allocated, reserved;
@@ -294,6 +301,7 @@ struct Job {
   std::optional<KeptGraphs> kept_graphs;
   std::optional<TeacherFacts> teacher;  // the largest
   std::vector<std::string> advice;      // of the hooks: sentences with this job's figures
+  std::vector<Obstacle> obstacles;
   std::optional<NetworkFacts> network;  // the largest of those that a library made
   std::vector<StagePeak> stage_peaks;
   // By technique (plan/measured_shares.h, measured_key): the moments of a run with it alone, and what a step of it
@@ -311,6 +319,8 @@ struct Job {
 };
 
 const LoaderFacts* find_loader(const Job& job, std::string_view phase);
+// Empty when none was seen.
+std::string find_obstacle(const Job& job, std::string_view technique);
 const PhaseFacts* find_phase(const Job& job, std::string_view phase);
 
 }  // namespace vramfit::model

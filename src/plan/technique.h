@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/card.h"
@@ -79,6 +80,14 @@ class Technique {
   // and is not held against a plan.
   virtual bool mends_cause(const model::Job&) const { return false; }
 };
+
+// By the job's figures, and by what its script was seen to do.
+inline Applicability find_applicability(const Technique& technique, const model::Job& job, const Target& target) {
+  Applicability found = technique.applies_to(job, target);
+  if (found.standing != Standing::kApplicable) return found;
+  std::string obstacle = model::find_obstacle(job, technique.id());
+  return obstacle.empty() ? found : not_possible(std::move(obstacle));
+}
 
 }  // namespace vramfit::plan
 

@@ -154,6 +154,8 @@ def install(torch: Any) -> None:
     if techniques:
         events.step_begin.listen(_at_step)
         _answer_at_exit(techniques)
+    if os.environ.get("VRAMFIT_OBSTACLES") == "1" and not techniques:
+        importlib.import_module("vramfit.apply.obstacles").install(torch)
 
 
 def _at_step(_optimizer: Any) -> None:

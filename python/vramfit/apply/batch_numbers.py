@@ -44,7 +44,7 @@ class BatchNumbers:
             self._first = current
         waits = ends_loop and not share.is_last and self._batch > self._first
         value = self._batch - 1 if waits else self._batch
-        self.is_known = counters.put_number(enumerated, value)
+        self.is_known = value == current or counters.put_number(enumerated, value)
         self._next = value + 1
 
 

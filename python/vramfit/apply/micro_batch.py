@@ -139,24 +139,32 @@ class MicroBatch:
         split = this_pass.loader.__dict__.get("_vramfit_split")
         if split is None or split.owner is not self or self.framework_accumulates:
             return
-        if this_pass.delivered == 1:
-            self._look_at_driver(this_pass)
-        self._look_at_last(this_pass)
+        self._look_at_loop(this_pass)
         # A batch that is given again (cut.py) was not drawn.
         turn = (this_pass.delivered - 1) % self.accumulate
         repeated = Share(self.size, self.size * self.accumulate, turn == 0, turn == self.accumulate - 1)
-        self.share = split.shares.popleft() if split.shares else repeated
+        share = split.shares.popleft() if split.shares else repeated
+        this_pass.delivered_whole = share.is_last
+        self._begin_part(this_pass, share)
+
+    def _look_at_loop(self, this_pass: Pass) -> None:
+        """A part was drawn: who draws, and what was done with the one before."""
+        if this_pass.delivered == 1:
+            self._look_at_driver(this_pass)
+        self._look_at_last(this_pass)
+
+    def _begin_part(self, this_pass: Pass, share: Share) -> None:
+        self.share = share
         self._has_parts = True
-        this_pass.delivered_whole = self.share.is_last
         if self.accumulate > 1:
-            self._counters.number(sys._getframe(1), self.share)
-        self._look_whether_ahead(this_pass, self.share)
+            self._counters.number(sys._getframe(1), share)
+        self._look_whether_ahead(this_pass, share)
         self._trains = False
         self._backwards = 0
         self._asked.clear()
         self._stepped.clear()
         self._module_counters.begin_part()
-        if self.share.is_first:
+        if share.is_first:
             self._gradients.clear()
             self.labels.begin()
             self.divisors.begin()
@@ -252,11 +260,7 @@ class MicroBatch:
             self.divisors.look_at_trainer(roots, self._place())
         if self.share is None or not self._is_open():
             return 1.0
-        self._look_at_gradients()
-        if self.share.is_first and any(of_torch.backward_hooks.of(p) for p in self._trained()):
-            self.refuse("hooks on parameters see the gradients of one micro-batch")
-        self._backwards += 1
-        self._counters.trains(sys._getframe(1))
+        self._begin_backward(self.share)
         if (self.labels.in_use or self.divisors.needs_all_parts()) and self._backwards > 1:
             self.refuse("a mean over labels and another loss are differentiated one after the other")
         weight = self.labels.weight_of(roots, self.share)
@@ -265,6 +269,13 @@ class MicroBatch:
             if weight is not None:
                 self.labels.forget_others()
         return self.share.size / self.share.of if weight is None else weight
+
+    def _begin_backward(self, share: Share) -> None:
+        self._look_at_gradients()
+        if share.is_first and any(of_torch.backward_hooks.of(p) for p in self._trained()):
+            self.refuse("hooks on parameters see the gradients of one micro-batch")
+        self._backwards += 1
+        self._counters.trains(sys._getframe(1))
 
     def after_backward(self) -> None:
         if not self._is_open() or self.share is None:
@@ -333,7 +344,7 @@ class MicroBatch:
             return
         is_open = self._is_open()
         if self.accumulate > 1 and (is_open or self.framework_accumulates):
-            self._module_counters.before_forward(module, self.share if is_open else None)
+            self._look_at_module(module, self.share if is_open else None)
         root = scopes.root_of(module)
         if not is_open or root is None or not root.parameters:
             return
@@ -343,8 +354,15 @@ class MicroBatch:
         if self._is_ahead:
             self.refuse("batches are drawn ahead of the training, which would be on parts of other batches")
         self._name_statistics(module)
-        if self._stepped and not self.is_due(None):
+        if self._stepped and self._is_putting_off():
             self.refuse("the script goes on training on a batch after the optimizer's step: it would use old weights")
+
+    def _look_at_module(self, module: Any, share: Share | None) -> None:
+        self._module_counters.before_forward(module, share)
+
+    def _is_putting_off(self) -> bool:
+        """Whether the steps of this part are taken later."""
+        return not self.is_due(None)
 
     def _is_model(self, value: Any) -> bool:
         return isinstance(value, self._torch.nn.Module) and next(value.parameters(), None) is not None

@@ -14,7 +14,7 @@ import functools
 import sys
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 from vramfit import apply
@@ -61,11 +61,14 @@ class ReleaseGradients:
     def learn(self, optimizer: Any) -> None:
         reason = one_by_one.why_not(optimizer)
         if reason and not one_by_one.is_in_eight_bits(optimizer):
-            apply.refused(ID, reason)
+            self.refuse(reason)
             return
         owner = _Owner(optimizer)
         for parameter in _parameters(optimizer):
             self._adopt(parameter, owner)
+        self._hook_step(optimizer)
+
+    def _hook_step(self, optimizer: Any) -> None:
         optimizer.register_step_pre_hook(self.before_step)
 
     def learn_group(self, optimizer: Any) -> None:
@@ -79,14 +82,17 @@ class ReleaseGradients:
     def _adopt(self, parameter: Any, owner: _Owner) -> None:
         other = self._owner_of(parameter)
         if other is not None and other.optimizer() is not None:
-            apply.refused(ID, "two optimizers share a parameter: the first step would take the second one's gradient")
+            self.refuse("two optimizers share a parameter: the first step would take the second one's gradient")
             return
         if not isinstance(parameter, self._torch.nn.Parameter) or not parameter.is_leaf:
-            apply.refused(ID, "the optimizer has tensors that are no parameters: reads of their gradients are not seen")
+            self.refuse("the optimizer has tensors that are no parameters: reads of their gradients are not seen")
             return
         if other is None:
-            parameter.register_post_accumulate_grad_hook(self.release)
+            self._hook_gradient(parameter)
         self._owners[id(parameter)] = (weakref.ref(parameter), owner)
+
+    def _hook_gradient(self, parameter: Any) -> None:
+        parameter.register_post_accumulate_grad_hook(self.release)
 
     def _owner_of(self, parameter: Any) -> _Owner | None:
         known = self._owners.get(id(parameter))
@@ -96,10 +102,10 @@ class ReleaseGradients:
 
     def before_backward(self, tensors: Any) -> None:
         if self._released:
-            self._end("there is a second backward pass before the step")
+            self.stop("there is a second backward pass before the step")
         ranks = self._torch.distributed
         if ranks.is_available() and ranks.is_initialized() and ranks.get_world_size() > 1:
-            self._end("ranks exchange gradients before the step")
+            self.stop("ranks exchange gradients before the step")
 
     def release(self, parameter: Any) -> None:
         """A hook of the parameter: its gradient of this backward pass is complete."""
@@ -149,38 +155,39 @@ class ReleaseGradients:
 
     def after_backward(self) -> None:
         if self._pending:
-            self._end(self._pending)
+            self.stop(self._pending)
 
     # -- what lies between it and the next one
 
     def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """The step itself finds no gradient, and does nothing."""
         if any(given is not None and given is not optimizer for given in (*args, *kwargs.values())):
-            self._end("the optimizer's step() is given a closure, which trains within it")
+            self.stop("the optimizer's step() is given a closure, which trains within it")
         own = {id(parameter) for parameter in _parameters(optimizer) if self._owner_of(parameter) is not None}
         if (self._stepped & own) - self._released.keys():
-            self._end("an optimizer steps again with gradients of an earlier backward pass")
+            self.stop("an optimizer steps again with gradients of an earlier backward pass")
         for owner in {self._owners[each][1] for each in own}:
             used, owner.used = owner.used, None
             if used is not None and used != _options_of(optimizer.param_groups):
-                self._end("the learning rate, or another option, changes between the backward pass and the step")
+                self.stop("the learning rate, or another option, changes between the backward pass and the step")
         for parameter in _parameters(optimizer):
             writes = self._released.pop(id(parameter), None)
             if writes is not None:
                 self._stepped.add(id(parameter))
                 if writes != of_torch.writes.of(parameter, 0):
-                    self._end("weights are changed between the backward pass and the step")
+                    self.stop("weights are changed between the backward pass and the step")
 
     def on_root(self, module: Any, args: Any, kwargs: Any) -> None:
         if self._released and any(id(parameter) in self._released for parameter in module.parameters()):
-            self._end("the model is called between the backward pass and the step, where it has new weights already")
+            self.stop("the model is called between the backward pass and the step, where it has new weights already")
 
-    def zeroed(self, parameters: Iterable[Any], to_none: bool) -> None:
-        own = {id(parameter) for parameter in parameters if self._owner_of(parameter) is not None}
+    def zeroed(self, zeroing: Any, to_none: bool) -> None:
+        """By an optimizer, or a module."""
+        own = {id(parameter) for parameter in _parameters(zeroing) if self._owner_of(parameter) is not None}
         if own & self._released.keys():
-            self._end("gradients are zeroed between the backward pass and the step, which is left out then")
+            self.stop("gradients are zeroed between the backward pass and the step, which is left out then")
         if own and not to_none:
-            self._end("zero_grad(set_to_none=False) lets the optimizer step with zeros where no gradient came")
+            self.stop("zero_grad(set_to_none=False) lets the optimizer step with zeros where no gradient came")
         self._stepped -= own
 
     def looked_at(self, parameter: Any, caller: Any) -> None:
@@ -190,7 +197,7 @@ class ReleaseGradients:
             return
         where = frames.script_line(caller)
         place = f" ({where})" if where else ""
-        self._end(f"gradients are looked at after the backward pass: clipped, logged or changed{place}")
+        self.stop(f"gradients are looked at after the backward pass: clipped, logged or changed{place}")
 
     def replaced(self, parameter: Any, value: Any, caller: Any) -> None:
         if value is None and id(parameter) not in self._released:
@@ -200,10 +207,14 @@ class ReleaseGradients:
 
     def bypassed(self, parameter: Any, caller: Any) -> None:
         if id(parameter) in self._released and not _may_look(caller) and self._owner_of(parameter) is not None:
-            self._end("weights are reached through .data between the backward pass and the step")
+            self.stop("weights are reached through .data between the backward pass and the step")
 
-    @staticmethod
-    def _end(text: str) -> None:
+    # What is no word of a plan's own end is said by whoever only watches (obstacles.py).
+
+    def refuse(self, text: str) -> None:
+        apply.refused(ID, text)
+
+    def stop(self, text: str) -> None:
         apply.ended(ID, text)
 
 
@@ -226,9 +237,11 @@ def _options_of(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _watch_gradients(torch: Any, technique: ReleaseGradients) -> None:
-    """Python's way to a parameter's gradient. PyTorch's own, in C++, is the backward pass alone."""
-    for name in ("grad", of_torch.base_gradient.name):
+def watch_gradients(torch: Any, technique: ReleaseGradients) -> Callable[[], None]:
+    """Python's way to a parameter's gradient. PyTorch's own, in C++, is the backward pass alone. What it returns ends
+    that."""
+    names = ("grad", of_torch.base_gradient.name)
+    for name in names:
         original = getattr(torch.Tensor, name)
 
         def get(self: Any, original: Any = original) -> Any:
@@ -244,6 +257,13 @@ def _watch_gradients(torch: Any, technique: ReleaseGradients) -> None:
             original.__set__(self, None)
 
         setattr(torch.nn.Parameter, name, property(get, put, remove))
+
+    def give_back() -> None:
+        for name in names:
+            if name in vars(torch.nn.Parameter):
+                delattr(torch.nn.Parameter, name)
+
+    return give_back
 
 
 def _watch_data(torch: Any, technique: ReleaseGradients) -> None:
@@ -261,18 +281,7 @@ def _watch_data(torch: Any, technique: ReleaseGradients) -> None:
     torch.nn.Parameter.data = property(get, put)
 
 
-def _watch_zeroing(owner: Any, technique: ReleaseGradients) -> None:
-    original = owner.zero_grad
-
-    @functools.wraps(original)
-    def zero_grad(self: Any, set_to_none: bool = True) -> Any:
-        technique.zeroed(_parameters(self), set_to_none)
-        return original(self, set_to_none)
-
-    owner.zero_grad = zero_grad
-
-
-def _watch_others(torch: Any, technique: ReleaseGradients) -> None:
+def watch_others(torch: Any, technique: ReleaseGradients) -> None:
     """Hooks of the script's that wait for gradients as ours do, groups that come later, and scalers."""
     register = torch.Tensor.register_post_accumulate_grad_hook
     add_group, scale = torch.optim.Optimizer.add_param_group, torch.amp.GradScaler.scale
@@ -280,7 +289,7 @@ def _watch_others(torch: Any, technique: ReleaseGradients) -> None:
     @functools.wraps(register)
     def register_hook(self: Any, hook: Any) -> Any:
         if getattr(hook, "__self__", None) is not technique:
-            apply.ended(ID, "the script has hooks of its own on gradients (it may step in backward already)")
+            technique.stop("the script has hooks of its own on gradients (it may step in backward already)")
         return register(self, hook)
 
     @functools.wraps(add_group)
@@ -313,11 +322,10 @@ def install(torch: Any, options: dict[str, Any]) -> None:
         apply.refused(ID, rival)
         return
     technique = process.own(ReleaseGradients, torch)
-    _watch_gradients(torch, technique)
+    watch_gradients(torch, technique)
     _watch_data(torch, technique)
-    _watch_zeroing(torch.optim.Optimizer, technique)
-    _watch_zeroing(torch.nn.Module, technique)
-    _watch_others(torch, technique)
+    watch_others(torch, technique)
+    events.gradients_zeroed.listen(technique.zeroed)
     events.optimizer_made.listen(technique.learn)
     events.backward_begin.listen(technique.before_backward)
     events.backward_end.listen(technique.after_backward)

@@ -6,6 +6,7 @@ root_exit(module, result)          it returned; result is None when it raised
 backward_begin(tensors)            torch.autograd.backward or .grad
 backward_end()
 gradients_returned(inputs, result) torch.autograd.grad returned
+gradients_zeroed(owner, to_none)   an optimizer's, or a module's: zero_grad() begins
 step_begin(optimizer)              before and after torch.optim.Optimizer.step
 step_end(optimizer)
 training_step(optimizer)           a training step ended: optimizers stepped inside a backward pass end one together
@@ -56,6 +57,7 @@ root_exit = process.own(Event, "root_exit")
 backward_begin = process.own(Event, "backward_begin")
 backward_end = process.own(Event, "backward_end")
 gradients_returned = process.own(Event, "gradients_returned")
+gradients_zeroed = process.own(Event, "gradients_zeroed")
 step_begin = process.own(Event, "step_begin")
 step_end = process.own(Event, "step_end")
 training_step = process.own(Event, "training_step")

@@ -455,6 +455,14 @@ class PlanRefused(Note, kind="plan_refused"):
     text: str
 
 
+class PlanObstacle(Note, kind="plan_obstacle"):
+    """Why a technique would be refused by this script, seen in a run that applies none (VRAMFIT_OBSTACLES)."""
+
+    id: str
+    text: str
+    loader: int | None  # it is so for parts of this one's batches
+
+
 class PlanEffect(Note, kind="plan_effect"):
     """What an applied technique did to the training beyond its promise (steps left out)."""
 

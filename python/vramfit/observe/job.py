@@ -339,15 +339,17 @@ def _count_optimizers(torch: Any) -> None:
 # -- gradients
 
 
-def _watch_zeroing(owner: Any) -> None:
+def _watch_zeroing(torch: Any, owner: Any) -> None:
     """Where a script zeroes gradients that could be given back. Once: a loop does it in one place."""
-    original = owner.zero_grad
+    original, is_compiling = owner.zero_grad, torch.compiler.is_compiling
 
     @functools.wraps(original)
     def zero_grad(self: Any, set_to_none: bool = True) -> Any:
         if not set_to_none and _once("gradients_kept", 0):
             after_forward = position.phase == TRAIN and position.stage == FORWARD  # until its backward pass begins
             notes.note(said.GradientsKept(line=frames.script_line(sys._getframe(1)), after_forward=after_forward))
+        if not is_compiling():
+            events.gradients_zeroed(self, set_to_none)
         return original(self, set_to_none)
 
     owner.zero_grad = zero_grad
@@ -363,5 +365,5 @@ def install(torch: Any) -> None:
     events.step_end.listen(_on_step_end)
     _count_optimizers(torch)
     _watch_scaler(torch)
-    _watch_zeroing(torch.optim.Optimizer)
-    _watch_zeroing(torch.nn.Module)
+    _watch_zeroing(torch, torch.optim.Optimizer)
+    _watch_zeroing(torch, torch.nn.Module)

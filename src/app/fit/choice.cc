@@ -101,7 +101,7 @@ bool is_search_of_use(FitContext& fit, const model::Job& job) {
   for (const plan::Technique* technique : plan::all_techniques()) {
     const bool wanted = fit.request.only.empty() || contains(fit.request.only, technique->id());
     if (!wanted || contains(fit.request.deny, technique->id()) || !technique->mends_cause(job)) continue;
-    if (technique->applies_to(job, fit.target).standing == plan::Standing::kApplicable) return true;
+    if (plan::find_applicability(*technique, job, fit.target).standing == plan::Standing::kApplicable) return true;
   }
   return fit.conclude(FitVerdict::kNeedsEdit, "");
 }
@@ -111,7 +111,7 @@ std::vector<const plan::Technique*> choose_techniques(FitContext& fit, const mod
   for (const plan::Technique* technique : plan::all_techniques()) {
     model::TechniqueRow row{std::string(technique->id()), "applicable", ""};
     const bool wanted = fit.request.only.empty() || contains(fit.request.only, technique->id());
-    const plan::Applicability applicability = technique->applies_to(job, fit.target);
+    const plan::Applicability applicability = plan::find_applicability(*technique, job, fit.target);
     row.reason = applicability.reason;
     if (!wanted || contains(fit.request.deny, technique->id())) {
       row.standing = "denied";

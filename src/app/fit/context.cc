@@ -79,6 +79,7 @@ job::RunRequest FitContext::quiet_request() const {
 
 job::RunRequest FitContext::plentiful_request() const {
   job::RunRequest plentiful = quiet_request();
+  plentiful.obstacles = true;
   for (job::CardChoice& card : plentiful.cards) card.total = std::max(Bytes::gib(plenty_gib), limit_of(card));
   return plentiful;
 }

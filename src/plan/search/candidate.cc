@@ -209,7 +209,7 @@ std::vector<Axis> build_axes(const model::Job& job, const Target& target,
                              std::span<const Technique* const> techniques) {
   std::vector<Axis> axes;
   for (const Technique* technique : techniques) {
-    if (technique->applies_to(job, target).standing != Standing::kApplicable) continue;
+    if (find_applicability(*technique, job, target).standing != Standing::kApplicable) continue;
     Axis axis{technique, technique->options(job, target)};
     if (!axis.options.empty()) axes.push_back(std::move(axis));
   }

@@ -9,6 +9,7 @@
 #include "plan/measured_shares.h"
 #include "plan/plan_check.h"
 #include "plan/promise.h"
+#include "plan/search/candidate.h"
 #include "plan/techniques/registry.h"
 #include "plan/testing/example_job.h"
 
@@ -128,6 +129,18 @@ TEST(Techniques, the_order_in_which_they_are_predicted_does_not_matter) {
           << first->id() << " and " << second->id();
     }
   }
+}
+
+TEST(Techniques, what_the_script_was_seen_to_refuse_is_no_choice) {
+  const Target target = example_target();
+  model::Job job = job_with_everything_applicable();
+  const int trained = model::find_loader(job, "train")->ordinal;
+  job.obstacles = {{"release_gradients", "clipped", std::nullopt}, {"micro_batch", "counts", trained + 1}};
+  EXPECT_EQ(find_applicability(release_gradients(), job, target), not_possible("clipped"));
+  EXPECT_EQ(find_applicability(micro_batch(), job, target), applicable()) << "nothing is trained on that loader";
+  for (const Axis& axis : build_axes(job, target, all_techniques())) EXPECT_NE(axis.technique, &release_gradients());
+  job.obstacles.push_back({"micro_batch", "counts", trained});
+  EXPECT_EQ(find_applicability(micro_batch(), job, target), not_possible("counts"));
 }
 
 TEST(MicroBatch, frees_activations_only_and_keeps_gradients_alive) {
