@@ -1,4 +1,4 @@
-"""Gates on the sources: format, lint, layers, paths. Each has a known-bad case in tests/project that it must fail."""
+"""Gates on the sources: format, lint, layers, paths. Each must fail on the bad cases in tests/project/gates."""
 
 from __future__ import annotations
 

@@ -1,0 +1,66 @@
+"""clang-format, clang-tidy and ruff each fail on a file that they are for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_badly_formatted_cpp_fails(root: Path, tmp_path: Path) -> None:
+    style = f"--style=file:{root / '.clang-format'}"
+    good, bad = tmp_path / "good.cc", tmp_path / "bad.cc"
+    good.write_text("int f(int* p) { return *p; }\n")
+    bad.write_text("int f(int *p)\n{ return *p ; }\n")
+    assert subprocess.run(["clang-format", style, "--dry-run", "-Werror", good], capture_output=True).returncode == 0
+    assert subprocess.run(["clang-format", style, "--dry-run", "-Werror", bad], capture_output=True).returncode != 0
+
+
+def test_a_use_after_move_fails_clang_tidy(root: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.cc"
+    bad.write_text(
+        "#include <string>\n#include <utility>\n"
+        "unsigned long f(std::string text) {\n  std::string other = std::move(text);\n  return text.size();\n}\n"
+    )
+    program = Path(sys.executable).parent / "clang-tidy"
+    command = [program, "--quiet", f"--config-file={root / '.clang-tidy'}", bad, "--", "-std=c++23"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "bugprone-use-after-move" in done.stdout
+
+
+def test_badly_written_python_fails(root: Path, tmp_path: Path) -> None:
+    ruff = Path(sys.executable).parent / "ruff"
+    config = ["--config", str(root / "ruff.toml"), "--no-cache"]
+    bad = tmp_path / "bad.py"
+    bad.write_text("import os\nx = undefined_name\n")
+    done = subprocess.run([ruff, "check", *config, bad], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "F401" in done.stdout and "F821" in done.stdout
+    ugly = tmp_path / "ugly.py"
+    ugly.write_text("x = { 'a':1 }\n")
+    assert subprocess.run([ruff, "format", "--check", *config, ugly], capture_output=True).returncode == 1
+
+
+CHOOSES = """
+import json, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from suite import tidy
+def chosen(changed):
+    return tidy.write_database(Path(sys.argv[2]), True, tidy.choose_objects(changed))
+of = lambda name: {tidy.ROOT / name}
+print(json.dumps([chosen(changed) for changed in (
+    of("src/plan/search/search.h"), of("src/plan/search/search.cc"), of("docs/plan.md"), None)]))
+"""
+
+
+def test_what_was_compiled_from_a_changed_header_is_linted_again(root: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CHOOSES, root / "tools", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    header, source, neither, unknown = (set(files) for files in json.loads(done.stdout))
+    assert len(source - neither) == 1 and source < header < unknown
+    # What was not built is looked at whatever changed: here, where the run builds no unit test without sanitizers, and
+    # no library that only they link.
+    assert all("_test.dir/" in file or "/testing/" in file for file in neither), neither

@@ -1,0 +1,27 @@
+"""A note of other types than the contract's fails mypy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "made, said",
+    [
+        ("WideLayer(name='head', classes='many')", '"classes" to "WideLayer" has incompatible type "str"'),
+        ("WideLayer(name='head')", 'Missing named argument "classes"'),
+        ("WideLayer(name='head', classes=2, rows=3)", 'Unexpected keyword argument "rows"'),
+        ("ModuleStates(bytes=[[0, 1, 2]])", 'expected "ModuleBytes"'),
+        ("WideLayer(name='head', classes=2)", ""),
+    ],
+)
+def test_a_note_of_other_types_than_the_contracts_fails(root: Path, tmp_path: Path, made: str, said: str) -> None:
+    (tmp_path / "writes.py").write_text(f"from vramfit.contract import notes as said\n\nsaid.{made}\n")
+    command = [Path(sys.executable).parent / "mypy", f"--config-file={root / 'pyproject.toml'}", "--no-incremental"]
+    done = subprocess.run([*command, tmp_path / "writes.py"], cwd=root, capture_output=True, text=True)
+    assert done.returncode == (1 if said else 0), done.stdout
+    assert said in done.stdout
