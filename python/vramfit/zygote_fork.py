@@ -1,0 +1,121 @@
+"""What a fork of the warm process does to become the job, and to end as Python itself would."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import types
+from typing import Any
+
+from vramfit import layer
+from vramfit.private import python as of_python
+
+# Importing these ahead of a job has no effect of its own: no threads, no network, no output.
+PRELOADED = {
+    "accelerate", "datasets", "einops", "huggingface_hub", "lightning", "lightning_fabric", "lightning_utilities",
+    "numpy", "packaging", "pandas", "peft", "PIL", "pytorch_lightning", "safetensors", "scipy", "sklearn", "sympy",
+    "timm", "tokenizers", "torch", "torchmetrics", "torchvision", "tqdm", "transformers", "triton", "yaml",
+}  # fmt: skip
+MAX_PRELOADED = 4000
+
+
+def enter_place(request: dict[str, Any], streams: list[int]) -> None:
+    """The job's environment, folder and output, and the plan that its environment names."""
+    os.environ.clear()
+    os.environ.update(request.get("env") or {})
+    tempfile.tempdir = None  # it is of the environment, and was perhaps asked for already
+    os.chdir(request["cwd"])
+    if streams:
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+    else:
+        _redirect(request.get("stdin_path") or "/dev/null", os.O_RDONLY | os.O_NOCTTY, 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        _redirect(request.get("stdout_path") or "/dev/null", flags, 1)
+        _redirect(request.get("stderr_path") or "/dev/null", flags, 2)
+    layer.enter(request.get("layer"))
+    layer.die_with_parent()
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    from vramfit import install
+
+    install.begin_job()
+
+
+def _redirect(path: str, flags: int, number: int) -> None:
+    opened = os.open(path, flags, 0o600)
+    os.dup2(opened, number)
+    os.close(opened)
+
+
+def run(request: dict[str, Any]) -> int:
+    """Runs the job as Python would run it as its main program. Returns its exit code."""
+    argv = [str(word) for word in request["argv"]]
+    try:
+        if request.get("run_as") == "module":
+            import runpy
+
+            sys.argv = argv
+            sys.path[0] = os.getcwd()
+            runpy.run_module(argv[0], run_name="__main__", alter_sys=True)
+        else:
+            _run_script(argv)
+    except SystemExit as ended:
+        return exit_code(ended)
+    except BaseException as error:  # noqa: B036
+        trace = error.__traceback__
+        while trace and trace.tb_frame.f_code.co_filename == __file__:
+            trace = trace.tb_next
+        try:
+            sys.excepthook(type(error), error.with_traceback(trace), trace)
+        except SystemExit as ended:  # as Python itself would have it
+            return exit_code(ended)
+        return 1
+    return 0
+
+
+def _run_script(argv: list[str]) -> None:
+    path = argv[0]
+    sys.argv = argv
+    sys.path[0] = os.path.dirname(os.path.realpath(path))
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec", dont_inherit=True)  # of the __future__ of this file
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=path, __builtins__=__builtins__, __annotations__={})
+    sys.modules["__main__"] = main
+    exec(code, main.__dict__)
+
+
+def exit_code(ended: SystemExit) -> int:
+    if ended.code is None:
+        return 0
+    if isinstance(ended.code, int):
+        return ended.code & 0xFF
+    print(ended.code, file=sys.stderr)
+    return 1
+
+
+def leave(code: int, modules: int, refused: str) -> None:
+    """Ends the fork as Python would, short of taking the interpreter apart."""
+
+    if refused:
+        os.write(modules, json.dumps({"refused": refused}).encode())
+        os._exit(code)
+    from vramfit.observe import autograd_threads
+
+    autograd_threads.need_not_finish()
+    try:
+        of_python.end_threads()
+        of_python.run_exit_functions()
+    except BaseException:  # noqa: B036
+        pass
+    try:
+        names = [name for name in list(sys.modules) if name.partition(".")[0] in PRELOADED]
+        os.write(modules, json.dumps({"modules": names[: 4 * MAX_PRELOADED]}).encode())
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BaseException:  # noqa: B036
+        pass
+    os._exit(code)

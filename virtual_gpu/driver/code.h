@@ -1,0 +1,40 @@
+// Code that was loaded and its functions, which the files of modules, functions and launches share.
+#ifndef VRAMFIT_VIRTUAL_GPU_DRIVER_CODE_H
+#define VRAMFIT_VIRTUAL_GPU_DRIVER_CODE_H
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "virtual_gpu/device/kernel.h"
+#include "virtual_gpu/driver/driver.h"
+#include "virtual_gpu/driver/globals.h"
+
+namespace vramfit::driver {
+
+// Behind CUmodule and CUlibrary alike.
+struct Code {
+  std::vector<device::Image> images;
+  std::set<void*> functions;
+  Globals globals;
+};
+
+// Behind CUfunction and CUkernel alike.
+struct Function {
+  Code* code = nullptr;
+  std::string name;
+  int shared_bytes_limit = 48 * 1024;
+};
+
+struct Loaded {
+  std::mutex lock;
+  std::set<Code*> codes;
+  std::set<Function*> functions;
+};
+
+Loaded& loaded();
+
+}  // namespace vramfit::driver
+
+#endif
