@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loop_habits import Habit, change_loop
+from habit import Habit, change_loop
 
 ROWS = """
 table = nn.Embedding(200, 6{}); table.to("cuda"); kept["table"] = table

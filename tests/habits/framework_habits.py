@@ -1,8 +1,8 @@
-"""Training by frameworks that own the loop: the same model, compared in the same way as in loop_habits.py."""
+"""Training by frameworks that own the loop: the same model, compared in the same way as those of loop_habits.py."""
 
 from __future__ import annotations
 
-from loop_habits import Habit
+from habit import Habit
 
 _TRAINER = """
 import transformers

@@ -12,8 +12,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hooks"))
 
+from habit import Habit
 from hooked_job import STAGE, Finished, Job
-from loop_habits import Habit
 
 CARD = 8 << 30
 FOUR = {"id": "micro_batch", "micro_batch": 2, "accumulate": 4, "loaders": [0]}
