@@ -38,6 +38,8 @@ from vramfit.observe import loaders, training_loaders
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
 from vramfit.steer import alike, counting_on, coverage, gathering, left_out, overdue
+from vramfit.steer.loose_loops import IdleCalls, LooseSteps
+from vramfit.steer.peaks import has_grown, read_peaks
 from vramfit.steer.running_on import Budget
 
 _TRAIN_BATCHES = 4
@@ -47,12 +49,7 @@ _STEPS_A_PASS = 2  # the first step allocates the optimizer's state, the second 
 _MAX_ROUNDS = 30
 _COAST_ROUNDS = 30
 _COAST_SECONDS = 3.0
-_FEWEST_FORWARDS = 50  # in a row without a batch or a step, before a run is ended that does nothing else
-_IDLE_SECONDS = 10.0
-_LOOSE_STEPS = 6  # of a hand-written loop without a loader
-_MAX_LOOSE_STEPS = 30
 _LEAK_BYTES = 4 << 20  # what a pass would have to pile up by its end to be followed there
-_GROWTH = 1.001  # a peak that grows less is steady: reserved memory may differ by one small segment
 
 
 class Cutter:
@@ -74,10 +71,9 @@ class Cutter:
         self.evaluated_since_round = False
         self.coasting_since: float | None = None
         self.coasted = 0
-        self.loose_steps = 0
-        self.loose_peaks: list[list[int]] = []
+        self.loose_steps = LooseSteps()
+        self.idle_calls = IdleCalls()
         self.told: set[tuple[str, int]] = set()
-        self.growing = 0
         self.whole_evaluation = os.environ.get("VRAMFIT_EVALUATION") == "whole"
         self.levels: tuple[Pass | None, list[int]] = (None, [])  # allocated before each batch of a pass
         self.after_cut_evaluation = False  # an evaluation was cut, and no training came since
@@ -85,8 +81,6 @@ class Cutter:
         self.steps_taken = 0  # optimizer steps
         self.steps_in_full: int | None = None  # optimizer steps before the first cut after a budget
         self.count_in_full: int | None = None  # batches and steps before it
-        self.idle_since: float | None = None  # the first of the model's calls in a row without a batch or a step
-        self.idle_forwards = 0
         self.last_round = False  # the budget of a run that does not coast is used: what was begun is ended
 
     # -- running on
@@ -130,7 +124,6 @@ class Cutter:
         """A model is called outside of any pass: text is generated, a game played. It may be all there is."""
         if ranks.serves_another():
             return
-        now = time.monotonic()
         budget = self.budget
         if budget.is_wanted:
             budget.start()
@@ -138,10 +131,8 @@ class Cutter:
             if budget.seconds and budget.used_seconds() > budget.seconds:
                 self.stop(f"the time to run on ({budget.seconds:g} s) was used")
             return
-        self.idle_since = self.idle_since or now
-        self.idle_forwards += 1
-        if self.idle_forwards >= _FEWEST_FORWARDS and now - self.idle_since > _IDLE_SECONDS:
-            self.stop(f"a model was called {self.idle_forwards} times in a row without a loader or a training step")
+        if why := self.idle_calls.take():
+            self.stop(why)
 
     def _watch_the_clock(self) -> None:
         if self.automatic and self.budget.is_wanted and self.budget.seconds > 0:
@@ -155,7 +146,7 @@ class Cutter:
 
     def progresses(self) -> None:
         """A batch came or a step was taken."""
-        self.idle_since, self.idle_forwards = None, 0
+        self.idle_calls.end()
         self.budget.progress()
 
     @property
@@ -237,7 +228,7 @@ class Cutter:
                     f"were followed on, with one batch again and again"
                 )
                 notes.note(said.Cut(what="repeated", text=text))
-                _note_gathering(this_pass, min(growths), length)
+                gathering.tell(this_pass, _OTHER_BATCHES, min(growths), length)
 
     def batch_read(self, this_pass: Pass, batch: Any) -> None:
         if self.mode == "auto" and (not self.paused or self.in_full) and ranks.count() == 1:  # else nothing coasts
@@ -330,23 +321,8 @@ class Cutter:
                     return
                 self.stop(f"its loop was run for {self.count_in_full} batches and steps, the budget to run on")
             return
-        self.loose_steps += 1
-        self.loose_peaks.append(read_peaks())
-        recorder.reset_peaks()
-        steps = self.loose_steps
-        if steps < _LOOSE_STEPS:
-            return
-        last = self.loose_peaks[-3:]
-        # The first step lacks the optimizer's state before it; the rest must agree.
-        steady = not has_grown(last[0], last[1]) and not has_grown(last[0], last[2])
-        if steady and position.evaluated:
-            self.stop(f"memory was steady over {steps} optimizer steps, evaluation included")
-        if steps >= _MAX_LOOSE_STEPS:
-            if not steady:
-                text = f"memory was still growing after {steps} steps: perhaps a leak"
-                notes.note(said.Growth(text=text))
-            seen = "" if position.evaluated else "; no evaluation came up to then"
-            self.stop(f"{steps} optimizer steps were run{seen}")
+        if why := self.loose_steps.take():
+            self.stop(why)
 
     def tell_run_on(self) -> None:
         """How far a run with a budget came, and where its peak was. Once, at its end."""
@@ -371,45 +347,6 @@ class Cutter:
         coverage.tell(traceback.walk_stack(sys._getframe(1)))
         garbage.run_ends_early()
         raise RunComplete
-
-
-def _note_gathering(this_pass: Pass, bytes_per_batch: int, length: int) -> None:
-    found = gathering.find(sys._getframe(1), _OTHER_BATCHES)
-    where = f" (`{found.name}`, {found.line})" if found is not None else ""
-    name = f"data loader {this_pass.ordinal + 1}"
-    remedy = "could go to the CPU, or be summed up"
-    if found is not None and found.keeps_graphs:
-        remedy = "keeps the graph of each forward, which torch.no_grad() around the evaluation spares"
-    notes.note(
-        said.Growth(
-            text=f"every batch of {name} leaves {bytes_per_batch >> 20} MiB more on the card, in an evaluation: what "
-            f"the script gathers there{where} {remedy}",
-            phase=recorder.PHASE_NAMES[position.phase],
-            bytes_per_batch=bytes_per_batch,
-            batches=length,
-            variable=found.name if found is not None else "",
-            line=found.line if found is not None else "",
-            movable=found is not None and (bool(found.lists) or found.moves_itself),
-            graphs=found is not None and found.keeps_graphs,
-        )
-    )
-
-
-def read_peaks() -> list[int]:
-    """Peak allocated and reserved bytes of every card since the peaks were last reset."""
-    peaks: list[int] = []
-    for device in range(16):
-        allocated = recorder.memory(device, recorder.PEAK_ALLOCATED)
-        if allocated < 0 and device > 0:
-            break
-        peaks += [allocated, recorder.memory(device, recorder.PEAK_RESERVED)]
-    return peaks
-
-
-def has_grown(before: list[int], after: list[int]) -> bool:
-    if len(after) > len(before):
-        return True
-    return any(new > max(old, 0) * _GROWTH for old, new in zip(before, after))
 
 
 cutter = process.own(Cutter)

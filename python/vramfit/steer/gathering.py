@@ -11,12 +11,16 @@ from __future__ import annotations
 import inspect
 import linecache
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from vramfit.base import frames
+from vramfit.base import frames, notes, recorder
+from vramfit.contract import notes as said
+from vramfit.observe.loaders import Pass
+from vramfit.observe.phases import position
 
 _MAX_FRAMES = 40
 _MAX_NESTING = 3
@@ -60,6 +64,29 @@ def find(frame: FrameType | None, batches: int) -> Gathered | None:
                 if line:
                     return Gathered(name, line, [], values=[value])
     return None
+
+
+def tell(this_pass: Pass, batches: int, bytes_per_batch: int, length: int) -> None:
+    """A note of what is found, of an evaluation that leaves more on the card with every batch."""
+    found = find(sys._getframe(1), batches)
+    where = f" (`{found.name}`, {found.line})" if found is not None else ""
+    name = f"data loader {this_pass.ordinal + 1}"
+    remedy = "could go to the CPU, or be summed up"
+    if found is not None and found.keeps_graphs:
+        remedy = "keeps the graph of each forward, which torch.no_grad() around the evaluation spares"
+    notes.note(
+        said.Growth(
+            text=f"every batch of {name} leaves {bytes_per_batch >> 20} MiB more on the card, in an evaluation: what "
+            f"the script gathers there{where} {remedy}",
+            phase=recorder.PHASE_NAMES[position.phase],
+            bytes_per_batch=bytes_per_batch,
+            batches=length,
+            variable=found.name if found is not None else "",
+            line=found.line if found is not None else "",
+            movable=found is not None and (bool(found.lists) or found.moves_itself),
+            graphs=found is not None and found.keeps_graphs,
+        )
+    )
 
 
 def _around(frame: FrameType | None) -> Iterator[FrameType]:
