@@ -248,6 +248,24 @@ def test_networks_train_in_half_and_return_what_the_script_expects(job: Job) -> 
     assert finished.only("plan_applied")["text"] == finished.only("plan_effect")["text"] == text
 
 
+def test_parts_of_a_networks_own_class_are_no_copies_of_it(job: Job) -> None:
+    script = """
+    import json, torch
+    from torch import nn
+    seen = []
+    class Seen(nn.Module):
+        def forward(self, x):
+            seen.append(str(x.dtype))
+            return x
+    model = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4), nn.Tanh()), Seen(), nn.Linear(4, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model(torch.randn(8, 4)).sum().backward()
+    optimizer.step()
+    print(json.dumps(seen))
+    """
+    assert job.run(script, {"id": "half_weights"}).output() == ["torch.bfloat16"]
+
+
 def test_floats_that_a_network_is_given_are_cast(job: Job) -> None:
     script = """
     import json, torch

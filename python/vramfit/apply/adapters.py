@@ -56,7 +56,8 @@ def _product_class(torch: Any) -> Any:
         @staticmethod
         @torch.autograd.function.once_differentiable
         def backward(ctx: Any, gradient: Any) -> Any:
-            whole = _numbers(*ctx.saved_tensors, gradient.dtype)
+            weight, scale = ctx.saved_tensors
+            whole = _numbers(weight, scale, gradient.dtype)
             return gradient @ (whole.t() if ctx.transposed else whole), None, None, None, None
 
     return Frozen

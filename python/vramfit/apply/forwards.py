@@ -8,6 +8,7 @@ are as without a plan, and a copy is an ordinary module.
 from __future__ import annotations
 
 import functools
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +29,15 @@ class _State:
         self.of_copies: dict[type, tuple[IsCopy, Way]] = {}  # by the class of what was copied
 
 
+class _Running(threading.local):
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.calls = 0  # of modules that go another way: what is called in them is a part, and no copy
+
+
 _state = process.own(_State)
+_running = process.own(_Running)
 
 
 def replace(module: Any, way: Way, is_copy: IsCopy | None = None) -> None:
@@ -65,11 +74,15 @@ def _asking(owner: type, original: Any) -> Any:
         call = functools.partial(original, self)
         if self not in _state.ways and type(self) in _state.of_copies:
             is_copy, copied = _state.of_copies[type(self)]
-            if is_copy(self):
+            if not _running.calls and is_copy(self):
                 replace(self, copied)
-        for of, way in _state.ways.get(self, ()):
-            if of is owner:  # and not a class below it, whose forward calls this one
-                call = functools.partial(way, self, call)
-        return call(*args, **kwargs)
+        ways = [way for of, way in _state.ways.get(self, ()) if of is owner]  # not a class below, which calls this one
+        for way in ways:
+            call = functools.partial(way, self, call)
+        _running.calls += bool(ways)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            _running.calls -= bool(ways)
 
     return forward
