@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
+import pkgutil
 import sys
 from types import ModuleType
 from typing import Any
@@ -158,16 +160,18 @@ def _after_torch(torch: ModuleType) -> None:
 
 @notes.guarded("install private names")
 def _look_for_private_names() -> None:
-    """Of each library beside torch once it is there; of what it imports late, when that is."""
-    from vramfit.private import deepspeed, lightning, loaders, operators, python, python_layout, transformers, vllm
+    """Of torch and Python now; of each other library once it is there; of what it imports late, when that is."""
+    from vramfit import private
     from vramfit.steer.counting_on import stack
 
-    for names in (of_torch, operators, loaders, python, python_layout):
-        notes.look_for_names(names)
-    stack.look_for_layout()
-    for names in (of_torch, operators, loaders, python, deepspeed, lightning, transformers, vllm):
+    found = (each.name for each in pkgutil.iter_modules(private.__path__, f"{private.__name__}."))
+    files = [file for file in map(importlib.import_module, found) if hasattr(file, "LIBRARY")]
+    for names in files:
+        if names.LIBRARY in ("torch", "Python"):
+            notes.look_for_names(names)
         for module in (*names.READY, *late_modules_of(names)):
             importing.after_import(module, functools.partial(_look_again, names))
+    stack.look_for_layout()
 
 
 def _look_again(names: ModuleType, module: ModuleType) -> None:

@@ -13,11 +13,14 @@ from vramfit.observe import loaders
 _LIBRARY = re.compile(r"/site-packages/|/dist-packages/")
 
 
+_ITERATORS = (loaders.__name__, "vramfit.apply.accelerate_batches")  # modules with an iterator of ours
+
+
 def driver_of(frame: FrameType | None) -> FrameType | None:
     """Below the iterator of ours on the stack."""
-    while frame is not None and frame.f_globals.get("__name__") != loaders.__name__:
+    while frame is not None and frame.f_globals.get("__name__") not in _ITERATORS:
         frame = frame.f_back
-    while frame is not None and frame.f_globals.get("__name__") == loaders.__name__:
+    while frame is not None and frame.f_globals.get("__name__") in _ITERATORS:
         frame = frame.f_back
     return frame
 

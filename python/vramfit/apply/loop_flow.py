@@ -66,6 +66,7 @@ class Names:
     schedulers: set[str]
     containers: set[str]  # lists, dicts
     outer: set[str]  # counted by the loops around
+    once: set[str]  # tests that come out true once a batch, for its last part
     decide: Callable[[ast.expr], bool | None]  # a test that comes out the same in all rounds; None: nobody knows
 
 
@@ -75,7 +76,8 @@ class Flow:
     def __init__(self, loop: ast.For, source: Source, names: Names, trained_at: dict[CodeType, set[int]]) -> None:
         self._source, self._names = source, names
         self._trained_at = {code.co_name: lines for code, lines in trained_at.items()}
-        self._steps = list(_steps_in(loop.body, frozenset(), names.decide))
+        steps = _steps_in(loop.body, frozenset(), names.decide)
+        self._steps = [step for step in steps if not step.tests & names.once]
         given = {key for step in self._steps for key in step.writes}
         self._changed = given | {key for step in self._steps for key in step.touches & names.containers}
         self._exposed = _exposed_in(loop.body, set(names_in(loop.target)))

@@ -20,6 +20,7 @@ from typing import Any
 
 from vramfit import apply
 from vramfit.apply import between_steps, drivers, training_loop
+from vramfit.apply.accelerate_batches import AccelerateBatches
 from vramfit.apply.divisor_weights import DivisorWeights
 from vramfit.apply.label_weights import LabelWeights
 from vramfit.apply.lightning_batches import LightningBatches
@@ -54,7 +55,8 @@ class MicroBatch:
         self.framework_accumulates = False
         self.labels = LabelWeights(torch)
         self.divisors = DivisorWeights(torch, self.stop)
-        self._counters = OwnCounters(self.refuse, self._is_model)
+        self.accelerate = AccelerateBatches(self, self._is_open)
+        self._counters = OwnCounters(self.refuse, self._is_model, self.accelerate.counts_batches)
         self._module_counters = ModuleCounters(torch, self.stop, self.name_effect)
         self._named = False
         self._has_optimizer = self._has_stepped = False
@@ -72,11 +74,13 @@ class MicroBatch:
         # In this micro-batch:
         self._trains = False  # a model was called to be trained
         self._backwards = 0  # begun
+        self._is_put_off = False  # accelerate's accumulate() asks for no step after it
         self._asked: list[int] = []  # ids of optimizers whose step() was called
         self._stepped: list[int] = []  # and whose step is over, taken or put off
         self._gradients: dict[int, tuple[int, int]] = {}  # of each parameter, after the last backward pass
         self._waiting: set[int] = set()  # ids of passes whose last micro-batch nothing was trained on yet
         self._is_ahead = False  # another one was drawn meanwhile, of the same batch
+        self._driven: Pass | None = None  # who draws its batches was looked at
 
     def refuse(self, text: str) -> None:
         apply.refused(ID, text)
@@ -139,27 +143,29 @@ class MicroBatch:
         split = this_pass.loader.__dict__.get("_vramfit_split")
         if split is None or split.owner is not self or self.framework_accumulates:
             return
-        self._look_at_loop(this_pass)
         # A batch that is given again (cut.py) was not drawn.
         turn = (this_pass.delivered - 1) % self.accumulate
         repeated = Share(self.size, self.size * self.accumulate, turn == 0, turn == self.accumulate - 1)
         share = split.shares.popleft() if split.shares else repeated
         this_pass.delivered_whole = share.is_last
-        self._begin_part(this_pass, share)
+        self.drawn(this_pass, share)
 
-    def _look_at_loop(self, this_pass: Pass) -> None:
-        """A part was drawn: who draws, and what was done with the one before."""
-        if this_pass.delivered == 1:
+    def drawn(self, this_pass: Pass, share: Share) -> None:
+        if not self.accelerate.takes(this_pass, share, drivers.driver_of(sys._getframe(1))):
+            self.begin_part(this_pass, share)
+
+    def begin_part(self, this_pass: Pass, share: Share) -> None:
+        """The script gets it. Who draws, and what was done with the one before?"""
+        if self._driven is not this_pass:
+            self._driven = this_pass
             self._look_at_driver(this_pass)
         self._look_at_last(this_pass)
-
-    def _begin_part(self, this_pass: Pass, share: Share) -> None:
         self.share = share
         self._has_parts = True
         if self.accumulate > 1:
             self._counters.number(sys._getframe(1), share)
         self._look_whether_ahead(this_pass, share)
-        self._trains = False
+        self._trains = self._is_put_off = False
         self._backwards = 0
         self._asked.clear()
         self._stepped.clear()
@@ -190,7 +196,7 @@ class MicroBatch:
             return
         if not self._backwards:
             self.refuse("the script trains without backward(): gradients that torch.autograd.grad returns are its own")
-        elif not self._asked:
+        elif not self._asked and not self._is_put_off:
             self._look_at_accumulation()
         passes = loaders.open_passes()
         others = [p for p in passes if p.ordinal not in self.loaders and p.trained and p.iterator is not None]
@@ -200,7 +206,7 @@ class MicroBatch:
     def _look_at_accumulation(self) -> None:
         """No step was asked for after a part: it may be after another batch (`if (i + 1) % 4 == 0`), where the loop's
         number is the batch's for each of its parts. What else decides so is looked at when a step is asked for."""
-        if not self._has_optimizer or not self._counters.is_numbered:
+        if not self._has_optimizer or not (self._counters.is_numbered or self.accelerate.counted):
             self.refuse("the script accumulates gradients itself: no optimizer step was asked for after a batch")
         writes = {id(p): of_torch.writes.of(p) for p in self._trained()}
         if self._unasked and any(self._writes.get(key, now) != now for key, now in writes.items()):
@@ -208,7 +214,16 @@ class MicroBatch:
         self._writes = writes
         self._unasked += self.share is not None and self.share.is_last
 
+    def step_put_off(self) -> None:
+        """By accelerate's accumulate(), until the last part of the batch."""
+        self._is_put_off = True
+
     def after_pass(self, this_pass: Pass) -> None:
+        if not self.accelerate.has_more(this_pass):
+            self.end_pass(this_pass)
+
+    def end_pass(self, this_pass: Pass) -> None:
+        self._driven = None
         split = this_pass.loader.__dict__.get("_vramfit_split")
         if split is not None and split.owner is self:
             split.this_pass = None  # which holds the loader: nothing but a collection would end a circle
@@ -411,6 +426,7 @@ def install(torch: Any, options: dict[str, Any]) -> None:
     loaders.after_pass.append(technique.after_pass)
     events.root_enter.listen(technique.on_root)
     events.optimizer_made.listen(technique.learn_optimizer)
+    technique.accelerate.install()
     technique.labels.install()
     between_steps.put_off_averages(torch, technique)
     machine = training_loop.install(torch)

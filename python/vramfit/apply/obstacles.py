@@ -58,11 +58,10 @@ class BatchesInParts(micro_batch.MicroBatch):
             self.refuse(f"data loader {this_pass.ordinal + 1} makes its batches in a way of its own")
 
     def on_batch(self, this_pass: Pass, batch: Any) -> None:
-        self._look_at_loop(this_pass)
-        self._begin_part(this_pass, Share(1, 1, is_first=True, is_last=True))
+        self.drawn(this_pass, Share(1, 1, is_first=True, is_last=True))
 
-    def after_pass(self, this_pass: Pass) -> None:
-        self.share = None
+    def end_pass(self, this_pass: Pass) -> None:
+        self._driven = self.share = None
 
     def before_backward(self, roots: list[Any]) -> Any:
         """`roots` are not looked at: a loss is weighted only under a plan."""
@@ -93,6 +92,7 @@ class _Loops:
         one = self._watching.get(this_pass.ordinal)
         if one is None and len(self._watching) < _MAX_LOADERS:
             one = self._watching[this_pass.ordinal] = BatchesInParts(self._torch, this_pass.ordinal)
+            one.accelerate.install()
             for optimizer in self._optimizers:
                 one.learn_optimizer(optimizer)
         if one is not None and not one.is_told:

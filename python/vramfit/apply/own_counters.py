@@ -33,9 +33,12 @@ _MAX_FRAMES = 60
 class OwnCounters:
     """Of the loop over a loader whose batches are given in parts."""
 
-    def __init__(self, refuse: Callable[[str], None], is_model: Callable[[Any], bool]) -> None:
+    def __init__(
+        self, refuse: Callable[[str], None], is_model: Callable[[Any], bool], are_counted: Callable[[Any], bool]
+    ) -> None:
         self._refuse = refuse
         self._is_model = is_model
+        self._are_counted = are_counted  # whether this object's sync_gradients is True once a batch
         self._loop: tuple[CodeType, int] | None = None  # the function that it is in, and its header's line
         self._trained_at: dict[CodeType, set[int]] = {}
         self._judged: set[tuple[CodeType, int]] = set()
@@ -112,6 +115,7 @@ class OwnCounters:
             schedulers={name for name, value in known.items() if hasattr(value, "get_last_lr")},
             containers={name for name, value in known.items() if isinstance(value, (list, dict, set, deque))},
             outer=varied,
+            once={f"{name}.sync_gradients" for name, value in known.items() if self._are_counted(value)},
             decide=_Settings(written, known).decide,
         )
 

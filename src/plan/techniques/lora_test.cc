@@ -35,8 +35,8 @@ TEST(Lora, holds_weights_beside_adapters_in_4_bits_and_pays_for_making_them_agai
   model::Job job = job_with_everything_applicable();
   const auto options = lora().options(job, example_target());
   EXPECT_EQ(lora().describe(options[2]), "LoRA of rank 8, frozen weights in 4 bits");
-  const Forecast in_half = predict(lora(), job, example_target(), options[1]);
-  const Forecast in_4_bits = predict(lora(), job, example_target(), options[2]);
+  const Forecast in_half = forecast_with(lora(), job, example_target(), options[1]);
+  const Forecast in_4_bits = forecast_with(lora(), job, example_target(), options[2]);
   const double bytes = static_cast<double>(job.parameter_bytes.count());
   const double adapted = static_cast<double>(job.linear_layers->adapted), halved = 24e6;
   const double saved = adapted * (4 - 4 / 64.0 - 0.5) + (halved - adapted) * 2;
@@ -47,7 +47,7 @@ TEST(Lora, holds_weights_beside_adapters_in_4_bits_and_pays_for_making_them_agai
   const auto of_bf16 = lora().options(job, example_target());
   ASSERT_EQ(of_bf16.size(), 2U);
   EXPECT_EQ(of_bf16[1], options[2]);
-  EXPECT_LT(predict(lora(), job, example_target(), of_bf16[1]).later_weights, 1);
+  EXPECT_LT(forecast_with(lora(), job, example_target(), of_bf16[1]).later_weights, 1);
 }
 
 TEST(Lora, keeps_what_its_own_run_kept_each_type_by_itself) {

@@ -1,0 +1,149 @@
+"""Loops over loaders that accelerate prepared, whose batches come in parts.
+
+DataLoaderShard draws a batch ahead of the one that it hands on, to know which is the last:
+
+    drawn         part 1   part 2   part 3   (end)
+    handed on              part 1   part 2   part 3
+
+so a part counts from when it is handed on, and the pass is over once the last one was worked on. Within accumulate(),
+which counts batches, the parts of one but the last are batches after which no step is due (sync_gradients is False):
+what the script does where it is True, it does once a batch.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType, ModuleType
+from typing import Any, Protocol
+
+from vramfit.apply.split_sampler import Share
+from vramfit.base import importing, process
+from vramfit.observe.loaders import Pass
+from vramfit.private import accelerate as of_accelerate
+
+_ADJUST = "adjust_scheduler"  # a schedule counts a batch after which it is not stepped
+
+
+class Technique(Protocol):
+    share: Share | None
+
+    def begin_part(self, this_pass: Pass, share: Share) -> None: ...
+
+    def end_pass(self, this_pass: Pass) -> None: ...
+
+    def step_put_off(self) -> None: ...
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.hands_on: CodeType | None = None  # of the function that draws
+        self.all: list[AccelerateBatches] = []
+
+
+_state = process.own(_State)
+
+
+class AccelerateBatches:
+    """Of one technique."""
+
+    def __init__(self, technique: Technique, is_open: Callable[[], bool]) -> None:
+        self._technique = technique
+        self._is_open = is_open
+        self._drawn: dict[int, tuple[Pass, deque[Share]]] = {}  # by id of the loader
+        self.counted = False  # accumulate() was called for the part before, or for this one
+
+    def takes(self, this_pass: Pass, share: Share, driver: FrameType | None) -> bool:
+        """A part was drawn. Whether it is to be handed on later."""
+        if driver is None or _state.hands_on is None or driver.f_code is not _state.hands_on:
+            return False
+        known = self._drawn.get(id(this_pass.loader))
+        if known is None or known[0] is not this_pass:
+            known = self._drawn[id(this_pass.loader)] = (this_pass, deque())
+        known[1].append(share)
+        return True
+
+    def has_more(self, this_pass: Pass) -> bool:
+        """Parts of a pass that has come to its end."""
+        known = self._drawn.get(id(this_pass.loader))
+        return known is not None and known[0] is this_pass and bool(known[1])
+
+    def handed_on(self, loader: Any) -> None:
+        known = self._drawn.get(id(loader))
+        if known is not None and known[1]:
+            self._technique.begin_part(known[0], known[1].popleft())
+            self.counted = False
+
+    def forget(self, loader: Any, is_whole: bool) -> None:
+        """The loop over it is over; `is_whole`: it was not left before."""
+        known = self._drawn.pop(id(loader), None)
+        if known is not None and is_whole:
+            self._technique.end_pass(known[0])
+
+    def puts_off(self) -> bool:
+        """accumulate() is called. Whether more parts of its batch follow."""
+        share = self._technique.share
+        if not self._is_open() or share is None:
+            return False
+        self.counted = True
+        if not share.is_last:
+            self._technique.step_put_off()
+        return not share.is_last
+
+    def counts_batches(self, value: Any) -> bool:
+        """Whether it is an Accelerator within whose accumulate() the loop works."""
+        kinds = ((kind.__module__, kind.__name__) for kind in type(value).__mro__)
+        return self.counted and (of_accelerate.ACCELERATOR, "Accelerator") in kinds
+
+    def install(self) -> None:
+        _state.all.append(self)
+        if len(_state.all) == 1:
+            importing.after_import(of_accelerate.LOADERS, _watch_loaders)
+            importing.after_import(of_accelerate.ACCELERATOR, _watch_accumulation)
+
+
+def _watch_loaders(_: ModuleType) -> None:
+    original = of_accelerate.hand_on.get()
+    if original is None:
+        return
+    _state.hands_on = original.__code__
+
+    @functools.wraps(original)
+    def hand_on(self: Any) -> Iterator[Any]:
+        loader = getattr(self, of_accelerate.loader_of_shard)
+        is_whole = False
+        try:
+            for batch in original(self):
+                for one in _state.all:
+                    one.handed_on(loader)
+                yield batch
+            is_whole = True
+        finally:
+            for one in _state.all:
+                one.forget(loader, is_whole)
+
+    of_accelerate.hand_on.replace(hand_on)
+
+
+def _watch_accumulation(_: ModuleType) -> None:
+    original = of_accelerate.begin_batch.get()
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def begin_batch(self: Any) -> None:
+        state = self.gradient_state
+        if any([one.puts_off() for one in _state.all]):
+            of_accelerate.put_off_step(state, False)
+            vars(self).setdefault("_vramfit_adjusts", state.plugin_kwargs.get(_ADJUST))
+            state.plugin_kwargs[_ADJUST] = False
+            return
+        if "_vramfit_adjusts" in vars(self):
+            adjusts = vars(self).pop("_vramfit_adjusts")
+            state.plugin_kwargs.pop(_ADJUST) if adjusts is None else state.plugin_kwargs.update({_ADJUST: adjusts})
+        original(self)
+
+    of_accelerate.begin_batch.replace(begin_batch)
